@@ -1,0 +1,87 @@
+package delegation
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/segue-go/segue/messages"
+)
+
+// Input is all that a strategy is given to start with. A delegated strategy sees nothing else of its parent.
+type Input struct {
+	Goal     string           `json:"goal,omitempty"`     // what to achieve, in words; may be empty when Messages say it
+	Messages messages.History `json:"messages,omitempty"` // the conversation so far; read-only
+	Data     json.RawMessage  `json:"data,omitempty"`     // anything else, as JSON
+}
+
+// Output is what a strategy leaves: its result, or an error with everything reached until then.
+type Output struct {
+	Messages messages.History `json:"messages,omitempty"` // the whole conversation, input included
+	Result   *string          `json:"result,omitempty"`   // the answer; nil means that there is none, which is not an empty one
+	Data     json.RawMessage  `json:"data,omitempty"`     // the answer as JSON where a schema was asked for
+	Metadata Metadata         `json:"metadata,omitempty"`
+	Usage    messages.Usage   `json:"usage,omitzero"`   // over the whole subtree; set by the Machine
+	Elapsed  time.Duration    `json:"elapsed,omitzero"` // over the whole subtree; set by the Machine
+	Err      *Error           `json:"error,omitempty"`  // nil means success
+}
+
+// Text returns the result, or "" if there is none.
+func (o Output) Text() string {
+	if o.Result == nil {
+		return ""
+	}
+	return *o.Result
+}
+
+// Texts returns the texts of all assistant messages in order, those without text left out.
+func (o Output) Texts() []string {
+	var texts []string
+	for _, m := range o.Messages {
+		if a, ok := m.(messages.Assistant); ok {
+			if t := a.Text(); t != "" {
+				texts = append(texts, t)
+			}
+		}
+	}
+	return texts
+}
+
+// ToolMetas returns the outputs of all tool messages in order.
+func (o Output) ToolMetas() []messages.ToolOutput {
+	var metas []messages.ToolOutput
+	for _, m := range o.Messages {
+		if t, ok := m.(messages.Tool); ok {
+			metas = append(metas, t.ToolOutput)
+		}
+	}
+	return metas
+}
+
+// Metadata is what a strategy tells about its own work (iterations, plan, attempts), by name, as JSON.
+type Metadata map[string]json.RawMessage
+
+// Set stores v under name. It fails only for what encoding/json cannot encode.
+func (m *Metadata) Set(name string, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("delegation: metadata %q: %w", name, err)
+	}
+	if *m == nil {
+		*m = Metadata{}
+	}
+	(*m)[name] = raw
+	return nil
+}
+
+// Decode reads the value stored under name into v and reports whether there is one.
+func (m Metadata) Decode(name string, v any) (bool, error) {
+	raw, ok := m[name]
+	if !ok {
+		return false, nil
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return true, fmt.Errorf("delegation: metadata %q: %w", name, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,15 @@
+package delegation
+
+// Limits are counts over a run or a subtree of it. Zero means the default, negative means no limit.
+//
+// They are shared by the whole tree: what a child uses, its parents have used. A limit may be reached, never passed:
+// the step that would pass it is not performed.
+type Limits struct {
+	Depth        int   `json:"depth,omitempty"`         // frames on the stack; default 16. Reaching it fails the child, not the run
+	Steps        int   `json:"steps,omitempty"`         // steps performed; default 1000
+	ModelCalls   int   `json:"model_calls,omitempty"`   // requests to models, hidden retries included; default 500
+	ToolCalls    int   `json:"tool_calls,omitempty"`    // tool calls started; default 2000
+	InputTokens  int64 `json:"input_tokens,omitempty"`  // default none
+	OutputTokens int64 `json:"output_tokens,omitempty"` // default none
+	TotalTokens  int64 `json:"total_tokens,omitempty"`  // default none
+}

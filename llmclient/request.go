@@ -1,0 +1,57 @@
+package llmclient
+
+import (
+	"encoding/json"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Request is one question to a model. It is read-only once handed to a [Client], and a client keeps nothing of it after
+// Complete returns.
+type Request struct {
+	Model       string             // "" means the client's own
+	Messages    messages.History   // must obey the laws of messages.History.Validate
+	Tools       []tools.Definition // what the model may call; nil sends no tools at all
+	ToolFormat  ToolFormat         // how tools are offered; "" means native
+	ToolChoice  ToolChoice
+	Schema      *Schema         // the final answer must be JSON of this schema
+	Stop        []string        // stop sequences
+	Temperature *float64        // nil means the provider's default
+	MaxTokens   int             // most tokens in the reply; 0 means the provider's default
+	Extras      messages.Extras // more fields for the provider's request body, sent as they are
+}
+
+// ToolFormat says how tools are offered to a model.
+type ToolFormat string
+
+// Text tools stand in Request.Tools so that they may be executed, but a client never sends them natively: they are
+// described in the messages.
+const (
+	ToolsNative ToolFormat = "native"
+	ToolsText   ToolFormat = "text"
+)
+
+// ToolChoice says whether the model may, must or must not call tools.
+type ToolChoice struct {
+	Mode ToolChoiceMode
+	Name string // the tool, for ChooseTool
+}
+
+// ToolChoiceMode is the kind of a [ToolChoice]; "" leaves the choice to the provider, which means auto.
+type ToolChoiceMode string
+
+// The modes, as Chat Completions has them.
+const (
+	ChooseAuto     ToolChoiceMode = "auto"
+	ChooseNone     ToolChoiceMode = "none"
+	ChooseRequired ToolChoiceMode = "required" // some tool
+	ChooseTool     ToolChoiceMode = "tool"     // the tool of that name
+)
+
+// Schema asks for an answer in JSON.
+type Schema struct {
+	Name   string          // 1 to 64 of letters, digits, "_" and "-"
+	Schema json.RawMessage // JSON Schema
+	Strict bool            // ask the provider to enforce it; it must then be in the provider's strict subset
+}

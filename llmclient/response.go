@@ -1,0 +1,42 @@
+package llmclient
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/segue-go/segue/messages"
+)
+
+// Response is a model's reply. It is read-only once returned.
+type Response struct {
+	Message  messages.Assistant // may be empty: some models answer with nothing
+	Finish   FinishReason
+	Usage    messages.Usage
+	Model    string          // the model that answered, as the provider names it
+	ID       string          // the provider's id of the reply
+	Raw      json.RawMessage // the body as received, where the client was asked to keep it; nil otherwise
+	Attempts []Attempt       // what failed before this reply, inside wrappers; oldest first
+}
+
+// FinishReason says why a model stopped.
+type FinishReason string
+
+// The reasons. A client maps a provider's own words to these and judges a missing one by what arrived; a reason it does
+// not know is passed on as it is.
+const (
+	FinishStop          FinishReason = "stop"
+	FinishToolCalls     FinishReason = "tool_calls"
+	FinishLength        FinishReason = "length"         // cut off at the token limit
+	FinishContentFilter FinishReason = "content_filter" // withheld by the provider
+	FinishRefusal       FinishReason = "refusal"        // the model declined; the text says how
+)
+
+// Attempt is a request that a wrapper made besides the one whose outcome it returned: a failed try, or a reply that was
+// sent back for repair.
+type Attempt struct {
+	Model string         `json:"model,omitempty"`
+	Usage messages.Usage `json:"usage,omitzero"`
+	Code  Code           `json:"code,omitempty"`  // why it did not do
+	Error string         `json:"error,omitempty"` // the same in words, without secrets
+	Wait  time.Duration  `json:"wait,omitzero"`   // the wait after it
+}

@@ -1,0 +1,57 @@
+package messages
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// UserContent is one part of a [User] message: [Text] or [Image], as values.
+type UserContent interface{ isUserContent() }
+
+// AssistantContent is one part of an [Assistant] message: [Text], [Thought] or [ToolCall], as values.
+type AssistantContent interface{ isAssistantContent() }
+
+// Text is plain text.
+type Text struct{ Text string }
+
+// Image is a picture by address: an https URL, or a data URL (RFC 2397) that holds the bytes.
+type Image struct {
+	URL    string
+	Detail string // "low", "high" or "" for the provider's own choice
+}
+
+// Thought is what a model thought aloud: never shown as its answer, and sent back only to providers that want it.
+type Thought struct{ Text string }
+
+// ToolCall is a model's request to run a tool.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string // JSON as the model wrote it, broken JSON included
+	Extras    Extras // provider fields of the call, such as a signature that must be sent back
+}
+
+func (Text) isUserContent()          {}
+func (Image) isUserContent()         {}
+func (Text) isAssistantContent()     {}
+func (Thought) isAssistantContent()  {}
+func (ToolCall) isAssistantContent() {}
+
+// Decode reads the arguments into v. Empty arguments and null read as an empty object: several providers send
+// nothing for a tool without parameters.
+func (c ToolCall) Decode(v any) error {
+	args := strings.TrimSpace(c.Arguments)
+	if args == "" || args == "null" {
+		args = "{}"
+	}
+	err := json.Unmarshal([]byte(args), v)
+	if err == nil {
+		return nil
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("messages: arguments of call %q to %q are not JSON at byte %d: %w", c.ID, c.Name, syntax.Offset, err)
+	}
+	return fmt.Errorf("messages: arguments of call %q to %q: %w", c.ID, c.Name, err)
+}

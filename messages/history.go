@@ -1,0 +1,18 @@
+package messages
+
+// History is a conversation, oldest message first.
+//
+// It is append-only: an element that once stood in a history that was handed over is never changed. Hand a history
+// over with [History.Clip], so that whoever appends to it copies instead of writing into your slice.
+type History []Message
+
+// Clip returns the history with no spare capacity.
+func (h History) Clip() History { return h[:len(h):len(h)] }
+
+// Last returns the last message, or nil.
+func (h History) Last() Message {
+	if len(h) == 0 {
+		return nil
+	}
+	return h[len(h)-1]
+}

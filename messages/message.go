@@ -1,0 +1,176 @@
+package messages
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Role names the speaker of a message in the JSON form.
+type Role string
+
+// The roles, as every chat API spells them.
+const (
+	RoleSystem    Role = "system"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// Message is one turn of a conversation: exactly one of [System], [User], [Assistant] and [Tool], always as a value,
+// never as a pointer. The sum is sealed.
+//
+// A Message is read-only once it stands in a [History]: copies share the slices and maps inside.
+type Message interface {
+	Role() Role
+	isMessage()
+}
+
+// Extras are fields that a provider, or a newer version of this library, put beside the ones this package knows, by
+// their JSON name. They survive a round trip through JSON and are sent only to providers that want them.
+type Extras map[string]json.RawMessage
+
+// System is an instruction from whoever runs the agent.
+type System struct {
+	Text   string
+	Extras Extras
+}
+
+// User is what the person, or the program in the person's place, says.
+type User struct {
+	Content []UserContent
+	Extras  Extras
+}
+
+// Assistant is one reply of a model: text, thoughts and tool calls in the order in which the model gave them.
+type Assistant struct {
+	Content []AssistantContent
+	Extras  Extras
+}
+
+// Tool is the answer to one [ToolCall] of the assistant message before it.
+type Tool struct {
+	ToolOutput
+	Extras Extras
+}
+
+// Role returns [RoleSystem].
+func (System) Role() Role { return RoleSystem }
+
+// Role returns [RoleUser].
+func (User) Role() Role { return RoleUser }
+
+// Role returns [RoleAssistant].
+func (Assistant) Role() Role { return RoleAssistant }
+
+// Role returns [RoleTool].
+func (Tool) Role() Role { return RoleTool }
+
+func (System) isMessage()    {}
+func (User) isMessage()      {}
+func (Assistant) isMessage() {}
+func (Tool) isMessage()      {}
+
+// UserText returns a [User] message of one text.
+func UserText(text string) User { return User{Content: []UserContent{Text{Text: text}}} }
+
+// AssistantText returns an [Assistant] message of one text.
+func AssistantText(text string) Assistant {
+	return Assistant{Content: []AssistantContent{Text{Text: text}}}
+}
+
+// Text joins the texts of the message, images aside.
+func (u User) Text() string {
+	if len(u.Content) == 1 {
+		t, _ := u.Content[0].(Text)
+		return t.Text
+	}
+	var b strings.Builder
+	for _, c := range u.Content {
+		if t, ok := c.(Text); ok {
+			b.WriteString(t.Text)
+		}
+	}
+	return b.String()
+}
+
+// Text joins the texts of the reply; thoughts and calls are left out.
+func (a Assistant) Text() string {
+	var only string
+	var b strings.Builder
+	n := 0
+	for _, c := range a.Content {
+		t, ok := c.(Text)
+		if !ok {
+			continue
+		}
+		if n++; n == 1 {
+			only = t.Text
+			continue
+		}
+		if n == 2 {
+			b.WriteString(only)
+		}
+		b.WriteString(t.Text)
+	}
+	if n <= 1 {
+		return only
+	}
+	return b.String()
+}
+
+// Thought joins the thoughts of the reply.
+func (a Assistant) Thought() string {
+	var b strings.Builder
+	for _, c := range a.Content {
+		if t, ok := c.(Thought); ok {
+			b.WriteString(t.Text)
+		}
+	}
+	return b.String()
+}
+
+// Calls returns the tool calls of the reply in order, in a new slice; nil if there are none.
+func (a Assistant) Calls() []ToolCall {
+	n := 0
+	for _, c := range a.Content {
+		if _, ok := c.(ToolCall); ok {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	calls := make([]ToolCall, 0, n)
+	for _, c := range a.Content {
+		if call, ok := c.(ToolCall); ok {
+			calls = append(calls, call)
+		}
+	}
+	return calls
+}
+
+// Status says how a tool call ended.
+type Status string
+
+// A call that was not started, was refused, or was cut off although read-only or idempotent, has failed. A call that
+// had started, is neither, and was cut off is unknown: it may have had its effect.
+const (
+	StatusOK      Status = "ok"
+	StatusFailed  Status = "failed"
+	StatusUnknown Status = "unknown"
+)
+
+// ToolOutput is the result of one [ToolCall].
+type ToolOutput struct {
+	CallID    string        // ID of the call it answers
+	ToolName  string        // Name of the call it answers
+	Output    string        // what the model reads: the result, or what went wrong
+	Status    Status        // "" counts as ok
+	Reason    string        // a short code for a status other than ok: "error", "timeout", "panic", "arguments", …
+	Untrusted bool          // the text came from outside and may hold instructions that nobody here gave
+	Elapsed   time.Duration // time in the tool
+}
+
+// OK reports whether the call succeeded.
+func (o ToolOutput) OK() bool { return o.Status == StatusOK || o.Status == "" }
