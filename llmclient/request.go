@@ -10,16 +10,16 @@ import (
 // Request is one question to a model. It is read-only once handed to a [Client], and a client keeps nothing of it after
 // Complete returns.
 type Request struct {
-	Model       string             // "" means the client's own
-	Messages    messages.History   // must obey the laws of messages.History.Validate
-	Tools       []tools.Definition // what the model may call; nil sends no tools at all
-	ToolFormat  ToolFormat         // how tools are offered; "" means native
-	ToolChoice  ToolChoice
-	Schema      *Schema         // the final answer must be JSON of this schema
-	Stop        []string        // stop sequences
-	Temperature *float64        // nil means the provider's default
-	MaxTokens   int             // most tokens in the reply; 0 means the provider's default
-	Extras      messages.Extras // more fields for the provider's request body, sent as they are
+	Model       string             `json:"model,omitempty"`       // "" means the client's own
+	Messages    messages.History   `json:"messages"`              // must obey the laws of messages.History.Validate
+	Tools       []tools.Definition `json:"tools,omitempty"`       // what the model may call; nil sends no tools at all
+	ToolFormat  ToolFormat         `json:"tool_format,omitempty"` // how tools are offered; "" means native
+	ToolChoice  ToolChoice         `json:"tool_choice,omitzero"`
+	Schema      *Schema            `json:"schema,omitempty"`      // the final answer must be JSON of this schema
+	Stop        []string           `json:"stop,omitempty"`        // stop sequences
+	Temperature *float64           `json:"temperature,omitempty"` // nil means the provider's default
+	MaxTokens   int                `json:"max_tokens,omitempty"`  // most tokens in the reply; 0 means the provider's default
+	Extras      messages.Extras    `json:"extras,omitempty"`      // more fields for the provider's request body, sent as they are
 }
 
 // ToolFormat says how tools are offered to a model.
@@ -34,8 +34,8 @@ const (
 
 // ToolChoice says whether the model may, must or must not call tools.
 type ToolChoice struct {
-	Mode ToolChoiceMode
-	Name string // the tool, for ChooseTool
+	Mode ToolChoiceMode `json:"mode,omitempty"`
+	Name string         `json:"name,omitempty"` // the tool, for ChooseTool
 }
 
 // ToolChoiceMode is the kind of a [ToolChoice]; "" leaves the choice to the provider, which means auto.
@@ -51,7 +51,7 @@ const (
 
 // Schema asks for an answer in JSON.
 type Schema struct {
-	Name   string          // 1 to 64 of letters, digits, "_" and "-"
-	Schema json.RawMessage // JSON Schema
-	Strict bool            // ask the provider to enforce it; it must then be in the provider's strict subset
+	Name   string          `json:"name"`             // 1 to 64 of letters, digits, "_" and "-"
+	Schema json.RawMessage `json:"schema"`           // JSON Schema
+	Strict bool            `json:"strict,omitempty"` // ask the provider to enforce it; it must then be in the provider's strict subset
 }

@@ -9,13 +9,13 @@ import (
 
 // Response is a model's reply. It is read-only once returned.
 type Response struct {
-	Message  messages.Assistant // may be empty: some models answer with nothing
-	Finish   FinishReason
-	Usage    messages.Usage
-	Model    string          // the model that answered, as the provider names it
-	ID       string          // the provider's id of the reply
-	Raw      json.RawMessage // the body as received, where the client was asked to keep it; nil otherwise
-	Attempts []Attempt       // what failed before this reply, inside wrappers; oldest first
+	Message  messages.Assistant `json:"message"` // may be empty: some models answer with nothing
+	Finish   FinishReason       `json:"finish,omitempty"`
+	Usage    messages.Usage     `json:"usage,omitzero"`
+	Model    string             `json:"model,omitempty"`    // the model that answered, as the provider names it
+	ID       string             `json:"id,omitempty"`       // the provider's id of the reply
+	Raw      json.RawMessage    `json:"raw,omitempty"`      // the body as received, where the client was asked to keep it; nil otherwise
+	Attempts []Attempt          `json:"attempts,omitempty"` // what failed before this reply, inside wrappers; oldest first
 }
 
 // FinishReason says why a model stopped.

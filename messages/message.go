@@ -119,6 +119,26 @@ func (a Assistant) Text() string {
 	return b.String()
 }
 
+// Empty reports whether the reply says nothing: no call, no text and no thought but "". Such a message must not stand in
+// a [History].
+func (a Assistant) Empty() bool {
+	for _, c := range a.Content {
+		switch c := c.(type) {
+		case Text:
+			if c.Text != "" {
+				return false
+			}
+		case Thought:
+			if c.Text != "" {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // Thought joins the thoughts of the reply.
 func (a Assistant) Thought() string {
 	var b strings.Builder

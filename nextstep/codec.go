@@ -1,0 +1,149 @@
+package nextstep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/segue-go/segue/delegation"
+)
+
+// version of the JSON form of steps and answers.
+const version = 1
+
+// ErrVersion is wrapped by errors about a JSON form that this version of the library does not read.
+var ErrVersion = errors.New("unsupported version")
+
+// envelope is the JSON form: which variant, and its fields beside.
+type envelope struct {
+	Version int             `json:"v"`
+	Kind    string          `json:"kind"`
+	Body    json.RawMessage `json:"body"`
+}
+
+// Marshal returns the JSON form of a step: {"v":1,"kind":"execute_tools","body":{…}}. An error in ReportError keeps its
+// code and text and loses its cause.
+func Marshal(s NextStep) ([]byte, error) {
+	switch s := s.(type) {
+	case GetChatCompletion, ExecuteTools, Delegate, Complete:
+		return seal(s.Kind().String(), s)
+	case ReportError:
+		return seal(s.Kind().String(), reportJSON{Err: delegation.AsError(s.Err), Output: s.Output})
+	default:
+		return nil, fmt.Errorf("nextstep: %T is not a step", s)
+	}
+}
+
+// Unmarshal reads what [Marshal] wrote. An unknown kind is an error that names it.
+func Unmarshal(data []byte) (NextStep, error) {
+	e, err := open(data)
+	if err != nil {
+		return nil, err
+	}
+	var kind Kind
+	if err := kind.UnmarshalText([]byte(e.Kind)); err != nil {
+		return nil, err
+	}
+	switch kind {
+	case KindGetChatCompletion:
+		return body[GetChatCompletion](e)
+	case KindExecuteTools:
+		return body[ExecuteTools](e)
+	case KindDelegate:
+		return body[Delegate](e)
+	case KindComplete:
+		return body[Complete](e)
+	default:
+		r, err := body[reportJSON](e)
+		if err != nil {
+			return nil, err
+		}
+		step := ReportError{Output: r.Output}
+		if r.Err != nil { // a nil *Error must not become a non-nil error
+			step.Err = r.Err
+		}
+		return step, nil
+	}
+}
+
+type reportJSON struct {
+	Err    *delegation.Error `json:"error"`
+	Output delegation.Output `json:"output"`
+}
+
+// The names of the answers in the JSON form.
+const (
+	nameAPIResponse      = "api_response"
+	nameToolResults      = "tool_results"
+	nameDelegationResult = "delegation_result"
+	nameFailure          = "failure"
+	nameStop             = "stop"
+)
+
+// MarshalAnswer returns the JSON form of an answer: {"v":1,"kind":"tool_results","body":{…}}.
+func MarshalAnswer(a Answer) ([]byte, error) {
+	switch a := a.(type) {
+	case APIResponse:
+		return seal(nameAPIResponse, a)
+	case ToolResults:
+		return seal(nameToolResults, a)
+	case DelegationResult:
+		return seal(nameDelegationResult, a)
+	case Failure:
+		return seal(nameFailure, a)
+	case Stop:
+		return seal(nameStop, a)
+	default:
+		return nil, fmt.Errorf("nextstep: %T is not an answer", a)
+	}
+}
+
+// UnmarshalAnswer reads what [MarshalAnswer] wrote. An unknown kind is an error that names it.
+func UnmarshalAnswer(data []byte) (Answer, error) {
+	e, err := open(data)
+	if err != nil {
+		return nil, err
+	}
+	switch e.Kind {
+	case nameAPIResponse:
+		return body[APIResponse](e)
+	case nameToolResults:
+		return body[ToolResults](e)
+	case nameDelegationResult:
+		return body[DelegationResult](e)
+	case nameFailure:
+		return body[Failure](e)
+	case nameStop:
+		return body[Stop](e)
+	default:
+		return nil, fmt.Errorf("nextstep: unknown kind of answer %q", e.Kind)
+	}
+}
+
+func seal(kind string, v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("nextstep: %s: %w", kind, err)
+	}
+	return json.Marshal(envelope{Version: version, Kind: kind, Body: raw})
+}
+
+func open(data []byte) (envelope, error) {
+	var e envelope
+	if err := json.Unmarshal(data, &e); err != nil {
+		return envelope{}, fmt.Errorf("nextstep: %w", err)
+	}
+	if e.Version != version {
+		return envelope{}, fmt.Errorf("nextstep: version %d, want %d: %w", e.Version, version, ErrVersion)
+	}
+	return e, nil
+}
+
+func body[T any](e envelope) (T, error) {
+	var v T
+	if err := json.Unmarshal(e.Body, &v); err != nil {
+		var zero T
+		return zero, fmt.Errorf("nextstep: %s: %w", e.Kind, err)
+	}
+	return v, nil
+}

@@ -1,0 +1,64 @@
+package nextstep
+
+import (
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+)
+
+// NextStep is what a strategy wants done: exactly one of [GetChatCompletion], [ExecuteTools], [Delegate], [Complete] and
+// [ReportError], as a value.
+type NextStep interface {
+	Kind() Kind
+	isNextStep()
+}
+
+// GetChatCompletion asks a model.
+type GetChatCompletion struct {
+	Request llmclient.Request `json:"request"`
+}
+
+// ExecuteTools runs tools that the model called. Calls must not be empty, and their ids must differ.
+type ExecuteTools struct {
+	Calls []messages.ToolCall `json:"calls"`
+}
+
+// Delegate runs another strategy as a child and waits for its output.
+type Delegate struct {
+	Strategy string            `json:"strategy"` // its name in the Set
+	Input    delegation.Input  `json:"input"`    // all that the child will see
+	Tools    []string          `json:"tools"`    // names the child may use, of those the parent may; nil means the same as the parent
+	Limits   delegation.Limits `json:"limits"`   // for the child's subtree, within the parent's; zero fields mean the parent's
+}
+
+// Complete ends the frame with an output.
+type Complete struct {
+	Output delegation.Output `json:"output"`
+}
+
+// ReportError ends the frame with an error.
+type ReportError struct {
+	Err    error             // becomes Output.Err, by delegation.AsError
+	Output delegation.Output // what was reached until now; without Messages, those of the frame are used
+}
+
+// Kind returns [KindGetChatCompletion].
+func (GetChatCompletion) Kind() Kind { return KindGetChatCompletion }
+
+// Kind returns [KindExecuteTools].
+func (ExecuteTools) Kind() Kind { return KindExecuteTools }
+
+// Kind returns [KindDelegate].
+func (Delegate) Kind() Kind { return KindDelegate }
+
+// Kind returns [KindComplete].
+func (Complete) Kind() Kind { return KindComplete }
+
+// Kind returns [KindReportError].
+func (ReportError) Kind() Kind { return KindReportError }
+
+func (GetChatCompletion) isNextStep() {}
+func (ExecuteTools) isNextStep()      {}
+func (Delegate) isNextStep()          {}
+func (Complete) isNextStep()          {}
+func (ReportError) isNextStep()       {}
