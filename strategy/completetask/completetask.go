@@ -1,0 +1,320 @@
+// Package completetask is the strategy that works on a task by calling tools until it can answer: the model is asked, the
+// tools it calls are run, and it is asked again with their results, until it answers without a call.
+//
+// At most MaxModelCalls + MaxRetries + 1 model calls are made, the last of them for a conclusion without tools. An answer
+// is never made up: a reply of nothing has a nil Result, and one that was cut off, withheld, or came after the last
+// allowed call is an error that keeps the text.
+//
+// The metadata of an output holds "model_calls" (a number), and where they apply "finish" (why the model stopped, if not
+// by itself), "truncated" (true), "repaired" (what was mended in the messages it was given).
+package completetask
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+var (
+	_ strategy.Strategy       = (*completeTask)(nil)
+	_ strategy.FailureHandler = (*completeTask)(nil)
+	_ strategy.Concluder      = (*completeTask)(nil)
+	_ strategy.ToolUser       = (*completeTask)(nil)
+	_ strategy.Stater         = (*completeTask)(nil)
+	_ strategy.Checker        = (*completeTask)(nil)
+)
+
+type completeTask struct {
+	strategy.Defaults
+	*settings
+	fsm *strategy.FSM
+
+	tools    []tools.Definition // offered
+	missing  []string           // asked for in the Config and not there
+	history  messages.History
+	repaired []string
+	calls    []messages.ToolCall // awaiting results
+	asked    int                 // model calls answered
+	acted    bool                // a tool was called
+	pieces   []string            // of an answer that was cut off and goes on
+	finish   llmclient.FinishReason
+}
+
+// Check implements strategy.Checker.
+func (s *completeTask) Check() error { return s.err }
+
+// State implements strategy.Stater.
+func (s *completeTask) State() strategy.State { return s.fsm.State() }
+
+// UseTools implements strategy.ToolUser.
+func (s *completeTask) UseTools(defs []tools.Definition) {
+	if s.Tools == nil {
+		s.tools = defs
+		return
+	}
+	for _, name := range s.Tools {
+		found := false
+		for _, d := range defs {
+			if d.Name == name {
+				s.tools, found = append(s.tools, d), true
+			}
+		}
+		if !found {
+			s.missing = append(s.missing, name)
+		}
+	}
+}
+
+// Initialize implements strategy.Strategy.
+func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
+	if s.err != nil {
+		return s.fail(delegation.CodeInvalid, s.err)
+	}
+	history, repairs := in.Messages.Repair()
+	for _, r := range repairs {
+		s.repaired = append(s.repaired, r.String())
+	}
+	s.open(history, in.Goal)
+	if len(s.missing) > 0 {
+		return s.fail(delegation.CodeInvalid, fmt.Errorf("completetask: may not use the tools %q: the run has none of that name, or the frame may not use them", s.missing))
+	}
+	if len(s.history) == 0 {
+		return s.fail(delegation.CodeInvalid, errors.New("completetask: there is nothing to do: the input has neither a goal nor messages"))
+	}
+	return s.fsm.Then(started, s.request())
+}
+
+// open puts the conversation together: system prompt, what was said before, the goal.
+func (s *completeTask) open(history messages.History, goal string) {
+	s.history = make(messages.History, 0, len(history)+4)
+	if _, ok := first(history).(messages.System); !ok && s.System != "" {
+		s.history = append(s.history, messages.System{Text: s.System})
+	}
+	s.history = append(s.history, history...)
+	if goal != "" {
+		s.history = append(s.history, messages.UserText(goal))
+	}
+}
+
+func first(h messages.History) messages.Message {
+	if len(h) == 0 {
+		return nil
+	}
+	return h[0]
+}
+
+// request asks the model, with tools.
+func (s *completeTask) request() nextstep.GetChatCompletion {
+	choice := s.ToolChoice
+	if s.acted && (choice.Mode == llmclient.ChooseRequired || choice.Mode == llmclient.ChooseTool) {
+		choice = llmclient.ToolChoice{}
+	}
+	if len(s.tools) == 0 {
+		choice = llmclient.ToolChoice{}
+	}
+	return nextstep.GetChatCompletion{Request: llmclient.Request{
+		Model:       s.Model,
+		Messages:    s.history.Clip(),
+		Tools:       s.tools,
+		ToolFormat:  s.ToolFormat,
+		ToolChoice:  choice,
+		Schema:      s.Schema,
+		Temperature: s.Temperature,
+		MaxTokens:   s.MaxTokens,
+	}}
+}
+
+// ProcessAPIResponse implements strategy.Strategy.
+func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
+	switch s.fsm.State() {
+	case AwaitingModel:
+	case Concluding:
+		return s.conclusion(resp)
+	default:
+		return s.fsm.Then(called, nil) // out of turn: the table says so
+	}
+	s.asked++
+	s.finish = resp.Finish
+	if !resp.Message.Empty() {
+		s.history = append(s.history, resp.Message)
+	}
+	calls := resp.Message.Calls()
+	switch {
+	case resp.Finish == llmclient.FinishContentFilter:
+		s.closeCalls(calls)
+		return s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("completetask: the provider withheld the reply, or a part of it"))
+	case len(calls) > 0 && resp.Finish == llmclient.FinishLength:
+		return s.reissue(calls)
+	case len(calls) > 0:
+		s.calls, s.acted = calls, true
+		return s.fsm.Then(called, nextstep.ExecuteTools{Calls: calls})
+	default:
+		return s.answer(resp.Message.Text())
+	}
+}
+
+// ProcessToolResults implements strategy.Strategy.
+func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
+	if s.fsm.State() != AwaitingTools {
+		return s.fsm.Then(answered, s.request())
+	}
+	for _, r := range results {
+		s.history = append(s.history, messages.Tool{ToolOutput: r})
+	}
+	switch {
+	case s.fsm.Can(answered):
+		return s.fsm.Then(answered, s.request())
+	case s.OnLimit == LimitFail:
+		return s.fsm.Then(gaveUp, s.limited(nil))
+	default:
+		s.say("Conclude", map[string]any{"Calls": s.asked})
+		step := s.request()
+		step.Request.Tools, step.Request.ToolChoice = nil, llmclient.ToolChoice{}
+		return s.fsm.Then(exhausted, step)
+	}
+}
+
+// answer judges a reply without calls.
+func (s *completeTask) answer(text string) nextstep.NextStep {
+	switch {
+	case s.finish == llmclient.FinishLength:
+		return s.cutOff(text)
+	case text == "" && len(s.pieces) == 0:
+		return s.empty()
+	case s.schema != nil && s.finish != llmclient.FinishRefusal:
+		return s.checked(s.joined(text))
+	default:
+		return s.done(s.joined(text), nil)
+	}
+}
+
+// joined puts the last piece of an answer behind those that were cut off.
+func (s *completeTask) joined(text string) string {
+	return strings.Join(append(s.pieces, text), "")
+}
+
+// cutOff deals with a text that ended at the token limit.
+func (s *completeTask) cutOff(text string) nextstep.NextStep {
+	switch {
+	case s.OnLength == LengthAccept:
+		return s.done(s.joined(text), nil)
+	case s.OnLength == LengthContinue && text != "" && s.fsm.Can(reasked):
+		s.pieces = append(s.pieces, text)
+		return s.again("Continue", nil)
+	default:
+		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the answer was cut off at the token limit"))
+		return withResult(step, s.joined(text))
+	}
+}
+
+// reissue answers calls that were cut off, and so are not run, and asks for them again.
+func (s *completeTask) reissue(calls []messages.ToolCall) nextstep.NextStep {
+	s.closeCalls(calls)
+	if !s.fsm.Can(reasked) {
+		return s.fail(delegation.CodeTruncated, errors.New("completetask: the model's tool calls were cut off at the token limit"))
+	}
+	return s.fsm.Then(reasked, s.request())
+}
+
+// closeCalls answers calls that are not run.
+func (s *completeTask) closeCalls(calls []messages.ToolCall) {
+	for _, c := range calls {
+		s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
+			CallID:   c.ID,
+			ToolName: c.Name,
+			Status:   messages.StatusFailed,
+			Reason:   "cut_off",
+			Output:   s.prompt("CutCall", map[string]any{"Tool": c.Name}),
+		}})
+	}
+}
+
+// empty deals with a reply of nothing.
+func (s *completeTask) empty() nextstep.NextStep {
+	switch {
+	case s.OnEmpty == EmptyAccept && s.schema == nil:
+		return s.fsm.Then(finished, nextstep.Complete{Output: s.output()})
+	case s.OnEmpty != EmptyFail && s.fsm.Can(reasked):
+		return s.again("Empty", nil)
+	default:
+		return s.fail(delegation.CodeFailed, errors.New("completetask: the model's reply was empty"))
+	}
+}
+
+// checked holds an answer against the schema.
+func (s *completeTask) checked(text string) nextstep.NextStep {
+	data := unfenced(text)
+	err := s.schema.Check(data)
+	switch {
+	case err == nil:
+		return s.done(text, []byte(data))
+	case s.fsm.Can(reasked):
+		s.pieces = nil
+		return s.again("Schema", map[string]any{"Problem": err.Error()})
+	default:
+		return withResult(s.fail(delegation.CodeInvalid, fmt.Errorf("completetask: the answer is not of the schema: %w", err)), text)
+	}
+}
+
+// unfenced takes JSON out of a fenced code block, which models put around it although they were asked not to.
+func unfenced(text string) string {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "```") || !strings.HasSuffix(text, "```") || len(text) < 6 {
+		return text
+	}
+	_, inside, ok := strings.Cut(strings.TrimSuffix(text, "```"), "\n")
+	if !ok {
+		return text
+	}
+	return strings.TrimSpace(inside)
+}
+
+// conclusion takes the last reply. Calls in it are not run.
+func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
+	s.asked++
+	s.finish = resp.Finish
+	if !resp.Message.Empty() {
+		s.history = append(s.history, resp.Message)
+		s.closeCalls(resp.Message.Calls())
+	}
+	var result *string
+	if text := resp.Message.Text(); text != "" {
+		result = &text
+	}
+	return s.fsm.Then(concluded, s.limited(result))
+}
+
+// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the model's to mend.
+func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reasked) {
+		s.asked++
+		return s.again("Malformed", map[string]any{"Problem": f.Message, "Generated": f.Partial.Text()})
+	}
+	return s.fsm.Then(failed, nextstep.ReportError{
+		Err:    &delegation.Error{Code: f.Code, Message: f.Message},
+		Output: delegation.Output{Metadata: s.metadata()}, // the Machine knows the messages, a part of a reply included
+	})
+}
+
+// Conclude implements strategy.Concluder.
+func (s *completeTask) Conclude(string) delegation.Output {
+	return delegation.Output{Metadata: s.metadata()}
+}
+
+// say adds a prompt of the strategy to the conversation.
+func (s *completeTask) say(prompt string, data map[string]any) {
+	s.history = append(s.history, messages.UserText(s.prompt(prompt, data)))
+}
+
+// again tells the model what was wrong and asks once more.
+func (s *completeTask) again(prompt string, data map[string]any) nextstep.NextStep {
+	s.say(prompt, data)
+	return s.fsm.Then(reasked, s.request())
+}

@@ -1,0 +1,189 @@
+package completetask
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// Name is the usual name of this strategy in a strategy.Set.
+const Name = "complete-task"
+
+// Config says how the task is worked on. The zero Config is useful.
+type Config struct {
+	Model       string               // for Request.Model; "" means the client's own
+	System      string               // the system prompt; it is put first unless the conversation has one already
+	Tools       []string             // names of the run's tools to offer; nil means all that the frame may use, empty means none
+	ToolChoice  llmclient.ToolChoice // a forced choice holds until the first tool was called, so that the model can end
+	ToolFormat  llmclient.ToolFormat // "" means native
+	Temperature *float64             // nil means the provider's default
+	MaxTokens   int                  // most tokens in a reply; 0 means the provider's default
+	Schema      *llmclient.Schema    // the answer must be JSON of this schema; it comes back in Output.Data
+	OnLength    LengthPolicy         // what to do with an answer that was cut off; "" means LengthFail
+	OnEmpty     EmptyPolicy          // what to do with a reply of nothing; "" means EmptyAccept
+	OnLimit     LimitPolicy          // what to do when no model call is left; "" means LimitConclude
+	Prompts     Prompts              // what the strategy says to the model
+
+	// MaxModelCalls bounds the requests that offer tools; 0 means 50, negative means no bound but the run's limits.
+	MaxModelCalls int
+
+	// MaxRetries bounds the requests that ask again after a reply that was no answer: cut off, empty, not of the schema,
+	// or with a call that could not be read. They are not counted in MaxModelCalls. 0 means 2, negative means none.
+	MaxRetries int
+}
+
+// LengthPolicy says what to do with a text that was cut off at the token limit. Calls in a reply that was cut off are
+// never run: the model is told to make them again, within MaxRetries.
+type LengthPolicy string
+
+// The policies for texts that were cut off.
+const (
+	LengthFail     LengthPolicy = "fail"     // an error with code truncated; the text is the Result all the same
+	LengthAccept   LengthPolicy = "accept"   // the answer, with "truncated" in the metadata
+	LengthContinue LengthPolicy = "continue" // ask the model to go on, within MaxRetries; the pieces are joined
+)
+
+// EmptyPolicy says what to do with a reply that has neither text nor calls.
+type EmptyPolicy string
+
+// The policies for empty replies.
+const (
+	EmptyAccept EmptyPolicy = "accept" // the end, with a nil Result
+	EmptyAsk    EmptyPolicy = "ask"    // ask again, within MaxRetries
+	EmptyFail   EmptyPolicy = "fail"   // an error
+)
+
+// LimitPolicy says what to do when MaxModelCalls is reached and the model still calls tools. The output is an error with
+// code limit either way.
+type LimitPolicy string
+
+// The policies for the limit.
+const (
+	LimitConclude LimitPolicy = "conclude" // one more request, without tools: its answer is the Result beside the error
+	LimitFail     LimitPolicy = "fail"     // no more requests
+)
+
+// Prompts are templates (text/template) of what the strategy says to the model; "" means the default.
+type Prompts struct {
+	Conclude  string // no model call with tools is left. Data: .Calls, the number of model calls made
+	Continue  string // the text was cut off. No data
+	CutCall   string // result of a call in a reply that was cut off, and so was not run. Data: .Tool
+	Empty     string // the reply was empty. No data
+	Malformed string // the provider could not read a call. Data: .Problem, .Generated
+	Schema    string // the answer is not of the schema. Data: .Problem
+}
+
+var defaultPrompts = Prompts{
+	Conclude:  "You have made {{.Calls}} requests, which is all that this task allows. Do not call any more tools. Answer the task now with what you know, and say what is missing.",
+	Continue:  "Your reply was cut off at the length limit. Go on exactly where it stopped; do not repeat anything.",
+	CutCall:   "This call was not run: the reply was cut off at the length limit, and the call may be incomplete. Make it again, with shorter arguments or in smaller parts.",
+	Empty:     "Your reply was empty. Answer the task, or call a tool.",
+	Malformed: "Your last tool call could not be read: {{.Problem}}\nMake it again: the name of one tool, and arguments that are one JSON object.",
+	Schema:    "Your answer is not of the form that was asked for: {{.Problem}}\nAnswer again with the JSON alone.",
+}
+
+// settings is a Config that was checked, with everything compiled that can be.
+type settings struct {
+	Config
+	err     error
+	caps    strategy.Caps
+	schema  *tools.Schema
+	prompts map[string]*template.Template
+}
+
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
+// orchestrator.New or orchestrator.NewMachine.
+func New(cfg Config) func() strategy.Strategy {
+	s := &settings{Config: cfg}
+	s.err = s.compile()
+	return func() strategy.Strategy {
+		return &completeTask{settings: s, fsm: Table.New(s.caps)}
+	}
+}
+
+func (s *settings) compile() error {
+	s.caps = strategy.Caps{capRounds: bound(s.MaxModelCalls, 50) - 1, capRetries: bound(s.MaxRetries, 2)}
+	if s.MaxModelCalls < 0 {
+		s.caps[capRounds] = strategy.Unbounded
+	}
+	var problems []error
+	if s.Schema != nil {
+		schema, err := tools.CompileSchema(s.Schema.Schema)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("completetask: Schema: %w", err))
+		}
+		s.schema = schema
+	}
+	problems = append(problems,
+		oneOf("OnLength", &s.OnLength, LengthFail, LengthAccept, LengthContinue),
+		oneOf("OnEmpty", &s.OnEmpty, EmptyAccept, EmptyAsk, EmptyFail),
+		oneOf("OnLimit", &s.OnLimit, LimitConclude, LimitFail),
+		s.parsePrompts(),
+	)
+	return errors.Join(problems...)
+}
+
+// bound is a count from a Config: zero means the default, negative means none.
+func bound(n, otherwise int) int {
+	switch {
+	case n == 0:
+		return otherwise
+	case n < 0:
+		return 0
+	default:
+		return n
+	}
+}
+
+// oneOf checks a policy; an empty one becomes the first.
+func oneOf[P ~string](field string, p *P, allowed ...P) error {
+	if *p == "" {
+		*p = allowed[0]
+		return nil
+	}
+	for _, a := range allowed {
+		if *p == a {
+			return nil
+		}
+	}
+	return fmt.Errorf("completetask: %s: %q is not one of %q", field, *p, allowed)
+}
+
+func (s *settings) parsePrompts() error {
+	s.prompts = map[string]*template.Template{}
+	var problems []error
+	for _, p := range []struct{ name, text, otherwise string }{
+		{"Conclude", s.Prompts.Conclude, defaultPrompts.Conclude},
+		{"Continue", s.Prompts.Continue, defaultPrompts.Continue},
+		{"CutCall", s.Prompts.CutCall, defaultPrompts.CutCall},
+		{"Empty", s.Prompts.Empty, defaultPrompts.Empty},
+		{"Malformed", s.Prompts.Malformed, defaultPrompts.Malformed},
+		{"Schema", s.Prompts.Schema, defaultPrompts.Schema},
+	} {
+		if p.text == "" {
+			p.text = p.otherwise
+		}
+		t, err := template.New(p.name).Option("missingkey=error").Parse(p.text)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("completetask: Prompts: %w", err))
+			continue
+		}
+		s.prompts[p.name] = t
+	}
+	return errors.Join(problems...)
+}
+
+// prompt fills in a template. The templates were parsed at set-up; one that fails on its data says so to the model
+// rather than to nobody.
+func (s *settings) prompt(name string, data map[string]any) string {
+	var b strings.Builder
+	if err := s.prompts[name].Execute(&b, data); err != nil {
+		return fmt.Sprintf("completetask: prompt %s: %v", name, err)
+	}
+	return b.String()
+}

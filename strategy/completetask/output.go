@@ -1,0 +1,63 @@
+package completetask
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// done ends with an answer.
+func (s *completeTask) done(text string, data json.RawMessage) nextstep.NextStep {
+	out := s.output()
+	out.Result, out.Data = &text, data
+	return s.fsm.Then(finished, nextstep.Complete{Output: out})
+}
+
+// fail ends with an error and what was reached.
+func (s *completeTask) fail(code delegation.Code, err error) nextstep.NextStep {
+	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: s.output()})
+}
+
+// limited is the end for want of model calls.
+func (s *completeTask) limited(result *string) nextstep.NextStep {
+	out := s.output()
+	out.Result = result
+	return nextstep.ReportError{
+		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("completetask: the limit of %d model calls is reached", s.caps[capRounds]+1)},
+		Output: out,
+	}
+}
+
+// withResult puts a text beside an error.
+func withResult(step nextstep.NextStep, text string) nextstep.NextStep {
+	if r, ok := step.(nextstep.ReportError); ok && text != "" {
+		r.Output.Result = &text
+		return r
+	}
+	return step
+}
+
+func (s *completeTask) output() delegation.Output {
+	return delegation.Output{Messages: s.history.Clip(), Metadata: s.metadata()}
+}
+
+// metadata tells about the work. Nothing in it can fail to encode.
+func (s *completeTask) metadata() delegation.Metadata {
+	m := delegation.Metadata{}
+	_ = m.Set("model_calls", s.asked)
+	switch s.finish {
+	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
+	case llmclient.FinishLength:
+		_ = m.Set("truncated", true)
+		fallthrough
+	default:
+		_ = m.Set("finish", s.finish)
+	}
+	if len(s.repaired) > 0 {
+		_ = m.Set("repaired", s.repaired)
+	}
+	return m
+}

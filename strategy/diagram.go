@@ -1,0 +1,69 @@
+package strategy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Mermaid returns the table as a Mermaid state diagram (https://mermaid.js.org/syntax/stateDiagram.html). Equal tables
+// give equal text.
+func (t *Table) Mermaid() string {
+	var b strings.Builder
+	b.WriteString("stateDiagram-v2\n")
+	for _, s := range t.States {
+		fmt.Fprintf(&b, "    %s: %s\n", s.Name, s.label("<br/>"))
+	}
+	fmt.Fprintf(&b, "    [*] --> %s\n", t.Initial)
+	for _, r := range t.Rules {
+		for _, from := range r.From {
+			fmt.Fprintf(&b, "    %s --> %s: %s\n", from, r.To, r.label())
+		}
+	}
+	for _, s := range t.States {
+		if s.Awaits.Final() {
+			fmt.Fprintf(&b, "    %s --> [*]\n", s.Name)
+		}
+	}
+	return b.String()
+}
+
+// DOT returns the table in the language of Graphviz (https://graphviz.org/doc/info/lang.html). Equal tables give equal
+// text.
+func (t *Table) DOT() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "digraph %q {\n    rankdir=LR;\n    node [shape=box, style=rounded];\n", t.Name)
+	for _, s := range t.States {
+		shape := ""
+		if s.Awaits.Final() {
+			shape = ", peripheries=2"
+		}
+		fmt.Fprintf(&b, "    %q [label=\"%s\"%s];\n", s.Name, s.label(`\n`), shape)
+	}
+	for _, r := range t.Rules {
+		for _, from := range r.From {
+			fmt.Fprintf(&b, "    %q -> %q [label=%q];\n", from, r.To, r.label())
+		}
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// label is the name of the state, its phase and what it awaits.
+func (s StateRule) label(newline string) string {
+	label := string(s.Name)
+	if s.Phase != "" {
+		label += " (" + s.Phase + ")"
+	}
+	if s.Awaits != 0 {
+		label += newline + s.Awaits.String()
+	}
+	return label
+}
+
+// label is the trigger and its cap.
+func (r Rule) label() string {
+	if r.Cap == "" {
+		return string(r.On)
+	}
+	return string(r.On) + " [" + r.Cap + "]"
+}

@@ -1,0 +1,163 @@
+package strategy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/looplab/fsm"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// FSM is the state machine of one frame. It is not safe for concurrent use, and needs none: a strategy is called from
+// one goroutine at a time.
+//
+// looplab/fsm runs the transitions. It is used without callbacks, without asynchronous transitions, and always with a
+// live context, which keeps clear of everything in it that can wedge a machine.
+type FSM struct {
+	table   *Table
+	rules   *compiled
+	machine *fsm.FSM
+	state   State
+	left    []int // of each cap; Unbounded counts nothing
+	broken  error // the table or its caps are wrong: every trigger is refused with this
+}
+
+// New returns a machine in the initial state. A value must be given for each cap that the rules name. New itself never
+// fails: a machine of an invalid table, or with the wrong caps, refuses every trigger and says why. Check tables in a
+// test, with [Table.Validate].
+func (t *Table) New(caps Caps) *FSM {
+	c := t.compile()
+	f := &FSM{table: t, rules: c, state: t.Initial, broken: c.err}
+	if f.broken == nil {
+		f.left, f.broken = c.allot(t.Name, caps)
+	}
+	if f.broken == nil {
+		f.machine = fsm.NewFSM(string(t.Initial), c.events, nil)
+	}
+	return f
+}
+
+// allot returns the value of each cap by its index.
+func (c *compiled) allot(table string, caps Caps) ([]int, error) {
+	if len(c.caps) == 0 && len(caps) == 0 {
+		return nil, nil
+	}
+	left := make([]int, len(c.caps))
+	for i, name := range c.caps {
+		n, ok := caps[name]
+		if !ok || n < Unbounded {
+			return nil, &TableError{Table: table, Problem: fmt.Sprintf("cap %q needs a value, zero or more, or Unbounded", name)}
+		}
+		left[i] = n
+	}
+	if len(caps) > len(c.caps) {
+		return nil, &TableError{Table: table, Problem: fmt.Sprintf("was given caps %v, and its rules name only %v", caps, c.caps)}
+	}
+	return left, nil
+}
+
+// State returns the current state.
+func (f *FSM) State() State { return f.state }
+
+// Can reports whether on is allowed now: there is a rule for it here and its cap is not used up.
+func (f *FSM) Can(on Trigger) bool {
+	_, err := f.target(on)
+	return err == nil
+}
+
+// Then fires the trigger and returns the step, which must be of the kind that the new state awaits. If the trigger is not
+// allowed here, its cap is used up, or the step is of another kind, the state stays as it was and the step returned is a
+// [nextstep.ReportError] with a [*TransitionError] or a [*CapError].
+func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
+	to, err := f.target(on)
+	if err != nil {
+		return refused(err)
+	}
+	if want := f.rules.states[to.to].Awaits; step == nil || step.Kind() != want {
+		return refused(&TransitionError{Table: f.table.Name, State: f.state, Trigger: on, To: to.to, Want: want, Step: step})
+	}
+	if err := f.fire(on, to); err != nil {
+		return refused(err)
+	}
+	return step
+}
+
+// target finds where on leads from here, if it may be taken.
+func (f *FSM) target(on Trigger) (target, error) {
+	if f.broken != nil {
+		return target{}, f.broken
+	}
+	to, ok := f.rules.moves[move{f.state, on}]
+	if !ok {
+		return target{}, &TransitionError{Table: f.table.Name, State: f.state, Trigger: on}
+	}
+	if to.caps >= 0 && f.left[to.caps] == 0 {
+		return target{}, &CapError{Table: f.table.Name, State: f.state, Trigger: on, Cap: f.rules.caps[to.caps]}
+	}
+	return to, nil
+}
+
+// fire lets looplab/fsm make the transition. A transition from a state to itself comes back as a NoTransitionError
+// without a cause, although it is allowed.
+func (f *FSM) fire(on Trigger, to target) error {
+	err := f.machine.Event(context.Background(), string(on))
+	if same, ok := errors.AsType[fsm.NoTransitionError](err); ok && same.Err == nil {
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("strategy: table %q: %w", f.table.Name, err)
+	}
+	f.state = to.to
+	if to.caps >= 0 && f.left[to.caps] > 0 {
+		f.left[to.caps]--
+	}
+	return nil
+}
+
+func refused(err error) nextstep.NextStep {
+	code := delegation.CodeDefect
+	if _, ok := err.(*CapError); ok { //nolint:errorlint // made just above, never wrapped
+		code = delegation.CodeLimit
+	}
+	return nextstep.ReportError{Err: delegation.NewError(code, err)}
+}
+
+// TransitionError says that a strategy did what its table forbids: a trigger without a rule, or a step that is not of the
+// kind that the next state awaits. It is a defect of the strategy, or a call out of turn.
+type TransitionError struct {
+	Table   string
+	State   State // where it stands, and stays
+	Trigger Trigger
+	To      State             // the next state, where the step was of the wrong kind
+	Want    nextstep.Kind     // what To awaits
+	Step    nextstep.NextStep // what it was given
+}
+
+// Error names the state, the trigger, and what was wrong.
+func (e *TransitionError) Error() string {
+	if e.To == "" {
+		return fmt.Sprintf("strategy: table %q: trigger %q has no rule in state %q", e.Table, e.Trigger, e.State)
+	}
+	got := "no step"
+	if e.Step != nil {
+		got = e.Step.Kind().String()
+	}
+	return fmt.Sprintf("strategy: table %q: trigger %q in state %q leads to %q, which awaits %s, not %s",
+		e.Table, e.Trigger, e.State, e.To, e.Want, got)
+}
+
+// CapError says that a rule was taken as often as its cap allows.
+type CapError struct {
+	Table   string
+	State   State // where it stands, and stays
+	Trigger Trigger
+	Cap     string
+}
+
+// Error names the cap, the state and the trigger.
+func (e *CapError) Error() string {
+	return fmt.Sprintf("strategy: table %q: cap %q is used up: trigger %q refused in state %q", e.Table, e.Cap, e.Trigger, e.State)
+}

@@ -1,0 +1,147 @@
+package strategy_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/looplab/fsm"
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+func TestFSM_Then(t *testing.T) {
+	m := loop().New(strategy.Caps{"rounds": 1})
+	ask, act, end := nextstep.GetChatCompletion{}, nextstep.ExecuteTools{}, nextstep.Complete{}
+
+	require.Equal(t, ask, m.Then("start", ask))
+	require.Equal(t, strategy.State("asking"), m.State())
+	require.Equal(t, act, m.Then("call", act))
+	require.Equal(t, ask, m.Then("acted", ask))
+	require.Equal(t, act, m.Then("call", act))
+
+	require.False(t, m.Can("acted"), "the cap is used up")
+	step := m.Then("acted", ask).(nextstep.ReportError)
+	capErr, ok := errors.AsType[*strategy.CapError](step.Err)
+	require.True(t, ok)
+	require.Equal(t, "rounds", capErr.Cap)
+	require.Equal(t, delegation.CodeLimit, delegation.AsError(step.Err).Code)
+	require.Equal(t, strategy.State("acting"), m.State(), "a refused trigger leaves the state")
+
+	require.IsType(t, nextstep.ReportError{}, m.Then("end", end), "no rule here")
+	require.Equal(t, strategy.State("acting"), m.State())
+}
+
+// S0-11, S0-12: a trigger out of turn and a step of the wrong kind are errors that leave the state, and the right one
+// still works afterwards.
+func TestS0_11_S0_12_FSM_refuses(t *testing.T) {
+	m := loop().New(strategy.Caps{"rounds": strategy.Unbounded})
+	for _, test := range []struct {
+		on   strategy.Trigger
+		step nextstep.NextStep
+		want string
+	}{
+		{"acted", nextstep.GetChatCompletion{}, `strategy: table "loop": trigger "acted" has no rule in state "ready"`},
+		{"nonsense", nextstep.GetChatCompletion{}, `strategy: table "loop": trigger "nonsense" has no rule in state "ready"`},
+		{"start", nextstep.Complete{}, `strategy: table "loop": trigger "start" in state "ready" leads to "asking", which awaits get_chat_completion, not complete`},
+		{"start", nil, `strategy: table "loop": trigger "start" in state "ready" leads to "asking", which awaits get_chat_completion, not no step`},
+	} {
+		step := m.Then(test.on, test.step).(nextstep.ReportError)
+		require.EqualError(t, step.Err, test.want)
+		_, ok := errors.AsType[*strategy.TransitionError](step.Err)
+		require.True(t, ok)
+		require.Equal(t, delegation.CodeDefect, delegation.AsError(step.Err).Code)
+		require.Equal(t, strategy.State("ready"), m.State())
+	}
+	require.IsType(t, nextstep.GetChatCompletion{}, m.Then("start", nextstep.GetChatCompletion{}))
+}
+
+func TestFSM_unbounded(t *testing.T) {
+	m := loop().New(strategy.Caps{"rounds": strategy.Unbounded})
+	m.Then("start", nextstep.GetChatCompletion{})
+	for range 1000 {
+		require.Equal(t, nextstep.ExecuteTools{}, m.Then("call", nextstep.ExecuteTools{}))
+		require.Equal(t, nextstep.GetChatCompletion{}, m.Then("acted", nextstep.GetChatCompletion{}))
+	}
+}
+
+// looplab/fsm reports a transition from a state to itself as an error, although it is allowed.
+func TestFSM_selfLoop(t *testing.T) {
+	again := rule("asking", "again", "asking")
+	again.Cap = "rounds"
+	table := loop()
+	table.Rules = append(table.Rules, again)
+	m := table.New(strategy.Caps{"rounds": 2})
+	m.Then("start", nextstep.GetChatCompletion{})
+	for range 2 {
+		require.IsType(t, nextstep.GetChatCompletion{}, m.Then("again", nextstep.GetChatCompletion{}))
+	}
+	require.IsType(t, nextstep.ReportError{}, m.Then("again", nextstep.GetChatCompletion{}))
+}
+
+// The sharp edges of looplab/fsm that FSM keeps clear of. If one of these fails, the library has changed and the wrapper
+// may be simplified.
+func TestLooplab_sharpEdges(t *testing.T) {
+	events := []fsm.EventDesc{{Name: "go", Src: []string{"a"}, Dst: "b"}, {Name: "stay", Src: []string{"a"}, Dst: "a"}}
+
+	t.Run("a cancelled context wedges the machine", func(t *testing.T) {
+		m := fsm.NewFSM("a", events, nil)
+		cancelled, cancel := context.WithCancel(context.Background())
+		cancel()
+		require.ErrorIs(t, m.Event(cancelled, "go"), context.Canceled)
+		require.Error(t, m.Event(context.Background(), "go"), "FSM therefore always passes a live context")
+	})
+	t.Run("a self loop is an error", func(t *testing.T) {
+		err := fsm.NewFSM("a", events, nil).Event(context.Background(), "stay")
+		same, ok := errors.AsType[fsm.NoTransitionError](err)
+		require.True(t, ok)
+		require.NoError(t, same.Err, "FSM therefore takes it for success")
+	})
+	t.Run("the last of two rules wins", func(t *testing.T) {
+		m := fsm.NewFSM("a", append(events, fsm.EventDesc{Name: "go", Src: []string{"a"}, Dst: "c"}), nil)
+		require.NoError(t, m.Event(context.Background(), "go"))
+		require.Equal(t, "c", m.Current(), "Table.Validate therefore refuses two rules")
+	})
+	t.Run("SetState takes any string", func(t *testing.T) {
+		m := fsm.NewFSM("a", events, nil)
+		m.SetState("nowhere")
+		require.Equal(t, "nowhere", m.Current(), "FSM therefore never calls it")
+	})
+	t.Run("a misspelt callback is dropped", func(t *testing.T) {
+		called := false
+		m := fsm.NewFSM("a", events, fsm.Callbacks{"enterr_b": func(context.Context, *fsm.Event) { called = true }})
+		require.NoError(t, m.Event(context.Background(), "go"))
+		require.False(t, called, "FSM therefore has no callbacks")
+	})
+}
+
+func TestSet_New(t *testing.T) {
+	set := strategy.Set{"b": nil, "a": func() strategy.Strategy { return nil }}
+	_, err := set.New("c")
+	unknown, ok := errors.AsType[*strategy.UnknownError](err)
+	require.True(t, ok)
+	require.Equal(t, []string{"a", "b"}, unknown.Known)
+	require.EqualError(t, err, `strategy: no strategy "c"; known: a, b`)
+	_, err = set.New("b")
+	require.EqualError(t, err, `strategy: the factory of "b" is nil`)
+	_, err = set.New("a")
+	require.EqualError(t, err, `strategy: the factory of "a" returned nil`)
+	_, err = strategy.Set(nil).New("x")
+	require.EqualError(t, err, `strategy: no strategy "x"; known: none`)
+}
+
+func TestDefaults(t *testing.T) {
+	var d strategy.Defaults
+	for _, step := range []nextstep.NextStep{
+		d.ProcessAPIResponse(llmclient.Response{}),
+		d.ProcessToolResults([]messages.ToolOutput{}),
+		d.ProcessDelegationResult(delegation.Output{}),
+	} {
+		require.Equal(t, delegation.CodeDefect, delegation.AsError(step.(nextstep.ReportError).Err).Code)
+	}
+}

@@ -1,0 +1,270 @@
+package strategy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/looplab/fsm"
+
+	"github.com/segue-go/segue/nextstep"
+)
+
+// State names what a strategy is waiting for, such as "awaiting_model". Declare them as constants.
+type State string
+
+// Trigger names what happened, such as "answered". Declare them as constants.
+type Trigger string
+
+// Table declares a state machine. Make it a package variable and do not change it after its first use; it may then be
+// used from any number of goroutines.
+type Table struct {
+	Name    string // the strategy's, for diagrams and errors
+	Initial State  // where a machine stands before Initialize: it awaits nothing, and no rule leads back to it
+	States  []StateRule
+	Rules   []Rule
+
+	once sync.Once
+	made compiled
+}
+
+// StateRule declares a state.
+type StateRule struct {
+	Name   State
+	Awaits nextstep.Kind // the one kind of step that may be pending in it; Complete and ReportError make the state final
+	Phase  string        // a name for people, for several states of one phase; may be empty
+}
+
+// Rule declares transitions: in each of the states From, On leads to To.
+type Rule struct {
+	From []State
+	On   Trigger
+	To   State
+	Cap  string // bounds how often the rule is taken in one frame; its value comes with [Table.New]. "" means uncapped
+}
+
+// Caps are the values of a table's caps by name: how often the rules of that cap may be taken in one frame, all of them
+// counted together. [Unbounded] takes a cap away.
+type Caps map[string]int
+
+// Unbounded as the value of a cap means that nothing is counted. The run's limits still hold.
+const Unbounded = -1
+
+// compiled is what a table is turned into once: indexes, and the declaration as looplab/fsm wants it.
+type compiled struct {
+	err    error
+	states map[State]StateRule
+	moves  map[move]target
+	caps   []string
+	events []fsm.EventDesc
+}
+
+type move struct {
+	from State
+	on   Trigger
+}
+
+type target struct {
+	to   State
+	caps int // index into compiled.caps, or -1
+}
+
+// Validate reports everything that is wrong with the table, joined: an empty name, unknown, unreachable and dead-end
+// states, ways out of a final state or back to the initial one, two rules for one trigger in one state, and cycles that
+// no cap bounds. Each is a [*TableError].
+func (t *Table) Validate() error { return t.compile().err }
+
+// compile checks and indexes the table, once.
+func (t *Table) compile() *compiled {
+	t.once.Do(func() {
+		c := compiled{states: map[State]StateRule{}, moves: map[move]target{}}
+		check := checker{table: t, compiled: &c}
+		check.declarations()
+		check.rules()
+		if len(check.problems) == 0 { // these make sense only on a table that holds together
+			check.paths()
+			check.cycles()
+		}
+		c.err = errors.Join(check.problems...)
+		t.made = c
+	})
+	return &t.made
+}
+
+// TableError is one thing that is wrong with a [Table].
+type TableError struct {
+	Table   string
+	State   State   // "" if it is about no state
+	Trigger Trigger // "" if it is about no trigger
+	Problem string
+}
+
+// Error says where and what.
+func (e *TableError) Error() string {
+	where := ""
+	if e.State != "" {
+		where += fmt.Sprintf(" state %q:", e.State)
+	}
+	if e.Trigger != "" {
+		where += fmt.Sprintf(" trigger %q:", e.Trigger)
+	}
+	return fmt.Sprintf("strategy: table %q:%s %s", e.Table, where, e.Problem)
+}
+
+// checker collects what is wrong with a table while it fills the indexes.
+type checker struct {
+	table    *Table
+	compiled *compiled
+	problems []error
+}
+
+func (c *checker) report(s State, t Trigger, format string, args ...any) {
+	c.problems = append(c.problems, &TableError{Table: c.table.Name, State: s, Trigger: t, Problem: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) declarations() {
+	if c.table.Name == "" {
+		c.report("", "", "has no name")
+	}
+	for _, s := range c.table.States {
+		if s.Name == "" {
+			c.report("", "", "a state has no name")
+		}
+		if _, twice := c.compiled.states[s.Name]; twice {
+			c.report(s.Name, "", "is declared twice")
+		}
+		c.compiled.states[s.Name] = s
+		if s.Name != c.table.Initial && s.Awaits == 0 {
+			c.report(s.Name, "", "awaits nothing, which only the initial state does")
+		}
+	}
+	initial, ok := c.compiled.states[c.table.Initial]
+	switch {
+	case !ok:
+		c.report(c.table.Initial, "", "is the initial state and not declared")
+	case initial.Awaits != 0:
+		c.report(c.table.Initial, "", "is the initial state and awaits %s; it must await nothing", initial.Awaits)
+	}
+}
+
+func (c *checker) rules() {
+	for _, r := range c.table.Rules {
+		if r.On == "" {
+			c.report("", "", "a rule to %q has no trigger", r.To)
+		}
+		if _, ok := c.compiled.states[r.To]; !ok {
+			c.report(r.To, r.On, "leads to a state that is not declared")
+		}
+		if r.To == c.table.Initial {
+			c.report(r.To, r.On, "leads back to the initial state")
+		}
+		if len(r.From) == 0 {
+			c.report("", r.On, "a rule to %q starts from no state", r.To)
+		}
+		for _, from := range r.From {
+			c.rule(from, r)
+		}
+		if len(r.From) > 0 {
+			c.compiled.events = append(c.compiled.events, event(r))
+		}
+	}
+}
+
+func (c *checker) rule(from State, r Rule) {
+	s, ok := c.compiled.states[from]
+	switch {
+	case !ok:
+		c.report(from, r.On, "starts from a state that is not declared")
+	case s.Awaits.Final():
+		c.report(from, r.On, "leads out of a final state")
+	}
+	m := move{from, r.On}
+	if _, twice := c.compiled.moves[m]; twice {
+		c.report(from, r.On, "has two rules")
+	}
+	c.compiled.moves[m] = target{to: r.To, caps: c.capIndex(r.Cap)}
+}
+
+// capIndex returns where a cap is counted, entering it if it is new.
+func (c *checker) capIndex(name string) int {
+	if name == "" {
+		return -1
+	}
+	i := slices.Index(c.compiled.caps, name)
+	if i < 0 {
+		i = len(c.compiled.caps)
+		c.compiled.caps = append(c.compiled.caps, name)
+	}
+	return i
+}
+
+// paths reports states that cannot be reached from the initial one, and states from which no final one can be reached.
+func (c *checker) paths() {
+	reached := c.spread(c.table.Initial)
+	for _, s := range c.table.States {
+		if !reached[s.Name] {
+			c.report(s.Name, "", "cannot be reached")
+			continue
+		}
+		ends := false
+		for to := range c.spread(s.Name) {
+			ends = ends || c.compiled.states[to].Awaits.Final()
+		}
+		if !ends {
+			c.report(s.Name, "", "is a dead end: no final state can be reached from it")
+		}
+	}
+}
+
+// spread returns the states that can be reached from one, itself included.
+func (c *checker) spread(from State) map[State]bool {
+	seen := map[State]bool{from: true}
+	for queue := []State{from}; len(queue) > 0; queue = queue[1:] {
+		for m, t := range c.compiled.moves {
+			if m.from == queue[0] && !seen[t.to] {
+				seen[t.to] = true
+				queue = append(queue, t.to)
+			}
+		}
+	}
+	return seen
+}
+
+// cycles reports each uncapped way by which a state can be left and entered again for ever.
+func (c *checker) cycles() {
+	const (
+		open = iota + 1
+		closed
+	)
+	mark := map[State]int{}
+	var visit func(s State)
+	visit = func(s State) {
+		mark[s] = open
+		for _, r := range c.table.Rules { // in declared order, so that the report is always the same
+			if r.Cap != "" || !slices.Contains(r.From, s) {
+				continue
+			}
+			switch mark[r.To] {
+			case open:
+				c.report(s, r.On, "closes a cycle through %q that no cap bounds", r.To)
+			case 0:
+				visit(r.To)
+			}
+		}
+		mark[s] = closed
+	}
+	for _, s := range c.table.States {
+		if mark[s.Name] == 0 {
+			visit(s.Name)
+		}
+	}
+}
+
+func event(r Rule) fsm.EventDesc {
+	src := make([]string, len(r.From))
+	for i, s := range r.From {
+		src[i] = string(s)
+	}
+	return fsm.EventDesc{Name: string(r.On), Src: src, Dst: string(r.To)}
+}

@@ -1,0 +1,187 @@
+package strategy_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+const (
+	chat   = nextstep.KindGetChatCompletion
+	tools  = nextstep.KindExecuteTools
+	finish = nextstep.KindComplete
+)
+
+func rule(from strategy.State, on strategy.Trigger, to strategy.State) strategy.Rule {
+	return strategy.Rule{From: []strategy.State{from}, On: on, To: to}
+}
+
+// loop is a sound table: ask, run tools, ask again, end.
+func loop() *strategy.Table {
+	back := rule("acting", "acted", "asking")
+	back.Cap = "rounds"
+	return &strategy.Table{
+		Name:    "loop",
+		Initial: "ready",
+		States: []strategy.StateRule{
+			{Name: "ready"},
+			{Name: "asking", Awaits: chat, Phase: "Thinking"},
+			{Name: "acting", Awaits: tools},
+			{Name: "done", Awaits: finish},
+		},
+		Rules: []strategy.Rule{
+			rule("ready", "start", "asking"),
+			rule("asking", "call", "acting"),
+			back,
+			rule("asking", "end", "done"),
+		},
+	}
+}
+
+func TestTable_Validate(t *testing.T) {
+	require.NoError(t, loop().Validate())
+	for _, test := range []struct {
+		name   string
+		breakT func(*strategy.Table)
+		want   string
+	}{
+		{"no name", func(tb *strategy.Table) { tb.Name = "" }, "has no name"},
+		{"unnamed state", func(tb *strategy.Table) { tb.States = append(tb.States, strategy.StateRule{Awaits: chat}) }, "a state has no name"},
+		{"state twice", func(tb *strategy.Table) { tb.States = append(tb.States, tb.States[1]) }, `state "asking": is declared twice`},
+		{"awaits nothing", func(tb *strategy.Table) { tb.States[2].Awaits = 0 }, `state "acting": awaits nothing`},
+		{"initial unknown", func(tb *strategy.Table) { tb.Initial = "nowhere" }, `state "nowhere": is the initial state and not declared`},
+		{"initial awaits", func(tb *strategy.Table) { tb.Initial = "asking" }, `must await nothing`},
+		{"unknown target", func(tb *strategy.Table) { tb.Rules[1].To = "lost" }, `state "lost": trigger "call": leads to a state that is not declared`},
+		{"unknown source", func(tb *strategy.Table) { tb.Rules[1].From = []strategy.State{"lost"} }, `starts from a state that is not declared`},
+		{"no source", func(tb *strategy.Table) { tb.Rules[1].From = nil }, `starts from no state`},
+		{"no trigger", func(tb *strategy.Table) { tb.Rules[1].On = "" }, `has no trigger`},
+		{"back to the start", func(tb *strategy.Table) { tb.Rules[3].To = "ready" }, `leads back to the initial state`},
+		{"out of the end", func(tb *strategy.Table) { tb.Rules = append(tb.Rules, rule("done", "again", "asking")) }, `leads out of a final state`},
+		{"two rules", func(tb *strategy.Table) { tb.Rules = append(tb.Rules, rule("asking", "call", "done")) }, `state "asking": trigger "call": has two rules`},
+		{"unreachable", func(tb *strategy.Table) {
+			tb.States = append(tb.States, strategy.StateRule{Name: "island", Awaits: finish})
+		}, `state "island": cannot be reached`},
+		{"dead end", func(tb *strategy.Table) {
+			tb.States = append(tb.States, strategy.StateRule{Name: "swamp", Awaits: chat})
+			tb.Rules = append(tb.Rules, rule("asking", "sink", "swamp"))
+		}, `state "swamp": is a dead end`},
+		{"cycle", func(tb *strategy.Table) { tb.Rules[2].Cap = "" }, `closes a cycle through "asking" that no cap bounds`},
+		{"self loop", func(tb *strategy.Table) { tb.Rules = append(tb.Rules, rule("asking", "again", "asking")) }, `closes a cycle through "asking"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			table := loop()
+			test.breakT(table)
+			err := table.Validate()
+			require.ErrorContains(t, err, test.want)
+			_, ok := errors.AsType[*strategy.TableError](err)
+			require.True(t, ok)
+		})
+	}
+}
+
+func TestTable_Validate_reportsEverything(t *testing.T) {
+	table := loop()
+	table.Rules[1].To, table.Rules[3].To = "lost", "gone"
+	err := table.Validate()
+	require.ErrorContains(t, err, `"lost"`)
+	require.ErrorContains(t, err, `"gone"`)
+}
+
+func TestTable_New_broken(t *testing.T) {
+	table := loop()
+	table.Rules[2].Cap = ""
+	for name, fsm := range map[string]*strategy.FSM{
+		"table":         table.New(nil),
+		"cap missing":   loop().New(nil),
+		"cap negative":  loop().New(strategy.Caps{"rounds": -2}),
+		"cap not named": loop().New(strategy.Caps{"rounds": 1, "circles": 1}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.False(t, fsm.Can("start"))
+			step := fsm.Then("start", nextstep.GetChatCompletion{})
+			_, ok := errors.AsType[*strategy.TableError](step.(nextstep.ReportError).Err)
+			require.True(t, ok, "%v", step)
+			require.Equal(t, strategy.State("ready"), fsm.State())
+		})
+	}
+}
+
+func TestTable_diagrams(t *testing.T) {
+	require.Equal(t, `stateDiagram-v2
+    ready: ready
+    asking: asking (Thinking)<br/>get_chat_completion
+    acting: acting<br/>execute_tools
+    done: done<br/>complete
+    [*] --> ready
+    ready --> asking: start
+    asking --> acting: call
+    acting --> asking: acted [rounds]
+    asking --> done: end
+    done --> [*]
+`, loop().Mermaid())
+	dot := loop().DOT()
+	require.Contains(t, dot, `"acting" -> "asking" [label="acted [rounds]"];`)
+	require.Contains(t, dot, `"done" [label="done\ncomplete", peripheries=2];`)
+}
+
+// A random table is either refused, or every random walk through its machine ends within the bound that its caps give:
+// no rule without a cap can be taken twice between two that have one.
+func TestTable_boundHolds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := []strategy.State{"a", "b", "c", "d"}
+		triggers := []strategy.Trigger{"x", "y", "z"}
+		table := &strategy.Table{Name: "random", Initial: "start", States: []strategy.StateRule{{Name: "start"}, {Name: "end", Awaits: finish}}}
+		for _, n := range names {
+			table.States = append(table.States, strategy.StateRule{Name: n, Awaits: chat})
+		}
+		table.Rules = append(table.Rules, rule("start", "go", "a"))
+		for _, from := range names {
+			for _, on := range triggers {
+				to := rapid.SampledFrom(append([]strategy.State{"", "end"}, names...)).Draw(t, "to")
+				if to == "" {
+					continue
+				}
+				r := rule(from, on, to)
+				if rapid.Bool().Draw(t, "capped") {
+					r.Cap = "cap"
+				}
+				table.Rules = append(table.Rules, r)
+			}
+		}
+		if table.Validate() != nil {
+			return
+		}
+		most := rapid.IntRange(0, 4).Draw(t, "cap")
+		caps := strategy.Caps{}
+		for _, r := range table.Rules {
+			if r.Cap != "" {
+				caps[r.Cap] = most
+			}
+		}
+		fsm := table.New(caps)
+		fsm.Then("go", nextstep.GetChatCompletion{})
+		moves := 0
+		for fsm.State() != "end" {
+			on := rapid.SampledFrom(triggers).Draw(t, "on")
+			if !fsm.Can(on) {
+				if !fsm.Can("x") && !fsm.Can("y") && !fsm.Can("z") {
+					break
+				}
+				continue
+			}
+			var step nextstep.NextStep = nextstep.GetChatCompletion{}
+			if _, failed := fsm.Then(on, step).(nextstep.ReportError); failed {
+				fsm.Then(on, nextstep.Complete{})
+			}
+			moves++
+			if bound := (most + 1) * (len(names) + 1); moves > bound {
+				t.Fatalf("%d moves, more than %d", moves, bound)
+			}
+		}
+	})
+}
