@@ -1,0 +1,157 @@
+package orchestrator
+
+import (
+	"time"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+// Event is something that happened in a run. Events are yielded by value and in order.
+type Event struct {
+	Run    string    // the run's id
+	Frame  string    // where: a position in the delegation tree, such as "0.1.2"
+	Depth  int       // of the frame; the root's is 1
+	Seq    int       // the number of the step, over the whole run, from 1; 0 before the first
+	Time   time.Time // when; a delta carries the time at which its step began
+	Kind   EventKind
+	Text   string // of deltas and progress
+	Detail Detail // by kind; nil for deltas
+}
+
+// EventKind names what happened.
+type EventKind string
+
+// The kinds, each with its [Detail]. A run's events begin with RunStarted and end with RunFinished, which is the only
+// terminal event.
+const (
+	EventRunStarted   EventKind = "run_started"   // RunStarted
+	EventFrameEntered EventKind = "frame_entered" // FrameEntered: a strategy begins
+	EventStateChanged EventKind = "state_changed" // StateChanged: its FSM moved
+	EventStepTaken    EventKind = "step_taken"    // StepTaken: a step was performed, and answered
+	EventTextDelta    EventKind = "text_delta"    // Text: a piece of a model's reply
+	EventThoughtDelta EventKind = "thought_delta" // Text: a piece of a model's thoughts
+	EventToolStarted  EventKind = "tool_started"  // ToolStarted
+	EventToolProgress EventKind = "tool_progress" // ToolProgress, Text: what the tool says
+	EventToolFinished EventKind = "tool_finished" // ToolFinished; one for each call, started or not
+	EventRetryWaiting EventKind = "retry_waiting" // RetryWaiting: a model's client waits, tries again or turns elsewhere
+	EventWaitStarted  EventKind = "wait_started"  // WaitStarted: the run waits for somebody
+	EventFrameLeft    EventKind = "frame_left"    // FrameLeft: a strategy ended
+	EventRunFinished  EventKind = "run_finished"  // RunFinished
+)
+
+// Detail is what an event of some kind tells besides: one of the structs of that name below, as a value.
+type Detail interface{ isDetail() }
+
+// RunStarted tells what was asked for.
+type RunStarted struct {
+	Strategy string `json:"strategy"`
+	Goal     string `json:"goal,omitempty"`
+}
+
+// FrameEntered tells what a strategy was started with. Messages counts those that it was handed: a child sees nothing
+// else of its parent.
+type FrameEntered struct {
+	Strategy string `json:"strategy"`
+	Goal     string `json:"goal,omitempty"`
+	Messages int    `json:"messages,omitempty"`
+}
+
+// StateChanged tells a move of a strategy's FSM.
+type StateChanged struct {
+	From strategy.State `json:"from,omitempty"`
+	To   strategy.State `json:"to"`
+}
+
+// StepTaken tells of a step that was performed.
+type StepTaken struct {
+	Kind    nextstep.Kind     `json:"kind"`
+	Model   string            `json:"model,omitempty"` // that answered, where one did
+	Usage   messages.Usage    `json:"usage,omitzero"`  // of this step, hidden attempts included
+	Calls   int               `json:"calls,omitempty"` // tool calls: asked for by the model, or executed
+	Elapsed time.Duration     `json:"elapsed,omitzero"`
+	Err     *delegation.Error `json:"error,omitempty"` // the step could not be performed
+}
+
+// ToolStarted tells of a call that begins to run.
+type ToolStarted struct {
+	Call messages.ToolCall `json:"call"`
+}
+
+// ToolProgress tells which call made progress; the event's Text says how.
+type ToolProgress struct {
+	CallID   string `json:"call_id"`
+	ToolName string `json:"tool_name"`
+}
+
+// ToolFinished tells how a call ended.
+type ToolFinished struct {
+	Output messages.ToolOutput `json:"output"`
+}
+
+// RetryWaiting tells what a client's wrapper does.
+type RetryWaiting struct {
+	Kind    llmclient.NoticeKind `json:"kind"`
+	Model   string               `json:"model,omitempty"`
+	Attempt int                  `json:"attempt,omitempty"`
+	Wait    time.Duration        `json:"wait,omitzero"`
+	Error   string               `json:"error,omitempty"`
+	Discard bool                 `json:"discard,omitempty"` // the deltas of this step so far are void
+}
+
+// WaitStarted tells that the run cannot go on before somebody answers.
+type WaitStarted struct {
+	Wait Wait `json:"wait"`
+}
+
+// FrameLeft tells how a strategy ended. Usage and Elapsed are over its whole subtree.
+type FrameLeft struct {
+	Strategy string            `json:"strategy"`
+	Result   *string           `json:"result,omitempty"`
+	Usage    messages.Usage    `json:"usage,omitzero"`
+	Elapsed  time.Duration     `json:"elapsed,omitzero"`
+	Err      *delegation.Error `json:"error,omitempty"`
+}
+
+// RunFinished is how the run ended. Nothing comes after it.
+type RunFinished struct {
+	Status Status            `json:"status"`
+	Output delegation.Output `json:"output"`
+	Waits  []Wait            `json:"waits,omitempty"` // for StatusWaiting
+}
+
+func (RunStarted) isDetail()   {}
+func (FrameEntered) isDetail() {}
+func (StateChanged) isDetail() {}
+func (StepTaken) isDetail()    {}
+func (ToolStarted) isDetail()  {}
+func (ToolProgress) isDetail() {}
+func (ToolFinished) isDetail() {}
+func (RetryWaiting) isDetail() {}
+func (WaitStarted) isDetail()  {}
+func (FrameLeft) isDetail()    {}
+func (RunFinished) isDetail()  {}
+
+// Status says how a run ended.
+type Status string
+
+// The statuses. Only StatusDone is success.
+const (
+	StatusDone    Status = "done"
+	StatusFailed  Status = "failed"
+	StatusLimit   Status = "limit"   // a limit was reached
+	StatusStopped Status = "stopped" // the caller or a deadline stopped it
+	StatusWaiting Status = "waiting" // it waits for somebody
+)
+
+// Wait is something that a run waits for.
+type Wait struct {
+	ID     string `json:"id"`                // unique within the run
+	Frame  string `json:"frame"`             // where
+	Kind   string `json:"kind"`              // what is asked for, such as "approval"
+	CallID string `json:"call_id,omitempty"` // the tool call it is about, if it is about one
+	Text   string `json:"text,omitempty"`    // what to tell the person
+}

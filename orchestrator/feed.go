@@ -1,0 +1,152 @@
+package orchestrator
+
+import (
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+// feed gives an answer that fits to the strategy of frame f and returns what it wants next.
+func (m *Machine) feed(f *frame, a nextstep.Answer) nextstep.NextStep {
+	switch a := a.(type) {
+	case nextstep.APIResponse:
+		return m.feedResponse(f, a)
+	case nextstep.ToolResults:
+		return m.feedResults(f, a)
+	case nextstep.DelegationResult:
+		m.charge(tally{usage: whole(a.Output.Usage), elapsed: a.Elapsed})
+		m.taken(StepTaken{Kind: nextstep.KindDelegate, Usage: a.Output.Usage, Elapsed: a.Elapsed, Err: a.Output.Err})
+		return m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(a.Output) })
+	case nextstep.Failure:
+		return m.feedFailure(f, a)
+	default:
+		stop := a.(nextstep.Stop) // misfit let nothing else through
+		return m.feedStop(f, stop)
+	}
+}
+
+func (m *Machine) feedResponse(f *frame, a nextstep.APIResponse) nextstep.NextStep {
+	t := asked(a.Response.Usage, a.Response.Attempts, a.Elapsed)
+	m.charge(t)
+	f.answers = append(f.answers, a)
+	m.taken(StepTaken{
+		Kind:    nextstep.KindGetChatCompletion,
+		Model:   a.Response.Model,
+		Usage:   t.usage,
+		Calls:   countCalls(a.Response.Message),
+		Elapsed: a.Elapsed,
+	})
+	return m.call(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(a.Response) })
+}
+
+func countCalls(a messages.Assistant) int {
+	n := 0
+	for _, c := range a.Content {
+		if _, ok := c.(messages.ToolCall); ok {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *Machine) feedResults(f *frame, a nextstep.ToolResults) nextstep.NextStep {
+	m.charge(tally{toolCalls: len(a.Results), elapsed: a.Elapsed})
+	m.taken(StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(f.calls), Elapsed: a.Elapsed})
+	return m.giveResults(f, a)
+}
+
+// giveResults hands a batch to its strategy, refused calls included.
+func (m *Machine) giveResults(f *frame, a nextstep.ToolResults) nextstep.NextStep {
+	for _, o := range f.refused {
+		m.emit(Event{Kind: EventToolFinished, Detail: ToolFinished{Output: o}})
+	}
+	a.Results = f.merge(a.Results)
+	f.calls, f.refused = nil, nil
+	f.answers = append(f.answers, a)
+	return m.call(f, "ProcessToolResults", func() nextstep.NextStep { return f.st.ProcessToolResults(a.Results) })
+}
+
+// feedFailure tells the strategy that its step could not be performed, or fails the frame if it does not want to know.
+func (m *Machine) feedFailure(f *frame, a nextstep.Failure) nextstep.NextStep {
+	kind := m.pending.Kind()
+	t := tally{elapsed: a.Elapsed}
+	if kind == nextstep.KindGetChatCompletion {
+		t = asked(a.Usage, a.Attempts, a.Elapsed)
+	}
+	m.charge(t)
+	f.answers, f.calls = append(f.answers, a), nil
+	cause := causeOf(a)
+	m.taken(StepTaken{Kind: kind, Usage: t.usage, Elapsed: a.Elapsed, Err: cause})
+	return m.fail(f, a, cause)
+}
+
+func causeOf(a nextstep.Failure) *delegation.Error {
+	if a.Err != nil {
+		return delegation.NewError(a.Code, a.Err)
+	}
+	return &delegation.Error{Code: a.Code, Message: a.Message}
+}
+
+// fail asks the strategy what to do about a failure. A strategy that does not want to know, or that passes the failure on
+// as it is, fails with its cause.
+func (m *Machine) fail(f *frame, a nextstep.Failure, cause *delegation.Error) nextstep.NextStep {
+	h, ok := f.st.(strategy.FailureHandler)
+	if !ok {
+		return nextstep.ReportError{Err: cause}
+	}
+	a.Err = nil
+	next := m.call(f, "ProcessFailure", func() nextstep.NextStep { return h.ProcessFailure(a) })
+	if r, ok := next.(nextstep.ReportError); ok {
+		if err := delegation.AsError(r.Err); err != nil && err.Code == a.Code && err.Unwrap() == nil {
+			cause.Message = err.Message
+			r.Err = cause
+			return r
+		}
+	}
+	return next
+}
+
+// feedStop ends the run: every frame unwinds, open calls are closed.
+func (m *Machine) feedStop(f *frame, a nextstep.Stop) nextstep.NextStep {
+	m.charge(tally{usage: whole(a.Usage), elapsed: a.Elapsed})
+	if len(a.Results) > 0 {
+		a.Results = f.merge(a.Results)
+		f.calls = nil
+	}
+	f.answers = append(f.answers, a)
+	return m.unwind(&ending{
+		reason: a.Reason,
+		err:    &delegation.Error{Code: delegation.CodeStopped, Message: "orchestrator: the run was stopped: " + a.Reason},
+	})
+}
+
+// taken emits the event of an answered step.
+func (m *Machine) taken(s StepTaken) { m.emit(Event{Kind: EventStepTaken, Detail: s}) }
+
+// call calls a method of the frame's strategy, and turns a panic into an error.
+func (m *Machine) call(f *frame, method string, fn func() nextstep.NextStep) (next nextstep.NextStep) {
+	defer func() {
+		if v := recover(); v != nil {
+			next = m.panicked(f, method, v)
+		}
+	}()
+	next = fn()
+	m.moved(f)
+	if next == nil {
+		return m.defect(f, method, "returned no step", nil)
+	}
+	return next
+}
+
+// moved emits an event if the FSM of the frame's strategy has moved.
+func (m *Machine) moved(f *frame) {
+	if f.stater == nil {
+		return
+	}
+	state := f.stater.State()
+	if state != f.state {
+		m.emit(Event{Kind: EventStateChanged, Detail: StateChanged{From: f.state, To: state}})
+		f.state = state
+	}
+}

@@ -1,0 +1,191 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// frame is one strategy at work: its place in the tree, what it may use, and what it was told and asked so far.
+type frame struct {
+	name     string // position in the delegation tree
+	strategy string // its name in the Set
+	st       strategy.Strategy
+	stater   strategy.Stater // st, if it is one
+	state    strategy.State  // as last told
+
+	input    delegation.Input
+	request  messages.History    // of the last request; nil before the first
+	answers  []nextstep.Answer   // since then
+	laws     messages.Validator  // of its requests
+	allowed  []tools.Definition  // of the run's tools
+	offered  []tools.Definition  // in its last request
+	own      []tools.Tool        // brought by the strategy
+	calls    []messages.ToolCall // of the pending ExecuteTools, refused ones included
+	refused  []messages.ToolOutput
+	limits   delegation.Limits
+	used     tally
+	children int
+}
+
+// messages returns the conversation so far: the last request and what was answered since. What was
+// left open in it is for the caller to repair.
+func (f *frame) messages() messages.History {
+	h := f.request
+	if h == nil {
+		h = f.input.Messages
+		if f.input.Goal != "" {
+			h = append(h.Clip(), messages.UserText(f.input.Goal))
+		}
+	}
+	h = h.Clip()
+	for _, a := range f.answers {
+		h = append(h, said(a)...)
+	}
+	return h
+}
+
+// said returns the messages that an answer adds to a conversation.
+func said(a nextstep.Answer) []messages.Message {
+	switch a := a.(type) {
+	case nextstep.APIResponse:
+		return []messages.Message{a.Response.Message}
+	case nextstep.ToolResults:
+		return toolMessages(a.Results)
+	case nextstep.Failure:
+		return partialMessage(a.Partial)
+	case nextstep.Stop:
+		return append(partialMessage(a.Partial), toolMessages(a.Results)...)
+	default: // a child's output stays the child's
+		return nil
+	}
+}
+
+func toolMessages(outputs []messages.ToolOutput) []messages.Message {
+	msgs := make([]messages.Message, len(outputs))
+	for i, o := range outputs {
+		msgs[i] = messages.Tool{ToolOutput: o}
+	}
+	return msgs
+}
+
+func partialMessage(a messages.Assistant) []messages.Message {
+	if a.Empty() {
+		return nil
+	}
+	return []messages.Message{a}
+}
+
+// offers reports whether the frame may execute a tool of that name: one that its last request offered and that its
+// allow-list holds, or one that its strategy brought.
+func (f *frame) offers(name string) bool {
+	for _, t := range f.own {
+		if t.Definition().Name == name {
+			return true
+		}
+	}
+	return names(f.offered, name) && names(f.allowed, name)
+}
+
+func names(defs []tools.Definition, name string) bool {
+	for i := range defs {
+		if defs[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// admit keeps the calls that the frame may execute and answers the others. In the usual case that all are allowed, the
+// slice is the one given.
+func (f *frame) admit(calls []messages.ToolCall) []messages.ToolCall {
+	f.calls, f.refused = calls, nil
+	first := slices.IndexFunc(calls, func(c messages.ToolCall) bool { return !f.offers(c.Name) })
+	if first < 0 {
+		return calls
+	}
+	admitted := slices.Clone(calls[:first])
+	for _, c := range calls[first:] {
+		if f.offers(c.Name) {
+			admitted = append(admitted, c)
+			continue
+		}
+		f.refused = append(f.refused, messages.ToolOutput{
+			CallID:   c.ID,
+			ToolName: c.Name,
+			Status:   messages.StatusFailed,
+			Reason:   "not_offered",
+			Output:   fmt.Sprintf("there is no tool %q here; %s", c.Name, f.offering()),
+		})
+	}
+	return admitted
+}
+
+// offering lists what may be called, for the model.
+func (f *frame) offering() string {
+	var offered []string
+	for _, d := range f.offered {
+		if f.offers(d.Name) {
+			offered = append(offered, d.Name)
+		}
+	}
+	if len(offered) == 0 {
+		return "no tools can be called"
+	}
+	return "the tools are: " + strings.Join(offered, ", ")
+}
+
+// merge puts the answers of refused calls among the results of the admitted ones, in call order.
+func (f *frame) merge(results []messages.ToolOutput) []messages.ToolOutput {
+	if len(f.refused) == 0 {
+		return results
+	}
+	all := make([]messages.ToolOutput, 0, len(f.calls))
+	refused := f.refused
+	for _, c := range f.calls {
+		if len(refused) > 0 && refused[0].CallID == c.ID {
+			all, refused = append(all, refused[0]), refused[1:]
+			continue
+		}
+		if len(results) > 0 {
+			all, results = append(all, results[0]), results[1:]
+		}
+	}
+	return all
+}
+
+// abandon answers the calls of a batch that was never started, or that was stopped before anybody said how it went.
+func (f *frame) abandon(reason string) {
+	if len(f.calls) == 0 {
+		return
+	}
+	results := make([]messages.ToolOutput, 0, len(f.calls))
+	for _, c := range f.calls {
+		results = append(results, messages.ToolOutput{
+			CallID:   c.ID,
+			ToolName: c.Name,
+			Status:   messages.StatusFailed,
+			Reason:   "not_started",
+			Output:   "the call was not started: " + reason,
+		})
+	}
+	f.answers = append(f.answers, nextstep.ToolResults{Results: results})
+	f.calls, f.refused = nil, nil
+}
+
+// output completes what a strategy left with what only the Machine knows.
+func (f *frame) output(out delegation.Output) delegation.Output {
+	if out.Messages == nil {
+		out.Messages = f.messages()
+	}
+	out.Messages, _ = out.Messages.Repair()
+	out.Messages = out.Messages.Clip()
+	out.Usage, out.Elapsed = f.used.usage, f.used.elapsed
+	return out
+}

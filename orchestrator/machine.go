@@ -1,0 +1,214 @@
+package orchestrator
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// MachineConfig says what a [Machine] is to run.
+type MachineConfig struct {
+	Run    string             // the run's id; "" makes one (a UUID of version 7, RFC 9562)
+	Set    strategy.Set       // what may be delegated to
+	Root   string             // the strategy to begin with
+	Input  delegation.Input   // what it begins with
+	Limits delegation.Limits  // for the whole tree; zero fields are the defaults
+	Tools  []tools.Definition // the tools of the run
+	Remote []string           // names to delegate to that are not in the Set: such a Delegate is left to the outside
+}
+
+// Machine holds the frame stack of one run. It says which step is pending, and moves on when it is fed the answer. It
+// does no I/O, reads no clock and starts no goroutine, so any engine can drive it:
+//
+//	for !m.Done() {
+//		answer := perform(m.Pending())
+//		if err := m.Step(answer); err != nil { … }
+//		for _, e := range m.Events() { … }
+//	}
+//
+// A Machine only ever waits for the outside world: delegations are pushed, popped and resumed inside Step. It is not
+// safe for concurrent use.
+type Machine struct {
+	run    string
+	set    strategy.Set
+	tools  []tools.Definition
+	remote []string
+
+	stack   delegation.Stack[*frame]
+	pending nextstep.NextStep // nil when done
+	seq     int               // of the pending step
+	events  []Event
+	drained bool
+	output  delegation.Output
+	status  Status
+}
+
+// NewMachine starts a run and settles it at its first pending step. The error is a [*ConfigError]: an unknown strategy
+// (wrapping [*strategy.UnknownError]), or one that was configured wrongly.
+func NewMachine(cfg MachineConfig) (*Machine, error) {
+	m := &Machine{run: cfg.Run, set: cfg.Set, tools: cfg.Tools, remote: cfg.Remote}
+	if m.run == "" {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return nil, &ConfigError{Field: "Run", Err: err}
+		}
+		m.run = id.String()
+	}
+	root, err := m.build(cfg.Root)
+	if err != nil {
+		return nil, &ConfigError{Field: "Root", Err: err}
+	}
+	root.name, root.input, root.allowed = "0", cfg.Input, cfg.Tools
+	root.limits = overlay(cfg.Limits, defaultLimits)
+	m.emit(Event{Frame: "0", Depth: 1, Kind: EventRunStarted, Detail: RunStarted{Strategy: cfg.Root, Goal: cfg.Input.Goal}})
+	m.settle(m.enter(root))
+	return m, nil
+}
+
+// build makes a frame for the strategy of that name, not yet placed in the tree.
+func (m *Machine) build(name string) (f *frame, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the factory of strategy %q panicked: %v", name, v)
+		}
+	}()
+	st, err := m.set.New(name)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := st.(strategy.Checker); ok {
+		if err := c.Check(); err != nil {
+			return nil, fmt.Errorf("strategy %q: %w", name, err)
+		}
+	}
+	f = &frame{strategy: name, st: st}
+	f.stater, _ = st.(strategy.Stater)
+	if p, ok := st.(strategy.ToolProvider); ok {
+		f.own = p.Tools()
+	}
+	return f, nil
+}
+
+// Run returns the run's id.
+func (m *Machine) Run() string { return m.run }
+
+// Pending returns the step that waits to be performed: GetChatCompletion, ExecuteTools, or a Delegate to a remote
+// strategy; nil when the run is done. Calling it changes nothing.
+func (m *Machine) Pending() nextstep.NextStep { return m.pending }
+
+// Frame returns the name of the frame whose step is pending, and its depth; the root's is 1. When the run is done it
+// returns "" and 0.
+func (m *Machine) Frame() (name string, depth int) {
+	f, ok := m.stack.Top()
+	if !ok {
+		return "", 0
+	}
+	return f.name, m.stack.Depth()
+}
+
+// Seq returns the number of the pending step, from 1, over the whole run. Delegations have numbers too.
+func (m *Machine) Seq() int { return m.seq }
+
+// Tools returns the tools that the strategy of the pending step brought. The slice is read-only.
+func (m *Machine) Tools() []tools.Tool {
+	if f, ok := m.stack.Top(); ok {
+		return f.own
+	}
+	return nil
+}
+
+// Done reports whether the run has ended.
+func (m *Machine) Done() bool { return m.pending == nil }
+
+// Output returns the output of the run, complete once it is done.
+func (m *Machine) Output() delegation.Output { return m.output }
+
+// Status returns how the run ended; "" while it goes on.
+func (m *Machine) Status() Status { return m.status }
+
+// Events returns what happened since the last call, in order, without times. The slice is valid until the next Step.
+func (m *Machine) Events() []Event {
+	if m.drained {
+		return nil
+	}
+	m.drained = true
+	return m.events
+}
+
+// emit adds an event of the frame on top, or of the one that e names.
+func (m *Machine) emit(e Event) {
+	if m.drained {
+		m.events, m.drained = m.events[:0], false
+	}
+	e.Run, e.Seq = m.run, m.seq
+	if e.Frame == "" {
+		e.Frame, e.Depth = m.Frame()
+	}
+	m.events = append(m.events, e)
+}
+
+// Step feeds the answer to the pending step and runs on until the next one. It returns [ErrDone] when the run has ended,
+// and an [*AnswerError] for what does not answer the pending step; then nothing has changed.
+func (m *Machine) Step(a nextstep.Answer) error {
+	if m.Done() {
+		return ErrDone
+	}
+	f, _ := m.stack.Top()
+	if problem := m.misfit(f, a); problem != "" {
+		return &AnswerError{Run: m.run, Frame: f.name, Seq: m.seq, State: f.state, Pending: m.pending.Kind(), Answer: a, Problem: problem}
+	}
+	m.settle(m.feed(f, a))
+	return nil
+}
+
+// misfit says why a does not answer the pending step; "" if it does.
+func (m *Machine) misfit(f *frame, a nextstep.Answer) string {
+	if a == nil {
+		return "it is nil"
+	}
+	if !a.Answers(m.pending.Kind()) {
+		return "it answers another kind of step"
+	}
+	switch a := a.(type) {
+	case nextstep.ToolResults:
+		return mismatch(m.pending.(nextstep.ExecuteTools).Calls, a.Results)
+	case nextstep.Stop:
+		if len(a.Results) > 0 {
+			step, ok := m.pending.(nextstep.ExecuteTools)
+			if !ok {
+				return "it holds tool results"
+			}
+			return mismatch(step.Calls, a.Results)
+		}
+	case nextstep.APIResponse, nextstep.DelegationResult, nextstep.Failure:
+	default:
+		return "answers are values of the types in package nextstep"
+	}
+	return ""
+}
+
+// mismatch says why results do not answer calls, one for one and in order.
+func mismatch(calls []messages.ToolCall, results []messages.ToolOutput) string {
+	if len(results) != len(calls) {
+		return fmt.Sprintf("it holds %d results for %d calls", len(results), len(calls))
+	}
+	for i, c := range calls {
+		if results[i].CallID != c.ID {
+			return fmt.Sprintf("result %d answers call %q, not %q", i, results[i].CallID, c.ID)
+		}
+	}
+	return ""
+}
+
+// charge adds what a step used to every frame on the stack.
+func (m *Machine) charge(t tally) {
+	for _, f := range m.stack.All() {
+		f.used.add(t)
+	}
+}

@@ -1,0 +1,165 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// Config is what an [Orchestrator] works with. Client and Strategies are required.
+type Config struct {
+	Client     llmclient.Client  // asks the models
+	Strategies strategy.Set      // what may be run and delegated to
+	Tools      []tools.Tool      // what models may call
+	Limits     delegation.Limits // of each run; zero fields are the defaults
+	Timeouts   Timeouts
+	Middleware []Middleware // around every step; the first is the outermost
+
+	Parallel      int // most tool calls of a batch at once; 0: 8
+	MaxToolResult int // bytes of a tool's result that are kept; 0: 256 KiB; negative: all
+
+	// Remote performs delegations to strategies that are not in Strategies: another service, another process. The
+	// names must differ from those in Strategies.
+	Remote map[string]Remote
+}
+
+// Remote performs a delegation elsewhere. An error is a failure of the step; a child that failed is an Output with Err.
+type Remote func(ctx context.Context, step nextstep.Delegate) (delegation.Output, error)
+
+// Timeouts are durations. Zero means none, if nothing else is said.
+type Timeouts struct {
+	Run       time.Duration // of a whole run, which is then stopped
+	Model     time.Duration // of one request to a model, the attempts inside the client included
+	ModelIdle time.Duration // between two pieces of a streamed reply; the client may have a shorter one of its own
+	Tool      time.Duration // of one tool call, where its definition has none; 0: 60 seconds; negative: none
+}
+
+// Task is one run to make.
+type Task struct {
+	Strategy string            // name in Config.Strategies; "" if there is only one
+	Input    delegation.Input  // what to do
+	Run      string            // the run's id; "" makes one
+	Limits   delegation.Limits // zero fields are those of the Config
+	Stop     <-chan struct{}   // closing it stops the run after the step in progress; cancelling the context stops it now
+}
+
+// Result is how a run ended. Output.Messages holds the conversation so far whatever happened.
+type Result struct {
+	Run    string
+	Status Status
+	Output delegation.Output
+	Waits  []Wait // for StatusWaiting
+}
+
+// Orchestrator runs tasks. It is one loop around a [Machine], and a [Handler] that performs the steps. It holds nothing
+// of a run, so any number of runs may go on at once.
+type Orchestrator struct {
+	client     llmclient.Client
+	strategies strategy.Set
+	tools      *tools.Set
+	runner     tools.Runner
+	limits     delegation.Limits
+	timeouts   Timeouts
+	remote     map[string]Remote
+	remoteList []string
+	handler    Handler
+}
+
+// New checks the configuration and returns an Orchestrator. Each strategy is made once, so that one that is configured
+// wrongly, or that brings a tool whose name is taken, is found now. Errors are [*ConfigError], joined.
+func New(cfg Config) (*Orchestrator, error) {
+	set, err := tools.NewSet(cfg.Tools...)
+	problems := []error{
+		when(cfg.Client == nil, "Client", errors.New("is nil")),
+		when(len(cfg.Strategies) == 0, "Strategies", errors.New("is empty")),
+		when(err != nil, "Tools", err),
+	}
+	for _, name := range cfg.Strategies.Names() {
+		problems = append(problems, tryStrategy(cfg.Strategies, name, set))
+		if _, taken := cfg.Remote[name]; taken {
+			problems = append(problems, &ConfigError{Field: "Remote", Err: fmt.Errorf("%q is in Strategies too", name)})
+		}
+	}
+	o := &Orchestrator{
+		client:     cfg.Client,
+		strategies: cfg.Strategies,
+		tools:      set,
+		runner:     tools.Runner{Parallel: cfg.Parallel, Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult},
+		limits:     cfg.Limits,
+		timeouts:   cfg.Timeouts,
+		remote:     cfg.Remote,
+	}
+	for name, r := range cfg.Remote {
+		problems = append(problems, when(r == nil, "Remote", fmt.Errorf("%q is nil", name)))
+		o.remoteList = append(o.remoteList, name)
+	}
+	o.handler = o.perform
+	for i := len(cfg.Middleware) - 1; i >= 0; i-- {
+		if cfg.Middleware[i] == nil {
+			problems = append(problems, &ConfigError{Field: "Middleware", Err: fmt.Errorf("number %d is nil", i)})
+			continue
+		}
+		o.handler = cfg.Middleware[i](o.handler)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func when(bad bool, field string, err error) error {
+	if !bad {
+		return nil
+	}
+	return &ConfigError{Field: field, Err: err}
+}
+
+// tryStrategy makes a strategy to see whether it can be made, and whether its own tools are named unlike the run's.
+func tryStrategy(set strategy.Set, name string, run *tools.Set) error {
+	f, err := (&Machine{set: set}).build(name)
+	if err != nil {
+		return &ConfigError{Field: "Strategies", Err: err}
+	}
+	own, err := tools.NewSet(f.own...)
+	if err != nil {
+		return &ConfigError{Field: "Strategies", Err: fmt.Errorf("strategy %q: %w", name, err)}
+	}
+	for _, tool := range own.Names() {
+		if _, taken := run.Lookup(tool); taken {
+			return &ConfigError{Field: "Strategies", Err: fmt.Errorf("strategy %q brings a tool %q, and so does Tools", name, tool)}
+		}
+	}
+	return nil
+}
+
+// Run runs a task to its end. It is a fold over the same loop as [Orchestrator.Stream], except that replies are fetched
+// whole. The error is the Err of the output, with its cause; the Result is filled either way.
+func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
+	res := Result{Run: task.Run, Status: StatusFailed, Output: delegation.Output{Messages: task.Input.Messages}}
+	var failed error
+	o.loop(ctx, task, false, func(e Event, err error) bool {
+		failed = err
+		if end, ok := e.Detail.(RunFinished); ok {
+			res = Result{Run: e.Run, Status: end.Status, Output: end.Output, Waits: end.Waits}
+		}
+		return true
+	})
+	return res, failed
+}
+
+// Stream runs a task and yields what happens as it happens, on the caller's goroutine: a consumer that is slow slows the
+// run. The last event is RunFinished, and with it comes the error of the run, if there is one. A task that cannot be
+// started at all yields an error and no event.
+//
+// Breaking out of the loop stops the run at once and leaves nothing behind.
+func (o *Orchestrator) Stream(ctx context.Context, task Task) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) { o.loop(ctx, task, true, yield) }
+}

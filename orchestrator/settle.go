@@ -1,0 +1,255 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// settle takes what the strategy on top wants next and runs on until a step has to be performed outside, or the run has
+// ended. A nil step means that there is nothing left to settle.
+func (m *Machine) settle(next nextstep.NextStep) {
+	m.pending = nil
+	for next != nil && m.stack.Depth() > 0 {
+		f, _ := m.stack.Top()
+		switch step := next.(type) {
+		case nextstep.GetChatCompletion:
+			next = m.ask(f, step)
+		case nextstep.ExecuteTools:
+			next = m.execute(f, step)
+		case nextstep.Delegate:
+			next = m.delegate(f, step)
+		case nextstep.Complete:
+			next = m.leave(f, f.output(step.Output))
+		case nextstep.ReportError:
+			out := step.Output
+			if out.Err = delegation.AsError(step.Err); out.Err == nil {
+				out.Err = &delegation.Error{Code: delegation.CodeDefect, Message: "orchestrator: ReportError without an error"}
+			}
+			next = m.leave(f, f.output(out))
+		default:
+			next = m.defect(f, "a method", fmt.Sprintf("returned a %T, which is no step: steps are values of the types in package nextstep", next), nil)
+		}
+	}
+}
+
+// wait makes a step the pending one.
+func (m *Machine) wait(step nextstep.NextStep) nextstep.NextStep {
+	m.pending = step
+	return nil
+}
+
+// ask checks a request and leaves it to the outside.
+func (m *Machine) ask(f *frame, step nextstep.GetChatCompletion) nextstep.NextStep {
+	if len(step.Request.Messages) == 0 {
+		return m.defect(f, "GetChatCompletion", "holds no messages", nil)
+	}
+	if err := f.laws.Check(step.Request.Messages); err != nil {
+		return m.defect(f, "GetChatCompletion", "holds messages that break the laws of a history", err)
+	}
+	if over := m.afford(1, 0); over != nil {
+		return m.unwind(over)
+	}
+	step.Request.Messages = step.Request.Messages.Clip()
+	f.request, f.offered = step.Request.Messages, step.Request.Tools
+	clear(f.answers)
+	f.answers = f.answers[:0]
+	return m.wait(step)
+}
+
+// execute checks a batch of calls and leaves those that the frame may make to the outside.
+func (m *Machine) execute(f *frame, step nextstep.ExecuteTools) nextstep.NextStep {
+	if len(step.Calls) == 0 {
+		return m.defect(f, "ExecuteTools", "holds no calls", nil)
+	}
+	for i, c := range step.Calls {
+		twice := slices.ContainsFunc(step.Calls[:i], func(d messages.ToolCall) bool { return d.ID == c.ID })
+		if c.ID == "" || twice {
+			return m.defect(f, "ExecuteTools", fmt.Sprintf("holds a call whose id %q is empty or not its own", c.ID), nil)
+		}
+	}
+	admitted := f.admit(step.Calls)
+	if over := m.afford(0, len(admitted)); over != nil {
+		return m.unwind(over)
+	}
+	if len(admitted) == 0 {
+		return m.giveResults(f, nextstep.ToolResults{})
+	}
+	return m.wait(nextstep.ExecuteTools{Calls: admitted})
+}
+
+// delegate pushes a child, or leaves the step to the outside if the child is remote. What cannot be delegated is a
+// failure of the step; a child that would stand too deep is an output with an error.
+func (m *Machine) delegate(f *frame, step nextstep.Delegate) nextstep.NextStep {
+	if over := m.afford(0, 0); over != nil {
+		return m.unwind(over)
+	}
+	if _, ok := m.set[step.Strategy]; !ok && slices.Contains(m.remote, step.Strategy) {
+		return m.wait(step)
+	}
+	child, err := m.build(step.Strategy)
+	if err != nil {
+		unknown := nextstep.Failure{Source: nextstep.SourceStrategy, Code: delegation.CodeInvalid, Message: err.Error(), Err: err}
+		m.taken(StepTaken{Kind: nextstep.KindDelegate, Err: causeOf(unknown)})
+		return m.fail(f, unknown, causeOf(unknown))
+	}
+	f.children++
+	child.name = f.name + "." + strconv.Itoa(f.children)
+	child.input, child.limits = step.Input, overlay(step.Limits, noLimits)
+	child.allowed = narrow(f.allowed, step.Tools)
+	return m.enter(child)
+}
+
+// narrow returns those of the allowed tools that are named; nil names mean all.
+func narrow(allowed []tools.Definition, names []string) []tools.Definition {
+	if names == nil {
+		return allowed
+	}
+	var narrowed []tools.Definition
+	for _, d := range allowed {
+		if slices.Contains(names, d.Name) {
+			narrowed = append(narrowed, d)
+		}
+	}
+	return narrowed
+}
+
+// enter pushes a frame and starts its strategy.
+func (m *Machine) enter(f *frame) nextstep.NextStep {
+	m.stack.Push(f)
+	m.emit(Event{Kind: EventFrameEntered, Detail: FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages)}})
+	if err := m.tooDeep(); err != nil {
+		return nextstep.ReportError{Err: delegation.NewError(delegation.CodeLimit, err)}
+	}
+	return m.call(f, "Initialize", func() nextstep.NextStep {
+		if f.stater != nil {
+			f.state = f.stater.State()
+		}
+		if u, ok := f.st.(strategy.ToolUser); ok {
+			u.UseTools(slices.Clip(f.allowed))
+		}
+		return f.st.Initialize(f.input)
+	})
+}
+
+// tooDeep returns the depth limit that the frame on top passes, or nil.
+func (m *Machine) tooDeep() error {
+	for i, f := range m.stack.All() {
+		if d := f.limits.Depth; d >= 0 && m.stack.Depth()-i > d {
+			return &LimitError{Run: m.run, Frame: f.name, Limit: "depth", Max: int64(d)}
+		}
+	}
+	return nil
+}
+
+// leave pops a frame and hands its output to the parent. At the root the run ends.
+func (m *Machine) leave(f *frame, out delegation.Output) nextstep.NextStep {
+	m.left(f, out)
+	parent, ok := m.stack.Top()
+	if !ok {
+		m.finish(out)
+		return nil
+	}
+	return m.call(parent, "ProcessDelegationResult", func() nextstep.NextStep { return parent.st.ProcessDelegationResult(out) })
+}
+
+// left pops a frame and tells so.
+func (m *Machine) left(f *frame, out delegation.Output) {
+	m.emit(Event{Kind: EventFrameLeft, Detail: FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Elapsed: out.Elapsed, Err: out.Err}})
+	m.stack.Pop()
+}
+
+// finish ends the run.
+func (m *Machine) finish(out delegation.Output) {
+	m.output, m.status, m.pending = out, statusOf(out.Err), nil
+	m.emit(Event{Frame: "0", Depth: 1, Kind: EventRunFinished, Detail: RunFinished{Status: m.status, Output: out}})
+}
+
+func statusOf(err *delegation.Error) Status {
+	switch {
+	case err == nil:
+		return StatusDone
+	case err.Code == delegation.CodeLimit:
+		return StatusLimit
+	case err.Code == delegation.CodeStopped:
+		return StatusStopped
+	default:
+		return StatusFailed
+	}
+}
+
+// ending says why frames have to end although their strategies did not want to.
+type ending struct {
+	last   int // index in the stack of the lowest frame that ends
+	reason string
+	err    *delegation.Error
+}
+
+// afford counts a step if every frame on the stack can afford it. Where one cannot, that frame has to end, together with
+// all that it started; at the root that ends the run.
+func (m *Machine) afford(modelCalls, toolCalls int) *ending {
+	for i, f := range m.stack.All() {
+		if limit, most := f.used.passed(&f.limits, modelCalls, toolCalls); limit != "" {
+			err := &LimitError{Run: m.run, Frame: f.name, Limit: limit, Max: most}
+			return &ending{last: i, reason: err.Error(), err: delegation.NewError(delegation.CodeLimit, err)}
+		}
+	}
+	m.seq++
+	m.charge(tally{steps: 1})
+	return nil
+}
+
+// unwind ends frames from the top down, each with its last output, and returns what the one below wants next.
+func (m *Machine) unwind(e *ending) nextstep.NextStep {
+	for {
+		f, _ := m.stack.Top()
+		f.abandon(e.reason)
+		out := f.output(m.conclude(f, e.reason))
+		out.Err = e.err
+		if m.stack.Depth() == e.last+1 {
+			return m.leave(f, out)
+		}
+		m.left(f, out)
+	}
+}
+
+// conclude asks a strategy for its last output.
+func (m *Machine) conclude(f *frame, reason string) (out delegation.Output) {
+	c, ok := f.st.(strategy.Concluder)
+	if !ok {
+		return delegation.Output{}
+	}
+	defer func() {
+		if recover() != nil {
+			out = delegation.Output{}
+		}
+	}()
+	return c.Conclude(reason)
+}
+
+// defect fails a frame whose strategy asked for what nobody can do.
+func (m *Machine) defect(f *frame, method, problem string, cause error) nextstep.NextStep {
+	code := delegation.CodeDefect
+	if cause != nil {
+		code = delegation.CodeInvalid
+	}
+	return nextstep.ReportError{Err: delegation.NewError(code,
+		&StrategyError{Run: m.run, Frame: f.name, Strategy: f.strategy, Method: method, Problem: problem, Err: cause})}
+}
+
+// panicked fails a frame whose strategy panicked.
+func (m *Machine) panicked(f *frame, method string, v any) nextstep.NextStep {
+	cause, ok := v.(error)
+	if !ok {
+		cause = errors.New(fmt.Sprint(v))
+	}
+	return nextstep.ReportError{Err: delegation.NewError(delegation.CodePanic,
+		&StrategyError{Run: m.run, Frame: f.name, Strategy: f.strategy, Method: method, Problem: "panicked", Err: cause})}
+}

@@ -1,0 +1,153 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/segue-go/segue/llmclient"
+)
+
+// errBreak is the cause of a run's end when its consumer broke out of the loop.
+var errBreak = errors.New("the consumer of the events went away")
+
+// sink brings events to the consumer, always on the goroutine of the loop. While tools run it is shared: then events of
+// other goroutines wait in a queue, from which the goroutine of the loop drains them.
+type sink struct {
+	yield  func(Event, error) bool
+	cancel context.CancelCauseFunc
+	gone   bool // the consumer broke out; owned by the loop's goroutine
+
+	mu     sync.Mutex
+	shared bool
+	queue  []Event
+	wake   chan struct{}
+}
+
+// deliver yields an event on the goroutine of the loop and reports whether anybody still listens.
+func (s *sink) deliver(e Event) bool {
+	if s.gone {
+		return false
+	}
+	if !s.yield(e, nil) {
+		s.gone = true
+		s.cancel(errBreak)
+	}
+	return !s.gone
+}
+
+// last yields the last event, with the error of the run.
+func (s *sink) last(e Event, err error) bool {
+	if !s.gone {
+		s.gone = true
+		s.yield(e, err)
+	}
+	return false
+}
+
+func (s *sink) listening() bool { return !s.gone }
+
+// emit takes an event from any goroutine while the sink is shared, and from the loop's own otherwise.
+func (s *sink) emit(e Event) {
+	s.mu.Lock()
+	if s.shared {
+		s.queue = append(s.queue, e)
+		s.mu.Unlock()
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+		return
+	}
+	s.mu.Unlock()
+	s.deliver(e)
+}
+
+// share lets other goroutines emit. The channel says when to drain.
+func (s *sink) share() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wake == nil {
+		s.wake = make(chan struct{}, 1)
+	}
+	s.shared = true
+	return s.wake
+}
+
+// unshare ends sharing and delivers what is left.
+func (s *sink) unshare() {
+	s.mu.Lock()
+	s.shared = false
+	s.mu.Unlock()
+	s.drain()
+}
+
+// drain delivers the queue, on the goroutine of the loop.
+func (s *sink) drain() {
+	s.mu.Lock()
+	queue := s.queue
+	s.queue = nil
+	s.mu.Unlock()
+	for _, e := range queue {
+		s.deliver(e)
+	}
+}
+
+// idleWatch cancels a context when nothing has arrived for a while. It looks four times in that while instead of setting
+// a timer anew at each piece, which would cost more than the piece.
+type idleWatch struct {
+	pieces atomic.Int64
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	seen   int64
+	quiet  int
+	mu     sync.Mutex // look may run while stop does
+	done   bool
+}
+
+const idleLooks = 4
+
+func watchIdle(ctx context.Context, limit time.Duration) (context.Context, *idleWatch) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &idleWatch{cancel: cancel}
+	every := max(limit/idleLooks, time.Millisecond)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(every, func() { w.look(limit, every) })
+	return ctx, w
+}
+
+func (w *idleWatch) look(limit, every time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
+		return
+	}
+	if n := w.pieces.Load(); n != w.seen {
+		w.seen, w.quiet = n, 0
+	} else {
+		w.quiet++
+	}
+	if w.quiet >= idleLooks {
+		w.cancel(&llmclient.Error{Code: llmclient.CodeTimeout, Message: "nothing arrived for " + limit.String(), Err: context.DeadlineExceeded})
+		return
+	}
+	w.timer.Reset(every)
+}
+
+func (w *idleWatch) around(next func(llmclient.Delta)) func(llmclient.Delta) {
+	return func(d llmclient.Delta) {
+		w.pieces.Add(1)
+		next(d)
+	}
+}
+
+func (w *idleWatch) stop() {
+	w.mu.Lock()
+	w.done = true
+	w.mu.Unlock()
+	w.timer.Stop()
+	w.cancel(nil)
+}
