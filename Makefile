@@ -1,0 +1,52 @@
+# Everything is done for each module of the workspace (go.work). Only Go is needed; the linter is fetched on first use.
+
+GO        ?= go
+TOOLS     := $(CURDIR)/bin
+LINT      := $(TOOLS)/golangci-lint
+LINT_VERSION := v2.15.0
+MODULES   := $(shell $(GO) list -m -f '{{.Dir}}')
+COUNT     ?= 6
+BENCH     ?= .
+
+.DEFAULT_GOAL := all
+.PHONY: all help demo test lint bench generate cover tidy fuzz
+
+all: lint test ## lint and test
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: ## run the main job on a scripted model: no key, no network
+	@cd cmd/segue && $(GO) run . demo
+
+test: ## run every test of every module with the race detector
+	@status=0; for dir in $(MODULES); do \
+		echo "== $${dir#$(CURDIR)/}"; \
+		(cd $$dir && $(GO) test -race -timeout 20m ./...) || status=1; \
+	done; exit $$status
+
+lint: $(LINT) ## run the linters
+	@status=0; for dir in $(MODULES); do \
+		(cd $$dir && $(LINT) run --config $(CURDIR)/.golangci.yml ./...) || status=1; \
+	done; exit $$status
+
+$(LINT):
+	GOBIN=$(TOOLS) GOFLAGS=-buildvcs=false $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+
+bench: ## measure speed beside a hand-written loop; COUNT=n rounds, BENCH=regexp
+	@cd bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m . | tee bench.out && $(GO) run ./ratios bench.out
+
+generate: ## write the generated documents anew
+	@for dir in $(MODULES); do (cd $$dir && $(GO) generate ./...) || exit 1; done
+
+cover: ## measure test coverage
+	@for dir in $(MODULES); do (cd $$dir && $(GO) test -coverprofile=coverage.out ./... && $(GO) tool cover -func=coverage.out | tail -1) || exit 1; done
+
+tidy: ## tidy every module
+	@for dir in $(MODULES); do (cd $$dir && $(GO) mod tidy) || exit 1; done
+
+fuzz: ## run each fuzz target for FUZZTIME (default 10s)
+	@for dir in $(MODULES); do (cd $$dir && for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "== $$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $${FUZZTIME:-10s} $$pkg || exit 1; \
+		done; done) || exit 1; done

@@ -1,0 +1,23 @@
+// Package segue runs LLM agents as explicit state machines, one step at a time.
+//
+// A strategy decides and never acts: it answers every call with one step, such as "ask the model" or "run these tools".
+// An orchestrator performs the steps and feeds the answers back. A run is therefore its input plus its answers.
+//
+// This package holds only this page. The packages, from the bottom up:
+//
+//	messages                a conversation as data, and the laws that providers hold it to
+//	delegation              what a strategy is given and leaves: input, output, errors, limits
+//	tools                   what a model can call, and running it safely
+//	tools/filetools         tools for the files of one folder
+//	llmclient               the contract with models; retry, fallback, rate limit
+//	llmclient/openaichat    OpenAI's Chat Completions, and every server that speaks it
+//	llmclient/scripted      a scripted model, a recorder and a replayer
+//	nextstep                the protocol: steps and answers
+//	strategy                the contract of strategies, and their state machines as tables
+//	strategy/completetask   work with tools until there is an answer
+//	strategy/strategytest   stories and a conformance test for strategies
+//	orchestrator            the Machine, and the loop that performs its steps
+//	cmd/segue               the command line (a module of its own)
+//
+// Begin with the example of package orchestrator.
+package segue

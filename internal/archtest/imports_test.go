@@ -1,0 +1,142 @@
+package archtest
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	module = "github.com/segue-go/segue/"
+	root   = "../.."
+)
+
+// allowed says, for each package, which packages of the module and which third-party modules it may import; the standard
+// library is open to all (but see the purity test). A package that is not listed may not exist.
+var allowed = map[string][]string{
+	"messages":                   {},
+	"delegation":                 {"messages"},
+	"tools":                      {"messages", "github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
+	"tools/filetools":            {"tools"},
+	"llmclient":                  {"messages", "tools", "golang.org/x/time"},
+	"llmclient/openaichat":       {"messages", "tools", "llmclient", "github.com/openai/openai-go/v3"},
+	"llmclient/scripted":         {"messages", "tools", "llmclient"},
+	"llmclient/llmclienttest":    {"messages", "tools", "llmclient", "github.com/stretchr/testify", "go.uber.org/goleak"},
+	"nextstep":                   {"messages", "delegation", "llmclient"},
+	"strategy":                   {"messages", "delegation", "tools", "llmclient", "nextstep", "github.com/looplab/fsm"},
+	"strategy/completetask":      {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
+	"strategy/planreviseexecute": {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
+	"orchestrator":               {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "github.com/google/uuid"},
+	"strategy/strategytest":      {"messages", "delegation", "tools", "llmclient", "llmclient/scripted", "nextstep", "strategy", "orchestrator", "github.com/cockroachdb/datadriven", "github.com/stretchr/testify"},
+	"internal/archtest":          {},
+	".":                          {},
+}
+
+// coreModules are the third-party modules that a program gets with the orchestrator. Nothing else, ever.
+var coreModules = []string{
+	"github.com/google/jsonschema-go",
+	"github.com/google/uuid",
+	"github.com/looplab/fsm",
+	"github.com/santhosh-tekuri/jsonschema/v6",
+	"golang.org/x/text",
+	"golang.org/x/time",
+}
+
+// TestImports holds the imports of every package, tests aside, against the table.
+func TestImports(t *testing.T) {
+	for dir, files := range packages(t) {
+		may, listed := allowed[dir]
+		require.True(t, listed, "package %s is not in the table", dir)
+		for _, file := range files {
+			for _, imp := range imports(t, file) {
+				if !strings.Contains(strings.Split(imp, "/")[0], ".") {
+					continue // the standard library
+				}
+				short := strings.TrimPrefix(imp, module)
+				ok := slices.ContainsFunc(may, func(a string) bool {
+					return a == short || strings.Contains(a, ".") && strings.HasPrefix(imp, a)
+				})
+				require.True(t, ok, "%s imports %s, which package %s may not", file, imp, dir)
+			}
+		}
+	}
+}
+
+// TestCoreModules holds the import closure of the orchestrator against the list, as the go command sees it.
+func TestCoreModules(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./orchestrator")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	var found []string
+	for line := range strings.Lines(string(out)) {
+		if m := strings.TrimSpace(line); m != "" && m+"/" != module {
+			found = append(found, m)
+		}
+	}
+	slices.Sort(found)
+	require.Subset(t, coreModules, slices.Compact(found))
+	require.Contains(t, found, "github.com/looplab/fsm", "the list is of the right package")
+}
+
+// packages returns the shipped Go files of each folder of this module, nested modules aside.
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	nested := map[string]bool{}
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if name := d.Name(); rel != "." && (strings.HasPrefix(name, ".") || name == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if d.Name() == "go.mod" && rel != "go.mod" {
+			nested[path.Dir(rel)] = true
+		}
+		if strings.HasSuffix(rel, ".go") && !strings.HasSuffix(rel, "_test.go") {
+			found[path.Dir(rel)] = append(found[path.Dir(rel)], file)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	for dir := range found {
+		for n := range nested {
+			if dir == n || strings.HasPrefix(dir, n+"/") {
+				delete(found, dir)
+			}
+		}
+	}
+	require.Greater(t, len(found), 8, "the tree was found")
+	return found
+}
+
+func imports(t *testing.T, file string) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	require.NoError(t, err)
+	var paths []string
+	for _, imp := range f.Imports {
+		p, err := strconv.Unquote(imp.Path.Value)
+		require.NoError(t, err)
+		paths = append(paths, p)
+	}
+	return paths
+}

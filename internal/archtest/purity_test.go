@@ -1,0 +1,147 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pure lists the packages, and the files of mixed packages, that decide and never act. A folder stands for its files.
+var pure = []string{
+	"messages",
+	"delegation",
+	"nextstep",
+	"strategy",
+	"strategy/completetask",
+	"strategy/planreviseexecute",
+	"orchestrator/machine.go",
+	"orchestrator/feed.go",
+	"orchestrator/settle.go",
+	"orchestrator/frame.go",
+	"orchestrator/event.go",
+	"orchestrator/limits.go",
+}
+
+// forbidden imports, by the reason.
+var forbidden = map[string]string{
+	"context":      "nothing in pure code waits",
+	"crypto/rand":  "chance",
+	"log":          "output",
+	"log/slog":     "output",
+	"math/rand":    "chance",
+	"math/rand/v2": "chance",
+	"net":          "the network",
+	"net/http":     "the network",
+	"os":           "the environment",
+	"os/exec":      "the environment",
+	"os/signal":    "the environment",
+	"syscall":      "the environment",
+	"unsafe":       "memory",
+}
+
+// clock are the functions of package time that read or wait for the clock; its types and constants are data.
+var clock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+// grants are the exceptions, each with its reason. The list does not grow.
+var grants = map[string]string{
+	"strategy/fsm.go: import context": "looplab/fsm wants a context; it is given the one that is never done",
+	"strategy/table.go: import sync":  "a Table is compiled once, by whoever uses it first",
+}
+
+// clientTypes are what pure code may not name: data of llmclient and tools is free, clients are not.
+var clientTypes = []string{"Client", "ClientFunc", "Router", "Retry", "Fallback", "RateLimit"}
+
+func TestPurity(t *testing.T) {
+	used := map[string]bool{}
+	for dir, files := range packages(t) {
+		for _, file := range files {
+			rel := filepath.ToSlash(strings.TrimPrefix(file, root+"/"))
+			if !slices.Contains(pure, dir) && !slices.Contains(pure, rel) {
+				continue
+			}
+			for _, offence := range impurities(t, file) {
+				offence = rel + ": " + offence
+				if _, granted := grants[offence]; granted {
+					used[offence] = true
+					continue
+				}
+				t.Error(offence)
+			}
+		}
+	}
+	for grant := range grants {
+		require.True(t, used[grant], "grant %q is not needed any more", grant)
+	}
+}
+
+// TestPurity_finds shows that the test can fail.
+func TestPurity_finds(t *testing.T) {
+	src := `package p
+import ("context"; "time"; "sync"; "github.com/segue-go/segue/llmclient")
+func f(c llmclient.Client, ch chan int) { go f(nil, nil); ch <- 1; <-ch; select {}; _ = time.Now() }`
+	found := inspect(t, "p.go", src)
+	for _, want := range []string{"import context", "import sync", "names llmclient.Client", "a channel type", "a go statement", "sends on a channel", "receives from a channel", "a select statement", "calls time.Now"} {
+		require.Contains(t, found, want)
+	}
+}
+
+func impurities(t *testing.T, file string) []string {
+	t.Helper()
+	return inspect(t, file, nil)
+}
+
+func inspect(t *testing.T, name string, src any) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	var found []string
+	for _, imp := range f.Imports {
+		p, err := strconv.Unquote(imp.Path.Value)
+		require.NoError(t, err)
+		if _, bad := forbidden[p]; bad || p == "sync" || p == "sync/atomic" {
+			found = append(found, "import "+p)
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if o := offence(n); o != "" {
+			found = append(found, o)
+		}
+		return true
+	})
+	return found
+}
+
+func offence(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return "a go statement"
+	case *ast.SelectStmt:
+		return "a select statement"
+	case *ast.SendStmt:
+		return "sends on a channel"
+	case *ast.ChanType:
+		return "a channel type"
+	case *ast.UnaryExpr:
+		if n.Op == token.ARROW {
+			return "receives from a channel"
+		}
+	case *ast.SelectorExpr:
+		pkg, ok := n.X.(*ast.Ident)
+		switch {
+		case !ok:
+		case pkg.Name == "time" && slices.Contains(clock, n.Sel.Name):
+			return "calls time." + n.Sel.Name
+		case pkg.Name == "llmclient" && slices.Contains(clientTypes, n.Sel.Name):
+			return fmt.Sprintf("names llmclient.%s", n.Sel.Name)
+		}
+	}
+	return ""
+}
