@@ -12,14 +12,14 @@ import (
 
 // Event is something that happened in a run. Events are yielded by value and in order.
 type Event struct {
-	Run    string    // the run's id
-	Frame  string    // where: a position in the delegation tree, such as "0.1.2"
-	Depth  int       // of the frame; the root's is 1
-	Seq    int       // the number of the step, over the whole run, from 1; 0 before the first
-	Time   time.Time // when; a delta carries the time at which its step began
-	Kind   EventKind
-	Text   string // of deltas and progress
-	Detail Detail // by kind; nil for deltas
+	Run    string    `json:"run"`   // the run's id
+	Frame  string    `json:"frame"` // where: a position in the delegation tree, such as "0.1.2"
+	Depth  int       `json:"depth"` // of the frame; the root's is 1
+	Seq    int       `json:"seq"`   // the number of the step, over the whole run, from 1; 0 before the first
+	Time   time.Time `json:"time"`  // when; a delta carries the time at which its step began
+	Kind   EventKind `json:"kind"`
+	Text   string    `json:"text,omitempty"`   // of deltas and progress
+	Detail Detail    `json:"detail,omitempty"` // by kind; nil for deltas
 }
 
 // EventKind names what happened.

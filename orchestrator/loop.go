@@ -57,8 +57,8 @@ func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield 
 // machine starts the machine of a task.
 func (o *Orchestrator) machine(task Task) (*Machine, error) {
 	root := task.Strategy
-	if names := o.strategies.Names(); root == "" && len(names) == 1 {
-		root = names[0]
+	if root == "" {
+		root = o.byDefault
 	}
 	return NewMachine(MachineConfig{
 		Run:    task.Run,

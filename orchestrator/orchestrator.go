@@ -18,6 +18,7 @@ import (
 type Config struct {
 	Client     llmclient.Client  // asks the models
 	Strategies strategy.Set      // what may be run and delegated to
+	Default    string            // the strategy of a Task that names none; "" means the only one there is
 	Tools      []tools.Tool      // what models may call
 	Limits     delegation.Limits // of each run; zero fields are the defaults
 	Timeouts   Timeouts
@@ -44,7 +45,7 @@ type Timeouts struct {
 
 // Task is one run to make.
 type Task struct {
-	Strategy string            // name in Config.Strategies; "" if there is only one
+	Strategy string            // name in Config.Strategies; "" means Config.Default
 	Input    delegation.Input  // what to do
 	Run      string            // the run's id; "" makes one
 	Limits   delegation.Limits // zero fields are those of the Config
@@ -64,6 +65,7 @@ type Result struct {
 type Orchestrator struct {
 	client     llmclient.Client
 	strategies strategy.Set
+	byDefault  string
 	tools      *tools.Set
 	runner     tools.Runner
 	limits     delegation.Limits
@@ -91,6 +93,7 @@ func New(cfg Config) (*Orchestrator, error) {
 	o := &Orchestrator{
 		client:     cfg.Client,
 		strategies: cfg.Strategies,
+		byDefault:  cfg.Default,
 		tools:      set,
 		runner:     tools.Runner{Parallel: cfg.Parallel, Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult},
 		limits:     cfg.Limits,
@@ -100,6 +103,12 @@ func New(cfg Config) (*Orchestrator, error) {
 	for name, r := range cfg.Remote {
 		problems = append(problems, when(r == nil, "Remote", fmt.Errorf("%q is nil", name)))
 		o.remoteList = append(o.remoteList, name)
+	}
+	if _, ok := cfg.Strategies[cfg.Default]; cfg.Default != "" && !ok {
+		problems = append(problems, &ConfigError{Field: "Default", Err: &strategy.UnknownError{Name: cfg.Default, Known: cfg.Strategies.Names()}})
+	}
+	if names := cfg.Strategies.Names(); cfg.Default == "" && len(names) == 1 {
+		o.byDefault = names[0]
 	}
 	o.handler = o.perform
 	for i := len(cfg.Middleware) - 1; i >= 0; i-- {

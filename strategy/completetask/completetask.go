@@ -149,7 +149,8 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 	switch {
 	case resp.Finish == llmclient.FinishContentFilter:
 		s.closeCalls(calls)
-		return s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("completetask: the provider withheld the reply, or a part of it"))
+		step := s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("completetask: the provider withheld the reply, or a part of it"))
+		return withResult(step, resp.Message.Text())
 	case len(calls) > 0 && resp.Finish == llmclient.FinishLength:
 		return s.reissue(calls)
 	case len(calls) > 0:

@@ -1,0 +1,127 @@
+package completetask_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// start makes a strategy and starts it.
+func start(t *testing.T, cfg completetask.Config, in delegation.Input, offered ...string) (strategy.Strategy, nextstep.NextStep) {
+	t.Helper()
+	s := completetask.New(cfg)()
+	var defs []tools.Definition
+	for _, name := range offered {
+		defs = append(defs, tools.Definition{Name: name})
+	}
+	s.(strategy.ToolUser).UseTools(defs)
+	return s, s.Initialize(in)
+}
+
+func reply(parts ...messages.AssistantContent) llmclient.Response {
+	return llmclient.Response{Message: messages.Assistant{Content: parts}}
+}
+
+func TestTable(t *testing.T) { require.NoError(t, completetask.Table.Validate()) }
+
+// S0-20: a conversation that ends with the user's new question is asked about that one.
+func TestS0_20_newestQuestion(t *testing.T) {
+	history := messages.History{messages.UserText("old"), messages.AssistantText("answer"), messages.UserText("new")}
+	_, step := start(t, completetask.Config{}, delegation.Input{Messages: history})
+	require.Equal(t, history, step.(nextstep.GetChatCompletion).Request.Messages)
+}
+
+// S0-11, S0-12: a method out of turn reports an error and keeps the state; the right one still works.
+func TestS0_11_S0_12_outOfTurn(t *testing.T) {
+	s, _ := start(t, completetask.Config{}, delegation.Input{Goal: "go"}, "a")
+	for _, step := range []nextstep.NextStep{
+		s.ProcessToolResults(nil),
+		s.ProcessDelegationResult(delegation.Output{}),
+	} {
+		require.IsType(t, nextstep.ReportError{}, step)
+		require.Equal(t, completetask.AwaitingModel, s.(strategy.Stater).State())
+	}
+	step := s.ProcessAPIResponse(reply(messages.Text{Text: "done"}))
+	require.Equal(t, "done", step.(nextstep.Complete).Output.Text())
+	require.IsType(t, nextstep.ReportError{}, s.ProcessAPIResponse(reply(messages.Text{Text: "more"})), "a reply after the end")
+}
+
+// Requests that were handed out are not touched by what follows, and what a caller does to its own copies is not seen.
+func TestHistoriesAreClipped(t *testing.T) {
+	s, step := start(t, completetask.Config{}, delegation.Input{Goal: "go"}, "a")
+	first := step.(nextstep.GetChatCompletion).Request.Messages
+	_ = append(first, messages.UserText("scribble"))
+	s.ProcessAPIResponse(reply(messages.ToolCall{ID: "1", Name: "a"}))
+	second := s.ProcessToolResults([]messages.ToolOutput{{CallID: "1"}}).(nextstep.GetChatCompletion).Request.Messages
+	require.Len(t, first, 1)
+	require.Len(t, second, 3)
+	require.IsType(t, messages.Assistant{}, second[1])
+}
+
+func TestTools(t *testing.T) {
+	names := func(step nextstep.NextStep) []string {
+		var list []string
+		for _, d := range step.(nextstep.GetChatCompletion).Request.Tools {
+			list = append(list, d.Name)
+		}
+		return list
+	}
+	in := delegation.Input{Goal: "go"}
+	_, step := start(t, completetask.Config{}, in, "a", "b")
+	require.Equal(t, []string{"a", "b"}, names(step), "nil means all")
+	_, step = start(t, completetask.Config{Tools: []string{"b"}}, in, "a", "b")
+	require.Equal(t, []string{"b"}, names(step))
+	_, step = start(t, completetask.Config{Tools: []string{}}, in, "a", "b")
+	require.Empty(t, names(step), "empty means none")
+	_, step = start(t, completetask.Config{Tools: []string{"c"}}, in, "a", "b")
+	require.ErrorContains(t, step.(nextstep.ReportError).Err, `may not use the tools ["c"]`)
+}
+
+func TestConfig_Check(t *testing.T) {
+	for want, cfg := range map[string]completetask.Config{
+		`completetask: OnLength: "x" is not one of`: {OnLength: "x"},
+		`completetask: OnEmpty: "x" is not one of`:  {OnEmpty: "x"},
+		`completetask: OnLimit: "x" is not one of`:  {OnLimit: "x"},
+		`completetask: Schema: tools: the schema`:   {Schema: &llmclient.Schema{Schema: []byte(`{"type": 3}`)}},
+		`completetask: Prompts: template: Empty`:    {Prompts: completetask.Prompts{Empty: "{{"}},
+	} {
+		s := completetask.New(cfg)()
+		require.ErrorContains(t, s.(strategy.Checker).Check(), want)
+		step := s.Initialize(delegation.Input{Goal: "go"})
+		require.ErrorContains(t, step.(nextstep.ReportError).Err, want, "and without a check it cannot be started")
+	}
+}
+
+// Every prompt can be replaced.
+func TestPrompts(t *testing.T) {
+	s, _ := start(t, completetask.Config{OnEmpty: completetask.EmptyAsk, Prompts: completetask.Prompts{Empty: "Say something!"}}, delegation.Input{Goal: "go"})
+	step := s.ProcessAPIResponse(llmclient.Response{})
+	require.Equal(t, messages.UserText("Say something!"), step.(nextstep.GetChatCompletion).Request.Messages.Last())
+}
+
+// The bound that the package states is never passed, whatever the model does.
+func TestBound(t *testing.T) {
+	cfg := completetask.Config{MaxModelCalls: 4, MaxRetries: 3, OnEmpty: completetask.EmptyAsk}
+	s, step := start(t, cfg, delegation.Input{Goal: "go"}, "a")
+	calls := 0
+	for !step.Kind().Final() {
+		if step.Kind() == nextstep.KindExecuteTools {
+			step = s.ProcessToolResults([]messages.ToolOutput{{CallID: "1"}})
+			continue
+		}
+		if calls++; calls <= 3 {
+			step = s.ProcessAPIResponse(llmclient.Response{})
+			continue
+		}
+		step = s.ProcessAPIResponse(reply(messages.ToolCall{ID: "1", Name: "a"}))
+	}
+	require.Equal(t, 4+3+1, calls)
+}

@@ -1,0 +1,58 @@
+package completetask_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/tools"
+)
+
+var citySchema = &llmclient.Schema{Name: "city", Schema: json.RawMessage(`{
+	"type": "object",
+	"properties": {"city": {"type": "string"}, "inhabitants": {"type": "integer"}},
+	"required": ["city", "inhabitants"],
+	"additionalProperties": false
+}`)}
+
+// set holds the configurations that the stories name.
+var set = strategy.Set{
+	"complete-task":        completetask.New(completetask.Config{}),
+	"three-calls":          completetask.New(completetask.Config{MaxModelCalls: 3}),
+	"two-calls-then-fail":  completetask.New(completetask.Config{MaxModelCalls: 2, OnLimit: completetask.LimitFail}),
+	"accepts-length":       completetask.New(completetask.Config{OnLength: completetask.LengthAccept}),
+	"continues":            completetask.New(completetask.Config{OnLength: completetask.LengthContinue}),
+	"asks-when-empty":      completetask.New(completetask.Config{OnEmpty: completetask.EmptyAsk}),
+	"fails-when-empty":     completetask.New(completetask.Config{OnEmpty: completetask.EmptyFail}),
+	"city":                 completetask.New(completetask.Config{Schema: citySchema}),
+	"forced":               completetask.New(completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}),
+	"names-a-missing-tool": completetask.New(completetask.Config{Tools: []string{"no_such_tool"}}),
+	"with-system":          completetask.New(completetask.Config{System: "Be brief."}),
+}
+
+func TestStories(t *testing.T) { strategytest.Stories(t, "../../testdata/stories/completetask", set) }
+
+func TestConform(t *testing.T) {
+	for name, factory := range set {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "names-a-missing-tool" {
+				t.Skip("it is an error by intention")
+			}
+			strategytest.Conform(t, strategytest.Subject{
+				New:   factory,
+				Input: delegation.Input{Goal: "a task", Messages: messages.History{messages.UserText("hello"), messages.AssistantText("hi")}},
+				Tools: []tools.Definition{{Name: "look"}},
+				Steps: 3,
+				Replies: []llmclient.Response{
+					{Message: messages.AssistantText(`{"city":"Paris","inhabitants":2100000}`), Finish: llmclient.FinishStop},
+				},
+			})
+		})
+	}
+}

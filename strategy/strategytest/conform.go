@@ -1,0 +1,223 @@
+package strategytest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// Subject is a strategy to hold to the contract.
+type Subject struct {
+	New      func() strategy.Strategy // a factory, as it would stand in a strategy.Set
+	Input    delegation.Input         // "" as Goal becomes "a task"
+	Tools    []tools.Definition       // the run's tools
+	Children []string                 // the strategies it may delegate to; they are answered, not run
+	Replies  []llmclient.Response     // more replies to try, such as one in the form that the strategy asks for
+	Steps    int                      // how many answers deep to explore; 0: 4
+}
+
+// Conform fails the test with everything that [Check] finds.
+func Conform(t *testing.T, s Subject) {
+	t.Helper()
+	if err := Check(s); err != nil {
+		t.Error(err)
+	}
+}
+
+// Check explores the strategy: it answers each step in every way that matters (a text, nothing, a call of each kind, a
+// reply that was cut off, withheld or refused, a failure, tools that work, fail or end unknown, children that succeed or
+// fail), to the depth of Subject.Steps, and holds it to these laws on every path:
+//
+//   - the factory returns a fresh strategy each time;
+//   - it does not panic, and returns a step, as a value, each time;
+//   - fed the same answers it decides the same, and what it returned does not change afterwards;
+//   - a method called out of turn reports an error and changes nothing;
+//   - the messages of each request obey the laws of a history, and each step survives its JSON form.
+//
+// It returns the first few violations, joined, each with the answers that lead to it.
+func Check(s Subject) error {
+	if s.New == nil {
+		return errors.New("strategytest: Subject.New is nil")
+	}
+	if s.Input.Goal == "" && len(s.Input.Messages) == 0 {
+		s.Input.Goal = "a task"
+	}
+	if s.Steps == 0 {
+		s.Steps = 4
+	}
+	e := explorer{Subject: s}
+	if a, b := s.New(), s.New(); a != nil && reflect.TypeOf(a).Kind() == reflect.Pointer && reflect.TypeOf(a).Elem().Size() > 0 && a == b {
+		e.report(nil, "the factory returned the same strategy twice")
+	} else {
+		e.explore(nil)
+	}
+	return errors.Join(e.problems...)
+}
+
+// answer is a way to answer a step, with a name for reports.
+type answer struct {
+	name string
+	make func(step nextstep.NextStep) nextstep.Answer
+}
+
+type explorer struct {
+	Subject
+	problems []error
+}
+
+// most is how many problems are reported.
+const most = 5
+
+// explore walks the path, and from its end every longer one.
+func (e *explorer) explore(path []answer) {
+	if len(e.problems) >= most {
+		return
+	}
+	m, trace, ok := e.walk(path)
+	if !ok {
+		return
+	}
+	if _, again, ok := e.walk(path); ok && !bytes.Equal(trace, again) {
+		e.report(path, "it decided differently the second time:\n%s\n%s", trace, again)
+	}
+	if m.Done() || len(path) == e.Steps {
+		return
+	}
+	for _, next := range e.answers(m.Pending()) {
+		e.explore(append(path[:len(path):len(path)], next))
+	}
+}
+
+// walk runs the path from the start and returns the machine at its end, with the steps in their JSON form.
+func (e *explorer) walk(path []answer) (*orchestrator.Machine, []byte, bool) {
+	subject := e.New()
+	cfg := orchestrator.MachineConfig{
+		Run: "conform", Root: "subject", Input: e.Input, Tools: e.Tools, Remote: e.Children,
+		Set: strategy.Set{"subject": func() strategy.Strategy { return subject }},
+	}
+	m, err := orchestrator.NewMachine(cfg)
+	if err != nil {
+		e.report(path, "it cannot be started: %v", err)
+		return nil, nil, false
+	}
+	var trace bytes.Buffer
+	var returned []nextstep.NextStep
+	for i, next := range path {
+		if !e.note(&trace, path[:i], m, subject) {
+			return nil, nil, false
+		}
+		returned = append(returned, m.Pending())
+		if err := m.Step(next.make(m.Pending())); err != nil {
+			e.report(path[:i+1], "the machine refused the answer: %v", err)
+			return nil, nil, false
+		}
+	}
+	if !bytes.HasPrefix(trace.Bytes(), forms(returned)) {
+		e.report(path, "it changed a step that it had returned:\n%s\n%s", trace.Bytes(), forms(returned))
+		return nil, nil, false
+	}
+	ok := e.note(&trace, path, m, subject)
+	return m, trace.Bytes(), ok
+}
+
+// forms returns the JSON forms of steps as note writes them.
+func forms(steps []nextstep.NextStep) []byte {
+	var b bytes.Buffer
+	for _, s := range steps {
+		if data, err := nextstep.Marshal(s); err == nil {
+			b.Write(append(data, '\n'))
+		}
+	}
+	return b.Bytes()
+}
+
+// note writes down what is pending and holds it to the laws.
+func (e *explorer) note(trace *bytes.Buffer, path []answer, m *orchestrator.Machine, s strategy.Strategy) bool {
+	if m.Done() {
+		if err := m.Output().Err; err != nil {
+			fmt.Fprintf(trace, "ended: %s: %s\n", err.Code, err.Message)
+			_, broke := errors.AsType[*orchestrator.StrategyError](err)
+			if broke || err.Code == delegation.CodeDefect {
+				e.report(path, "it broke the protocol: %v", err)
+				return false
+			}
+		} else {
+			fmt.Fprintf(trace, "ended: %q\n", m.Output().Text())
+		}
+		return true
+	}
+	data, err := nextstep.Marshal(m.Pending())
+	if err != nil {
+		e.report(path, "its step has no JSON form: %v", err)
+		return false
+	}
+	back, err := nextstep.Unmarshal(data)
+	if err == nil {
+		var again []byte
+		if again, err = nextstep.Marshal(back); err == nil && !bytes.Equal(data, again) {
+			err = fmt.Errorf("it changes to %s", again)
+		}
+	}
+	if err != nil {
+		e.report(path, "its step does not survive its JSON form %s: %v", data, err)
+		return false
+	}
+	trace.Write(append(data, '\n'))
+	return e.outOfTurn(path, m, s)
+}
+
+// outOfTurn calls the methods that are not due.
+func (e *explorer) outOfTurn(path []answer, m *orchestrator.Machine, s strategy.Strategy) (ok bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.report(path, "it panicked when a method was called out of turn: %v", v)
+			ok = false
+		}
+	}()
+	state := stateOf(s)
+	for kind, call := range map[nextstep.Kind]func() nextstep.NextStep{
+		nextstep.KindGetChatCompletion: func() nextstep.NextStep { return s.ProcessAPIResponse(llmclient.Response{}) },
+		nextstep.KindExecuteTools:      func() nextstep.NextStep { return s.ProcessToolResults(nil) },
+		nextstep.KindDelegate:          func() nextstep.NextStep { return s.ProcessDelegationResult(delegation.Output{}) },
+	} {
+		if kind == m.Pending().Kind() {
+			continue
+		}
+		if _, refused := call().(nextstep.ReportError); !refused {
+			e.report(path, "while %s is pending it took the answer to %s", m.Pending().Kind(), kind)
+			return false
+		}
+		if now := stateOf(s); now != state {
+			e.report(path, "an answer out of turn moved it from state %q to %q", state, now)
+			return false
+		}
+	}
+	return true
+}
+
+func stateOf(s strategy.Strategy) strategy.State {
+	if st, ok := s.(strategy.Stater); ok {
+		return st.State()
+	}
+	return ""
+}
+
+func (e *explorer) report(path []answer, format string, args ...any) {
+	names := make([]string, len(path))
+	for i, a := range path {
+		names[i] = a.name
+	}
+	if len(e.problems) < most {
+		e.problems = append(e.problems, fmt.Errorf("strategytest: after [%s]: %s", strings.Join(names, ", "), fmt.Sprintf(format, args...)))
+	}
+}

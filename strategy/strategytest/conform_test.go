@@ -1,0 +1,132 @@
+package strategytest_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/tools"
+)
+
+const (
+	ready, asking, acting, waiting, over strategy.State = "ready", "asking", "acting", "waiting", "over"
+)
+
+var table = &strategy.Table{
+	Name:    "sound",
+	Initial: ready,
+	States: []strategy.StateRule{
+		{Name: ready},
+		{Name: asking, Awaits: nextstep.KindGetChatCompletion},
+		{Name: acting, Awaits: nextstep.KindExecuteTools},
+		{Name: waiting, Awaits: nextstep.KindDelegate},
+		{Name: over, Awaits: nextstep.KindComplete},
+	},
+	Rules: []strategy.Rule{
+		{From: []strategy.State{ready}, On: "start", To: asking},
+		{From: []strategy.State{asking}, On: "call", To: acting},
+		{From: []strategy.State{acting}, On: "hand_over", To: waiting},
+		{From: []strategy.State{asking}, On: "answered", To: over},
+		{From: []strategy.State{waiting}, On: "resumed", To: over},
+	},
+}
+
+// sound asks once, runs what is called, hands over to a child, and ends. The fields are how it goes wrong.
+type sound struct {
+	strategy.Defaults
+	fsm     *strategy.FSM
+	history messages.History
+	flaw    string
+}
+
+// counter is state that strategies must not share.
+var counter int
+
+func subject(flaw string) strategytest.Subject {
+	shared := &sound{fsm: table.New(nil)}
+	return strategytest.Subject{
+		New: func() strategy.Strategy {
+			if flaw == "shares itself" {
+				return shared
+			}
+			return &sound{fsm: table.New(nil), flaw: flaw}
+		},
+		Tools:    []tools.Definition{{Name: "look"}},
+		Children: []string{"child"},
+	}
+}
+
+func (s *sound) State() strategy.State { return s.fsm.State() }
+
+func (s *sound) Initialize(in delegation.Input) nextstep.NextStep {
+	s.history = append(make(messages.History, 0, 8), messages.UserText(in.Goal))
+	req := llmclient.Request{Messages: s.history.Clip(), Tools: []tools.Definition{{Name: "look"}}}
+	if s.flaw == "shares a counter" {
+		counter++
+		req.MaxTokens = counter
+	}
+	return s.fsm.Then("start", nextstep.GetChatCompletion{Request: req})
+}
+
+func (s *sound) ProcessAPIResponse(r llmclient.Response) nextstep.NextStep {
+	if s.flaw == "panics" && r.Finish == llmclient.FinishLength {
+		panic("oops")
+	}
+	if s.flaw == "takes anything" && s.State() == acting {
+		return nextstep.Complete{}
+	}
+	calls := r.Message.Calls()
+	if len(calls) == 0 {
+		return s.end("answered")
+	}
+	if s.flaw == "changes a request" {
+		s.history[0] = messages.UserText("rewritten")
+	}
+	return s.fsm.Then("call", nextstep.ExecuteTools{Calls: calls})
+}
+
+func (s *sound) ProcessToolResults(r []messages.ToolOutput) nextstep.NextStep {
+	if s.flaw == "leaves calls open" && len(r) > 0 {
+		return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: append(s.history, messages.Assistant{
+			Content: []messages.AssistantContent{messages.ToolCall{ID: "x", Name: "look"}},
+		})}}
+	}
+	return s.fsm.Then("hand_over", nextstep.Delegate{Strategy: "child"})
+}
+
+func (s *sound) ProcessDelegationResult(delegation.Output) nextstep.NextStep {
+	if s.flaw == "returns nothing" {
+		return nil
+	}
+	return s.end("resumed")
+}
+
+func (s *sound) end(on strategy.Trigger) nextstep.NextStep {
+	return s.fsm.Then(on, nextstep.Complete{})
+}
+
+func TestConform_sound(t *testing.T) { strategytest.Conform(t, subject("")) }
+
+func TestCheck_finds(t *testing.T) {
+	for flaw, want := range map[string]string{
+		"shares itself":     "the factory returned the same strategy twice",
+		"shares a counter":  "it decided differently the second time",
+		"panics":            "after [cut off text]: it broke the protocol: orchestrator: run conform frame 0: strategy \"subject\": ProcessAPIResponse panicked: oops",
+		"takes anything":    "while execute_tools is pending it took the answer to get_chat_completion",
+		"changes a request": "it changed a step that it had returned",
+		"leaves calls open": "holds messages that break the laws of a history",
+		"returns nothing":   "while get_chat_completion is pending it took the answer to delegate",
+	} {
+		t.Run(flaw, func(t *testing.T) {
+			require.ErrorContains(t, strategytest.Check(subject(flaw)), want)
+		})
+	}
+	require.ErrorContains(t, strategytest.Check(strategytest.Subject{}), "Subject.New is nil")
+	require.ErrorContains(t, strategytest.Check(strategytest.Subject{New: func() strategy.Strategy { return nil }}), "it cannot be started")
+}
