@@ -296,6 +296,9 @@ func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reasked) {
 		s.asked++
+		if text := f.Partial.Text(); text != "" {
+			s.history = append(s.history, messages.AssistantText(text)) // what it wrote, to learn from
+		}
 		return s.again("Malformed", map[string]any{"Problem": f.Message, "Generated": f.Partial.Text()})
 	}
 	return s.fsm.Then(failed, nextstep.ReportError{
