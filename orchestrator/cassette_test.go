@@ -74,6 +74,7 @@ type wireMessage struct {
 // otherwise lists the conversations whose recorded client did something else than hand on what it was answered.
 var otherwise = map[string]string{
 	"error/groq-01":      "the provider could not read the model's call; the recorded client made a call with an id of its own out of it, the library tells the model in words",
+	"error/groq-04":      "as groq-01: the recorded client answers what could not be read with a message of its own, the library with another",
 	"parallel/openai-05": "the recorded client kept only the first of five calls, because it had run out of iterations",
 	"tool/openai-08":     "the recorded client sent arguments back that the model had not written",
 }
