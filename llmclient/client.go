@@ -11,7 +11,8 @@ import "context"
 // An error is an [*Error] wherever the client can say what happened; the context's cause stays reachable with
 // errors.Is. A Client is safe for concurrent use. It returns soon after ctx is done and leaves no goroutine behind.
 //
-// Wrappers ([Retry], [Fallback], [RateLimit]) are Clients around Clients.
+// Wrappers ([Retry], [Fallback], [RateLimit]) are Clients around Clients. They hand on context, request and deltas as they
+// are, and show what they wrap with a method Unwrap() Client, so that [As] finds what a client can do besides.
 type Client interface {
 	Complete(ctx context.Context, req *Request, onDelta func(Delta)) (*Response, error)
 }
@@ -19,8 +20,11 @@ type Client interface {
 // ClientFunc is a function as a [Client].
 type ClientFunc func(ctx context.Context, req *Request, onDelta func(Delta)) (*Response, error)
 
-// Complete calls f.
+// Complete calls f. A nil f is an error.
 func (f ClientFunc) Complete(ctx context.Context, req *Request, onDelta func(Delta)) (*Response, error) {
+	if f == nil {
+		return nil, &Error{Code: CodeNotFound, Model: req.Model, Message: "the client is a nil function"}
+	}
 	return f(ctx, req, onDelta)
 }
 

@@ -1,6 +1,7 @@
 package llmclient
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -42,7 +43,7 @@ func (c Code) Temporary() bool {
 
 // Error is a request to a model that failed. Its text never holds a key or a header.
 type Error struct {
-	Code       Code
+	Code       Code               // "" if the cause is not one that has a code
 	Status     int                // HTTP status; 0 if there was no HTTP answer
 	Type       string             // the provider's own type or code, such as "insufficient_quota"
 	Message    string             // the provider's message, or ours
@@ -56,7 +57,7 @@ type Error struct {
 	Err        error              // the cause; may be nil
 }
 
-// Error says what failed, in one line: "llmclient: rate_limited (status 429, request req_1): slow down".
+// Error says what failed, in one line: "llmclient: rate_limited (status 429, request req_1, attempt 4): slow down".
 func (e *Error) Error() string {
 	var about []string
 	if e.Status != 0 {
@@ -71,9 +72,11 @@ func (e *Error) Error() string {
 	if e.RequestID != "" {
 		about = append(about, "request "+e.RequestID)
 	}
+	if len(e.Attempts) > 0 {
+		about = append(about, "attempt "+strconv.Itoa(len(e.Attempts)+1))
+	}
 	var b strings.Builder
-	b.WriteString("llmclient: ")
-	b.WriteString(string(e.Code))
+	b.WriteString("llmclient: " + cmp.Or(string(e.Code), "failed"))
 	if len(about) > 0 {
 		b.WriteString(" (" + strings.Join(about, ", ") + ")")
 	}

@@ -22,7 +22,7 @@ type NoticeKind string
 const (
 	NoticeRetry     NoticeKind = "retry"      // Retry waits, then tries again
 	NoticeFallback  NoticeKind = "fallback"   // Fallback turns to its next client
-	NoticeRateLimit NoticeKind = "rate_limit" // RateLimit holds the call back
+	NoticeRateLimit NoticeKind = "rate_limit" // the call is held back before its first try
 	NoticeRepair    NoticeKind = "repair"     // a reply is sent back to be put right
 )
 

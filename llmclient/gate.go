@@ -1,0 +1,153 @@
+package llmclient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A gate lets callers through one after another in the order in which they came, and none while it is closed or its
+// limits are used up. A caller that waits is never passed by one that came later. The zero value is open and has no
+// limits. It is safe for concurrent use.
+type gate struct {
+	mu      sync.Mutex
+	came    uint64    // callers so far
+	until   time.Time // closed until then
+	limits  *limits   // nil: none
+	waiting []*waiter // by number; only the first watches the clock
+}
+
+// A waiter is one caller at a gate. It keeps its number when it comes back.
+type waiter struct {
+	number uint64        // 0 before it came
+	tokens int           // what it takes of the limits beside one request
+	look   chan struct{} // tells it to look again; room for one
+}
+
+func newWaiter() *waiter { return &waiter{look: make(chan struct{}, 1)} }
+
+// errDeadline says that a caller would have to wait longer than its context lasts.
+var errDeadline = errors.New("the wait would outlast the context")
+
+// close lets nobody pass until then. A gate that is closed for longer stays so.
+func (g *gate) close(until time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !until.After(g.until) {
+		return
+	}
+	g.until = until
+	for _, w := range g.waiting {
+		w.wake()
+	}
+}
+
+// pass returns when w may go on. It calls tell before it waits, and again when the wait becomes longer. It returns the
+// context's error when ctx is done, and errDeadline at once when the wait, returned with it, would outlast ctx.
+func (g *gate) pass(ctx context.Context, w *waiter, tell func(time.Duration)) (time.Duration, error) {
+	var told time.Time
+	for {
+		wait, first, passed := g.try(w)
+		if passed {
+			return 0, nil
+		}
+		if outlasts(ctx, wait) {
+			g.leave(w)
+			return wait, errDeadline
+		}
+		if end := time.Now().Add(wait); wait > 0 && end.After(told.Add(time.Millisecond)) {
+			told = end
+			tell(wait)
+		}
+		if err := w.sleep(ctx, wait, first); err != nil {
+			g.leave(w)
+			return wait, err
+		}
+	}
+}
+
+// try lets w pass if its turn and its time have come. Otherwise w takes its place among those who wait, and the wait it
+// must expect is returned.
+func (g *gate) try(w *waiter) (wait time.Duration, first, passed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if w.number == 0 {
+		g.came++
+		w.number = g.came
+	}
+	place, in := slices.BinarySearchFunc(g.waiting, w.number, func(o *waiter, number uint64) int {
+		return cmp.Compare(o.number, number)
+	})
+	now := time.Now()
+	wait = max(g.until.Sub(now), g.limits.wait(now, g.waiting[:place], w))
+	if place == 0 && wait <= 0 {
+		g.limits.take(now, w)
+		if in {
+			g.remove(place)
+		}
+		return 0, true, true
+	}
+	if !in {
+		g.waiting = slices.Insert(g.waiting, place, w)
+	}
+	return wait, place == 0, false
+}
+
+// leave takes w out of those who wait.
+func (g *gate) leave(w *waiter) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if place := slices.Index(g.waiting, w); place >= 0 {
+		g.remove(place)
+	}
+}
+
+// remove takes the waiter at place out, and wakes who is first now. g.mu must be held.
+func (g *gate) remove(place int) {
+	g.waiting = slices.Delete(g.waiting, place, place+1)
+	if place == 0 {
+		g.wakeFirst()
+	}
+}
+
+// wakeFirst tells the first waiter, if any, to look again. g.mu must be held.
+func (g *gate) wakeFirst() {
+	if len(g.waiting) > 0 {
+		g.waiting[0].wake()
+	}
+}
+
+// wake tells w to look again.
+func (w *waiter) wake() {
+	select {
+	case w.look <- struct{}{}:
+	default: // it has been told already
+	}
+}
+
+// sleep waits until w is told to look again, or, if it is the first, for the given time.
+func (w *waiter) sleep(ctx context.Context, wait time.Duration, first bool) error {
+	var clock <-chan time.Time
+	if first {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		clock = timer.C
+	}
+	select {
+	case <-w.look:
+		return nil
+	case <-clock:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// outlasts reports whether ctx would be done by the end of a wait.
+func outlasts(ctx context.Context, wait time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && wait > 0 && time.Until(deadline) <= wait
+}

@@ -1,0 +1,86 @@
+package llmclient
+
+import (
+	"math"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// limits are two token buckets that each caller of a gate takes from at once, when its turn has come. A nil *limits has
+// enough of everything. It is guarded by the mutex of its gate.
+type limits struct{ requests, tokens *bucket }
+
+// wait returns how long w has to wait behind those ahead of it. For all but the first it is a lower bound.
+func (l *limits) wait(now time.Time, ahead []*waiter, w *waiter) time.Duration {
+	if l == nil {
+		return 0
+	}
+	tokens := l.tokens.fit(w.tokens)
+	for _, o := range ahead {
+		tokens += l.tokens.fit(o.tokens)
+	}
+	return max(l.requests.wait(now, len(ahead)+1), l.tokens.wait(now, tokens))
+}
+
+func (l *limits) take(now time.Time, w *waiter) {
+	if l != nil {
+		l.requests.take(now, 1)
+		l.tokens.take(now, l.tokens.fit(w.tokens))
+	}
+}
+
+// A bucket is a token bucket that can be put right afterwards. A nil one is bottomless.
+type bucket struct {
+	limiter *rate.Limiter
+	credit  int // what was taken too much; the limiter itself takes nothing back
+}
+
+// newBucket returns a full bucket; nil if perMinute is no limit.
+func newBucket(perMinute, size int) *bucket {
+	if perMinute <= 0 {
+		return nil
+	}
+	return &bucket{limiter: rate.NewLimiter(rate.Limit(float64(perMinute)/60), max(size, 1))}
+}
+
+// fit returns what can be taken of n at once: not more than a full bucket.
+func (b *bucket) fit(n int) int {
+	if b == nil {
+		return 0
+	}
+	return min(max(n, 0), b.limiter.Burst())
+}
+
+// wait returns how long it takes until n have come.
+func (b *bucket) wait(now time.Time, n int) time.Duration {
+	if b == nil {
+		return 0
+	}
+	level := b.limiter.TokensAt(now)
+	b.credit = min(b.credit, int(float64(b.limiter.Burst())-level)) // what a full bucket cannot hold is lost
+	missing := float64(n) - float64(b.credit) - level
+	wait := math.Ceil(missing / float64(b.limiter.Limit()) * float64(time.Second))
+	return time.Duration(min(wait, math.MaxInt64/2))
+}
+
+// take takes n, at once and even if there are not as many: the next ones will wait for them.
+func (b *bucket) take(now time.Time, n int) {
+	if b == nil {
+		return
+	}
+	credit := min(b.credit, n)
+	b.credit -= credit
+	n -= credit
+	size := b.limiter.Burst()
+	b.limiter.SetBurstAt(now, max(size, n))
+	b.limiter.ReserveN(now, n)
+	b.limiter.SetBurstAt(now, size)
+}
+
+// giveBack gives n back.
+func (b *bucket) giveBack(n int) {
+	if b != nil {
+		b.credit += n
+	}
+}

@@ -1,0 +1,134 @@
+package llmclient
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/segue-go/segue/messages"
+)
+
+// RateLimitConfig says how much [RateLimit] lets through.
+type RateLimitConfig struct {
+	RequestsPerMinute int // 0: no limit
+	RequestBurst      int // requests at once after a pause; default 1, which spaces them evenly
+
+	TokensPerMinute int // input and output together; 0: no limit
+	TokenBurst      int // tokens at once after a pause; default TokensPerMinute
+
+	// Estimate foretells the tokens of a request, which are taken before it is made. The default takes a quarter of the
+	// bytes of messages and tool definitions, and all of MaxTokens; it reads the whole request.
+	Estimate func(*Request) int
+}
+
+// RateLimit returns a Client that holds calls back so that c gets no more requests and tokens per minute than cfg says,
+// by token buckets (golang.org/x/time/rate). One RateLimit serves all who share the provider's limit.
+//
+// Tokens are estimated before the request and put right by the usage that comes back with the response or the error:
+// what was estimated too much is given to those who wait, what was too little they wait for. Where no usage comes back, the
+// estimate stands. An estimate above TokenBurst counts as TokenBurst.
+//
+// Calls go on in the order in which they came, whatever their size. A wait is told as [NoticeRateLimit] before it begins.
+// If it would outlast ctx, the call fails at once with [CodeRateLimited] and the wait as RetryAfter; if ctx is done
+// while it lasts, with [CodeCanceled] or [CodeTimeout] and the cause of ctx.
+func RateLimit(c Client, cfg RateLimitConfig) Client {
+	l := &rateLimit{client: c, estimate: cfg.Estimate}
+	if l.estimate == nil {
+		l.estimate = estimateTokens
+	}
+	l.gate.limits = &limits{
+		requests: newBucket(cfg.RequestsPerMinute, orDefault(cfg.RequestBurst, 1)),
+		tokens:   newBucket(cfg.TokensPerMinute, orDefault(cfg.TokenBurst, cfg.TokensPerMinute)),
+	}
+	return l
+}
+
+type rateLimit struct {
+	client   Client
+	estimate func(*Request) int
+	gate     gate
+}
+
+// Unwrap returns the client that is held back.
+func (l *rateLimit) Unwrap() Client { return l.client }
+
+// Complete asks the client as soon as the limits allow.
+func (l *rateLimit) Complete(ctx context.Context, req *Request, onDelta func(Delta)) (*Response, error) {
+	place := newWaiter()
+	if l.gate.limits.tokens != nil {
+		place.tokens = l.estimate(req)
+	}
+	wait, err := l.gate.pass(ctx, place, func(wait time.Duration) {
+		Notify(ctx, Notice{Kind: NoticeRateLimit, Model: req.Model, Wait: wait})
+	})
+	if err != nil {
+		return nil, heldBack(ctx, req, wait, err)
+	}
+	resp, err := ask(ctx, l.client, req, onDelta)
+	if err != nil {
+		e := asError(err)
+		l.settle(place, e.Usage, e.Attempts)
+		return nil, err
+	}
+	l.settle(place, resp.Usage, resp.Attempts)
+	return resp, nil
+}
+
+// settle puts right what place took, by what was used in all.
+func (l *rateLimit) settle(place *waiter, u messages.Usage, attempts []Attempt) {
+	for _, a := range attempts {
+		u = u.Add(a.Usage)
+	}
+	used := max(u.Total, u.Input+u.Output)
+	if used <= 0 {
+		return
+	}
+	l.gate.mu.Lock()
+	defer l.gate.mu.Unlock()
+	tokens := l.gate.limits.tokens
+	more := int(min(used, math.MaxInt32)) - tokens.fit(place.tokens)
+	if more > 0 {
+		tokens.take(time.Now(), more)
+	} else {
+		tokens.giveBack(-more)
+		l.gate.wakeFirst()
+	}
+}
+
+// estimateTokens is the default of RateLimitConfig.Estimate.
+func estimateTokens(req *Request) int {
+	size := 0
+	for _, m := range req.Messages {
+		switch m := m.(type) {
+		case messages.System:
+			size += len(m.Text)
+		case messages.User:
+			size += len(m.Text())
+		case messages.Assistant:
+			size += assistantSize(m)
+		case messages.Tool:
+			size += len(m.Output)
+		default: // not a message: the client will refuse it
+		}
+	}
+	for _, t := range req.Tools {
+		size += len(t.Name) + len(t.Description) + len(t.Parameters)
+	}
+	return size/4 + req.MaxTokens
+}
+
+func assistantSize(m messages.Assistant) int {
+	size := 0
+	for _, c := range m.Content {
+		switch c := c.(type) {
+		case messages.Text:
+			size += len(c.Text)
+		case messages.Thought:
+			size += len(c.Text)
+		case messages.ToolCall:
+			size += len(c.Name) + len(c.Arguments)
+		default: // not a content: the client will refuse it
+		}
+	}
+	return size
+}

@@ -1,0 +1,276 @@
+package scripted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+)
+
+// Config is a script, and how its client works.
+type Config struct {
+	Replies []Reply
+
+	// NoRecord keeps no requests: [Client.Requests] is empty. Recording copies the list of messages at each call, which
+	// adds up in runs of thousands of calls.
+	NoRecord bool
+}
+
+// Client is a model that answers by a script. Each request gets the first reply that is left and is for it. A request
+// that breaks the laws of a history, and one for which no reply is left, fails with [llmclient.CodeBadRequest], which no
+// wrapper tries again.
+type Client struct {
+	record bool
+
+	mu        sync.Mutex
+	turns     []*turn
+	used      int // turns[:used] are used up
+	asked     int
+	requests  []llmclient.Request
+	validator messages.Validator
+}
+
+// New returns a client that gives the replies in order and records the requests.
+func New(replies ...Reply) *Client { return NewClient(Config{Replies: replies}) }
+
+// NewClient returns a client for cfg.
+func NewClient(cfg Config) *Client {
+	c := &Client{record: !cfg.NoRecord, turns: make([]*turn, len(cfg.Replies))}
+	for i, r := range cfg.Replies {
+		c.turns[i] = prepare(i+1, r)
+	}
+	return c
+}
+
+// Complete gives the next reply. A context that is done already uses up no reply.
+func (c *Client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+	if ctx.Err() != nil {
+		return nil, canceled(ctx, req.Model, nil)
+	}
+	t, err := c.next(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := sleep(ctx, req.Model, t.Delay); err != nil {
+		return nil, err
+	}
+	if t.Func != nil {
+		made := t.Func(req)
+		made.Func = nil
+		t = prepare(t.number, made)
+		if err := sleep(ctx, req.Model, t.Delay); err != nil {
+			return nil, err
+		}
+	}
+	if err := stream(ctx, req.Model, t.deltas, onDelta); err != nil {
+		return nil, err
+	}
+	if t.err != nil {
+		return nil, t.err
+	}
+	return t.resp, nil
+}
+
+// next takes the reply for req from the script.
+func (c *Client) next(req *llmclient.Request) (*turn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked++
+	if c.record {
+		c.requests = append(c.requests, copied(req))
+	}
+	if err := c.validator.Check(req.Messages); err != nil {
+		return nil, refused(req.Model, err)
+	}
+	for _, t := range c.turns[c.used:] {
+		if t.left == 0 || !t.matches(req) {
+			continue
+		}
+		if t.left > 0 {
+			t.left--
+		}
+		for c.used < len(c.turns) && c.turns[c.used].left == 0 {
+			c.used++
+		}
+		return t, nil
+	}
+	return nil, c.exhausted(req)
+}
+
+// refused is what a provider says to a history that breaks the laws.
+func refused(model string, err error) *llmclient.Error {
+	return &llmclient.Error{
+		Code: llmclient.CodeBadRequest, Status: 400, Type: "invalid_request_error", Model: model, Message: "scripted: " + err.Error(), Err: err,
+	}
+}
+
+// exhausted returns the error for a request that the script has no reply for.
+func (c *Client) exhausted(req *llmclient.Request) *llmclient.Error {
+	why := fmt.Sprintf("all %d replies are used", len(c.turns))
+	if left := c.left(); len(left) > 0 {
+		why = fmt.Sprintf("none of the %d replies that are left is for it: %s", len(left), strings.Join(left, "; "))
+	}
+	return &llmclient.Error{
+		Code: llmclient.CodeBadRequest, Type: "script_exhausted", Model: req.Model,
+		Message: fmt.Sprintf("scripted: no reply for request %d: %s; its last message is %s", c.asked, why, describe(req.Messages.Last())),
+	}
+}
+
+// left describes the replies that must still be used. c.mu must be held.
+func (c *Client) left() []string {
+	var left []string
+	for _, t := range c.turns {
+		if t.left > 0 {
+			left = append(left, t.String())
+		}
+	}
+	return left
+}
+
+// String describes the reply in a few words.
+func (t *turn) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "reply %d", t.number)
+	if t.For != "" {
+		fmt.Fprintf(&b, " for %q", shorten(t.For))
+	}
+	switch {
+	case t.Func != nil:
+		b.WriteString(" (computed)")
+	case t.err != nil:
+		fmt.Fprintf(&b, " (error %q)", shorten(t.err.Error()))
+	default:
+		fmt.Fprintf(&b, " (%s)", describe(t.resp.Message))
+	}
+	return b.String()
+}
+
+// Requests returns the requests so far in the order in which they came, those that were refused included. The list and
+// the lists of messages, tools and stop sequences in it are the caller's own; the messages themselves are shared.
+func (c *Client) Requests() []llmclient.Request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	requests := slices.Clone(c.requests)
+	for i := range requests {
+		requests[i] = copied(&requests[i])
+	}
+	return requests
+}
+
+func copied(req *llmclient.Request) llmclient.Request {
+	own := *req
+	own.Messages = slices.Clone(req.Messages)
+	own.Tools = slices.Clone(req.Tools)
+	own.Stop = slices.Clone(req.Stop)
+	return own
+}
+
+// Remaining returns how many replies have not been used. One that may be used any number of times does not count.
+func (c *Client) Remaining() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, t := range c.turns {
+		n += max(t.left, 0)
+	}
+	return n
+}
+
+// TB is what is needed of a *testing.T.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+// AssertComplete fails the test if replies are left that were not used, and says which.
+func (c *Client) AssertComplete(t TB) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if left := c.left(); len(left) > 0 {
+		t.Errorf("scripted: %d of %d replies were not used up after %d requests: %s", len(left), len(c.turns), c.asked, strings.Join(left, "; "))
+	}
+}
+
+// stream hands out deltas until ctx is done. A nil onDelta gets none.
+func stream(ctx context.Context, model string, deltas []llmclient.Delta, onDelta func(llmclient.Delta)) error {
+	if onDelta == nil {
+		return nil
+	}
+	for i, d := range deltas {
+		if ctx.Err() != nil {
+			return canceled(ctx, model, deltas[:i])
+		}
+		onDelta(d)
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, model string, delay time.Duration) error {
+	if delay <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return canceled(ctx, model, nil)
+	}
+}
+
+// canceled returns the error for a ctx that is done when some deltas have been streamed.
+func canceled(ctx context.Context, model string, streamed []llmclient.Delta) *llmclient.Error {
+	e := &llmclient.Error{
+		Code: llmclient.CodeCanceled, Model: model, Message: "scripted: " + context.Cause(ctx).Error(),
+		Partial: messages.Assistant{Content: parts(streamed)}, Err: errors.Join(ctx.Err(), context.Cause(ctx)),
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Code = llmclient.CodeTimeout
+	}
+	return e
+}
+
+// describe says what a message is, shortened.
+func describe(m messages.Message) string {
+	switch m := m.(type) {
+	case nil:
+		return "none"
+	case messages.System:
+		return fmt.Sprintf("system %q", shorten(m.Text))
+	case messages.User:
+		return fmt.Sprintf("user %q", shorten(m.Text()))
+	case messages.Tool:
+		return fmt.Sprintf("tool %s %q", m.CallID, shorten(m.Output))
+	case messages.Assistant:
+		var b strings.Builder
+		fmt.Fprintf(&b, "assistant %q", shorten(m.Text()))
+		for _, call := range m.Calls() {
+			fmt.Fprintf(&b, ", call %s %s(%s)", call.ID, call.Name, shorten(call.Arguments))
+		}
+		return b.String()
+	default:
+		return fmt.Sprintf("%T", m)
+	}
+}
+
+// shorten cuts s to a length that can be read at a glance.
+func shorten(s string) string {
+	const most = 120
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

@@ -1,0 +1,99 @@
+package scripted
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// MissError is a request for which a cassette holds no reply.
+type MissError struct {
+	Key      string // of the request
+	Recorded int    // how many recordings have this key; all are used
+	Nearest  int    // the recording, from 1, whose request is most like this one; 0 if there is none to compare with
+	Diff     string // from the nearest request to this one, line by line; bounded
+}
+
+// Error says what is missing, and how the request differs from the nearest one.
+func (e *MissError) Error() string {
+	switch {
+	case e.Recorded > 0:
+		return fmt.Sprintf("scripted: all %d recordings of this request (key %.12s) are used", e.Recorded, e.Key)
+	case e.Nearest == 0:
+		return fmt.Sprintf("scripted: this request (key %.12s) is not in the cassette, which is empty", e.Key)
+	default:
+		return fmt.Sprintf("scripted: this request (key %.12s) is not in the cassette; from the nearest, recording %d, it differs by:\n%s", e.Key, e.Nearest, e.Diff)
+	}
+}
+
+// miss compares a request with those of the cassette.
+func (p *Replayer) miss(key string, request []byte) *MissError {
+	e := &MissError{Key: key, Recorded: len(p.byKey[key])}
+	if e.Recorded > 0 || len(p.tape) == 0 {
+		return e
+	}
+	wanted := read(request)
+	var nearest *recording
+	var best likeness
+	for _, rec := range p.tape {
+		if l := wanted.compare(read(rec.request)); nearest == nil || l.exceeds(best) {
+			nearest, best = rec, l
+		}
+	}
+	e.Nearest = nearest.number
+	e.Diff = diff(lines(nearest.request), lines(request))
+	return e
+}
+
+// outline is a request as far as likeness goes.
+type outline struct {
+	fields   map[string]json.RawMessage // without the messages
+	messages []json.RawMessage
+}
+
+func read(request []byte) outline {
+	var o outline
+	if json.Unmarshal(request, &o.fields) != nil || json.Unmarshal(o.fields["messages"], &o.messages) != nil {
+		return outline{} // like none
+	}
+	delete(o.fields, "messages")
+	return o
+}
+
+// likeness says how much two requests have in common, the most important first.
+type likeness [3]int
+
+func (l likeness) exceeds(m likeness) bool {
+	for i := range l {
+		if l[i] != m[i] {
+			return l[i] > m[i]
+		}
+	}
+	return false
+}
+
+// compare counts the messages that are equal from the beginning, the fields that are equal, and, negative, the
+// difference in length.
+func (o outline) compare(p outline) likeness {
+	var l likeness
+	for l[0] < min(len(o.messages), len(p.messages)) && bytes.Equal(o.messages[l[0]], p.messages[l[0]]) {
+		l[0]++
+	}
+	for name, value := range o.fields {
+		if bytes.Equal(value, p.fields[name]) {
+			l[1]++
+		}
+	}
+	l[2] = min(len(o.messages)-len(p.messages), len(p.messages)-len(o.messages))
+	return l
+}
+
+// lines returns JSON as it is best read.
+func lines(data []byte) []string {
+	var b bytes.Buffer
+	if json.Indent(&b, data, "", "  ") != nil {
+		return []string{string(data)}
+	}
+	return strings.Split(b.String(), "\n")
+}

@@ -1,0 +1,94 @@
+package scripted_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+)
+
+func miss(t *testing.T, replayer *scripted.Replayer, req *llmclient.Request) *scripted.MissError {
+	t.Helper()
+	left := replayer.Remaining()
+	_, err := replayer.Complete(t.Context(), req, nil)
+	e := coded(t, err, llmclient.CodeBadRequest)
+	require.Equal(t, "replay_miss", e.Type)
+	m, ok := errors.AsType[*scripted.MissError](err)
+	require.True(t, ok)
+	require.Equal(t, left, replayer.Remaining())
+	return m
+}
+
+// A miss shows how the request differs from the recorded one that is most like it.
+func TestReplay_MissShowsTheDifference(t *testing.T) {
+	recorded := []*llmclient.Request{user("other", "b", "c"), user("a", "b", "c"), user("a", "x", "y", "z")}
+	replayer := record(t, []scripted.Reply{{Times: -1}}, recorded...)
+	wanted := user("a", "b", "d")
+	wanted.Model = "m"
+	m := miss(t, replayer, wanted)
+	require.Equal(t, 2, m.Nearest)
+	require.Len(t, m.Key, 64)
+	require.Zero(t, m.Recorded)
+	require.Equal(t, `  …
+        "content": [
+          {
+-           "text": "c",
++           "text": "d",
+            "type": "text"
+          }
+  …
+        "role": "user"
+      }
+-   ]
++   ],
++   "model": "m"
+  }
+`, m.Diff)
+	require.Equal(t, fmt.Sprintf("scripted: this request (key %.12s) is not in the cassette; from the nearest, recording 2, it differs by:\n%s", m.Key, m.Diff), m.Error())
+}
+
+func TestReplay_NearestByLengthAndFields(t *testing.T) {
+	longer, shorter, same := user("x", "y", "z", "w"), user("x"), user("p", "q", "r")
+	same.Model = "m"
+	replayer := record(t, []scripted.Reply{{Times: -1}}, longer, shorter, same)
+	require.Equal(t, 2, miss(t, replayer, user("x", "other")).Nearest, "equally many messages in common: the nearer length")
+	withModel := user("1", "2", "3")
+	withModel.Model = "m"
+	require.Equal(t, 3, miss(t, replayer, withModel).Nearest, "nothing in common but the model")
+}
+
+func TestReplay_MissOfAnEmptyCassette(t *testing.T) {
+	replayer, err := scripted.Replay(strings.NewReader("\n"))
+	require.NoError(t, err)
+	m := miss(t, replayer, user("x"))
+	require.Equal(t, fmt.Sprintf("scripted: this request (key %.12s) is not in the cassette, which is empty", m.Key), m.Error())
+}
+
+// The difference is bounded, and shows long texts where they differ.
+func TestReplay_MissIsBounded(t *testing.T) {
+	long := func(at string) *llmclient.Request {
+		return user(strings.Repeat("ä", 5000) + at + strings.Repeat("ö", 5000))
+	}
+	m := miss(t, record(t, []scripted.Reply{{}}, long("one")), long("two"))
+	require.Contains(t, m.Diff, "äone")
+	require.Contains(t, m.Diff, "ätwo")
+	require.Less(t, len(m.Diff), 1500)
+	require.True(t, strings.Contains(m.Diff, "…ä") && strings.Contains(m.Diff, "ö…"), m.Diff)
+
+	many := func(prefix string) *llmclient.Request {
+		req := &llmclient.Request{Messages: messages.History{messages.System{Text: "same"}}}
+		for i := range 1000 {
+			req.Messages = append(req.Messages, messages.UserText(fmt.Sprint(prefix, i)))
+		}
+		return req
+	}
+	m = miss(t, record(t, []scripted.Reply{{}}, many("a")), many("b"))
+	require.Less(t, len(m.Diff), 10_000)
+	require.Contains(t, m.Diff, "more changes are left out")
+}

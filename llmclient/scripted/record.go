@@ -1,0 +1,91 @@
+package scripted
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/segue-go/segue/llmclient"
+)
+
+// Recorder is a client that writes all traffic with another to a cassette.
+type Recorder struct {
+	client llmclient.Client
+	mu     sync.Mutex
+	w      io.Writer
+}
+
+// Record returns a client that asks c, and writes each call to w as one line, with one Write, when it has ended. A file
+// opened for appending may be recorded to again and again.
+//
+// A call that failed because its context was done is not recorded. A call that cannot be written fails, although c may
+// have answered it: a recording is whole or the caller knows.
+func Record(c llmclient.Client, w io.Writer) *Recorder { return &Recorder{client: c, w: w} }
+
+// Unwrap returns the client that is recorded.
+func (r *Recorder) Unwrap() llmclient.Client { return r.client }
+
+// Complete asks the client and records the call.
+func (r *Recorder) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+	if r.client == nil {
+		return nil, &llmclient.Error{Code: llmclient.CodeNotFound, Model: req.Model, Message: "scripted: there is no client to record"}
+	}
+	request, key, err := canonical(req)
+	if err != nil {
+		return nil, &llmclient.Error{Code: llmclient.CodeBadRequest, Model: req.Model, Message: "scripted: the request cannot be recorded: " + err.Error(), Err: err}
+	}
+	e := &entry{V: Version, Key: key, Request: request}
+	resp, err := r.client.Complete(ctx, req, e.listen(onDelta))
+	if err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	if resp == nil && err == nil {
+		err = &llmclient.Error{Code: llmclient.CodeBadResponse, Model: req.Model, Message: fmt.Sprintf("client %T returned neither a response nor an error", r.client)}
+	}
+	e.settle(resp, err)
+	if failed := r.write(e); failed != nil {
+		return nil, fmt.Errorf("scripted: the call to model %q cannot be recorded: %w", req.Model, failed)
+	}
+	return resp, err
+}
+
+// listen returns onDelta with a note of what was streamed. A nil onDelta stays nil.
+func (e *entry) listen(onDelta func(llmclient.Delta)) func(llmclient.Delta) {
+	if onDelta == nil {
+		return nil
+	}
+	return func(d llmclient.Delta) {
+		recorded := delta{Text: d.Text}
+		if d.Kind == llmclient.DeltaThought {
+			recorded.Kind = kindThought
+		}
+		e.Deltas = append(e.Deltas, recorded)
+		onDelta(d)
+	}
+}
+
+// settle notes how the call ended.
+func (e *entry) settle(resp *llmclient.Response, err error) {
+	if err != nil {
+		e.Error = newFailure(err)
+		return
+	}
+	own := *resp
+	if !json.Valid(own.Raw) {
+		own.Raw = nil
+	}
+	e.Response = &own
+}
+
+func (r *Recorder) write(e *entry) error {
+	data, err := line(e)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, err = r.w.Write(append(data, '\n'))
+	return err
+}
