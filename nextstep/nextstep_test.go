@@ -3,6 +3,7 @@ package nextstep_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,8 +14,6 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 )
-
-func text(s string) *string { return &s }
 
 var conversation = messages.History{
 	messages.System{Text: "be brief"},
@@ -33,9 +32,9 @@ var steps = []nextstep.NextStep{
 	nextstep.ExecuteTools{Calls: []messages.ToolCall{{ID: "c1", Name: "add", Arguments: "{}"}}},
 	nextstep.Delegate{Strategy: "child", Input: delegation.Input{Goal: "g", Messages: conversation, Data: json.RawMessage(`{"a":1}`)}, Limits: delegation.Limits{Steps: 3}},
 	nextstep.Delegate{Strategy: "child", Tools: []string{}},
-	nextstep.Complete{Output: delegation.Output{Messages: conversation, Result: text("")}},
+	nextstep.Complete{Output: delegation.Output{Messages: conversation, Result: new("")}},
 	nextstep.Complete{Output: delegation.Output{Metadata: delegation.Metadata{"n": json.RawMessage("1")}}},
-	nextstep.ReportError{Err: &delegation.Error{Code: delegation.CodeFailed, Message: "no"}, Output: delegation.Output{Result: text("draft")}},
+	nextstep.ReportError{Err: &delegation.Error{Code: delegation.CodeFailed, Message: "no"}, Output: delegation.Output{Result: new("draft")}},
 	nextstep.ReportError{},
 }
 
@@ -57,7 +56,7 @@ var answers = []nextstep.Answer{
 		Attempts: []llmclient.Attempt{{Code: llmclient.CodeRateLimited, Wait: time.Second}},
 	}, Elapsed: time.Second},
 	nextstep.ToolResults{Results: []messages.ToolOutput{{CallID: "c1", ToolName: "add", Output: "3", Status: messages.StatusOK}}},
-	nextstep.DelegationResult{Output: delegation.Output{Result: text("r"), Err: &delegation.Error{Code: "x", Message: "y"}}},
+	nextstep.DelegationResult{Output: delegation.Output{Result: new("r"), Err: &delegation.Error{Code: "x", Message: "y"}}},
 	nextstep.Failure{Source: nextstep.SourceModel, Code: "auth", Message: "no key", Partial: messages.AssistantText("par")},
 	nextstep.Stop{Reason: "asked", Results: []messages.ToolOutput{{CallID: "c1", Status: messages.StatusUnknown}}},
 }
@@ -109,18 +108,9 @@ func TestAnswers(t *testing.T) {
 	}
 	for i, a := range answers {
 		for k := nextstep.Kind(0); k <= nextstep.KindReportError; k++ {
-			require.Equal(t, contains(fits[i], k), a.Answers(k), "%T answers %s", a, k)
+			require.Equal(t, slices.Contains(fits[i], k), a.Answers(k), "%T answers %s", a, k)
 		}
 	}
-}
-
-func contains(kinds []nextstep.Kind, k nextstep.Kind) bool {
-	for _, have := range kinds {
-		if have == k {
-			return true
-		}
-	}
-	return false
 }
 
 func TestKind_text(t *testing.T) {

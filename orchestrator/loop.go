@@ -152,7 +152,7 @@ func (r *run) interrupted(ctx context.Context, answer nextstep.Answer) nextstep.
 	stop := nextstep.Stop{Reason: context.Cause(ctx).Error()}
 	switch a := answer.(type) {
 	case nextstep.ToolResults:
-		if r.m.misfit(nil, a) != "" {
+		if r.m.misfit(a) != "" {
 			return a
 		}
 		stop.Results = a.Results

@@ -160,7 +160,7 @@ func (m *Machine) Step(a nextstep.Answer) error {
 		return ErrDone
 	}
 	f, _ := m.stack.Top()
-	if problem := m.misfit(f, a); problem != "" {
+	if problem := m.misfit(a); problem != "" {
 		return &AnswerError{Run: m.run, Frame: f.name, Seq: m.seq, State: f.state, Pending: m.pending.Kind(), Answer: a, Problem: problem}
 	}
 	m.settle(m.feed(f, a))
@@ -168,7 +168,7 @@ func (m *Machine) Step(a nextstep.Answer) error {
 }
 
 // misfit says why a does not answer the pending step; "" if it does.
-func (m *Machine) misfit(f *frame, a nextstep.Answer) string {
+func (m *Machine) misfit(a nextstep.Answer) string {
 	if a == nil {
 		return "it is nil"
 	}

@@ -111,7 +111,8 @@ func offering(names ...string) func(*orchestrator.MachineConfig) {
 func TestMachine_drives(t *testing.T) {
 	m := machine(t, only(func() *scene { return &scene{} }))
 	require.Equal(t, nextstep.KindGetChatCompletion, m.Pending().Kind())
-	require.Equal(t, m.Pending(), m.Pending(), "looking changes nothing")
+	first := m.Pending()
+	require.Equal(t, first, m.Pending(), "looking changes nothing")
 	require.Equal(t, 1, m.Seq())
 	step(t, m, said("hello"))
 	require.True(t, m.Done())
@@ -494,7 +495,8 @@ func TestMachine_stop(t *testing.T) {
 	t.Run("while tools run", func(t *testing.T) {
 		m := build()
 		step(t, m, calling("a", "b"))
-		require.IsType(t, &orchestrator.AnswerError{}, m.Step(nextstep.Stop{Results: []messages.ToolOutput{{CallID: "c1"}}}))
+		_, wrong := errors.AsType[*orchestrator.AnswerError](m.Step(nextstep.Stop{Results: []messages.ToolOutput{{CallID: "c1"}}}))
+		require.True(t, wrong)
 		step(t, m, nextstep.Stop{Reason: "enough", Results: []messages.ToolOutput{
 			{CallID: "c1", Output: "A", Status: messages.StatusOK},
 			{CallID: "c2", Status: messages.StatusUnknown, Reason: "interrupted"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
@@ -111,12 +112,12 @@ func New(cfg Config) (*Orchestrator, error) {
 		o.byDefault = names[0]
 	}
 	o.handler = o.perform
-	for i := len(cfg.Middleware) - 1; i >= 0; i-- {
-		if cfg.Middleware[i] == nil {
+	for i, wrap := range slices.Backward(cfg.Middleware) {
+		if wrap == nil {
 			problems = append(problems, &ConfigError{Field: "Middleware", Err: fmt.Errorf("number %d is nil", i)})
 			continue
 		}
-		o.handler = cfg.Middleware[i](o.handler)
+		o.handler = wrap(o.handler)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package completetask
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -146,10 +147,8 @@ func oneOf[P ~string](field string, p *P, allowed ...P) error {
 		*p = allowed[0]
 		return nil
 	}
-	for _, a := range allowed {
-		if *p == a {
-			return nil
-		}
+	if slices.Contains(allowed, *p) {
+		return nil
 	}
 	return fmt.Errorf("completetask: %s: %q is not one of %q", field, *p, allowed)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,7 +95,7 @@ func (e *explorer) explore(path []answer) {
 		return
 	}
 	for _, next := range e.answers(m.Pending()) {
-		e.explore(append(path[:len(path):len(path)], next))
+		e.explore(append(slices.Clip(path), next))
 	}
 }
 
