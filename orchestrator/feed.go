@@ -8,12 +8,12 @@ import (
 )
 
 // feed gives an answer that fits to the strategy of frame f and returns what it wants next.
-func (m *Machine) feed(f *frame, a nextstep.Answer) nextstep.NextStep {
-	switch a := a.(type) {
+func (m *Machine) feed(f *frame, answer nextstep.Answer) nextstep.NextStep {
+	switch a := answer.(type) {
 	case nextstep.APIResponse:
-		return m.feedResponse(f, a)
+		return m.feedResponse(f, a, answer)
 	case nextstep.ToolResults:
-		return m.feedResults(f, a)
+		return m.feedResults(f, a, answer)
 	case nextstep.DelegationResult:
 		m.charge(tally{usage: whole(a.Output.Usage), elapsed: a.Elapsed})
 		m.taken(StepTaken{Kind: nextstep.KindDelegate, Usage: a.Output.Usage, Elapsed: a.Elapsed, Err: a.Output.Err})
@@ -26,10 +26,10 @@ func (m *Machine) feed(f *frame, a nextstep.Answer) nextstep.NextStep {
 	}
 }
 
-func (m *Machine) feedResponse(f *frame, a nextstep.APIResponse) nextstep.NextStep {
+func (m *Machine) feedResponse(f *frame, a nextstep.APIResponse, boxed nextstep.Answer) nextstep.NextStep {
 	t := asked(a.Response.Usage, a.Response.Attempts, a.Elapsed)
 	m.charge(t)
-	f.answers = append(f.answers, a)
+	f.answers = append(f.answers, boxed)
 	m.taken(StepTaken{
 		Kind:    nextstep.KindGetChatCompletion,
 		Model:   a.Response.Model,
@@ -50,20 +50,23 @@ func countCalls(a messages.Assistant) int {
 	return n
 }
 
-func (m *Machine) feedResults(f *frame, a nextstep.ToolResults) nextstep.NextStep {
+func (m *Machine) feedResults(f *frame, a nextstep.ToolResults, boxed nextstep.Answer) nextstep.NextStep {
 	m.charge(tally{toolCalls: len(a.Results), elapsed: a.Elapsed})
 	m.taken(StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(f.calls), Elapsed: a.Elapsed})
-	return m.giveResults(f, a)
+	return m.giveResults(f, a, boxed)
 }
 
-// giveResults hands a batch to its strategy, refused calls included.
-func (m *Machine) giveResults(f *frame, a nextstep.ToolResults) nextstep.NextStep {
-	for _, o := range f.refused {
-		m.emit(Event{Kind: EventToolFinished, Detail: ToolFinished{Output: o}})
+// giveResults hands a batch to its strategy, refused calls included; boxed is the same answer.
+func (m *Machine) giveResults(f *frame, a nextstep.ToolResults, boxed nextstep.Answer) nextstep.NextStep {
+	if len(f.refused) > 0 {
+		for _, o := range f.refused {
+			m.emit(Event{Kind: EventToolFinished, Detail: ToolFinished{Output: o}})
+		}
+		a.Results = f.merge(a.Results)
+		boxed = a
 	}
-	a.Results = f.merge(a.Results)
 	f.calls, f.refused = nil, nil
-	f.answers = append(f.answers, a)
+	f.answers = append(f.answers, boxed)
 	return m.call(f, "ProcessToolResults", func() nextstep.NextStep { return f.st.ProcessToolResults(a.Results) })
 }
 
@@ -146,7 +149,24 @@ func (m *Machine) moved(f *frame) {
 	}
 	state := f.stater.State()
 	if state != f.state {
-		m.emit(Event{Kind: EventStateChanged, Detail: StateChanged{From: f.state, To: state}})
+		m.emit(Event{Kind: EventStateChanged, Detail: m.change(StateChanged{From: f.state, To: state})})
 		f.state = state
 	}
+}
+
+// mostChanges bounds the boxed details that change keeps.
+const mostChanges = 16
+
+// change boxes a detail. Strategies go in circles, so the boxes of the first few changes are used again.
+func (m *Machine) change(c StateChanged) Detail {
+	for _, d := range m.changes {
+		if d == Detail(c) {
+			return d
+		}
+	}
+	boxed := Detail(c)
+	if len(m.changes) < mostChanges {
+		m.changes = append(m.changes, boxed)
+	}
+	return boxed
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
@@ -32,11 +33,12 @@ type Call struct {
 	Step  nextstep.NextStep
 	Tools []tools.Tool // that the frame's strategy brought, besides those of the Config
 
-	run *run
+	run   *run
+	start time.Time // when the step began
 }
 
 // Key identifies the step within all runs: "run/seq".
-func (c Call) Key() string { return fmt.Sprintf("%s/%d", c.Run, c.Seq) }
+func (c Call) Key() string { return c.Run + "/" + strconv.Itoa(c.Seq) }
 
 // Emit puts an event of this step into the stream; run, frame, depth, seq and time are filled in. While tools run it may
 // be called from any goroutine; otherwise from the Handler's own.
@@ -82,7 +84,7 @@ func (o *Orchestrator) ask(ctx context.Context, call Call, step nextstep.GetChat
 	}
 	var onDelta func(llmclient.Delta)
 	if call.run.streams {
-		onDelta = call.run.deltas(call)
+		onDelta = call.run.deltas()
 		if d := o.timeouts.ModelIdle; d > 0 {
 			var watch *idleWatch
 			ctx, watch = watchIdle(ctx, d)
@@ -90,55 +92,64 @@ func (o *Orchestrator) ask(ctx context.Context, call Call, step nextstep.GetChat
 			onDelta = watch.around(onDelta)
 		}
 	}
-	req := step.Request
-	resp, err := o.client.Complete(ctx, &req, onDelta)
+	call.run.req = step.Request // the client keeps nothing of it
+	resp, err := o.client.Complete(ctx, &call.run.req, onDelta)
 	if err != nil {
 		return nil, err
 	}
 	if resp == nil {
-		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: req.Model, Message: "the client returned neither a response nor an error"}
+		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client returned neither a response nor an error"}
 	}
-	return nextstep.APIResponse{Response: *resp}, nil
+	return nextstep.APIResponse{Response: *resp, Elapsed: call.run.elapsed()}, nil
 }
 
 // execute runs tools. While they run, events may come from any goroutine.
 func (o *Orchestrator) execute(ctx context.Context, call Call, step nextstep.ExecuteTools) (nextstep.Answer, error) {
-	sink := &call.run.sink
-	wake := sink.share()
-	defer sink.unshare()
-	results := o.runner.Run(ctx, tools.Batch{
-		Calls:   step.Calls,
-		Lookup:  func(name string) (tools.Tool, bool) { return o.lookup(call.Tools, name) },
-		Names:   o.tools.Names,
-		Key:     call.Key(),
-		Observe: func(ob tools.Observation) { call.observe(ob) },
-		Wake:    wake,
-		OnWake:  sink.drain,
-	})
-	return nextstep.ToolResults{Results: results}, nil
+	r := call.run
+	batch := r.batch()
+	batch.Calls, batch.Key = step.Calls, call.Key()
+	defer func() { batch.Calls = nil }()
+	batch.Wake = r.sink.share()
+	defer r.sink.unshare()
+	results := r.session.Run(ctx, *batch)
+	return nextstep.ToolResults{Results: results, Elapsed: r.elapsed()}, nil
 }
 
-func (o *Orchestrator) lookup(own []tools.Tool, name string) (tools.Tool, bool) {
-	for _, t := range own {
+// batch returns what all batches of the run have in common.
+func (r *run) batch() *tools.Batch {
+	if r.session == nil {
+		r.session = r.o.runner.NewSession()
+		r.common = tools.Batch{Lookup: r.lookup, Names: r.o.tools.Names, Observe: r.observe, OnWake: r.sink.drain}
+	}
+	return &r.common
+}
+
+// lookup finds a tool that the pending step may call.
+func (r *run) lookup(name string) (tools.Tool, bool) {
+	for _, t := range r.call.Tools {
 		if t.Definition().Name == name {
 			return t, true
 		}
 	}
-	return o.tools.Lookup(name)
+	return r.o.tools.Lookup(name)
 }
 
 // observe tells of a tool, on the goroutine of the loop.
-func (c Call) observe(ob tools.Observation) {
-	e := Event{Run: c.Run, Frame: c.Frame, Depth: c.Depth, Seq: c.Seq, Time: time.Now()}
+func (r *run) observe(ob tools.Observation) {
+	e := r.event()
 	switch ob.Kind {
 	case tools.Started:
 		e.Kind, e.Detail = EventToolStarted, ToolStarted{Call: ob.Call}
 	case tools.Progressed:
 		e.Kind, e.Text, e.Detail = EventToolProgress, ob.Text, ToolProgress{CallID: ob.Call.ID, ToolName: ob.Call.Name}
+		e.Time = time.Now()
 	case tools.Finished:
 		e.Kind, e.Detail = EventToolFinished, ToolFinished{Output: ob.Output}
+		if e.Time = e.Time.Add(ob.Output.Elapsed); len(r.common.Calls) > 1 {
+			e.Time = time.Now()
+		}
 	}
-	c.run.sink.deliver(e)
+	r.sink.deliver(e)
 }
 
 // delegate has another service run a strategy.

@@ -9,6 +9,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
 )
 
 // run is one run in progress, at the edge.
@@ -18,7 +19,14 @@ type run struct {
 	stop    <-chan struct{}
 	streams bool
 	sink    sink
-	call    Call // the step in progress
+	call    Call      // the step in progress
+	now     time.Time // when the last step ended
+
+	// What is used again step by step, so that a step does not pay for it.
+	req     llmclient.Request
+	onDelta func(llmclient.Delta)
+	session *tools.Session
+	common  tools.Batch
 }
 
 // loop makes a run. It is the only loop there is.
@@ -35,7 +43,8 @@ func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield 
 		ctx, end = context.WithTimeoutCause(ctx, d, fmt.Errorf("the run took longer than %v", d))
 		defer end()
 	}
-	r := &run{o: o, m: m, stop: task.Stop, streams: streams}
+	r := &run{o: o, m: m, stop: task.Stop, streams: streams, now: time.Now()}
+	defer r.close()
 	r.sink.yield = yield
 	r.sink.cancel = cancel
 	ctx = llmclient.WithNotify(ctx, r.notice)
@@ -51,6 +60,13 @@ func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield 
 				return // the Machine takes a Failure for every step that it leaves to us
 			}
 		}
+	}
+}
+
+// close lets go of what the run kept between steps.
+func (r *run) close() {
+	if r.session != nil {
+		r.session.Close()
 	}
 }
 
@@ -76,10 +92,9 @@ func (r *run) tell(events []Event) bool {
 	if len(events) == 0 {
 		return r.sink.listening()
 	}
-	now := time.Now()
 	for i := range events {
 		e := events[i]
-		e.Time = now
+		e.Time = r.now
 		if e.Kind == EventRunFinished {
 			return r.sink.last(e, outcome(r.m.Output()))
 		}
@@ -104,10 +119,12 @@ func (r *run) answer(ctx context.Context) (nextstep.Answer, []Wait) {
 		return nextstep.Stop{Reason: reason}, nil
 	}
 	frame, depth := r.m.Frame()
-	r.call = Call{Run: r.m.Run(), Frame: frame, Depth: depth, Seq: r.m.Seq(), Step: r.m.Pending(), Tools: r.m.Tools(), run: r}
-	start := time.Now()
+	start := r.now
+	r.call = Call{Run: r.m.Run(), Frame: frame, Depth: depth, Seq: r.m.Seq(), Step: r.m.Pending(), Tools: r.m.Tools(), run: r, start: start}
 	answer, err := r.handle(ctx)
-	elapsed := time.Since(start)
+	if r.now.Equal(start) { // the Handler is not ours, or did not come to its end
+		r.now = time.Now()
+	}
 	if s, ok := errors.AsType[*SuspendedError](err); ok {
 		return nil, s.Waits
 	}
@@ -117,7 +134,13 @@ func (r *run) answer(ctx context.Context) (nextstep.Answer, []Wait) {
 	if err != nil {
 		answer = failure(r.call.Step, err)
 	}
-	return timed(r.interrupted(ctx, answer), elapsed), nil
+	return timed(r.interrupted(ctx, answer), r.now.Sub(start)), nil
+}
+
+// elapsed reads the clock at the end of a step and returns the time since its beginning.
+func (r *run) elapsed() time.Duration {
+	r.now = time.Now()
+	return r.now.Sub(r.call.start)
 }
 
 // handle calls the Handler, and turns a panic into an error.
@@ -167,15 +190,19 @@ func (r *run) interrupted(ctx context.Context, answer nextstep.Answer) nextstep.
 	return stop
 }
 
-// timed sets the time that a step took.
-func timed(a nextstep.Answer, elapsed time.Duration) nextstep.Answer {
-	switch a := a.(type) {
+// timed sets the time that a step took, where the Handler did not.
+func timed(answer nextstep.Answer, elapsed time.Duration) nextstep.Answer {
+	switch a := answer.(type) {
 	case nextstep.APIResponse:
-		a.Elapsed = elapsed
-		return a
+		if a.Elapsed == 0 {
+			a.Elapsed = elapsed
+			return a
+		}
 	case nextstep.ToolResults:
-		a.Elapsed = elapsed
-		return a
+		if a.Elapsed == 0 {
+			a.Elapsed = elapsed
+			return a
+		}
 	case nextstep.DelegationResult:
 		a.Elapsed = elapsed
 		return a
@@ -185,9 +212,8 @@ func timed(a nextstep.Answer, elapsed time.Duration) nextstep.Answer {
 	case nextstep.Stop:
 		a.Elapsed = elapsed
 		return a
-	default:
-		return a
 	}
+	return answer
 }
 
 // suspend ends the run as waiting.
@@ -200,17 +226,26 @@ func (r *run) suspend(waits []Wait) {
 	r.sink.last(e, nil)
 }
 
+// event returns an event of the step in progress, with the time at which it began.
+func (r *run) event() Event {
+	c := &r.call
+	return Event{Run: c.Run, Frame: c.Frame, Depth: c.Depth, Seq: c.Seq, Time: c.start}
+}
+
 // deltas returns the function that puts a model's pieces into the stream.
-func (r *run) deltas(call Call) func(llmclient.Delta) {
-	e := Event{Run: call.Run, Frame: call.Frame, Depth: call.Depth, Seq: call.Seq, Time: time.Now()}
-	return func(d llmclient.Delta) {
-		e.Kind = EventTextDelta
-		if d.Kind == llmclient.DeltaThought {
-			e.Kind = EventThoughtDelta
+func (r *run) deltas() func(llmclient.Delta) {
+	if r.onDelta == nil {
+		r.onDelta = func(d llmclient.Delta) {
+			e := r.event()
+			e.Kind = EventTextDelta
+			if d.Kind == llmclient.DeltaThought {
+				e.Kind = EventThoughtDelta
+			}
+			e.Text = d.Text
+			r.sink.deliver(e)
 		}
-		e.Text = d.Text
-		r.sink.deliver(e)
 	}
+	return r.onDelta
 }
 
 // notice tells what a client's wrapper does.

@@ -21,9 +21,9 @@ func (m *Machine) settle(next nextstep.NextStep) {
 		f, _ := m.stack.Top()
 		switch step := next.(type) {
 		case nextstep.GetChatCompletion:
-			next = m.ask(f, step)
+			next = m.ask(f, step, next)
 		case nextstep.ExecuteTools:
-			next = m.execute(f, step)
+			next = m.execute(f, step, next)
 		case nextstep.Delegate:
 			next = m.delegate(f, step)
 		case nextstep.Complete:
@@ -46,8 +46,8 @@ func (m *Machine) wait(step nextstep.NextStep) nextstep.NextStep {
 	return nil
 }
 
-// ask checks a request and leaves it to the outside.
-func (m *Machine) ask(f *frame, step nextstep.GetChatCompletion) nextstep.NextStep {
+// ask checks a request and leaves it to the outside; boxed is the same step, so that it need not be boxed again.
+func (m *Machine) ask(f *frame, step nextstep.GetChatCompletion, boxed nextstep.NextStep) nextstep.NextStep {
 	if len(step.Request.Messages) == 0 {
 		return m.defect(f, "GetChatCompletion", "holds no messages", nil)
 	}
@@ -57,15 +57,18 @@ func (m *Machine) ask(f *frame, step nextstep.GetChatCompletion) nextstep.NextSt
 	if over := m.afford(1, 0); over != nil {
 		return m.unwind(over)
 	}
-	step.Request.Messages = step.Request.Messages.Clip()
+	if h := step.Request.Messages; cap(h) > len(h) {
+		step.Request.Messages = h.Clip()
+		boxed = step
+	}
 	f.request, f.offered = step.Request.Messages, step.Request.Tools
 	clear(f.answers)
 	f.answers = f.answers[:0]
-	return m.wait(step)
+	return m.wait(boxed)
 }
 
-// execute checks a batch of calls and leaves those that the frame may make to the outside.
-func (m *Machine) execute(f *frame, step nextstep.ExecuteTools) nextstep.NextStep {
+// execute checks a batch of calls and leaves those that the frame may make to the outside; boxed is the same step.
+func (m *Machine) execute(f *frame, step nextstep.ExecuteTools, boxed nextstep.NextStep) nextstep.NextStep {
 	if len(step.Calls) == 0 {
 		return m.defect(f, "ExecuteTools", "holds no calls", nil)
 	}
@@ -79,10 +82,14 @@ func (m *Machine) execute(f *frame, step nextstep.ExecuteTools) nextstep.NextSte
 	if over := m.afford(0, len(admitted)); over != nil {
 		return m.unwind(over)
 	}
-	if len(admitted) == 0 {
-		return m.giveResults(f, nextstep.ToolResults{})
+	switch len(admitted) {
+	case len(step.Calls):
+		return m.wait(boxed)
+	case 0:
+		return m.giveResults(f, nextstep.ToolResults{}, nil)
+	default:
+		return m.wait(nextstep.ExecuteTools{Calls: admitted})
 	}
-	return m.wait(nextstep.ExecuteTools{Calls: admitted})
 }
 
 // delegate pushes a child, or leaves the step to the outside if the child is remote. What cannot be delegated is a
@@ -202,7 +209,9 @@ func (m *Machine) afford(modelCalls, toolCalls int) *ending {
 		}
 	}
 	m.seq++
-	m.charge(tally{steps: 1})
+	for _, f := range m.stack.All() {
+		f.used.steps++
+	}
 	return nil
 }
 

@@ -52,8 +52,7 @@ var clock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Ti
 
 // grants are the exceptions, each with its reason. The list does not grow.
 var grants = map[string]string{
-	"strategy/fsm.go: import context": "looplab/fsm wants a context; it is given the one that is never done",
-	"strategy/table.go: import sync":  "a Table is compiled once, by whoever uses it first",
+	"strategy/table.go: import sync": "a Table is compiled once, by whoever uses it first",
 }
 
 // clientTypes are what pure code may not name: data of llmclient and tools is free, clients are not.

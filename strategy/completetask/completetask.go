@@ -1,7 +1,8 @@
 // Package completetask is the strategy that works on a task by calling tools until it can answer: the model is asked, the
 // tools it calls are run, and it is asked again with their results, until it answers without a call.
 //
-// At most MaxModelCalls + MaxRetries + 1 model calls are made, the last of them for a conclusion without tools. An answer
+// At most MaxModelCalls + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them for a conclusion without
+// tools. An answer
 // is never made up: a reply of nothing has a nil Result, and one that was cut off, withheld, or came after the last
 // allowed call is an error that keeps the text.
 //

@@ -124,4 +124,7 @@ func TestBound(t *testing.T) {
 		step = s.ProcessAPIResponse(reply(messages.ToolCall{ID: "1", Name: "a"}))
 	}
 	require.Equal(t, 4+3+1, calls)
+	require.Equal(t, calls, cfg.Bound())
+	require.Equal(t, -1, completetask.Config{MaxModelCalls: -1}.Bound())
+	require.Equal(t, 50+2, completetask.Config{OnLimit: completetask.LimitFail}.Bound())
 }

@@ -107,6 +107,19 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
+// Bound returns how many model calls a run can make at most, retries hidden inside a client aside; -1 if there is no
+// bound.
+func (c Config) Bound() int {
+	if c.MaxModelCalls < 0 {
+		return -1
+	}
+	conclusion := 1
+	if c.OnLimit == LimitFail {
+		conclusion = 0
+	}
+	return bound(c.MaxModelCalls, 50) + bound(c.MaxRetries, 2) + conclusion
+}
+
 func (s *settings) compile() error {
 	s.caps = strategy.Caps{capRounds: bound(s.MaxModelCalls, 50) - 1, capRetries: bound(s.MaxRetries, 2)}
 	if s.MaxModelCalls < 0 {

@@ -1,0 +1,143 @@
+package openaichat
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+)
+
+// maxCalls bounds the tool calls of one reply.
+const maxCalls = 1024
+
+// accumulator puts a reply together from one whole answer or from the chunks of a stream.
+type accumulator struct {
+	onDelta func(llmclient.Delta) // may be nil
+	names   idMaker
+
+	id, model string
+	index     int64 // of the choice that is read; noIndex before the first
+	segments  []*segment
+	refused   bool
+	calls     calls
+	thoughts  thoughtFields
+	finish    string
+	usage     usage
+	groqUsage usage
+	err       []byte // an error object that came instead of more, raw
+	done      bool   // [DONE], or the one whole answer, has been read
+}
+
+// segment is a run of text or of thought.
+type segment struct {
+	kind llmclient.DeltaKind
+	text strings.Builder
+}
+
+// add takes in a whole answer or a chunk of one.
+func (a *accumulator) add(ans *answer, whole bool) {
+	if a.id == "" {
+		a.id = string(ans.id)
+	}
+	if a.model == "" {
+		a.model = string(ans.model)
+	}
+	if ans.usage.known {
+		a.usage = ans.usage
+	}
+	if ans.groqUsage.known {
+		a.groqUsage = ans.groqUsage
+	}
+	if ans.hasChoice {
+		a.choice(ans, whole)
+	}
+	a.err = bytes.Clone(ans.err)
+}
+
+// choice takes in a choice. A chunk may repeat the message so far beside the delta; only one of them counts.
+func (a *accumulator) choice(ans *answer, whole bool) {
+	a.index = ans.index
+	switch {
+	case ans.hasDelta && !(whole && ans.hasMessage):
+		a.reply(&ans.delta, false)
+	case ans.hasMessage && len(a.segments) == 0 && len(a.calls.list) == 0:
+		a.reply(&ans.message, true)
+	}
+	if len(ans.finish) > 0 && a.finish != string(ans.finish) {
+		a.finish = string(ans.finish)
+	}
+}
+
+func (a *accumulator) reply(r *reply, whole bool) {
+	a.write(llmclient.DeltaThought, a.thoughts.add(r, whole))
+	a.write(llmclient.DeltaText, r.content)
+	for _, p := range r.parts {
+		switch p.kind {
+		case partThought:
+			a.write(llmclient.DeltaThought, p.text)
+		case partRefusal:
+			a.refuse(p.text)
+		default:
+			a.write(llmclient.DeltaText, p.text)
+		}
+	}
+	a.refuse(r.refusal)
+	for i := range r.calls {
+		a.calls.add(&r.calls[i], whole)
+	}
+	a.calls.legacy(&r.function)
+}
+
+func (a *accumulator) refuse(text []byte) {
+	if len(text) > 0 {
+		a.refused = true
+		a.write(llmclient.DeltaText, text)
+	}
+}
+
+// write appends text and hands it on. The piece handed on shares the memory of the whole, which is never written again.
+func (a *accumulator) write(kind llmclient.DeltaKind, text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	var s *segment
+	if n := len(a.segments); n > 0 && a.segments[n-1].kind == kind {
+		s = a.segments[n-1]
+	} else {
+		s = &segment{kind: kind}
+		a.segments = append(a.segments, s)
+	}
+	from := s.text.Len()
+	s.text.Write(text)
+	if a.onDelta != nil {
+		a.onDelta(llmclient.Delta{Kind: kind, Text: s.text.String()[from:]})
+	}
+}
+
+// message returns what has come. A reply that was cut loses a last call that is not whole.
+func (a *accumulator) message(cut bool) messages.Assistant {
+	tools := a.calls.tools(cut, &a.names)
+	var content []messages.AssistantContent
+	if n := len(a.segments) + len(tools); n > 0 {
+		content = make([]messages.AssistantContent, 0, n)
+	}
+	for _, s := range a.segments {
+		if s.kind == llmclient.DeltaThought {
+			content = append(content, messages.Thought{Text: s.text.String()})
+			continue
+		}
+		content = append(content, messages.Text{Text: s.text.String()})
+	}
+	for _, t := range tools {
+		content = append(content, t)
+	}
+	return messages.Assistant{Content: content, Extras: a.thoughts.extras()}
+}
+
+func (a *accumulator) tokens() messages.Usage {
+	if a.usage.known {
+		return a.usage.Usage
+	}
+	return a.groqUsage.Usage
+}

@@ -1,0 +1,241 @@
+package openaichat
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/segue-go/segue/messages"
+)
+
+// call is a tool call as it comes together.
+type call struct {
+	index  int64 // -1 if the server gives none
+	id     string
+	name   string
+	args   []byte
+	object object // how far args are
+	extras messages.Extras
+}
+
+// calls puts tool calls together from whole ones or from pieces.
+type calls struct {
+	list     []*call
+	function *call // function_call, which counts where there are no tool calls
+}
+
+// add adds a whole call, or a piece to the call that it belongs to.
+func (cs *calls) add(p *callPiece, whole bool) {
+	c := cs.find(p)
+	if c == nil || whole || cs.startsAnew(c, p) {
+		c = &call{index: p.index}
+		cs.list = append(cs.list, c)
+	}
+	c.take(p)
+}
+
+// legacy adds a function_call or a piece of it. An empty one stands beside tool_calls with some servers: it is nothing.
+func (cs *calls) legacy(p *callPiece) {
+	if len(p.name) == 0 && len(p.args) == 0 {
+		return
+	}
+	if cs.function == nil {
+		cs.function = &call{index: noIndex}
+	}
+	cs.function.take(p)
+}
+
+// find returns the newest call that a piece may belong to: by id; else by index; else the newest of all, if it has no id
+// yet or the piece has none.
+func (cs *calls) find(p *callPiece) *call {
+	var last, same *call
+	for _, c := range cs.list {
+		if len(p.id) > 0 && c.id == string(p.id) {
+			same = c
+		}
+		if p.index == noIndex || c.index == noIndex || c.index == p.index {
+			last = c
+		}
+	}
+	if same != nil || last == nil {
+		return same
+	}
+	if len(p.id) > 0 && last.id != "" {
+		return nil
+	}
+	return last
+}
+
+// startsAnew reports whether a piece begins another call although its marks are those of c. After a call that is complete
+// an id does, and so does a name with arguments (a call that is only announced again is dropped in the end). Before, only
+// the name of another tool does, where no id says that it is c all the same.
+func (cs *calls) startsAnew(c *call, p *callPiece) bool {
+	if c.object.complete() {
+		return len(p.id) > 0 || len(p.name) > 0 && len(bytes.TrimSpace(p.args)) > 0
+	}
+	return c.id == "" && c.name != "" && len(p.name) > 0 && c.name != string(p.name)
+}
+
+// take adds what a piece holds. The first id and name stay. Arguments behind an empty object replace it.
+func (c *call) take(p *callPiece) {
+	if c.id == "" {
+		c.id = string(p.id)
+	}
+	if c.name == "" {
+		c.name = string(p.name)
+	}
+	if len(p.args) > 0 && string(c.args) == "{}" {
+		c.args, c.object = nil, object{}
+	}
+	c.args = append(c.args, p.args...)
+	c.object.read(p.args)
+	for _, m := range p.extras {
+		if c.extras == nil {
+			c.extras = messages.Extras{}
+		}
+		c.extras[string(m.name)] = bytes.Clone(m.raw)
+	}
+}
+
+// object follows JSON as it comes in pieces and knows when the object, or list, in it is closed.
+type object struct {
+	depth   int
+	begun   bool
+	quoted  bool
+	escaped bool
+}
+
+func (o *object) complete() bool { return o.begun && o.depth == 0 }
+
+func (o *object) read(b []byte) {
+	for _, ch := range b {
+		switch {
+		case o.escaped:
+			o.escaped = false
+		case o.quoted:
+			o.quoted = ch != '"'
+			o.escaped = ch == '\\'
+		case ch == '"':
+			o.quoted = true
+		case ch == '{' || ch == '[':
+			o.depth++
+			o.begun = true
+		case ch == '}' || ch == ']':
+			o.depth--
+		}
+	}
+}
+
+// none reports whether there is no call, not even one that is cut.
+func (cs *calls) none() bool {
+	for _, c := range cs.list {
+		if c.name != "" || len(c.args) > 0 {
+			return false
+		}
+	}
+	return cs.function == nil
+}
+
+// complete reports whether there are calls and the last is whole, as far as one can see.
+func (cs *calls) complete() bool {
+	last := cs.function
+	for i, c := range cs.list {
+		again := len(c.args) == 0 && slices.ContainsFunc(cs.list[:i], func(o *call) bool { return c.id != "" && o.id == c.id })
+		if !again {
+			last = c
+		}
+	}
+	return last != nil && last.name != "" && last.object.complete() && validJSON(last.args)
+}
+
+// tools returns the calls, each once and with an id of its own. The last is left out if the reply was cut and its
+// arguments are not whole.
+func (cs *calls) tools(cut bool, names *idMaker) []messages.ToolCall {
+	list := cs.list
+	if len(list) == 0 && cs.function != nil {
+		list = []*call{cs.function}
+	}
+	if n := len(list); cut && n > 0 && !validJSON(list[n-1].args) {
+		list = list[:n-1]
+	}
+	var out []messages.ToolCall
+	for _, c := range list {
+		if t := c.tool(); t.Name != "" || len(c.args) > 0 {
+			out = merge(out, t)
+		}
+	}
+	for i := range out {
+		if out[i].ID == "" || known(out[:i], out[i].ID) {
+			out[i].ID = names.next(out)
+		}
+	}
+	return out
+}
+
+// tool returns the call as a message has it.
+func (c *call) tool() messages.ToolCall {
+	t := messages.ToolCall{ID: c.id, Name: c.name, Arguments: string(c.args), Extras: c.extras}
+	if args := bytes.TrimSpace(c.args); len(args) == 0 || string(args) == "null" {
+		t.Arguments = "{}"
+	}
+	return t
+}
+
+// merge appends a call unless it repeats one with the same id. Empty arguments are filled in by those of the repetition.
+func merge(list []messages.ToolCall, t messages.ToolCall) []messages.ToolCall {
+	for i := range list {
+		same := &list[i]
+		if t.ID == "" || same.ID != t.ID || t.Name != "" && same.Name != t.Name {
+			continue
+		}
+		switch {
+		case same.Arguments == "{}":
+			same.Arguments = t.Arguments
+			return list
+		case t.Arguments == "{}" || t.Arguments == same.Arguments:
+			return list
+		}
+	}
+	return append(list, t)
+}
+
+func known(list []messages.ToolCall, id string) bool {
+	for i := range list {
+		if list[i].ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// idMaker makes ids for calls that have none: the same for the same request and reply, and unlike any in the
+// conversation so far.
+type idMaker struct {
+	history messages.History
+	made    int
+}
+
+func (m *idMaker) next(beside []messages.ToolCall) string {
+	for {
+		id := "call_" + strconv.Itoa(len(m.history)) + "_" + strconv.Itoa(m.made)
+		m.made++
+		if !known(beside, id) && !m.used(id) {
+			return id
+		}
+	}
+}
+
+func (m *idMaker) used(id string) bool {
+	for _, msg := range m.history {
+		a, ok := msg.(messages.Assistant)
+		if !ok {
+			continue
+		}
+		for _, c := range a.Content {
+			if t, ok := c.(messages.ToolCall); ok && t.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}

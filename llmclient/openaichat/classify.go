@@ -1,0 +1,123 @@
+package openaichat
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/llmclient"
+)
+
+// classify returns the code of an error: by the provider's own code or type where it is known, by the words of the
+// message where providers differ in all but those, and by the HTTP status.
+func (e *wireError) classify(status int) llmclient.Code {
+	for _, name := range [...]string{e.code, e.inner, e.kind} {
+		if code, ok := codeByName(strings.ToLower(name)); ok {
+			return code
+		}
+	}
+	if code, ok := e.byMessage(status); ok {
+		return code
+	}
+	if status == 0 {
+		return codeByKind(strings.ToLower(e.kind + " " + e.code))
+	}
+	return codeByStatus(status)
+}
+
+func codeByName(name string) (llmclient.Code, bool) {
+	switch name {
+	case "context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "model_max_prompt_tokens_exceeded":
+		return llmclient.CodeContextLength, true
+	case "tool_use_failed":
+		return llmclient.CodeMalformedToolCall, true
+	case "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed":
+		return llmclient.CodeContentFilter, true
+	case "insufficient_quota", "billing_not_active", "billing_hard_limit_reached":
+		return llmclient.CodeQuota, true
+	case "invalid_api_key", "authentication_error", "permission_denied", "permission_error", "unauthenticated":
+		return llmclient.CodeAuth, true
+	case "model_not_found", "invalid_model", "deploymentnotfound":
+		return llmclient.CodeNotFound, true
+	}
+	return "", false
+}
+
+// The words by which providers tell, besides their codes. Lower case.
+var (
+	tooLargeWords = []string{ // unmistakable, even with the status of a rate limit
+		"context length", "context size", "context window", "maximum context", "max context", "prompt too long",
+		"prompt is too long", "reduce the length", "must be reduced", "request too large",
+	}
+	contextWords = []string{
+		"input is too long", "too many tokens", "tokens exceed", "maximum number of tokens", "maximum prompt length",
+		"maximum input length", "prompt token count", "input token count", "model token limit", "exceeds token limit",
+	}
+	filterWords = []string{"content management policy", "content filter", "was flagged"}
+	creditWords = []string{"insufficient balance", "insufficient credit", "more credits", "credit balance", "available credits"}
+	keyWords    = []string{"api key not valid", "incorrect api key", "invalid api key"}
+)
+
+func (e *wireError) byMessage(status int) (llmclient.Code, bool) {
+	text := strings.ToLower(e.message)
+	badRequest := status == 0 || status == 400 || status == 413 || status == 422
+	switch {
+	case badRequest && containsAny(text, contextWords):
+		return llmclient.CodeContextLength, true
+	case (badRequest || status == 429) && containsAny(text, tooLargeWords): // 429: Azure; OpenAI, for more than a whole budget
+		return llmclient.CodeContextLength, true
+	case e.flagged, status < 500 && containsAny(text, filterWords):
+		return llmclient.CodeContentFilter, true
+	case (status == 403 || status == 429) && containsAny(text, creditWords):
+		return llmclient.CodeQuota, true
+	case status == 400 && containsAny(text, keyWords): // Gemini, xAI
+		return llmclient.CodeAuth, true
+	}
+	return "", false
+}
+
+func containsAny(text string, words []string) bool {
+	for _, word := range words {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// codeByKind judges an error without a status by what its type reminds of. What says nothing may pass.
+func codeByKind(kind string) llmclient.Code {
+	switch {
+	case strings.Contains(kind, "rate_limit"):
+		return llmclient.CodeRateLimited
+	case strings.Contains(kind, "timeout"):
+		return llmclient.CodeTimeout
+	case strings.Contains(kind, "invalid"):
+		return llmclient.CodeBadRequest
+	default:
+		return llmclient.CodeUnavailable
+	}
+}
+
+func codeByStatus(status int) llmclient.Code {
+	switch status {
+	case 401, 403:
+		return llmclient.CodeAuth
+	case 402:
+		return llmclient.CodeQuota
+	case 404, 410:
+		return llmclient.CodeNotFound
+	case 408, 504, 524: // 524: Cloudflare
+		return llmclient.CodeTimeout
+	case 409, 429, 498: // 498: Groq, over capacity
+		return llmclient.CodeRateLimited
+	case 413:
+		return llmclient.CodeContextLength
+	}
+	switch {
+	case status >= 500:
+		return llmclient.CodeUnavailable
+	case status >= 400:
+		return llmclient.CodeBadRequest
+	default:
+		return llmclient.CodeNotFound // a redirect that was not followed: the address is another
+	}
+}

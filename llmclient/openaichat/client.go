@@ -1,0 +1,106 @@
+package openaichat
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/segue-go/segue/llmclient"
+)
+
+// maxErrorBody bounds the body of an answer with an error status.
+const maxErrorBody = 1 << 20
+
+// Client is an [llmclient.Client] for one server. It is safe for concurrent use.
+type Client struct {
+	cfg      Config
+	dialect  dialect
+	options  []option.RequestOption // openai-go's, with all that New added
+	secrets  secrets
+	readings sync.Pool // of *reading
+}
+
+var _ llmclient.Client = (*Client)(nil)
+
+// New returns a client. It makes no request: a key or model that is wrong shows with the first one. An error means that
+// the config cannot be used: a base URL that is none, a key that no header can hold, an unknown choice.
+func New(cfg Config) (*Client, error) {
+	full, hostname, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	opts := []option.RequestOption{option.WithMiddleware(boundErrors)}
+	if _, inEnv := os.LookupEnv("OPENAI_BASE_URL"); cfg.BaseURL != "" || inEnv {
+		opts = append(opts, option.WithBaseURL(full.BaseURL))
+	}
+	if full.APIKey != "" {
+		opts = append(opts, option.WithAPIKey(full.APIKey))
+	}
+	if cfg.HTTPClient != nil {
+		opts = append(opts, option.WithHTTPClient(cfg.HTTPClient))
+	}
+	opts = append(opts, cfg.Options...)
+	opts = append(opts, option.WithMaxRetries(0))
+	c := &Client{
+		cfg:     full,
+		dialect: newDialect(full, hostname),
+		options: openai.NewClient(opts...).Options,
+	}
+	c.secrets.add(full.APIKey)
+	return c, nil
+}
+
+// boundErrors is middleware. openai-go reads the bodies of errors whole; it keeps them short.
+func boundErrors(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	res, err := next(req)
+	if err == nil && res != nil && res.StatusCode >= http.StatusBadRequest && res.Body != nil {
+		res.Body = &limitedBody{Reader: io.LimitReader(res.Body, maxErrorBody), Closer: res.Body}
+	}
+	return res, err
+}
+
+type limitedBody struct {
+	io.Reader
+	io.Closer
+}
+
+// Complete asks the model. Every error it returns is an [*llmclient.Error].
+//
+// With onDelta the request asks for a stream. A server that answers otherwise than asked is read all the same: a whole
+// answer to a streamed request is handed to onDelta at once, and a stream is read to its end without onDelta.
+func (c *Client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+	model := req.Model
+	if model == "" {
+		model = c.cfg.Model
+	}
+	resp, err := c.complete(ctx, req, model, onDelta)
+	if err != nil {
+		if err.Model == "" {
+			err.Model = model
+		}
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (c *Client) complete(ctx context.Context, req *llmclient.Request, model string, onDelta func(llmclient.Delta)) (*llmclient.Response, *llmclient.Error) {
+	if model == "" {
+		return nil, &llmclient.Error{Code: llmclient.CodeBadRequest, Message: "openaichat: no model: set Request.Model or Config.Model"}
+	}
+	body, err := c.dialect.encode(req, model, onDelta != nil)
+	if err != nil {
+		return nil, err
+	}
+	x := &exchange{client: c, parent: ctx}
+	defer x.close()
+	if err := x.post(body, onDelta != nil); err != nil {
+		return nil, err
+	}
+	acc := &accumulator{onDelta: onDelta, index: noIndex, names: idMaker{history: req.Messages}}
+	return x.read(acc)
+}

@@ -1,0 +1,116 @@
+package openaichat
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/openai/openai-go/v3/option"
+)
+
+// The defaults of [Config].
+const (
+	DefaultIdleTimeout = 2 * time.Minute
+	DefaultMaxResponse = 64 << 20
+)
+
+// Config says which server is asked, and how. The zero value asks OpenAI with the key in OPENAI_API_KEY, or whoever
+// stands in OPENAI_BASE_URL. openai-go reads OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS besides.
+type Config struct {
+	Model string // asked where Request.Model is ""
+
+	// APIKey is sent as a bearer token. "" means OPENAI_API_KEY; if that is empty too, none is sent, and it is up to the
+	// server to mind.
+	APIKey string
+
+	// BaseURL is the address up to and without "/chat/completions", such as "https://openrouter.ai/api/v1". "" means
+	// OPENAI_BASE_URL; if that is empty too, OpenAI. A query belongs into Options (option.WithQuery).
+	BaseURL string
+
+	// IdleTimeout is the longest silence of the server in a streamed call: before the first byte and between any two
+	// reads. Comments count as signs of life; the time spent in onDelta does not count. 0 means DefaultIdleTimeout,
+	// negative means none. A model that thinks in silence needs more. A call that is not streamed may be silent for as
+	// long as it takes: bound it with the context.
+	IdleTimeout time.Duration
+
+	// MaxResponse is the most bytes of an answer that are read; beyond it is CodeBadResponse. 0 means
+	// DefaultMaxResponse, negative means no bound. A streamed token takes 200 to 400 bytes.
+	MaxResponse int64
+
+	// KeepRaw fills Response.Raw: with the body, or with a JSON list of the events of a stream, without [DONE].
+	KeepRaw bool
+
+	Reasoning  Reasoning  // what goes back of a model's thoughts and signatures
+	TokenField TokenField // the name that Request.MaxTokens is sent under
+
+	// HTTPClient sends the requests. nil means openai-go's own: the default transport, with at most ten minutes until
+	// the header of an answer.
+	HTTPClient *http.Client
+
+	// Options are given to openai-go after the fields above: headers, queries, middleware. Retries stay 0 whatever they
+	// say, since they would be hidden; llmclient.Retry makes them visible. A base URL set here is not seen by the
+	// defaults that depend on the host.
+	Options []option.RequestOption
+}
+
+// TokenField is the name of the field that bounds the tokens of a reply.
+type TokenField string
+
+// OpenAI's reasoning models refuse max_tokens; many other servers know nothing else.
+const (
+	TokensAuto          TokenField = "" // max_completion_tokens for OpenAI and Azure, max_tokens for all others
+	TokensMax           TokenField = "max_tokens"
+	TokensMaxCompletion TokenField = "max_completion_tokens"
+)
+
+// withDefaults returns the config with its defaults, and the host asked.
+func (cfg Config) withDefaults() (Config, string, error) {
+	if cfg.APIKey == "" {
+		cfg.APIKey = os.Getenv("OPENAI_API_KEY")
+	}
+	if strings.ContainsFunc(cfg.APIKey, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return cfg, "", errors.New("openaichat: the API key has a line break or another control character; check APIKey and OPENAI_API_KEY")
+	}
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = os.Getenv("OPENAI_BASE_URL")
+	}
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = "https://" + openAIHost + "/v1"
+	}
+	if cfg.IdleTimeout == 0 {
+		cfg.IdleTimeout = DefaultIdleTimeout
+	}
+	if cfg.MaxResponse == 0 {
+		cfg.MaxResponse = DefaultMaxResponse
+	}
+	switch cfg.TokenField {
+	case TokensAuto, TokensMax, TokensMaxCompletion:
+	default:
+		return cfg, "", fmt.Errorf("openaichat: unknown TokenField %q; it is max_tokens, max_completion_tokens or empty", cfg.TokenField)
+	}
+	switch cfg.Reasoning {
+	case ReasoningAuto, ReasoningNever, ReasoningAlways:
+	default:
+		return cfg, "", fmt.Errorf("openaichat: unknown Reasoning %q; it is auto (empty), never or always", cfg.Reasoning)
+	}
+	host, err := hostOf(cfg.BaseURL)
+	return cfg, host, err
+}
+
+// hostOf checks a base URL. It may hold a password, so errors show little of it.
+func hostOf(base string) (string, error) {
+	u, err := url.Parse(base)
+	switch {
+	case err != nil:
+		return "", errors.New("openaichat: the base URL cannot be read; it looks like https://host/v1")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return "", fmt.Errorf("openaichat: the base URL %s is not http://host/… or https://host/…", u.Redacted())
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", fmt.Errorf("openaichat: the base URL for %s has a query or fragment; give a query with option.WithQuery in Options", u.Hostname())
+	}
+	return strings.ToLower(u.Hostname()), nil
+}

@@ -1,0 +1,323 @@
+package openaichat
+
+import "github.com/segue-go/segue/messages"
+
+// answer is a whole reply (object "chat.completion") or one chunk of a stream ("chat.completion.chunk"): the fields that
+// matter, in any order, unknown ones passed over. The bytes in it live until the next decode. A slice that is nil stands
+// for a field that was missing, null or of another type.
+type answer struct {
+	id, model  []byte
+	err        []byte // raw; not null
+	usage      usage
+	groqUsage  usage // x_groq.usage: Groq's streams had it there first
+	hasChoice  bool
+	index      int64 // of the choice
+	finish     []byte
+	delta      reply
+	message    reply
+	hasDelta   bool
+	hasMessage bool
+}
+
+// reply is a message or a delta of one.
+type reply struct {
+	content          []byte
+	parts            []part // content given as a list
+	refusal          []byte
+	reasoningContent []byte
+	reasoning        []byte
+	details          []byte // reasoning_details, raw
+	extra            []byte // extra_content, raw: Gemini's signatures
+	calls            []callPiece
+	function         callPiece // function_call
+}
+
+// part is an element of a content list.
+type part struct {
+	kind partKind
+	text []byte
+}
+
+type partKind uint8
+
+const (
+	partText partKind = iota
+	partThought
+	partRefusal
+)
+
+// callPiece is a tool call or a delta of one.
+type callPiece struct {
+	index  int64 // -1 if missing
+	id     []byte
+	name   []byte
+	args   []byte
+	extras []member
+}
+
+// member is a field that is not known here.
+type member struct{ name, raw []byte }
+
+type usage struct {
+	messages.Usage
+	known bool
+}
+
+// decoder reads answers. It allocates nothing per answer once its slices have grown.
+type decoder struct {
+	cursor
+	answer answer
+}
+
+// noIndex asks for whatever choice stands first.
+const noIndex = -1
+
+// decode reads one answer with the choice of that index, or with the first if want is noIndex. It reports whether data
+// was JSON; if not, cut says whether more data might have made it so.
+func (d *decoder) decode(data []byte, want int64) bool {
+	d.begin(data)
+	d.reset()
+	a := &d.answer
+	for more := d.open('{'); more; more = d.more('}') {
+		switch string(d.key()) {
+		case "id":
+			a.id = d.str()
+		case "model":
+			a.model = d.str()
+		case "choices":
+			d.choices(want)
+		case "usage":
+			d.usage(&a.usage)
+		case "x_groq":
+			d.groq()
+		case "error":
+			a.err = d.present()
+		default:
+			d.skip()
+		}
+	}
+	return d.end()
+}
+
+func (d *decoder) reset() {
+	a := &d.answer
+	a.delta.reset()
+	a.message.reset()
+	d.answer = answer{delta: a.delta, message: a.message}
+}
+
+func (r *reply) reset() {
+	*r = reply{parts: r.parts[:0], calls: r.calls[:0]}
+}
+
+// present returns a value raw, or nil if it is null, false, "", {} or [].
+func (d *decoder) present() []byte {
+	switch raw := d.raw(); string(raw) {
+	case "null", "false", `""`, "{}", "[]":
+		return nil
+	default:
+		return raw
+	}
+}
+
+// choices reads the choice that is wanted; the first of several that match.
+func (d *decoder) choices(want int64) {
+	a := &d.answer
+	for more := d.open('['); more; more = d.more(']') {
+		if a.hasChoice || d.peek() != '{' {
+			d.skip()
+			continue
+		}
+		d.choice()
+		if want == noIndex || a.index == want {
+			a.hasChoice = true
+			continue
+		}
+		a.delta.reset()
+		a.message.reset()
+		a.index, a.finish, a.hasDelta, a.hasMessage = 0, nil, false, false
+	}
+}
+
+func (d *decoder) choice() {
+	a := &d.answer
+	for more := d.open('{'); more; more = d.more('}') {
+		switch string(d.key()) {
+		case "index":
+			a.index, _ = d.integer()
+		case "finish_reason":
+			a.finish = d.str()
+		case "delta":
+			a.hasDelta = d.peek() == '{'
+			d.reply(&a.delta)
+		case "message":
+			a.hasMessage = d.peek() == '{'
+			d.reply(&a.message)
+		case "error": // OpenRouter
+			if err := d.present(); err != nil {
+				a.err = err
+			}
+		case "usage": // Moonshot's streams
+			if d.peek() == '{' && !a.usage.known {
+				d.usage(&a.usage)
+				continue
+			}
+			d.skip()
+		default:
+			d.skip()
+		}
+	}
+}
+
+func (d *decoder) reply(r *reply) {
+	for more := d.open('{'); more; more = d.more('}') {
+		switch string(d.key()) {
+		case "content":
+			if d.peek() == '[' {
+				d.parts(r, partText)
+				continue
+			}
+			r.content = d.str()
+		case "refusal":
+			r.refusal = d.str()
+		case "reasoning_content":
+			r.reasoningContent = d.str()
+		case "reasoning":
+			r.reasoning = d.str()
+		case "reasoning_details":
+			r.details = d.list()
+		case "extra_content":
+			r.extra = d.present()
+		case "tool_calls":
+			d.calls(r)
+		case "function_call":
+			d.function(&r.function)
+		default:
+			d.skip()
+		}
+	}
+}
+
+// list returns a list raw, or nil if the value is none or is empty.
+func (d *decoder) list() []byte {
+	isList := d.peek() == '['
+	if raw := d.present(); isList {
+		return raw
+	}
+	return nil
+}
+
+// parts reads a content list: texts as strings or in "text", thoughts in "thinking", which is a text or a list again.
+func (d *decoder) parts(r *reply, kind partKind) {
+	for more := d.open('['); more; more = d.more(']') {
+		switch d.peek() {
+		case '"':
+			r.add(kind, d.str())
+		case '{':
+			d.part(r, kind)
+		default:
+			d.skip()
+		}
+	}
+}
+
+func (d *decoder) part(r *reply, kind partKind) {
+	for more := d.open('{'); more; more = d.more('}') {
+		switch string(d.key()) {
+		case "text":
+			r.add(kind, d.str())
+		case "refusal":
+			r.add(partRefusal, d.str())
+		case "thinking":
+			if d.peek() == '[' {
+				d.parts(r, partThought)
+				continue
+			}
+			r.add(partThought, d.str())
+		default:
+			d.skip()
+		}
+	}
+}
+
+func (r *reply) add(kind partKind, text []byte) {
+	if len(text) > 0 {
+		r.parts = append(r.parts, part{kind, text})
+	}
+}
+
+func (d *decoder) calls(r *reply) {
+	for more := d.open('['); more; more = d.more(']') {
+		if d.peek() != '{' {
+			d.skip()
+			continue
+		}
+		r.calls = append(r.calls, callPiece{index: noIndex})
+		d.call(&r.calls[len(r.calls)-1])
+	}
+}
+
+func (d *decoder) call(p *callPiece) {
+	for more := d.open('{'); more; more = d.more('}') {
+		switch name := d.key(); string(name) {
+		case "index":
+			if n, ok := d.integer(); ok && n >= 0 {
+				p.index = n
+			}
+		case "id":
+			p.id = d.str()
+		case "function", "custom": // Snowflake sends an empty custom beside the function
+			d.function(p)
+		case "type":
+			d.skip()
+		default:
+			if raw := d.present(); raw != nil {
+				p.extras = append(p.extras, member{name, raw})
+			}
+		}
+	}
+}
+
+// function reads what is called; empty strings do not overwrite what is known.
+func (d *decoder) function(p *callPiece) {
+	for more := d.open('{'); more; more = d.more('}') {
+		switch string(d.key()) {
+		case "name":
+			p.name = orElse(d.str(), p.name)
+		case "arguments", "input":
+			p.args = orElse(d.arguments(), p.args)
+		default:
+			d.skip()
+		}
+	}
+}
+
+func orElse(b, other []byte) []byte {
+	if len(b) > 0 {
+		return b
+	}
+	return other
+}
+
+// arguments reads arguments as a string of JSON, which they should be, or as the JSON itself.
+func (d *decoder) arguments() []byte {
+	switch d.peek() {
+	case '"':
+		return d.str()
+	case '{', '[':
+		return d.raw()
+	default:
+		d.skip()
+		return nil
+	}
+}
+
+func (d *decoder) groq() {
+	for more := d.open('{'); more; more = d.more('}') {
+		if string(d.key()) == "usage" {
+			d.usage(&d.answer.groqUsage)
+			continue
+		}
+		d.skip()
+	}
+}

@@ -1,0 +1,218 @@
+package openaichat
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// encoder writes the body of one request. It only appends. The first error is kept.
+type encoder struct {
+	dialect
+	b   []byte
+	err *llmclient.Error
+}
+
+// encode returns the body of a request as JSON, or a bad_request error that says which part cannot be written.
+func (d dialect) encode(req *llmclient.Request, model string, stream bool) ([]byte, *llmclient.Error) {
+	e := &encoder{dialect: d, b: make([]byte, 0, sizeOf(req))}
+	e.b = append(e.b, '{')
+	e.text("model", model)
+	e.messages(req.Messages)
+	e.tools(req)
+	e.schema(req.Schema)
+	e.limits(req)
+	if stream {
+		e.b = append(e.b, `,"stream":true,"stream_options":{"include_usage":true}`...)
+	}
+	e.bodyExtras(req)
+	e.b = append(e.b, '}')
+	return e.b, e.err
+}
+
+// sizeOf estimates the length of a body, so that it is seldom copied while it grows.
+func sizeOf(req *llmclient.Request) int {
+	n := 512
+	for _, m := range req.Messages {
+		n += 64
+		switch m := m.(type) {
+		case messages.System:
+			n += len(m.Text)
+		case messages.User:
+			for _, c := range m.Content {
+				if t, ok := c.(messages.Text); ok {
+					n += len(t.Text) + 32
+				}
+			}
+		case messages.Assistant:
+			for _, c := range m.Content {
+				switch c := c.(type) {
+				case messages.Text:
+					n += len(c.Text)
+				case messages.ToolCall:
+					n += len(c.Arguments) + len(c.Arguments)/4 + 128
+				}
+			}
+		case messages.Tool:
+			n += len(m.Output)
+		}
+	}
+	for i := range req.Tools {
+		n += len(req.Tools[i].Parameters) + len(req.Tools[i].Description) + 128
+	}
+	return n + n/16
+}
+
+func (e *encoder) fail(format string, args ...any) {
+	if e.err == nil {
+		e.err = &llmclient.Error{Code: llmclient.CodeBadRequest, Message: "openaichat: " + fmt.Sprintf(format, args...)}
+	}
+}
+
+func (e *encoder) name(name string)       { e.b = appendName(e.b, name) }
+func (e *encoder) text(name, text string) { e.name(name); e.b = appendString(e.b, text) }
+func (e *encoder) open(mark byte)         { e.b = append(appendComma(e.b), mark) }
+func (e *encoder) close(mark byte)        { e.b = append(e.b, mark) }
+
+// raw writes JSON as it stands, if it is JSON.
+func (e *encoder) raw(name string, raw []byte, what string) {
+	if !validJSON(raw) || !utf8.Valid(raw) {
+		e.fail("%s is not JSON", what)
+		return
+	}
+	e.b = append(appendKey(e.b, name), raw...)
+}
+
+// extras writes fields by name, none of which may be one of known.
+func (e *encoder) extras(what string, extras messages.Extras, known ...string) {
+	if len(extras) == 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(extras)) {
+		if slices.Contains(known, name) {
+			e.fail("%s has the field %q, which the client writes itself", what, name)
+			return
+		}
+		e.raw(name, extras[name], what+" "+strconv.Quote(name))
+	}
+}
+
+// bodyExtras writes the extras of a request. Forms of response_format other than a schema may stand there.
+func (e *encoder) bodyExtras(req *llmclient.Request) {
+	known := []string{"model", "messages", "tools", "tool_choice", "stop", "temperature", "max_tokens", "max_completion_tokens",
+		"stream", "stream_options", "response_format"}
+	if req.Schema == nil {
+		known = known[:len(known)-1]
+	}
+	e.extras("Extras", req.Extras, known...)
+}
+
+// tools writes the tools and the choice among them. Tools of the text format, and a choice among none, are not sent.
+func (e *encoder) tools(req *llmclient.Request) {
+	switch req.ToolFormat {
+	case "", llmclient.ToolsNative:
+	case llmclient.ToolsText:
+		return
+	default:
+		e.fail("unknown ToolFormat %q", req.ToolFormat)
+	}
+	if len(req.Tools) > 0 {
+		e.name("tools")
+		e.open('[')
+		for i := range req.Tools {
+			e.tool(&req.Tools[i])
+		}
+		e.close(']')
+	}
+	e.toolChoice(req.ToolChoice, len(req.Tools) > 0)
+}
+
+func (e *encoder) tool(t *tools.Definition) {
+	e.open('{')
+	e.text("type", "function")
+	e.name("function")
+	e.open('{')
+	e.text("name", t.Name)
+	if t.Description != "" {
+		e.text("description", t.Description)
+	}
+	if len(t.Parameters) > 0 {
+		e.raw("parameters", t.Parameters, "Parameters of tool "+strconv.Quote(t.Name))
+	} else {
+		e.b = append(e.b, `,"parameters":{"type":"object","properties":{}}`...)
+	}
+	e.b = append(e.b, '}', '}')
+}
+
+func (e *encoder) toolChoice(choice llmclient.ToolChoice, offered bool) {
+	switch choice.Mode {
+	case "":
+		return
+	case llmclient.ChooseAuto, llmclient.ChooseNone:
+		if !offered {
+			return
+		}
+	case llmclient.ChooseRequired:
+	case llmclient.ChooseTool:
+		if choice.Name == "" {
+			e.fail("ToolChoice %q has no Name", choice.Mode)
+		}
+	default:
+		e.fail("unknown ToolChoice %q", choice.Mode)
+	}
+	if !offered {
+		e.fail("ToolChoice %q, but no tool is offered", choice.Mode)
+	}
+	if choice.Mode != llmclient.ChooseTool {
+		e.text("tool_choice", string(choice.Mode))
+		return
+	}
+	e.b = append(e.b, `,"tool_choice":{"type":"function","function":{`...)
+	e.text("name", choice.Name)
+	e.b = append(e.b, '}', '}')
+}
+
+func (e *encoder) schema(s *llmclient.Schema) {
+	if s == nil {
+		return
+	}
+	e.b = append(e.b, `,"response_format":{"type":"json_schema","json_schema":{`...)
+	e.text("name", s.Name)
+	e.raw("schema", s.Schema, "Schema "+strconv.Quote(s.Name))
+	if s.Strict {
+		e.b = append(e.b, `,"strict":true`...)
+	}
+	e.b = append(e.b, '}', '}')
+}
+
+func (e *encoder) limits(req *llmclient.Request) {
+	if len(req.Stop) > 0 {
+		e.name("stop")
+		e.open('[')
+		for _, s := range req.Stop {
+			e.b = appendString(appendComma(e.b), s)
+		}
+		e.close(']')
+	}
+	if t := req.Temperature; t != nil {
+		if math.IsNaN(*t) || math.IsInf(*t, 0) {
+			e.fail("Temperature is %v", *t)
+		}
+		e.name("temperature")
+		e.b = strconv.AppendFloat(e.b, *t, 'g', -1, 64)
+	}
+	switch {
+	case req.MaxTokens < 0:
+		e.fail("MaxTokens is %d", req.MaxTokens)
+	case req.MaxTokens > 0:
+		e.name(string(e.tokenField))
+		e.b = strconv.AppendInt(e.b, int64(req.MaxTokens), 10)
+	}
+}

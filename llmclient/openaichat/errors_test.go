@@ -1,0 +1,247 @@
+package openaichat_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openai/openai-go/v3/option"
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/openaichat"
+)
+
+func TestErrors_ByStatus(t *testing.T) {
+	for status, code := range map[int]llmclient.Code{
+		400: llmclient.CodeBadRequest, 401: llmclient.CodeAuth, 402: llmclient.CodeQuota, 403: llmclient.CodeAuth,
+		404: llmclient.CodeNotFound, 408: llmclient.CodeTimeout, 409: llmclient.CodeRateLimited, 413: llmclient.CodeContextLength,
+		418: llmclient.CodeBadRequest, 422: llmclient.CodeBadRequest, 429: llmclient.CodeRateLimited, 500: llmclient.CodeUnavailable,
+		502: llmclient.CodeUnavailable, 503: llmclient.CodeUnavailable, 504: llmclient.CodeTimeout, 524: llmclient.CodeTimeout,
+		529: llmclient.CodeUnavailable, 304: llmclient.CodeNotFound,
+	} {
+		for _, body := range []string{`{"error":{"message":"it failed","type":"some_type"}}`, `it failed`, ``, `<html><title>it failed</title></html>`} {
+			if status == 304 {
+				body = ""
+			}
+			s := say(t, status, "application/json", body)
+			_, fetched := askWhole(t, s)
+			_, streamed := ask(t, s)
+			for _, err := range []*llmclient.Error{fetched, streamed} {
+				require.NotNil(t, err)
+				require.Equal(t, code, err.Code, "%d %s", status, body)
+				require.Equal(t, status, err.Status)
+				require.True(t, strings.HasPrefix(body, "<") || body == "" || err.Message == "it failed", err.Message)
+				require.NotContains(t, err.Message, "<")
+			}
+		}
+	}
+}
+
+func TestW13_W14_W15_Bodies(t *testing.T) {
+	for _, c := range []struct {
+		status        int
+		body          string
+		code          llmclient.Code
+		message, kind string
+	}{
+		{401, `{"error":{"message":"Incorrect API key provided: sk-***.","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`, llmclient.CodeAuth, "Incorrect API key provided: sk-***.", "invalid_api_key"},
+		{401, `{"detail":"Invalid API Key"}`, llmclient.CodeAuth, "Invalid API Key", ""},
+		{401, `{"error":{"code":"401","message":"Access denied"}}`, llmclient.CodeAuth, "Access denied", ""},
+		{401, `{"error":{"message":"No cookie auth credentials found","code":401}}`, llmclient.CodeAuth, "No cookie auth credentials found", ""},
+		{401, `{"message":"Unauthorized","request_id":"x"}`, llmclient.CodeAuth, "Unauthorized", ""},
+		{401, `{"error":"no key"}`, llmclient.CodeAuth, "no key", ""},
+		{401, `{"error":{"error":{"message":"deep"}}}`, llmclient.CodeAuth, "deep", ""},
+		{400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, llmclient.CodeAuth, "API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT"},
+		{404, `{"error":{"message":"The model does not exist","type":"invalid_request_error","code":"model_not_found"}}`, llmclient.CodeNotFound, "The model does not exist", "model_not_found"},
+		{400, `{"object":"error","message":"Invalid model: x","type":"invalid_model","param":null,"code":"1500"}`, llmclient.CodeNotFound, "Invalid model: x", "invalid_model"},
+		{422, `{"detail":[{"loc":["body","x"],"msg":"field required","type":"missing"},{"msg":"extra"}]}`, llmclient.CodeBadRequest, "field required; extra", "missing"},
+		{429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, llmclient.CodeQuota, "You exceeded your current quota", "insufficient_quota"},
+		{402, `{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}`, llmclient.CodeQuota, "Insufficient Balance", "invalid_request_error"},
+		{403, `{"code":"x","error":"Your team has used all available credits"}`, llmclient.CodeQuota, "Your team has used all available credits", "x"},
+		{429, `{"error":{"code":429,"message":"Provider returned error","metadata":{"raw":"model is temporarily rate-limited"}}}`, llmclient.CodeRateLimited, "Provider returned error; model is temporarily rate-limited", ""},
+		{429, `{"error":{"message":"Too many tokens, please wait"}}`, llmclient.CodeRateLimited, "Too many tokens, please wait", ""},
+
+		// W-14: the context is too long, in many words
+		{400, `{"error":{"message":"This model's maximum context length is 1048565 tokens. However, you requested 1250025 tokens.","type":"invalid_request_error","code":"invalid_request_error"}}`, llmclient.CodeContextLength, "", ""},
+		{400, `{"error":{"message":"prompt too long; exceeded max context length by 1119046 tokens","type":"invalid_request_error","code":null}}`, llmclient.CodeContextLength, "", ""},
+		{400, `{"error":{"message":"This endpoint's maximum context length is 200000 tokens.","code":400}}`, llmclient.CodeContextLength, "", ""},
+		{400, `{"error":{"message":"Input tokens exceed the configured limit","code":"context_length_exceeded"}}`, llmclient.CodeContextLength, "", ""},
+		{400, `{"error":{"message":"The input token count (1196265) exceeds the maximum number of tokens allowed","code":400}}`, llmclient.CodeContextLength, "", ""},
+		{429, `{"error":{"message":"Request too large for gpt-4o: Limit 30000, Requested 50000. The input must be reduced.","code":"429"}}`, llmclient.CodeContextLength, "", ""},
+		{500, `{"error":{"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, llmclient.CodeContextLength, "", ""},
+
+		{400, `{"error":{"message":"The response was filtered","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llmclient.CodeContentFilter, "", "content_filter"},
+		{400, `{"error":{"message":"x","code":"bad","innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, llmclient.CodeContentFilter, "", "bad"},
+		{403, `{"error":{"code":403,"message":"moderation","metadata":{"reasons":["violence"],"flagged_input":"…"}}}`, llmclient.CodeContentFilter, "", ""},
+	} {
+		_, err := askWhole(t, say(t, c.status, "application/json", c.body))
+		require.NotNil(t, err)
+		require.Equal(t, c.code, err.Code, c.body)
+		if c.message != "" {
+			require.Equal(t, c.message, err.Message)
+			require.Equal(t, c.kind, err.Type)
+		}
+	}
+}
+
+func TestW15_ToolUseFailedCarriesWhatWasGenerated(t *testing.T) {
+	_, err := askWhole(t, say(t, 400, "application/json", `{"error":{"message":"Tool call validation failed","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"{\"name\": \"f\"}"}}`))
+	require.Equal(t, llmclient.CodeMalformedToolCall, err.Code)
+	require.Equal(t, `{"name": "f"}`, err.Generated)
+	require.False(t, err.Code.Temporary())
+}
+
+func TestErrors_RetryAfterAndRequestID(t *testing.T) {
+	for header, want := range map[string]time.Duration{
+		"Retry-After: 1": time.Second, "Retry-After: 0.5": 500 * time.Millisecond, "Retry-After: -3": 0, "Retry-After: soon": 0,
+		"Retry-After-Ms: 250": 250 * time.Millisecond, "Retry-After: 1e30": 24 * time.Hour, "Retry-After: NaN": 0,
+		"Retry-After: Mon, 02 Jan 2006 15:04:05 GMT": 0,
+	} {
+		name, value, _ := strings.Cut(header, ": ")
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(name, value)
+			w.Header().Set("x-request-id", "req_1")
+			w.WriteHeader(429)
+		})
+		_, err := askWhole(t, s)
+		require.Equal(t, want, err.RetryAfter, header)
+		require.Equal(t, "req_1", err.RequestID)
+		require.Equal(t, llmclient.CodeRateLimited, err.Code)
+	}
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+		w.WriteHeader(503)
+	})
+	_, err := askWhole(t, s)
+	require.InDelta(t, time.Hour, err.RetryAfter, float64(5*time.Second))
+}
+
+func TestErrors_AreAskedOnce(t *testing.T) {
+	asked := 0
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("X-Should-Retry", "true")
+		w.WriteHeader(503)
+	})
+	_, err := askWhole(t, s, func(cfg *openaichat.Config) { cfg.Options = []option.RequestOption{option.WithMaxRetries(5)} })
+	require.Equal(t, llmclient.CodeUnavailable, err.Code)
+	require.Equal(t, 1, asked)
+}
+
+func TestErrors_BodiesAreBounded(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(400)
+		junk := strings.Repeat("long ", 1<<16)
+		for range 30 {
+			if _, err := io.WriteString(w, junk); err != nil {
+				return
+			}
+		}
+	})
+	_, err := askWhole(t, s)
+	require.Equal(t, llmclient.CodeBadRequest, err.Code)
+	require.Less(t, len(err.Message), 400)
+}
+
+func TestErrors_HoldNoSecret(t *testing.T) {
+	const key, header, query = "sk-canary-0123456789", "canary-header-value", "canary-query-value"
+	secretive := func(cfg *openaichat.Config) {
+		cfg.APIKey = key
+		cfg.Options = []option.RequestOption{option.WithHeader("X-Api-Key", header), option.WithQuery("key", query)}
+	}
+	echo := func(r *http.Request) string {
+		return fmt.Sprintf("you sent %s and %s and %s and %s", r.Header.Get("Authorization"), key, r.Header.Get("X-Api-Key"), r.URL.String())
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"json": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Request-Id", key)
+			w.WriteHeader(401)
+			_, _ = fmt.Fprintf(w, `{"error":{"message":%q,"type":%q,"code":%q}}`, echo(r), key, header)
+		},
+		"text":  func(w http.ResponseWriter, r *http.Request) { http.Error(w, echo(r), 500) },
+		"plain": func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, echo(r)) },
+		"generated": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(400)
+			_, _ = fmt.Fprintf(w, `{"error":{"message":"x","code":"tool_use_failed","failed_generation":%q}}`, echo(r))
+		},
+		"stream": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = fmt.Fprintf(w, "event: error\ndata: {\"error\":{\"message\":%q}}\n\n", echo(r))
+		},
+		"event": func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprintf(w, "data: %s\n\n", echo(r)) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://other.test/"+key+"?"+r.URL.RawQuery, http.StatusTemporaryRedirect)
+		},
+		"cut": func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := askWhole(t, serve(t, answer), secretive)
+			require.NotNil(t, err)
+			for _, text := range []string{fmt.Sprint(err), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err), fmt.Sprint(errors.Unwrap(err)), err.Generated, err.RequestID} {
+				for _, secret := range []string{key, header, query, base64.StdEncoding.EncodeToString([]byte(key))} {
+					require.NotContains(t, text, secret)
+				}
+			}
+		})
+	}
+}
+
+func TestErrors_ConnectionRefused(t *testing.T) {
+	s := sayJSON(t, "{}")
+	client := newClient(t, s)
+	s.Close()
+	_, err := client.Complete(context.Background(), hello(), nil)
+	e := asError(t, err)
+	require.Equal(t, llmclient.CodeUnavailable, e.Code)
+	require.Zero(t, e.Status)
+	require.NotContains(t, err.Error(), "chat/completions")
+}
+
+func TestNew_RefusesWhatCannotWork(t *testing.T) {
+	for name, cfg := range map[string]openaichat.Config{
+		"no URL":         {BaseURL: "::"},
+		"no scheme":      {BaseURL: "api.example.com/v1"},
+		"other scheme":   {BaseURL: "ftp://user:secret@example.com"},
+		"query":          {BaseURL: "https://example.com/v1?api-version=1"},
+		"key with break": {BaseURL: "https://example.com", APIKey: "secret\n"},
+		"reasoning":      {Reasoning: "sometimes"},
+		"token field":    {TokenField: "tokens"},
+	} {
+		client, err := openaichat.New(cfg)
+		require.Nil(t, client, name)
+		require.ErrorContains(t, err, "openaichat: ", name)
+		require.NotContains(t, err.Error(), "secret", name)
+	}
+}
+
+func TestNew_ReadsTheEnvironment(t *testing.T) {
+	s := sayJSON(t, doneBody)
+	t.Setenv("OPENAI_BASE_URL", s.URL+"/from/env")
+	t.Setenv("OPENAI_API_KEY", "key-from-env")
+	client, err := openaichat.New(openaichat.Config{Model: "m", HTTPClient: s.Client()})
+	require.NoError(t, err)
+	_, err = client.Complete(context.Background(), hello(), nil)
+	require.NoError(t, err)
+	_, head := s.sent()
+	require.Equal(t, "Bearer key-from-env", head.Get("Authorization"))
+	require.Equal(t, "/from/env/chat/completions", s.path)
+
+	t.Setenv("OPENAI_API_KEY", "")
+	client, err = openaichat.New(openaichat.Config{Model: "m", BaseURL: s.URL, HTTPClient: s.Client()})
+	require.NoError(t, err)
+	_, err = client.Complete(context.Background(), hello(), nil)
+	require.NoError(t, err)
+	_, head = s.sent()
+	require.Empty(t, head.Get("Authorization"), "no key is no error")
+	require.Equal(t, "/chat/completions", s.path)
+
+	t.Setenv("OPENAI_BASE_URL", "")
+	_, err = openaichat.New(openaichat.Config{})
+	require.NoError(t, err)
+}

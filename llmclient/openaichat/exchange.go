@@ -1,0 +1,205 @@
+package openaichat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/segue-go/segue/llmclient"
+)
+
+// drainTime is how long the end of a stream may take after [DONE]. It is waited for since only a body that was read to
+// its end leaves a connection that can be used again.
+const drainTime = 50 * time.Millisecond
+
+// errIdle is the cause of a context that was cancelled because the server fell silent.
+var errIdle = errors.New("openaichat: the server fell silent")
+
+// exchange is one request and its answer.
+type exchange struct {
+	client *Client
+	parent context.Context // the caller's
+	cancel context.CancelCauseFunc
+	ctx    context.Context // the caller's, also cancelled when the server is idle
+	timer  *time.Timer     // nil if the server may be idle
+	res    *http.Response
+	left   int64 // bytes of the answer that may still be read; negative: any number
+}
+
+// post sends the request and waits for the header of an answer with a good status.
+func (x *exchange) post(body []byte, stream bool) *llmclient.Error {
+	x.ctx, x.cancel = context.WithCancelCause(x.parent)
+	x.left = x.client.cfg.MaxResponse
+	opts := make([]option.RequestOption, 0, 2)
+	opts = append(opts, option.WithRequestBody("application/json", body))
+	if stream {
+		opts = append(opts, option.WithHeader("Accept", "text/event-stream"))
+		x.watch(x.client.cfg.IdleTimeout)
+	}
+	api := openai.Client{Options: x.client.options}
+	err := api.Post(x.ctx, "chat/completions", nil, &x.res, opts...)
+	x.rest()
+	switch {
+	case x.res != nil && x.res.StatusCode >= http.StatusMultipleChoices && x.ctx.Err() == nil:
+		return x.refused()
+	case err != nil:
+		return x.clean(x.failed(err))
+	default:
+		return nil
+	}
+}
+
+func (x *exchange) watch(d time.Duration) {
+	if d > 0 {
+		x.timer = time.AfterFunc(d, func() { x.cancel(errIdle) })
+	}
+}
+
+// rest stops the clock until the next read.
+func (x *exchange) rest() {
+	if x.timer != nil {
+		x.timer.Stop()
+	}
+}
+
+// Read reads from the body of the answer, within the bounds of time and size.
+func (x *exchange) Read(p []byte) (int, error) {
+	if x.timer != nil {
+		x.timer.Reset(x.client.cfg.IdleTimeout)
+		defer x.timer.Stop()
+	}
+	n, err := x.res.Body.Read(p)
+	if x.left < 0 {
+		return n, err
+	}
+	if int64(n) > x.left {
+		return int(x.left), &tooLongError{x.client.cfg.MaxResponse}
+	}
+	x.left -= int64(n)
+	return n, err
+}
+
+// tooLongError says that an answer is longer than the config allows.
+type tooLongError struct{ most int64 }
+
+func (e *tooLongError) Error() string {
+	return fmt.Sprintf("the answer is longer than the %d bytes of MaxResponse", e.most)
+}
+
+// drain reads the rest of the body, if it comes at once.
+func (x *exchange) drain(r *reading) {
+	late := time.AfterFunc(drainTime, func() { x.cancel(errIdle) })
+	defer late.Stop()
+	for range 16 {
+		if r.lo = r.hi; r.fill() != nil {
+			return
+		}
+	}
+}
+
+func (x *exchange) close() {
+	if x.res != nil && x.res.Body != nil {
+		_ = x.res.Body.Close()
+	}
+	if x.cancel != nil {
+		x.rest()
+		x.cancel(nil)
+	}
+}
+
+// refused returns the error that an answer with an error status, or a redirect, tells of.
+func (x *exchange) refused() *llmclient.Error {
+	body, _ := io.ReadAll(io.LimitReader(x.res.Body, maxErrorBody))
+	wire := readError(body)
+	err := wire.error(x.res.StatusCode)
+	if err.Message == "" {
+		err.Message = http.StatusText(x.res.StatusCode)
+	}
+	return x.clean(err)
+}
+
+// clean adds to an error what is known of the answer, and takes out of it what is secret.
+func (x *exchange) clean(err *llmclient.Error) *llmclient.Error {
+	hidden := append(secrets(nil), x.client.secrets...)
+	if x.res != nil {
+		err.Status = x.res.StatusCode
+		err.RequestID = requestID(x.res.Header)
+		err.RetryAfter = retryAfter(x.res.Header, time.Now())
+		if req := x.res.Request; req != nil {
+			hidden.addHeader(req.Header)
+			hidden.addURL(req.URL)
+		}
+	}
+	hidden.clean(err)
+	return err
+}
+
+// broken maps an error of reading the answer.
+func (x *exchange) broken(err error) *llmclient.Error {
+	failed := x.failed(err)
+	if failed.Code == llmclient.CodeBadRequest {
+		failed.Code = llmclient.CodeUnavailable
+	}
+	if failed.Code == llmclient.CodeUnavailable {
+		failed.Message = "the connection broke while the answer came: " + failed.Message
+	}
+	return failed
+}
+
+// failed maps an error of sending or of reading.
+func (x *exchange) failed(err error) *llmclient.Error {
+	if x.parent.Err() != nil {
+		return canceled(x.parent)
+	}
+	if context.Cause(x.ctx) == errIdle {
+		return &llmclient.Error{
+			Code:    llmclient.CodeTimeout,
+			Message: fmt.Sprintf("the server was silent for %v", x.client.cfg.IdleTimeout),
+			Err:     errIdle,
+		}
+	}
+	if tooLong, ok := errors.AsType[*tooLongError](err); ok {
+		return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: tooLong.Error()}
+	}
+	code := transportCode(err)
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err // the URL may hold a key
+	}
+	return &llmclient.Error{Code: code, Message: err.Error(), Err: err}
+}
+
+// canceled returns the error of a context that is done, with both its error and its cause within reach.
+func canceled(ctx context.Context) *llmclient.Error {
+	code := llmclient.CodeCanceled
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		code = llmclient.CodeTimeout
+	}
+	err := ctx.Err()
+	if cause := context.Cause(ctx); !errors.Is(cause, err) {
+		err = fmt.Errorf("%w: %w", err, cause)
+	} else {
+		err = cause
+	}
+	return &llmclient.Error{Code: code, Err: err}
+}
+
+// transportCode tells a way that is down from a request that could not be made.
+func transportCode(err error) llmclient.Code {
+	var network net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return llmclient.CodeTimeout
+	case network != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return llmclient.CodeUnavailable
+	default:
+		return llmclient.CodeBadRequest
+	}
+}

@@ -1,0 +1,67 @@
+package openaichat
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/segue-go/segue/llmclient"
+)
+
+// Event is an event as the reader hands it over.
+type Event struct{ Name, Data string }
+
+// ReadEvents reads a stream to its end.
+func ReadEvents(src io.Reader) ([]Event, error) {
+	r := &reader{src: src}
+	r.start(sniffed)
+	var list []Event
+	for {
+		name, data, err := r.event()
+		if err == io.EOF {
+			return list, nil
+		}
+		if err != nil {
+			return list, err
+		}
+		list = append(list, Event{string(name), string(data)})
+	}
+}
+
+// Plain is what the fields of an answer say, with no regard to how they are used.
+type Plain struct {
+	OK, Choice, Delta, Message     bool
+	ID, Model, Finish, Content     string
+	Refusal, Reasoning, ReasoningC string
+	CallIDs, CallNames, CallArgs   []string
+}
+
+// Decode reads one answer.
+func Decode(data []byte) Plain {
+	var d decoder
+	ok := d.decode(data, noIndex)
+	if !ok {
+		return Plain{}
+	}
+	a := &d.answer
+	r := &a.delta
+	p := Plain{
+		OK: true, Choice: a.hasChoice, Delta: a.hasDelta, Message: a.hasMessage,
+		ID: string(a.id), Model: string(a.model), Finish: string(a.finish), Content: string(r.content),
+		Refusal: string(r.refusal), Reasoning: string(r.reasoning), ReasoningC: string(r.reasoningContent),
+	}
+	for _, c := range r.calls {
+		p.CallIDs = append(p.CallIDs, string(c.id))
+		p.CallNames = append(p.CallNames, string(c.name))
+		p.CallArgs = append(p.CallArgs, string(c.args))
+	}
+	return p
+}
+
+// Encode writes a request for a host.
+func Encode(hostname string, cfg Config, req *llmclient.Request, stream bool) (json.RawMessage, *llmclient.Error) {
+	return newDialect(cfg, hostname).encode(req, req.Model, stream)
+}
+
+// ValidJSON and AppendString are what they are within the package.
+func ValidJSON(b []byte) bool                  { return validJSON(b) }
+func AppendString(dst []byte, s string) []byte { return appendString(dst, s) }

@@ -1,0 +1,63 @@
+package openaichat
+
+import "github.com/segue-go/segue/llmclient"
+
+// result returns the reply, or what is wrong with it: an error object, a stream that ended too early, no choice at all.
+func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
+	if a.err != nil {
+		return nil, errorFromJSON(a.err)
+	}
+	if a.index == noIndex {
+		return nil, a.without()
+	}
+	finish, err := a.reason()
+	if err != nil {
+		return nil, err
+	}
+	return &llmclient.Response{
+		Message: a.message(isCut(finish)),
+		Finish:  finish,
+		Usage:   a.tokens(),
+		Model:   a.model,
+		ID:      a.id,
+	}, nil
+}
+
+func isCut(r llmclient.FinishReason) bool {
+	return r == llmclient.FinishLength || r == llmclient.FinishContentFilter
+}
+
+func (a *accumulator) without() *llmclient.Error {
+	if a.done {
+		return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "the answer holds no choice"}
+	}
+	return &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the answer ended before it began"}
+}
+
+// reason maps the finish reason. One that is missing or unknown is judged by what came.
+func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
+	switch a.finish {
+	case "length", "model_length", "max_tokens": // model_length: Mistral
+		return llmclient.FinishLength, nil
+	case "content_filter":
+		return llmclient.FinishContentFilter, nil
+	case "error", "insufficient_system_resource": // OpenRouter, Mistral; DeepSeek
+		return "", &llmclient.Error{Code: llmclient.CodeUnavailable, Type: a.finish, Message: "the provider broke the reply off"}
+	case "tool_calls", "function_call":
+		if a.calls.none() {
+			return "", &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "finish reason " + a.finish + ", but no tool call"}
+		}
+	case "":
+		if !a.done && !a.calls.complete() {
+			return "", &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the stream ended without a finish reason"}
+		}
+	}
+	switch {
+	case !a.calls.none():
+		return llmclient.FinishToolCalls, nil
+	case a.refused:
+		return llmclient.FinishRefusal, nil
+	default:
+		return llmclient.FinishStop, nil
+	}
+}

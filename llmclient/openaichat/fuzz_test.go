@@ -1,0 +1,228 @@
+package openaichat_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/openaichat"
+	"github.com/segue-go/segue/messages"
+)
+
+// referenceEvents reads an event stream line by line, from the whole of it.
+func referenceEvents(body string) []openaichat.Event {
+	body = strings.TrimLeft(body, "\ufeff \t\r\n")
+	if body == "" {
+		return nil
+	}
+	var out []openaichat.Event
+	var e openaichat.Event
+	var data []string
+	for _, line := range append(lineEnds.Split(body, -1), "") {
+		if line == "" {
+			if data != nil {
+				e.Data = strings.Join(data, "\n")
+				out = append(out, e)
+			}
+			e, data = openaichat.Event{}, nil
+			continue
+		}
+		field, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch field {
+		case "data":
+			data = append(data, value)
+		case "event":
+			e.Name = value
+		}
+	}
+	return out
+}
+
+func FuzzEvents(f *testing.F) {
+	for _, seed := range []string{
+		"", "\n", "data: a\n\n", "data: a\r\n\r\ndata: b\r\rdata: c\n\n", "data:a\ndata\ndata: b", ": c\nevent: error\ndata: {}\n\n",
+		"\ufeffdata: x\n\nevent: y\n\ndata: z", "data: a\r", "id: 1\nretry: 2\nfoo\ndata:  b \n\n", "data: a\r\r\ndata: b\n\r\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		want := referenceEvents(body)
+		for _, src := range []io.Reader{strings.NewReader(body), iotest.OneByteReader(strings.NewReader(body)), iotest.HalfReader(strings.NewReader(body))} {
+			got, err := openaichat.ReadEvents(src)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	})
+}
+
+// FuzzJSON holds the scanner against encoding/json.
+func FuzzJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `[1,2.5e-3,-0,"a\n\u00e9\ud83d\ude00",null,true,false]`, `{"a":{"b":[]}}`, `{"a":1,}`, `[01]`, `"\x"`, "\"\x01\"", `[1 2]`, `{"a" 1}`,
+		`nul`, `"abc`, `-`, `1.`, `1e`, "\"\xff\"", `{"a":1}x`, ` [ ] `,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if bytes.Count(b, []byte("["))+bytes.Count(b, []byte("{")) > 500 {
+			return // deeper than the scanner goes
+		}
+		require.Equal(t, json.Valid(b), openaichat.ValidJSON(b))
+		var s string
+		require.NoError(t, json.Unmarshal(openaichat.AppendString(nil, string(b)), &s))
+		require.Equal(t, strings.ToValidUTF8(string(b), "\ufffd"), oneMark(s))
+	})
+}
+
+// oneMark joins the marks of bytes that were not UTF-8: strings.ToValidUTF8 sets one for a run of them.
+func oneMark(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\ufffd", "\xff"), "\ufffd")
+}
+
+// FuzzDecode holds the decoder against encoding/json.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		chunk(`"content":"hi"`), chunk(`"content":"\u00e9\n\"\\\/\ud83d\ude00\ud83d"`, `"finish_reason":"stop"`), whole(`"content":"x"`, `"stop"`),
+		chunk(`"content":null,"reasoning":"a","reasoning_content":"b","refusal":"c"`), `{"choices":[]}`, `{"choices":[{"delta":{"content":5}}]}`,
+		chunk(`"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"b"}]`), `{"choices":[{"delta":{"content":"a"}},{"delta":{"content":"b"}}]}`,
+		`{"id":1,"choices":[{"index":"x","delta":null}]}`, `[]`, `{"model":"\ud800"}`, "{\"id\":\"\xff\"}", `{"a":[[[{}]]],"choices":[{"finish_reason":"stop","logprobs":{"content":[{"token":"x","logprob":-0.1}]}}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got := openaichat.Decode(data)
+		var tree any
+		err := json.Unmarshal(data, &tree)
+		if bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) < 500 {
+			require.Equal(t, err == nil, got.OK)
+		}
+		if !got.OK || hasTwins(data) {
+			return
+		}
+		require.Equal(t, decodeTree(object(tree)), got)
+	})
+}
+
+// hasTwins reports whether an object has one name twice. What that means is nobody's business.
+func hasTwins(data []byte) bool {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	var names []map[string]bool
+	var isName []bool
+	for {
+		tok, err := dec.Token()
+		if err != nil {
+			return false
+		}
+		top := len(names) - 1
+		switch tok {
+		case json.Delim('{'), json.Delim('['):
+			if top >= 0 {
+				isName[top] = true
+			}
+			names, isName = append(names, map[string]bool{}), append(isName, true)
+			if tok == json.Delim('[') {
+				names[top+1] = nil
+			}
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			names, isName = names[:top], isName[:top]
+			continue
+		}
+		if top < 0 || names[top] == nil {
+			continue
+		}
+		if name, ok := tok.(string); ok && isName[top] {
+			if names[top][name] {
+				return true
+			}
+			names[top][name] = true
+			isName[top] = false
+			continue
+		}
+		isName[top] = true
+	}
+}
+
+func decodeTree(m map[string]any) openaichat.Plain {
+	p := openaichat.Plain{OK: true, ID: text(m["id"]), Model: text(m["model"])}
+	for _, ch := range list(m["choices"]) {
+		choice := object(ch)
+		if choice == nil {
+			continue
+		}
+		delta := object(choice["delta"])
+		p.Choice, p.Delta, p.Message = true, delta != nil, object(choice["message"]) != nil
+		p.Finish = text(choice["finish_reason"])
+		p.Content, p.Refusal = text(delta["content"]), text(delta["refusal"])
+		p.Reasoning, p.ReasoningC = text(delta["reasoning"]), text(delta["reasoning_content"])
+		for _, c := range objects(delta["tool_calls"]) {
+			if c == nil {
+				continue
+			}
+			fn, custom := object(c["function"]), object(c["custom"])
+			if custom != nil || fn["input"] != nil {
+				return p // which of them wins is tested elsewhere
+			}
+			p.CallIDs = append(p.CallIDs, text(c["id"]))
+			p.CallNames = append(p.CallNames, text(fn["name"]))
+			p.CallArgs = append(p.CallArgs, text(fn["arguments"]))
+		}
+		break
+	}
+	return p
+}
+
+// FuzzAnswer feeds the client any answer: it must not panic, must keep its promises, and must not say that half a reply
+// is whole.
+func FuzzAnswer(f *testing.F) {
+	for _, seed := range []string{
+		events(chunk(`"content":"hi"`), chunk(``, `"finish_reason":"stop"`), "[DONE]"), whole(`"content":"x"`, `"stop"`),
+		events(chunk(openCall), chunk(`"reasoning_details":[{"type":"reasoning.text","text":"h","index":0}]`), "[DONE]"),
+		events(chunk(`"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"a","function":{"name":"f","arguments":"[]"}}]`)),
+		"event: error\ndata: {\"error\":1}\n\n", `{"error":{"error":[{"message":{}}]}}`, "",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		client := benchClient(t, "http://server.test", canned{"text/event-stream", string(body)})
+		var got pieces
+		resp, err := client.Complete(context.Background(), &llmclient.Request{Model: "m", Messages: messages.History{messages.UserText("x")}}, got.add)
+		if err != nil {
+			var e *llmclient.Error
+			require.True(t, errors.As(err, &e))
+			require.NotEmpty(t, e.Code)
+			require.True(t, utf8.ValidString(e.Error()), e.Error())
+			checkMessage(t, e.Partial)
+			return
+		}
+		require.Equal(t, resp.Message.Text(), got.join(llmclient.DeltaText))
+		require.Equal(t, resp.Message.Thought(), got.join(llmclient.DeltaThought))
+		require.True(t, utf8.ValidString(resp.Message.Text()))
+		require.NotEmpty(t, resp.Finish)
+		require.Equal(t, resp.Finish == llmclient.FinishToolCalls, resp.Finish != llmclient.FinishLength && resp.Finish != llmclient.FinishContentFilter && len(resp.Message.Calls()) > 0)
+		checkMessage(t, resp.Message)
+	})
+}
+
+func checkMessage(t *testing.T, m messages.Assistant) {
+	ids := map[string]bool{}
+	for _, c := range m.Calls() {
+		require.NotEmpty(t, c.ID)
+		require.False(t, ids[c.ID], "ids are unique")
+		require.NotEmpty(t, c.Arguments)
+		ids[c.ID] = true
+	}
+	for name, raw := range m.Extras {
+		require.True(t, json.Valid(raw), name)
+	}
+}

@@ -1,0 +1,109 @@
+package openaichat_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/openaichat"
+	"github.com/segue-go/segue/messages"
+)
+
+func TestS3_6_FinishReasons(t *testing.T) {
+	const callF = `"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]`
+	for _, c := range []struct {
+		message, finish string
+		want            llmclient.FinishReason
+		code            llmclient.Code
+	}{
+		{`"content":"hi"`, `"stop"`, llmclient.FinishStop, ""},
+		{`"content":"hi"`, `null`, llmclient.FinishStop, ""},
+		{`"content":"hi"`, `""`, llmclient.FinishStop, ""},
+		{`"content":"hi"`, `"end_turn"`, llmclient.FinishStop, ""},
+		{`"content":""`, `"stop"`, llmclient.FinishStop, ""},
+		{`"content":"hi"`, `"length"`, llmclient.FinishLength, ""},
+		{`"content":"hi"`, `"model_length"`, llmclient.FinishLength, ""},
+		{`"content":"hi"`, `"content_filter"`, llmclient.FinishContentFilter, ""},
+		{callF, `"tool_calls"`, llmclient.FinishToolCalls, ""},
+		{callF, `"whatever"`, llmclient.FinishToolCalls, ""},
+		{callF, `"length"`, llmclient.FinishLength, ""},
+		{`"content":"hi"`, `"tool_calls"`, "", llmclient.CodeBadResponse},
+		{`"content":"hi","tool_calls":[]`, `"tool_calls"`, "", llmclient.CodeBadResponse},
+		{`"content":"hi"`, `"function_call"`, "", llmclient.CodeBadResponse},
+	} {
+		resp, err := ask(t, sayJSON(t, whole(c.message, c.finish)))
+		if c.code != "" {
+			require.Equal(t, c.code, err.Code, c)
+			require.Equal(t, "hi", err.Partial.Text())
+			continue
+		}
+		require.Equal(t, c.want, must(t, resp, err).Finish, c)
+	}
+}
+
+func TestS3_6_ACutReplyKeepsOnlyWholeCalls(t *testing.T) {
+	const one = `{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`
+	for last, want := range map[string]int{
+		`{"index":1,"id":"b","function":{"name":"g","arguments":"{\"y\": "}}`: 1,
+		`{"index":1,"id":"b","function":{"name":"g","arguments":""}}`:         1,
+		`{"index":1,"id":"b","function":{"name":"g"}}`:                        1,
+		`{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`:       2,
+	} {
+		for _, finish := range []string{"length", "content_filter"} {
+			resp, err := ask(t, sayEvents(t, chunk(`"content":"so","tool_calls":[`+one+`]`), chunk(`"tool_calls":[`+last+`]`), chunk(``, `"finish_reason":"`+finish+`"`)))
+			require.Equal(t, llmclient.FinishReason(finish), must(t, resp, err).Finish)
+			require.Len(t, resp.Message.Calls(), want, last)
+			require.Equal(t, "so", resp.Message.Text())
+		}
+	}
+}
+
+func TestS3_7_CallsWithAnotherFinishReasonAreCalls(t *testing.T) {
+	resp, err := ask(t, sayEvents(t, chunk(`"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]`), chunk(``, `"finish_reason":"stop"`)))
+	require.Equal(t, llmclient.FinishToolCalls, must(t, resp, err).Finish)
+}
+
+func TestS0_8_ReplyWithoutChoices(t *testing.T) {
+	for _, body := range []string{`{}`, `{"choices":[]}`, `[]`, `{"choices":[null]}`, `{"choices":{"message":{"content":"x"}}}`} {
+		resp, err := askWhole(t, sayJSON(t, body))
+		require.Nil(t, resp)
+		require.Equal(t, llmclient.CodeBadResponse, err.Code, body)
+	}
+}
+
+func TestUsage_AsProvidersCount(t *testing.T) {
+	for body, want := range map[string]messages.Usage{
+		`{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":1}}`: {Input: 5, Output: 2, Total: 7, Cached: 4, Reasoning: 1},
+		`{"prompt_tokens":5,"completion_tokens":2,"total_tokens":17,"completion_tokens_details":{"reasoning_tokens":10}}`:                                           {Input: 5, Output: 12, Total: 17, Reasoning: 10},
+		`{"prompt_tokens":5,"completion_tokens":2}`:                                                      {Input: 5, Output: 2, Total: 7},
+		`{"prompt_tokens":5,"completion_tokens":2,"prompt_cache_hit_tokens":3,"cached_tokens":3}`:        {Input: 5, Output: 2, Total: 7, Cached: 3},
+		`{"prompt_tokens":5.0,"completion_tokens":"2","total_tokens":null,"prompt_tokens_details":null}`: {Input: 5, Total: 5},
+		`{"prompt_tokens":-5,"completion_tokens":1e300}`:                                                 {},
+		`null`: {},
+	} {
+		s := sayJSON(t, `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}],"usage":`+body+`}`)
+		resp, err := askWhole(t, s)
+		require.Equal(t, want, must(t, resp, err).Usage, body)
+	}
+	resp, err := ask(t, sayEvents(t, `{"choices":[{"delta":{"content":"x"},"finish_reason":"stop","usage":{"prompt_tokens":1,"completion_tokens":2}}]}`))
+	require.Equal(t, messages.Usage{Input: 1, Output: 2, Total: 3}, must(t, resp, err).Usage, "Moonshot")
+	resp, err = ask(t, sayEvents(t, chunk(`"content":"x"`), `{"choices":[],"x_groq":{"id":"r","usage":{"prompt_tokens":1,"completion_tokens":2}}}`))
+	require.Equal(t, messages.Usage{Input: 1, Output: 2, Total: 3}, must(t, resp, err).Usage, "Groq")
+}
+
+func TestRaw_IsKeptOnRequest(t *testing.T) {
+	keep := func(cfg *openaichat.Config) { cfg.KeepRaw = true }
+	body := whole(`"content":"hi"`, `"stop"`)
+	resp, err := ask(t, sayJSON(t, "\n"+body), keep)
+	require.Equal(t, body, string(must(t, resp, err).Raw))
+
+	one, two := chunk(`"content":"a"`), chunk(`"content":"b"`)
+	resp, err = ask(t, sayEvents(t, one, two), keep)
+	require.Equal(t, "["+one+","+two+"]", string(must(t, resp, err).Raw))
+	require.True(t, json.Valid(resp.Raw))
+
+	resp, err = ask(t, sayJSON(t, body))
+	require.Nil(t, must(t, resp, err).Raw)
+}

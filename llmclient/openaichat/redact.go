@@ -1,0 +1,97 @@
+package openaichat
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/llmclient"
+)
+
+// minSecret is the least length of a value that is taken for a secret: shorter ones would turn up in any text.
+const minSecret = 6
+
+// secrets are values that must not stand in an error: servers, and proxies before them, echo what they were sent.
+type secrets []string
+
+// addHeader adds the values of every header but those that openai-go sends by itself and that say nothing.
+func (s *secrets) addHeader(h http.Header) {
+	for name, values := range h {
+		switch name {
+		case "Accept", "Content-Type", "User-Agent", "Idempotency-Key":
+			continue
+		}
+		if strings.HasPrefix(name, "X-Stainless-") {
+			continue
+		}
+		for _, v := range values {
+			s.add(v)
+			if scheme, token, ok := strings.Cut(v, " "); ok && !strings.ContainsAny(scheme, ",;=") {
+				s.add(token)
+			}
+		}
+	}
+}
+
+// addURL adds the values in a query that may be keys, and the user's part.
+func (s *secrets) addURL(u *url.URL) {
+	if u == nil {
+		return
+	}
+	for name, values := range u.Query() {
+		if name != "api-version" {
+			s.add(values...)
+		}
+	}
+	if u.User != nil {
+		s.add(u.User.Username())
+		password, _ := u.User.Password()
+		s.add(password)
+	}
+}
+
+func (s *secrets) add(values ...string) {
+	for _, v := range values {
+		if len(v) >= minSecret && !slices.Contains(*s, v) {
+			*s = append(*s, v)
+		}
+	}
+}
+
+// clean takes the secrets out of every text of e, and out of the text of its cause.
+func (s secrets) clean(e *llmclient.Error) {
+	if len(s) == 0 {
+		return
+	}
+	slices.SortFunc(s, func(a, b string) int { return len(b) - len(a) }) // the longest first: one may hold another
+	for _, text := range []*string{&e.Message, &e.Type, &e.RequestID, &e.Generated} {
+		*text = s.strip(*text)
+	}
+	if e.Err == nil {
+		return
+	}
+	if text := e.Err.Error(); s.strip(text) != text {
+		e.Err = &redactedError{text: s.strip(text), err: e.Err}
+	}
+}
+
+func (s secrets) strip(text string) string {
+	for _, secret := range s {
+		text = strings.ReplaceAll(text, secret, "[redacted]")
+	}
+	return text
+}
+
+// redactedError is an error with another text.
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+
+// Is and As look into the cause. There is no Unwrap: it would lay open the text.
+func (e *redactedError) Is(target error) bool { return errors.Is(e.err, target) }
+func (e *redactedError) As(target any) bool   { return errors.As(e.err, target) }

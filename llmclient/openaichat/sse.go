@@ -1,0 +1,164 @@
+package openaichat
+
+import (
+	"bytes"
+	"io"
+)
+
+const bufferSize = 8 << 10
+
+// reader reads an answer: as an event stream, event by event, or whole. How much it may hold is up to src, which has to
+// fail past its bound.
+//
+// It follows the event stream format of the WHATWG HTML standard, section 9.2.6, but for one thing: an event that the end
+// of the stream cuts short is handed over all the same, since servers leave out the last blank line.
+type reader struct {
+	src    io.Reader
+	buf    []byte
+	lo, hi int   // what is read but not used: buf[lo:hi]
+	seen   int   // so many bytes of it hold no line end
+	skipLF bool  // the last line ended in CR at the end of what was read: an LF next belongs to it
+	err    error // of src, once it has ended
+	name   []byte
+	data   []byte
+	cutOff bool // the last event had no blank line behind it: the stream may have ended in its middle
+}
+
+// fill reads more from src, and fails if there is no more.
+func (r *reader) fill() error {
+	if r.err != nil {
+		return r.err
+	}
+	if r.lo > 0 {
+		r.hi = copy(r.buf, r.buf[r.lo:r.hi])
+		r.lo = 0
+	}
+	if r.hi == len(r.buf) {
+		r.buf = append(r.buf, make([]byte, max(bufferSize, len(r.buf)))...)
+	}
+	for range 100 {
+		var n int
+		n, r.err = r.src.Read(r.buf[r.hi:])
+		r.hi += n
+		if n > 0 {
+			return nil
+		}
+		if r.err != nil {
+			return r.err
+		}
+	}
+	r.err = io.ErrNoProgress
+	return r.err
+}
+
+// start passes over byte order marks and blanks, and returns what is there of the answer: at least n bytes, unless it
+// has fewer or src fails, which the next read will tell.
+func (r *reader) start(n int) []byte {
+	for {
+		rest := bytes.TrimLeft(r.buf[r.lo:r.hi], "\ufeff \t\r\n")
+		r.lo = r.hi - len(rest)
+		if len(rest) >= n || r.fill() != nil {
+			return r.buf[r.lo:r.hi]
+		}
+	}
+}
+
+// all reads the rest of the answer.
+func (r *reader) all() ([]byte, error) {
+	for {
+		if err := r.fill(); err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			return r.buf[r.lo:r.hi], err
+		}
+	}
+}
+
+// line reads a line; it lives until the next read. A last line without a line end is a line.
+func (r *reader) line() ([]byte, error) {
+	for {
+		if r.skipLF && r.lo < r.hi {
+			if r.skipLF = false; r.buf[r.lo] == '\n' {
+				r.lo++
+			}
+		}
+		rest := r.buf[r.lo:r.hi]
+		if end := lineEnd(rest, r.seen); end >= 0 {
+			r.lo += end + 1
+			r.seen = 0
+			r.skipLF = rest[end] == '\r'
+			return rest[:end], nil
+		}
+		r.seen = len(rest)
+		if err := r.fill(); err != nil {
+			if rest = r.buf[r.lo:r.hi]; err == io.EOF && len(rest) > 0 {
+				r.lo, r.seen = r.hi, 0
+				return rest, nil
+			}
+			return nil, err
+		}
+	}
+}
+
+// lineEnd returns where the first LF or CR from position from on stands, or -1.
+func lineEnd(b []byte, from int) int {
+	b = b[from:]
+	end := bytes.IndexByte(b, '\n')
+	before := b
+	if end >= 0 {
+		before = b[:end]
+	}
+	if cr := bytes.IndexByte(before, '\r'); cr >= 0 {
+		end = cr
+	}
+	if end < 0 {
+		return -1
+	}
+	return from + end
+}
+
+// event reads the next event that has data. Name and data live until the next read.
+func (r *reader) event() (name, data []byte, err error) {
+	r.name, r.data = r.name[:0], r.data[:0]
+	has := false
+	for {
+		line, err := r.line()
+		if err == io.EOF && has {
+			r.cutOff = true
+			return r.name, r.data, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(line) == 0 {
+			if has {
+				return r.name, r.data, nil
+			}
+			r.name = r.name[:0]
+			continue
+		}
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(field) {
+		case "data":
+			if has {
+				r.data = append(r.data, '\n')
+			}
+			r.data = append(r.data, value...)
+			has = true
+		case "event":
+			r.name = append(r.name[:0], value...)
+		}
+	}
+}
+
+// looksLikeEvents reports whether an answer that begins so is an event stream.
+func looksLikeEvents(start []byte) bool {
+	for _, prefix := range [...]string{":", "data:", "event:", "id:", "retry:"} {
+		if bytes.HasPrefix(start, []byte(prefix)) {
+			return true
+		}
+	}
+	return false
+}

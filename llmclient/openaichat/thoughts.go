@@ -1,0 +1,160 @@
+package openaichat
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/segue-go/segue/messages"
+)
+
+// The fields beside content that servers want back; see [Reasoning].
+const (
+	fieldReasoningContent = "reasoning_content"
+	fieldReasoning        = "reasoning"
+	fieldDetails          = "reasoning_details"
+	fieldExtraContent     = "extra_content"
+)
+
+// thoughtFields keeps the fields that hold thoughts and signatures as they came, to be sent back. An empty text counts:
+// DeepSeek wants it back like any other.
+type thoughtFields struct {
+	reasoningContent []byte // nil if the field never came
+	reasoning        []byte
+	details          []*detail // of a stream
+	wholeDetails     []byte    // of a whole reply, raw
+	extraContent     []byte
+	cursor           cursor
+}
+
+// detail is an element of reasoning_details. In a stream it comes in pieces.
+type detail struct {
+	kind, index string
+	text        []byte // of the field named textField, which grows
+	textField   string
+	others      messages.Extras // the other fields
+}
+
+// add takes in the fields of a reply and returns its thought. Servers send the same text in several fields: one counts.
+func (t *thoughtFields) add(r *reply, whole bool) []byte {
+	t.reasoningContent = grow(t.reasoningContent, r.reasoningContent)
+	t.reasoning = grow(t.reasoning, r.reasoning)
+	if r.extra != nil {
+		t.extraContent = bytes.Clone(r.extra)
+	}
+	var thought []byte
+	if r.details != nil {
+		thought = t.addDetails(r.details)
+	}
+	if whole && r.details != nil {
+		t.details, t.wholeDetails = nil, bytes.Clone(r.details)
+	}
+	return orElse(r.reasoningContent, orElse(r.reasoning, thought))
+}
+
+func grow(field, piece []byte) []byte {
+	if field == nil && piece != nil {
+		return append([]byte{}, piece...)
+	}
+	return append(field, piece...)
+}
+
+// addDetails takes in a list of details, or of pieces of them, and returns the text in it.
+func (t *thoughtFields) addDetails(raw []byte) []byte {
+	c := &t.cursor
+	c.begin(raw)
+	var thought []byte
+	for more := c.open('['); more; more = c.more(']') {
+		if c.peek() != '{' {
+			c.skip()
+			continue
+		}
+		d := readDetail(c)
+		thought = append(thought, d.text...)
+		if n := len(t.details); n > 0 && t.details[n-1].continuedBy(d) {
+			t.details[n-1].join(d)
+			continue
+		}
+		t.details = append(t.details, d)
+	}
+	return thought
+}
+
+func readDetail(c *cursor) *detail {
+	d := &detail{others: messages.Extras{}}
+	for more := c.open('{'); more; more = c.more('}') {
+		name := string(c.key())
+		if (name == "text" || name == "summary") && c.peek() == '"' {
+			d.textField = name
+			d.text = append(d.text, c.str()...)
+			continue
+		}
+		raw := c.raw()
+		switch name {
+		case "type":
+			d.kind = string(raw)
+		case "index":
+			d.index = string(raw)
+		}
+		d.others[name] = bytes.Clone(raw)
+	}
+	return d
+}
+
+// continuedBy reports whether next is a further piece of d. Details without an index or a text come whole.
+func (d *detail) continuedBy(next *detail) bool {
+	return d.index != "" && d.index == next.index && d.kind == next.kind &&
+		d.textField != "" && (next.textField == d.textField || next.textField == "")
+}
+
+func (d *detail) join(next *detail) {
+	d.text = append(d.text, next.text...)
+	for name, raw := range next.others {
+		if string(raw) != "null" {
+			d.others[name] = raw
+		}
+	}
+}
+
+func (d *detail) append(dst []byte) []byte {
+	dst = append(dst, '{')
+	for _, name := range slices.Sorted(maps.Keys(d.others)) {
+		dst = append(appendKey(dst, name), d.others[name]...)
+	}
+	if d.textField != "" {
+		dst = appendString(appendName(dst, d.textField), d.text)
+	}
+	return append(dst, '}')
+}
+
+// extras returns the fields by name; nil if none came.
+func (t *thoughtFields) extras() messages.Extras {
+	extras := messages.Extras{}
+	if t.reasoningContent != nil {
+		extras[fieldReasoningContent] = appendString(nil, t.reasoningContent)
+	}
+	if t.reasoning != nil {
+		extras[fieldReasoning] = appendString(nil, t.reasoning)
+	}
+	if details := t.detailList(); details != nil {
+		extras[fieldDetails] = details
+	}
+	if t.extraContent != nil {
+		extras[fieldExtraContent] = t.extraContent
+	}
+	if len(extras) == 0 {
+		return nil
+	}
+	return extras
+}
+
+func (t *thoughtFields) detailList() []byte {
+	if len(t.details) == 0 {
+		return t.wholeDetails
+	}
+	list := []byte{'['}
+	for _, d := range t.details {
+		list = d.append(appendComma(list))
+	}
+	return append(list, ']')
+}

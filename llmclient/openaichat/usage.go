@@ -1,0 +1,69 @@
+package openaichat
+
+import "github.com/segue-go/segue/messages"
+
+// usage reads a usage object; anything else leaves u as it is.
+//
+// Cached input stands in prompt_tokens_details, with DeepSeek in prompt_cache_hit_tokens, with Moonshot beside the
+// others. Where the total is the sum of input, output and reasoning (xAI), the output did not hold the reasoning.
+func (d *decoder) usage(u *usage) {
+	if d.peek() != '{' {
+		d.skip()
+		return
+	}
+	*u = usage{known: true}
+	var hit, cached int64
+	for more := d.open('{'); more; more = d.more('}') {
+		switch string(d.key()) {
+		case "prompt_tokens":
+			u.Input = d.count()
+		case "completion_tokens":
+			u.Output = d.count()
+		case "total_tokens":
+			u.Total = d.count()
+		case "prompt_tokens_details":
+			u.Cached = d.countIn("cached_tokens")
+		case "completion_tokens_details":
+			u.Reasoning = d.countIn("reasoning_tokens")
+		case "prompt_cache_hit_tokens":
+			hit = d.count()
+		case "cached_tokens":
+			cached = d.count()
+		default:
+			d.skip()
+		}
+	}
+	if u.Cached == 0 {
+		u.Cached = max(hit, cached)
+	}
+	u.Usage = settle(u.Usage)
+}
+
+func settle(u messages.Usage) messages.Usage {
+	if u.Reasoning > 0 && u.Total == u.Input+u.Output+u.Reasoning {
+		u.Output += u.Reasoning
+	}
+	if u.Total == 0 {
+		u.Total = u.Input + u.Output
+	}
+	return u
+}
+
+// count reads a number of tokens; 0 if the value is none.
+func (d *decoder) count() int64 {
+	n, _ := d.integer()
+	return min(max(n, 0), 1<<53) // sums of a few never overflow
+}
+
+// countIn reads one number out of an object.
+func (d *decoder) countIn(name string) int64 {
+	var n int64
+	for more := d.open('{'); more; more = d.more('}') {
+		if string(d.key()) == name {
+			n = d.count()
+			continue
+		}
+		d.skip()
+	}
+	return n
+}

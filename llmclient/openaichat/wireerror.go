@@ -1,0 +1,155 @@
+package openaichat
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/segue-go/segue/llmclient"
+)
+
+// maxMessage bounds a provider's message in our errors, in bytes.
+const maxMessage = 2000
+
+// wireError is an error object of any provider, as far as it can be read. Bodies seen: {"error":{"message","type","code"}},
+// {"error":"text"}, {"detail":"text"}, {"detail":[{"msg"}]}, {"message":"text"}, a list of one of these, and plain text.
+type wireError struct {
+	message   string
+	kind      string // "type", or the word in "status"
+	code      string
+	inner     string // innererror.code: Azure
+	status    int    // an HTTP status inside the body; 0 if there is none
+	flagged   bool   // metadata.flagged_input: OpenRouter's moderation
+	generated string // failed_generation: Groq
+}
+
+// readError reads an error body. It never fails: what is no JSON is the message.
+func readError(body []byte) wireError {
+	var tree any
+	if json.Unmarshal(body, &tree) != nil {
+		return wireError{message: plainText(string(body))}
+	}
+	var e wireError
+	e.read(tree, 8)
+	e.message = clip(e.message, maxMessage)
+	return e
+}
+
+// read takes what it finds in a value and, up to depth levels down, in the values that errors nest in.
+func (e *wireError) read(v any, depth int) {
+	if depth == 0 {
+		return
+	}
+	switch v := v.(type) {
+	case string:
+		e.say(v)
+	case []any:
+		for _, element := range v {
+			e.read(element, depth-1)
+		}
+	case map[string]any:
+		e.read(v["error"], depth-1)
+		e.read(v["errors"], depth-1)
+		e.read(v["detail"], depth-1)
+		for _, name := range [...]string{"message", "msg"} {
+			if s, ok := v[name].(string); ok {
+				e.say(s)
+			}
+		}
+		e.fields(v)
+	}
+}
+
+func (e *wireError) fields(m map[string]any) {
+	e.kind = cmp.Or(e.kind, word(m["type"]), word(m["status"]))
+	e.code = cmp.Or(e.code, word(m["code"]))
+	for _, name := range [...]string{"status_code", "status", "code"} {
+		e.status = cmp.Or(e.status, httpStatus(m[name]))
+	}
+	if inner, ok := m["innererror"].(map[string]any); ok {
+		e.inner = word(inner["code"])
+	}
+	if s, ok := m["failed_generation"].(string); ok {
+		e.generated = s
+	}
+	if meta, ok := m["metadata"].(map[string]any); ok {
+		_, e.flagged = meta["flagged_input"]
+		if raw, ok := meta["raw"].(string); ok {
+			e.say(readError([]byte(raw)).message)
+		}
+	}
+}
+
+// say adds a text to the message unless it is there already.
+func (e *wireError) say(text string) {
+	switch text = strings.TrimSpace(text); {
+	case text == "" || len(e.message) > maxMessage || strings.Contains(e.message, text):
+	case e.message == "":
+		e.message = text
+	default:
+		e.message += "; " + text
+	}
+}
+
+// word returns a text that is no number.
+func word(v any) string {
+	s, _ := v.(string)
+	if _, err := strconv.Atoi(s); err == nil {
+		return ""
+	}
+	return s
+}
+
+func httpStatus(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case float64:
+		n = int(v)
+	case string:
+		n, _ = strconv.Atoi(v)
+	}
+	if n < 400 || n > 599 {
+		return 0
+	}
+	return n
+}
+
+// plainText makes one short line of a body that is no JSON. Of a page of HTML it keeps nothing.
+func plainText(body string) string {
+	body = strings.ToValidUTF8(strings.TrimSpace(body), "\ufffd")
+	if strings.HasPrefix(body, "<") {
+		return ""
+	}
+	return clip(strings.Join(strings.Fields(clip(body, maxMessage)), " "), 300)
+}
+
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}
+
+// errorFromJSON maps an error object that came in an answer of status 200. The status inside counts, where there is one.
+func errorFromJSON(raw []byte) *llmclient.Error {
+	e := readError(raw)
+	return e.error(e.status)
+}
+
+// error maps to our error; status is what the provider means, 0 if it says nothing.
+func (e *wireError) error(status int) *llmclient.Error {
+	err := &llmclient.Error{
+		Code:    e.classify(status),
+		Type:    cmp.Or(e.code, e.kind),
+		Message: e.message,
+	}
+	if err.Code == llmclient.CodeMalformedToolCall {
+		err.Generated = e.generated
+	}
+	return err
+}
