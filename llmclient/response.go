@@ -21,8 +21,7 @@ type Response struct {
 // FinishReason says why a model stopped.
 type FinishReason string
 
-// The reasons. A client maps a provider's own words to these and judges a missing one by what arrived; a reason it does
-// not know is passed on as it is.
+// The reasons. A client maps a provider's own words to these, and judges a missing or unknown one by what arrived.
 const (
 	FinishStop          FinishReason = "stop"
 	FinishToolCalls     FinishReason = "tool_calls"

@@ -19,8 +19,8 @@ type Answer interface {
 
 // APIResponse answers [GetChatCompletion].
 type APIResponse struct {
-	Response llmclient.Response `json:"response"`
-	Elapsed  time.Duration      `json:"elapsed,omitzero"`
+	Response *llmclient.Response `json:"response"` // not nil; read-only
+	Elapsed  time.Duration       `json:"elapsed,omitzero"`
 }
 
 // ToolResults answers [ExecuteTools]: one result a call, in call order.

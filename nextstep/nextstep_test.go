@@ -51,7 +51,7 @@ func TestStep_JSON(t *testing.T) {
 }
 
 var answers = []nextstep.Answer{
-	nextstep.APIResponse{Response: llmclient.Response{
+	nextstep.APIResponse{Response: &llmclient.Response{
 		Message: conversation[2].(messages.Assistant), Finish: llmclient.FinishStop, Usage: messages.Usage{Input: 1, Output: 2, Total: 3},
 		Attempts: []llmclient.Attempt{{Code: llmclient.CodeRateLimited, Wait: time.Second}},
 	}, Elapsed: time.Second},

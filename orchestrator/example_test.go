@@ -47,7 +47,7 @@ func ExampleMachine() {
 	perform := func(step nextstep.NextStep) nextstep.Answer {
 		switch step.(type) {
 		case nextstep.GetChatCompletion:
-			return nextstep.APIResponse{Response: llmclient.Response{Message: messages.AssistantText("42"), Finish: llmclient.FinishStop}}
+			return nextstep.APIResponse{Response: &llmclient.Response{Message: messages.AssistantText("42"), Finish: llmclient.FinishStop}}
 		default:
 			return nextstep.Failure{Source: nextstep.SourceTool, Code: "failed", Message: "this engine only talks"}
 		}

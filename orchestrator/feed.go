@@ -37,7 +37,7 @@ func (m *Machine) feedResponse(f *frame, a nextstep.APIResponse, boxed nextstep.
 		Calls:   countCalls(a.Response.Message),
 		Elapsed: a.Elapsed,
 	})
-	return m.call(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(a.Response) })
+	return m.call(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(*a.Response) })
 }
 
 func countCalls(a messages.Assistant) int {

@@ -100,7 +100,7 @@ func (o *Orchestrator) ask(ctx context.Context, call Call, step nextstep.GetChat
 	if resp == nil {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client returned neither a response nor an error"}
 	}
-	return nextstep.APIResponse{Response: *resp, Elapsed: call.run.elapsed()}, nil
+	return nextstep.APIResponse{Response: resp, Elapsed: call.run.elapsed()}, nil
 }
 
 // execute runs tools. While they run, events may come from any goroutine.

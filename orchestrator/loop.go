@@ -93,12 +93,12 @@ func (r *run) tell(events []Event) bool {
 		return r.sink.listening()
 	}
 	for i := range events {
-		e := events[i]
+		e := &events[i]
 		e.Time = r.now
 		if e.Kind == EventRunFinished {
-			return r.sink.last(e, outcome(r.m.Output()))
+			return r.sink.last(*e, outcome(r.m.Output()))
 		}
-		if !r.sink.deliver(e) {
+		if !r.sink.deliver(*e) {
 			return false
 		}
 	}

@@ -187,7 +187,11 @@ func (m *Machine) misfit(a nextstep.Answer) string {
 			}
 			return mismatch(step.Calls, a.Results)
 		}
-	case nextstep.APIResponse, nextstep.DelegationResult, nextstep.Failure:
+	case nextstep.APIResponse:
+		if a.Response == nil {
+			return "it holds no response"
+		}
+	case nextstep.DelegationResult, nextstep.Failure:
 	default:
 		return "answers are values of the types in package nextstep"
 	}

@@ -66,7 +66,7 @@ func done(text string) nextstep.NextStep {
 }
 
 func said(text string) nextstep.APIResponse {
-	return nextstep.APIResponse{Response: llmclient.Response{Message: messages.AssistantText(text), Usage: messages.Usage{Input: 10, Output: 1}}}
+	return nextstep.APIResponse{Response: &llmclient.Response{Message: messages.AssistantText(text), Usage: messages.Usage{Input: 10, Output: 1}}}
 }
 
 // calling is a reply that calls each of the tools once, with the ids c1, c2, ….
@@ -75,7 +75,7 @@ func calling(names ...string) nextstep.APIResponse {
 	for i, n := range names {
 		a.Content = append(a.Content, messages.ToolCall{ID: fmt.Sprintf("c%d", i+1), Name: n, Arguments: "{}"})
 	}
-	return nextstep.APIResponse{Response: llmclient.Response{Message: a}}
+	return nextstep.APIResponse{Response: &llmclient.Response{Message: a}}
 }
 
 // machine starts a run of the strategy "main" in a set of scenes made by the functions.
@@ -166,6 +166,7 @@ func TestS0_11_S0_12_wrongAnswer(t *testing.T) {
 	refuse(nextstep.DelegationResult{}, "does not answer get_chat_completion")
 	refuse(nil, "it is nil")
 	refuse(&nextstep.APIResponse{}, "answers are values")
+	refuse(nextstep.APIResponse{}, "it holds no response")
 	step(t, m, calling("a", "b"))
 	refuse(said("x"), "does not answer execute_tools")
 	refuse(nextstep.ToolResults{Results: []messages.ToolOutput{{CallID: "c1"}}}, "it holds 1 results for 2 calls")

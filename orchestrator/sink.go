@@ -80,8 +80,11 @@ func (s *sink) share() <-chan struct{} {
 func (s *sink) unshare() {
 	s.mu.Lock()
 	s.shared = false
+	left := len(s.queue) > 0
 	s.mu.Unlock()
-	s.drain()
+	if left {
+		s.drain()
+	}
 }
 
 // drain delivers the queue, on the goroutine of the loop.

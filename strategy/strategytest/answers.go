@@ -44,7 +44,7 @@ func (e *explorer) replies(req llmclient.Request) []answer {
 		)
 	}
 	for i, r := range e.Replies {
-		list = append(list, answer{fmt.Sprintf("reply %d", i), func(nextstep.NextStep) nextstep.Answer { return nextstep.APIResponse{Response: r} }})
+		list = append(list, answer{fmt.Sprintf("reply %d", i), func(nextstep.NextStep) nextstep.Answer { return nextstep.APIResponse{Response: &r} }})
 	}
 	return list
 }
@@ -55,7 +55,7 @@ func call(n int, name, args string) messages.ToolCall {
 
 func reply(name string, finish llmclient.FinishReason, parts ...messages.AssistantContent) answer {
 	return answer{name, func(nextstep.NextStep) nextstep.Answer {
-		return nextstep.APIResponse{Response: llmclient.Response{
+		return nextstep.APIResponse{Response: &llmclient.Response{
 			Message: messages.Assistant{Content: append([]messages.AssistantContent(nil), parts...)},
 			Finish:  finish,
 			Usage:   messages.Usage{Input: 3, Output: 2, Total: 5},
