@@ -1,0 +1,111 @@
+package bench_test
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// many is a limit that is counted and never reached: all limits are on in every row.
+const many = 1 << 30
+
+var limits = delegation.Limits{
+	Depth: 16, Steps: many, ModelCalls: many, ToolCalls: many, InputTokens: many, OutputTokens: many, TotalTokens: many,
+}
+
+var addDefinition = tools.Definition{
+	Name:        "add",
+	Description: "Adds two numbers.",
+	Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},` +
+		`"required":["a","b"],"additionalProperties":false}`),
+	ReadOnly: true,
+}
+
+// The kinds of tool that can be given to the library.
+
+func (a *adder) raw() tools.Tool { return tools.NewRaw(addDefinition, a.call) }
+
+// inline is a raw tool that says it neither waits nor needs a context: it runs on the goroutine of the run, as it does in
+// the loop.
+func (a *adder) inline() tools.Tool { return inline{a.raw()} }
+
+type inline struct{ tools.Tool }
+
+func (inline) Pure() bool { return true }
+
+func (a *adder) typed() tools.Tool {
+	def := addDefinition
+	def.Parameters = nil // inferred
+	return tools.New(def, func(_ context.Context, in numbers) (string, error) { return strconv.Itoa(a.sum(in)), nil })
+}
+
+func (a *adder) pure() tools.Tool {
+	def := addDefinition
+	def.Parameters = nil
+	return tools.NewPure(def, func(in numbers) (string, error) { return strconv.Itoa(a.sum(in)), nil })
+}
+
+// client plays a script to the library.
+func (s *script) client() llmclient.ClientFunc {
+	replies := s.responses()
+	return func(ctx context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+		i, err := s.next(len(req.Messages))
+		if err != nil {
+			return nil, err
+		}
+		return replies[i], ctx.Err()
+	}
+}
+
+// library is an orchestrator as a program would set it up once.
+func library(client llmclient.Client, offered ...tools.Tool) *orchestrator.Orchestrator {
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: client,
+		Strategies: strategy.Set{
+			"work":     completetask.New(completetask.Config{MaxModelCalls: many}),
+			"delegate": newDelegator,
+		},
+		Tools:  offered,
+		Limits: limits,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return o
+}
+
+// stream runs a task and consumes every event of it.
+func stream(ctx context.Context, o *orchestrator.Orchestrator, name, goal string) (outcome, error) {
+	var out delegation.Output
+	var text strings.Builder
+	for e, err := range o.Stream(ctx, orchestrator.Task{Strategy: name, Input: delegation.Input{Goal: goal}}) {
+		if err != nil {
+			return outcome{}, err
+		}
+		switch e.Kind {
+		case orchestrator.EventTextDelta:
+			text.WriteString(e.Text)
+		case orchestrator.EventRunFinished:
+			out = e.Detail.(orchestrator.RunFinished).Output
+		default:
+		}
+	}
+	if text.Len() > 0 {
+		return outcome{answer: text.String(), library: out.Messages}, nil
+	}
+	return outcome{answer: out.Text(), library: out.Messages}, nil
+}
+
+// whole runs a task without events.
+func whole(ctx context.Context, o *orchestrator.Orchestrator, name, goal string) (outcome, error) {
+	res, err := o.Run(ctx, orchestrator.Task{Strategy: name, Input: delegation.Input{Goal: goal}})
+	return outcome{answer: res.Output.Text(), library: res.Output.Messages}, err
+}

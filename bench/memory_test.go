@@ -1,0 +1,77 @@
+package bench_test
+
+import (
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// memoryGates are the most bytes and allocations that a step may take: a tenth above what was measured. They hardly vary
+// from run to run, unlike times, so that a step that became dearer shows here. Lower them when it becomes cheaper;
+// go test -run TestMemoryOfAStep -v prints what is measured.
+var memoryGates = map[string]struct{ bytes, allocs float64 }{
+	"W1/raw":     {7260, 62},
+	"W2/raw":     {2360, 28},
+	"W2/raw-run": {2310, 28},
+	"W2/typed":   {2320, 29},
+	"W2/pure":    {2010, 27},
+	"W3/raw":     {1760, 24},
+	"W4/raw":     {1720, 25},
+	"W9/raw":     {1770, 25},
+	"W5/raw":     {6090, 64},
+	"W5/typed":   {6180, 69},
+	"W5/pure":    {4760, 67},
+	"W6/raw":     {2330, 26},
+	"W7/raw":     {2350, 29},
+	"W8/raw":     {23, 0.039},
+	"H2/raw-run": {26120, 240},
+	"H8/raw":     {61, 0.16},
+}
+
+// TestMemoryOfAStep measures each row and holds it against its gate.
+func TestMemoryOfAStep(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates too: run this test without -race")
+	}
+	gated := map[string]bool{}
+	for _, w := range workloads {
+		for _, r := range w.rows(t) {
+			name := w.name + "/" + r.name
+			gate, ok := memoryGates[name]
+			if !ok {
+				continue // the loops, and what differs little from a row that has a gate
+			}
+			gated[name] = true
+			bytes, allocs := memory(t, r)
+			t.Logf("%q: {%.4g, %.3g},", name, bytes, allocs)
+			require.LessOrEqual(t, bytes, gate.bytes, "bytes per step of %s", name)
+			require.LessOrEqual(t, allocs, gate.allocs, "allocations per step of %s", name)
+		}
+	}
+	require.Len(t, gated, len(memoryGates), "each gate has its row")
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// memory measures the bytes and allocations of a step, with nothing else running.
+func memory(tb testing.TB, r row) (bytes, allocs float64) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	run := func() {
+		if _, err := r.run(tb.Context()); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	run()
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pools
+	n := min(max(10, 2000/r.steps), max(1, 50_000/r.steps))
+	before := takeReading()
+	for range n {
+		run()
+	}
+	used := takeReading().since(before)
+	steps := float64(n * r.steps)
+	return float64(used.bytes) / steps, float64(used.allocs) / steps
+}
