@@ -52,13 +52,24 @@ type RunStarted struct {
 	Goal     string `json:"goal,omitempty"`
 }
 
-// FrameEntered tells what a strategy was started with. Messages counts those that it was handed: a child sees nothing
-// else of its parent.
+// FrameEntered tells what a strategy was started with. A child sees nothing of its parent but the messages that it was
+// handed.
 type FrameEntered struct {
-	Strategy string `json:"strategy"`
-	Goal     string `json:"goal,omitempty"`
-	Messages int    `json:"messages,omitempty"`
+	Strategy string  `json:"strategy"`
+	Goal     string  `json:"goal,omitempty"`
+	Messages int     `json:"messages,omitempty"` // how many it was handed
+	Context  Context `json:"context,omitempty"`  // what they are of its parent's; "" for the root
 }
+
+// Context says what a child was handed of its parent's conversation.
+type Context string
+
+// The contexts.
+const (
+	ContextGoal   Context = "goal"   // nothing: it sees its goal
+	ContextChosen Context = "chosen" // some messages
+	ContextAll    Context = "all"    // as many as the parent's last request had, or more
+)
 
 // StateChanged tells a move of a strategy's FSM.
 type StateChanged struct {

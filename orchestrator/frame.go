@@ -32,6 +32,7 @@ type frame struct {
 	limits   delegation.Limits
 	used     tally
 	children int
+	context  Context // what it was handed of its parent's conversation
 }
 
 // messages returns the conversation so far: the last request and what was answered since. What was

@@ -63,6 +63,7 @@ func (e *SuspendedError) Unwrap() error { return ErrSuspended }
 
 // perform is the innermost Handler.
 func (o *Orchestrator) perform(ctx context.Context, call Call) (nextstep.Answer, error) {
+	call.run.call = call // a Middleware may have changed it
 	switch step := call.Step.(type) {
 	case nextstep.GetChatCompletion:
 		return o.ask(ctx, call, step)

@@ -25,6 +25,7 @@ type run struct {
 	// What is used again step by step, so that a step does not pay for it.
 	req     llmclient.Request
 	onDelta func(llmclient.Delta)
+	delta   Event // what the deltas of a step have in common
 	session *tools.Session
 	common  tools.Batch
 }
@@ -234,15 +235,14 @@ func (r *run) event() Event {
 
 // deltas returns the function that puts a model's pieces into the stream.
 func (r *run) deltas() func(llmclient.Delta) {
+	r.delta = r.event()
 	if r.onDelta == nil {
 		r.onDelta = func(d llmclient.Delta) {
-			e := r.event()
-			e.Kind = EventTextDelta
+			r.delta.Kind, r.delta.Text = EventTextDelta, d.Text
 			if d.Kind == llmclient.DeltaThought {
-				e.Kind = EventThoughtDelta
+				r.delta.Kind = EventThoughtDelta
 			}
-			e.Text = d.Text
-			r.sink.deliver(e)
+			r.sink.deliver(r.delta)
 		}
 	}
 	return r.onDelta

@@ -53,7 +53,7 @@ type Machine struct {
 // NewMachine starts a run and settles it at its first pending step. The error is a [*ConfigError]: an unknown strategy
 // (wrapping [*strategy.UnknownError]), or one that was configured wrongly.
 func NewMachine(cfg MachineConfig) (*Machine, error) {
-	m := &Machine{run: cfg.Run, set: cfg.Set, tools: cfg.Tools, remote: cfg.Remote}
+	m := &Machine{run: cfg.Run, set: cfg.Set, tools: cfg.Tools, remote: cfg.Remote, events: make([]Event, 0, 4)}
 	if m.run == "" {
 		id, err := uuid.NewV7()
 		if err != nil {

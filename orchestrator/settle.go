@@ -111,7 +111,20 @@ func (m *Machine) delegate(f *frame, step nextstep.Delegate) nextstep.NextStep {
 	child.name = f.name + "." + strconv.Itoa(f.children)
 	child.input, child.limits = step.Input, overlay(step.Limits, noLimits)
 	child.allowed = narrow(f.allowed, step.Tools)
+	child.context = shared(f, step.Input)
 	return m.enter(child)
+}
+
+// shared says what a child is handed of the conversation of frame f.
+func shared(f *frame, in delegation.Input) Context {
+	switch n := len(in.Messages); {
+	case n == 0:
+		return ContextGoal
+	case n >= len(f.request):
+		return ContextAll
+	default:
+		return ContextChosen
+	}
 }
 
 // narrow returns those of the allowed tools that are named; nil names mean all.
@@ -131,7 +144,7 @@ func narrow(allowed []tools.Definition, names []string) []tools.Definition {
 // enter pushes a frame and starts its strategy.
 func (m *Machine) enter(f *frame) nextstep.NextStep {
 	m.stack.Push(f)
-	m.emit(Event{Kind: EventFrameEntered, Detail: FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages)}})
+	m.emit(Event{Kind: EventFrameEntered, Detail: FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages), Context: f.context}})
 	if err := m.tooDeep(); err != nil {
 		return nextstep.ReportError{Err: delegation.NewError(delegation.CodeLimit, err)}
 	}

@@ -34,7 +34,7 @@ func (t *Table) New(caps Caps) *FSM {
 		f.left, f.broken = c.allot(t.Name, caps)
 	}
 	if f.broken == nil {
-		f.machine = fsm.NewFSM(string(t.Initial), c.events, nil)
+		f.machine = c.machine(t.Initial)
 	}
 	return f
 }
@@ -75,13 +75,17 @@ func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
 	if err != nil {
 		return refused(err)
 	}
-	if want := f.rules.states[to.to].Awaits; step == nil || step.Kind() != want {
-		return refused(&TransitionError{Table: f.table.Name, State: f.state, Trigger: on, To: to.to, Want: want, Step: step})
+	if step == nil || step.Kind() != to.awaits {
+		return refused(&TransitionError{Table: f.table.Name, State: f.state, Trigger: on, To: to.to, Want: to.awaits, Step: step})
 	}
 	f.machine.SetState(string(to.to))
 	f.state = to.to
 	if to.caps >= 0 && f.left[to.caps] > 0 {
 		f.left[to.caps]--
+	}
+	if to.awaits.Final() { // nothing leads out of it
+		f.rules.idle.Put(f.machine)
+		f.machine = nil
 	}
 	return step
 }
@@ -91,7 +95,7 @@ func (f *FSM) target(on Trigger) (target, error) {
 	if f.broken != nil {
 		return target{}, f.broken
 	}
-	if !f.machine.Can(string(on)) {
+	if f.machine == nil || !f.machine.Can(string(on)) {
 		return target{}, &TransitionError{Table: f.table.Name, State: f.state, Trigger: on}
 	}
 	to := f.rules.moves[move{f.state, on}]

@@ -58,6 +58,16 @@ type compiled struct {
 	moves  map[move]target
 	caps   []string
 	events []fsm.EventDesc
+	idle   sync.Pool // of *fsm.FSM whose frames have ended: a machine costs as much to build as a step
+}
+
+// machine returns a machine in the initial state.
+func (c *compiled) machine(initial State) *fsm.FSM {
+	if m, ok := c.idle.Get().(*fsm.FSM); ok {
+		m.SetState(string(initial))
+		return m
+	}
+	return fsm.NewFSM(string(initial), c.events, nil)
 }
 
 type move struct {
@@ -66,8 +76,9 @@ type move struct {
 }
 
 type target struct {
-	to   State
-	caps int // index into compiled.caps, or -1
+	to     State
+	awaits nextstep.Kind // in that state
+	caps   int           // index into compiled.caps, or -1
 }
 
 // Validate reports everything that is wrong with the table, joined: an empty name, unknown, unreachable and dead-end
@@ -78,8 +89,9 @@ func (t *Table) Validate() error { return t.compile().err }
 // compile checks and indexes the table, once.
 func (t *Table) compile() *compiled {
 	t.once.Do(func() {
-		c := compiled{states: map[State]StateRule{}, moves: map[move]target{}}
-		check := checker{table: t, compiled: &c}
+		c := &t.made
+		c.states, c.moves = map[State]StateRule{}, map[move]target{}
+		check := checker{table: t, compiled: c}
 		check.declarations()
 		check.rules()
 		if len(check.problems) == 0 { // these make sense only on a table that holds together
@@ -87,7 +99,6 @@ func (t *Table) compile() *compiled {
 			check.cycles()
 		}
 		c.err = errors.Join(check.problems...)
-		t.made = c
 	})
 	return &t.made
 }
@@ -183,7 +194,7 @@ func (c *checker) rule(from State, r Rule) {
 	if _, twice := c.compiled.moves[m]; twice {
 		c.report(from, r.On, "has two rules")
 	}
-	c.compiled.moves[m] = target{to: r.To, caps: c.capIndex(r.Cap)}
+	c.compiled.moves[m] = target{to: r.To, awaits: c.compiled.states[r.To].Awaits, caps: c.capIndex(r.Cap)}
 }
 
 // capIndex returns where a cap is counted, entering it if it is new.
