@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// cli is what the commands know of the world around them.
+type cli struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	getenv func(string) string
+}
+
+// run carries out one command line and returns its exit code. Anything that went wrong is one line on stderr.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
+	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
+	root := c.root()
+	root.SetArgs(args)
+	err := root.Execute()
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "segue: "+oneLine(err.Error())) // the exit code says it too
+	}
+	return exitCode(err)
+}
+
+const about = `Segue runs tasks with language models and tools, one step at a time.
+
+Results go to standard output, progress and errors to standard error.
+
+Exit codes:
+  0    done
+  1    the run failed
+  2    the command line or the configuration cannot be used
+  3    a limit was reached
+  4    the run waits for somebody
+  5    the provider or the network failed
+  130  interrupted
+
+Environment:
+  OPENAI_API_KEY   the key that is sent to the server
+  OPENAI_BASE_URL  the server, such as https://openrouter.ai/api/v1; OpenAI if unset
+  SEGUE_MODEL      the model, unless --model says
+  NO_COLOR         if set, no colors
+  CLICOLOR_FORCE   if set and not 0, colors even where there is no terminal`
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "segue",
+		Short:         "Run tasks with language models and tools",
+		Long:          about,
+		Args:          knownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+
+		SuggestionsMinimumDistance: 2, // letters that may differ
+	}
+	root.SetIn(c.stdin)
+	root.SetOut(c.stdout)
+	root.SetErr(c.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(c.runCommand(), c.demoCommand(), c.graphCommand(), c.versionCommand())
+	return root
+}
+
+// knownCommand refuses the arguments of a command line without a command.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var near string
+	if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
+		near = "; did you mean " + strings.Join(names, " or ") + "?"
+	}
+	return fmt.Errorf("no command %q%s; see segue --help", args[0], near)
+}
+
+// choice is a flag that takes one of several words. The first is the default.
+type choice struct {
+	words []string
+	value string
+}
+
+func oneOf(words ...string) choice { return choice{words: words, value: words[0]} }
+
+// String implements pflag.Value.
+func (c *choice) String() string { return c.value }
+
+// Type implements pflag.Value: it stands for the value in the help.
+func (c *choice) Type() string { return strings.Join(c.words, "|") }
+
+// Set implements pflag.Value.
+func (c *choice) Set(word string) error {
+	for _, w := range c.words {
+		if w == word {
+			c.value = w
+			return nil
+		}
+	}
+	return errors.New("it is one of: " + strings.Join(c.words, ", "))
+}
+
+// offer adds the flag to cmd, with completion.
+func (c *choice) offer(cmd *cobra.Command, name, usage string) {
+	cmd.Flags().Var(c, name, usage)
+	// The only error is an unknown flag.
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.words, cobra.ShellCompDirectiveNoFileComp))
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy/completetask"
+)
+
+// demoFiles holds what the scripted model says, and the notes it works on.
+//
+//go:embed demo
+var demoFiles embed.FS
+
+const (
+	demoTask   = "Read the meeting notes in this folder and write action-items.md: who does what until when. Tell me what may go wrong."
+	demoSystem = "You work on the files of one folder with the tools you are given."
+	demoReport = "action-items.md"
+)
+
+func (c *cli) demoCommand() *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run a task with a scripted model: no key, no network",
+		Long: `Demo runs a task on real files in a temporary folder. All is as in segue run, except that the model reads its replies from
+a script. One of its tool calls is wrong, and it mends it. The folder is left for you to look at.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context(), out) },
+	}
+	out.flags(cmd)
+	return cmd
+}
+
+// demo carries out segue demo.
+func (c *cli) demo(ctx context.Context, out output) error {
+	script, err := demoFiles.ReadFile("demo/script.json")
+	if err != nil {
+		return failed(err)
+	}
+	replies, err := scripted.Load(bytes.NewReader(script))
+	if err != nil {
+		return failed(err)
+	}
+	dir, err := demoFolder()
+	if err != nil {
+		return failed(fmt.Errorf("cannot make the folder of the demo: %w", err))
+	}
+	files, root, err := fileTools(dir)
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { _ = root.Close() }()
+	s := c.screen(out)
+	s.tell("scripted model, no network; the files are in " + dir)
+	err = c.perform(ctx, job{
+		client:     scripted.New(replies...),
+		strategies: strategySet(settings{system: demoSystem}),
+		tools:      files,
+		task:       orchestrator.Task{Run: "demo", Strategy: completetask.Name, Input: delegation.Input{Goal: demoTask}},
+	}, out, s)
+	if err != nil {
+		return err
+	}
+	report, err := root.ReadFile(demoReport)
+	if err != nil {
+		return failed(fmt.Errorf("the report is not there: %w", err))
+	}
+	if out.kind() == formText {
+		if err := write(c.stdout, "\n"+demoReport+":\n\n"+string(report)+"\n"); err != nil {
+			return err
+		}
+	}
+	s.tell("the report is in " + filepath.Join(dir, demoReport))
+	return nil
+}
+
+// demoFolder makes a temporary folder with the notes.
+func demoFolder() (string, error) {
+	dir, err := os.MkdirTemp("", "segue-demo-")
+	if err != nil {
+		return "", err
+	}
+	notes, err := fs.Sub(demoFiles, "demo/notes")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.CopyFS(dir, notes)
+}

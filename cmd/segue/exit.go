@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// The exit codes. They are part of the interface.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitLimit       = 3
+	exitWaiting     = 4
+	exitProvider    = 5
+	exitInterrupted = 130 // as shells have it for SIGINT
+)
+
+// exitError is an error with an exit code.
+type exitError struct {
+	code int
+	err  error
+}
+
+// Error returns the text of the cause.
+func (e *exitError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *exitError) Unwrap() error { return e.err }
+
+// failed is an error of the work itself.
+func failed(err error) error { return &exitError{code: exitFailed, err: err} }
+
+// exitCode is the code for the error of a command. One that says no code was found before any work began.
+func exitCode(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	return exitUsage
+}
+
+// outcome is the error of a command whose run ended with status and err; nil if it did what it was asked to.
+func outcome(status orchestrator.Status, err error) error {
+	code := exitFailed
+	switch status {
+	case orchestrator.StatusDone:
+		return nil
+	case orchestrator.StatusWaiting:
+		code, err = exitWaiting, errors.New("the run waits for somebody, and nobody can be asked here")
+	case orchestrator.StatusLimit:
+		code = exitLimit
+	case orchestrator.StatusStopped:
+		code = exitInterrupted
+	default:
+		if _, ok := errors.AsType[*llmclient.Error](err); ok {
+			code = exitProvider
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("the run ended as %q", status)
+	}
+	if hint := advice(code, err); hint != "" {
+		err = fmt.Errorf("%w; %s", err, hint)
+	}
+	return &exitError{code: code, err: err}
+}
+
+// advice says what the person can do about an error of a run; "" where nothing is known.
+func advice(code int, err error) string {
+	if code == exitLimit {
+		return limitAdvice(err)
+	}
+	switch llmclient.CodeOf(err) {
+	case llmclient.CodeAuth:
+		return "check OPENAI_API_KEY"
+	case llmclient.CodeQuota:
+		return "check the credit of the account"
+	case llmclient.CodeNotFound:
+		return "check --model and --base-url"
+	case llmclient.CodeRateLimited, llmclient.CodeTimeout, llmclient.CodeTruncated:
+		return "try again later"
+	case llmclient.CodeUnavailable:
+		return "check --base-url and the network, or try again later"
+	case llmclient.CodeContextLength:
+		return "shorten the task, or take a model with a larger context"
+	default:
+		return ""
+	}
+}
+
+// limitAdvice knows that --max-steps bounds steps and model calls.
+func limitAdvice(err error) string {
+	if e, ok := errors.AsType[*orchestrator.LimitError](err); ok && e.Limit != "steps" && e.Limit != "model_calls" {
+		return ""
+	}
+	return "raise it with --max-steps"
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// TestOutcome holds the exit codes, and what the person is told to do.
+func TestOutcome(t *testing.T) {
+	provider := func(code llmclient.Code) error {
+		return delegation.NewError(delegation.Code(code), &llmclient.Error{Code: code, Message: "m"})
+	}
+	limit := func(name string) error {
+		return delegation.NewError(delegation.CodeLimit, &orchestrator.LimitError{Run: "r", Frame: "0", Limit: name, Max: 2})
+	}
+	plainLimit := &delegation.Error{Code: delegation.CodeLimit, Message: "completetask: the limit of 50 model calls is reached"}
+	for _, tt := range []struct {
+		status orchestrator.Status
+		err    error
+		code   int
+		text   string
+	}{
+		{orchestrator.StatusDone, nil, exitDone, ""},
+		{orchestrator.StatusFailed, errors.New("x"), exitFailed, "x"},
+		{orchestrator.StatusFailed, nil, exitFailed, `the run ended as "failed"`},
+		{orchestrator.StatusLimit, limit("steps"), exitLimit, "orchestrator: run r frame 0: the limit of 2 steps is reached; raise it with --max-steps"},
+		{orchestrator.StatusLimit, limit("depth"), exitLimit, "orchestrator: run r frame 0: the limit of 2 depth is reached"},
+		{orchestrator.StatusLimit, plainLimit, exitLimit, plainLimit.Message + "; raise it with --max-steps"},
+		{orchestrator.StatusWaiting, nil, exitWaiting, "the run waits for somebody, and nobody can be asked here"},
+		{orchestrator.StatusStopped, errors.New("x"), exitInterrupted, "x"},
+		{orchestrator.StatusFailed, provider(llmclient.CodeAuth), exitProvider, "llmclient: auth: m; check OPENAI_API_KEY"},
+		{orchestrator.StatusFailed, provider(llmclient.CodeQuota), exitProvider, "llmclient: quota: m; check the credit of the account"},
+		{orchestrator.StatusFailed, provider(llmclient.CodeNotFound), exitProvider, "llmclient: not_found: m; check --model and --base-url"},
+		{orchestrator.StatusFailed, provider(llmclient.CodeRateLimited), exitProvider, "llmclient: rate_limited: m; try again later"},
+		{orchestrator.StatusFailed, provider(llmclient.CodeUnavailable), exitProvider, "llmclient: unavailable: m; check --base-url and the network, or try again later"},
+		{orchestrator.StatusFailed, provider(llmclient.CodeContextLength), exitProvider, "llmclient: context_length: m; shorten the task, or take a model with a larger context"},
+		{orchestrator.StatusFailed, provider(llmclient.CodeBadRequest), exitProvider, "llmclient: bad_request: m"},
+	} {
+		err := outcome(tt.status, tt.err)
+		require.Equal(t, tt.code, exitCode(err), "%v", tt)
+		if tt.text != "" {
+			require.EqualError(t, err, tt.text)
+		}
+		if tt.err != nil {
+			require.ErrorIs(t, err, tt.err)
+		}
+	}
+	require.Equal(t, exitUsage, exitCode(errors.New("unknown flag")))
+}
+
+// TestREADME holds the exit codes and the flags in README.md against the code.
+func TestREADME(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	for _, code := range []int{exitDone, exitFailed, exitUsage, exitLimit, exitWaiting, exitProvider, exitInterrupted} {
+		require.Contains(t, string(text), fmt.Sprintf("| %d |", code))
+		require.Contains(t, about, fmt.Sprintf("\n  %-4d ", code))
+	}
+	c := &cli{}
+	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "max-steps", "output", "json", "quiet", "verbose"} {
+		require.NotNil(t, c.runCommand().Flags().Lookup(flag), flag)
+		require.Contains(t, string(text), "--"+flag, flag)
+	}
+}

@@ -1,0 +1,145 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestInterrupt sends signals to a segue that waits for its model.
+func TestInterrupt(t *testing.T) {
+	const (
+		call   = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"list_files","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`
+		answer = `{"choices":[{"index":0,"message":{"role":"assistant","content":"done"},"finish_reason":"stop"}]}`
+		soon   = "segue: stopping after this step; press Ctrl-C again to stop now"
+		now    = "segue: stopping now"
+	)
+	for name, tt := range map[string]struct {
+		signals []os.Signal
+		told    []string // after each signal
+		reply   string   // that the model gives in the end; "" for none
+		code    int
+		status  string
+		roles   string // of the messages that are left
+		why     string
+	}{
+		"once: the step is finished, no other begins": {
+			signals: []os.Signal{os.Interrupt}, told: []string{soon}, reply: call,
+			code: exitInterrupted, status: "stopped", roles: "user assistant tool", why: "segue: orchestrator: the run was stopped: stop was asked for",
+		},
+		"once: the step was the last": {
+			signals: []os.Signal{os.Interrupt}, told: []string{soon}, reply: answer,
+			code: exitDone, status: "done", roles: "user assistant",
+		},
+		"twice: at once": {
+			signals: []os.Signal{os.Interrupt, os.Interrupt}, told: []string{soon, now},
+			code: exitInterrupted, status: "stopped", roles: "user", why: "segue: orchestrator: the run was stopped: interrupted",
+		},
+		"terminated: at once": {
+			signals: []os.Signal{syscall.SIGTERM}, told: []string{now},
+			code: exitInterrupted, status: "stopped", roles: "user", why: "segue: orchestrator: the run was stopped: interrupted",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := newSlowModel(t)
+			cmd := exec.CommandContext(t.Context(), "segue", "run", "--base-url", model.URL, "--dir", t.TempDir(), "--json", "task")
+			cmd.Env = append(os.Environ(), "GORACE="+noSleep)
+			var stdout bytes.Buffer
+			cmd.Stdout = &stdout
+			pipe, err := cmd.StderrPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			stderr := bufio.NewReader(pipe)
+			<-model.asked
+			for i, s := range tt.signals {
+				require.NoError(t, cmd.Process.Signal(s))
+				await(t, stderr, tt.told[i])
+			}
+			if tt.reply != "" {
+				model.replies <- tt.reply
+			}
+			rest, err := io.ReadAll(stderr)
+			require.NoError(t, err)
+			require.Equal(t, tt.code, codeOf(t, cmd.Wait()), string(rest))
+			require.Contains(t, string(rest), tt.why)
+
+			var got struct {
+				Status   string
+				Messages struct{ Messages []struct{ Role string } }
+			}
+			require.NoError(t, json.Unmarshal(stdout.Bytes(), &got))
+			require.Equal(t, tt.status, got.Status)
+			var roles []string
+			for _, m := range got.Messages.Messages {
+				roles = append(roles, m.Role)
+			}
+			require.Equal(t, tt.roles, strings.Join(roles, " "))
+			require.Empty(t, model.asked, "nothing more was asked")
+		})
+	}
+}
+
+// slowModel is a server that takes its time.
+type slowModel struct {
+	*httptest.Server
+	asked   chan struct{} // holds what was asked
+	replies chan string
+}
+
+func newSlowModel(t *testing.T) *slowModel {
+	t.Helper()
+	m := &slowModel{asked: make(chan struct{}, 8), replies: make(chan string)}
+	m.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return
+		}
+		m.asked <- struct{}{}
+		select {
+		case reply := <-m.replies:
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, reply)
+		case <-r.Context().Done():
+		}
+	}))
+	m.Config.SetKeepAlivesEnabled(false)
+	m.Start()
+	t.Cleanup(m.Close)
+	return m
+}
+
+// await reads lines until one is want.
+func await(t *testing.T, r *bufio.Reader, want string) {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		require.NoError(t, err, "waiting for %q", want)
+		if strings.TrimSuffix(line, "\n") == want {
+			return
+		}
+	}
+}
+
+func codeOf(t *testing.T, err error) int {
+	t.Helper()
+	if err == nil {
+		return 0
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	require.True(t, ok, "%v", err)
+	return exit.ExitCode()
+}

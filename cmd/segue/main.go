@@ -1,0 +1,15 @@
+// Command segue runs tasks with language models and tools from the command line.
+//
+//	segue demo                     a run with a scripted model: no key, no network
+//	segue run [flags] TASK|-       a run with a model
+//	segue graph STRATEGY           the state machine of a strategy
+//	segue version                  what was built, and of what
+//	segue completion SHELL         completions for a shell
+//
+// Results go to standard output, progress and errors to standard error. The exit codes are constants of this package and
+// part of the interface; see README.md.
+package main
+
+import "os"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)) }

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+)
+
+// exitLeak is the exit code of a segue under test that leaves goroutines behind.
+const exitLeak = 99
+
+// TestMain makes this binary do as "segue" in the processes that tests start, and looks for goroutines left behind in
+// those and in the tests.
+func TestMain(m *testing.M) {
+	testscript.Main(leakChecked{m}, map[string]func(){
+		"segue": func() {
+			code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+			if err := goleak.Find(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = exitLeak
+			}
+			os.Exit(code)
+		},
+	})
+}
+
+type leakChecked struct{ *testing.M }
+
+func (m leakChecked) Run() int {
+	code := m.M.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return exitLeak
+	}
+	return code
+}

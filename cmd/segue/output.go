@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// The forms of what goes to standard output.
+const (
+	formText  = "text"  // the answer
+	formJSON  = "json"  // one object at the end
+	formJSONL = "jsonl" // an object for each event, as it happens
+)
+
+// output is what the flags say about output.
+type output struct {
+	form    choice
+	json    bool
+	quiet   bool
+	verbose bool
+}
+
+// flags adds the flags to cmd.
+func (o *output) flags(cmd *cobra.Command) {
+	o.form = oneOf(formText, formJSON, formJSONL)
+	o.form.offer(cmd, "output", "what goes to standard output: the answer, one object at the end, or an object for each event")
+	cmd.Flags().BoolVar(&o.json, "json", false, "the same as --output json")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "more progress: states, thoughts, texts and results in full")
+	cmd.MarkFlagsMutuallyExclusive("output", "json")
+	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
+}
+
+// kind is the form that was asked for.
+func (o *output) kind() string {
+	if o.json {
+		return formJSON
+	}
+	return o.form.value
+}
+
+// eventRecord is an event in the form jsonl. Detail is as package orchestrator writes it; durations are nanoseconds.
+type eventRecord struct {
+	Run    string                 `json:"run"`
+	Frame  string                 `json:"frame"`
+	Depth  int                    `json:"depth"`
+	Seq    int                    `json:"seq"`
+	Time   time.Time              `json:"time"`
+	Kind   orchestrator.EventKind `json:"kind"`
+	Text   string                 `json:"text,omitempty"`
+	Detail orchestrator.Detail    `json:"detail,omitempty"`
+}
+
+// resultRecord is a run in the form json. Result is null where there is none, which is not an empty one; elapsed is in
+// nanoseconds.
+type resultRecord struct {
+	Run      string              `json:"run"`
+	Status   orchestrator.Status `json:"status"`
+	Result   *string             `json:"result"`
+	Data     json.RawMessage     `json:"data,omitempty"`
+	Metadata delegation.Metadata `json:"metadata,omitempty"`
+	Usage    messages.Usage      `json:"usage"`
+	Elapsed  time.Duration       `json:"elapsed"`
+	Error    *delegation.Error   `json:"error,omitempty"`
+	Waits    []orchestrator.Wait `json:"waits,omitempty"`
+	Messages messages.History    `json:"messages"`
+}
+
+// printer writes a run to standard output.
+type printer struct {
+	w        io.Writer
+	form     string
+	terminal bool
+}
+
+// writes reports whether there is something to write when e happens.
+func (p *printer) writes(e orchestrator.Event) bool {
+	return p.form == formJSONL || e.Kind == orchestrator.EventRunFinished
+}
+
+// event writes what there is to write when e happens.
+func (p *printer) event(e orchestrator.Event) error {
+	if !p.writes(e) {
+		return nil
+	}
+	end, _ := e.Detail.(orchestrator.RunFinished)
+	switch p.form {
+	case formJSONL:
+		return p.encode(eventRecord(e))
+	case formJSON:
+		out := end.Output
+		return p.encode(resultRecord{
+			Run: e.Run, Status: end.Status, Result: out.Result, Data: out.Data, Metadata: out.Metadata, Usage: out.Usage,
+			Elapsed: out.Elapsed, Error: out.Err, Waits: end.Waits, Messages: out.Messages,
+		})
+	default:
+		return p.text(end.Output.Text())
+	}
+}
+
+func (p *printer) encode(v any) error {
+	enc := json.NewEncoder(p.w)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return failed(fmt.Errorf("cannot write the output: %w", err))
+	}
+	return nil
+}
+
+// text writes a text and ends its last line. An empty text is no line.
+func (p *printer) text(s string) error {
+	if s == "" {
+		return nil
+	}
+	if p.terminal {
+		s = printable(s)
+	}
+	if s[len(s)-1] != '\n' {
+		s += "\n"
+	}
+	return write(p.w, s)
+}
+
+// write writes a text to standard output.
+func write(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return failed(fmt.Errorf("cannot write the output: %w", err))
+	}
+	return nil
+}

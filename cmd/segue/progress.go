@@ -1,0 +1,251 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// note is one line of progress, without control characters.
+type note struct {
+	style style
+	text  string
+}
+
+// heard is what the model has said in the step in progress.
+type heard struct {
+	text    string
+	thought string
+}
+
+// The columns that a text and a tool's arguments or result take, unless everything is shown.
+const (
+	textColumns = 120
+	toolColumns = 90
+)
+
+// describe turns an event into lines. It depends on nothing else, and times that only measure the machine do not show:
+// the same run gives the same lines.
+func describe(e orchestrator.Event, said heard, verbose bool) []note {
+	switch d := e.Detail.(type) {
+	case nil: // a delta: its text comes whole, with the step
+		return nil
+	case orchestrator.RunStarted:
+		return []note{{dim, "run " + e.Run}}
+	case orchestrator.FrameEntered:
+		return []note{{bold, place(e) + d.Strategy + colon(text(d.Goal, verbose))}}
+	case orchestrator.StateChanged:
+		return when(verbose, note{dim, fmt.Sprintf("%s%s -> %s", place(e), d.From, d.To)})
+	case orchestrator.StepTaken:
+		return describeStep(e, d, said, verbose)
+	case orchestrator.ToolStarted:
+		return []note{{plain, place(e) + join(" ", oneLine(d.Call.Name), id(d.Call.ID, verbose), arguments(d.Call.Arguments, verbose))}}
+	case orchestrator.ToolProgress:
+		return []note{{dim, place(e) + join(" ", oneLine(d.ToolName), id(d.CallID, verbose)) + ": " + text(e.Text, verbose)}}
+	case orchestrator.ToolFinished:
+		return describeResult(e, d.Output, verbose)
+	case orchestrator.RetryWaiting:
+		return []note{{warn, place(e) + describeRetry(d)}}
+	case orchestrator.WaitStarted:
+		return []note{{warn, place(e) + "waits for " + oneLine(d.Wait.Kind) + colon(text(d.Wait.Text, verbose))}}
+	case orchestrator.FrameLeft:
+		return describeFrame(e, d)
+	case orchestrator.RunFinished:
+		return []note{{ending(d.Status), "run " + e.Run + " " + string(d.Status)}}
+	default:
+		return []note{{plain, fmt.Sprintf("%s%s %T", place(e), e.Kind, d)}}
+	}
+}
+
+// describeStep tells what came of asking a model. What came of running tools has been told call by call.
+func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said heard, verbose bool) []note {
+	if d.Err != nil {
+		return []note{{bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(d.Err.Message, verbose)}}
+	}
+	if d.Kind != nextstep.KindGetChatCompletion {
+		return when(verbose, note{dim, place(e) + verb(d.Kind) + colon(join(", ", counted(d.Calls, "call"), lasting(d.Elapsed)))})
+	}
+	reply := "an answer"
+	if d.Calls > 0 {
+		reply = counted(d.Calls, "call")
+	}
+	what := join(", ", reply, tokens(d.Usage), lasting(d.Elapsed))
+	notes := []note{{plain, place(e) + join(" ", "model", oneLine(d.Model)) + ": " + what}}
+	notes = append(notes, when(verbose && said.thought != "", note{dim, place(e) + "thinks: " + oneLine(said.thought)})...)
+	// Without calls the text is the answer, which is told elsewhere.
+	return append(notes, when(said.text != "" && (verbose || d.Calls > 0), note{plain, place(e) + "says: " + text(said.text, verbose)})...)
+}
+
+// describeResult tells how a tool call ended: with the first line of a result and the whole of a problem, or with all.
+func describeResult(e orchestrator.Event, out messages.ToolOutput, verbose bool) []note {
+	how, s := "ok", dim
+	if !out.OK() {
+		how, s = string(out.Status), bad
+		if out.Reason != "" {
+			how += " (" + out.Reason + ")"
+		}
+	}
+	begin := place(e) + join(" ", oneLine(out.ToolName), id(out.CallID, verbose), how, lasting(out.Elapsed))
+	lines := strings.Split(strings.TrimSpace(out.Output), "\n")
+	switch {
+	case verbose:
+		notes := []note{{s, begin}}
+		for _, l := range lines {
+			notes = append(notes, when(l != "", note{dim, "    " + printable(strings.TrimRight(l, "\r"))})...)
+		}
+		return notes
+	case out.OK() && len(lines) > 1:
+		return []note{{s, begin + colon(head(oneLine(lines[0]), toolColumns)) + " (+" + counted(len(lines)-1, "line") + ")"}}
+	default:
+		return []note{{s, begin + colon(text(out.Output, false))}}
+	}
+}
+
+func describeRetry(d orchestrator.RetryWaiting) string {
+	what := strings.ReplaceAll(string(d.Kind), "_", " ")
+	if d.Attempt > 0 {
+		what += fmt.Sprintf(" after attempt %d", d.Attempt)
+	}
+	if d.Wait > 0 {
+		what += " in " + d.Wait.Round(time.Millisecond).String()
+	}
+	return what + colon(text(d.Error, false))
+}
+
+// describeFrame tells how a strategy ended. Why the root failed is told with the run's error.
+func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft) []note {
+	spent := colon(join(", ", tokens(d.Usage), lasting(d.Elapsed)))
+	if d.Err == nil {
+		return []note{{good, place(e) + d.Strategy + " done" + spent}}
+	}
+	why := ""
+	if e.Depth > 1 {
+		why = colon(text(d.Err.Message, false))
+	}
+	return []note{{bad, place(e) + d.Strategy + " failed (" + string(d.Err.Code) + ")" + why + spent}}
+}
+
+// status is what goes on now, for a line that the next one replaces; false if e says nothing about that.
+func status(e orchestrator.Event, said heard, columns int) (string, bool) {
+	switch d := e.Detail.(type) {
+	case nil:
+		now := said.text
+		if e.Kind == orchestrator.EventThoughtDelta {
+			now = said.thought
+		}
+		if len(now) > 4*columns {
+			now = now[len(now)-4*columns:]
+		}
+		at := place(e)
+		return at + tail(oneLine(strings.ToValidUTF8(now, "")), columns-len(at)), true
+	case orchestrator.StateChanged:
+		return place(e) + strings.ReplaceAll(string(d.To), "_", " ") + ellipsis, true
+	default:
+		return "", false
+	}
+}
+
+// place is where an event happened: frame and step.
+func place(e orchestrator.Event) string {
+	if e.Seq == 0 {
+		return "[" + e.Frame + "] "
+	}
+	return fmt.Sprintf("[%s #%d] ", e.Frame, e.Seq)
+}
+
+func verb(k nextstep.Kind) string {
+	switch k {
+	case nextstep.KindGetChatCompletion:
+		return "model"
+	case nextstep.KindExecuteTools:
+		return "tools"
+	default:
+		return k.String()
+	}
+}
+
+func ending(s orchestrator.Status) style {
+	switch s {
+	case orchestrator.StatusDone:
+		return good
+	case orchestrator.StatusWaiting:
+		return warn
+	default:
+		return bad
+	}
+}
+
+// text is a text on one line.
+func text(s string, verbose bool) string {
+	if verbose {
+		return oneLine(s)
+	}
+	return head(oneLine(s), textColumns)
+}
+
+func arguments(s string, verbose bool) string {
+	if verbose {
+		return oneLine(s)
+	}
+	return head(oneLine(s), toolColumns)
+}
+
+// tokens tells what was billed; "" if the provider did not say.
+func tokens(u messages.Usage) string {
+	if u == (messages.Usage{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d tokens in, %d out", u.Input, u.Output)
+}
+
+// lasting is a time that somebody had to wait for; "" if it was none to speak of.
+func lasting(d time.Duration) string {
+	if d < 100*time.Millisecond {
+		return ""
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+func id(s string, verbose bool) string {
+	if !verbose {
+		return ""
+	}
+	return oneLine(s)
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// join joins the words that are not empty.
+func join(separator string, words ...string) string {
+	kept := words[:0]
+	for _, w := range words {
+		if w != "" {
+			kept = append(kept, w)
+		}
+	}
+	return strings.Join(kept, separator)
+}
+
+// colon puts s behind a colon, if there is anything to put.
+func colon(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}
+
+func when(is bool, n note) []note {
+	if !is {
+		return nil
+	}
+	return []note{n}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+func delta(text string) orchestrator.Event {
+	return orchestrator.Event{Frame: "0", Seq: 1, Kind: orchestrator.EventTextDelta, Text: text}
+}
+
+// TestScreen_live plays what a terminal shows while a model answers: the last line is written anew until a line that
+// stays takes its place.
+func TestScreen_live(t *testing.T) {
+	var b bytes.Buffer
+	s := &screen{w: &b, live: true}
+	for _, step := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { s.event(at("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"})) }, "\r\x1b[K[0 #1] awaiting model..."},
+		{func() { s.event(delta("I ")) }, "\r\x1b[K[0 #1] I"},
+		{func() { s.event(delta("look.")) }, "\r\x1b[K[0 #1] I look."},
+		{func() { s.say("stopping") }, "\r\x1b[Ksegue: stopping\n"},
+		{func() { s.event(delta(" Now.")) }, "\r\x1b[K[0 #1] I look. Now."},
+		{
+			func() {
+				s.event(at("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
+			},
+			"\r\x1b[K[0 #1] model: 1 call\n[0 #1] says: I look. Now.\n",
+		},
+		{func() { s.event(delta("Next")) }, "\r\x1b[K[0 #1] Next"},
+		{s.clear, "\r\x1b[K"},
+		{s.clear, ""},
+	} {
+		b.Reset()
+		step.do()
+		require.Equal(t, step.want, b.String())
+	}
+}
+
+// TestScreen_discard drops what a model said before its reply broke off and began anew.
+func TestScreen_discard(t *testing.T) {
+	var b bytes.Buffer
+	s := &screen{w: &b}
+	s.event(delta("half"))
+	s.event(at("0", 1, "", orchestrator.RetryWaiting{Kind: "retry", Discard: true}))
+	s.event(delta("whole"))
+	s.event(at("0", 1, "", orchestrator.RetryWaiting{Kind: "retry"}))
+	s.event(at("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
+	require.Contains(t, b.String(), "says: whole\n")
+}
+
+func TestScreen_quiet(t *testing.T) {
+	var b bytes.Buffer
+	s := &screen{w: &b, live: true, quiet: true}
+	s.event(at("0", 0, "", orchestrator.RunStarted{}))
+	s.event(delta("x"))
+	s.tell("part of the progress")
+	s.clear()
+	require.Empty(t, b.String())
+	s.say("stopping now")
+	require.Equal(t, "segue: stopping now\n", b.String())
+}
+
+func TestScreen_color(t *testing.T) {
+	var b bytes.Buffer
+	s := &screen{w: &b, color: true}
+	s.tell("plain")
+	s.say("warned")
+	require.Equal(t, "plain\n\x1b[33msegue: warned\x1b[0m\n", b.String())
+}
+
+func TestColored(t *testing.T) {
+	for _, tt := range []struct {
+		terminal bool
+		env      map[string]string
+		want     bool
+	}{
+		{false, nil, false},
+		{true, nil, true},
+		{true, map[string]string{"TERM": "dumb"}, false},
+		{true, map[string]string{"NO_COLOR": "1"}, false},
+		{true, map[string]string{"NO_COLOR": ""}, true},
+		{false, map[string]string{"CLICOLOR_FORCE": "1"}, true},
+		{false, map[string]string{"CLICOLOR_FORCE": "0"}, false},
+		{true, map[string]string{"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, false},
+	} {
+		require.Equal(t, tt.want, colored(tt.terminal, func(name string) string { return tt.env[name] }), "%+v", tt)
+	}
+}
+
+// TestTerminal takes for a terminal neither a file nor what is no file, nor the null device, which is one to the file
+// system.
+func TestTerminal(t *testing.T) {
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer null.Close()
+	require.False(t, isTerminal(null))
+	require.False(t, isTerminal(&bytes.Buffer{}))
+	require.Equal(t, defaultColumns, columns(null))
+	require.Equal(t, defaultColumns, columns(&bytes.Buffer{}))
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestHead(t *testing.T) {
+	for _, tt := range []struct {
+		s       string
+		columns int
+		want    string
+	}{
+		{"", 5, ""},
+		{"12345", 5, "12345"},
+		{"123456", 5, "12..."},
+		{"日本", 4, "日本"},
+		{"日本語", 5, "日..."},
+		{"日本語", 4, "..."},
+	} {
+		require.Equal(t, tt.want, head(tt.s, tt.columns), "%q", tt.s)
+	}
+}
+
+// TestFits holds head and tail to the space they are given, for any text.
+func TestFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, columns := rapid.String().Draw(t, "s"), rapid.IntRange(len(ellipsis), 60).Draw(t, "columns")
+		for _, cut := range []string{head(s, columns), tail(s, columns)} {
+			full := 0
+			for _, r := range cut {
+				full += cells(r)
+			}
+			require.LessOrEqual(t, full, columns, "%q", cut)
+		}
+	})
+}
+
+// TestOneLine lets nothing through that a terminal obeys, for any text.
+func TestOneLine(t *testing.T) {
+	require.Equal(t, "a b [2J c", oneLine(" a\r\n\tb\x1b[2J\u2028c\u202e\x00\u009b"))
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s")
+		for _, r := range oneLine(s) {
+			require.False(t, obeyed(r), "%q", r)
+		}
+		for _, r := range printable(s) {
+			require.True(t, r == '\n' || r == '\t' || !obeyed(r), "%q", r)
+		}
+	})
+}
+
+func TestPrintable(t *testing.T) {
+	require.Equal(t, "a\tb\n[31mc", printable("a\tb\r\n\x1b[31mc\a"))
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Say what was built, and of what",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			info, _ := debug.ReadBuildInfo()
+			return write(c.stdout, versionText(info))
+		},
+	}
+}
+
+// versionText says what a build was made of. A nil info is one that was built without modules.
+func versionText(info *debug.BuildInfo) string {
+	if info == nil {
+		info = &debug.BuildInfo{}
+	}
+	set := map[string]string{}
+	for _, s := range info.Settings {
+		set[s.Key] = s.Value
+	}
+	text := "segue " + cmp.Or(info.Main.Version, "(devel)") + "\n"
+	if commit := set["vcs.revision"]; commit != "" {
+		text += "commit " + commit
+		if set["vcs.modified"] == "true" {
+			text += " (modified)"
+		}
+		text += colon(set["vcs.time"]) + "\n"
+	}
+	return text + cmp.Or(info.GoVersion, runtime.Version()) + " " + cmp.Or(set["GOOS"], runtime.GOOS) + "/" + cmp.Or(set["GOARCH"], runtime.GOARCH) + "\n"
+}
