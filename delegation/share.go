@@ -19,7 +19,7 @@ func (s Share) Of(h messages.History) messages.History {
 // ShareAll hands over the whole conversation.
 func ShareAll(h messages.History) messages.History { return h }
 
-// ShareLast returns a Share of the last n messages.
+// ShareLast returns a Share of the last n messages. Answers whose calls are not among them are left out.
 func ShareLast(n int) Share {
 	return func(h messages.History) messages.History { return h[max(0, len(h)-n):] }
 }

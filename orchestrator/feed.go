@@ -60,7 +60,7 @@ func (m *Machine) feedResults(f *frame, a nextstep.ToolResults, boxed nextstep.A
 func (m *Machine) giveResults(f *frame, a nextstep.ToolResults, boxed nextstep.Answer) nextstep.NextStep {
 	if len(f.refused) > 0 {
 		for _, o := range f.refused {
-			m.emit(Event{Kind: EventToolFinished, Detail: ToolFinished{Output: o}})
+			m.emit(EventToolFinished, ToolFinished{Output: o})
 		}
 		a.Results = f.merge(a.Results)
 		boxed = a
@@ -125,7 +125,7 @@ func (m *Machine) feedStop(f *frame, a nextstep.Stop) nextstep.NextStep {
 }
 
 // taken emits the event of an answered step.
-func (m *Machine) taken(s StepTaken) { m.emit(Event{Kind: EventStepTaken, Detail: s}) }
+func (m *Machine) taken(s StepTaken) { m.emit(EventStepTaken, s) }
 
 // call calls a method of the frame's strategy, and turns a panic into an error.
 func (m *Machine) call(f *frame, method string, fn func() nextstep.NextStep) (next nextstep.NextStep) {
@@ -149,7 +149,7 @@ func (m *Machine) moved(f *frame) {
 	}
 	state := f.stater.State()
 	if state != f.state {
-		m.emit(Event{Kind: EventStateChanged, Detail: m.change(StateChanged{From: f.state, To: state})})
+		m.emit(EventStateChanged, m.change(StateChanged{From: f.state, To: state}))
 		f.state = state
 	}
 }

@@ -63,12 +63,15 @@ func (e *SuspendedError) Unwrap() error { return ErrSuspended }
 
 // perform is the innermost Handler.
 func (o *Orchestrator) perform(ctx context.Context, call Call) (nextstep.Answer, error) {
-	call.run.call = call // a Middleware may have changed it
+	r := call.run
+	if o.wrapped {
+		r.call = call // a Middleware may have changed it
+	}
 	switch step := call.Step.(type) {
 	case nextstep.GetChatCompletion:
-		return o.ask(ctx, call, step)
+		return o.ask(ctx, r, step)
 	case nextstep.ExecuteTools:
-		return o.execute(ctx, call, step)
+		return o.execute(ctx, r, step)
 	case nextstep.Delegate:
 		return o.delegate(ctx, step)
 	default:
@@ -77,15 +80,15 @@ func (o *Orchestrator) perform(ctx context.Context, call Call) (nextstep.Answer,
 }
 
 // ask asks a model.
-func (o *Orchestrator) ask(ctx context.Context, call Call, step nextstep.GetChatCompletion) (nextstep.Answer, error) {
+func (o *Orchestrator) ask(ctx context.Context, r *run, step nextstep.GetChatCompletion) (nextstep.Answer, error) {
 	if d := o.timeouts.Model; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("orchestrator: no reply within %v: %w", d, context.DeadlineExceeded))
 		defer cancel()
 	}
 	var onDelta func(llmclient.Delta)
-	if call.run.streams {
-		onDelta = call.run.deltas()
+	if r.streams {
+		onDelta = r.deltas()
 		if d := o.timeouts.ModelIdle; d > 0 {
 			var watch *idleWatch
 			ctx, watch = watchIdle(ctx, d)
@@ -93,22 +96,21 @@ func (o *Orchestrator) ask(ctx context.Context, call Call, step nextstep.GetChat
 			onDelta = watch.around(onDelta)
 		}
 	}
-	call.run.req = step.Request // the client keeps nothing of it
-	resp, err := o.client.Complete(ctx, &call.run.req, onDelta)
+	r.req = step.Request // the client keeps nothing of it
+	resp, err := o.client.Complete(ctx, &r.req, onDelta)
 	if err != nil {
 		return nil, err
 	}
 	if resp == nil {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client returned neither a response nor an error"}
 	}
-	return nextstep.APIResponse{Response: resp, Elapsed: call.run.elapsed()}, nil
+	return nextstep.APIResponse{Response: resp, Elapsed: r.elapsed()}, nil
 }
 
 // execute runs tools. While they run, events may come from any goroutine.
-func (o *Orchestrator) execute(ctx context.Context, call Call, step nextstep.ExecuteTools) (nextstep.Answer, error) {
-	r := call.run
+func (o *Orchestrator) execute(ctx context.Context, r *run, step nextstep.ExecuteTools) (nextstep.Answer, error) {
 	batch := r.batch()
-	batch.Calls, batch.Key = step.Calls, call.Key()
+	batch.Calls, batch.Key = step.Calls, r.call.Key()
 	defer func() { batch.Calls = nil }()
 	batch.Wake = r.sink.share()
 	defer r.sink.unshare()
@@ -120,7 +122,10 @@ func (o *Orchestrator) execute(ctx context.Context, call Call, step nextstep.Exe
 func (r *run) batch() *tools.Batch {
 	if r.session == nil {
 		r.session = r.o.runner.NewSession()
-		r.common = tools.Batch{Lookup: r.lookup, Names: r.o.tools.Names, Observe: r.observe, OnWake: r.sink.drain}
+		r.common = tools.Batch{Lookup: r.lookup, Names: r.o.tools.Names, OnWake: r.sink.drain}
+		if r.streams { // nobody sees the events of Run
+			r.common.Observe = r.observe
+		}
 	}
 	return &r.common
 }

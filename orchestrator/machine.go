@@ -67,7 +67,7 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 	}
 	root.name, root.input, root.allowed = "0", cfg.Input, cfg.Tools
 	root.limits = overlay(cfg.Limits, defaultLimits)
-	m.emit(Event{Frame: "0", Depth: 1, Kind: EventRunStarted, Detail: RunStarted{Strategy: cfg.Root, Goal: cfg.Input.Goal}})
+	m.emit(EventRunStarted, RunStarted{Strategy: cfg.Root, Goal: cfg.Input.Goal})
 	m.settle(m.enter(root))
 	return m, nil
 }
@@ -142,16 +142,17 @@ func (m *Machine) Events() []Event {
 	return m.events
 }
 
-// emit adds an event of the frame on top, or of the one that e names.
-func (m *Machine) emit(e Event) {
+// emit adds an event of the frame on top; of the root if there is none.
+func (m *Machine) emit(kind EventKind, detail Detail) {
 	if m.drained {
 		m.events, m.drained = m.events[:0], false
 	}
-	e.Run, e.Seq = m.run, m.seq
-	if e.Frame == "" {
-		e.Frame, e.Depth = m.Frame()
+	m.events = append(m.events, Event{})
+	e := &m.events[len(m.events)-1]
+	e.Run, e.Seq, e.Kind, e.Detail = m.run, m.seq, kind, detail
+	if e.Frame, e.Depth = m.Frame(); e.Depth == 0 {
+		e.Frame, e.Depth = "0", 1
 	}
-	m.events = append(m.events, e)
 }
 
 // Step feeds the answer to the pending step and runs on until the next one. It returns [ErrDone] when the run has ended,

@@ -74,6 +74,7 @@ type Orchestrator struct {
 	remote     map[string]Remote
 	remoteList []string
 	handler    Handler
+	wrapped    bool // by Middleware
 }
 
 // New checks the configuration and returns an Orchestrator. Each strategy is made once, so that one that is configured
@@ -117,7 +118,7 @@ func New(cfg Config) (*Orchestrator, error) {
 			problems = append(problems, &ConfigError{Field: "Middleware", Err: fmt.Errorf("number %d is nil", i)})
 			continue
 		}
-		o.handler = wrap(o.handler)
+		o.handler, o.wrapped = wrap(o.handler), true
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err

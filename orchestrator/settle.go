@@ -144,7 +144,7 @@ func narrow(allowed []tools.Definition, names []string) []tools.Definition {
 // enter pushes a frame and starts its strategy.
 func (m *Machine) enter(f *frame) nextstep.NextStep {
 	m.stack.Push(f)
-	m.emit(Event{Kind: EventFrameEntered, Detail: FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages), Context: f.context}})
+	m.emit(EventFrameEntered, FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages), Context: f.context})
 	if err := m.tooDeep(); err != nil {
 		return nextstep.ReportError{Err: delegation.NewError(delegation.CodeLimit, err)}
 	}
@@ -182,14 +182,14 @@ func (m *Machine) leave(f *frame, out delegation.Output) nextstep.NextStep {
 
 // left pops a frame and tells so.
 func (m *Machine) left(f *frame, out delegation.Output) {
-	m.emit(Event{Kind: EventFrameLeft, Detail: FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Elapsed: out.Elapsed, Err: out.Err}})
+	m.emit(EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Elapsed: out.Elapsed, Err: out.Err})
 	m.stack.Pop()
 }
 
 // finish ends the run.
 func (m *Machine) finish(out delegation.Output) {
 	m.output, m.status, m.pending = out, statusOf(out.Err), nil
-	m.emit(Event{Frame: "0", Depth: 1, Kind: EventRunFinished, Detail: RunFinished{Status: m.status, Output: out}})
+	m.emit(EventRunFinished, RunFinished{Status: m.status, Output: out})
 }
 
 func statusOf(err *delegation.Error) Status {

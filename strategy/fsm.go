@@ -20,6 +20,8 @@ type FSM struct {
 	rules   *compiled
 	machine *fsm.FSM
 	state   State
+	asked   Trigger // the last one that target found, in state: Can is often asked before Then
+	found   target
 	left    []int // of each cap; Unbounded counts nothing
 	broken  error // the table or its caps are wrong: every trigger is refused with this
 }
@@ -79,7 +81,7 @@ func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
 		return refused(&TransitionError{Table: f.table.Name, State: f.state, Trigger: on, To: to.to, Want: to.awaits, Step: step})
 	}
 	f.machine.SetState(string(to.to))
-	f.state = to.to
+	f.state, f.asked = to.to, ""
 	if to.caps >= 0 && f.left[to.caps] > 0 {
 		f.left[to.caps]--
 	}
@@ -95,10 +97,13 @@ func (f *FSM) target(on Trigger) (target, error) {
 	if f.broken != nil {
 		return target{}, f.broken
 	}
-	if f.machine == nil || !f.machine.Can(string(on)) {
-		return target{}, &TransitionError{Table: f.table.Name, State: f.state, Trigger: on}
+	if f.asked != on || on == "" {
+		if f.machine == nil || !f.machine.Can(string(on)) {
+			return target{}, &TransitionError{Table: f.table.Name, State: f.state, Trigger: on}
+		}
+		f.asked, f.found = on, f.rules.moves[move{f.state, on}]
 	}
-	to := f.rules.moves[move{f.state, on}]
+	to := f.found
 	if to.caps >= 0 && f.left[to.caps] == 0 {
 		return target{}, &CapError{Table: f.table.Name, State: f.state, Trigger: on, Cap: f.rules.caps[to.caps]}
 	}

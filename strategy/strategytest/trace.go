@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,11 +23,19 @@ type trace struct {
 	requests map[string]messages.History // the last one of each frame
 }
 
+// line writes a line, indented by depth. A text of several lines goes on further in; blank lines are left out.
 func (tr *trace) line(depth int, format string, args ...any) {
 	indent := strings.Repeat("  ", depth)
-	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n"+indent+"    ")
-	tr.text.WriteString(strings.TrimRight(indent+strings.ReplaceAll(text, "\n\n", "\n<blank>\n"), " ") + "\n")
+	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
+		if line = strings.TrimRight(line, " \r\n"); line != "" {
+			tr.text.WriteString(indent + line + "\n")
+			indent = strings.Repeat("  ", depth) + "    "
+		}
+	}
 }
+
+// elapsed matches times in metadata, which differ from run to run.
+var elapsed = regexp.MustCompile(`"elapsed":\d+`)
 
 // event writes down an event, where it says what the steps do not.
 func (tr *trace) event(e orchestrator.Event) {
@@ -60,7 +69,7 @@ func (tr *trace) finished(d orchestrator.RunFinished) {
 		tr.line(0, "usage: %d input, %d output", u.Input, u.Output)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Output.Metadata)) {
-		tr.line(0, "%s: %s", name, d.Output.Metadata[name])
+		tr.line(0, "%s: %s", name, elapsed.ReplaceAll(d.Output.Metadata[name], []byte(`"elapsed":0`)))
 	}
 	if d.Output.Data != nil {
 		tr.line(0, "data: %s", d.Output.Data)

@@ -1,0 +1,204 @@
+package delegation_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func roundTrip[T any](t require.TestingT, in T) T {
+	data, err := json.Marshal(in)
+	require.NoError(t, err)
+	var out T
+	require.NoError(t, json.Unmarshal(data, &out), "%s", data)
+	return out
+}
+
+func TestInputJSON(t *testing.T) {
+	data, err := json.Marshal(delegation.Input{})
+	require.NoError(t, err)
+	require.Equal(t, `{}`, string(data))
+
+	in := delegation.Input{Goal: "sum up", Messages: messages.History{messages.UserText("<a>")}, Data: json.RawMessage(`{"n":1.50}`)}
+	require.Equal(t, in, roundTrip(t, in))
+
+	err = json.Unmarshal([]byte(`{"messages":{"v":9}}`), &in)
+	require.ErrorAs(t, err, new(*messages.UnknownError))
+}
+
+func TestOutputJSON(t *testing.T) {
+	text := func(s string) *string { return &s }
+	out := delegation.Output{
+		Messages: messages.History{messages.UserText("q"), messages.AssistantText("a")},
+		Data:     json.RawMessage(`[1,2]`),
+		Metadata: delegation.Metadata{"plan": json.RawMessage(`["x"]`)},
+		Usage:    messages.Usage{Input: 3, Total: 4},
+		Elapsed:  time.Second,
+		Err:      &delegation.Error{Code: delegation.CodeLimit, Message: "steps"},
+	}
+	for name, result := range map[string]*string{"absent": nil, "empty": text(""), "present": text("done")} {
+		t.Run(name, func(t *testing.T) {
+			out.Result = result
+			back := roundTrip(t, out)
+			require.Equal(t, out, back)
+			require.Equal(t, result == nil, back.Result == nil, "an absent result is not an empty one")
+		})
+	}
+
+	data, err := json.Marshal(delegation.Output{})
+	require.NoError(t, err)
+	require.Equal(t, `{}`, string(data))
+}
+
+func TestOutputJSONRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		out := delegation.Output{
+			Result:  rapid.Ptr(rapid.String(), true).Draw(t, "result"),
+			Usage:   messages.Usage{Input: rapid.Int64().Draw(t, "input"), Reasoning: rapid.Int64().Draw(t, "reasoning")},
+			Elapsed: time.Duration(rapid.Int64().Draw(t, "elapsed")),
+		}
+		if rapid.Bool().Draw(t, "failed") {
+			out.Err = &delegation.Error{Code: delegation.Code(rapid.String().Draw(t, "code")), Message: rapid.String().Draw(t, "message")}
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "messages") {
+			out.Messages = append(out.Messages, messages.AssistantText(rapid.String().Draw(t, "text")))
+		}
+		require.Equal(t, out, roundTrip(t, out))
+	})
+}
+
+func TestOutputViews(t *testing.T) {
+	result := "done"
+	first := messages.ToolOutput{CallID: "1", Output: "x"}
+	second := messages.ToolOutput{CallID: "2", Status: messages.StatusFailed}
+	out := delegation.Output{Result: &result, Messages: messages.History{
+		messages.UserText("not mine"), messages.AssistantText("a"),
+		messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{}}},
+		messages.Tool{ToolOutput: first},
+		messages.Tool{ToolOutput: second},
+		messages.AssistantText("b"),
+	}}
+	require.Equal(t, "done", out.Text())
+	require.Equal(t, []string{"a", "b"}, out.Texts())
+	require.Equal(t, []messages.ToolOutput{first, second}, out.ToolMetas())
+
+	require.Equal(t, "", delegation.Output{}.Text())
+	require.Nil(t, delegation.Output{}.Texts())
+	require.Nil(t, delegation.Output{}.ToolMetas())
+}
+
+func TestMetadata(t *testing.T) {
+	var m delegation.Metadata
+	require.NoError(t, m.Set("attempts", 3))
+	require.ErrorContains(t, m.Set("bad", func() {}), `delegation: metadata "bad": `)
+	require.Len(t, m, 1)
+
+	var attempts int
+	found, err := m.Decode("attempts", &attempts)
+	require.True(t, found)
+	require.NoError(t, err)
+	require.Equal(t, 3, attempts)
+
+	found, err = m.Decode("missing", &attempts)
+	require.False(t, found)
+	require.NoError(t, err)
+
+	found, err = m.Decode("attempts", new(string))
+	require.True(t, found)
+	require.ErrorContains(t, err, `delegation: metadata "attempts": `)
+
+	_, err = delegation.Metadata(nil).Decode("x", &attempts)
+	require.NoError(t, err)
+	require.Equal(t, m, roundTrip(t, m))
+}
+
+func TestError(t *testing.T) {
+	cause := fmt.Errorf("reading: %w", io.ErrUnexpectedEOF)
+	err := delegation.NewError(delegation.CodeInvalid, cause)
+	require.EqualError(t, err, "reading: unexpected EOF")
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+
+	back := roundTrip(t, err)
+	require.Equal(t, err.Code, back.Code)
+	require.Equal(t, err.Message, back.Message)
+	require.NoError(t, errors.Unwrap(back), "the cause stays in its process")
+
+	none := delegation.NewError(delegation.CodeInvalid, nil)
+	require.Equal(t, delegation.CodeDefect, none.Code)
+	require.NotEmpty(t, none.Error())
+}
+
+func TestAsError(t *testing.T) {
+	require.Nil(t, delegation.AsError(nil))
+
+	own := &delegation.Error{Code: delegation.CodeLimit, Message: "steps"}
+	require.Same(t, own, delegation.AsError(own))
+
+	wrapped := delegation.AsError(fmt.Errorf("frame 0.1: %w", own))
+	require.Equal(t, delegation.CodeLimit, wrapped.Code)
+	require.EqualError(t, wrapped, "frame 0.1: steps", "the text is kept whole")
+	require.ErrorIs(t, wrapped, own)
+
+	other := delegation.AsError(io.EOF)
+	require.Equal(t, delegation.CodeFailed, other.Code)
+	require.ErrorIs(t, other, io.EOF)
+}
+
+func TestStack(t *testing.T) {
+	var s delegation.Stack[string]
+	_, ok := s.Pop()
+	require.False(t, ok)
+	_, ok = s.Top()
+	require.False(t, ok)
+	require.Empty(t, s.All())
+
+	s.Push("0")
+	s.Push("0.1")
+	require.Equal(t, 2, s.Depth())
+	require.Equal(t, []string{"0", "0.1"}, s.All())
+	top, ok := s.Top()
+	require.True(t, ok)
+	require.Equal(t, "0.1", top)
+
+	frames := s.All()
+	top, ok = s.Pop()
+	require.True(t, ok)
+	require.Equal(t, "0.1", top)
+	require.Empty(t, frames[1], "a popped frame is let go")
+	require.Equal(t, []string{"0"}, s.All())
+}
+
+// A stack is a slice of which only the end is touched.
+func TestStackLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s delegation.Stack[int]
+		var model []int
+		t.Repeat(map[string]func(*rapid.T){
+			"push": func(t *rapid.T) {
+				n := rapid.Int().Draw(t, "n")
+				s.Push(n)
+				model = append(model, n)
+			},
+			"pop": func(t *rapid.T) {
+				n, ok := s.Pop()
+				require.Equal(t, len(model) > 0, ok)
+				if ok {
+					require.Equal(t, model[len(model)-1], n)
+					model = model[:len(model)-1]
+				}
+			},
+			"": func(t *rapid.T) {
+				require.Equal(t, len(model), s.Depth())
+				require.ElementsMatch(t, model, s.All())
+			},
+		})
+	})
+}
