@@ -68,7 +68,7 @@ type Context string
 const (
 	ContextGoal   Context = "goal"   // nothing: it sees its goal
 	ContextChosen Context = "chosen" // some messages
-	ContextAll    Context = "all"    // as many as the parent's last request had, or more
+	ContextAll    Context = "all"    // as many as the conversation of the parent has
 )
 
 // StateChanged tells a move of a strategy's FSM.

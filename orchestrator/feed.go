@@ -154,19 +154,16 @@ func (m *Machine) moved(f *frame) {
 	}
 }
 
-// mostChanges bounds the boxed details that change keeps.
-const mostChanges = 16
-
 // change boxes a detail. Strategies go in circles, so the boxes of the first few changes are used again.
 func (m *Machine) change(c StateChanged) Detail {
-	for _, d := range m.changes {
+	for i, d := range m.changes {
+		if d == nil {
+			d = c
+			m.changes[i] = d
+		}
 		if d == Detail(c) {
 			return d
 		}
 	}
-	boxed := Detail(c)
-	if len(m.changes) < mostChanges {
-		m.changes = append(m.changes, boxed)
-	}
-	return boxed
+	return c
 }

@@ -52,6 +52,15 @@ func (f *frame) messages() messages.History {
 	return h
 }
 
+// length is the length of the conversation so far, at a cost that does not depend on it.
+func (f *frame) length() int {
+	n := len(f.request)
+	for _, a := range f.answers {
+		n += len(said(a))
+	}
+	return n
+}
+
 // said returns the messages that an answer adds to a conversation.
 func said(a nextstep.Answer) []messages.Message {
 	switch a := a.(type) {

@@ -45,7 +45,7 @@ type Machine struct {
 	seq     int               // of the pending step
 	events  []Event
 	drained bool
-	changes []Detail // see change
+	changes [8]Detail // see change
 	output  delegation.Output
 	status  Status
 }

@@ -120,7 +120,7 @@ func shared(f *frame, in delegation.Input) Context {
 	switch n := len(in.Messages); {
 	case n == 0:
 		return ContextGoal
-	case n >= len(f.request):
+	case n >= f.length():
 		return ContextAll
 	default:
 		return ContextChosen

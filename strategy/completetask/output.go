@@ -3,6 +3,7 @@ package completetask
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -46,8 +47,7 @@ func (s *completeTask) output() delegation.Output {
 
 // metadata tells about the work. Nothing in it can fail to encode.
 func (s *completeTask) metadata() delegation.Metadata {
-	m := delegation.Metadata{}
-	_ = m.Set("model_calls", s.asked)
+	m := delegation.Metadata{"model_calls": strconv.AppendInt(nil, int64(s.asked), 10)}
 	switch s.finish {
 	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
 	case llmclient.FinishLength:
