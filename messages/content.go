@@ -42,8 +42,8 @@ func (ToolCall) isAssistantContent() {}
 // Decode reads the arguments into v. Empty arguments and null read as an empty object: several providers send
 // nothing for a tool without parameters.
 func (c ToolCall) Decode(v any) error {
-	args := strings.TrimSpace(c.Arguments)
-	if args == "" || args == "null" {
+	args := c.Arguments
+	if blank := strings.TrimSpace(args); blank == "" || blank == "null" {
 		args = "{}"
 	}
 	err := json.Unmarshal([]byte(args), v)

@@ -1,5 +1,7 @@
 package messages
 
+import "slices"
+
 // History is a conversation, oldest message first.
 //
 // It is append-only: an element that once stood in a history that was handed over is never changed. Hand a history
@@ -7,7 +9,7 @@ package messages
 type History []Message
 
 // Clip returns the history with no spare capacity.
-func (h History) Clip() History { return h[:len(h):len(h)] }
+func (h History) Clip() History { return slices.Clip(h) }
 
 // Last returns the last message, or nil.
 func (h History) Last() Message {

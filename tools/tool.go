@@ -28,10 +28,7 @@ type Definition struct {
 // error becomes a failed result whose text is the error's, so it must say what a model can mend and hold no secret.
 // Call is made from several goroutines at once, and must return when ctx is done.
 //
-// A Tool may also have any of these abilities, found by type assertion:
-//
-//	Pure() bool     Call neither waits nor looks at ctx: it may run on the caller's goroutine, without a time-out
-//	Check() error   the tool was put together wrongly: reported when it is put into a Set
+// The package documentation lists what else a Tool may be able to do.
 type Tool interface {
 	Definition() Definition
 	Call(ctx context.Context, arguments string) (string, error)

@@ -1,0 +1,118 @@
+package messages
+
+// readMessage and the others here rely on data being valid JSON.
+func readMessage(data []byte) (Message, error) {
+	o := readObject(data)
+	var role string
+	o.take("role", &role)
+	if o.err != nil {
+		return nil, o.err
+	}
+	var m Message
+	switch Role(role) {
+	case RoleSystem:
+		m = readSystem(o)
+	case RoleUser:
+		m = User{Content: readParts(o, readUserPart), Extras: o.extras()}
+	case RoleAssistant:
+		m = Assistant{Content: readParts(o, readAssistantPart), Extras: o.extras()}
+	case RoleTool:
+		m = Tool{ToolOutput: readOutput(o), Extras: o.extras()}
+	default:
+		return nil, at("role", &UnknownError{What: "role", Name: shorten(role)})
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	return m, nil
+}
+
+func readSystem(o *object) (s System) {
+	o.take("text", &s.Text)
+	s.Extras = o.extras()
+	return s
+}
+
+func readOutput(o *object) (out ToolOutput) {
+	o.take("call_id", &out.CallID)
+	o.take("tool_name", &out.ToolName)
+	o.take("output", &out.Output)
+	o.take("status", (*string)(&out.Status))
+	o.take("reason", &out.Reason)
+	o.take("untrusted", &out.Untrusted)
+	o.take("elapsed", &out.Elapsed)
+	return out
+}
+
+// readParts reads the content of a message.
+func readParts[C any](o *object, read func(o *object, kind string) C) (content []C) {
+	o.takeList("content", func(raw []byte) error {
+		part := readObject(raw)
+		var kind string
+		part.take("type", &kind)
+		c := read(part, kind)
+		content = append(content, c)
+		return part.err
+	})
+	return content
+}
+
+func readUserPart(o *object, kind string) UserContent {
+	switch kind {
+	case typeText:
+		return readText(o)
+	case typeImage:
+		return readImage(o)
+	default:
+		o.unknownType(kind)
+		return nil
+	}
+}
+
+func readAssistantPart(o *object, kind string) AssistantContent {
+	switch kind {
+	case typeText:
+		return readText(o)
+	case typeThought:
+		return Thought(readText(o))
+	case typeCall:
+		return readCall(o)
+	default:
+		o.unknownType(kind)
+		return nil
+	}
+}
+
+func (o *object) unknownType(kind string) {
+	if o.err == nil {
+		o.err = at("type", &UnknownError{What: "type", Name: shorten(kind)})
+	}
+}
+
+func readText(o *object) (t Text) {
+	o.take("text", &t.Text)
+	return t
+}
+
+func readImage(o *object) (i Image) {
+	o.take("url", &i.URL)
+	o.take("detail", &i.Detail)
+	return i
+}
+
+func readCall(o *object) (c ToolCall) {
+	o.take("id", &c.ID)
+	o.take("name", &c.Name)
+	o.take("arguments", &c.Arguments)
+	c.Extras = o.extras()
+	return c
+}
+
+// shorten keeps a name from the text short enough to be named in an error.
+func shorten(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}

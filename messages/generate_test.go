@@ -1,0 +1,110 @@
+package messages_test
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/segue-go/segue/messages"
+	"pgregory.net/rapid"
+)
+
+// Generators of messages. Ids come from a handful, so that they collide.
+
+var ids = rapid.SampledFrom([]string{"", "a", "a", "b", "c", "a_2", "call_0"})
+
+func words(t *rapid.T, label string) string {
+	return rapid.OneOf(rapid.SampledFrom([]string{"", "hello", "a\nb\t\"\\</x>\u2028\x00\x7f", "日本 🙂"}), rapid.String()).Draw(t, label)
+}
+
+func extras(t *rapid.T) messages.Extras {
+	if rapid.IntRange(0, 3).Draw(t, "with extras") > 0 {
+		return nil
+	}
+	values := rapid.SampledFrom([]json.RawMessage{[]byte(`null`), []byte(`{"a":[1,2.50,"x"]}`), []byte(`"é"`)})
+	return messages.Extras(rapid.MapOfN(rapid.SampledFrom([]string{"signature", "x y", "\"", "é"}), values, 1, 3).Draw(t, "extras"))
+}
+
+func call(t *rapid.T) messages.ToolCall {
+	return messages.ToolCall{
+		ID:        ids.Draw(t, "call id"),
+		Name:      rapid.SampledFrom([]string{"read", "write"}).Draw(t, "name"),
+		Arguments: rapid.SampledFrom([]string{"{}", `{"a":1}`, `{"a": `}).Draw(t, "arguments"),
+		Extras:    extras(t),
+	}
+}
+
+// value draws any message that is a value of the sum.
+func value(t *rapid.T) messages.Message {
+	switch rapid.IntRange(0, 7).Draw(t, "message") {
+	case 0:
+		return messages.System{Text: words(t, "system"), Extras: extras(t)}
+	case 1:
+		var content []messages.UserContent
+		for range rapid.IntRange(0, 2).Draw(t, "parts") {
+			if rapid.Bool().Draw(t, "image") {
+				content = append(content, messages.Image{URL: words(t, "url"), Detail: rapid.SampledFrom([]string{"", "low"}).Draw(t, "detail")})
+			} else {
+				content = append(content, messages.Text{Text: words(t, "text")})
+			}
+		}
+		return messages.User{Content: content, Extras: extras(t)}
+	case 2, 3, 4:
+		var content []messages.AssistantContent
+		for range rapid.IntRange(0, 4).Draw(t, "parts") {
+			switch rapid.IntRange(0, 4).Draw(t, "part") {
+			case 0:
+				content = append(content, messages.Text{Text: words(t, "text")})
+			case 1:
+				content = append(content, messages.Thought{Text: words(t, "thought")})
+			default:
+				content = append(content, call(t))
+			}
+		}
+		return messages.Assistant{Content: content, Extras: extras(t)}
+	default:
+		return messages.Tool{Extras: extras(t), ToolOutput: messages.ToolOutput{
+			CallID: ids.Draw(t, "answer id"), ToolName: rapid.SampledFrom([]string{"", "read", "write"}).Draw(t, "name"),
+			Output:    words(t, "output"),
+			Status:    rapid.SampledFrom([]messages.Status{"", messages.StatusOK, messages.StatusFailed}).Draw(t, "status"),
+			Reason:    rapid.SampledFrom([]string{"", "error"}).Draw(t, "reason"),
+			Untrusted: rapid.Bool().Draw(t, "untrusted"), Elapsed: time.Duration(rapid.Int64().Draw(t, "elapsed")),
+		}}
+	}
+}
+
+type foreign struct{ messages.User } // satisfies the interface by embedding
+
+// anything draws messages that are none, too.
+func anything(t *rapid.T) messages.Message {
+	switch rapid.IntRange(0, 19).Draw(t, "odd") {
+	case 0:
+		return nil
+	case 1:
+		return rapid.SampledFrom([]messages.Message{
+			(*messages.User)(nil), (*messages.Tool)(nil),
+			foreign{},
+			&foreign{},
+			&messages.System{Text: "s"}, &messages.User{}, &messages.Assistant{}, &messages.Tool{},
+			messages.User{Content: []messages.UserContent{nil, &messages.Text{Text: "x"}, (*messages.Image)(nil), &messages.Image{}}},
+		}).Draw(t, "pointer")
+	case 2:
+		call := call(t)
+		return messages.Assistant{Content: []messages.AssistantContent{
+			nil, &call, call, (*messages.Text)(nil), &messages.Thought{Text: "t"}, (*messages.ToolCall)(nil),
+		}}
+	default:
+		return value(t)
+	}
+}
+
+func historyOf(m func(*rapid.T) messages.Message) *rapid.Generator[messages.History] {
+	return rapid.Custom(func(t *rapid.T) messages.History {
+		return messages.History(rapid.SliceOfN(rapid.Custom(m), 0, 14).Draw(t, "history"))
+	})
+}
+
+// lawful draws a history that obeys the laws.
+var lawful = rapid.Custom(func(t *rapid.T) messages.History {
+	h, _ := historyOf(value).Draw(t, "raw").Repair()
+	return h
+})

@@ -1,0 +1,208 @@
+package messages
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Version is the version of the JSON form that this package writes and reads.
+const Version = 1
+
+// CodecError says where in a JSON text, or in a value to be written, something is wrong.
+type CodecError struct {
+	Path string // such as "messages[2].content[0].text"; "" for the whole
+	Err  error
+}
+
+// Error names the place and what is wrong there.
+func (e *CodecError) Error() string {
+	if e.Path == "" {
+		return "messages: " + e.Err.Error()
+	}
+	return "messages: " + e.Path + ": " + e.Err.Error()
+}
+
+// Unwrap returns what is wrong.
+func (e *CodecError) Unwrap() error { return e.Err }
+
+// UnknownError is a variant or version in a JSON text that this package does not know. It may come from a newer version
+// of this library. It comes wrapped in a [*CodecError] that names the place.
+type UnknownError struct {
+	What string // "version", "role" or "type"
+	Name string // as it stands in the text, shortened
+}
+
+// Error names the variant.
+func (e *UnknownError) Error() string { return fmt.Sprintf("unknown %s %q", e.What, e.Name) }
+
+// at puts a place before the path of err.
+func at(place string, err error) error {
+	if err == nil {
+		return nil
+	}
+	inner, ok := errors.AsType[*CodecError](err)
+	switch {
+	case !ok:
+		return &CodecError{Path: place, Err: err}
+	case inner.Path == "" || inner.Path[0] == '[':
+		return &CodecError{Path: place + inner.Path, Err: inner.Err}
+	default:
+		return &CodecError{Path: place + "." + inner.Path, Err: inner.Err}
+	}
+}
+
+// MarshalJSON writes the history in its versioned form:
+//
+//	{"v":1,"messages":[
+//	  {"role":"system","text":"…"},
+//	  {"role":"user","content":[{"type":"text","text":"…"},{"type":"image","url":"…","detail":"low"}]},
+//	  {"role":"assistant","content":[{"type":"thought","text":"…"},{"type":"tool_call","id":"…","name":"…","arguments":"…"}]},
+//	  {"role":"tool","call_id":"…","tool_name":"…","output":"…","status":"ok","reason":"…","untrusted":true,"elapsed":1000}]}
+//
+// Arguments are a string, as the model wrote them; elapsed is in nanoseconds; detail and the last four fields of a tool
+// message are left out when they are zero. [Extras] stand among the fields of their message or call, sorted by name.
+// Bytes of a string that are not UTF-8 become U+FFFD: JSON has no place for them.
+//
+// The same history always gives the same bytes. It fails with a [*CodecError] for a message or part that is no value of
+// its sum, for extras that are not JSON, and for extras with the name of a field. A nil history is written as an empty
+// one; the laws are not checked.
+func (h History) MarshalJSON() ([]byte, error) {
+	dst := fmt.Appendf(nil, `{"v":%d,"messages":[`, Version)
+	for i, m := range h {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = AppendMessage(dst, m); err != nil {
+			return nil, at(fmt.Sprintf("messages[%d]", i), err)
+		}
+	}
+	return append(dst, "]}"...), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. Fields of a message or call that it does not know become [Extras]; other
+// unknown fields are left out. A version, role or type that it does not know is a [*UnknownError]. An empty list reads
+// as nil. The laws are not checked.
+func (h *History) UnmarshalJSON(data []byte) error {
+	if isNull(data) {
+		return nil
+	}
+	if err := check(data); err != nil {
+		return err
+	}
+	o := readObject(data)
+	if v := string(o.get("v")); o.err == nil && v != strconv.Itoa(Version) {
+		return at("v", &UnknownError{What: "version", Name: shorten(v)})
+	}
+	var read History
+	o.takeList("messages", func(raw []byte) error {
+		m, err := readMessage(raw)
+		read = append(read, m)
+		return err
+	})
+	if o.err != nil {
+		return o.err
+	}
+	*h = read.Clip()
+	return nil
+}
+
+// isNull reports whether data is null, which UnmarshalJSON takes for nothing, as encoding/json has it.
+func isNull(data []byte) bool { return string(data) == "null" }
+
+// MarshalMessage writes one message as it stands in the form of a [History], without a version.
+func MarshalMessage(m Message) ([]byte, error) { return AppendMessage(nil, m) }
+
+// UnmarshalMessage reads one message as it stands in the form of a [History].
+func UnmarshalMessage(data []byte) (Message, error) {
+	if err := check(data); err != nil {
+		return nil, err
+	}
+	return readMessage(data)
+}
+
+// unmarshalAs reads a message of one role into v.
+func unmarshalAs[M Message](data []byte, v *M) error {
+	if isNull(data) {
+		return nil
+	}
+	m, err := UnmarshalMessage(data)
+	if err != nil {
+		return err
+	}
+	typed, ok := m.(M)
+	if !ok {
+		return at("role", fmt.Errorf("is %q, want %q", m.Role(), typed.Role()))
+	}
+	*v = typed
+	return nil
+}
+
+// MarshalJSON writes the message as it stands in the form of a [History].
+func (s System) MarshalJSON() ([]byte, error) { return AppendMessage(nil, s) }
+
+// UnmarshalJSON reads a message of role system.
+func (s *System) UnmarshalJSON(data []byte) error { return unmarshalAs(data, s) }
+
+// MarshalJSON writes the message as it stands in the form of a [History].
+func (u User) MarshalJSON() ([]byte, error) { return AppendMessage(nil, u) }
+
+// UnmarshalJSON reads a message of role user.
+func (u *User) UnmarshalJSON(data []byte) error { return unmarshalAs(data, u) }
+
+// MarshalJSON writes the message as it stands in the form of a [History].
+func (a Assistant) MarshalJSON() ([]byte, error) { return AppendMessage(nil, a) }
+
+// UnmarshalJSON reads a message of role assistant.
+func (a *Assistant) UnmarshalJSON(data []byte) error { return unmarshalAs(data, a) }
+
+// MarshalJSON writes the message as it stands in the form of a [History].
+func (t Tool) MarshalJSON() ([]byte, error) { return AppendMessage(nil, t) }
+
+// UnmarshalJSON reads a message of role tool.
+func (t *Tool) UnmarshalJSON(data []byte) error { return unmarshalAs(data, t) }
+
+// MarshalJSON writes the call as it stands among the parts of an assistant message.
+func (c ToolCall) MarshalJSON() ([]byte, error) { return appendCall(nil, c) }
+
+// UnmarshalJSON reads a part of type tool_call.
+func (c *ToolCall) UnmarshalJSON(data []byte) error {
+	if isNull(data) {
+		return nil
+	}
+	if err := check(data); err != nil {
+		return err
+	}
+	o := readObject(data)
+	var kind string
+	if o.take("type", &kind); kind != typeCall {
+		o.unknownType(kind)
+	}
+	read := readCall(o)
+	if o.err == nil {
+		*c = read
+	}
+	return o.err
+}
+
+// MarshalJSON writes the fields of a tool message, without its role.
+func (o ToolOutput) MarshalJSON() ([]byte, error) {
+	return append(appendOutput([]byte("{"), o), '}'), nil
+}
+
+// UnmarshalJSON reads the fields of a tool message. Others are left out.
+func (o *ToolOutput) UnmarshalJSON(data []byte) error {
+	if isNull(data) {
+		return nil
+	}
+	if err := check(data); err != nil {
+		return err
+	}
+	fields := readObject(data)
+	read := readOutput(fields)
+	if fields.err == nil {
+		*o = read
+	}
+	return fields.err
+}

@@ -1,0 +1,78 @@
+package messages_test
+
+import (
+	"testing"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTexts(t *testing.T) {
+	image := messages.Image{URL: "u"}
+	require.Equal(t, "", messages.User{}.Text())
+	require.Equal(t, "", messages.User{Content: []messages.UserContent{image}}.Text())
+	require.Equal(t, "hello", messages.UserText("hello").Text())
+	require.Equal(t, "ab", messages.User{Content: []messages.UserContent{messages.Text{Text: "a"}, image, messages.Text{Text: "b"}}}.Text())
+
+	reply := messages.Assistant{Content: []messages.AssistantContent{
+		messages.Thought{Text: "t1"},
+		messages.Text{Text: "a"},
+		messages.ToolCall{ID: "1"},
+		messages.Text{Text: "b"},
+		messages.Text{Text: "c"},
+		messages.Thought{Text: "t2"},
+		messages.ToolCall{ID: "2"},
+	}}
+	require.Equal(t, "abc", reply.Text())
+	require.Equal(t, "t1t2", reply.Thought())
+	require.Equal(t, []messages.ToolCall{{ID: "1"}, {ID: "2"}}, reply.Calls())
+	require.Equal(t, "hi", messages.AssistantText("hi").Text())
+	require.Nil(t, messages.AssistantText("hi").Calls())
+}
+
+func TestRoles(t *testing.T) {
+	for _, m := range []messages.Message{messages.System{}, messages.User{}, messages.Assistant{}, messages.Tool{}} {
+		data, err := messages.MarshalMessage(m)
+		require.NoError(t, err)
+		require.Contains(t, string(data), `{"role":"`+string(m.Role())+`"`)
+	}
+}
+
+func TestDecode(t *testing.T) {
+	type args struct{ Path string }
+	for _, arguments := range []string{"", " \n", "null", "{}"} {
+		got := args{Path: "default"}
+		require.NoError(t, messages.ToolCall{Arguments: arguments}.Decode(&got))
+		require.Equal(t, "default", got.Path)
+	}
+	var got args
+	require.NoError(t, messages.ToolCall{Arguments: `{"path":"a"}`}.Decode(&got))
+	require.Equal(t, "a", got.Path)
+
+	err := messages.ToolCall{ID: "c1", Name: "read", Arguments: `{"path": `}.Decode(&got)
+	require.ErrorContains(t, err, `messages: arguments of call "c1" to "read" are not JSON at byte 9: `)
+	err = messages.ToolCall{ID: "c1", Name: "read", Arguments: `{"path": 1}`}.Decode(&got)
+	require.ErrorContains(t, err, `messages: arguments of call "c1" to "read": `)
+}
+
+func TestHistoryClipAndLast(t *testing.T) {
+	require.Nil(t, messages.History(nil).Last())
+	h := append(make(messages.History, 0, 4), messages.UserText("a"))
+	clipped := h.Clip()
+	_ = append(clipped, messages.UserText("mine"))
+	h = append(h, messages.UserText("b"))
+	require.Equal(t, messages.UserText("b"), h.Last(), "who appends to a clipped history writes elsewhere")
+	require.Equal(t, messages.UserText("a"), clipped.Last())
+}
+
+func TestUsageAdd(t *testing.T) {
+	one := messages.Usage{Input: 1, Output: 2, Total: 3, Cached: 4, Reasoning: 5}
+	require.Equal(t, messages.Usage{Input: 2, Output: 4, Total: 6, Cached: 8, Reasoning: 10}, one.Add(one))
+	require.Equal(t, one, one.Add(messages.Usage{}))
+}
+
+func TestOutputOK(t *testing.T) {
+	for status, ok := range map[messages.Status]bool{"": true, messages.StatusOK: true, messages.StatusFailed: false, messages.StatusUnknown: false} {
+		require.Equal(t, ok, messages.ToolOutput{Status: status}.OK(), status)
+	}
+}

@@ -1,0 +1,259 @@
+package messages
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// RepairKind says what [History.Repair] did.
+type RepairKind string
+
+// The kinds.
+const (
+	RepairDropped       RepairKind = "dropped"        // a message that is nil or of a type outside the sum was left out
+	RepairPartDropped   RepairKind = "part_dropped"   // the same, of a part of a message
+	RepairDereferenced  RepairKind = "dereferenced"   // a pointer to a message or part became the value
+	RepairEmptyDropped  RepairKind = "empty_dropped"  // an assistant message that says nothing was left out
+	RepairCallDropped   RepairKind = "call_dropped"   // a call that stood twice in its message was left out once
+	RepairRenamed       RepairKind = "renamed"        // a call got a new id: it had none, or that of another call
+	RepairMoved         RepairKind = "moved"          // an answer was moved up behind its assistant message
+	RepairAnswerDropped RepairKind = "answer_dropped" // an answer to no call, or to an answered one, was left out
+	RepairClosed        RepairKind = "closed"         // a call without an answer was answered as interrupted
+)
+
+// Repair is one change that [History.Repair] made.
+type Repair struct {
+	Index  int // of the message in the history that was repaired
+	Kind   RepairKind
+	CallID string // the id as it was, where a call or an answer is concerned
+}
+
+// String says the change in words.
+func (r Repair) String() string {
+	at := fmt.Sprintf("message %d: ", r.Index)
+	switch r.Kind {
+	case RepairDropped:
+		return at + "no message: left out"
+	case RepairPartDropped:
+		return at + "a part that is none: left out"
+	case RepairDereferenced:
+		return at + "a pointer: replaced by its value"
+	case RepairEmptyDropped:
+		return at + "an empty assistant message: left out"
+	case RepairCallDropped:
+		return at + fmt.Sprintf("call %.64q stands twice: left out once", r.CallID)
+	case RepairRenamed:
+		return at + fmt.Sprintf("call %.64q has no id of its own: renamed", r.CallID)
+	case RepairMoved:
+		return at + fmt.Sprintf("the answer to %.64q stands too late: moved up", r.CallID)
+	case RepairAnswerDropped:
+		return at + fmt.Sprintf("the answer to %.64q has no call: left out", r.CallID)
+	case RepairClosed:
+		return at + fmt.Sprintf("call %.64q has no answer: answered as interrupted", r.CallID)
+	default:
+		return at + string(r.Kind)
+	}
+}
+
+// What [History.Repair] answers an open call with, beside [StatusUnknown].
+const (
+	ReasonInterrupted = "interrupted"
+	textInterrupted   = "No result: the run was interrupted before this call was answered. Whether it had an effect is unknown."
+)
+
+// Repair returns a history that obeys the laws of [History.Validate], and what was changed for it, by index. A history
+// that obeys them already is returned as it is, with no repairs. The history itself is never changed; what is
+// unchanged is shared with it.
+//
+// Pointers are replaced by what they point to; what is no message or part is left out, and so is an assistant message
+// with nothing in it. Then, for each assistant message with calls:
+//
+//   - The same call (id, name and arguments) is kept once. A different call with the id of another, or with none, gets
+//     a new id.
+//   - An answer belongs to the nearest assistant message before it that has a call of its id. If other messages stand
+//     between, it is moved up; if the call is answered already, or there is none, it is left out. Of calls that had one
+//     id, an answer belongs to the first without an answer that has its ToolName, else to the first without an answer.
+//   - A call without an answer gets one: [StatusUnknown], [ReasonInterrupted] and a text that says so.
+func (h History) Repair() (History, []Repair) {
+	if h.Validate() == nil {
+		return h, nil
+	}
+	r := repairer{latest: map[string]int{}}
+	for i, m := range h {
+		r.add(i, m)
+	}
+	out := r.history()
+	slices.SortStableFunc(r.repairs, func(a, b Repair) int { return a.Index - b.Index })
+	return out, r.repairs
+}
+
+// repairer takes a history apart into entries, and answers into the entries that they belong to.
+type repairer struct {
+	entries []entry
+	latest  map[string]int // id of a call, as it was, to the latest entry with such a call
+	repairs []Repair
+}
+
+// entry is a message other than an answer, with the calls in it.
+type entry struct {
+	index   int
+	message Message
+	calls   []repairedCall
+	answers []Tool
+}
+
+type repairedCall struct {
+	was      string // the id as it was
+	id       string
+	name     string
+	answered bool
+}
+
+func (r *repairer) note(index int, kind RepairKind, callID string) {
+	r.repairs = append(r.repairs, Repair{Index: index, Kind: kind, CallID: callID})
+}
+
+func (r *repairer) add(index int, m Message) {
+	m, kind := messageValue(m)
+	if kind != "" {
+		r.note(index, kind, "")
+	}
+	switch m := m.(type) {
+	case System:
+		r.entries = append(r.entries, entry{index: index, message: m})
+	case User:
+		m.Content = repairParts(r, index, m.Content, userPartValue)
+		r.entries = append(r.entries, entry{index: index, message: m})
+	case Assistant:
+		r.addAssistant(index, m)
+	case Tool:
+		r.addAnswer(index, m)
+	}
+}
+
+func (r *repairer) addAssistant(index int, m Assistant) {
+	m.Content = repairParts(r, index, m.Content, assistantPartValue)
+	e := entry{index: index}
+	m.Content, e.calls = r.repairCalls(index, m.Content)
+	e.message = m
+	if m.Empty() {
+		r.note(index, RepairEmptyDropped, "")
+		return
+	}
+	for _, c := range e.calls {
+		r.latest[c.was] = len(r.entries)
+	}
+	r.entries = append(r.entries, e)
+}
+
+// repairCalls gives each call an id of its own and leaves out calls that stand twice.
+func (r *repairer) repairCalls(index int, content []AssistantContent) ([]AssistantContent, []repairedCall) {
+	type key struct{ id, name, arguments string }
+	seen := map[key]bool{}
+	first := map[string]bool{} // ids whose first call has been seen
+	taken := map[string]bool{"": true}
+	for _, c := range content {
+		if call, ok := c.(ToolCall); ok {
+			taken[call.ID] = true
+		}
+	}
+	var calls []repairedCall
+	before := len(r.repairs)
+	kept := make([]AssistantContent, 0, len(content))
+	for _, c := range content {
+		call, ok := c.(ToolCall)
+		if !ok {
+			kept = append(kept, c)
+			continue
+		}
+		was, k := call.ID, key{call.ID, call.Name, call.Arguments}
+		if was != "" && seen[k] {
+			r.note(index, RepairCallDropped, was)
+			continue
+		}
+		if was == "" || first[was] {
+			call.ID = newID(was, index, taken)
+			taken[call.ID] = true
+			r.note(index, RepairRenamed, was)
+		}
+		seen[k], first[was] = true, true
+		kept = append(kept, call)
+		calls = append(calls, repairedCall{was: was, id: call.ID, name: call.Name})
+	}
+	if len(r.repairs) == before {
+		return content, calls
+	}
+	return kept, calls
+}
+
+// newID derives an id that is not taken, the same for the same history.
+func newID(was string, index int, taken map[string]bool) string {
+	if was == "" {
+		was = "call_" + strconv.Itoa(index)
+	}
+	id := was
+	for n := 2; taken[id]; n++ {
+		id = was + "_" + strconv.Itoa(n)
+	}
+	return id
+}
+
+func (r *repairer) addAnswer(index int, m Tool) {
+	at, ok := r.latest[m.CallID]
+	if !ok {
+		r.note(index, RepairAnswerDropped, m.CallID)
+		return
+	}
+	e := &r.entries[at]
+	call := e.openCall(m.ToolOutput)
+	if call == nil {
+		r.note(index, RepairAnswerDropped, m.CallID)
+		return
+	}
+	if at != len(r.entries)-1 {
+		r.note(index, RepairMoved, m.CallID)
+	}
+	call.answered = true
+	m.CallID = call.id
+	e.answers = append(e.answers, m)
+}
+
+// openCall returns the call that o answers, or nil.
+func (e *entry) openCall(o ToolOutput) *repairedCall {
+	var open *repairedCall
+	for i := range e.calls {
+		c := &e.calls[i]
+		if c.answered || c.was != o.CallID {
+			continue
+		}
+		if c.name == o.ToolName {
+			return c
+		}
+		if open == nil {
+			open = c
+		}
+	}
+	return open
+}
+
+// history puts the entries together again and closes what is open.
+func (r *repairer) history() History {
+	var h History
+	for _, e := range r.entries {
+		h = append(h, e.message)
+		for _, a := range e.answers {
+			h = append(h, a)
+		}
+		for _, c := range e.calls {
+			if c.answered {
+				continue
+			}
+			r.note(e.index, RepairClosed, c.was)
+			h = append(h, Tool{ToolOutput: ToolOutput{
+				CallID: c.id, ToolName: c.name, Output: textInterrupted, Status: StatusUnknown, Reason: ReasonInterrupted,
+			}})
+		}
+	}
+	return h.Clip()
+}

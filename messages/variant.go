@@ -1,0 +1,85 @@
+package messages
+
+// This file turns anything that satisfies the interfaces of the sums into a variant as a value, for Repair.
+
+// messageValue returns m as a value, and how it came about: "" if it was one. What is no message becomes nil.
+func messageValue(m Message) (Message, RepairKind) {
+	switch m := m.(type) {
+	case System, User, Assistant, Tool:
+		return m, ""
+	case *System:
+		return dereference[Message](m)
+	case *User:
+		return dereference[Message](m)
+	case *Assistant:
+		return dereference[Message](m)
+	case *Tool:
+		return dereference[Message](m)
+	default:
+		return nil, RepairDropped
+	}
+}
+
+func userPartValue(c UserContent) (UserContent, RepairKind) {
+	switch c := c.(type) {
+	case Text, Image:
+		return c, ""
+	case *Text:
+		return dereference[UserContent](c)
+	case *Image:
+		return dereference[UserContent](c)
+	default:
+		return nil, RepairPartDropped
+	}
+}
+
+func assistantPartValue(c AssistantContent) (AssistantContent, RepairKind) {
+	switch c := c.(type) {
+	case Text, Thought, ToolCall:
+		return c, ""
+	case *Text:
+		return dereference[AssistantContent](c)
+	case *Thought:
+		return dereference[AssistantContent](c)
+	case *ToolCall:
+		return dereference[AssistantContent](c)
+	default:
+		return nil, RepairPartDropped
+	}
+}
+
+// dereference returns what p points to as the sum S.
+func dereference[S, V any](p *V) (S, RepairKind) {
+	if p == nil {
+		var none S
+		return none, RepairDropped
+	}
+	return any(*p).(S), RepairDereferenced
+}
+
+// repairParts returns content with every part as a value: content itself if nothing is to be done.
+func repairParts[C any](r *repairer, index int, content []C, value func(C) (C, RepairKind)) []C {
+	var kept []C
+	for i, c := range content {
+		v, kind := value(c)
+		if kind == "" {
+			if kept != nil {
+				kept = append(kept, c)
+			}
+			continue
+		}
+		if kept == nil {
+			kept = append(make([]C, 0, len(content)), content[:i]...)
+		}
+		if kind == RepairDereferenced {
+			kept = append(kept, v)
+		} else {
+			kind = RepairPartDropped
+		}
+		r.note(index, kind, "")
+	}
+	if kept == nil {
+		return content
+	}
+	return kept
+}

@@ -1,0 +1,73 @@
+package tools_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+func ExampleNew() {
+	type args struct {
+		City string `json:"city" jsonschema:"the name of a city"`
+		Days int    `json:"days,omitempty" jsonschema:"how many days ahead"`
+	}
+	weather := tools.New(tools.Definition{
+		Name: "weather", Description: "Tell the weather.", ReadOnly: true,
+	}, func(ctx context.Context, in args) (string, error) {
+		tools.Progress(ctx, "asking the weather service")
+		return "sunny in " + in.City, nil
+	})
+
+	fmt.Println(string(weather.Definition().Parameters))
+	fmt.Println(weather.Call(context.Background(), `{"city":"Lisbon"}`))
+	_, err := weather.Call(context.Background(), `{"days":"two","unit":"C"}`)
+	fmt.Println(err)
+	// Output:
+	// {"type":"object","properties":{"city":{"type":"string","description":"the name of a city"},"days":{"type":"integer","description":"how many days ahead"}},"required":["city"],"additionalProperties":false}
+	// sunny in Lisbon <nil>
+	// tools: invalid arguments for weather:
+	// - missing "city"
+	// - unknown "unit"
+	// - /days: got string, want integer
+}
+
+func ExampleNewPure() {
+	type args struct {
+		Words []string `json:"words"`
+	}
+	join := tools.NewPure(tools.Definition{Name: "join"}, func(in args) (map[string]any, error) {
+		return map[string]any{"joined": strings.Join(in.Words, " "), "count": len(in.Words)}, nil
+	})
+	fmt.Println(join.Call(context.Background(), `{"words":["all","at","once"]}`))
+	// Output:
+	// {"count":3,"joined":"all at once"} <nil>
+}
+
+func ExampleRunner() {
+	set, err := tools.NewSet(
+		tools.NewRaw(tools.Definition{Name: "echo"}, func(_ context.Context, arguments string) (string, error) { return arguments, nil }),
+		tools.NewRaw(tools.Definition{Name: "break"}, func(context.Context, string) (string, error) { panic("oops") }),
+	)
+	if err != nil {
+		panic(err)
+	}
+	outputs := tools.Runner{}.Run(context.Background(), tools.Batch{
+		Calls: []messages.ToolCall{
+			{ID: "1", Name: "echo", Arguments: "hello"},
+			{ID: "2", Name: "break"},
+			{ID: "3", Name: "ecco"},
+		},
+		Lookup: set.Lookup,
+		Names:  set.Names,
+	})
+	for _, o := range outputs {
+		fmt.Printf("%s %s: %s\n", o.CallID, o.Status, o.Output)
+	}
+	// Output:
+	// 1 ok: hello
+	// 2 failed: tools: break panicked: with a string
+	// 3 failed: tools: there is no tool "ecco"; there are: break, echo
+}

@@ -1,0 +1,75 @@
+package filetools
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+)
+
+type searchArgs struct {
+	Pattern string `json:"pattern" jsonschema:"a regular expression in the syntax of RE2; begin it with (?i) to ignore case"`
+	Path    string `json:"path,omitempty" jsonschema:"the folder, or the file, to search; everything if left out"`
+	Glob    string `json:"glob,omitempty" jsonschema:"search only files that match it, such as *.go or src/**/*.md"`
+}
+
+// maxLine is how much of a line that matches is shown.
+const maxLine = 300
+
+func (f *folder) search(ctx context.Context, in searchArgs) (string, error) {
+	dir, err := f.resolve(in.Path)
+	if err != nil {
+		return "", err
+	}
+	pattern, err := regexp.Compile(in.Pattern)
+	if err != nil {
+		return "", fmt.Errorf("filetools: the pattern is not a regular expression: %w", err)
+	}
+	l := &lines{most: f.cfg.MaxResults}
+	tooLarge := 0
+	l.complete, err = f.walk(ctx, dir, in.Glob, func(name string, size int64) bool {
+		if size > int64(f.cfg.MaxSearch) {
+			tooLarge++
+			return true
+		}
+		return f.searchFile(name, pattern, l)
+	})
+	if err != nil {
+		return "", err
+	}
+	out := l.text("nothing found")
+	if tooLarge > 0 {
+		out += fmt.Sprintf("\n[%d files were left out: they have more than %d bytes]", tooLarge, f.cfg.MaxSearch)
+	}
+	return out, nil
+}
+
+// searchFile adds the lines that match. A file that cannot be read has none.
+func (f *folder) searchFile(name string, pattern *regexp.Regexp, l *lines) (more bool) {
+	file, size, err := f.open(name)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(file, size))
+	if err != nil || isBinary(data[:min(sniffed, len(data))]) {
+		return true
+	}
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		line = bytes.TrimRight(line, "\r\n")
+		if pattern.Match(line) && !l.add(fmt.Sprintf("%s:%d: %s", name, number, shorten(line))) {
+			return false
+		}
+	}
+	return true
+}
+
+func shorten(line []byte) string {
+	if len(line) > maxLine {
+		return text(string(line[:maxLine])) + "…"
+	}
+	return text(string(line))
+}

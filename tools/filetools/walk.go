@@ -1,0 +1,101 @@
+package filetools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// maxVisited bounds how many files a walk looks at.
+const maxVisited = 200_000
+
+var errEnough = errors.New("enough")
+
+// walk calls visit with the regular files below dir that match glob, in lexical order, until it says that it has enough.
+// It follows no links and leaves out folders called .git, and what cannot be read.
+func (f *folder) walk(ctx context.Context, dir, glob string, visit func(name string, size int64) (more bool)) (complete bool, err error) {
+	if _, err := path.Match(glob, ""); err != nil {
+		return false, fmt.Errorf("filetools: %s is not a glob", show(glob))
+	}
+	visited := 0
+	err = fs.WalkDir(f.root.FS(), dir, func(name string, e fs.DirEntry, err error) error {
+		visited++
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && name == dir:
+			return explain(dir, err)
+		case err != nil:
+			return nil //nolint:nilerr // one folder that cannot be read does not hide the others
+		case visited > maxVisited:
+			return errEnough
+		case e.IsDir() && e.Name() == ".git" && name != dir:
+			return fs.SkipDir
+		case !e.Type().IsRegular() || !match(glob, relative(dir, name)):
+			return nil
+		}
+		info, err := e.Info()
+		if err == nil && !visit(name, info.Size()) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func relative(dir, name string) string {
+	if dir == "." {
+		return name
+	}
+	return strings.TrimPrefix(name, dir+"/")
+}
+
+// match reports whether a path matches a glob of path.Match, in which ** stands for any number of folders. A glob
+// without a slash is matched with the last element of the path. The empty glob matches everything.
+func match(glob, name string) bool {
+	if glob == "" {
+		return true
+	}
+	if !strings.Contains(glob, "/") {
+		ok, _ := path.Match(glob, path.Base(name))
+		return ok
+	}
+	return matchParts(strings.Split(glob, "/"), strings.Split(name, "/"))
+}
+
+// matchParts compares from the front and, where that fails behind a **, goes back to the last one only: what an earlier
+// one stands for need never be longer.
+func matchParts(glob, name []string) bool {
+	g, n := 0, 0
+	star, from := -1, 0
+	for n < len(name) {
+		switch {
+		case g < len(glob) && glob[g] == "**":
+			star, from = g, n
+			g++
+		case g < len(glob) && matchPart(glob[g], name[n]):
+			g++
+			n++
+		case star >= 0:
+			from++
+			g, n = star+1, from
+		default:
+			return false
+		}
+	}
+	for g < len(glob) && glob[g] == "**" {
+		g++
+	}
+	return g == len(glob)
+}
+
+func matchPart(glob, part string) bool {
+	ok, _ := path.Match(glob, part)
+	return ok
+}

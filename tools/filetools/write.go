@@ -1,0 +1,71 @@
+package filetools
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+)
+
+type writeArgs struct {
+	Path    string `json:"path" jsonschema:"the file"`
+	Content string `json:"content" jsonschema:"all that shall stand in it"`
+}
+
+// write puts the content into a file beside the one that is meant and then renames it, so that whoever reads sees the
+// old file or the new one. A link is replaced, not followed.
+func (f *folder) write(ctx context.Context, in writeArgs) (string, error) {
+	name, err := f.resolve(in.Path)
+	switch {
+	case err != nil:
+		return "", err
+	case name == ".":
+		return "", fmt.Errorf("filetools: %s is a folder", show(in.Path))
+	case len(in.Content) > f.cfg.MaxWrite:
+		return "", fmt.Errorf("filetools: %d bytes are too much for one file: at most %d", len(in.Content), f.cfg.MaxWrite)
+	}
+	var mode fs.FileMode // of the file that is there
+	if info, err := f.root.Lstat(name); err == nil {
+		if info.IsDir() {
+			return "", fmt.Errorf("filetools: %s is a folder", show(in.Path))
+		}
+		if info.Mode().IsRegular() {
+			mode = info.Mode().Perm()
+		}
+	}
+	dir := path.Dir(name)
+	if err := f.root.MkdirAll(dir, 0o755); err != nil {
+		return "", explain(in.Path, err)
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if err := f.replace(name, path.Join(dir, ".write-"+rand.Text()), in.Content, mode); err != nil {
+		return "", explain(in.Path, err)
+	}
+	return fmt.Sprintf("%d bytes written to %s", len(in.Content), name), nil
+}
+
+func (f *folder) replace(name, temporary, content string, mode fs.FileMode) (err error) {
+	file, err := f.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.root.Remove(temporary) // what went wrong before says more
+		}
+	}()
+	if _, err = file.WriteString(content); err == nil && mode != 0 {
+		err = file.Chmod(mode)
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return f.root.Rename(temporary, name)
+}

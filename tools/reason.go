@@ -1,0 +1,30 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// The reasons of results with a status other than ok, beside messages.ReasonInterrupted.
+const (
+	ReasonError       = "error"        // the tool returned an error
+	ReasonArguments   = "arguments"    // the arguments were not what the tool takes
+	ReasonUnknownTool = "unknown_tool" // there is no tool of that name
+	ReasonTimeout     = "timeout"      // the tool was cut off by its time-out
+	ReasonPanic       = "panic"        // the tool panicked, or ended its goroutine
+)
+
+// TimeoutError is the cause (context.Cause) of a context that a tool's time-out ended.
+type TimeoutError struct {
+	Tool    string
+	Timeout time.Duration
+}
+
+// Error names the tool and the time.
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("tools: %s did not finish within %v", e.Tool, e.Timeout)
+}
+
+// Unwrap returns context.DeadlineExceeded.
+func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }

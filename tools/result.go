@@ -1,0 +1,180 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/segue-go/segue/messages"
+)
+
+// outcome is how a tool ended.
+type outcome struct {
+	text     string // the result, or the text of err
+	err      error
+	panicked bool
+	exited   bool // it ended its goroutine
+	value    any  // of the panic
+	stack    []byte
+}
+
+// perform calls the tool.
+func (t *task) perform(ctx context.Context) (o outcome) {
+	defer func() {
+		if v := recover(); v != nil {
+			o = outcome{panicked: true, value: v, stack: debug.Stack()}
+		}
+	}()
+	o.text, o.err = t.tool.Call(ctx, t.call.Arguments)
+	if o.err != nil {
+		o.text = o.err.Error()
+	}
+	return o
+}
+
+func (r *Runner) tell(call messages.ToolCall, o outcome) {
+	if r.OnPanic != nil {
+		r.OnPanic(call, o.value, o.stack)
+	}
+}
+
+func (t *task) output(status messages.Status, reason, text string) messages.ToolOutput {
+	return messages.ToolOutput{CallID: t.call.ID, ToolName: t.call.Name, Output: text, Status: status, Reason: reason}
+}
+
+// result makes the result of a call of what its tool left. The reason says why the call's context was done when the tool
+// returned; "" if it was not.
+func (t *task) result(o outcome, elapsed time.Duration, reason string) messages.ToolOutput {
+	var out messages.ToolOutput
+	switch {
+	case o.panicked:
+		out = t.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", t.call.Name, harmless(o.value)))
+	case o.exited:
+		out = t.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s ended its goroutine and left no result", t.call.Name))
+	case o.err == nil:
+		out = t.output(messages.StatusOK, "", o.text)
+		out.Untrusted = t.untrusted
+	case isArgumentError(o.err):
+		out = t.output(messages.StatusFailed, ReasonArguments, o.text)
+	case reason != "":
+		out = t.output(t.cutStatus(), reason, fmt.Sprintf("tools: %s %s: %s", t.call.Name, t.cutText(reason), o.text))
+		out.Untrusted = t.untrusted
+	default:
+		out = t.output(messages.StatusFailed, ReasonError, o.text)
+		out.Untrusted = t.untrusted
+		if o.text == "" {
+			out.Output = fmt.Sprintf("tools: %s failed and did not say why", t.call.Name)
+		}
+	}
+	out.Output, out.Elapsed = fit(out.Output, t.maxResult), elapsed
+	return out
+}
+
+func isArgumentError(err error) bool {
+	_, ok := errors.AsType[*ArgumentError](err)
+	return ok
+}
+
+// harmless describes the value of a panic. Only the texts of the Go runtime are known to hold nothing secret.
+func harmless(value any) string {
+	if err, ok := value.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("with a %T", value)
+}
+
+// cutStatus is the status of a call that was cut off.
+func (t *task) cutStatus() messages.Status {
+	if t.safe {
+		return messages.StatusFailed
+	}
+	return messages.StatusUnknown
+}
+
+func (t *task) cutText(reason string) string {
+	text := "was interrupted"
+	if reason == ReasonTimeout {
+		text = fmt.Sprintf("was stopped after its time-out of %v", t.timeout)
+	}
+	if !t.safe {
+		text += ", and whether it had an effect is unknown"
+	}
+	return text
+}
+
+func (t *task) abandoned(reason string, elapsed time.Duration) messages.ToolOutput {
+	text := fmt.Sprintf("tools: %s %s; it did not stop, was abandoned and may still be running", t.call.Name, t.cutText(reason))
+	out := t.output(t.cutStatus(), reason, text)
+	out.Elapsed = elapsed
+	return out
+}
+
+func (t *task) notStarted(reason string) messages.ToolOutput {
+	text := "tools: the run was interrupted before this call was started"
+	if reason == ReasonTimeout {
+		text = "tools: the time was over before this call was started"
+	}
+	return t.output(messages.StatusFailed, reason, text)
+}
+
+func (t *task) tooLong(most int) *messages.ToolOutput {
+	err := &ArgumentError{Tool: t.call.Name, Problems: []Problem{tooLong(len(t.call.Arguments), most)}}
+	out := t.output(messages.StatusFailed, ReasonArguments, err.Error())
+	return &out
+}
+
+// unknown answers a call to a tool that there is not.
+func (t *task) unknown(names func() []string) *messages.ToolOutput {
+	const most = 2000
+	text := fmt.Sprintf("tools: there is no tool %s", brief(t.call.Name))
+	if names != nil {
+		if known := names(); len(known) > 0 {
+			text += "; there are: " + shorten(strings.Join(known, ", "), most)
+		} else {
+			text += "; there are none"
+		}
+	}
+	out := t.output(messages.StatusFailed, ReasonUnknownTool, text)
+	return &out
+}
+
+// fit returns text as UTF-8 of at most so many bytes (any number if negative), with a line behind it that says how much
+// was cut. It copies only what it keeps.
+func fit(text string, most int) string {
+	if most < 0 {
+		return validUTF8(text)
+	}
+	kept := cutAt(text, most)
+	valid := validUTF8(kept) // which may be longer
+	shown := cutAt(valid, most)
+	left := len(text) - len(kept) + len(valid) - len(shown)
+	if left == 0 {
+		return shown
+	}
+	return shown + fmt.Sprintf("\n[cut: %d of %d bytes are left out]", left, len(text))
+}
+
+func validUTF8(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// cutAt returns s, cut to so many bytes at the boundary of a rune, if there is one nearby.
+func cutAt(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for end := most; end > most-utf8.UTFMax && end >= 0; end-- {
+		if utf8.RuneStart(s[end]) {
+			return s[:end]
+		}
+	}
+	return s[:most]
+}

@@ -1,0 +1,74 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Schema is a JSON Schema that is ready for use, by any number of goroutines at once. Without a "$schema" it is read as
+// draft 2020-12; "format" is a remark, as that draft has it; a reference to another document is an error.
+type Schema struct {
+	compiled *jsonschema.Schema
+	quick    *quick // nil if the schema is not a plain one
+}
+
+// CompileSchema reads a JSON Schema.
+func CompileSchema(schema json.RawMessage) (*Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, fmt.Errorf("tools: the schema is not JSON: %w", err)
+	}
+	return compile(doc, jsonschema.NewCompiler())
+}
+
+func compile(doc any, c *jsonschema.Compiler) (*Schema, error) {
+	const address = "schema:///own"
+	c.UseLoader(noDocuments{})
+	if err := c.AddResource(address, doc); err != nil {
+		return nil, fmt.Errorf("tools: the schema: %w", err)
+	}
+	compiled, err := c.Compile(address)
+	if err != nil {
+		return nil, fmt.Errorf("tools: the schema: %w", err)
+	}
+	return &Schema{compiled: compiled, quick: newQuick(compiled)}, nil
+}
+
+// noDocuments keeps a schema from reading files.
+type noDocuments struct{}
+
+func (noDocuments) Load(url string) (any, error) {
+	return nil, fmt.Errorf("refers to another document, %s", url)
+}
+
+// Check holds a JSON text against the schema. It returns a [*SchemaError] with everything that is wrong. A text that is
+// nested deeper than 64 levels, has more than 100,000 values, or has a name twice in an object, is refused.
+func (s *Schema) Check(text string) error {
+	if found := s.problems(text); found != nil {
+		return &SchemaError{Problems: found}
+	}
+	return nil
+}
+
+// problems returns what is wrong with a JSON text.
+func (s *Schema) problems(text string) []Problem {
+	if s.quick.fits(text) {
+		return nil
+	}
+	v, problem := parse(text)
+	if problem != nil {
+		return []Problem{*problem}
+	}
+	err := s.compiled.Validate(v)
+	if err == nil {
+		return nil
+	}
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		return problems(invalid)
+	}
+	return []Problem{{Message: "does not fit the schema"}}
+}

@@ -1,0 +1,187 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+)
+
+// New returns a tool from a function with typed arguments and a typed result.
+//
+// In is a struct or a map with string keys. Where def has no Parameters, they are inferred from it by
+// github.com/google/jsonschema-go: names come from json tags, a field without omitempty or omitzero is required,
+// unknown fields are refused, and a tag `jsonschema:"…"` is the description of its field. An In without fields, such as
+// struct{}, makes a tool without parameters.
+//
+// Before the function runs, the arguments must be JSON, fit the Parameters and fit In; otherwise Call returns an
+// [*ArgumentError] that lists all that is wrong. No arguments and null count as {}. Arguments above 1 MiB (or the
+// MaxArguments of the [Runner]), nested deeper than 64 levels, with more than 100,000 values, or with a name twice in an
+// object, are refused. Numbers are kept exact: an interface in In receives a json.Number.
+//
+// A result that is a string or a json.RawMessage is passed on as it is; any other as compact JSON.
+//
+// New never fails: what is wrong with def or In is returned by Check, Call and [NewSet], as a [*DefinitionError].
+func New[In, Out any](def Definition, fn func(ctx context.Context, in In) (Out, error)) Tool {
+	return newTyped(def, fn, fn == nil)
+}
+
+// NewPure is [New] for a function that neither waits nor needs a context. A [Runner] runs it at once, on the goroutine
+// that called Run, without a time-out: a function that takes long holds up its batch, and one that ends its goroutine
+// (runtime.Goexit) ends the caller's.
+func NewPure[In, Out any](def Definition, fn func(in In) (Out, error)) Tool {
+	withContext := func(_ context.Context, in In) (Out, error) { return fn(in) }
+	return &pure[In, Out]{newTyped(def, withContext, fn == nil)}
+}
+
+type typed[In, Out any] struct {
+	def    Definition
+	params parameters
+	fn     func(context.Context, In) (Out, error)
+	err    error // of the construction
+}
+
+type pure[In, Out any] struct{ *typed[In, Out] }
+
+func (*pure[In, Out]) Pure() bool { return true }
+
+func newTyped[In, Out any](def Definition, fn func(context.Context, In) (Out, error), missing bool) *typed[In, Out] {
+	params, err := newParameters(&def, reflect.TypeFor[In]())
+	if err == nil && missing {
+		err = errNoFunction
+	}
+	t := &typed[In, Out]{def: def, params: params, fn: fn}
+	if err != nil {
+		t.err = &DefinitionError{Name: def.Name, Err: err}
+	}
+	return t
+}
+
+func (t *typed[In, Out]) Definition() Definition { return t.def }
+
+func (t *typed[In, Out]) Check() error { return t.err }
+
+func (t *typed[In, Out]) Call(ctx context.Context, arguments string) (string, error) {
+	if t.err != nil {
+		return "", t.err
+	}
+	var in In
+	if found := t.params.decode(ctx, arguments, &in); found != nil {
+		return "", &ArgumentError{Tool: t.def.Name, Problems: found}
+	}
+	out, err := t.fn(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	text, err := resultText(out)
+	if err != nil {
+		return "", fmt.Errorf("tools: the result of %s is not JSON: %w", t.def.Name, err)
+	}
+	return text, nil
+}
+
+// decode checks arguments and reads them into in.
+func (p *parameters) decode(ctx context.Context, arguments string, in any) []Problem {
+	if most := maxArguments(ctx, arguments); len(arguments) > most {
+		return []Problem{tooLong(len(arguments), most)}
+	}
+	if blank := strings.TrimSpace(arguments); blank == "" || blank == "null" {
+		arguments = "{}"
+	}
+	if found := p.schema.problems(arguments); found != nil {
+		return found
+	}
+	if p.shape != nil {
+		if found := p.shape.problems(arguments); found != nil {
+			return found
+		}
+	}
+	if err := p.unmarshal(arguments, in); err != nil {
+		return []Problem{undecodable(err)}
+	}
+	return nil
+}
+
+func (p *parameters) unmarshal(arguments string, in any) error {
+	if !p.exact {
+		return json.Unmarshal([]byte(arguments), in)
+	}
+	d := json.NewDecoder(strings.NewReader(arguments))
+	d.UseNumber()
+	return d.Decode(in)
+}
+
+// undecodable says why arguments that fit the schema do not fit the Go type: a number out of its range, or what a type
+// that decodes itself has against it.
+func undecodable(err error) Problem {
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		place := ""
+		if e.Field != "" {
+			place = pointer(strings.Split(e.Field, "."))
+		}
+		return Problem{Pointer: place, Message: fmt.Sprintf("does not fit the type %v", e.Type)}
+	}
+	return Problem{Message: shorten(longQuote.ReplaceAllString(err.Error(), `"…"`), 200)}
+}
+
+// longQuote is a quoted piece of a text that may be an argument.
+var longQuote = regexp.MustCompile(`"(?:\\.|[^"\\]){9,}"`)
+
+func tooLong(size, most int) Problem {
+	return Problem{Message: fmt.Sprintf("%d bytes are too long: at most %d", size, most)}
+}
+
+// resultText writes a result for the model.
+func resultText(out any) (string, error) {
+	switch out := out.(type) {
+	case string:
+		return out, nil
+	case json.RawMessage:
+		return string(out), nil
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return "", err
+	}
+	if !bytes.Contains(data, []byte(`\u00`)) {
+		return string(data), nil
+	}
+	var b strings.Builder // again, without escapes for HTML
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(out); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// NewRaw returns a tool from a function that reads its own arguments: they come as the model wrote them, whatever that
+// is. def.Parameters are only told to the model. A [Runner] bounds their size.
+func NewRaw(def Definition, fn func(ctx context.Context, arguments string) (string, error)) Tool {
+	return &raw{def: def, fn: fn}
+}
+
+type raw struct {
+	def Definition
+	fn  func(context.Context, string) (string, error)
+}
+
+func (r *raw) Definition() Definition { return r.def }
+
+func (r *raw) Check() error {
+	if r.fn == nil {
+		return &DefinitionError{Name: r.def.Name, Err: errNoFunction}
+	}
+	return nil
+}
+
+func (r *raw) Call(ctx context.Context, arguments string) (string, error) {
+	if err := r.Check(); err != nil {
+		return "", err
+	}
+	return r.fn(ctx, arguments)
+}
