@@ -59,7 +59,7 @@ func (a *accumulator) add(ans *answer, whole bool) {
 func (a *accumulator) choice(ans *answer, whole bool) {
 	a.index = ans.index
 	switch {
-	case ans.hasDelta && !(whole && ans.hasMessage):
+	case ans.hasDelta && (!whole || !ans.hasMessage):
 		a.reply(&ans.delta, false)
 	case ans.hasMessage && len(a.segments) == 0 && len(a.calls.list) == 0:
 		a.reply(&ans.message, true)

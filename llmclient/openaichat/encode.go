@@ -106,8 +106,10 @@ func (e *encoder) extras(what string, extras messages.Extras, known ...string) {
 
 // bodyExtras writes the extras of a request. Forms of response_format other than a schema may stand there.
 func (e *encoder) bodyExtras(req *llmclient.Request) {
-	known := []string{"model", "messages", "tools", "tool_choice", "stop", "temperature", "max_tokens", "max_completion_tokens",
-		"stream", "stream_options", "response_format"}
+	known := []string{
+		"model", "messages", "tools", "tool_choice", "stop", "temperature", "max_tokens", "max_completion_tokens",
+		"stream", "stream_options", "response_format",
+	}
 	if req.Schema == nil {
 		known = known[:len(known)-1]
 	}

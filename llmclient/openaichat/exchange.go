@@ -159,7 +159,7 @@ func (x *exchange) failed(err error) *llmclient.Error {
 	if x.parent.Err() != nil {
 		return canceled(x.parent)
 	}
-	if context.Cause(x.ctx) == errIdle {
+	if errors.Is(context.Cause(x.ctx), errIdle) {
 		return &llmclient.Error{
 			Code:    llmclient.CodeTimeout,
 			Message: fmt.Sprintf("the server was silent for %v", x.client.cfg.IdleTimeout),

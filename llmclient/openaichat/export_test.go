@@ -2,6 +2,7 @@ package openaichat
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 
 	"github.com/segue-go/segue/llmclient"
@@ -17,7 +18,7 @@ func ReadEvents(src io.Reader) ([]Event, error) {
 	var list []Event
 	for {
 		name, data, err := r.event()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return list, nil
 		}
 		if err != nil {

@@ -84,6 +84,7 @@ func newDialect(cfg Config, hostname string) dialect {
 	}
 	d.callExtra = !d.strict
 	switch cfg.Reasoning {
+	case ReasoningAuto: // as the host wants it
 	case ReasoningNever:
 		d.fields, d.callExtra = nil, false
 	case ReasoningAlways:

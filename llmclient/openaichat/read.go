@@ -3,6 +3,7 @@ package openaichat
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -64,7 +65,7 @@ func (x *exchange) fill(r *reading, acc *accumulator) *llmclient.Error {
 		return x.whole(r, acc)
 	case looksLikeEvents(start), len(start) > 0 && isEventStream(x.res.Header.Get("Content-Type")):
 		return x.events(r, acc)
-	case r.err != nil && r.err != io.EOF:
+	case r.err != nil && !errors.Is(r.err, io.EOF):
 		return x.broken(r.err)
 	case len(start) == 0:
 		return &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the answer is empty"}
@@ -122,7 +123,7 @@ func (x *exchange) events(r *reading, acc *accumulator) *llmclient.Error {
 	for {
 		name, data, failure := r.event()
 		switch {
-		case failure == io.EOF:
+		case errors.Is(failure, io.EOF):
 			return nil
 		case failure != nil && acc.finish != "" && x.parent.Err() == nil:
 			return nil // what broke off was not the reply

@@ -291,15 +291,6 @@ func (c *cursor) raw() []byte {
 	return c.b[from:c.i]
 }
 
-// null passes over a null and reports whether there was one.
-func (c *cursor) null() bool {
-	if c.peek() != 'n' {
-		return false
-	}
-	c.literal("null")
-	return !c.bad
-}
-
 // skip passes over a value.
 func (c *cursor) skip() {
 	switch ch := c.peek(); {

@@ -2,6 +2,7 @@ package openaichat
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -67,7 +68,7 @@ func (r *reader) start(n int) []byte {
 func (r *reader) all() ([]byte, error) {
 	for {
 		if err := r.fill(); err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				err = nil
 			}
 			return r.buf[r.lo:r.hi], err
@@ -92,7 +93,7 @@ func (r *reader) line() ([]byte, error) {
 		}
 		r.seen = len(rest)
 		if err := r.fill(); err != nil {
-			if rest = r.buf[r.lo:r.hi]; err == io.EOF && len(rest) > 0 {
+			if rest = r.buf[r.lo:r.hi]; errors.Is(err, io.EOF) && len(rest) > 0 {
 				r.lo, r.seen = r.hi, 0
 				return rest, nil
 			}
@@ -124,7 +125,7 @@ func (r *reader) event() (name, data []byte, err error) {
 	has := false
 	for {
 		line, err := r.line()
-		if err == io.EOF && has {
+		if errors.Is(err, io.EOF) && has {
 			r.cutOff = true
 			return r.name, r.data, nil
 		}
