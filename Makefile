@@ -23,7 +23,10 @@ test: ## run every test of every module with the race detector
 	@status=0; for dir in $(MODULES); do \
 		echo "== $${dir#$(CURDIR)/}"; \
 		(cd $$dir && $(GO) test -race -timeout 20m ./...) || status=1; \
-	done; exit $$status
+	done; \
+	echo "== bytes and allocations of a step, which the race detector would change"; \
+	(cd bench && $(GO) test -run TestMemoryOfAStep .) || status=1; \
+	exit $$status
 
 lint: $(LINT) ## run the linters
 	@status=0; for dir in $(MODULES); do \

@@ -15,6 +15,7 @@
 //	nextstep                the protocol: steps and answers
 //	strategy                the contract of strategies, and their state machines as tables
 //	strategy/completetask   work with tools until there is an answer
+//	strategy/planreviseexecute  make a plan, have it judged, carry it out by delegation, revise it
 //	strategy/strategytest   stories and a conformance test for strategies
 //	orchestrator            the Machine, and the loop that performs its steps
 //	cmd/segue               the command line (a module of its own)

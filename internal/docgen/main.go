@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
 //go:generate go run .
@@ -20,6 +21,7 @@ const folder = "../../docs/states"
 // tables are the state machines of the built-in strategies.
 var tables = []*strategy.Table{
 	completetask.Table,
+	planreviseexecute.Table,
 }
 
 func main() {
