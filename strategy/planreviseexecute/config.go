@@ -1,0 +1,243 @@
+package planreviseexecute
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// Name is the usual name of this strategy in a strategy.Set.
+const Name = "plan-revise-execute"
+
+// Config says how a plan is made, judged and carried out. The zero Config is useful.
+type Config struct {
+	Model  string // for Request.Model; "" means the client's own
+	System string // the system prompt; it is put first unless the conversation has one already
+
+	// Evaluation says who judges a plan before it is carried out; "" means EvaluateByModel. With EvaluateByFunc, Judge
+	// must be set; it must be pure.
+	Evaluation Evaluation
+	Judge      func(Plan) Verdict
+
+	// Executor is the strategy that works on a step; "" means "complete-task". Executors are the names that a step may
+	// choose instead; this strategy itself may be one of them.
+	Executor  string
+	Executors []string
+
+	Share      delegation.Share  // what a child sees of this conversation; nil means nothing
+	StepTools  []string          // names of the run's tools that children may use; nil means all that this frame may
+	StepLimits delegation.Limits // of each child's subtree
+	Results    Results           // whose results a step is told; "" means ResultsOfDependencies
+	MaxResult  int               // bytes of each result that a step, a revision or the synthesis is told; 0 means 4096, negative means all
+
+	Answer      Answer // what the result is made of; "" means AnswerLast
+	AcceptProse bool   // read a plan out of a text, once the reminders to call submit_plan are used up
+
+	MaxSteps     int // steps in a plan, those that are done included; 0 means 20
+	MaxRevisions int // plans made anew, because one was rejected or a step failed; 0 means 3, negative means none
+	MaxRetries   int // requests that ask again because a reply held no call that could be used; 0 means 3, negative means none
+
+	Prompts Prompts // what the strategy says to the model
+}
+
+// Evaluation says who judges a plan.
+type Evaluation string
+
+// The evaluations.
+const (
+	EvaluateByModel Evaluation = "model" // the model calls submit_evaluation
+	EvaluateByFunc  Evaluation = "func"  // Config.Judge
+	EvaluateNever   Evaluation = "never" // every plan that can be used is carried out
+)
+
+// Verdict is a judgement on a plan.
+type Verdict struct {
+	Approved bool   `json:"approved"`
+	Feedback string `json:"feedback,omitempty"` // what has to change
+}
+
+// Results says whose results a step is told.
+type Results string
+
+// The choices of results.
+const (
+	ResultsOfDependencies Results = "dependencies" // of the steps that it depends on
+	ResultsOfAll          Results = "all"          // of all steps that are done
+)
+
+// Answer says what the result of the strategy is.
+type Answer string
+
+// The answers.
+const (
+	AnswerLast       Answer = "last"       // the result of the step that was done last
+	AnswerSynthesize Answer = "synthesize" // one more request, over the results of all steps
+)
+
+// Prompts are templates (text/template) of what the strategy says to the model; "" means the default. The data is a
+// [PromptData].
+type Prompts struct {
+	Plan       string // asks for a plan
+	Evaluate   string // asks for a judgement
+	Revise     string // asks for a plan anew, because one was rejected or a step failed
+	Remind     string // the reply held no call of the tool that is wanted
+	Step       string // the goal of a child
+	Synthesize string // asks for the answer
+}
+
+// PromptData is what prompts are filled in with.
+type PromptData struct {
+	Goal     string         // of the strategy
+	Tool     string         // the tool that is to be called
+	Plan     Plan           // as it stands
+	Step     Step           // for Step: the step; for Revise: the step that failed, if one did
+	Results  []PromptResult // for Step, Revise and Synthesize: of steps that are done, cut to Config.MaxResult
+	Feedback string         // for Revise: why the plan was rejected, or how the step failed
+	MaxSteps int
+	Choices  []string // for Plan and Revise: the executors that a step may choose
+}
+
+// PromptResult is the result of a step.
+type PromptResult struct{ ID, Goal, Text string }
+
+var defaultPrompts = Prompts{
+	Plan: `Make a plan for this goal: {{.Goal}}
+
+Do not work on it yet. Call {{.Tool}} with the steps of the plan, at most {{.MaxSteps}}. Each step is carried out by itself, by someone who sees only its goal and the results of the steps that it depends on, so say in the goal all that is needed.{{if .Choices}} A step may name its executor: {{range $i, $c := .Choices}}{{if $i}}, {{end}}{{$c}}{{end}}.{{end}}`,
+	Evaluate: `Judge this plan for the goal: {{.Goal}}
+{{range .Plan.Steps}}
+{{.ID}}. {{.Goal}}{{if .DependsOn}} (after{{range .DependsOn}} {{.}}{{end}}){{end}}{{if .Executor}} (by {{.Executor}}){{end}}{{end}}
+
+Is anything missing, wrong or superfluous? Call {{.Tool}}: approve the plan, or say what has to change.`,
+	Revise: `{{if .Step.ID}}Step {{.Step.ID}} of the plan failed: {{.Step.Goal}}
+{{.Feedback}}{{else}}The plan is not approved: {{.Feedback}}{{end}}
+{{if .Results}}
+These steps are done, and stay as they are:
+{{range .Results}}{{.ID}}. {{.Goal}}
+   {{.Text}}
+{{end}}{{end}}
+Make a better plan for what is left of the goal: {{.Goal}}
+Call {{.Tool}} with the steps that are still to do; they may depend on those that are done.`,
+	Remind: `Do not answer in words: call {{.Tool}}.`,
+	Step: `{{.Step.Goal}}{{if .Results}}
+
+Results of earlier steps:
+{{range .Results}}- {{.Goal}}
+  {{.Text}}
+{{end}}{{end}}`,
+	Synthesize: `All steps of the plan are done. Their results:
+{{range .Results}}
+{{.ID}}. {{.Goal}}
+{{.Text}}
+{{end}}
+Answer the goal now, from these results alone: {{.Goal}}`,
+}
+
+// settings is a Config that was checked, with everything compiled that can be.
+type settings struct {
+	Config
+	err     error
+	caps    strategy.Caps
+	rules   planRules
+	prompts map[string]*template.Template
+
+	planSchema       *tools.Schema
+	evaluationSchema *tools.Schema
+}
+
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
+// orchestrator.New or orchestrator.NewMachine.
+func New(cfg Config) func() strategy.Strategy {
+	s := &settings{Config: cfg}
+	s.err = s.compile()
+	return func() strategy.Strategy {
+		return &planReviseExecute{settings: s, fsm: Table.New(s.caps)}
+	}
+}
+
+func (s *settings) compile() error {
+	s.Executor = orDefault(s.Executor, "complete-task")
+	s.MaxSteps = orDefault(s.MaxSteps, 20)
+	s.MaxRevisions = max(0, orDefault(s.MaxRevisions, 3))
+	s.MaxRetries = max(0, orDefault(s.MaxRetries, 3))
+	s.MaxResult = orDefault(s.MaxResult, 4096)
+	s.caps = strategy.Caps{capRevisions: s.MaxRevisions, capRetries: s.MaxRetries, capSteps: s.MaxSteps}
+	s.rules = planRules{maxSteps: s.MaxSteps, executors: append(slices.Clone(s.Executors), s.Executor)}
+	var problems []error
+	var err error
+	if s.planSchema, err = tools.CompileSchema(planDefinition.Parameters); err != nil {
+		problems = append(problems, err)
+	}
+	if s.evaluationSchema, err = tools.CompileSchema(evaluationDefinition.Parameters); err != nil {
+		problems = append(problems, err)
+	}
+	if s.MaxSteps < 0 {
+		problems = append(problems, errors.New("planreviseexecute: MaxSteps is negative: a plan must have a bound"))
+	}
+	if s.Evaluation == EvaluateByFunc && s.Judge == nil {
+		problems = append(problems, errors.New("planreviseexecute: Evaluation is func, and Judge is nil"))
+	}
+	problems = append(problems,
+		oneOf("Evaluation", &s.Evaluation, EvaluateByModel, EvaluateByFunc, EvaluateNever),
+		oneOf("Results", &s.Results, ResultsOfDependencies, ResultsOfAll),
+		oneOf("Answer", &s.Answer, AnswerLast, AnswerSynthesize),
+		s.parsePrompts(),
+	)
+	return errors.Join(problems...)
+}
+
+func orDefault[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// oneOf checks a choice; an empty one becomes the first.
+func oneOf[C ~string](field string, c *C, allowed ...C) error {
+	*c = orDefault(*c, allowed[0])
+	if slices.Contains(allowed, *c) {
+		return nil
+	}
+	return fmt.Errorf("planreviseexecute: %s: %q is not one of %q", field, *c, allowed)
+}
+
+func (s *settings) parsePrompts() error {
+	s.prompts = map[string]*template.Template{}
+	var problems []error
+	for _, p := range []struct{ name, text, otherwise string }{
+		{"Plan", s.Prompts.Plan, defaultPrompts.Plan},
+		{"Evaluate", s.Prompts.Evaluate, defaultPrompts.Evaluate},
+		{"Revise", s.Prompts.Revise, defaultPrompts.Revise},
+		{"Remind", s.Prompts.Remind, defaultPrompts.Remind},
+		{"Step", s.Prompts.Step, defaultPrompts.Step},
+		{"Synthesize", s.Prompts.Synthesize, defaultPrompts.Synthesize},
+	} {
+		t, err := template.New(p.name).Parse(orDefault(p.text, p.otherwise))
+		if err == nil {
+			err = t.Execute(&strings.Builder{}, PromptData{}) // a field that does not exist is found now
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("planreviseexecute: Prompts: %w", err))
+		}
+		s.prompts[p.name] = t
+	}
+	return errors.Join(problems...)
+}
+
+// prompt fills in a template, which was tried at set-up; one that fails on its data says so to the model rather than to
+// nobody.
+func (s *settings) prompt(name string, data PromptData) string {
+	var b strings.Builder
+	if err := s.prompts[name].Execute(&b, data); err != nil {
+		return fmt.Sprintf("planreviseexecute: prompt %s: %v", name, err)
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,101 @@
+package planreviseexecute
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// execute delegates the next step of the plan.
+func (s *planReviseExecute) execute() nextstep.NextStep {
+	s.step = s.plan.next()
+	return s.fsm.Then(approved, s.delegation())
+}
+
+// delegation is the step that hands the current step of the plan to its executor.
+func (s *planReviseExecute) delegation() nextstep.Delegate {
+	step := s.plan.Steps[s.step]
+	executor := step.Executor
+	if executor == "" {
+		executor = s.Executor
+	}
+	needs := step.DependsOn
+	if s.Results == ResultsOfAll {
+		needs = nil
+	}
+	data := PromptData{Goal: s.goal, Plan: s.plan, Step: step, MaxSteps: s.MaxSteps}
+	if s.Results == ResultsOfAll || len(needs) > 0 {
+		data.Results = s.results(needs)
+	}
+	return nextstep.Delegate{
+		Strategy: executor,
+		Input:    delegation.Input{Goal: s.prompt("Step", data), Messages: s.Share.Of(s.history)},
+		Tools:    s.StepTools,
+		Limits:   s.StepLimits,
+	}
+}
+
+// ProcessDelegationResult implements strategy.Strategy.
+func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
+	if s.fsm.State() != ExecutingStep {
+		return s.fsm.Then(broke, nil) // out of turn: the table says so
+	}
+	return s.ended(out)
+}
+
+// ended notes how the current step ended, and goes on.
+func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
+	s.plan = s.plan.copy() // the old one stands in what was handed out
+	step := &s.plan.Steps[s.step]
+	step.Attempts++
+	step.Elapsed += out.Elapsed
+	step.Result, step.Err = out.Result, out.Err
+	if out.Err != nil {
+		step.Status = StepFailed
+		return s.revise(broke, Revision{Step: step.ID, Feedback: out.Err.Message}, *step)
+	}
+	step.Status = StepDone
+	s.last = out.Result
+	if s.plan.next() >= 0 {
+		return s.execute()
+	}
+	if s.Answer == AnswerSynthesize {
+		s.say("Synthesize", PromptData{Results: s.results(nil)})
+		return s.fsm.Then(executed, s.request())
+	}
+	return s.fsm.Then(finished, nextstep.Complete{Output: s.output()})
+}
+
+// results returns the results of the named steps, or of all that are done, each cut to the configured size.
+func (s *planReviseExecute) results(ids []string) []PromptResult {
+	var list []PromptResult
+	for _, step := range s.plan.Steps {
+		if step.Status != StepDone || ids != nil && !slices.Contains(ids, step.ID) {
+			continue
+		}
+		text := "(no result)"
+		if step.Result != nil {
+			text = s.cut(*step.Result)
+		}
+		list = append(list, PromptResult{ID: step.ID, Goal: step.Goal, Text: text})
+	}
+	return list
+}
+
+// cut shortens a result to the configured size, at the beginning of a character, and says so.
+func (s *planReviseExecute) cut(text string) string {
+	if s.MaxResult < 0 || len(text) <= s.MaxResult {
+		return text
+	}
+	n := s.MaxResult
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return strings.TrimSpace(text[:n]) + "\n[cut off here: the result is longer]"
+}
+
+// copy returns a plan that shares nothing that is written to.
+func (p Plan) copy() Plan { return Plan{Steps: slices.Clone(p.Steps)} }

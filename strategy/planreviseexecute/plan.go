@@ -1,0 +1,211 @@
+package planreviseexecute
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/segue-go/segue/delegation"
+)
+
+// Plan is steps in the order in which they were written down. A step runs once those that it depends on are done.
+type Plan struct {
+	Steps []Step `json:"steps"`
+}
+
+// Step is a part of the work. The model gives the first four fields; the rest is what became of it.
+type Step struct {
+	ID        string   `json:"id"`
+	Goal      string   `json:"goal"`
+	DependsOn []string `json:"depends_on,omitempty"`
+	Executor  string   `json:"executor,omitempty"` // the strategy that works on it; "" means Config.Executor
+
+	Status   StepStatus        `json:"status,omitempty"`
+	Result   *string           `json:"result,omitempty"`   // of the last attempt; nil if it left none
+	Attempts int               `json:"attempts,omitempty"` // how often it was worked on
+	Elapsed  time.Duration     `json:"elapsed,omitzero"`   // over all attempts
+	Err      *delegation.Error `json:"error,omitempty"`    // why the last attempt failed
+}
+
+// StepStatus says how far a step is.
+type StepStatus string
+
+// The statuses. A step that was never begun has none.
+const (
+	StepDone   StepStatus = "done"
+	StepFailed StepStatus = "failed"
+)
+
+// UnmarshalJSON reads a step; a plain string is its goal.
+func (s *Step) UnmarshalJSON(data []byte) error {
+	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '"' {
+		*s = Step{}
+		return json.Unmarshal(data, &s.Goal)
+	}
+	type plain Step
+	return json.Unmarshal(data, (*plain)(s))
+}
+
+// PlanError says everything that is wrong with a plan.
+type PlanError struct{ Problems []string }
+
+// Error lists the problems, for the model.
+func (e *PlanError) Error() string {
+	return "the plan cannot be used: " + strings.Join(e.Problems, "; ")
+}
+
+// revise puts a plan that the model submitted in the place of what is not done of the old one. Steps that are done stay as
+// they are, whether the new plan names them or not; one that would change a step that is done is refused. Steps without
+// an id get a free number.
+func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
+	var revised Plan
+	for _, s := range p.Steps {
+		if s.Status == StepDone {
+			revised.Steps = append(revised.Steps, s)
+		}
+	}
+	done := len(revised.Steps)
+	var problems []string
+	for i, s := range next.Steps {
+		s = Step{ID: strings.TrimSpace(s.ID), Goal: strings.TrimSpace(s.Goal), DependsOn: s.DependsOn, Executor: s.Executor}
+		if s.Goal == "" {
+			problems = append(problems, fmt.Sprintf("step %d has no goal", i+1))
+			continue
+		}
+		if known, changed := find(revised.Steps[:done], s); changed {
+			problems = append(problems, fmt.Sprintf("step %q is done and cannot be changed", s.ID))
+			continue
+		} else if known {
+			continue
+		}
+		revised.Steps = append(revised.Steps, s)
+	}
+	revised.number()
+	problems = append(problems, revised.check(done, rules)...)
+	if len(problems) > 0 {
+		return Plan{}, &PlanError{Problems: problems}
+	}
+	return revised, nil
+}
+
+// find looks for a step among those that are done: by its id, or by its goal if it has none.
+func find(done []Step, s Step) (known, changed bool) {
+	for _, d := range done {
+		if s.ID == d.ID || s.ID == "" && s.Goal == d.Goal {
+			return true, s.Goal != d.Goal
+		}
+	}
+	return false, false
+}
+
+// number gives steps without an id the smallest free numbers.
+func (p *Plan) number() {
+	n := 0
+	for i := range p.Steps {
+		for p.Steps[i].ID == "" {
+			n++
+			if id := strconv.Itoa(n); p.index(id) < 0 {
+				p.Steps[i].ID = id
+			}
+		}
+	}
+}
+
+// index returns where the step with that id stands, or -1.
+func (p Plan) index(id string) int {
+	return slices.IndexFunc(p.Steps, func(s Step) bool { return s.ID == id })
+}
+
+// planRules are what a plan is held to.
+type planRules struct {
+	maxSteps  int
+	executors []string // that a step may name
+}
+
+// check returns what is wrong with the plan, whose first steps are done.
+func (p Plan) check(done int, rules planRules) []string {
+	var problems []string
+	if len(p.Steps) == done {
+		problems = append(problems, "it has no steps that are still to do")
+	}
+	if n := len(p.Steps); n > rules.maxSteps {
+		problems = append(problems, fmt.Sprintf("it has %d steps, and %d are allowed", n, rules.maxSteps))
+		return problems // and the rest is not worth the time
+	}
+	for i, s := range p.Steps[done:] {
+		if p.index(s.ID) < done+i {
+			problems = append(problems, fmt.Sprintf("two steps have the id %q", s.ID))
+		}
+		for _, d := range s.DependsOn {
+			if p.index(d) < 0 {
+				problems = append(problems, fmt.Sprintf("step %q depends on %q, which is no step", s.ID, d))
+			}
+		}
+		if s.Executor != "" && !slices.Contains(rules.executors, s.Executor) {
+			problems = append(problems, fmt.Sprintf("step %q has the executor %q, and allowed are %q", s.ID, s.Executor, rules.executors))
+		}
+	}
+	if cycle := p.cycle(); len(problems) == 0 && cycle != nil {
+		problems = append(problems, fmt.Sprintf("steps wait for each other: %s", strings.Join(cycle, " -> ")))
+	}
+	return problems
+}
+
+// cycle returns ids of steps that depend on each other in a circle, or nil.
+func (p Plan) cycle() []string {
+	var path []string
+	const (
+		open = iota + 1
+		closed
+	)
+	mark := make([]int, len(p.Steps))
+	var visit func(i int) bool
+	visit = func(i int) bool {
+		path = append(path, p.Steps[i].ID)
+		mark[i] = open
+		for _, d := range p.Steps[i].DependsOn {
+			j := p.index(d)
+			if j < 0 || mark[j] == closed {
+				continue
+			}
+			if mark[j] == open {
+				path = append(path[slices.Index(path, d):], d)
+				return true
+			}
+			if visit(j) {
+				return true
+			}
+		}
+		mark[i] = closed
+		path = path[:len(path)-1]
+		return false
+	}
+	for i := range p.Steps {
+		if mark[i] == 0 && visit(i) {
+			return path
+		}
+	}
+	return nil
+}
+
+// next returns the index of the first step that is not done and depends only on steps that are; -1 if all are done. A plan
+// without a cycle always has one.
+func (p Plan) next() int {
+	for i, s := range p.Steps {
+		if s.Status == StepDone {
+			continue
+		}
+		if !slices.ContainsFunc(s.DependsOn, func(d string) bool { return p.Steps[p.index(d)].Status != StepDone }) {
+			return i
+		}
+	}
+	return -1
+}
+
+// errNoPlan is why a run that never came to a plan failed.
+var errNoPlan = errors.New("planreviseexecute: the model did not submit a plan that can be used")

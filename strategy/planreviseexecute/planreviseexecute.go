@@ -1,0 +1,355 @@
+// Package planreviseexecute is the strategy that makes a plan, has it judged, carries it out step by step through other
+// strategies, and makes it anew when it is rejected or a step fails.
+//
+// The model submits plans and judgements by calling tools of the strategy, [SubmitPlan] and [SubmitEvaluation]. Each step
+// is delegated: the child sees the goal of the step, the results that it depends on, and nothing else unless Config.Share
+// says so; of its work only the result comes back. A step may be carried out by this strategy itself, and so be planned
+// in turn. Steps that are done stay done.
+//
+// Nothing is lost on the way to an error: the metadata of every output holds "plan" (a [Plan] with the status, result,
+// attempts and time of each step) and "revisions" (a list of [Revision]), and with an error "phase", where it stood.
+//
+// [Config.Bound] says how many model calls a run can make at most.
+package planreviseexecute
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+var (
+	_ strategy.Strategy       = (*planReviseExecute)(nil)
+	_ strategy.FailureHandler = (*planReviseExecute)(nil)
+	_ strategy.Concluder      = (*planReviseExecute)(nil)
+	_ strategy.ToolProvider   = (*planReviseExecute)(nil)
+	_ strategy.Stater         = (*planReviseExecute)(nil)
+	_ strategy.Checker        = (*planReviseExecute)(nil)
+)
+
+type planReviseExecute struct {
+	*settings
+	fsm *strategy.FSM
+
+	goal      string
+	history   messages.History
+	repaired  []string
+	calls     []messages.ToolCall // awaiting results
+	plan      Plan
+	step      int // index of the step that is being worked on
+	last      *string
+	revisions []Revision
+}
+
+// Revision is why a plan was made anew.
+type Revision struct {
+	Step     string `json:"step,omitempty"` // the step that failed; "" if the plan was rejected
+	Feedback string `json:"feedback"`       // what was wrong
+	Plan     Plan   `json:"plan"`           // the plan as it stood
+}
+
+// Check implements strategy.Checker.
+func (s *planReviseExecute) Check() error { return s.err }
+
+// State implements strategy.Stater.
+func (s *planReviseExecute) State() strategy.State { return s.fsm.State() }
+
+// Initialize implements strategy.Strategy.
+func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {
+	if s.err != nil {
+		return s.fail(delegation.CodeInvalid, s.err)
+	}
+	history, repairs := in.Messages.Repair()
+	for _, r := range repairs {
+		s.repaired = append(s.repaired, r.String())
+	}
+	if s.goal = in.Goal; s.goal == "" {
+		s.goal = lastQuestion(history)
+	}
+	if s.goal == "" {
+		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: there is nothing to plan: the input has neither a goal nor a user message"))
+	}
+	s.history = make(messages.History, 0, len(history)+8)
+	if len(history) == 0 || history[0].Role() != messages.RoleSystem {
+		if s.System != "" {
+			s.history = append(s.history, messages.System{Text: s.System})
+		}
+	}
+	s.history = append(s.history, history...)
+	s.say("Plan", PromptData{Tool: SubmitPlan, Choices: s.Executors})
+	return s.fsm.Then(started, s.request(planDefinition))
+}
+
+// lastQuestion is what the user said last.
+func lastQuestion(h messages.History) string {
+	for _, m := range slices.Backward(h) {
+		if u, ok := m.(messages.User); ok {
+			return u.Text()
+		}
+	}
+	return ""
+}
+
+// say adds a prompt to the conversation.
+func (s *planReviseExecute) say(name string, data PromptData) {
+	data.Goal, data.Plan, data.MaxSteps = s.goal, s.plan, s.MaxSteps
+	s.history = append(s.history, messages.UserText(s.prompt(name, data)))
+}
+
+// request asks the model, offering the tools.
+func (s *planReviseExecute) request(offered ...tools.Definition) nextstep.GetChatCompletion {
+	return nextstep.GetChatCompletion{Request: llmclient.Request{Model: s.Model, Messages: s.history.Clip(), Tools: offered}}
+}
+
+// wanted is the tool that the model is to call in this state.
+func (s *planReviseExecute) wanted() tools.Definition {
+	switch s.fsm.State() {
+	case EvaluatingPlan, SubmittingEvaluation:
+		return evaluationDefinition
+	default:
+		return planDefinition
+	}
+}
+
+// ProcessAPIResponse implements strategy.Strategy.
+func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
+	switch s.fsm.State() {
+	case NeedsPlan, EvaluatingPlan, RevisingPlan, Synthesizing:
+	default:
+		return s.fsm.Then(submitted, nil) // out of turn: the table says so
+	}
+	if !resp.Message.Empty() {
+		s.history = append(s.history, resp.Message)
+	}
+	calls := resp.Message.Calls()
+	switch {
+	case resp.Finish == llmclient.FinishContentFilter:
+		s.close(calls, "The reply was withheld.")
+		return s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("planreviseexecute: the provider withheld the reply, or a part of it"))
+	case s.fsm.State() == Synthesizing:
+		return s.answer(resp, calls)
+	case resp.Finish == llmclient.FinishLength:
+		s.close(calls, "This call was not run: the reply was cut off at the length limit. Make it again, shorter.")
+		return s.remind(delegation.CodeTruncated, errors.New("planreviseexecute: the model's reply was cut off at the token limit"))
+	case len(calls) > 0:
+		s.calls = calls
+		return s.fsm.Then(submitted, nextstep.ExecuteTools{Calls: calls})
+	default:
+		return s.prose(resp.Message.Text())
+	}
+}
+
+// close answers calls that are not run.
+func (s *planReviseExecute) close(calls []messages.ToolCall, why string) {
+	for _, c := range calls {
+		s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
+			CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: "cut_off", Output: why,
+		}})
+	}
+}
+
+// remind asks again for the tool that is wanted, or fails if that was done often enough.
+func (s *planReviseExecute) remind(code delegation.Code, err error) nextstep.NextStep {
+	if !s.fsm.Can(reminded) {
+		return s.fail(code, err)
+	}
+	s.say("Remind", PromptData{Tool: s.wanted().Name})
+	return s.fsm.Then(reminded, s.request(s.wanted()))
+}
+
+// prose deals with a reply without a call.
+func (s *planReviseExecute) prose(text string) nextstep.NextStep {
+	if s.fsm.Can(reminded) {
+		return s.remind("", nil)
+	}
+	if s.fsm.State() == EvaluatingPlan {
+		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the model did not judge the plan"))
+	}
+	if !s.AcceptProse {
+		return s.fail(delegation.CodeInvalid, errNoPlan)
+	}
+	goals, err := ReadSteps(text)
+	if err != nil {
+		return s.fail(delegation.CodeInvalid, fmt.Errorf("%w: %w", errNoPlan, err))
+	}
+	var p Plan
+	for _, g := range goals {
+		p.Steps = append(p.Steps, Step{Goal: g})
+	}
+	revised, err := s.plan.revise(p, s.rules)
+	if err != nil {
+		return s.fail(delegation.CodeInvalid, fmt.Errorf("%w: %w", errNoPlan, err))
+	}
+	return s.judge(revised)
+}
+
+// ProcessToolResults implements strategy.Strategy.
+func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
+	switch s.fsm.State() {
+	case SubmittingPlan, SubmittingRevision, SubmittingEvaluation:
+	default:
+		return s.fsm.Then(refused, nil) // out of turn: the table says so
+	}
+	for _, r := range results {
+		s.history = append(s.history, messages.Tool{ToolOutput: r})
+	}
+	call, ok := accepted(s.calls, results, s.wanted().Name)
+	s.calls = nil
+	if !ok {
+		return s.refuse()
+	}
+	if s.fsm.State() == SubmittingEvaluation {
+		var v Verdict
+		if err := call.Decode(&v); err != nil {
+			return s.refuse()
+		}
+		return s.judged(v)
+	}
+	var p Plan
+	if err := call.Decode(&p); err != nil {
+		return s.refuse()
+	}
+	revised, err := s.plan.revise(p, s.rules)
+	if err != nil { // the tool ran elsewhere, and did not know what this frame knows
+		s.history = append(s.history, messages.UserText(err.Error()))
+		return s.refuse()
+	}
+	return s.judge(revised)
+}
+
+// refuse asks again after calls that came to nothing; the results say why.
+func (s *planReviseExecute) refuse() nextstep.NextStep {
+	if !s.fsm.Can(refused) {
+		if s.fsm.State() == SubmittingEvaluation {
+			return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the model did not submit a judgement that can be used"))
+		}
+		return s.fail(delegation.CodeInvalid, errNoPlan)
+	}
+	return s.fsm.Then(refused, s.request(s.wanted()))
+}
+
+// judge has a plan judged.
+func (s *planReviseExecute) judge(p Plan) nextstep.NextStep {
+	s.plan = p
+	switch s.Evaluation {
+	case EvaluateByFunc:
+		return s.judged(s.Judge(p.copy()))
+	case EvaluateNever:
+		return s.judged(Verdict{Approved: true})
+	default:
+		s.say("Evaluate", PromptData{Tool: SubmitEvaluation})
+		return s.fsm.Then(planned, s.request(evaluationDefinition))
+	}
+}
+
+// judged carries a plan out, or asks for a better one.
+func (s *planReviseExecute) judged(v Verdict) nextstep.NextStep {
+	if v.Approved {
+		return s.execute()
+	}
+	return s.revise(rejected, Revision{Feedback: v.Feedback}, Step{})
+}
+
+// revise asks for a new plan, or fails if that was done often enough.
+func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken Step) nextstep.NextStep {
+	why.Plan = s.plan.copy()
+	s.revisions = append(s.revisions, why)
+	if !s.fsm.Can(on) {
+		if on == broke {
+			return s.fail(delegation.CodeFailed, fmt.Errorf("planreviseexecute: step %q failed, and the plan was revised as often as allowed: %s", why.Step, why.Feedback))
+		}
+		return s.fail(delegation.CodeFailed, fmt.Errorf("planreviseexecute: the plan was rejected, and revised as often as allowed: %s", why.Feedback))
+	}
+	s.say("Revise", PromptData{Tool: SubmitPlan, Step: broken, Results: s.results(nil), Feedback: why.Feedback, Choices: s.Executors})
+	return s.fsm.Then(on, s.request(planDefinition))
+}
+
+// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the model's to mend.
+func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reminded) {
+		return s.remind("", nil)
+	}
+	if s.fsm.State() == ExecutingStep {
+		return s.ended(delegation.Output{Err: &delegation.Error{Code: f.Code, Message: f.Message}})
+	}
+	out := s.partial()
+	out.Messages = nil // the Machine knows them, a part of a reply included
+	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: out})
+}
+
+// Conclude implements strategy.Concluder.
+func (s *planReviseExecute) Conclude(string) delegation.Output {
+	out := s.partial()
+	out.Messages = nil
+	return out
+}
+
+// answer ends with the text that was made of the results.
+func (s *planReviseExecute) answer(resp llmclient.Response, calls []messages.ToolCall) nextstep.NextStep {
+	s.close(calls, "There are no tools here.")
+	text := resp.Message.Text()
+	switch {
+	case resp.Finish == llmclient.FinishLength:
+		step := s.fail(delegation.CodeTruncated, errors.New("planreviseexecute: the answer was cut off at the token limit"))
+		if r, ok := step.(nextstep.ReportError); ok && text != "" {
+			r.Output.Result = &text
+			return r
+		}
+		return step
+	case text == "":
+		return s.fail(delegation.CodeFailed, errors.New("planreviseexecute: the model's answer was empty"))
+	default:
+		out := s.output()
+		out.Result = &text
+		return s.fsm.Then(finished, nextstep.Complete{Output: out})
+	}
+}
+
+// fail ends with an error and everything that was reached.
+func (s *planReviseExecute) fail(code delegation.Code, err error) nextstep.NextStep {
+	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: s.partial()})
+}
+
+// output is what was reached.
+func (s *planReviseExecute) output() delegation.Output {
+	m := delegation.Metadata{}
+	set := func(name string, v any) {
+		raw, err := json.Marshal(v)
+		if err == nil { // all of these can be encoded
+			m[name] = raw
+		}
+	}
+	set("plan", s.plan)
+	if len(s.revisions) > 0 {
+		set("revisions", s.revisions)
+	}
+	if len(s.repaired) > 0 {
+		set("repaired", s.repaired)
+	}
+	return delegation.Output{Messages: s.history.Clip(), Result: s.last, Metadata: m}
+}
+
+// partial is what was reached by a run that did not come to its end, and where it stood.
+func (s *planReviseExecute) partial() delegation.Output {
+	out := s.output()
+	_ = out.Metadata.Set("phase", s.phase()) // a string can be encoded
+	return out
+}
+
+// phase is the name of the present phase.
+func (s *planReviseExecute) phase() string {
+	for _, r := range Table.States {
+		if r.Name == s.fsm.State() && r.Phase != "" {
+			return r.Phase
+		}
+	}
+	return string(s.fsm.State())
+}

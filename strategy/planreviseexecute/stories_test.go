@@ -1,0 +1,63 @@
+package planreviseexecute_test
+
+import (
+	"testing"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/strategytest"
+)
+
+// set holds the configurations that the stories name.
+var set = strategy.Set{
+	"complete-task":             completetask.New(completetask.Config{}),
+	"plan-revise-execute":       pre.New(pre.Config{}),
+	"one-revision":              pre.New(pre.Config{MaxRevisions: 1}),
+	"no-revision":               pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxRevisions: -1}),
+	"without-evaluation":        pre.New(pre.Config{Evaluation: pre.EvaluateNever}),
+	"many-retries":              pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxRetries: 10}),
+	"accepts-prose":             pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxRetries: 1, AcceptProse: true}),
+	"prose-at-once":             pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxRetries: -1, AcceptProse: true, MaxSteps: 2}),
+	"two-steps":                 pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxSteps: 2}),
+	"all-results-and-synthesis": pre.New(pre.Config{Evaluation: pre.EvaluateNever, Results: pre.ResultsOfAll, MaxResult: 20, Answer: pre.AnswerSynthesize}),
+	"recursive":                 pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxRevisions: 1, Executors: []string{"recursive"}}),
+	"judged-by-func": pre.New(pre.Config{Evaluation: pre.EvaluateByFunc, Judge: func(p pre.Plan) pre.Verdict {
+		if len(p.Steps) < 2 {
+			return pre.Verdict{Feedback: "one step is no plan"}
+		}
+		return pre.Verdict{Approved: true}
+	}}),
+}
+
+func TestStories(t *testing.T) {
+	strategytest.Stories(t, "../../testdata/stories/planreviseexecute", set)
+}
+
+func calling(name, args string) llmclient.Response {
+	return llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{
+		messages.ToolCall{ID: "c", Name: name, Arguments: args},
+	}}}
+}
+
+func TestConform(t *testing.T) {
+	for _, name := range []string{"plan-revise-execute", "accepts-prose", "all-results-and-synthesis", "judged-by-func"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			strategytest.Conform(t, strategytest.Subject{
+				New:      set[name],
+				Input:    delegation.Input{Goal: "a task"},
+				Children: []string{"complete-task", "recursive"},
+				Steps:    3,
+				Replies: []llmclient.Response{
+					calling(pre.SubmitPlan, `{"steps":["A","B"]}`),
+					calling(pre.SubmitEvaluation, `{"approved":true}`),
+					calling(pre.SubmitEvaluation, `{"approved":false,"feedback":"no"}`),
+				},
+			})
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package planreviseexecute
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// The tools by which the model drives the strategy. They run like any other, so that they can be seen, refused and
+// approved; each is offered only where it is wanted.
+const (
+	SubmitPlan       = "submit_plan"
+	SubmitEvaluation = "submit_evaluation"
+)
+
+const planSchema = `{
+	"type": "object",
+	"properties": {
+		"steps": {
+			"type": "array",
+			"minItems": 1,
+			"description": "the steps, in order",
+			"items": {
+				"anyOf": [
+					{"type": "string", "description": "the goal of the step"},
+					{
+						"type": "object",
+						"properties": {
+							"id": {"type": "string", "description": "a short name, unlike those of the other steps"},
+							"goal": {"type": "string", "description": "what to achieve"},
+							"depends_on": {"type": "array", "items": {"type": "string"}, "description": "ids of the steps whose results it needs"},
+							"executor": {"type": "string", "description": "who carries it out; leave it out for the usual one"}
+						},
+						"required": ["goal"],
+						"additionalProperties": false
+					}
+				]
+			}
+		}
+	},
+	"required": ["steps"],
+	"additionalProperties": false
+}`
+
+const evaluationSchema = `{
+	"type": "object",
+	"properties": {
+		"approved": {"type": "boolean", "description": "whether the plan is good enough to be carried out"},
+		"feedback": {"type": "string", "description": "what has to change"}
+	},
+	"required": ["approved"],
+	"additionalProperties": false
+}`
+
+var (
+	planDefinition = tools.Definition{
+		Name:        SubmitPlan,
+		Description: "Submits the plan: its steps, in order.",
+		Parameters:  json.RawMessage(planSchema),
+		Idempotent:  true,
+	}
+	evaluationDefinition = tools.Definition{
+		Name:        SubmitEvaluation,
+		Description: "Submits the judgement on the plan.",
+		Parameters:  json.RawMessage(evaluationSchema),
+		Idempotent:  true,
+	}
+)
+
+// Tools implements strategy.ToolProvider. A plan that cannot be used is a failed call, which says why.
+func (s *planReviseExecute) Tools() []tools.Tool {
+	return []tools.Tool{
+		tools.NewPureRaw(planDefinition, checked(planDefinition, s.planSchema, s.receivePlan)),
+		tools.NewPureRaw(evaluationDefinition, checked(evaluationDefinition, s.evaluationSchema, receiveEvaluation)),
+	}
+}
+
+func (s *planReviseExecute) receivePlan(arguments string) (string, error) {
+	var p Plan
+	if err := json.Unmarshal([]byte(arguments), &p); err != nil {
+		return "", err
+	}
+	if _, err := s.plan.revise(p, s.rules); err != nil {
+		return "", err
+	}
+	return "The plan is received.", nil
+}
+
+func receiveEvaluation(string) (string, error) { return "The judgement is received.", nil }
+
+// checked holds arguments against a schema, which is compiled once for all frames, before they are received.
+func checked(def tools.Definition, schema *tools.Schema, receive func(string) (string, error)) func(string) (string, error) {
+	return func(arguments string) (string, error) {
+		err := schema.Check(arguments)
+		if invalid, ok := errors.AsType[*tools.SchemaError](err); ok {
+			return "", &tools.ArgumentError{Tool: def.Name, Problems: invalid.Problems}
+		}
+		if err != nil {
+			return "", err
+		}
+		return receive(arguments)
+	}
+}
+
+// accepted returns the last call of the tool that came to a good result.
+func accepted(calls []messages.ToolCall, results []messages.ToolOutput, tool string) (messages.ToolCall, bool) {
+	for i, r := range slices.Backward(results) {
+		if i < len(calls) && calls[i].Name == tool && r.OK() {
+			return calls[i], true
+		}
+	}
+	return messages.ToolCall{}, false
+}
