@@ -14,7 +14,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
-	"github.com/segue-go/segue/strategy/completetask"
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
 // demoFiles holds what the scripted model says, and the notes it works on.
@@ -33,8 +33,9 @@ func (c *cli) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a task with a scripted model: no key, no network",
-		Long: `Demo runs a task on real files in a temporary folder. All is as in segue run, except that the model reads its replies from
-a script. One of its tool calls is wrong, and it mends it. The folder is left for you to look at.`,
+		Long: `Demo runs a task on real files in a temporary folder, with the strategy plan-revise-execute. All is as in segue run, except
+that the model reads its replies from a script. Its first plan is rejected; a step of the second one is planned in turn;
+there a tool call is wrong, and is mended, and a step fails, and is planned anew. The folder is left for you to look at.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context(), out) },
 	}
@@ -67,7 +68,7 @@ func (c *cli) demo(ctx context.Context, out output) error {
 		client:     scripted.New(replies...),
 		strategies: strategySet(settings{system: demoSystem}),
 		tools:      files,
-		task:       orchestrator.Task{Run: "demo", Strategy: completetask.Name, Input: delegation.Input{Goal: demoTask}},
+		task:       orchestrator.Task{Run: "demo", Strategy: pre.Name, Input: delegation.Input{Goal: demoTask}},
 	}, out, s)
 	if err != nil {
 		return err

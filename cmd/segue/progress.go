@@ -37,13 +37,13 @@ func describe(e orchestrator.Event, said heard, verbose bool) []note {
 	case orchestrator.RunStarted:
 		return []note{{dim, "run " + e.Run}}
 	case orchestrator.FrameEntered:
-		return []note{{bold, place(e) + d.Strategy + colon(text(d.Goal, verbose))}}
+		return []note{{bold, place(e) + d.Strategy + colon(opening(d.Goal, verbose))}}
 	case orchestrator.StateChanged:
-		return when(verbose, note{dim, fmt.Sprintf("%s%s -> %s", place(e), d.From, d.To)})
+		return describeState(e, d, verbose)
 	case orchestrator.StepTaken:
 		return describeStep(e, d, said, verbose)
 	case orchestrator.ToolStarted:
-		return []note{{plain, place(e) + join(" ", oneLine(d.Call.Name), id(d.Call.ID, verbose), arguments(d.Call.Arguments, verbose))}}
+		return describeCall(e, d.Call, verbose)
 	case orchestrator.ToolProgress:
 		return []note{{dim, place(e) + join(" ", oneLine(d.ToolName), id(d.CallID, verbose)) + ": " + text(e.Text, verbose)}}
 	case orchestrator.ToolFinished:
@@ -53,12 +53,20 @@ func describe(e orchestrator.Event, said heard, verbose bool) []note {
 	case orchestrator.WaitStarted:
 		return []note{{warn, place(e) + "waits for " + oneLine(d.Wait.Kind) + colon(text(d.Wait.Text, verbose))}}
 	case orchestrator.FrameLeft:
-		return describeFrame(e, d)
+		return describeFrame(e, d, verbose)
 	case orchestrator.RunFinished:
-		return []note{{ending(d.Status), "run " + e.Run + " " + string(d.Status)}}
+		return describeRun(e, d, verbose)
 	default:
 		return []note{{plain, fmt.Sprintf("%s%s %T", place(e), e.Kind, d)}}
 	}
+}
+
+// describeState tells a move of a state machine, or where it led if not everything is shown.
+func describeState(e orchestrator.Event, d orchestrator.StateChanged, verbose bool) []note {
+	if verbose {
+		return []note{{dim, fmt.Sprintf("%s%s -> %s", place(e), d.From, d.To)}}
+	}
+	return when(told(d.To), note{dim, place(e) + "-> " + string(d.To)})
 }
 
 // describeStep tells what came of asking a model. What came of running tools has been told call by call.
@@ -95,7 +103,7 @@ func describeResult(e orchestrator.Event, out messages.ToolOutput, verbose bool)
 	case verbose:
 		notes := []note{{s, begin}}
 		for _, l := range lines {
-			notes = append(notes, when(l != "", note{dim, "    " + printable(strings.TrimRight(l, "\r"))})...)
+			notes = append(notes, when(l != "", note{dim, indent(e) + "    " + printable(strings.TrimRight(l, "\r"))})...)
 		}
 		return notes
 	case out.OK() && len(lines) > 1:
@@ -116,17 +124,22 @@ func describeRetry(d orchestrator.RetryWaiting) string {
 	return what + colon(text(d.Error, false))
 }
 
-// describeFrame tells how a strategy ended. Why the root failed is told with the run's error.
-func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft) []note {
-	spent := colon(join(", ", tokens(d.Usage), lasting(d.Elapsed)))
-	if d.Err == nil {
-		return []note{{good, place(e) + d.Strategy + " done" + spent}}
+// describeFrame tells how a strategy ended, and what its parent gets of it. Why the root failed is told with the run's
+// error, and its result is the run's.
+func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, verbose bool) []note {
+	child := e.Depth > 1
+	ended := note{good, place(e) + d.Strategy + " done"}
+	if d.Err != nil {
+		ended = note{bad, place(e) + d.Strategy + " failed (" + string(d.Err.Code) + ")"}
+		if child {
+			ended.text += colon(text(d.Err.Message, verbose))
+		}
 	}
-	why := ""
-	if e.Depth > 1 {
-		why = colon(text(d.Err.Message, false))
+	ended.text += colon(join(", ", tokens(d.Usage), lasting(d.Elapsed)))
+	if !child || d.Result == nil {
+		return []note{ended}
 	}
-	return []note{{bad, place(e) + d.Strategy + " failed (" + string(d.Err.Code) + ")" + why + spent}}
+	return []note{{plain, place(e) + "result" + colon(text(*d.Result, verbose))}, ended}
 }
 
 // status is what goes on now, for a line that the next one replaces; false if e says nothing about that.
@@ -149,13 +162,16 @@ func status(e orchestrator.Event, said heard, columns int) (string, bool) {
 	}
 }
 
-// place is where an event happened: frame and step.
+// place is where an event happened: frame and step, as deep in the tree as they are.
 func place(e orchestrator.Event) string {
 	if e.Seq == 0 {
-		return "[" + e.Frame + "] "
+		return indent(e) + "[" + e.Frame + "] "
 	}
-	return fmt.Sprintf("[%s #%d] ", e.Frame, e.Seq)
+	return fmt.Sprintf("%s[%s #%d] ", indent(e), e.Frame, e.Seq)
 }
+
+// indent is what stands before a line about a frame. The root has none.
+func indent(e orchestrator.Event) string { return strings.Repeat("  ", max(0, e.Depth-1)) }
 
 func verb(k nextstep.Kind) string {
 	switch k {
@@ -177,6 +193,15 @@ func ending(s orchestrator.Status) style {
 	default:
 		return bad
 	}
+}
+
+// opening is a text on one line: its first paragraph, unless everything is shown. What follows is often long.
+func opening(s string, verbose bool) string {
+	first, rest, more := strings.Cut(strings.TrimSpace(s), "\n\n")
+	if verbose || !more {
+		return text(s, verbose)
+	}
+	return text(first, false) + " (+" + counted(strings.Count(rest, "\n")+1, "line") + ")"
 }
 
 // text is a text on one line.

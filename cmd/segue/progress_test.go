@@ -54,13 +54,23 @@ func TestDescribe(t *testing.T) {
 			terse:   []note{{bold, "[0] s: " + strings.Repeat("x", 117) + "..."}},
 			verbose: []note{{bold, "[0] s: " + strings.Repeat("x", 200)}},
 		},
+		"goal with results": {
+			event:   at("0.1.2", 4, "", orchestrator.FrameEntered{Strategy: "s", Goal: "Part\nof it\n\nResults:\n- one"}),
+			terse:   []note{{bold, "    [0.1.2 #4] s: Part of it (+2 lines)"}},
+			verbose: []note{{bold, "    [0.1.2 #4] s: Part of it Results: - one"}},
+		},
 		"child": {
 			event: at("0.1", 4, "", orchestrator.FrameEntered{Strategy: "complete-task", Goal: "Part"}),
-			terse: []note{{bold, "[0.1 #4] complete-task: Part"}},
+			terse: []note{{bold, "  [0.1 #4] complete-task: Part"}},
 		},
 		"state": {
 			event:   at("0", 1, "", orchestrator.StateChanged{From: "ready", To: "awaiting_model"}),
 			verbose: []note{{dim, "[0 #1] ready -> awaiting_model"}},
+		},
+		"state of a plan": {
+			event:   at("0.1", 3, "", orchestrator.StateChanged{From: "submitting_plan", To: "evaluating_plan"}),
+			terse:   []note{{dim, "  [0.1 #3] -> evaluating_plan"}},
+			verbose: []note{{dim, "  [0.1 #3] submitting_plan -> evaluating_plan"}},
 		},
 		"delta": {
 			event: at("0", 1, "piece", nil),
@@ -122,6 +132,11 @@ func TestDescribe(t *testing.T) {
 				{dim, "    - [31mone"},
 			},
 		},
+		"result in a child": {
+			event:   at("0.1", 2, "", got(messages.StatusOK, "", "one\ntwo")),
+			terse:   []note{{dim, "  [0.1 #2] read_file ok: one (+1 line)"}},
+			verbose: []note{{dim, "  [0.1 #2] read_file c1 ok"}, {dim, "      one"}, {dim, "      two"}},
+		},
 		"empty result": {
 			event:   at("0", 2, "", got("", "", "")),
 			terse:   []note{{dim, "[0 #2] read_file ok"}},
@@ -163,7 +178,19 @@ func TestDescribe(t *testing.T) {
 		},
 		"child failed": {
 			event: at("0.1", 3, "", orchestrator.FrameLeft{Strategy: "complete-task", Err: broken}),
-			terse: []note{{bad, "[0.1 #3] complete-task failed (unavailable): llmclient: unavailable: no route"}},
+			terse: []note{{bad, "  [0.1 #3] complete-task failed (unavailable): llmclient: unavailable: no route"}},
+		},
+		"child done": {
+			event: at("0.1", 3, "", orchestrator.FrameLeft{Strategy: "s", Result: new("It is\nso."), Usage: used}),
+			terse: []note{{plain, "  [0.1 #3] result: It is so."}, {good, "  [0.1 #3] s done: 12 tokens in, 5 out"}},
+		},
+		"child failed, with a part of a result": {
+			event: at("0.1", 3, "", orchestrator.FrameLeft{Strategy: "s", Result: new("It"), Err: broken}),
+			terse: []note{{plain, "  [0.1 #3] result: It"}, {bad, "  [0.1 #3] s failed (unavailable): llmclient: unavailable: no route"}},
+		},
+		"root done": {
+			event: at("0", 3, "", orchestrator.FrameLeft{Strategy: "s", Result: new("It is so.")}),
+			terse: []note{{good, "[0 #3] s done"}},
 		},
 		"run done":    {event: at("0", 3, "", orchestrator.RunFinished{Status: orchestrator.StatusDone}), terse: []note{{good, "run r done"}}},
 		"run waiting": {event: at("0", 3, "", orchestrator.RunFinished{Status: orchestrator.StatusWaiting}), terse: []note{{warn, "run r waiting"}}},

@@ -41,9 +41,15 @@ func (c *cli) runCommand() *cobra.Command {
 		Long: `Run runs a task with a model of OpenAI, or of any server that speaks Chat Completions. TASK - is read from standard
 input. The answer goes to standard output, progress to standard error.
 
+Strategies:
+  complete-task         the model works on the task with the tools until it answers
+  plan-revise-execute   the model makes a plan and judges it; each step is worked on by itself, by complete-task or, if the
+                        plan says so, planned in turn; when a step fails, the rest of the plan is made anew
+
 Ctrl-C stops the run after the step in progress, a second one stops it at once.`,
 		Example: `  segue run "What is a segue?"
   segue run --dir notes "Write action-items.md: who does what until when"
+  segue run --strategy plan-revise-execute --dir src "Write OVERVIEW.md: what each package is for"
   git diff | segue run --system "Review this change." -
   segue run --base-url http://localhost:11434/v1 --model qwen3 "Say hello"`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -60,7 +66,7 @@ Ctrl-C stops the run after the step in progress, a second one stops it at once.`
 	flags.StringVar(&f.baseURL, "base-url", "", "the server, up to and without /chat/completions (default OPENAI_BASE_URL, or OpenAI)")
 	flags.StringVar(&f.system, "system", "", "the system prompt")
 	flags.StringVar(&f.dir, "dir", "", "let the model list, read, write and search the files in this folder, and no others")
-	flags.IntVar(&f.maxSteps, "max-steps", 0, "most steps: model calls, and batches of tool calls; negative: no bound (default 50 model calls)")
+	flags.IntVar(&f.maxSteps, "max-steps", 0, "most steps: model calls, batches of tool calls, and steps of plans that are handed on; negative: no bound (default 50 model calls for a task or a step of a plan)")
 	f.out.flags(cmd)
 	_ = cmd.MarkFlagDirname("dir") // the only error is an unknown flag
 	return cmd

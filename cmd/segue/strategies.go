@@ -6,13 +6,13 @@ import (
 
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
 // settings are what the flags say to a strategy.
 type settings struct {
-	model  string
 	system string
-	bound  bool // the steps are bounded by the person: the strategy's own bound is off
+	bound  bool // the steps are bounded by the person: bounds on model calls that strategies have of their own are off
 }
 
 // builtin is a strategy that the command line offers.
@@ -25,6 +25,7 @@ type builtin struct {
 func builtins() map[string]builtin {
 	return map[string]builtin{
 		completetask.Name: {table: completetask.Table, make: completeTask},
+		pre.Name:          {table: pre.Table, make: planReviseExecute},
 	}
 }
 
@@ -45,9 +46,30 @@ func strategySet(s settings) strategy.Set {
 }
 
 func completeTask(s settings) func() strategy.Strategy {
-	cfg := completetask.Config{Model: s.model, System: s.system}
+	cfg := completetask.Config{System: s.system}
 	if s.bound {
 		cfg.MaxModelCalls = -1
 	}
 	return completetask.New(cfg)
+}
+
+// planReviseExecute lets each step choose whether it is planned in turn.
+func planReviseExecute(s settings) func() strategy.Strategy {
+	return pre.New(pre.Config{
+		System:      s.system,
+		Executor:    completetask.Name,
+		Executors:   []string{completetask.Name, pre.Name},
+		Answer:      pre.AnswerSynthesize,
+		AcceptProse: true,
+	})
+}
+
+// told reports whether a state shows in any progress. What strategies do in the others shows by itself.
+func told(s strategy.State) bool {
+	switch s {
+	case pre.NeedsPlan, pre.EvaluatingPlan, pre.ExecutingStep, pre.RevisingPlan, pre.Synthesizing:
+		return true
+	default:
+		return false
+	}
 }
