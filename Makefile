@@ -5,6 +5,7 @@ TOOLS     := $(CURDIR)/bin
 LINT      := $(TOOLS)/golangci-lint
 LINT_VERSION := v2.15.0
 MODULES   := $(shell $(GO) list -m -f '{{.Dir}}')
+ROOT      := github.com/segue-go/segue
 COUNT     ?= 6
 BENCH     ?= .
 
@@ -46,7 +47,9 @@ cover: ## measure test coverage
 	@for dir in $(MODULES); do (cd $$dir && $(GO) test -coverprofile=coverage.out ./... && $(GO) tool cover -func=coverage.out | tail -1) || exit 1; done
 
 tidy: ## tidy every module
-	@for dir in $(MODULES); do (cd $$dir && $(GO) mod tidy) || exit 1; done
+	@for dir in $(MODULES); do (cd $$dir && if [ $$dir = $(CURDIR) ]; then $(GO) mod tidy; else \
+		$(GO) mod edit -replace $(ROOT)=$(CURDIR) && $(GO) mod tidy; status=$$?; \
+		$(GO) mod edit -dropreplace $(ROOT); exit $$status; fi) || exit 1; done
 
 fuzz: ## run each fuzz target for FUZZTIME (default 10s)
 	@for dir in $(MODULES); do (cd $$dir && for pkg in $$($(GO) list ./...); do \

@@ -35,10 +35,10 @@ func one(m ...messages.Message) *llmclient.Request { return &llmclient.Request{M
 func TestEncode_Messages(t *testing.T) {
 	user := messages.UserText("hi")
 	for want, m := range map[string]messages.Message{
-		`{"role":"system","content":"be kind"}`:                                             messages.System{Text: "be kind"},
-		`{"role":"user","content":"hi"}`:                                                    user,
-		`{"role":"user","content":""}`:                                                      messages.User{},
-		`{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`: messages.User{Content: []messages.UserContent{messages.Text{Text: "a"}, messages.Text{Text: "b"}}},
+		`{"role":"system","content":"be kind"}`: messages.System{Text: "be kind"},
+		`{"role":"user","content":"hi"}`:        user,
+		`{"role":"user","content":""}`:          messages.User{},
+		`{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`:                                                                                         messages.User{Content: []messages.UserContent{messages.Text{Text: "a"}, messages.Text{Text: "b"}}},
 		`{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/y.png","detail":"low"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]}`: messages.User{Content: []messages.UserContent{messages.Image{URL: "https://x/y.png", Detail: "low"}, messages.Image{URL: "data:image/png;base64,AA"}}},
 		`{"role":"assistant","content":"hello"}`: messages.AssistantText("hello"),
 		`{"role":"assistant","content":"ab"}`:    messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "a"}, messages.Thought{Text: "hm"}, messages.Text{Text: "b"}}},

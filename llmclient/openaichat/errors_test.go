@@ -3,10 +3,12 @@ package openaichat_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
+	"github.com/segue-go/segue/messages"
 )
 
 func TestErrors_ByStatus(t *testing.T) {
@@ -147,7 +150,37 @@ func TestErrors_BodiesAreBounded(t *testing.T) {
 	})
 	_, err := askWhole(t, s)
 	require.Equal(t, llmclient.CodeBadRequest, err.Code)
-	require.Less(t, len(err.Message), 400)
+	require.Less(t, len(err.Message), 2100)
+}
+
+// A secret is found wherever it stands: where a text is cut short, at the end of what was read, and in escapes.
+func TestErrors_HoldNoPartOfASecret(t *testing.T) {
+	const key = `sk-can/ary+0123&456<789>"abcdefghijklmnop`
+	for _, form := range []string{"%s", `{"error":{"message":%q}}`, `{"detail":[{"msg":%q}]}`, "data: {\"error\":{\"message\":%q}}\n\n", `{"cut":%q`} {
+		for _, status := range []int{http.StatusOK, http.StatusBadRequest, http.StatusUnauthorized} {
+			for _, pad := range []int{0, 60, 270, 300 - len(key) + 1, 290, 480, 500, 1965, 1999, 2000 - len(key) + 1} {
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					text := strings.Repeat("x", pad) + key + " tail " + strings.Repeat("y", 3000)
+					if strings.Contains(form, "%q") {
+						quoted, err := json.Marshal(text)
+						if err != nil {
+							panic(err)
+						}
+						text = string(quoted)
+					}
+					w.Header().Set("X-Request-Id", r.Header.Get("Authorization"))
+					w.WriteHeader(status)
+					fmt.Fprint(w, strings.NewReplacer("%s", text, "%q", text).Replace(form))
+				}))
+				client, err := openaichat.New(openaichat.Config{Model: "m", APIKey: key, BaseURL: server.URL, HTTPClient: server.Client()})
+				require.NoError(t, err)
+				_, err = client.Complete(t.Context(), &llmclient.Request{Messages: messages.History{messages.UserText("hi")}}, nil)
+				require.Error(t, err)
+				require.NotContains(t, fmt.Sprintf("%v %+v", err, err), "sk-can", "%s %d %d", form, status, pad)
+				server.Close()
+			}
+		}
+	}
 }
 
 func TestErrors_HoldNoSecret(t *testing.T) {

@@ -139,6 +139,7 @@ func (x *exchange) clean(err *llmclient.Error) *llmclient.Error {
 		}
 	}
 	hidden.clean(err)
+	err.Message, err.Type, err.RequestID = clip(err.Message, maxMessage), clip(err.Type, maxWord), clip(err.RequestID, maxWord)
 	return err
 }
 

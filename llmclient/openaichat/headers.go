@@ -37,7 +37,7 @@ func wait(ns float64) time.Duration {
 func requestID(h http.Header) string {
 	for _, name := range [...]string{"X-Request-Id", "Apim-Request-Id", "Request-Id", "X-Amzn-Requestid"} {
 		if id := h.Get(name); id != "" {
-			return clip(id, 200)
+			return id
 		}
 	}
 	return ""

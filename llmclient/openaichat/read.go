@@ -110,7 +110,7 @@ func (x *exchange) whole(r *reading, acc *accumulator) *llmclient.Error {
 func notJSON(what string, data []byte) *llmclient.Error {
 	return &llmclient.Error{
 		Code:    llmclient.CodeBadResponse,
-		Message: fmt.Sprintf("the %s is not JSON: %q", what, clip(strings.ToValidUTF8(string(data[:min(len(data), 200)]), "\ufffd"), 100)),
+		Message: fmt.Sprintf("the %s is not JSON: %q", what, strings.ToValidUTF8(string(data[:min(len(data), maxQuoted)]), "\ufffd")),
 	}
 }
 

@@ -1,10 +1,12 @@
 package openaichat
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/segue-go/segue/llmclient"
@@ -52,13 +54,22 @@ func (s *secrets) addURL(u *url.URL) {
 	}
 }
 
+// add adds values, and what they look like in JSON and in Go's quotes.
 func (s *secrets) add(values ...string) {
 	for _, v := range values {
-		if len(v) >= minSecret && !slices.Contains(*s, v) {
-			*s = append(*s, v)
+		forms := []string{v, inner(strconv.Quote(v))}
+		if quoted, err := json.Marshal(v); err == nil {
+			forms = append(forms, inner(string(quoted)), inner(strconv.Quote(inner(string(quoted)))))
+		}
+		for _, form := range forms {
+			if len(form) >= minSecret && !slices.Contains(*s, form) {
+				*s = append(*s, form)
+			}
 		}
 	}
 }
+
+func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
 // clean takes the secrets out of every text of e, and out of the text of its cause.
 func (s secrets) clean(e *llmclient.Error) {
@@ -79,10 +90,25 @@ func (s secrets) clean(e *llmclient.Error) {
 
 func (s secrets) strip(text string) string {
 	for _, secret := range s {
-		text = strings.ReplaceAll(text, secret, "[redacted]")
+		text = strings.ReplaceAll(text, secret, redacted)
+	}
+	return s.stripEnd(text)
+}
+
+// stripEnd takes out the beginning of a secret at the end of a text that was cut off there, quotes aside.
+func (s secrets) stripEnd(text string) string {
+	body := strings.TrimRight(text, `"…`)
+	for _, secret := range s {
+		for n := len(secret) - 1; n >= minSecret; n-- {
+			if strings.HasSuffix(body, secret[:n]) {
+				return body[:len(body)-n] + redacted + text[len(body):]
+			}
+		}
 	}
 	return text
 }
+
+const redacted = "[redacted]"
 
 // redactedError is an error with another text.
 type redactedError struct {

@@ -10,8 +10,13 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// maxMessage bounds a provider's message in our errors, in bytes.
-const maxMessage = 2000
+// A provider's words are cut short in our errors, in bytes, once the secrets are out of them: a secret that was cut in two
+// would not be found.
+const (
+	maxMessage = 2000
+	maxWord    = 200
+	maxQuoted  = 64 << 10 // of a body that is no JSON, before that
+)
 
 // wireError is an error object of any provider, as far as it can be read. Bodies seen: {"error":{"message","type","code"}},
 // {"error":"text"}, {"detail":"text"}, {"detail":[{"msg"}]}, {"message":"text"}, a list of one of these, and plain text.
@@ -33,7 +38,6 @@ func readError(body []byte) wireError {
 	}
 	var e wireError
 	e.read(tree, 8)
-	e.message = clip(e.message, maxMessage)
 	return e
 }
 
@@ -118,11 +122,11 @@ func httpStatus(v any) int {
 
 // plainText makes one short line of a body that is no JSON. Of a page of HTML it keeps nothing.
 func plainText(body string) string {
-	body = strings.ToValidUTF8(strings.TrimSpace(body), "\ufffd")
+	body = strings.ToValidUTF8(strings.TrimSpace(body[:min(len(body), maxQuoted)]), "\ufffd")
 	if strings.HasPrefix(body, "<") {
 		return ""
 	}
-	return clip(strings.Join(strings.Fields(clip(body, maxMessage)), " "), 300)
+	return strings.Join(strings.Fields(body), " ")
 }
 
 func clip(s string, most int) string {
