@@ -7,7 +7,7 @@ import (
 
 // TextError says why no plan could be read out of a text.
 type TextError struct {
-	Problem string
+	Problem string // without the text, which may be long
 }
 
 // Error implements error.
@@ -29,7 +29,7 @@ func (e *TextError) Error() string { return "planreviseexecute: read plan: " + e
 // below a title like "Notes:" after any other; then one of several items before a lone one; then a numbered list before
 // JSON, and JSON before bullets; then the longer; then the first. Lists of the same kind below titles of the same level
 // are the parts of one plan: their steps follow one another. A number that goes on where a list was left continues that
-// list; a number 1 starts another.
+// list; a number 1 starts another. The words of titles and labels are English; lists below other titles are all alike.
 //
 // A text without a list is a plan of one step, the trimmed text. That holds for refusals and for questions too: whether a
 // model declines is not for a reader of lists to say. An empty text, one of nothing but thoughts (<think>…</think>, which

@@ -40,7 +40,7 @@ func (f *textFencing) within(l textLine) {
 	case l.kind == textItem && l.rank > rankHeading:
 		f.column = l.indent + len(strings.TrimSpace(l.raw)) - len(l.body)
 		f.column = min(f.column, l.indent+6)
-		f.next(l.body)
+		f.next(l.body) // code may begin on the line of the item
 	case l.kind != textBlank && f.blank && l.indent < 2:
 		f.column = 0
 	}

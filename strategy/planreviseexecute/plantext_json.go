@@ -56,7 +56,7 @@ func (r *textReader) readJSON() {
 	}
 }
 
-// parseLines reads lines as a plan; the fence that ends code is not of it.
+// parseLines reads lines as a plan; the fence that ends code is no part of it.
 func (r *textReader) parseLines(from, to int) textPlan {
 	var b strings.Builder
 	for _, l := range r.lines[from:to] {
@@ -79,6 +79,7 @@ func readInlineJSON(text string) textPlan {
 	return parsePlan(text[from : to+1])
 }
 
+// parsePlan reads a text that is JSON.
 func parsePlan(data string) textPlan {
 	var v any
 	if data == "" || !strings.Contains("[{", data[:1]) || json.Unmarshal([]byte(data), &v) != nil {
@@ -184,8 +185,9 @@ func detailsOf(v any) []string {
 // unmarked returns a goal without the number that a model wrote into its string.
 func unmarked(s string) string {
 	s = strings.TrimSpace(s)
-	if m, ok := readTextOrdinal(s); ok && m.body != "" {
-		return m.body
+	m, ok := readTextOrdinal(s)
+	if body := strings.TrimSpace(m.body); ok && body != "" {
+		return body
 	}
 	return s
 }

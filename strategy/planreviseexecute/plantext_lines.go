@@ -38,7 +38,7 @@ const (
 
 // readTextLines takes a text apart.
 func readTextLines(text string) []textLine {
-	var lines []textLine
+	lines := make([]textLine, 0, strings.Count(text, "\n")+1)
 	var fence textFencing
 	number := 0 // of the last item
 	for raw := range strings.SplitSeq(text, "\n") {
