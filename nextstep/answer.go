@@ -68,6 +68,9 @@ type Stop struct {
 	Results []messages.ToolOutput `json:"results,omitempty"` // of tools, in call order: finished, interrupted, or never started; nil if none was started
 	Usage   messages.Usage        `json:"usage,omitzero"`    // what was billed all the same
 	Elapsed time.Duration         `json:"elapsed,omitzero"`
+
+	// Err is the cause within the process, as that of a Failure.
+	Err error `json:"-"`
 }
 
 // Answers reports whether k is [KindGetChatCompletion].

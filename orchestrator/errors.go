@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
@@ -79,3 +80,24 @@ func (e *StrategyError) Error() string {
 
 // Unwrap returns the cause.
 func (e *StrategyError) Unwrap() error { return e.Err }
+
+// PanicError is a panic of a strategy, a client, a middleware or a remote. Its text does not show the value, which may
+// hold a secret, unless it is an error of the Go runtime.
+type PanicError struct {
+	Value any
+	Stack []byte // where it was recovered
+}
+
+// Error names the type of the value.
+func (e *PanicError) Error() string {
+	if err, ok := e.Value.(runtime.Error); ok {
+		return "panicked: " + err.Error()
+	}
+	return fmt.Sprintf("panicked with a %T", e.Value)
+}
+
+// Unwrap returns the value if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

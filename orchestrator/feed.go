@@ -1,6 +1,8 @@
 package orchestrator
 
 import (
+	"fmt"
+
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -15,7 +17,7 @@ func (m *Machine) feed(f *frame, answer nextstep.Answer) nextstep.NextStep {
 	case nextstep.ToolResults:
 		return m.feedResults(f, a, answer)
 	case nextstep.DelegationResult:
-		m.charge(tally{usage: whole(a.Output.Usage), elapsed: a.Elapsed})
+		m.charge(&tally{usage: whole(a.Output.Usage), elapsed: a.Elapsed})
 		m.taken(StepTaken{Kind: nextstep.KindDelegate, Usage: a.Output.Usage, Elapsed: a.Elapsed, Err: a.Output.Err})
 		return m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(a.Output) })
 	case nextstep.Failure:
@@ -28,7 +30,7 @@ func (m *Machine) feed(f *frame, answer nextstep.Answer) nextstep.NextStep {
 
 func (m *Machine) feedResponse(f *frame, a nextstep.APIResponse, boxed nextstep.Answer) nextstep.NextStep {
 	t := asked(a.Response.Usage, a.Response.Attempts, a.Elapsed)
-	m.charge(t)
+	m.charge(&t)
 	f.answers = append(f.answers, boxed)
 	m.taken(StepTaken{
 		Kind:    nextstep.KindGetChatCompletion,
@@ -51,7 +53,10 @@ func countCalls(a messages.Assistant) int {
 }
 
 func (m *Machine) feedResults(f *frame, a nextstep.ToolResults, boxed nextstep.Answer) nextstep.NextStep {
-	m.charge(tally{toolCalls: len(a.Results), elapsed: a.Elapsed})
+	m.charge(&tally{toolCalls: len(a.Results), elapsed: a.Elapsed})
+	for _, o := range f.refused {
+		m.emit(EventToolFinished, ToolFinished{Output: o})
+	}
 	m.taken(StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(f.calls), Elapsed: a.Elapsed})
 	return m.giveResults(f, a, boxed)
 }
@@ -59,9 +64,6 @@ func (m *Machine) feedResults(f *frame, a nextstep.ToolResults, boxed nextstep.A
 // giveResults hands a batch to its strategy, refused calls included; boxed is the same answer.
 func (m *Machine) giveResults(f *frame, a nextstep.ToolResults, boxed nextstep.Answer) nextstep.NextStep {
 	if len(f.refused) > 0 {
-		for _, o := range f.refused {
-			m.emit(EventToolFinished, ToolFinished{Output: o})
-		}
 		a.Results = f.merge(a.Results)
 		boxed = a
 	}
@@ -77,7 +79,7 @@ func (m *Machine) feedFailure(f *frame, a nextstep.Failure) nextstep.NextStep {
 	if kind == nextstep.KindGetChatCompletion {
 		t = asked(a.Usage, a.Attempts, a.Elapsed)
 	}
-	m.charge(t)
+	m.charge(&t)
 	f.answers, f.calls = append(f.answers, a), nil
 	cause := causeOf(a)
 	m.taken(StepTaken{Kind: kind, Usage: t.usage, Elapsed: a.Elapsed, Err: cause})
@@ -85,6 +87,12 @@ func (m *Machine) feedFailure(f *frame, a nextstep.Failure) nextstep.NextStep {
 }
 
 func causeOf(a nextstep.Failure) *delegation.Error {
+	if a.Code == "" {
+		a.Code = delegation.CodeFailed
+	}
+	if a.Message == "" {
+		a.Message = "orchestrator: the step could not be performed, and nobody said why"
+	}
 	if a.Err != nil {
 		return delegation.NewError(a.Code, a.Err)
 	}
@@ -112,20 +120,34 @@ func (m *Machine) fail(f *frame, a nextstep.Failure, cause *delegation.Error) ne
 
 // feedStop ends the run: every frame unwinds, open calls are closed.
 func (m *Machine) feedStop(f *frame, a nextstep.Stop) nextstep.NextStep {
-	m.charge(tally{usage: whole(a.Usage), elapsed: a.Elapsed})
+	m.charge(&tally{usage: whole(a.Usage), elapsed: a.Elapsed})
 	if len(a.Results) > 0 {
+		for _, o := range f.refused {
+			m.emit(EventToolFinished, ToolFinished{Output: o})
+		}
 		a.Results = f.merge(a.Results)
-		f.calls = nil
+		f.calls, f.refused = nil, nil
 	}
 	f.answers = append(f.answers, a)
 	return m.unwind(&ending{
 		reason: a.Reason,
-		err:    &delegation.Error{Code: delegation.CodeStopped, Message: "orchestrator: the run was stopped: " + a.Reason},
+		err:    stoppedBy(a),
 	})
 }
 
+func stoppedBy(a nextstep.Stop) *delegation.Error {
+	if a.Err == nil {
+		return &delegation.Error{Code: delegation.CodeStopped, Message: "orchestrator: the run was stopped: " + a.Reason}
+	}
+	return delegation.NewError(delegation.CodeStopped, fmt.Errorf("orchestrator: the run was stopped: %w", a.Err))
+}
+
 // taken emits the event of an answered step.
-func (m *Machine) taken(s StepTaken) { m.emit(EventStepTaken, s) }
+func (m *Machine) taken(s StepTaken) {
+	if !m.silent {
+		m.emit(EventStepTaken, s)
+	}
+}
 
 // call calls a method of the frame's strategy, and turns a panic into an error.
 func (m *Machine) call(f *frame, method string, fn func() nextstep.NextStep) (next nextstep.NextStep) {
@@ -149,7 +171,9 @@ func (m *Machine) moved(f *frame) {
 	}
 	state := f.stater.State()
 	if state != f.state {
-		m.emit(EventStateChanged, m.change(StateChanged{From: f.state, To: state}))
+		if !m.silent {
+			m.emit(EventStateChanged, m.change(StateChanged{From: f.state, To: state}))
+		}
 		f.state = state
 	}
 }

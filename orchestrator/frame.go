@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,18 +22,21 @@ type frame struct {
 	state    strategy.State  // as last told
 
 	input    delegation.Input
-	request  messages.History    // of the last request; nil before the first
-	answers  []nextstep.Answer   // since then
-	laws     messages.Validator  // of its requests
-	allowed  []tools.Definition  // of the run's tools
-	offered  []tools.Definition  // in its last request
-	own      []tools.Tool        // brought by the strategy
+	request  messages.History   // of the last request; nil before the first
+	answers  []nextstep.Answer  // since then
+	laws     messages.Validator // of its requests
+	allowed  []tools.Definition // of the run's tools
+	offered  []tools.Definition // in its last request
+	own      []tools.Tool       // brought by the strategy
+	ownNames []string
 	calls    []messages.ToolCall // of the pending ExecuteTools, refused ones included
 	refused  []messages.ToolOutput
 	limits   delegation.Limits
 	used     tally
 	children int
 	context  Context // what it was handed of its parent's conversation
+
+	room [2]nextstep.Answer // of answers: a round has two
 }
 
 // messages returns the conversation so far: the last request and what was answered since. What was
@@ -95,10 +99,8 @@ func partialMessage(a messages.Assistant) []messages.Message {
 // offers reports whether the frame may execute a tool of that name: one that its last request offered and that its
 // allow-list holds, or one that its strategy brought.
 func (f *frame) offers(name string) bool {
-	for _, t := range f.own {
-		if t.Definition().Name == name {
-			return true
-		}
+	if slices.Contains(f.ownNames, name) {
+		return true
 	}
 	return names(f.offered, name) && names(f.allowed, name)
 }
@@ -170,10 +172,10 @@ func (f *frame) merge(results []messages.ToolOutput) []messages.ToolOutput {
 	return all
 }
 
-// abandon answers the calls of a batch that was never started, or that was stopped before anybody said how it went.
-func (f *frame) abandon(reason string) {
+// abandon answers the calls of a batch that was never started, and returns the answers.
+func (f *frame) abandon(reason string) []messages.ToolOutput {
 	if len(f.calls) == 0 {
-		return
+		return nil
 	}
 	results := make([]messages.ToolOutput, 0, len(f.calls))
 	for _, c := range f.calls {
@@ -187,10 +189,17 @@ func (f *frame) abandon(reason string) {
 	}
 	f.answers = append(f.answers, nextstep.ToolResults{Results: results})
 	f.calls, f.refused = nil, nil
+	return results
 }
 
 // output completes what a strategy left with what only the Machine knows.
 func (f *frame) output(out delegation.Output) delegation.Output {
+	if len(out.Data) > 0 && !json.Valid(out.Data) {
+		out.Data = nil
+		if out.Err == nil {
+			out.Err = &delegation.Error{Code: delegation.CodeInvalid, Message: "orchestrator: the data of the output is not JSON"}
+		}
+	}
 	if out.Messages == nil {
 		out.Messages = f.messages()
 	}

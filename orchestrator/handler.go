@@ -40,11 +40,15 @@ type Call struct {
 // Key identifies the step within all runs: "run/seq".
 func (c Call) Key() string { return c.Run + "/" + strconv.Itoa(c.Seq) }
 
-// Emit puts an event of this step into the stream; run, frame, depth, seq and time are filled in. While tools run it may
-// be called from any goroutine; otherwise from the Handler's own.
+// Emit puts an event of this step into the stream; run, frame, depth, seq and time are filled in. The kind may be one of
+// your own, then without a Detail; only RunFinished is not to be had. While tools run it may be called from any goroutine;
+// otherwise from the Handler's own.
 func (c Call) Emit(e Event) {
+	if e.Kind == EventRunFinished {
+		return
+	}
 	e.Run, e.Frame, e.Depth, e.Seq, e.Time = c.Run, c.Frame, c.Depth, c.Seq, time.Now()
-	c.run.sink.emit(e)
+	c.run.sink.emit(&e)
 }
 
 // ErrSuspended is what the error of a Handler that cannot answer now wraps. See [SuspendedError].
@@ -63,25 +67,28 @@ func (e *SuspendedError) Unwrap() error { return ErrSuspended }
 
 // perform is the innermost Handler.
 func (o *Orchestrator) perform(ctx context.Context, call Call) (nextstep.Answer, error) {
-	r := call.run
-	if o.wrapped {
-		r.call = call // a Middleware may have changed it
-	}
-	switch step := call.Step.(type) {
+	call.run.call = call // a Middleware may have changed it
+	return call.run.perform(ctx)
+}
+
+// perform performs the step of r.call.
+func (r *run) perform(ctx context.Context) (nextstep.Answer, error) {
+	switch r.call.Step.(type) { // steps are large: only who needs it takes it out, so that the stack stays small
 	case nextstep.GetChatCompletion:
-		return o.ask(ctx, r, step)
+		return r.ask(ctx)
 	case nextstep.ExecuteTools:
-		return o.execute(ctx, r, step)
+		return r.execute(ctx)
 	case nextstep.Delegate:
-		return o.delegate(ctx, step)
+		return r.delegate(ctx)
 	default:
-		return nil, fmt.Errorf("orchestrator: a %T is not performed outside", call.Step)
+		return nil, fmt.Errorf("orchestrator: a %T is not performed outside", r.call.Step)
 	}
 }
 
 // ask asks a model.
-func (o *Orchestrator) ask(ctx context.Context, r *run, step nextstep.GetChatCompletion) (nextstep.Answer, error) {
-	if d := o.timeouts.Model; d > 0 {
+func (r *run) ask(ctx context.Context) (nextstep.Answer, error) {
+	outer := ctx
+	if d := r.o.timeouts.Model; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("orchestrator: no reply within %v: %w", d, context.DeadlineExceeded))
 		defer cancel()
@@ -89,32 +96,83 @@ func (o *Orchestrator) ask(ctx context.Context, r *run, step nextstep.GetChatCom
 	var onDelta func(llmclient.Delta)
 	if r.streams {
 		onDelta = r.deltas()
-		if d := o.timeouts.ModelIdle; d > 0 {
+		if d := r.o.timeouts.ModelIdle; d > 0 {
 			var watch *idleWatch
 			ctx, watch = watchIdle(ctx, d)
 			defer watch.stop()
 			onDelta = watch.around(onDelta)
 		}
 	}
-	r.req = step.Request // the client keeps nothing of it
-	resp, err := o.client.Complete(ctx, &r.req, onDelta)
+	r.req = r.call.Step.(nextstep.GetChatCompletion).Request // the client keeps nothing of it
+	resp, err := r.o.client.Complete(r.notified(ctx), &r.req, onDelta)
 	if err != nil {
-		return nil, err
+		return nil, timedOut(ctx, outer, err)
 	}
 	if resp == nil {
-		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client returned neither a response nor an error"}
+		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: r.req.Model, Message: "the client returned neither a response nor an error"}
+	}
+	if problem := unsound(resp.Message); problem != "" {
+		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: r.req.Model, Message: "the client's reply " + problem, Usage: resp.Usage, Attempts: resp.Attempts}
 	}
 	return nextstep.APIResponse{Response: resp, Elapsed: r.elapsed()}, nil
 }
 
+// notified returns ctx with a function that tells what the client's wrappers do. For the context of the run, which most
+// requests are made with, it is made once.
+func (r *run) notified(ctx context.Context) context.Context {
+	if ctx != r.ctx {
+		return llmclient.WithNotify(ctx, r.notice)
+	}
+	if r.asking == nil {
+		r.asking = llmclient.WithNotify(ctx, r.notice)
+	}
+	return r.asking
+}
+
+// timedOut gives an error that came because the time for a request was over, and not that of the run, the cause of that.
+func timedOut(request, run context.Context, err error) error {
+	if request.Err() == nil || run.Err() != nil {
+		return err
+	}
+	cause := context.Cause(request)
+	late := &llmclient.Error{Code: llmclient.CodeTimeout, Message: cause.Error(), Err: errors.Join(cause, err)}
+	if e, ok := errors.AsType[*llmclient.Error](cause); ok {
+		late.Message = e.Message
+	}
+	if e, ok := errors.AsType[*llmclient.Error](err); ok {
+		late.Model, late.Partial, late.Usage, late.Attempts = e.Model, e.Partial, e.Usage, e.Attempts
+	}
+	return late
+}
+
+// unsound says what is wrong with a reply that could not stand in a history; "" if nothing is.
+func unsound(a messages.Assistant) string {
+	for i, part := range a.Content {
+		switch c := part.(type) {
+		case messages.Text, messages.Thought:
+		case messages.ToolCall:
+			if c.ID == "" {
+				return "holds a call without an id"
+			}
+			for _, before := range a.Content[:i] {
+				if d, ok := before.(messages.ToolCall); ok && d.ID == c.ID {
+					return fmt.Sprintf("holds two calls with the id %.64q", c.ID)
+				}
+			}
+		default:
+			return fmt.Sprintf("holds a %T, which is no part as a value", part)
+		}
+	}
+	return ""
+}
+
 // execute runs tools. While they run, events may come from any goroutine.
-func (o *Orchestrator) execute(ctx context.Context, r *run, step nextstep.ExecuteTools) (nextstep.Answer, error) {
-	batch := r.batch()
-	batch.Calls, batch.Key = step.Calls, r.call.Key()
-	defer func() { batch.Calls = nil }()
-	batch.Wake = r.sink.share()
+func (r *run) execute(ctx context.Context) (nextstep.Answer, error) {
+	batch := *r.batch()
+	batch.Calls, batch.Run, batch.Seq = r.call.Step.(nextstep.ExecuteTools).Calls, r.call.Run, r.call.Seq
+	batch.Wake, r.parallel = r.sink.share(), len(batch.Calls) > 1
 	defer r.sink.unshare()
-	results := r.session.Run(ctx, *batch)
+	results := r.session.Run(ctx, batch)
 	return nextstep.ToolResults{Results: results, Elapsed: r.elapsed()}, nil
 }
 
@@ -145,22 +203,23 @@ func (r *run) observe(ob tools.Observation) {
 	e := r.event()
 	switch ob.Kind {
 	case tools.Started:
-		e.Kind, e.Detail = EventToolStarted, ToolStarted{Call: ob.Call}
+		e.Kind, e.Detail = EventToolStarted, ToolStarted{Call: *ob.Call}
 	case tools.Progressed:
 		e.Kind, e.Text, e.Detail = EventToolProgress, ob.Text, ToolProgress{CallID: ob.Call.ID, ToolName: ob.Call.Name}
 		e.Time = time.Now()
 	case tools.Finished:
-		e.Kind, e.Detail = EventToolFinished, ToolFinished{Output: ob.Output}
-		if e.Time = e.Time.Add(ob.Output.Elapsed); len(r.common.Calls) > 1 {
+		e.Kind, e.Detail = EventToolFinished, ToolFinished{Output: *ob.Output}
+		if e.Time = e.Time.Add(ob.Output.Elapsed); r.parallel {
 			e.Time = time.Now()
 		}
 	}
-	r.sink.deliver(e)
+	r.sink.deliver(&e)
 }
 
 // delegate has another service run a strategy.
-func (o *Orchestrator) delegate(ctx context.Context, step nextstep.Delegate) (nextstep.Answer, error) {
-	remote, ok := o.remote[step.Strategy]
+func (r *run) delegate(ctx context.Context) (nextstep.Answer, error) {
+	step := r.call.Step.(nextstep.Delegate)
+	remote, ok := r.o.remote[step.Strategy]
 	if !ok {
 		return nil, fmt.Errorf("orchestrator: no remote strategy %q", step.Strategy)
 	}
@@ -168,7 +227,7 @@ func (o *Orchestrator) delegate(ctx context.Context, step nextstep.Delegate) (ne
 	if err != nil {
 		return nil, err
 	}
-	return nextstep.DelegationResult{Output: out}, nil
+	return nextstep.DelegationResult{Output: out, Elapsed: r.elapsed()}, nil
 }
 
 // failure turns the error of a Handler into an answer.

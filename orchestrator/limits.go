@@ -32,6 +32,33 @@ func overlay(l, base delegation.Limits) delegation.Limits {
 	}
 }
 
+// left returns the limits of a subtree that is to start depth frames below f, no wider than what f has left.
+func (f *frame) left(l delegation.Limits, depth int) delegation.Limits {
+	have, used := f.limits, f.used
+	return delegation.Limits{
+		Depth:        tighter(l.Depth, have.Depth, depth),
+		Steps:        tighter(l.Steps, have.Steps, used.steps),
+		ModelCalls:   tighter(l.ModelCalls, have.ModelCalls, used.modelCalls),
+		ToolCalls:    tighter(l.ToolCalls, have.ToolCalls, used.toolCalls),
+		InputTokens:  tighter(l.InputTokens, have.InputTokens, used.usage.Input),
+		OutputTokens: tighter(l.OutputTokens, have.OutputTokens, used.usage.Output),
+		TotalTokens:  tighter(l.TotalTokens, have.TotalTokens, used.usage.Total),
+	}
+}
+
+// tighter returns the smaller of a limit and what is left of another, in which negative means none. Nothing left is 1,
+// since 0 would mean the default.
+func tighter[N int | int64](limit, have, used N) N {
+	if have < 0 {
+		return limit
+	}
+	rest := max(1, have-used)
+	if limit <= 0 {
+		return rest
+	}
+	return min(limit, rest)
+}
+
 func either[T comparable](v, otherwise T) T {
 	var zero T
 	if v == zero {
@@ -52,7 +79,7 @@ type tally struct {
 	elapsed    time.Duration
 }
 
-func (t *tally) add(u tally) {
+func (t *tally) add(u *tally) {
 	t.steps += u.steps
 	t.modelCalls += u.modelCalls
 	t.toolCalls += u.toolCalls

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
 )
@@ -23,16 +25,20 @@ type run struct {
 	now     time.Time // when the last step ended
 
 	// What is used again step by step, so that a step does not pay for it.
+	ctx     context.Context // of the run
+	asking  context.Context // the same for the client; see notified
 	req     llmclient.Request
 	onDelta func(llmclient.Delta)
 	delta   Event // what the deltas of a step have in common
 	session *tools.Session
 	common  tools.Batch
+
+	parallel bool // several tools run
 }
 
 // loop makes a run. It is the only loop there is.
 func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield func(Event, error) bool) {
-	m, err := o.machine(task)
+	m, err := o.machine(&task, streams)
 	if err != nil {
 		yield(Event{}, err)
 		return
@@ -44,11 +50,9 @@ func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield 
 		ctx, end = context.WithTimeoutCause(ctx, d, fmt.Errorf("the run took longer than %v", d))
 		defer end()
 	}
-	r := &run{o: o, m: m, stop: task.Stop, streams: streams, now: time.Now()}
+	r := &run{o: o, m: m, ctx: ctx, stop: task.Stop, streams: streams, now: time.Now()}
 	defer r.close()
-	r.sink.yield = yield
-	r.sink.cancel = cancel
-	ctx = llmclient.WithNotify(ctx, r.notice)
+	r.sink.yield, r.sink.cancel = yield, cancel
 	for r.tell(m.Events()) && !m.Done() {
 		answer, waits := r.answer(ctx)
 		if waits != nil {
@@ -69,15 +73,22 @@ func (r *run) close() {
 	if r.session != nil {
 		r.session.Close()
 	}
+	r.m.reset()
+	r.o.machines.Put(r.m)
 }
 
 // machine starts the machine of a task.
-func (o *Orchestrator) machine(task Task) (*Machine, error) {
+func (o *Orchestrator) machine(task *Task, streams bool) (*Machine, error) {
 	root := task.Strategy
 	if root == "" {
 		root = o.byDefault
 	}
-	return NewMachine(MachineConfig{
+	m, ok := o.machines.Get().(*Machine)
+	if !ok {
+		m = new(Machine)
+	}
+	m.silent = !streams
+	return m, m.start(&MachineConfig{
 		Run:    task.Run,
 		Set:    o.strategies,
 		Root:   root,
@@ -93,13 +104,12 @@ func (r *run) tell(events []Event) bool {
 	if len(events) == 0 {
 		return r.sink.listening()
 	}
-	for i := range events {
-		e := &events[i]
+	for _, e := range events {
 		e.Time = r.now
 		if e.Kind == EventRunFinished {
-			return r.sink.last(*e, outcome(r.m.Output()))
+			return r.sink.last(&e, outcome(r.m.output.Err))
 		}
-		if !r.sink.deliver(*e) {
+		if !r.sink.deliver(&e) {
 			return false
 		}
 	}
@@ -107,35 +117,51 @@ func (r *run) tell(events []Event) bool {
 }
 
 // outcome is the error of a run. It is not a typed nil.
-func outcome(out delegation.Output) error {
-	if out.Err == nil {
+func outcome(err *delegation.Error) error {
+	if err == nil {
 		return nil
 	}
-	return out.Err
+	return err
 }
 
 // answer performs the pending step, or finds that the run is to be stopped.
 func (r *run) answer(ctx context.Context) (nextstep.Answer, []Wait) {
-	if reason, ok := r.stopped(ctx); ok {
-		return nextstep.Stop{Reason: reason}, nil
+	if cause := r.stopped(ctx); cause != nil {
+		return nextstep.Stop{Reason: cause.Error(), Err: cause}, nil
 	}
-	frame, depth := r.m.Frame()
-	start := r.now
-	r.call = Call{Run: r.m.Run(), Frame: frame, Depth: depth, Seq: r.m.Seq(), Step: r.m.Pending(), Tools: r.m.Tools(), run: r, start: start}
+	r.begin()
 	answer, err := r.handle(ctx)
+	if err == nil && !r.o.wrapped && ctx.Err() == nil {
+		return answer, nil
+	}
+	return r.judge(ctx, answer, err)
+}
+
+// judge makes an answer of what a Handler returned: one that failed, was interrupted, or is not ours.
+func (r *run) judge(ctx context.Context, answer nextstep.Answer, err error) (nextstep.Answer, []Wait) {
+	start := r.call.start
 	if r.now.Equal(start) { // the Handler is not ours, or did not come to its end
 		r.now = time.Now()
 	}
-	if s, ok := errors.AsType[*SuspendedError](err); ok {
+	if s, ok := errors.AsType[*SuspendedError](err); ok && len(s.Waits) > 0 {
 		return nil, s.Waits
 	}
 	if errors.Is(err, ErrSuspended) {
-		return nil, []Wait{{ID: r.call.Key(), Frame: frame, Kind: "step", Text: err.Error()}}
+		return nil, []Wait{{ID: r.call.Key(), Frame: r.call.Frame, Kind: "step", Text: err.Error()}}
 	}
 	if err != nil {
 		answer = failure(r.call.Step, err)
 	}
 	return timed(r.interrupted(ctx, answer), r.now.Sub(start)), nil
+}
+
+// begin makes r.call the pending step. What is the same in most steps is left as it is.
+func (r *run) begin() {
+	c := &r.call
+	if frame, depth := r.m.Frame(); r.o.wrapped || c.Frame != frame {
+		*c = Call{Run: r.m.Run(), Frame: frame, Depth: depth, run: r}
+	}
+	c.Seq, c.Step, c.Tools, c.start = r.m.Seq(), r.m.Pending(), r.m.Tools(), r.now
 }
 
 // elapsed reads the clock at the end of a step and returns the time since its beginning.
@@ -148,24 +174,47 @@ func (r *run) elapsed() time.Duration {
 func (r *run) handle(ctx context.Context) (answer nextstep.Answer, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing %s panicked: %v", r.call.Step.Kind(), v))
+			if r.sink.yielding { // it is the consumer's, not the Handler's
+				panic(v)
+			}
+			err = delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing %s %w", r.call.Step.Kind(), &PanicError{Value: v, Stack: debug.Stack()}))
 		}
 	}()
+	if !r.o.wrapped {
+		return r.perform(ctx)
+	}
 	return r.o.handler(ctx, r.call)
 }
 
-// stopped says whether, and why, the run is to be stopped before its next step.
-func (r *run) stopped(ctx context.Context) (string, bool) {
+// errStop is why a run ends whose Stop was closed.
+var errStop = errors.New("stop was asked for")
+
+// stopped says why the run is to be stopped before its next step; nil if it is not.
+func (r *run) stopped(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx).Error(), true
+		return causeOfEnd(ctx)
 	}
 	select {
 	case <-r.stop:
-		return "stop was asked for", true
+		return errStop
 	default:
-		return "", false
+		return nil
 	}
 }
+
+// causeOfEnd is the cause of a context that is done, with its error within reach of errors.Is.
+func causeOfEnd(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, ctx.Err()) {
+		return cause
+	}
+	return &endError{cause: cause, err: ctx.Err()}
+}
+
+type endError struct{ cause, err error }
+
+func (e *endError) Error() string   { return e.cause.Error() }
+func (e *endError) Unwrap() []error { return []error{e.cause, e.err} }
 
 // interrupted turns the answer of a step that the end of the context cut off into a Stop that keeps what there is of it.
 // A reply that arrived whole all the same is an answer.
@@ -173,7 +222,8 @@ func (r *run) interrupted(ctx context.Context, answer nextstep.Answer) nextstep.
 	if ctx.Err() == nil {
 		return answer
 	}
-	stop := nextstep.Stop{Reason: context.Cause(ctx).Error()}
+	cause := causeOfEnd(ctx)
+	stop := nextstep.Stop{Reason: cause.Error(), Err: cause}
 	switch a := answer.(type) {
 	case nextstep.ToolResults:
 		if r.m.misfit(a) != "" {
@@ -185,10 +235,25 @@ func (r *run) interrupted(ctx context.Context, answer nextstep.Answer) nextstep.
 		for _, attempt := range a.Attempts {
 			stop.Usage = stop.Usage.Add(attempt.Usage)
 		}
+		if step, ok := r.m.Pending().(nextstep.ExecuteTools); ok {
+			stop.Results = unknownResults(step.Calls, cause)
+		}
 	default:
 		return answer
 	}
 	return stop
+}
+
+// unknownResults answers a batch that may have run, and of which nobody said how it went.
+func unknownResults(calls []messages.ToolCall, cause error) []messages.ToolOutput {
+	results := make([]messages.ToolOutput, len(calls))
+	for i, c := range calls {
+		results[i] = messages.ToolOutput{
+			CallID: c.ID, ToolName: c.Name, Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted,
+			Output: "the call was interrupted, and may have had its effect: " + cause.Error(),
+		}
+	}
+	return results
 }
 
 // timed sets the time that a step took, where the Handler did not.
@@ -224,7 +289,7 @@ func (r *run) suspend(waits []Wait) {
 	}
 	e := Event{Run: r.m.Run(), Frame: "0", Depth: 1, Seq: r.m.Seq(), Time: time.Now(), Kind: EventRunFinished}
 	e.Detail = RunFinished{Status: StatusWaiting, Output: r.m.soFar(), Waits: waits}
-	r.sink.last(e, nil)
+	r.sink.last(&e, nil)
 }
 
 // event returns an event of the step in progress, with the time at which it began.
@@ -235,14 +300,16 @@ func (r *run) event() Event {
 
 // deltas returns the function that puts a model's pieces into the stream.
 func (r *run) deltas() func(llmclient.Delta) {
-	r.delta = r.event()
 	if r.onDelta == nil {
 		r.onDelta = func(d llmclient.Delta) {
+			if r.delta.Seq != r.call.Seq {
+				r.delta = r.event()
+			}
 			r.delta.Kind, r.delta.Text = EventTextDelta, d.Text
 			if d.Kind == llmclient.DeltaThought {
 				r.delta.Kind = EventThoughtDelta
 			}
-			r.sink.deliver(r.delta)
+			r.sink.deliver(&r.delta)
 		}
 	}
 	return r.onDelta

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"runtime/debug"
 
 	"github.com/google/uuid"
 
@@ -45,55 +46,87 @@ type Machine struct {
 	seq     int               // of the pending step
 	events  []Event
 	drained bool
+	inner   int       // delegations since the last step of the outside
+	silent  bool      // nobody sees events of steps and changes of state
 	changes [8]Detail // see change
 	output  delegation.Output
 	status  Status
+
+	// Room for what every run needs, so that it is made at once.
+	root  frame
+	spare *frame // of a child that has ended, for the next one
+	room  [4]Event
 }
 
 // NewMachine starts a run and settles it at its first pending step. The error is a [*ConfigError]: an unknown strategy
 // (wrapping [*strategy.UnknownError]), or one that was configured wrongly.
 func NewMachine(cfg MachineConfig) (*Machine, error) {
-	m := &Machine{run: cfg.Run, set: cfg.Set, tools: cfg.Tools, remote: cfg.Remote, events: make([]Event, 0, 4)}
+	m := new(Machine)
+	if err := m.start(&cfg); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// reset makes a Machine that has been used ready for start. What it was asked to hold on to is gone.
+func (m *Machine) reset() {
+	for m.stack.Depth() > 0 {
+		m.stack.Pop()
+	}
+	stack, changes := m.stack, m.changes
+	*m = Machine{}
+	m.stack, m.changes = stack, changes
+}
+
+// start is NewMachine for a Machine that is new or reset.
+func (m *Machine) start(cfg *MachineConfig) error {
+	m.run, m.set, m.tools, m.remote, m.events = cfg.Run, cfg.Set, cfg.Tools, cfg.Remote, m.room[:0]
 	if m.run == "" {
 		id, err := uuid.NewV7()
 		if err != nil {
-			return nil, &ConfigError{Field: "Run", Err: err}
+			return &ConfigError{Field: "Run", Err: err}
 		}
 		m.run = id.String()
 	}
-	root, err := m.build(cfg.Root)
-	if err != nil {
-		return nil, &ConfigError{Field: "Root", Err: err}
+	root := &m.root
+	if err := m.build(root, cfg.Root); err != nil {
+		return &ConfigError{Field: "Root", Err: err}
 	}
 	root.name, root.input, root.allowed = "0", cfg.Input, cfg.Tools
 	root.limits = overlay(cfg.Limits, defaultLimits)
 	m.emit(EventRunStarted, RunStarted{Strategy: cfg.Root, Goal: cfg.Input.Goal})
 	m.settle(m.enter(root))
-	return m, nil
+	return nil
 }
 
-// build makes a frame for the strategy of that name, not yet placed in the tree.
-func (m *Machine) build(name string) (f *frame, err error) {
+// build makes f a frame for the strategy of that name, not yet placed in the tree.
+func (m *Machine) build(f *frame, name string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("the factory of strategy %q panicked: %v", name, v)
+			err = fmt.Errorf("the factory of strategy %q %w", name, &PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
 	st, err := m.set.New(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if c, ok := st.(strategy.Checker); ok {
 		if err := c.Check(); err != nil {
-			return nil, fmt.Errorf("strategy %q: %w", name, err)
+			return fmt.Errorf("strategy %q: %w", name, err)
 		}
 	}
-	f = &frame{strategy: name, st: st}
+	f.strategy, f.st, f.answers = name, st, f.room[:0]
 	f.stater, _ = st.(strategy.Stater)
 	if p, ok := st.(strategy.ToolProvider); ok {
 		f.own = p.Tools()
+		for i, t := range f.own {
+			if t == nil {
+				return fmt.Errorf("strategy %q: its tool number %d is nil", name, i)
+			}
+			f.ownNames = append(f.ownNames, t.Definition().Name)
+		}
 	}
-	return f, nil
+	return nil
 }
 
 // Run returns the run's id.
@@ -147,12 +180,11 @@ func (m *Machine) emit(kind EventKind, detail Detail) {
 	if m.drained {
 		m.events, m.drained = m.events[:0], false
 	}
-	m.events = append(m.events, Event{})
-	e := &m.events[len(m.events)-1]
-	e.Run, e.Seq, e.Kind, e.Detail = m.run, m.seq, kind, detail
-	if e.Frame, e.Depth = m.Frame(); e.Depth == 0 {
-		e.Frame, e.Depth = "0", 1
+	frame, depth := m.Frame()
+	if depth == 0 {
+		frame, depth = "0", 1
 	}
+	m.events = append(m.events, Event{Run: m.run, Frame: frame, Depth: depth, Seq: m.seq, Kind: kind, Detail: detail})
 }
 
 // Step feeds the answer to the pending step and runs on until the next one. It returns [ErrDone] when the run has ended,
@@ -171,8 +203,12 @@ func (m *Machine) Step(a nextstep.Answer) error {
 
 // misfit says why a does not answer the pending step; "" if it does.
 func (m *Machine) misfit(a nextstep.Answer) string {
-	if a == nil {
+	switch a.(type) {
+	case nil:
 		return "it is nil"
+	case nextstep.APIResponse, nextstep.ToolResults, nextstep.DelegationResult, nextstep.Failure, nextstep.Stop:
+	default:
+		return "answers are values of the types in package nextstep"
 	}
 	if !a.Answers(m.pending.Kind()) {
 		return "it answers another kind of step"
@@ -192,9 +228,6 @@ func (m *Machine) misfit(a nextstep.Answer) string {
 		if a.Response == nil {
 			return "it holds no response"
 		}
-	case nextstep.DelegationResult, nextstep.Failure:
-	default:
-		return "answers are values of the types in package nextstep"
 	}
 	return ""
 }
@@ -213,7 +246,7 @@ func mismatch(calls []messages.ToolCall, results []messages.ToolOutput) string {
 }
 
 // charge adds what a step used to every frame on the stack.
-func (m *Machine) charge(t tally) {
+func (m *Machine) charge(t *tally) {
 	for _, f := range m.stack.All() {
 		f.used.add(t)
 	}

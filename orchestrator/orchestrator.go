@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
@@ -74,7 +75,8 @@ type Orchestrator struct {
 	remote     map[string]Remote
 	remoteList []string
 	handler    Handler
-	wrapped    bool // by Middleware
+	wrapped    bool      // by Middleware
+	machines   sync.Pool // of *Machine whose runs have ended: one is larger than all that a step allocates
 }
 
 // New checks the configuration and returns an Orchestrator. Each strategy is made once, so that one that is configured
@@ -135,8 +137,8 @@ func when(bad bool, field string, err error) error {
 
 // tryStrategy makes a strategy to see whether it can be made, and whether its own tools are named unlike the run's.
 func tryStrategy(set strategy.Set, name string, run *tools.Set) error {
-	f, err := (&Machine{set: set}).build(name)
-	if err != nil {
+	var f frame
+	if err := (&Machine{set: set}).build(&f, name); err != nil {
 		return &ConfigError{Field: "Strategies", Err: err}
 	}
 	own, err := tools.NewSet(f.own...)

@@ -1,8 +1,8 @@
 package orchestrator
 
 import (
-	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
 
@@ -21,18 +21,16 @@ func (m *Machine) settle(next nextstep.NextStep) {
 		f, _ := m.stack.Top()
 		switch step := next.(type) {
 		case nextstep.GetChatCompletion:
-			next = m.ask(f, step, next)
+			next = m.ask(f, &step, next)
 		case nextstep.ExecuteTools:
 			next = m.execute(f, step, next)
 		case nextstep.Delegate:
-			next = m.delegate(f, step)
+			next = m.delegate(f, &step)
 		case nextstep.Complete:
 			next = m.leave(f, f.output(step.Output))
 		case nextstep.ReportError:
 			out := step.Output
-			if out.Err = delegation.AsError(step.Err); out.Err == nil {
-				out.Err = &delegation.Error{Code: delegation.CodeDefect, Message: "orchestrator: ReportError without an error"}
-			}
+			out.Err = m.reported(f, step.Err)
 			next = m.leave(f, f.output(out))
 		default:
 			next = m.defect(f, "a method", fmt.Sprintf("returned a %T, which is no step: steps are values of the types in package nextstep", next), nil)
@@ -40,14 +38,31 @@ func (m *Machine) settle(next nextstep.NextStep) {
 	}
 }
 
+// reported is the error of a ReportError as data. The error is the strategy's: its text may panic.
+func (m *Machine) reported(f *frame, err error) (e *delegation.Error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e = delegation.AsError(m.panicked(f, "the Error method of its error", v).(nextstep.ReportError).Err)
+		}
+	}()
+	if e = delegation.AsError(err); e == nil {
+		e = &delegation.Error{Code: delegation.CodeDefect, Message: "orchestrator: ReportError without an error"}
+	}
+	return e
+}
+
 // wait makes a step the pending one.
 func (m *Machine) wait(step nextstep.NextStep) nextstep.NextStep {
-	m.pending = step
+	m.pending, m.inner = step, 0
 	return nil
 }
 
+// maxInner bounds the delegations between two steps of the outside, so that strategies that only delegate to each other
+// end although no limit on steps holds.
+const maxInner = 10_000
+
 // ask checks a request and leaves it to the outside; boxed is the same step, so that it need not be boxed again.
-func (m *Machine) ask(f *frame, step nextstep.GetChatCompletion, boxed nextstep.NextStep) nextstep.NextStep {
+func (m *Machine) ask(f *frame, step *nextstep.GetChatCompletion, boxed nextstep.NextStep) nextstep.NextStep {
 	if len(step.Request.Messages) == 0 {
 		return m.defect(f, "GetChatCompletion", "holds no messages", nil)
 	}
@@ -59,10 +74,9 @@ func (m *Machine) ask(f *frame, step nextstep.GetChatCompletion, boxed nextstep.
 	}
 	if h := step.Request.Messages; cap(h) > len(h) {
 		step.Request.Messages = h.Clip()
-		boxed = step
+		boxed = *step
 	}
 	f.request, f.offered = step.Request.Messages, step.Request.Tools
-	clear(f.answers)
 	f.answers = f.answers[:0]
 	return m.wait(boxed)
 }
@@ -86,7 +100,7 @@ func (m *Machine) execute(f *frame, step nextstep.ExecuteTools, boxed nextstep.N
 	case len(step.Calls):
 		return m.wait(boxed)
 	case 0:
-		return m.giveResults(f, nextstep.ToolResults{}, nil)
+		return m.feedResults(f, nextstep.ToolResults{}, nil)
 	default:
 		return m.wait(nextstep.ExecuteTools{Calls: admitted})
 	}
@@ -94,15 +108,22 @@ func (m *Machine) execute(f *frame, step nextstep.ExecuteTools, boxed nextstep.N
 
 // delegate pushes a child, or leaves the step to the outside if the child is remote. What cannot be delegated is a
 // failure of the step; a child that would stand too deep is an output with an error.
-func (m *Machine) delegate(f *frame, step nextstep.Delegate) nextstep.NextStep {
+func (m *Machine) delegate(f *frame, step *nextstep.Delegate) nextstep.NextStep {
 	if over := m.afford(0, 0); over != nil {
 		return m.unwind(over)
 	}
 	if _, ok := m.set[step.Strategy]; !ok && slices.Contains(m.remote, step.Strategy) {
-		return m.wait(step)
+		return m.wait(m.confined(f, step))
 	}
-	child, err := m.build(step.Strategy)
-	if err != nil {
+	if m.inner++; m.inner > maxInner {
+		err := &LimitError{Run: m.run, Frame: "0", Limit: "steps without a model or a tool", Max: maxInner}
+		return m.unwind(&ending{reason: err.Error(), err: delegation.NewError(delegation.CodeLimit, err)})
+	}
+	child := m.spare
+	if m.spare = nil; child == nil {
+		child = new(frame)
+	}
+	if err := m.build(child, step.Strategy); err != nil {
 		unknown := nextstep.Failure{Source: nextstep.SourceStrategy, Code: delegation.CodeInvalid, Message: err.Error(), Err: err}
 		m.taken(StepTaken{Kind: nextstep.KindDelegate, Err: causeOf(unknown)})
 		return m.fail(f, unknown, causeOf(unknown))
@@ -113,6 +134,20 @@ func (m *Machine) delegate(f *frame, step nextstep.Delegate) nextstep.NextStep {
 	child.allowed = narrow(f.allowed, step.Tools)
 	child.context = shared(f, step.Input)
 	return m.enter(child)
+}
+
+// confined is a delegation to the outside with what the child may really use: those of its frame's tools, by name, and no
+// more than what is left of the limits of the frames above it.
+func (m *Machine) confined(f *frame, step *nextstep.Delegate) nextstep.Delegate {
+	remote := *step
+	remote.Tools = []string{}
+	for _, d := range narrow(f.allowed, step.Tools) {
+		remote.Tools = append(remote.Tools, d.Name)
+	}
+	for i, above := range m.stack.All() {
+		remote.Limits = above.left(remote.Limits, m.stack.Depth()-i)
+	}
+	return remote
 }
 
 // shared says what a child is handed of the conversation of frame f.
@@ -184,6 +219,10 @@ func (m *Machine) leave(f *frame, out delegation.Output) nextstep.NextStep {
 func (m *Machine) left(f *frame, out delegation.Output) {
 	m.emit(EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Elapsed: out.Elapsed, Err: out.Err})
 	m.stack.Pop()
+	if f != &m.root {
+		*f = frame{}
+		m.spare = f
+	}
 }
 
 // finish ends the run.
@@ -232,7 +271,9 @@ func (m *Machine) afford(modelCalls, toolCalls int) *ending {
 func (m *Machine) unwind(e *ending) nextstep.NextStep {
 	for {
 		f, _ := m.stack.Top()
-		f.abandon(e.reason)
+		for _, output := range f.abandon(e.reason) {
+			m.emit(EventToolFinished, ToolFinished{Output: output})
+		}
 		out := f.output(m.conclude(f, e.reason))
 		out.Err = e.err
 		if m.stack.Depth() == e.last+1 {
@@ -268,10 +309,7 @@ func (m *Machine) defect(f *frame, method, problem string, cause error) nextstep
 
 // panicked fails a frame whose strategy panicked.
 func (m *Machine) panicked(f *frame, method string, v any) nextstep.NextStep {
-	cause, ok := v.(error)
-	if !ok {
-		cause = errors.New(fmt.Sprint(v))
-	}
-	return nextstep.ReportError{Err: delegation.NewError(delegation.CodePanic,
-		&StrategyError{Run: m.run, Frame: f.name, Strategy: f.strategy, Method: method, Problem: "panicked", Err: cause})}
+	return nextstep.ReportError{Err: delegation.NewError(delegation.CodePanic, &StrategyError{
+		Run: m.run, Frame: f.name, Strategy: f.strategy, Method: method, Problem: "failed", Err: &PanicError{Value: v, Stack: debug.Stack()},
+	})}
 }

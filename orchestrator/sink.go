@@ -20,6 +20,8 @@ type sink struct {
 	cancel context.CancelCauseFunc
 	gone   bool // the consumer broke out; owned by the loop's goroutine
 
+	yielding bool // the consumer has the word; left true only by a panic in it
+
 	mu     sync.Mutex
 	shared bool
 	queue  []Event
@@ -27,11 +29,13 @@ type sink struct {
 }
 
 // deliver yields an event on the goroutine of the loop and reports whether anybody still listens.
-func (s *sink) deliver(e Event) bool {
+func (s *sink) deliver(e *Event) bool {
 	if s.gone {
 		return false
 	}
-	if !s.yield(e, nil) {
+	s.yielding = true
+	listens := s.yield(*e, nil)
+	if s.yielding = false; !listens {
 		s.gone = true
 		s.cancel(errBreak)
 	}
@@ -39,10 +43,10 @@ func (s *sink) deliver(e Event) bool {
 }
 
 // last yields the last event, with the error of the run.
-func (s *sink) last(e Event, err error) bool {
+func (s *sink) last(e *Event, err error) bool {
 	if !s.gone {
 		s.gone = true
-		s.yield(e, err)
+		s.yield(*e, err)
 	}
 	return false
 }
@@ -50,10 +54,10 @@ func (s *sink) last(e Event, err error) bool {
 func (s *sink) listening() bool { return !s.gone }
 
 // emit takes an event from any goroutine while the sink is shared, and from the loop's own otherwise.
-func (s *sink) emit(e Event) {
+func (s *sink) emit(e *Event) {
 	s.mu.Lock()
 	if s.shared {
-		s.queue = append(s.queue, e)
+		s.queue = append(s.queue, *e)
 		s.mu.Unlock()
 		select {
 		case s.wake <- struct{}{}:
@@ -93,8 +97,8 @@ func (s *sink) drain() {
 	queue := s.queue
 	s.queue = nil
 	s.mu.Unlock()
-	for _, e := range queue {
-		s.deliver(e)
+	for i := range queue {
+		s.deliver(&queue[i])
 	}
 }
 

@@ -20,10 +20,10 @@ type FSM struct {
 	rules   *compiled
 	machine *fsm.FSM
 	state   State
-	asked   Trigger // the last one that target found, in state: Can is often asked before Then
-	found   target
-	left    []int // of each cap; Unbounded counts nothing
-	broken  error // the table or its caps are wrong: every trigger is refused with this
+	exits   []exit // of state
+	found   *exit  // the last one that was asked for, and allowed: Can is often asked before Then
+	left    []int  // of each cap; Unbounded counts nothing
+	broken  error  // the table or its caps are wrong: every trigger is refused with this
 }
 
 // New returns a machine in the initial state. A value must be given for each cap that the rules name. New itself never
@@ -31,7 +31,7 @@ type FSM struct {
 // test, with [Table.Validate].
 func (t *Table) New(caps Caps) *FSM {
 	c := t.compile()
-	f := &FSM{table: t, rules: c, state: t.Initial, broken: c.err}
+	f := &FSM{table: t, rules: c, state: t.Initial, exits: c.exits[t.Initial], broken: c.err}
 	if f.broken == nil {
 		f.left, f.broken = c.allot(t.Name, caps)
 	}
@@ -81,7 +81,7 @@ func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
 		return refused(&TransitionError{Table: f.table.Name, State: f.state, Trigger: on, To: to.to, Want: to.awaits, Step: step})
 	}
 	f.machine.SetState(string(to.to))
-	f.state, f.asked = to.to, ""
+	f.state, f.exits, f.found = to.to, to.exits, nil
 	if to.caps >= 0 && f.left[to.caps] > 0 {
 		f.left[to.caps]--
 	}
@@ -93,21 +93,31 @@ func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
 }
 
 // target finds where on leads from here, if it may be taken.
-func (f *FSM) target(on Trigger) (target, error) {
+func (f *FSM) target(on Trigger) (*exit, error) {
 	if f.broken != nil {
-		return target{}, f.broken
+		return nil, f.broken
 	}
-	if f.asked != on || on == "" {
-		if f.machine == nil || !f.machine.Can(string(on)) {
-			return target{}, &TransitionError{Table: f.table.Name, State: f.state, Trigger: on}
-		}
-		f.asked, f.found = on, f.rules.moves[move{f.state, on}]
+	if f.found == nil || f.found.on != on {
+		f.found = f.exit(on)
 	}
 	to := f.found
+	if to == nil {
+		return nil, &TransitionError{Table: f.table.Name, State: f.state, Trigger: on}
+	}
 	if to.caps >= 0 && f.left[to.caps] == 0 {
-		return target{}, &CapError{Table: f.table.Name, State: f.state, Trigger: on, Cap: f.rules.caps[to.caps]}
+		return nil, &CapError{Table: f.table.Name, State: f.state, Trigger: on, Cap: f.rules.caps[to.caps]}
 	}
 	return to, nil
+}
+
+// exit returns where on leads from here, if looplab/fsm allows it.
+func (f *FSM) exit(on Trigger) *exit {
+	for i := range f.exits {
+		if to := &f.exits[i]; to.on == on && f.machine.Can(string(on)) {
+			return to
+		}
+	}
+	return nil
 }
 
 func refused(err error) nextstep.NextStep {

@@ -58,6 +58,7 @@ type compiled struct {
 	moves  map[move]target
 	caps   []string
 	events []fsm.EventDesc
+	exits  map[State][]exit
 	idle   sync.Pool // of *fsm.FSM whose frames have ended: a machine costs as much to build as a step
 }
 
@@ -81,6 +82,26 @@ type target struct {
 	caps   int           // index into compiled.caps, or -1
 }
 
+// exit is a way out of a state: what moves holds, for a machine that stands in that state.
+type exit struct {
+	on Trigger
+	target
+	exits []exit // of the state that it leads to
+}
+
+// chain makes the exits of all moves.
+func (c *compiled) chain() {
+	c.exits = make(map[State][]exit, len(c.states))
+	for m, t := range c.moves {
+		c.exits[m.from] = append(c.exits[m.from], exit{on: m.on, target: t})
+	}
+	for _, exits := range c.exits {
+		for i := range exits {
+			exits[i].exits = c.exits[exits[i].to]
+		}
+	}
+}
+
 // Validate reports everything that is wrong with the table, joined: an empty name, unknown, unreachable and dead-end
 // states, ways out of a final state or back to the initial one, two rules for one trigger in one state, and cycles that
 // no cap bounds. Each is a [*TableError].
@@ -98,6 +119,7 @@ func (t *Table) compile() *compiled {
 			check.paths()
 			check.cycles()
 		}
+		c.chain()
 		c.err = errors.Join(check.problems...)
 	})
 	return &t.made

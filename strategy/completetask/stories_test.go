@@ -23,6 +23,7 @@ var citySchema = &llmclient.Schema{Name: "city", Schema: json.RawMessage(`{
 // set holds the configurations that the stories name.
 var set = strategy.Set{
 	"complete-task":        completetask.New(completetask.Config{}),
+	"one-call":             completetask.New(completetask.Config{MaxModelCalls: 1}),
 	"three-calls":          completetask.New(completetask.Config{MaxModelCalls: 3}),
 	"two-calls-then-fail":  completetask.New(completetask.Config{MaxModelCalls: 2, OnLimit: completetask.LimitFail}),
 	"accepts-length":       completetask.New(completetask.Config{OnLength: completetask.LengthAccept}),

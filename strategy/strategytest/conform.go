@@ -149,7 +149,11 @@ func (e *explorer) note(trace *bytes.Buffer, path []answer, m *orchestrator.Mach
 			fmt.Fprintf(trace, "ended: %s: %s\n", err.Code, err.Message)
 			_, broke := errors.AsType[*orchestrator.StrategyError](err)
 			if broke || err.Code == delegation.CodeDefect {
-				e.report(path, "it broke the protocol: %v", err)
+				text := err.Error()
+				if p, ok := errors.AsType[*orchestrator.PanicError](err); ok {
+					text = fmt.Sprintf("%s: %v", text, p.Value)
+				}
+				e.report(path, "it broke the protocol: %s", text)
 				return false
 			}
 		} else {

@@ -1,0 +1,194 @@
+package orchestrator_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// A middleware sees each step, may change it, and may answer it itself; what it does wrong fails the step, not the process.
+func TestMiddleware(t *testing.T) {
+	run := func(m orchestrator.Middleware, replies ...scripted.Reply) (orchestrator.Result, error) {
+		o := solver(t, scripted.New(replies...), with(echo("a")), func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{m} })
+		return o.Run(t.Context(), task("go"))
+	}
+	t.Run("answers", func(t *testing.T) {
+		res, err := run(func(orchestrator.Handler) orchestrator.Handler {
+			return func(_ context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+				require.Equal(t, "r/1", call.Key())
+				return said("from the middleware"), nil
+			}
+		})
+		require.NoError(t, err)
+		require.Equal(t, "from the middleware", res.Output.Text())
+	})
+	t.Run("panics", func(t *testing.T) {
+		_, err := run(func(orchestrator.Handler) orchestrator.Handler {
+			return func(context.Context, orchestrator.Call) (nextstep.Answer, error) { panic("oops") }
+		})
+		require.ErrorContains(t, err, "performing get_chat_completion panicked with a string")
+	})
+	t.Run("answers nothing", func(t *testing.T) {
+		_, err := run(func(orchestrator.Handler) orchestrator.Handler {
+			return func(context.Context, orchestrator.Call) (nextstep.Answer, error) { return nil, nil }
+		})
+		require.ErrorContains(t, err, "does not answer get_chat_completion: it is nil")
+	})
+	t.Run("answers something else", func(t *testing.T) {
+		_, err := run(func(orchestrator.Handler) orchestrator.Handler {
+			return func(context.Context, orchestrator.Call) (nextstep.Answer, error) { return nextstep.ToolResults{}, nil }
+		})
+		require.ErrorContains(t, err, "it answers another kind of step")
+	})
+	t.Run("suspends without saying for what", func(t *testing.T) {
+		res, err := run(func(orchestrator.Handler) orchestrator.Handler {
+			return func(context.Context, orchestrator.Call) (nextstep.Answer, error) {
+				return nil, &orchestrator.SuspendedError{}
+			}
+		})
+		require.NoError(t, err)
+		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+		require.Len(t, res.Waits, 1)
+	})
+	t.Run("ends the run itself", func(t *testing.T) {
+		o := solver(t, scripted.New(scripted.Text("done")), func(c *orchestrator.Config) {
+			c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
+				return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+					call.Emit(orchestrator.Event{Kind: orchestrator.EventRunFinished})
+					return next(ctx, call)
+				}
+			}}
+		})
+		events, err := collect(t, o, task("go"))
+		require.NoError(t, err)
+		require.Equal(t, orchestrator.StatusDone, finished(t, events).Status)
+	})
+	t.Run("loses the results when the run ends", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		pay := tools.NewRaw(tools.Definition{Name: "pay"}, func(context.Context, string) (string, error) { return "paid", nil })
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1"))), with(pay), func(c *orchestrator.Config) {
+			c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
+				return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+					answer, err := next(ctx, call)
+					if call.Step.Kind() == nextstep.KindExecuteTools {
+						cancel()
+						return nil, ctx.Err()
+					}
+					return answer, err
+				}
+			}}
+		})
+		res, err := o.Run(ctx, task("go"))
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, messages.StatusUnknown, res.Output.ToolMetas()[0].Status, "it may have had its effect")
+	})
+	t.Run("suspends", func(t *testing.T) {
+		wait := orchestrator.Wait{ID: "w", Kind: "approval", Text: "May I?"}
+		res, err := run(func(next orchestrator.Handler) orchestrator.Handler {
+			return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+				if call.Step.Kind() == nextstep.KindExecuteTools {
+					return nil, fmt.Errorf("ask first: %w", &orchestrator.SuspendedError{Waits: []orchestrator.Wait{wait}})
+				}
+				return next(ctx, call)
+			}
+		}, scripted.Calls(scripted.Call("a", "{}", "1")))
+		require.NoError(t, err)
+		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+		require.Equal(t, []orchestrator.Wait{wait}, res.Waits)
+		require.NoError(t, res.Output.Messages.Validate())
+	})
+	t.Run("context values reach tools", func(t *testing.T) {
+		type key struct{}
+		see := tools.NewRaw(tools.Definition{Name: "see"}, func(ctx context.Context, _ string) (string, error) {
+			return fmt.Sprint(ctx.Value(key{}), " ", tools.IdempotencyKey(ctx)), nil
+		})
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("see", "{}", "c9")), scripted.Text("done")), with(see))
+		res, err := o.Run(context.WithValue(t.Context(), key{}, "value"), task("go"))
+		require.NoError(t, err)
+		require.Equal(t, "value r/2/c9", res.Output.ToolMetas()[0].Output)
+	})
+}
+
+// What a client's wrapper does is told live, and counted.
+func TestRetryIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := llmclient.Retry(scripted.New(
+			scripted.Error(&llmclient.Error{Code: llmclient.CodeRateLimited, RetryAfter: 3 * time.Second}),
+			scripted.Text("done"),
+		), llmclient.RetryConfig{})
+		ta := task("go")
+		ta.Limits.ModelCalls = 2
+		events, err := collect(t, solver(t, model), ta)
+		require.NoError(t, err)
+		require.Contains(t, kinds(events), orchestrator.EventRetryWaiting)
+		for _, e := range events {
+			if d, ok := e.Detail.(orchestrator.RetryWaiting); ok {
+				require.GreaterOrEqual(t, d.Wait, 3*time.Second)
+				require.Equal(t, llmclient.NoticeRetry, d.Kind)
+			}
+		}
+	})
+}
+
+// A client that panics, or returns nothing at all, fails its step.
+func TestBadClients(t *testing.T) {
+	for want, client := range map[string]llmclient.ClientFunc{
+		"panicked with a string": func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
+			panic("oops")
+		},
+		"neither a response nor an error": func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
+			return nil, nil
+		},
+	} {
+		res, err := solver(t, client).Run(t.Context(), task("go"))
+		require.ErrorContains(t, err, want)
+		require.Equal(t, orchestrator.StatusFailed, res.Status)
+		require.Equal(t, messages.History{messages.UserText("go")}, res.Output.Messages)
+	}
+}
+
+// A tool that asks a model of its own, and is abandoned while it does, does not reach into the run.
+func TestNoticesAreOfTheRunsOwnModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := llmclient.Retry(scripted.New(
+			scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable}), scripted.Text("late"),
+		), llmclient.RetryConfig{Base: 3 * time.Minute, MaxWait: -1})
+		asks := tools.NewRaw(tools.Definition{Name: "asks"}, func(ctx context.Context, _ string) (string, error) {
+			_, err := inner.Complete(context.WithoutCancel(ctx), &llmclient.Request{Messages: messages.History{messages.UserText("x")}}, nil)
+			return "", err
+		})
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("asks", "{}", "1")), scripted.Text("done")), with(asks))
+		events, err := collect(t, o, task("go"))
+		require.NoError(t, err)
+		require.NotContains(t, kinds(events), orchestrator.EventRetryWaiting)
+		time.Sleep(10 * time.Minute) // the abandoned tool comes to its end
+	})
+}
+
+// A reply that could not stand in a history is the client's mistake, not the strategy's.
+func TestUnsoundReplies(t *testing.T) {
+	for want, content := range map[string][]messages.AssistantContent{
+		"a call without an id":      {messages.ToolCall{Name: "a"}},
+		`two calls with the id "1"`: {messages.ToolCall{ID: "1", Name: "a"}, messages.ToolCall{ID: "1", Name: "a"}},
+		"*messages.ToolCall":        {&messages.ToolCall{ID: "1", Name: "a"}},
+	} {
+		client := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
+			return &llmclient.Response{Message: messages.Assistant{Content: content}}, nil
+		})
+		_, err := solver(t, client, with(echo("a"))).Run(t.Context(), task("go"))
+		require.ErrorContains(t, err, want)
+		require.Equal(t, llmclient.CodeBadResponse, llmclient.CodeOf(err))
+	}
+}

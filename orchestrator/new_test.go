@@ -1,0 +1,193 @@
+package orchestrator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+func TestNew_reportsEverything(t *testing.T) {
+	broken := completetask.New(completetask.Config{OnEmpty: "guess"})
+	_, err := orchestrator.New(orchestrator.Config{
+		Strategies: strategy.Set{"broken": broken, "nil": nil},
+		Tools:      []tools.Tool{echo("a"), echo("a")},
+		Default:    "nobody",
+		Middleware: []orchestrator.Middleware{nil},
+		Remote:     map[string]orchestrator.Remote{"broken": nil},
+	})
+	for _, want := range []string{
+		"orchestrator: Client: is nil",
+		`orchestrator: Strategies: strategy "broken": completetask: OnEmpty: "guess" is not one of`,
+		`orchestrator: Strategies: strategy: the factory of "nil" is nil`,
+		`orchestrator: Tools:`,
+		`orchestrator: Default: strategy: no strategy "nobody"; known: broken, nil`,
+		`orchestrator: Middleware: number 0 is nil`,
+		`orchestrator: Remote: "broken" is in Strategies too`,
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	_, err = orchestrator.New(orchestrator.Config{Client: scripted.New()})
+	require.ErrorContains(t, err, "Strategies: is empty")
+}
+
+// provider is a strategy with a tool of its own.
+type provider struct{ scene }
+
+func (*provider) Tools() []tools.Tool { return []tools.Tool{echo("submit")} }
+
+func TestNew_toolNameTaken(t *testing.T) {
+	_, err := orchestrator.New(orchestrator.Config{
+		Client:     scripted.New(),
+		Strategies: strategy.Set{"p": func() strategy.Strategy { return &provider{} }},
+		Tools:      []tools.Tool{echo("submit")},
+	})
+	require.ErrorContains(t, err, `strategy "p" brings a tool "submit", and so does Tools`)
+}
+
+// A strategy's own tools run like any other, without standing in the request or the run's tools.
+func TestToolProvider(t *testing.T) {
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: scripted.New(scripted.Calls(scripted.Call("submit", "!", "c1"))),
+		Strategies: strategy.Set{"p": func() strategy.Strategy {
+			p := &provider{}
+			p.reply = func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} }
+			p.results = func(r []messages.ToolOutput) nextstep.NextStep { return done(r[0].Output) }
+			return p
+		}},
+	})
+	require.NoError(t, err)
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, "submit!", res.Output.Text())
+}
+
+func TestUnknownStrategy(t *testing.T) {
+	o := solver(t, scripted.New())
+	ta := task("go")
+	ta.Strategy = "nobody"
+	ta.Input.Messages = messages.History{messages.UserText("before")}
+	res, err := o.Run(t.Context(), ta)
+	unknown, ok := errors.AsType[*strategy.UnknownError](err)
+	require.True(t, ok)
+	require.Equal(t, []string{"solve"}, unknown.Known)
+	require.Equal(t, orchestrator.StatusFailed, res.Status)
+	require.Equal(t, ta.Input.Messages, res.Output.Messages)
+
+	events, err := collect(t, o, ta)
+	require.Error(t, err)
+	require.Equal(t, []orchestrator.EventKind{""}, kinds(events), "a run that never was has no events")
+}
+
+// S1-4: a request that is meant to have no tools has no tools.
+func TestS1_4_noTools(t *testing.T) {
+	model := scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("concluded"))
+	o := solver(t, model, with(echo("a")), func(c *orchestrator.Config) {
+		c.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{MaxModelCalls: 1})}
+	})
+	res, err := o.Run(t.Context(), task("go"))
+	require.Error(t, err)
+	require.Equal(t, "concluded", res.Output.Text())
+	require.Len(t, model.Requests()[0].Tools, 1)
+	require.Nil(t, model.Requests()[1].Tools)
+}
+
+// S1-5: fifty model calls, then an end that is marked as limited.
+func TestS1_5_fiftyCalls(t *testing.T) {
+	calls := 0
+	again := scripted.Func(func(*llmclient.Request) scripted.Reply {
+		calls++
+		return scripted.Calls(scripted.Call("a", "{}", "1"))
+	})
+	again.Times = -1
+	o := solver(t, scripted.New(again), with(echo("a")), func(c *orchestrator.Config) {
+		c.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{OnLimit: completetask.LimitFail})}
+	})
+	res, err := o.Run(t.Context(), task("go"))
+	require.ErrorContains(t, err, "the limit of 50 model calls is reached")
+	require.Equal(t, 50, calls)
+	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.Len(t, res.Output.Messages, 101)
+}
+
+// S1-9: a task may name another strategy than the default, for itself only.
+func TestS1_9_perTaskStrategy(t *testing.T) {
+	o := solver(t, scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("3")), func(c *orchestrator.Config) {
+		c.Strategies["other"] = completetask.New(completetask.Config{})
+		c.Default = "solve"
+	})
+	var ran []string
+	for _, name := range []string{"", "other", ""} {
+		ta := task("go")
+		ta.Strategy = name
+		events, err := collect(t, o, ta)
+		require.NoError(t, err)
+		ran = append(ran, events[0].Detail.(orchestrator.RunStarted).Strategy)
+	}
+	require.Equal(t, []string{"solve", "other", "solve"}, ran)
+}
+
+// S1-10: one Orchestrator, a hundred runs at once, each with its own script: no cross-talk.
+func TestS1_10_concurrentRuns(t *testing.T) {
+	client := llmclient.ClientFunc(func(_ context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+		goal := req.Messages[0].(messages.User).Text()
+		if len(req.Messages) < 9 {
+			call := messages.ToolCall{ID: fmt.Sprint(len(req.Messages)), Name: "echo", Arguments: goal}
+			return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{call}}}, nil
+		}
+		return &llmclient.Response{Message: messages.AssistantText("done " + goal)}, nil
+	})
+	o := solver(t, client, with(echo("echo")))
+	var group sync.WaitGroup
+	for i := range 100 {
+		group.Go(func() {
+			goal := fmt.Sprintf("goal %d", i)
+			res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: goal}})
+			if err != nil || res.Output.Text() != "done "+goal {
+				t.Errorf("%v: %q", err, res.Output.Text())
+			}
+			for _, m := range res.Output.ToolMetas() {
+				if m.Output != "echo"+goal {
+					t.Errorf("%q in the run of %q", m.Output, goal)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestRemote(t *testing.T) {
+	hi := "hi"
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: scripted.New(),
+		Strategies: strategy.Set{"main": func() strategy.Strategy {
+			return &scene{
+				start: func(delegation.Input) nextstep.NextStep {
+					return nextstep.Delegate{Strategy: "far", Input: delegation.Input{Goal: "g"}}
+				},
+				child: func(o delegation.Output) nextstep.NextStep { return done(o.Text()) },
+			}
+		}},
+		Remote: map[string]orchestrator.Remote{"far": func(_ context.Context, d nextstep.Delegate) (delegation.Output, error) {
+			require.Equal(t, "g", d.Input.Goal)
+			return delegation.Output{Result: &hi}, nil
+		}},
+	})
+	require.NoError(t, err)
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, "hi", res.Output.Text())
+}

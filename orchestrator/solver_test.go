@@ -1,0 +1,83 @@
+package orchestrator_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// solver is an Orchestrator of one complete-task strategy over a client.
+func solver(t *testing.T, client llmclient.Client, edit ...func(*orchestrator.Config)) *orchestrator.Orchestrator {
+	t.Helper()
+	cfg := orchestrator.Config{Client: client, Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})}}
+	for _, e := range edit {
+		e(&cfg)
+	}
+	o, err := orchestrator.New(cfg)
+	require.NoError(t, err)
+	return o
+}
+
+func with(list ...tools.Tool) func(*orchestrator.Config) {
+	return func(c *orchestrator.Config) { c.Tools = append(c.Tools, list...) }
+}
+
+func task(goal string) orchestrator.Task {
+	return orchestrator.Task{Run: "r", Input: delegation.Input{Goal: goal}}
+}
+
+func echo(name string) tools.Tool {
+	return tools.NewRaw(tools.Definition{Name: name}, func(_ context.Context, args string) (string, error) { return name + args, nil })
+}
+
+// collect runs a task through Stream and returns its events and error.
+func collect(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) ([]orchestrator.Event, error) {
+	t.Helper()
+	var events []orchestrator.Event
+	var last error
+	for e, err := range o.Stream(t.Context(), ta) {
+		require.NoError(t, last, "nothing comes after an error")
+		events, last = append(events, e), err
+	}
+	return events, last
+}
+
+func kinds(events []orchestrator.Event) []orchestrator.EventKind {
+	var list []orchestrator.EventKind
+	for _, e := range events {
+		list = append(list, e.Kind)
+	}
+	return list
+}
+
+func finished(t *testing.T, events []orchestrator.Event) orchestrator.RunFinished {
+	t.Helper()
+	require.NotEmpty(t, events)
+	end, ok := events[len(events)-1].Detail.(orchestrator.RunFinished)
+	require.True(t, ok, "the last event is %s", events[len(events)-1].Kind)
+	return end
+}
+
+// timeless is an output without what differs from run to run.
+func timeless(out delegation.Output) delegation.Output {
+	out.Elapsed = 0
+	if out.Err != nil {
+		out.Err = &delegation.Error{Code: out.Err.Code, Message: out.Err.Message}
+	}
+	for i, m := range out.Messages {
+		if tool, ok := m.(messages.Tool); ok {
+			tool.Elapsed = 0
+			out.Messages[i] = tool
+		}
+	}
+	return out
+}
