@@ -35,11 +35,7 @@ func (a *adder) raw() tools.Tool { return tools.NewRaw(addDefinition, a.call) }
 
 // inline is a raw tool that says it neither waits nor needs a context: it runs on the goroutine of the run, as it does in
 // the loop.
-func (a *adder) inline() tools.Tool { return inline{a.raw()} }
-
-type inline struct{ tools.Tool }
-
-func (inline) Pure() bool { return true }
+func (a *adder) inline() tools.Tool { return tools.NewPureRaw(addDefinition, a.add) }
 
 func (a *adder) typed() tools.Tool {
 	def := addDefinition

@@ -127,8 +127,11 @@ func (a *adder) sum(in numbers) int {
 	return in.A + in.B
 }
 
-// call reads its own arguments: it is the loop's tool, and the library's raw tool.
-func (a *adder) call(_ context.Context, arguments string) (string, error) {
+// call is the loop's tool, and the library's raw tool.
+func (a *adder) call(_ context.Context, arguments string) (string, error) { return a.add(arguments) }
+
+// add reads its own arguments.
+func (a *adder) add(arguments string) (string, error) {
 	var in numbers
 	if err := json.Unmarshal([]byte(arguments), &in); err != nil {
 		return "", err

@@ -13,22 +13,22 @@ import (
 // from run to run, unlike times, so that a step that became dearer shows here. Lower them when it becomes cheaper;
 // go test -run TestMemoryOfAStep -v prints what is measured.
 var memoryGates = map[string]struct{ bytes, allocs float64 }{
-	"W1/raw":     {7260, 62},
-	"W2/raw":     {2360, 28},
-	"W2/raw-run": {2310, 28},
-	"W2/typed":   {2320, 29},
-	"W2/pure":    {2010, 27},
-	"W3/raw":     {1760, 24},
-	"W4/raw":     {1720, 25},
-	"W9/raw":     {1770, 25},
-	"W5/raw":     {6090, 64},
-	"W5/typed":   {6180, 69},
-	"W5/pure":    {4760, 67},
-	"W6/raw":     {2330, 26},
-	"W7/raw":     {2350, 29},
-	"W8/raw":     {23, 0.039},
-	"H2/raw-run": {26120, 240},
-	"H8/raw":     {61, 0.16},
+	"W1/raw":     {3260, 37},
+	"W2/raw":     {1940, 24},
+	"W2/raw-run": {1510, 19},
+	"W2/typed":   {1910, 25},
+	"W2/pure":    {1580, 23},
+	"W3/raw":     {1680, 21},
+	"W4/raw":     {1670, 22},
+	"W9/raw":     {1730, 22},
+	"W5/raw":     {5840, 61},
+	"W5/typed":   {5930, 66},
+	"W5/pure":    {4500, 64},
+	"W6/raw":     {1560, 21},
+	"W7/raw":     {1950, 25},
+	"W8/raw":     {21, 0.027},
+	"H2/raw-run": {22210, 229},
+	"H8/raw":     {49, 0.15},
 }
 
 // TestMemoryOfAStep measures each row and holds it against its gate.

@@ -116,16 +116,18 @@ func subtasks(n, rounds int) []row {
 	boss := &loop{ask: parent.model(), tools: map[string]tool{"delegate": worker.delegate}, most: many}
 
 	parents, children := parent.client(), child.client()
-	o := library(llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, d func(llmclient.Delta)) (*llmclient.Response, error) {
+	client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, d func(llmclient.Delta)) (*llmclient.Response, error) {
 		if req.Model == "parent" {
 			return parents(ctx, req, d)
 		}
 		return children(ctx, req, d)
-	}), a.raw())
+	})
+	raw, inline := library(client, a.raw()), library(client, a.inline())
 
 	all := []row{
 		made("loop", parent, a, func(ctx context.Context) (outcome, error) { return looped(boss.run(ctx, parent.goal)) }),
-		made("raw", parent, a, func(ctx context.Context) (outcome, error) { return stream(ctx, o, "delegate", parent.goal) }),
+		made("raw", parent, a, func(ctx context.Context) (outcome, error) { return stream(ctx, raw, "delegate", parent.goal) }),
+		made("inline", parent, a, func(ctx context.Context) (outcome, error) { return stream(ctx, inline, "delegate", parent.goal) }),
 	}
 	for i := range all {
 		all[i].steps = parent.steps() + n*child.steps()
@@ -144,14 +146,16 @@ func crowd(n, rounds int) []row {
 		runtime.Gosched()
 		return play(ctx, history, d)
 	})
-	client := s.client()
-	o := library(llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, d func(llmclient.Delta)) (*llmclient.Response, error) {
+	replies := s.client()
+	client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, d func(llmclient.Delta)) (*llmclient.Response, error) {
 		runtime.Gosched()
-		return client(ctx, req, d)
-	}), a.raw())
+		return replies(ctx, req, d)
+	})
+	raw, inline := library(client, a.raw()), library(client, a.inline())
 	one := []row{
 		made("loop", s, a, func(ctx context.Context) (outcome, error) { return looped(byHand.run(ctx, s.goal)) }),
-		made("raw", s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, o, "work", s.goal) }),
+		made("raw", s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, raw, "work", s.goal) }),
+		made("inline", s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, inline, "work", s.goal) }),
 	}
 	for i, r := range one {
 		one[i].steps, one[i].calls = n*r.steps, n*r.calls

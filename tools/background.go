@@ -33,7 +33,7 @@ type background struct {
 	reported []report
 	watchdog watchdog
 
-	tokens  chan struct{} // wakes the idle worker
+	tokens  chan bool     // wakes the idle worker: to look for a call, or else to end
 	reports chan struct{} // receives when something is reported
 }
 
@@ -45,7 +45,7 @@ type report struct {
 }
 
 func newBackground(r *Runner) *background {
-	return &background{runner: r, epoch: time.Now(), tokens: make(chan struct{}, 1), reports: make(chan struct{}, 1)}
+	return &background{runner: r, epoch: time.Now(), tokens: make(chan bool, 1), reports: make(chan struct{}, 1)}
 }
 
 func (g *background) now() time.Duration { return time.Since(g.epoch) }
@@ -67,7 +67,7 @@ func (g *background) add(t *task, b *batch, out *messages.ToolOutput) {
 	defer g.mu.Unlock()
 	g.calls = g.calls[:len(g.calls)+1]
 	c := &g.calls[len(g.calls)-1]
-	c.task, c.bg, c.parent, c.key, c.out, c.began = *t, g, b.ctx, b.Key, out, now
+	c.task, c.bg, c.parent, c.run, c.seq, c.out, c.began = *t, g, b.ctx, b.Run, b.Seq, out, now
 	if t.timeout > 0 {
 		c.due = now + t.timeout
 	}
@@ -93,14 +93,14 @@ func (g *background) wake() {
 		return
 	case g.idle:
 		g.idle = false
-		g.tokens <- struct{}{} // never waits: there is one token for the one idle worker
+		g.tokens <- true // never waits: there is one token for the one idle worker
 	default:
 		go g.work()
 	}
 	g.waking = true
 }
 
-// work runs queued calls. One worker stays for more until the background is closed.
+// work runs queued calls. One worker stays for more, until the watchdog finds it idle or the background is closed.
 func (g *background) work() {
 	growStack(0)
 	var c *call
@@ -160,8 +160,15 @@ func (g *background) park() bool {
 	if !stay {
 		return false
 	}
-	_, open := <-g.tokens
-	return open
+	return <-g.tokens
+}
+
+// dismiss ends the idle worker, if there is one. The lock is held.
+func (g *background) dismiss() {
+	if g.idle {
+		g.idle = false
+		g.tokens <- false
+	}
 }
 
 // close ends the workers. Calls that are queued, as they are when Run is left in the middle, are not started.

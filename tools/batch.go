@@ -85,13 +85,13 @@ func (b *batch) runInline(t *task) {
 	if b.bg != nil {
 		b.bg.dispatch() // the others need not wait for this one
 	}
-	b.observe(Observation{Kind: Started, Index: t.index, Call: t.call})
-	began := time.Now()
+	b.observe(Observation{Kind: Started, Index: t.index})
+	began := b.session.now()
 	o := t.perform(b.ctx)
 	if o.panicked {
 		b.session.runner.tell(t.call, o)
 	}
-	b.finish(t.index, t.result(o, time.Since(began), ""))
+	b.finish(t.index, t.result(o, b.session.now()-began, ""))
 }
 
 // start hands a call over to the background.
@@ -103,17 +103,18 @@ func (b *batch) start(t *task) {
 		b.bg = b.session.bg
 		b.bg.begin(len(b.Calls)-t.index, b.Observe != nil)
 	}
-	b.observe(Observation{Kind: Started, Index: t.index, Call: t.call})
+	b.observe(Observation{Kind: Started, Index: t.index})
 	b.bg.add(t, b, &b.outputs[t.index])
 }
 
 func (b *batch) finish(i int, out messages.ToolOutput) {
 	b.outputs[i] = out
-	b.observe(Observation{Kind: Finished, Index: i, Call: b.Calls[i], Output: out})
+	b.observe(Observation{Kind: Finished, Index: i, Output: &b.outputs[i]})
 }
 
 func (b *batch) observe(o Observation) {
 	if b.Observe != nil {
+		o.Call = &b.Calls[o.Index]
 		b.Observe(o)
 	}
 }
@@ -137,7 +138,7 @@ func (b *batch) drain() {
 			continue
 		}
 		if !e.call.over {
-			b.observe(Observation{Kind: Progressed, Index: e.call.index, Call: e.call.call, Text: e.text})
+			b.observe(Observation{Kind: Progressed, Index: e.call.index, Text: e.text})
 		}
 	}
 }

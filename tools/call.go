@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"math"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,7 +17,8 @@ type call struct {
 	task
 	bg     *background
 	parent context.Context // of the batch
-	key    string          // of the batch
+	run    string          // of the batch
+	seq    int             // of the batch
 	began  time.Duration   // when it was added, since bg.epoch
 
 	state callState            // guarded by bg.mu
@@ -60,13 +62,13 @@ func Progress(ctx context.Context, text string) {
 }
 
 // IdempotencyKey returns a key that is the same whenever this very call is made again, and different for every other
-// call. It returns "" outside a [Runner], or where its [Batch] has no Key.
+// call: "run/seq/id", of the [Batch] and the call. It returns "" outside a [Runner], or where the Batch has no Run.
 func IdempotencyKey(ctx context.Context) string {
 	c := callOf(ctx)
-	if c == nil || c.key == "" {
+	if c == nil || c.run == "" {
 		return ""
 	}
-	return c.key + "/" + c.call.ID
+	return c.run + "/" + strconv.Itoa(c.seq) + "/" + c.call.ID
 }
 
 // maxArguments returns how many bytes of arguments a typed tool reads.

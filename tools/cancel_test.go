@@ -210,7 +210,7 @@ func TestContextOfATool(t *testing.T) {
 			return "", ctx.Err()
 		}))
 		batch := batchFor(set, "x")
-		batch.Key = "run/7"
+		batch.Run, batch.Seq = "run", 7
 		outs := tools.Runner{}.Run(parent, batch)
 		require.Equal(t, messages.ReasonInterrupted, outs[0].Reason, "%s", outs[0].Output)
 		require.Error(t, kept.Err())
@@ -260,6 +260,6 @@ func TestIdempotencyKey(t *testing.T) {
 	set := setOf(t, rawTool("key", func(ctx context.Context, _ string) (string, error) { return tools.IdempotencyKey(ctx), nil }))
 	batch := batchFor(set, "key", "key")
 	require.Equal(t, []string{"", ""}, outputsOf(tools.Runner{}.Run(t.Context(), batch)))
-	batch.Key = "run/3"
+	batch.Run, batch.Seq = "run", 3
 	require.Equal(t, []string{"run/3/c0", "run/3/c1"}, outputsOf(tools.Runner{}.Run(t.Context(), batch)))
 }

@@ -3,6 +3,7 @@ package tools_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,7 +29,7 @@ func TestObservations(t *testing.T) {
 		batch := batchFor(set, "slow", "quick", "nope")
 		var seen []string
 		batch.Observe = func(o tools.Observation) {
-			require.Equal(t, batch.Calls[o.Index], o.Call)
+			require.Equal(t, batch.Calls[o.Index], *o.Call)
 			if o.Kind == tools.Started && o.Index == 0 {
 				require.False(t, running.Load(), "it starts after it is told")
 			}
@@ -183,5 +184,19 @@ func TestCallsStartWhileOthersAreTold(t *testing.T) {
 	}
 	for _, o := range (tools.Runner{}).Run(t.Context(), batch) {
 		require.True(t, o.OK())
+	}
+}
+
+// A session between batches, whose run asks a model meanwhile, soon holds no goroutine.
+func TestIdleWorkerEnds(t *testing.T) {
+	s := tools.Runner{}.NewSession()
+	defer s.Close()
+	set := setOf(t, rawTool("x", func(context.Context, string) (string, error) { return "done", nil }))
+	before := runtime.NumGoroutine()
+	for range 3 {
+		require.Equal(t, "done", s.Run(t.Context(), batchFor(set, "x"))[0].Output)
+		for end := time.Now().Add(time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+			require.True(t, time.Now().Before(end), "the worker is still there")
+		}
 	}
 }

@@ -35,7 +35,8 @@ type Batch struct {
 	Calls  []messages.ToolCall
 	Lookup func(name string) (Tool, bool) // finds a tool, such as [Set.Lookup]
 	Names  func() []string                // what there is, told to a model that calls something else; may be nil
-	Key    string                         // what idempotency keys begin with; "" gives the tools none
+	Run    string                         // with Seq, what idempotency keys begin with; "" gives the tools none
+	Seq    int
 
 	Observe func(Observation) // is told what happens, on the goroutine of Run; may be nil
 
@@ -47,10 +48,10 @@ type Batch struct {
 // Observation is something that happens while a batch runs.
 type Observation struct {
 	Kind   ObservationKind
-	Index  int // of the call in the batch
-	Call   messages.ToolCall
-	Text   string              // for Progressed: what the tool said
-	Output messages.ToolOutput // for Finished
+	Index  int                  // of the call in the batch
+	Call   *messages.ToolCall   // in Batch.Calls; read-only
+	Text   string               // for Progressed: what the tool said
+	Output *messages.ToolOutput // for Finished, among the results; read-only
 }
 
 // ObservationKind is the kind of an [Observation].
@@ -80,7 +81,7 @@ const (
 //
 // Run returns when every call is finished or abandoned.
 func (r Runner) Run(ctx context.Context, b Batch) []messages.ToolOutput {
-	s := Session{runner: r.withDefaults()}
+	s := r.NewSession()
 	defer s.Close()
 	return s.Run(ctx, b)
 }
@@ -89,11 +90,14 @@ func (r Runner) Run(ctx context.Context, b Batch) []messages.ToolOutput {
 // call most of what it costs to run. It is for one goroutine at a time.
 type Session struct {
 	runner Runner
+	epoch  time.Time   // times are counted from it: reading the monotonic clock alone takes half as long
 	bg     *background // nil until a call needs a goroutine of its own
 }
 
 // NewSession returns a session. Close it after the last batch.
-func (r Runner) NewSession() *Session { return &Session{runner: r.withDefaults()} }
+func (r Runner) NewSession() *Session { return &Session{runner: r.withDefaults(), epoch: time.Now()} }
+
+func (s *Session) now() time.Duration { return time.Since(s.epoch) }
 
 // Run is [Runner.Run].
 func (s *Session) Run(ctx context.Context, b Batch) []messages.ToolOutput {

@@ -4,7 +4,8 @@ import "time"
 
 // watchdog lets Run wait for reports alone, which costs a third of waiting for its context, a timer and Wake as well:
 // it interrupts that wait within watchInterval, and Run waits for everything from then on. It goes off only that often,
-// however many batches there are.
+// however many batches there are. If it finds that no batch waits, as when a model is asked meanwhile, it sends the idle
+// worker home: then a run that waits for its model holds one goroutine.
 type watchdog struct {
 	timer   *time.Timer
 	armed   bool
@@ -37,10 +38,12 @@ func (g *background) bark() {
 	defer g.mu.Unlock()
 	w := &g.watchdog
 	w.armed = false
-	if w.waiting {
-		w.barked, w.waiting = true, false
-		g.tell()
+	if !w.waiting {
+		g.dismiss()
+		return
 	}
+	w.barked, w.waiting = true, false
+	g.tell()
 }
 
 func (w *watchdog) stop() {

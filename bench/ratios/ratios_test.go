@@ -67,8 +67,8 @@ func TestGates(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	fast := strings.ReplaceAll(twoRows, "500 cpu-ns/step", "220 cpu-ns/step") +
-		"BenchmarkW2/typed-2 10 1 ns/op 900 cpu-ns/step 1 ns/step\n"
+	fast := strings.NewReplacer("500 cpu-ns/step", "220 cpu-ns/step", "W2/raw   ", "W2/inline").Replace(twoRows) +
+		"BenchmarkW2/pure-2 10 1 ns/op 900 cpu-ns/step 1 ns/step\n"
 	for name, c := range map[string]struct{ in, err string }{
 		"kept":            {fast, ""},
 		"broken":          {strings.ReplaceAll(fast, "220 cpu", "620 cpu"), "1 gates are broken"},
