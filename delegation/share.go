@@ -21,5 +21,5 @@ func ShareAll(h messages.History) messages.History { return h }
 
 // ShareLast returns a Share of the last n messages. Answers whose calls are not among them are left out.
 func ShareLast(n int) Share {
-	return func(h messages.History) messages.History { return h[max(0, len(h)-n):] }
+	return func(h messages.History) messages.History { return h[max(0, len(h)-max(0, n)):] }
 }

@@ -222,7 +222,7 @@ func (s *settings) parsePrompts() error {
 	} {
 		t, err := template.New(p.name).Parse(orDefault(p.text, p.otherwise))
 		if err == nil {
-			err = t.Execute(&strings.Builder{}, PromptData{}) // a field that does not exist is found now
+			err = t.Execute(&strings.Builder{}, sample) // a field that does not exist is found now
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("planreviseexecute: Prompts: %w", err))
@@ -232,12 +232,24 @@ func (s *settings) parsePrompts() error {
 	return errors.Join(problems...)
 }
 
-// prompt fills in a template, which was tried at set-up; one that fails on its data says so to the model rather than to
-// nobody.
-func (s *settings) prompt(name string, data PromptData) string {
+// sample is what prompts are tried on.
+var sample = PromptData{
+	Goal:     "a goal",
+	Tool:     SubmitPlan,
+	Plan:     Plan{Steps: []Step{{ID: "1", Goal: "a step"}}},
+	Step:     Step{ID: "1", Goal: "a step"},
+	Results:  []PromptResult{{ID: "1", Goal: "a step", Text: "a result"}},
+	Feedback: "feedback",
+	MaxSteps: 1,
+	Choices:  []string{"an executor"},
+}
+
+// prompt fills in a template. It was tried at set-up; one that fails on its data all the same ends the strategy with its
+// next step.
+func (s *planReviseExecute) prompt(name string, data PromptData) string {
 	var b strings.Builder
-	if err := s.prompts[name].Execute(&b, data); err != nil {
-		return fmt.Sprintf("planreviseexecute: prompt %s: %v", name, err)
+	if err := s.prompts[name].Execute(&b, data); err != nil && s.promptErr == nil {
+		s.promptErr = fmt.Errorf("planreviseexecute: prompt %s: %w", name, err)
 	}
 	return strings.TrimSpace(b.String())
 }

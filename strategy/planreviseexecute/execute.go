@@ -1,6 +1,8 @@
 package planreviseexecute
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,11 +14,16 @@ import (
 // execute delegates the next step of the plan.
 func (s *planReviseExecute) execute() nextstep.NextStep {
 	s.step = s.plan.next()
-	return s.fsm.Then(approved, s.delegation())
+	step, err := s.delegation()
+	if err != nil {
+		return s.fail(delegation.CodePanic, err)
+	}
+	return s.then(approved, step)
 }
 
 // delegation is the step that hands the current step of the plan to its executor.
-func (s *planReviseExecute) delegation() nextstep.Delegate {
+func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
+	defer guard("Share", &err)
 	step := s.plan.Steps[s.step]
 	executor := step.Executor
 	if executor == "" {
@@ -30,12 +37,16 @@ func (s *planReviseExecute) delegation() nextstep.Delegate {
 	if s.Results == ResultsOfAll || len(needs) > 0 {
 		data.Results = s.results(needs)
 	}
+	goal := s.prompt("Step", data)
+	if goal == "" && s.promptErr == nil {
+		s.promptErr = errors.New("planreviseexecute: the prompt Step came out empty")
+	}
 	return nextstep.Delegate{
 		Strategy: executor,
-		Input:    delegation.Input{Goal: s.prompt("Step", data), Messages: s.Share.Of(s.history)},
+		Input:    delegation.Input{Goal: goal, Messages: s.Share.Of(s.history)},
 		Tools:    s.StepTools,
 		Limits:   s.StepLimits,
-	}
+	}, nil
 }
 
 // ProcessDelegationResult implements strategy.Strategy.
@@ -52,10 +63,11 @@ func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
 	step := &s.plan.Steps[s.step]
 	step.Attempts++
 	step.Elapsed += out.Elapsed
-	step.Result, step.Err = out.Result, out.Err
+	step.Result, step.Err = out.Result, nil
 	if out.Err != nil {
 		step.Status = StepFailed
-		return s.revise(broke, Revision{Step: step.ID, Feedback: out.Err.Message}, *step)
+		step.Err = &delegation.Error{Code: out.Err.Code, Message: s.cut(out.Err.Message)}
+		return s.revise(broke, Revision{Step: step.ID, Feedback: step.Err.Message}, *step)
 	}
 	step.Status = StepDone
 	s.last = out.Result
@@ -64,7 +76,7 @@ func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
 	}
 	if s.Answer == AnswerSynthesize {
 		s.say("Synthesize", PromptData{Results: s.results(nil)})
-		return s.fsm.Then(executed, s.request())
+		return s.then(executed, s.request())
 	}
 	return s.fsm.Then(finished, nextstep.Complete{Output: s.output()})
 }
@@ -97,5 +109,34 @@ func (s *planReviseExecute) cut(text string) string {
 	return strings.TrimSpace(text[:n]) + "\n[cut off here: the result is longer]"
 }
 
-// copy returns a plan that shares nothing that is written to.
-func (p Plan) copy() Plan { return Plan{Steps: slices.Clone(p.Steps)} }
+// copy returns a plan that shares nothing that can be written to.
+func (p Plan) copy() Plan {
+	c := Plan{Steps: slices.Clone(p.Steps)}
+	for i := range c.Steps {
+		c.Steps[i].DependsOn = slices.Clone(c.Steps[i].DependsOn)
+	}
+	return c
+}
+
+// withoutResults is a copy for the list of revisions: the results stand in the plan itself.
+func (p Plan) withoutResults() Plan {
+	c := p.copy()
+	for i := range c.Steps {
+		c.Steps[i].Result = nil
+	}
+	return c
+}
+
+// guard turns a panic of a function of the Config into an error, so that what was reached is not lost. The value may hold
+// anything and is not shown.
+func guard(what string, err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("planreviseexecute: %s panicked with a %T", what, v)
+	}
+}
+
+// judgement asks Config.Judge.
+func (s *planReviseExecute) judgement() (v Verdict, err error) {
+	defer guard("Judge", &err)
+	return s.Judge(s.plan.copy()), nil
+}

@@ -27,7 +27,7 @@ type Step struct {
 
 	Status   StepStatus        `json:"status,omitempty"`
 	Result   *string           `json:"result,omitempty"`   // of the last attempt; nil if it left none
-	Attempts int               `json:"attempts,omitempty"` // how often it was worked on
+	Attempts int               `json:"attempts,omitempty"` // how often it was worked on, in earlier plans too
 	Elapsed  time.Duration     `json:"elapsed,omitzero"`   // over all attempts
 	Err      *delegation.Error `json:"error,omitempty"`    // why the last attempt failed
 }
@@ -54,9 +54,14 @@ func (s *Step) UnmarshalJSON(data []byte) error {
 // PlanError says everything that is wrong with a plan.
 type PlanError struct{ Problems []string }
 
-// Error lists the problems, for the model.
+// Error lists the first few problems, for the model.
 func (e *PlanError) Error() string {
-	return "the plan cannot be used: " + strings.Join(e.Problems, "; ")
+	const most = 10
+	text := "the plan cannot be used: " + strings.Join(e.Problems[:min(most, len(e.Problems))], "; ")
+	if more := len(e.Problems) - most; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }
 
 // revise puts a plan that the model submitted in the place of what is not done of the old one. Steps that are done stay as
@@ -70,22 +75,26 @@ func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
 		}
 	}
 	done := len(revised.Steps)
+	if n := len(next.Steps); n > rules.maxSteps { // before anything is done for each
+		return Plan{}, &PlanError{Problems: []string{fmt.Sprintf("it has %d steps, and %d are allowed", n, rules.maxSteps)}}
+	}
 	var problems []string
 	for i, s := range next.Steps {
-		s = Step{ID: strings.TrimSpace(s.ID), Goal: strings.TrimSpace(s.Goal), DependsOn: s.DependsOn, Executor: s.Executor}
+		s = s.fresh()
 		if s.Goal == "" {
 			problems = append(problems, fmt.Sprintf("step %d has no goal", i+1))
 			continue
 		}
-		if known, changed := find(revised.Steps[:done], s); changed {
-			problems = append(problems, fmt.Sprintf("step %q is done and cannot be changed", s.ID))
-			continue
-		} else if known {
-			continue
+		known, problem := find(revised.Steps[:done], s)
+		switch {
+		case problem != "":
+			problems = append(problems, problem)
+		case !known:
+			revised.Steps = append(revised.Steps, s)
 		}
-		revised.Steps = append(revised.Steps, s)
 	}
 	revised.number()
+	revised.remember(p)
 	problems = append(problems, revised.check(done, rules)...)
 	if len(problems) > 0 {
 		return Plan{}, &PlanError{Problems: problems}
@@ -93,23 +102,52 @@ func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
 	return revised, nil
 }
 
-// find looks for a step among those that are done: by its id, or by its goal if it has none.
-func find(done []Step, s Step) (known, changed bool) {
-	for _, d := range done {
-		if s.ID == d.ID || s.ID == "" && s.Goal == d.Goal {
-			return true, s.Goal != d.Goal
+// fresh is a step as the model wrote it: of what became of it nothing is believed.
+func (s Step) fresh() Step {
+	f := Step{ID: strings.TrimSpace(s.ID), Goal: strings.TrimSpace(s.Goal), Executor: strings.TrimSpace(s.Executor)}
+	for _, id := range s.DependsOn {
+		f.DependsOn = append(f.DependsOn, strings.TrimSpace(id))
+	}
+	return f
+}
+
+// remember takes over how often, and for how long, steps that stand in the old plan too, by id and goal, were worked on.
+func (p *Plan) remember(old Plan) {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if j := old.index(s.ID); j >= 0 && s.Status != StepDone && s.Goal == old.Steps[j].Goal {
+			s.Attempts, s.Elapsed = old.Steps[j].Attempts, old.Steps[j].Elapsed
 		}
 	}
-	return false, false
+}
+
+// find looks for a step among those that are done: by its id, or by its goal if it has none. It says what is wrong with a
+// step that would change one that is done, or do it again under another id.
+func find(done []Step, s Step) (known bool, problem string) {
+	for _, d := range done {
+		switch {
+		case s.ID == d.ID && s.Goal != d.Goal:
+			return true, fmt.Sprintf("step %q is done and cannot be changed", s.ID)
+		case s.ID == d.ID, s.ID == "" && s.Goal == d.Goal:
+			return true, ""
+		case s.Goal == d.Goal:
+			return true, fmt.Sprintf("step %q is done, as %q", s.ID, d.ID)
+		}
+	}
+	return false, ""
 }
 
 // number gives steps without an id the smallest free numbers.
 func (p *Plan) number() {
+	taken := map[string]bool{}
+	for _, s := range p.Steps {
+		taken[s.ID] = true
+	}
 	n := 0
 	for i := range p.Steps {
 		for p.Steps[i].ID == "" {
 			n++
-			if id := strconv.Itoa(n); p.index(id) < 0 {
+			if id := strconv.Itoa(n); !taken[id] {
 				p.Steps[i].ID = id
 			}
 		}

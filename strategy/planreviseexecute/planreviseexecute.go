@@ -46,6 +46,7 @@ type planReviseExecute struct {
 	plan      Plan
 	step      int // index of the step that is being worked on
 	last      *string
+	promptErr error // a prompt could not be filled in
 	revisions []Revision
 }
 
@@ -85,7 +86,7 @@ func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {
 	}
 	s.history = append(s.history, history...)
 	s.say("Plan", PromptData{Tool: SubmitPlan, Choices: s.Executors})
-	return s.fsm.Then(started, s.request(planDefinition))
+	return s.then(started, s.request(planDefinition))
 }
 
 // lastQuestion is what the user said last.
@@ -162,7 +163,7 @@ func (s *planReviseExecute) remind(code delegation.Code, err error) nextstep.Nex
 		return s.fail(code, err)
 	}
 	s.say("Remind", PromptData{Tool: s.wanted().Name})
-	return s.fsm.Then(reminded, s.request(s.wanted()))
+	return s.then(reminded, s.request(s.wanted()))
 }
 
 // prose deals with a reply without a call.
@@ -209,20 +210,33 @@ func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) ne
 	if s.fsm.State() == SubmittingEvaluation {
 		var v Verdict
 		if err := call.Decode(&v); err != nil {
-			return s.refuse()
+			return s.unread(err)
 		}
 		return s.judged(v)
 	}
 	var p Plan
 	if err := call.Decode(&p); err != nil {
-		return s.refuse()
+		return s.unread(err)
 	}
 	revised, err := s.plan.revise(p, s.rules)
-	if err != nil { // the tool ran elsewhere, and did not know what this frame knows
-		s.history = append(s.history, messages.UserText(err.Error()))
-		return s.refuse()
+	if err != nil {
+		return s.unread(err)
 	}
 	return s.judge(revised)
+}
+
+// unread tells the model what was wrong with a call whose result did not say it, because it was run elsewhere.
+func (s *planReviseExecute) unread(err error) nextstep.NextStep {
+	s.history = append(s.history, messages.UserText(err.Error()))
+	return s.refuse()
+}
+
+// then fires a trigger with a step that was made of prompts; one that could not be filled in is an error.
+func (s *planReviseExecute) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
+	if s.promptErr != nil {
+		return s.fail(delegation.CodeInvalid, s.promptErr)
+	}
+	return s.fsm.Then(on, step)
 }
 
 // refuse asks again after calls that came to nothing; the results say why.
@@ -233,7 +247,7 @@ func (s *planReviseExecute) refuse() nextstep.NextStep {
 		}
 		return s.fail(delegation.CodeInvalid, errNoPlan)
 	}
-	return s.fsm.Then(refused, s.request(s.wanted()))
+	return s.then(refused, s.request(s.wanted()))
 }
 
 // judge has a plan judged.
@@ -241,12 +255,16 @@ func (s *planReviseExecute) judge(p Plan) nextstep.NextStep {
 	s.plan = p
 	switch s.Evaluation {
 	case EvaluateByFunc:
-		return s.judged(s.Judge(p.copy()))
+		verdict, err := s.judgement()
+		if err != nil {
+			return s.fail(delegation.CodePanic, err)
+		}
+		return s.judged(verdict)
 	case EvaluateNever:
 		return s.judged(Verdict{Approved: true})
 	default:
 		s.say("Evaluate", PromptData{Tool: SubmitEvaluation})
-		return s.fsm.Then(planned, s.request(evaluationDefinition))
+		return s.then(planned, s.request(evaluationDefinition))
 	}
 }
 
@@ -260,7 +278,7 @@ func (s *planReviseExecute) judged(v Verdict) nextstep.NextStep {
 
 // revise asks for a new plan, or fails if that was done often enough.
 func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken Step) nextstep.NextStep {
-	why.Plan = s.plan.copy()
+	why.Plan = s.plan.withoutResults()
 	s.revisions = append(s.revisions, why)
 	if !s.fsm.Can(on) {
 		if on == broke {
@@ -269,7 +287,7 @@ func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken Ste
 		return s.fail(delegation.CodeFailed, fmt.Errorf("planreviseexecute: the plan was rejected, and revised as often as allowed: %s", why.Feedback))
 	}
 	s.say("Revise", PromptData{Tool: SubmitPlan, Step: broken, Results: s.results(nil), Feedback: why.Feedback, Choices: s.Executors})
-	return s.fsm.Then(on, s.request(planDefinition))
+	return s.then(on, s.request(planDefinition))
 }
 
 // ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the model's to mend.
