@@ -2,6 +2,7 @@ package orchestrator_test
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -259,4 +260,48 @@ func TestMachine_remoteIsConfined(t *testing.T) {
 	require.Equal(t, 4, step.Limits.Steps)
 	require.Equal(t, 7, step.Limits.ModelCalls)
 	require.Equal(t, 9, step.Limits.ToolCalls)
+}
+
+// What a delegation costs does not depend on how long the conversation of the parent is.
+func TestDelegationCostIsFlat(t *testing.T) {
+	const delegations = 200
+	cost := func(length int) uint64 {
+		var history messages.History
+		for range length {
+			history = append(history, messages.UserText("said before"))
+		}
+		heard := 0
+		m := machine(t, map[string]func() *scene{
+			"main": func() *scene {
+				hand := func() nextstep.NextStep {
+					return nextstep.Delegate{Strategy: "child", Input: delegation.Input{Goal: "part"}}
+				}
+				return &scene{
+					start: func(delegation.Input) nextstep.NextStep {
+						return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: history}}
+					},
+					reply: func(llmclient.Response) nextstep.NextStep { return hand() },
+					child: func(delegation.Output) nextstep.NextStep {
+						if heard++; heard == delegations {
+							return done("")
+						}
+						return hand()
+					},
+				}
+			},
+			"child": func() *scene { return &scene{} },
+		})
+		step(t, m, said("let me delegate"))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range delegations - 1 { // the last one ends the run, which hands over the whole conversation
+			step(t, m, said("done"))
+		}
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / (delegations - 1)
+	}
+	cost(10) // whatever is made once
+	short, long := cost(10), cost(10_000)
+	t.Logf("a delegation allocates %d bytes behind 10 messages, %d behind 10,000", short, long)
+	require.InEpsilon(t, short, long, 0.1)
 }

@@ -187,7 +187,7 @@ func TestParseAgreesWithEncodingJSON(t *testing.T) {
 func TestParseSuite(t *testing.T) {
 	data, err := os.ReadFile("../../shared/corpus/json/jsontestsuite.jsonl")
 	if err != nil {
-		t.Skip("the corpus is not here")
+		t.Skip("the corpus with the cases of JSONTestSuite is not at ../shared/corpus, beside the repository")
 	}
 	var n int
 	for line := range bytes.Lines(data) {

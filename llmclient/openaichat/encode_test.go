@@ -34,20 +34,23 @@ func one(m ...messages.Message) *llmclient.Request { return &llmclient.Request{M
 
 func TestEncode_Messages(t *testing.T) {
 	user := messages.UserText("hi")
-	for want, m := range map[string]messages.Message{
-		`{"role":"system","content":"be kind"}`: messages.System{Text: "be kind"},
-		`{"role":"user","content":"hi"}`:        user,
-		`{"role":"user","content":""}`:          messages.User{},
-		`{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`:                                                                                         messages.User{Content: []messages.UserContent{messages.Text{Text: "a"}, messages.Text{Text: "b"}}},
-		`{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/y.png","detail":"low"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]}`: messages.User{Content: []messages.UserContent{messages.Image{URL: "https://x/y.png", Detail: "low"}, messages.Image{URL: "data:image/png;base64,AA"}}},
-		`{"role":"assistant","content":"hello"}`: messages.AssistantText("hello"),
-		`{"role":"assistant","content":"ab"}`:    messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "a"}, messages.Thought{Text: "hm"}, messages.Text{Text: "b"}}},
-		`{"role":"assistant","content":""}`:      messages.Assistant{Content: []messages.AssistantContent{messages.Thought{Text: "hm"}}},
-		`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\": "}}]}`:                                                                      messages.Assistant{Content: []messages.AssistantContent{call("a", "f", `{"x": `)}},
-		`{"role":"assistant","content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]}`: messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "I look."}, call("a", "f", ``), call("b", "g", `{}`)}},
-		`{"role":"tool","tool_call_id":"a","content":"3"}`: messages.Tool{ToolOutput: messages.ToolOutput{CallID: "a", ToolName: "f", Output: "3", Status: messages.StatusFailed}},
+	for _, test := range []struct {
+		want string
+		m    messages.Message
+	}{
+		{`{"role":"system","content":"be kind"}`, messages.System{Text: "be kind"}},
+		{`{"role":"user","content":"hi"}`, user},
+		{`{"role":"user","content":""}`, messages.User{}},
+		{`{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, messages.User{Content: []messages.UserContent{messages.Text{Text: "a"}, messages.Text{Text: "b"}}}},
+		{`{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x/y.png","detail":"low"}},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]}`, messages.User{Content: []messages.UserContent{messages.Image{URL: "https://x/y.png", Detail: "low"}, messages.Image{URL: "data:image/png;base64,AA"}}}},
+		{`{"role":"assistant","content":"hello"}`, messages.AssistantText("hello")},
+		{`{"role":"assistant","content":"ab"}`, messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "a"}, messages.Thought{Text: "hm"}, messages.Text{Text: "b"}}}},
+		{`{"role":"assistant","content":""}`, messages.Assistant{Content: []messages.AssistantContent{messages.Thought{Text: "hm"}}}},
+		{`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\": "}}]}`, messages.Assistant{Content: []messages.AssistantContent{call("a", "f", `{"x": `)}}},
+		{`{"role":"assistant","content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]}`, messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "I look."}, call("a", "f", ``), call("b", "g", `{}`)}}},
+		{`{"role":"tool","tool_call_id":"a","content":"3"}`, messages.Tool{ToolOutput: messages.ToolOutput{CallID: "a", ToolName: "f", Output: "3", Status: messages.StatusFailed}}},
 	} {
-		require.Equal(t, `{"model":"m","messages":[`+want+`]}`, encode(t, "x", config{}, one(m)))
+		require.Equal(t, `{"model":"m","messages":[`+test.want+`]}`, encode(t, "x", config{}, one(test.m)))
 	}
 }
 

@@ -42,9 +42,6 @@ func TestConform(t *testing.T) {
 	for name, factory := range set {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "names-a-missing-tool" {
-				t.Skip("it is an error by intention")
-			}
 			steps := 2
 			if name == "complete-task" || name == "city" {
 				steps = 3

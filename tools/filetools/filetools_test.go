@@ -221,7 +221,7 @@ func TestWriteFile(t *testing.T) {
 
 func TestWriteFileWithoutPermission(t *testing.T) {
 	if os.Getuid() == 0 || runtime.GOOS == "windows" {
-		t.Skip("modes do not bind this user")
+		t.Skip("this needs a user whom the modes of files bind: root is not one, nor is anybody on Windows")
 	}
 	b := newBox(t, filetools.Config{}, map[string]string{"d/x": "x"})
 	require.NoError(t, os.Chmod(filepath.Join(b.dir, "d"), 0o500))
