@@ -183,6 +183,22 @@ func TestErrors_HoldNoPartOfASecret(t *testing.T) {
 	}
 }
 
+// Of a text that arrives in pieces only the first may be read, and a secret end with it.
+func TestErrors_HoldNoBeginningOfASecret(t *testing.T) {
+	const key = "sk-canary-0123456789"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "no such key: "+key[:len(key)-2])
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	client, err := openaichat.New(openaichat.Config{Model: "m", APIKey: key, BaseURL: server.URL, HTTPClient: server.Client()})
+	require.NoError(t, err)
+	_, err = client.Complete(t.Context(), &llmclient.Request{Messages: messages.History{messages.UserText("hi")}}, nil)
+	require.ErrorContains(t, err, "no such key: [redacted]")
+	require.NotContains(t, err.Error(), "canary")
+}
+
 func TestErrors_HoldNoSecret(t *testing.T) {
 	const key, header, query = "sk-canary-0123456789", "canary-header-value", "canary-query-value"
 	secretive := func(cfg *openaichat.Config) {
