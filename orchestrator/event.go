@@ -25,10 +25,11 @@ type Event struct {
 // EventKind names what happened.
 type EventKind string
 
-// The kinds, each with its [Detail]. A run's events begin with RunStarted and end with RunFinished, which is the only
+// The kinds, each with its [Detail]. A run's events begin with RunStarted or RunResumed and end with RunFinished, which is the only
 // terminal event.
 const (
 	EventRunStarted   EventKind = "run_started"   // RunStarted
+	EventRunResumed   EventKind = "run_resumed"   // RunResumed: instead of RunStarted, when a run goes on
 	EventFrameEntered EventKind = "frame_entered" // FrameEntered: a strategy begins
 	EventStateChanged EventKind = "state_changed" // StateChanged: its FSM moved
 	EventStepTaken    EventKind = "step_taken"    // StepTaken: a step was performed, and answered
@@ -39,6 +40,7 @@ const (
 	EventToolFinished EventKind = "tool_finished" // ToolFinished; one for each call, started or not
 	EventRetryWaiting EventKind = "retry_waiting" // RetryWaiting: a model's client waits, tries again or turns elsewhere
 	EventWaitStarted  EventKind = "wait_started"  // WaitStarted: the run waits for somebody
+	EventWaitEnded    EventKind = "wait_ended"    // WaitEnded: somebody has answered, or need not any more
 	EventFrameLeft    EventKind = "frame_left"    // FrameLeft: a strategy ended
 	EventRunFinished  EventKind = "run_finished"  // RunFinished
 )
@@ -49,6 +51,12 @@ type Detail interface{ isDetail() }
 // RunStarted tells what was asked for.
 type RunStarted struct {
 	Strategy string `json:"strategy"`
+	Goal     string `json:"goal,omitempty"`
+}
+
+// RunResumed tells where a run goes on: the event's Seq is that of its pending step.
+type RunResumed struct {
+	Strategy string `json:"strategy"` // of the root
 	Goal     string `json:"goal,omitempty"`
 }
 
@@ -118,6 +126,12 @@ type WaitStarted struct {
 	Wait Wait `json:"wait"`
 }
 
+// WaitEnded tells that a wait is over.
+type WaitEnded struct {
+	WaitID string `json:"wait_id"`
+	Reply  *Reply `json:"reply,omitempty"` // nil: there was no answer, and there is nothing to wait for any more
+}
+
 // FrameLeft tells how a strategy ended. Usage and Elapsed are over its whole subtree.
 type FrameLeft struct {
 	Strategy string            `json:"strategy"`
@@ -135,6 +149,7 @@ type RunFinished struct {
 }
 
 func (RunStarted) isDetail()   {}
+func (RunResumed) isDetail()   {}
 func (FrameEntered) isDetail() {}
 func (StateChanged) isDetail() {}
 func (StepTaken) isDetail()    {}
@@ -143,6 +158,7 @@ func (ToolProgress) isDetail() {}
 func (ToolFinished) isDetail() {}
 func (RetryWaiting) isDetail() {}
 func (WaitStarted) isDetail()  {}
+func (WaitEnded) isDetail()    {}
 func (FrameLeft) isDetail()    {}
 func (RunFinished) isDetail()  {}
 
@@ -157,12 +173,3 @@ const (
 	StatusStopped Status = "stopped" // the caller or a deadline stopped it
 	StatusWaiting Status = "waiting" // it waits for somebody
 )
-
-// Wait is something that a run waits for.
-type Wait struct {
-	ID     string `json:"id"`                // unique within the run
-	Frame  string `json:"frame"`             // where
-	Kind   string `json:"kind"`              // what is asked for, such as "approval"
-	CallID string `json:"call_id,omitempty"` // the tool call it is about, if it is about one
-	Text   string `json:"text,omitempty"`    // what to tell the person
-}

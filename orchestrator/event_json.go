@@ -34,6 +34,8 @@ func readDetail(kind EventKind, data json.RawMessage) (Detail, error) {
 		return nil, nil
 	case EventRunStarted:
 		return decode[RunStarted](data)
+	case EventRunResumed:
+		return decode[RunResumed](data)
 	case EventFrameEntered:
 		return decode[FrameEntered](data)
 	case EventStateChanged:
@@ -50,6 +52,8 @@ func readDetail(kind EventKind, data json.RawMessage) (Detail, error) {
 		return decode[RetryWaiting](data)
 	case EventWaitStarted:
 		return decode[WaitStarted](data)
+	case EventWaitEnded:
+		return decode[WaitEnded](data)
 	case EventFrameLeft:
 		return decode[FrameLeft](data)
 	case EventRunFinished:

@@ -51,20 +51,6 @@ func (c Call) Emit(e Event) {
 	c.run.sink.emit(&e)
 }
 
-// ErrSuspended is what the error of a Handler that cannot answer now wraps. See [SuspendedError].
-var ErrSuspended = errors.New("orchestrator: the run waits")
-
-// SuspendedError ends a run as waiting, and says for what.
-type SuspendedError struct{ Waits []Wait }
-
-// Error says how many waits there are.
-func (e *SuspendedError) Error() string {
-	return fmt.Sprintf("%v: %d waits", ErrSuspended, len(e.Waits))
-}
-
-// Unwrap returns [ErrSuspended].
-func (e *SuspendedError) Unwrap() error { return ErrSuspended }
-
 // perform is the innermost Handler.
 func (o *Orchestrator) perform(ctx context.Context, call Call) (nextstep.Answer, error) {
 	call.run.call = call // a Middleware may have changed it

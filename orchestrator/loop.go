@@ -147,7 +147,7 @@ func (r *run) judge(ctx context.Context, answer nextstep.Answer, err error) (nex
 		return nil, s.Waits
 	}
 	if errors.Is(err, ErrSuspended) {
-		return nil, []Wait{{ID: r.call.Key(), Frame: r.call.Frame, Kind: "step", Text: err.Error()}}
+		return nil, []Wait{{ID: r.call.Key(), Frame: r.call.Frame, Seq: r.call.Seq, Kind: WaitStep, Text: err.Error()}}
 	}
 	if err != nil {
 		answer = failure(r.call.Step, err)

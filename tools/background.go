@@ -67,7 +67,7 @@ func (g *background) add(t *task, b *batch, out *messages.ToolOutput) {
 	defer g.mu.Unlock()
 	g.calls = g.calls[:len(g.calls)+1]
 	c := &g.calls[len(g.calls)-1]
-	c.task, c.bg, c.parent, c.run, c.seq, c.out, c.began = *t, g, b.ctx, b.Run, b.Seq, out, now
+	c.task, c.bg, c.parent, c.run, c.seq, c.ask, c.out, c.began = *t, g, b.ctx, b.Run, b.Seq, b.Ask, out, now
 	if t.timeout > 0 {
 		c.due = now + t.timeout
 	}

@@ -109,6 +109,9 @@ func (b *batch) start(t *task) {
 
 func (b *batch) finish(i int, out messages.ToolOutput) {
 	b.outputs[i] = out
+	if out.Reason == ReasonSuspended {
+		return
+	}
 	b.observe(Observation{Kind: Finished, Index: i, Output: &b.outputs[i]})
 }
 

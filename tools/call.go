@@ -19,6 +19,7 @@ type call struct {
 	parent context.Context // of the batch
 	run    string          // of the batch
 	seq    int             // of the batch
+	ask    AskFunc         // of the batch
 	began  time.Duration   // when it was added, since bg.epoch
 
 	state callState            // guarded by bg.mu

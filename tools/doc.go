@@ -6,8 +6,8 @@
 // where it may, and turns whatever goes wrong into results that the model can read; a [Session] does so for one batch after
 // another.
 //
-// A tool that is running tells what it does with [Progress], and gets from [IdempotencyKey] what makes it safe to run
-// twice.
+// A tool that is running tells what it does with [Progress], asks a person with [Ask], and gets from [IdempotencyKey] what
+// makes it safe to run twice.
 //
 // What a tool may have besides the two methods of [Tool], found by type assertion:
 //

@@ -12,6 +12,7 @@ const (
 	ReasonArguments   = "arguments"    // the arguments were not what the tool takes
 	ReasonUnknownTool = "unknown_tool" // there is no tool of that name
 	ReasonTimeout     = "timeout"      // the tool was cut off by its time-out
+	ReasonSuspended   = "suspended"    // the tool waits for somebody: this is no result, the call is to be made again
 	ReasonPanic       = "panic"        // the tool panicked, or ended its goroutine
 )
 

@@ -61,6 +61,8 @@ func (t *task) result(o outcome, elapsed time.Duration, reason string) messages.
 		out.Untrusted = t.untrusted
 	case isArgumentError(o.err):
 		out = t.output(messages.StatusFailed, ReasonArguments, o.text)
+	case errors.Is(o.err, ErrSuspended):
+		out = t.output(messages.StatusFailed, ReasonSuspended, o.text)
 	case reason != "":
 		out = t.output(t.cutStatus(), reason, fmt.Sprintf("tools: %s %s: %s", t.call.Name, t.cutText(reason), o.text))
 		out.Untrusted = t.untrusted

@@ -38,12 +38,17 @@ type Batch struct {
 	Run    string                         // with Seq, what idempotency keys begin with; "" gives the tools none
 	Seq    int
 
+	Ask     AskFunc           // asks people for [Ask]; nil: there is nobody to ask
 	Observe func(Observation) // is told what happens, on the goroutine of Run; may be nil
 
 	// While Run waits, a value received from Wake makes it call OnWake on its goroutine. Both may be nil.
 	Wake   <-chan struct{}
 	OnWake func()
 }
+
+// AskFunc asks a person what the tool of a call wants to know. It is called on the tool's goroutine, several at once, with
+// the tool's context, and returns an error that wraps [ErrSuspended] where the answer is not to be had now.
+type AskFunc func(ctx context.Context, call *messages.ToolCall, q Question) (string, error)
 
 // Observation is something that happens while a batch runs.
 type Observation struct {
@@ -77,6 +82,8 @@ const (
 //     was cut off: it failed if its tool is ReadOnly or Idempotent, else its status is unknown. So is a call that does
 //     not return within Grace: it is abandoned, and nothing more is heard of it. Its goroutine ends when the tool
 //     returns.
+//   - A call whose error wraps [ErrSuspended] has no result: what stands in its place has [ReasonSuspended], and it is not
+//     Finished.
 //   - A result is cut at MaxResult, with a line that says so; bytes that are not UTF-8 become U+FFFD.
 //
 // Run returns when every call is finished or abandoned.

@@ -1,0 +1,73 @@
+package tools
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrSuspended is what an error wraps that says: the answer is not to be had now. A tool that gets it from [Ask] returns it
+// (wrapped or not); then its call has no result, the run ends as waiting, and the call is made again once somebody has
+// answered.
+var ErrSuspended = errors.New("tools: nobody can answer now")
+
+// ErrNobody is returned by [Ask] where there is nobody to ask: outside a run.
+var ErrNobody = errors.New("tools: there is nobody to ask here")
+
+// Question is what a tool asks a person.
+type Question struct {
+	Kind    string   // what is asked for, for whoever shows it; "" means "question"
+	Text    string   // what to tell the person
+	Options []string // answers to choose from; none means any text
+}
+
+// Ask asks a person, through whoever runs the tool of ctx, and returns the answer. It waits as long as the answer takes, or
+// returns an error that wraps [ErrSuspended], which the tool has to return at once: when the answer is there the tool is
+// called again from its beginning, so what it does before Ask is done twice. A question is known by its kind and text, so a
+// tool that asks several asks them alike each time. A person who declines to answer is a [*DeclinedError].
+//
+// A tool that asks takes as long as a person does: its Definition wants a Timeout to match, such as -1 for none.
+func Ask(ctx context.Context, q Question) (string, error) {
+	c := callOf(ctx)
+	if c == nil || c.ask == nil {
+		return "", ErrNobody
+	}
+	if q.Kind == "" {
+		q.Kind = KindQuestion
+	}
+	return c.ask(ctx, &c.call, q)
+}
+
+// KindQuestion is the kind of a [Question] that names none.
+const KindQuestion = "question"
+
+// DeclinedError says that a person does not want to answer.
+type DeclinedError struct{ Reason string }
+
+// Error gives the reason.
+func (e *DeclinedError) Error() string {
+	if e.Reason == "" {
+		return "tools: the person declined to answer"
+	}
+	return "tools: the person declined to answer: " + e.Reason
+}
+
+// AskUserName is the name of the tool that [AskUser] returns.
+const AskUserName = "ask_user"
+
+// AskUser returns a tool with which a model asks the person it works for. The question is an event of the run; the result
+// is the person's answer.
+func AskUser() Tool {
+	type question struct {
+		Question string   `json:"question" jsonschema:"what you need to know, as one question"`
+		Options  []string `json:"options,omitempty" jsonschema:"answers to choose from, if there are only so many"`
+	}
+	def := Definition{
+		Name:        AskUserName,
+		Description: "Asks the user a question and returns the answer. Use it only for what you cannot find out yourself.",
+		ReadOnly:    true,
+		Timeout:     -1,
+	}
+	return New(def, func(ctx context.Context, q question) (string, error) {
+		return Ask(ctx, Question{Text: q.Question, Options: q.Options})
+	})
+}
