@@ -16,6 +16,7 @@ const (
 	CodeDefect    Code = "defect"    // the strategy broke the protocol: a nil step, a step of the wrong kind, …
 	CodeUnknown   Code = "unknown"   // an effect may or may not have happened
 	CodeStopped   Code = "stopped"   // the caller or a deadline stopped the run
+	CodeStorage   Code = "storage"   // an answer could not be stored
 )
 
 // Error is an error as data: it can be stored, sent and compared. Within the process that made it, Unwrap also gives

@@ -151,6 +151,7 @@ func replay(t *testing.T, turns []interaction, ids bool) {
 	require.NoError(t, err)
 	stop := &stopper{}
 	o, err := orchestrator.New(orchestrator.Config{
+		StopNote:   "-", // the recorded clients said nothing of a stop
 		Client:     client,
 		Tools:      recordedTools(t, turns),
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},

@@ -18,6 +18,7 @@ func (m *Machine) feed(f *frame, answer nextstep.Answer) nextstep.NextStep {
 		return m.feedResults(f, a, answer)
 	case nextstep.DelegationResult:
 		m.charge(&tally{usage: whole(a.Output.Usage), elapsed: a.Elapsed})
+		m.untrusted = m.untrusted || holdsUntrusted(a.Output.Messages)
 		m.taken(StepTaken{Kind: nextstep.KindDelegate, Usage: a.Output.Usage, Elapsed: a.Elapsed, Err: a.Output.Err})
 		return m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(a.Output) })
 	case nextstep.Failure:
@@ -68,6 +69,9 @@ func (m *Machine) giveResults(f *frame, a nextstep.ToolResults, boxed nextstep.A
 		boxed = a
 	}
 	f.calls, f.refused = nil, nil
+	for i := range a.Results {
+		m.untrusted = m.untrusted || a.Results[i].Untrusted
+	}
 	f.answers = append(f.answers, boxed)
 	return m.call(f, "ProcessToolResults", func() nextstep.NextStep { return f.st.ProcessToolResults(a.Results) })
 }
@@ -132,6 +136,7 @@ func (m *Machine) feedStop(f *frame, a nextstep.Stop) nextstep.NextStep {
 	return m.unwind(&ending{
 		reason: a.Reason,
 		err:    stoppedBy(a),
+		note:   m.stopNote,
 	})
 }
 

@@ -34,7 +34,8 @@ type frame struct {
 	limits   delegation.Limits
 	used     tally
 	children int
-	context  Context // what it was handed of its parent's conversation
+	digester *digester // of its steps; nil before the first that is digested
+	context  Context   // what it was handed of its parent's conversation
 
 	room [2]nextstep.Answer // of answers: a round has two
 }
@@ -79,6 +80,14 @@ func said(a nextstep.Answer) []messages.Message {
 	default: // a child's output stays the child's
 		return nil
 	}
+}
+
+// holdsUntrusted reports whether there is text from outside in a conversation.
+func holdsUntrusted(h messages.History) bool {
+	return slices.ContainsFunc(h, func(m messages.Message) bool {
+		tool, ok := m.(messages.Tool)
+		return ok && tool.Untrusted
+	})
 }
 
 func toolMessages(outputs []messages.ToolOutput) []messages.Message {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,8 +34,12 @@ type Call struct {
 	Step  nextstep.NextStep
 	Tools []tools.Tool // that the frame's strategy brought, besides those of the Config
 
-	run   *run
-	start time.Time // when the step began
+	Untrusted bool    // the run has read text from outside: a result of a tool whose Definition says so
+	Replies   []Reply // to what the run waited for in this step; see [Call.Ask]
+
+	run      *run
+	start    time.Time           // when the step began
+	approved []messages.ToolCall // nil: whatever Step holds
 }
 
 // Key identifies the step within all runs: "run/seq".
@@ -156,17 +161,38 @@ func unsound(a messages.Assistant) string {
 func (r *run) execute(ctx context.Context) (nextstep.Answer, error) {
 	batch := *r.batch()
 	batch.Calls, batch.Run, batch.Seq = r.call.Step.(nextstep.ExecuteTools).Calls, r.call.Run, r.call.Seq
+	if changed := r.changed(batch.Calls); changed != "" {
+		return nil, fmt.Errorf("orchestrator: the call %.64q is not what was approved", changed)
+	}
 	batch.Wake, r.parallel = r.sink.share(), len(batch.Calls) > 1
 	defer r.sink.unshare()
 	results := r.session.Run(ctx, batch)
+	if slices.ContainsFunc(results, isSuspended) {
+		return nil, r.people.suspend(results)
+	}
 	return nextstep.ToolResults{Results: results, Elapsed: r.elapsed()}, nil
+}
+
+// changed returns the id of a call that differs from what was approved; "" if there is none.
+func (r *run) changed(calls []messages.ToolCall) string {
+	if r.call.approved == nil {
+		return ""
+	}
+	for _, c := range calls {
+		if !slices.ContainsFunc(r.call.approved, func(a messages.ToolCall) bool {
+			return a.ID == c.ID && a.Name == c.Name && a.Arguments == c.Arguments
+		}) {
+			return c.ID
+		}
+	}
+	return ""
 }
 
 // batch returns what all batches of the run have in common.
 func (r *run) batch() *tools.Batch {
 	if r.session == nil {
 		r.session = r.o.runner.NewSession()
-		r.common = tools.Batch{Lookup: r.lookup, Names: r.o.tools.Names, OnWake: r.sink.drain}
+		r.common = tools.Batch{Lookup: r.lookup, Names: r.o.tools.Names, OnWake: r.sink.drain, Ask: r.askTool}
 		if r.streams { // nobody sees the events of Run
 			r.common.Observe = r.observe
 		}
@@ -182,6 +208,20 @@ func (r *run) lookup(name string) (tools.Tool, bool) {
 		}
 	}
 	return r.o.tools.Lookup(name)
+}
+
+// definition returns what is known of a tool.
+func (c Call) definition(name string) (tools.Definition, bool) {
+	for _, t := range c.Tools {
+		if def := t.Definition(); def.Name == name {
+			return def, true
+		}
+	}
+	t, ok := c.run.o.tools.Lookup(name)
+	if !ok {
+		return tools.Definition{}, false
+	}
+	return t.Definition(), true
 }
 
 // observe tells of a tool, on the goroutine of the loop.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
@@ -34,6 +35,13 @@ type run struct {
 	common  tools.Batch
 
 	parallel bool // several tools run
+
+	journal *journal              // nil: none is kept
+	resumed bool                  // from the journal
+	fresh   []Reply               // that it was resumed with
+	partial []messages.ToolOutput // of the pending batch, whose other calls wait for somebody
+	kept    int                   // partial[:kept] stands in the journal
+	people  people
 }
 
 // loop makes a run. It is the only loop there is.
@@ -43,6 +51,32 @@ func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield 
 		yield(Event{}, err)
 		return
 	}
+	r := &run{o: o, m: m, now: time.Now()}
+	if err := r.open(ctx, &task); err != nil {
+		r.close()
+		yield(Event{}, err)
+		return
+	}
+	r.goOn(ctx, task.Stop, streams, yield)
+}
+
+// open begins the journal of a run.
+func (r *run) open(ctx context.Context, task *Task) error {
+	if r.o.store == nil {
+		return nil
+	}
+	r.journal = &journal{store: r.o.store, run: r.m.Run()}
+	return r.journal.append(ctx, &entry{Type: entryStart, At: r.now, Start: &start{
+		Strategy: r.m.root.strategy,
+		Input:    task.Input,
+		Limits:   r.m.root.limits,
+	}})
+}
+
+// goOn runs a run to its end.
+func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yield func(Event, error) bool) {
+	defer r.close()
+	o, m := r.o, r.m
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if d := o.timeouts.Run; d > 0 {
@@ -50,21 +84,64 @@ func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield 
 		ctx, end = context.WithTimeoutCause(ctx, d, fmt.Errorf("the run took longer than %v", d))
 		defer end()
 	}
-	r := &run{o: o, m: m, ctx: ctx, stop: task.Stop, streams: streams, now: time.Now()}
-	defer r.close()
+	r.ctx, r.stop, r.streams, m.silent = ctx, stop, streams, !streams
 	r.sink.yield, r.sink.cancel = yield, cancel
+	r.tellResumed()
 	for r.tell(m.Events()) && !m.Done() {
 		answer, waits := r.answer(ctx)
 		if waits != nil {
-			r.suspend(waits)
+			r.suspend(ctx, waits)
 			return
 		}
-		if err := m.Step(answer); err != nil { // a middleware made an answer that is none
-			err = m.Step(failure(m.Pending(), err))
-			if err != nil {
-				return // the Machine takes a Failure for every step that it leaves to us
-			}
+		if err := m.check(answer); err != nil { // a middleware made an answer that is none
+			answer = failure(m.Pending(), err) // which the Machine takes for every step that it leaves to us
 		}
+		if err := r.store(ctx, answer); err != nil {
+			r.broken(err)
+			return
+		}
+		m.advance(answer)
+	}
+}
+
+// store keeps an answer before the run goes on with it.
+func (r *run) store(ctx context.Context, answer nextstep.Answer) error {
+	if r.journal == nil {
+		return nil
+	}
+	if err := r.journal.answered(ctx, r.m, answer, r.now); err != nil {
+		return err
+	}
+	r.settled()
+	return nil
+}
+
+// settled forgets what was asked in a step that has its answer.
+func (r *run) settled() {
+	r.partial, r.kept = nil, 0
+	r.people.reset()
+}
+
+// broken ends a run whose journal cannot be written.
+func (r *run) broken(err error) {
+	out := r.m.soFar()
+	out.Err = delegation.NewError(delegation.CodeStorage, err)
+	e := r.m.rootEvent(EventRunFinished, RunFinished{Status: StatusFailed, Output: out})
+	e.Time = r.now
+	r.sink.last(&e, out.Err)
+}
+
+// tellResumed tells that a run goes on, and with what.
+func (r *run) tellResumed() {
+	if !r.resumed {
+		return
+	}
+	e := r.m.rootEvent(EventRunResumed, RunResumed{Strategy: r.m.root.strategy, Goal: r.m.root.input.Goal})
+	e.Time = r.now
+	r.sink.deliver(&e)
+	for _, reply := range r.fresh {
+		e.Kind, e.Detail = EventWaitEnded, WaitEnded{WaitID: reply.WaitID, Reply: &reply}
+		r.sink.deliver(&e)
 	}
 }
 
@@ -96,6 +173,8 @@ func (o *Orchestrator) machine(task *Task, streams bool) (*Machine, error) {
 		Limits: overlay(task.Limits, o.limits),
 		Tools:  o.tools.Definitions(),
 		Remote: o.remoteList,
+
+		StopNote: o.stopNote,
 	})
 }
 
@@ -127,14 +206,52 @@ func outcome(err *delegation.Error) error {
 // answer performs the pending step, or finds that the run is to be stopped.
 func (r *run) answer(ctx context.Context) (nextstep.Answer, []Wait) {
 	if cause := r.stopped(ctx); cause != nil {
-		return nextstep.Stop{Reason: cause.Error(), Err: cause}, nil
+		return r.stopBefore(cause), nil
 	}
 	r.begin()
 	answer, err := r.handle(ctx)
-	if err == nil && !r.o.wrapped && ctx.Err() == nil {
+	if r.streams {
+		r.tellWhole(answer)
+	}
+	if err == nil && !r.o.wrapped && r.partial == nil && ctx.Err() == nil {
 		return answer, nil
 	}
 	return r.judge(ctx, answer, err)
+}
+
+// stopBefore stops the run before its pending step. Of a batch that waits, results that are there are kept.
+func (r *run) stopBefore(cause error) nextstep.Answer {
+	stop := nextstep.Stop{Reason: cause.Error(), Err: cause}
+	if len(r.partial) > 0 {
+		stop.Results = r.whole(nil, notApproved)
+	}
+	return stop
+}
+
+// notApproved answers a call that was still waiting when the run was stopped.
+func notApproved(c messages.ToolCall) messages.ToolOutput {
+	return messages.ToolOutput{
+		CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: messages.ReasonInterrupted,
+		Output: "the run was stopped while this call waited for somebody",
+	}
+}
+
+// tellWhole tells a reply that came without deltas: a client need not stream.
+func (r *run) tellWhole(answer nextstep.Answer) {
+	a, ok := answer.(nextstep.APIResponse)
+	if !ok || a.Response == nil || r.delta.Seq == r.call.Seq {
+		return
+	}
+	tell := r.deltas()
+	for _, part := range a.Response.Message.Content {
+		switch c := part.(type) {
+		case messages.Text:
+			tell(llmclient.Delta{Kind: llmclient.DeltaText, Text: c.Text})
+		case messages.Thought:
+			tell(llmclient.Delta{Kind: llmclient.DeltaThought, Text: c.Text})
+		default: // calls are told when they are made
+		}
+	}
 }
 
 // judge makes an answer of what a Handler returned: one that failed, was interrupted, or is not ours.
@@ -143,16 +260,69 @@ func (r *run) judge(ctx context.Context, answer nextstep.Answer, err error) (nex
 	if r.now.Equal(start) { // the Handler is not ours, or did not come to its end
 		r.now = time.Now()
 	}
-	if s, ok := errors.AsType[*SuspendedError](err); ok && len(s.Waits) > 0 {
-		return nil, s.Waits
-	}
 	if errors.Is(err, ErrSuspended) {
-		return nil, []Wait{{ID: r.call.Key(), Frame: r.call.Frame, Seq: r.call.Seq, Kind: WaitStep, Text: err.Error()}}
+		return r.suspended(ctx, err)
 	}
 	if err != nil {
 		answer = failure(r.call.Step, err)
 	}
+	answer = r.completed(answer)
 	return timed(r.interrupted(ctx, answer), r.now.Sub(start)), nil
+}
+
+// suspended deals with a step that waits for somebody.
+func (r *run) suspended(ctx context.Context, err error) (nextstep.Answer, []Wait) {
+	s, ok := errors.AsType[*SuspendedError](err)
+	if !ok {
+		s = new(SuspendedError)
+	}
+	if len(s.Waits) == 0 {
+		s.Waits = []Wait{{Kind: WaitStep, Text: err.Error()}}
+	}
+	if _, ok := r.m.pending.(nextstep.ExecuteTools); ok {
+		r.partial = append(r.partial, s.Results...)
+	}
+	if cause := r.stopped(ctx); cause != nil {
+		return r.stopBefore(cause), nil
+	}
+	return nil, r.identified(s.Waits)
+}
+
+// identified fills in what waits do not say themselves. Their ids differ.
+func (r *run) identified(waits []Wait) []Wait {
+	known := map[string]bool{}
+	var list []Wait
+	for _, w := range waits {
+		w.Frame, w.Seq = either(w.Frame, r.call.Frame), either(w.Seq, r.call.Seq)
+		w.Kind = either(w.Kind, WaitStep)
+		if w.ID == "" {
+			w.ID = w.identity(r.m.Run())
+		}
+		if !known[w.ID] {
+			known[w.ID], list = true, append(list, w)
+		}
+	}
+	return list
+}
+
+// completed puts the parts of a batch together that was made in parts.
+func (r *run) completed(answer nextstep.Answer) nextstep.Answer {
+	if len(r.partial) == 0 {
+		return answer
+	}
+	switch a := answer.(type) {
+	case nextstep.ToolResults:
+		if mismatch(r.call.Step.(nextstep.ExecuteTools).Calls, a.Results) == "" {
+			a.Results = r.whole(a.Results, notApproved)
+			return a
+		}
+	case nextstep.Failure: // of the rest; what there is stays
+		broken := func(c messages.ToolCall) messages.ToolOutput {
+			return brokenResults([]messages.ToolCall{c}, errors.New(a.Message))[0]
+		}
+		return nextstep.ToolResults{Results: r.whole(nil, broken), Elapsed: a.Elapsed}
+	}
+	return answer
 }
 
 // begin makes r.call the pending step. What is the same in most steps is left as it is.
@@ -161,7 +331,19 @@ func (r *run) begin() {
 	if frame, depth := r.m.Frame(); r.o.wrapped || c.Frame != frame {
 		*c = Call{Run: r.m.Run(), Frame: frame, Depth: depth, run: r}
 	}
-	c.Seq, c.Step, c.Tools, c.start = r.m.Seq(), r.m.Pending(), r.m.Tools(), r.now
+	c.Seq, c.Step, c.Tools, c.Untrusted, c.start = r.m.Seq(), r.m.Pending(), r.m.Tools(), r.m.untrusted, r.now
+	if r.resumed {
+		r.beginAgain()
+	}
+}
+
+// beginAgain leaves out of a step what the run had done of it before it was resumed.
+func (r *run) beginAgain() {
+	c := &r.call
+	c.Replies = slices.Clone(r.people.replies)
+	if step, ok := c.Step.(nextstep.ExecuteTools); ok && len(r.partial) > 0 {
+		c.Step = nextstep.ExecuteTools{Calls: r.remaining(step.Calls)}
+	}
 }
 
 // elapsed reads the clock at the end of a step and returns the time since its beginning.
@@ -283,13 +465,30 @@ func timed(answer nextstep.Answer, elapsed time.Duration) nextstep.Answer {
 }
 
 // suspend ends the run as waiting.
-func (r *run) suspend(waits []Wait) {
+func (r *run) suspend(ctx context.Context, waits []Wait) {
 	for _, w := range waits {
-		r.call.Emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
+		if !r.people.asked(w) {
+			r.call.Emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
+		}
 	}
-	e := Event{Run: r.m.Run(), Frame: "0", Depth: 1, Seq: r.m.Seq(), Time: time.Now(), Kind: EventRunFinished}
-	e.Detail = RunFinished{Status: StatusWaiting, Output: r.m.soFar(), Waits: waits}
+	if err := r.storeWaits(ctx, waits); err != nil {
+		r.broken(err)
+		return
+	}
+	e := r.m.rootEvent(EventRunFinished, RunFinished{Status: StatusWaiting, Output: r.m.soFar(), Waits: waits})
+	e.Time = time.Now()
 	r.sink.last(&e, nil)
+}
+
+// storeWaits keeps what a run waits for, and what there is of the step that waits.
+func (r *run) storeWaits(ctx context.Context, waits []Wait) error {
+	if r.journal == nil {
+		return nil
+	}
+	return r.journal.append(ctx, &entry{
+		Type: entryWait, At: r.now, Seq: r.m.Seq(), Frame: r.call.Frame,
+		Waits: waits, Results: r.partial[r.kept:], Replies: r.people.unstored(),
+	})
 }
 
 // event returns an event of the step in progress, with the time at which it began.
@@ -320,6 +519,9 @@ func (r *run) notice(n llmclient.Notice) {
 	d := RetryWaiting{Kind: n.Kind, Model: n.Model, Attempt: n.Attempt, Wait: n.Wait, Discard: n.Discard}
 	if n.Err != nil {
 		d.Error = n.Err.Error()
+	}
+	if n.Discard {
+		r.delta.Seq = 0 // there are none of this step any more
 	}
 	r.call.Emit(Event{Kind: EventRetryWaiting, Detail: d})
 }

@@ -22,6 +22,8 @@ type MachineConfig struct {
 	Limits delegation.Limits  // for the whole tree; zero fields are the defaults
 	Tools  []tools.Definition // the tools of the run
 	Remote []string           // names to delegate to that are not in the Set: such a Delegate is left to the outside
+
+	StopNote string // as in [Config]
 }
 
 // Machine holds the frame stack of one run. It says which step is pending, and moves on when it is fed the answer. It
@@ -41,16 +43,18 @@ type Machine struct {
 	tools  []tools.Definition
 	remote []string
 
-	stack   delegation.Stack[*frame]
-	pending nextstep.NextStep // nil when done
-	seq     int               // of the pending step
-	events  []Event
-	drained bool
-	inner   int       // delegations since the last step of the outside
-	silent  bool      // nobody sees events of steps and changes of state
-	changes [8]Detail // see change
-	output  delegation.Output
-	status  Status
+	stack     delegation.Stack[*frame]
+	pending   nextstep.NextStep // nil when done
+	seq       int               // of the pending step
+	events    []Event
+	drained   bool
+	inner     int  // delegations since the last step of the outside
+	untrusted bool // text from outside has been read
+	stopNote  string
+	silent    bool      // nobody sees events of steps and changes of state
+	changes   [8]Detail // see change
+	output    delegation.Output
+	status    Status
 
 	// Room for what every run needs, so that it is made at once.
 	root  frame
@@ -94,6 +98,7 @@ func (m *Machine) start(cfg *MachineConfig) error {
 	}
 	root.name, root.input, root.allowed = "0", cfg.Input, cfg.Tools
 	root.limits = overlay(cfg.Limits, defaultLimits)
+	m.untrusted, m.stopNote = holdsUntrusted(cfg.Input.Messages), either(cfg.StopNote, "[stopped]")
 	m.emit(EventRunStarted, RunStarted{Strategy: cfg.Root, Goal: cfg.Input.Goal})
 	m.settle(m.enter(root))
 	return nil
@@ -175,6 +180,11 @@ func (m *Machine) Events() []Event {
 	return m.events
 }
 
+// rootEvent returns an event of the root.
+func (m *Machine) rootEvent(kind EventKind, detail Detail) Event {
+	return Event{Run: m.run, Frame: "0", Depth: 1, Seq: m.seq, Kind: kind, Detail: detail}
+}
+
 // emit adds an event of the frame on top; of the root if there is none.
 func (m *Machine) emit(kind EventKind, detail Detail) {
 	if m.drained {
@@ -193,12 +203,27 @@ func (m *Machine) Step(a nextstep.Answer) error {
 	if m.Done() {
 		return ErrDone
 	}
-	f, _ := m.stack.Top()
-	if problem := m.misfit(a); problem != "" {
-		return &AnswerError{Run: m.run, Frame: f.name, Seq: m.seq, State: f.state, Pending: m.pending.Kind(), Answer: a, Problem: problem}
+	if err := m.check(a); err != nil {
+		return err
 	}
-	m.settle(m.feed(f, a))
+	m.advance(a)
 	return nil
+}
+
+// check returns an [*AnswerError] if a does not answer the pending step.
+func (m *Machine) check(a nextstep.Answer) error {
+	problem := m.misfit(a)
+	if problem == "" {
+		return nil
+	}
+	f, _ := m.stack.Top()
+	return &AnswerError{Run: m.run, Frame: f.name, Seq: m.seq, State: f.state, Pending: m.pending.Kind(), Answer: a, Problem: problem}
+}
+
+// advance is Step with an answer that has been checked.
+func (m *Machine) advance(a nextstep.Answer) {
+	f, _ := m.stack.Top()
+	m.settle(m.feed(f, a))
 }
 
 // misfit says why a does not answer the pending step; "" if it does.

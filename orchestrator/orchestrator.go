@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/nextstep"
@@ -25,6 +26,20 @@ type Config struct {
 	Limits     delegation.Limits // of each run; zero fields are the defaults
 	Timeouts   Timeouts
 	Middleware []Middleware // around every step; the first is the outermost
+
+	// Store keeps a journal of every run, from which [Orchestrator.Resume] goes on: an answer is stored before the run
+	// goes on with it. Nil keeps none; then a run that waits cannot go on.
+	Store checkpoint.Store
+
+	// Reply answers what runs wait for, in this process: what [tools.Ask] asks, and approvals. It may take as long as a
+	// person does; its context ends with the run, its step, or the wait's expiry. It is called from several goroutines at
+	// once, those of tools among them. An error that wraps [ErrSuspended] says that nobody can answer now, and suspends the
+	// run, as nil does.
+	Reply func(ctx context.Context, w Wait) (Reply, error)
+
+	// StopNote is the text of the assistant message that closes a conversation which a stop left with tool results at its
+	// end: some providers take nothing but an assistant's message behind them. "" is "[stopped]"; "-" adds none.
+	StopNote string
 
 	Parallel      int // most tool calls of a batch at once; 0: 8
 	MaxToolResult int // bytes of a tool's result that are kept; 0: 256 KiB; negative: all
@@ -74,6 +89,9 @@ type Orchestrator struct {
 	timeouts   Timeouts
 	remote     map[string]Remote
 	remoteList []string
+	store      checkpoint.Store
+	reply      func(context.Context, Wait) (Reply, error)
+	stopNote   string
 	handler    Handler
 	wrapped    bool      // by Middleware
 	machines   sync.Pool // of *Machine whose runs have ended: one is larger than all that a step allocates
@@ -103,6 +121,9 @@ func New(cfg Config) (*Orchestrator, error) {
 		limits:     cfg.Limits,
 		timeouts:   cfg.Timeouts,
 		remote:     cfg.Remote,
+		store:      cfg.Store,
+		reply:      cfg.Reply,
+		stopNote:   cfg.StopNote,
 	}
 	for name, r := range cfg.Remote {
 		problems = append(problems, when(r == nil, "Remote", fmt.Errorf("%q is nil", name)))
@@ -161,7 +182,7 @@ func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 	o.loop(ctx, task, false, func(e Event, err error) bool {
 		failed = err
 		if end, ok := e.Detail.(RunFinished); ok {
-			res = Result{Run: e.Run, Status: end.Status, Output: end.Output, Waits: end.Waits}
+			res = end.result(e.Run)
 		}
 		return true
 	})

@@ -249,6 +249,7 @@ type ending struct {
 	last   int // index in the stack of the lowest frame that ends
 	reason string
 	err    *delegation.Error
+	note   string // closes conversations that end with tool results; "" or "-": none
 }
 
 // afford counts a step if every frame on the stack can afford it. Where one cannot, that frame has to end, together with
@@ -276,6 +277,9 @@ func (m *Machine) unwind(e *ending) nextstep.NextStep {
 		}
 		out := f.output(m.conclude(f, e.reason))
 		out.Err = e.err
+		if _, open := out.Messages.Last().(messages.Tool); open && e.note != "" && e.note != "-" {
+			out.Messages = append(out.Messages, messages.AssistantText(e.note)).Clip()
+		}
 		if m.stack.Depth() == e.last+1 {
 			return m.leave(f, out)
 		}

@@ -1,7 +1,18 @@
 package orchestrator
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/segue-go/segue/messages"
@@ -55,3 +66,255 @@ func (e *SuspendedError) Error() string {
 
 // Unwrap returns [ErrSuspended].
 func (e *SuspendedError) Unwrap() error { return ErrSuspended }
+
+// ExpiredError says that nobody answered a [Wait] in time.
+type ExpiredError struct{ Wait Wait }
+
+// Error names the wait.
+func (e *ExpiredError) Error() string {
+	return fmt.Sprintf("orchestrator: nobody answered in time to the %s %.64q", e.Wait.Kind, e.Wait.ID)
+}
+
+// Unwrap returns context.DeadlineExceeded.
+func (e *ExpiredError) Unwrap() error { return context.DeadlineExceeded }
+
+// Ask asks somebody and returns the reply: at once if the run was resumed with one; else from Config.Reply, which may take
+// long; else the error is a [*SuspendedError], which the Handler has to return, together with those of its other waits.
+// ID, Frame, Seq and Untrusted of w are filled in. While tools run Ask may be called from any goroutine.
+//
+// The ID is a hash of the run, the step, and all that w says, the arguments in canonical form: a reply to it fits nothing
+// else. A wait that has expired is made anew, with a new ID.
+//
+// While somebody is asked in this process, a stop of either kind ends the wait; the error is then the cause.
+func (c Call) Ask(ctx context.Context, w Wait) (Reply, error) {
+	p := &c.run.people
+	w.Frame, w.Seq, w.Untrusted = c.Frame, c.Seq, c.Untrusted
+	w, reply, answered := p.find(w, c.Run, time.Now())
+	if answered {
+		return reply, nil
+	}
+	if c.run.o.reply == nil {
+		p.wait(w)
+		c.Emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
+		return Reply{}, &SuspendedError{Waits: []Wait{w}}
+	}
+	c.Emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
+	reply, err := c.run.askNow(ctx, w)
+	if errors.Is(err, ErrSuspended) {
+		p.wait(w)
+		return Reply{}, &SuspendedError{Waits: []Wait{w}}
+	}
+	end := WaitEnded{WaitID: w.ID}
+	if err == nil {
+		reply.WaitID = w.ID
+		p.answered(w, reply)
+		end.Reply = &reply
+	}
+	c.Emit(Event{Kind: EventWaitEnded, Detail: end})
+	return reply, err
+}
+
+// askNow asks in this process.
+func (r *run) askNow(ctx context.Context, w Wait) (reply Reply, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if !w.Expires.IsZero() {
+		var end context.CancelFunc
+		ctx, end = context.WithDeadlineCause(ctx, w.Expires, &ExpiredError{Wait: w})
+		defer end()
+	}
+	if r.stop != nil {
+		go func() {
+			select {
+			case <-r.stop:
+				cancel(errStop)
+			case <-ctx.Done():
+			}
+		}()
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("orchestrator: Config.Reply %w", &PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	reply, err = r.o.reply(ctx, w)
+	if ctx.Err() != nil {
+		return Reply{}, causeOfEnd(ctx) // what comes too late is not taken
+	}
+	return reply, err
+}
+
+// askTool is [tools.AskFunc].
+func (r *run) askTool(ctx context.Context, call *messages.ToolCall, q tools.Question) (string, error) {
+	w := Wait{Kind: q.Kind, CallID: call.ID, Tool: call.Name, Arguments: call.Arguments, Text: q.Text, Options: q.Options}
+	reply, err := r.call.Ask(ctx, w)
+	switch {
+	case err != nil:
+		return "", err
+	case reply.Text == "" && reply.Reason != "":
+		return "", &tools.DeclinedError{Reason: reply.Reason}
+	default:
+		return reply.Text, nil
+	}
+}
+
+// people is what the pending step asked of people, and what they said. While tools run it is used by any goroutine.
+type people struct {
+	mu      sync.Mutex
+	waits   []Wait   // that there were in this step; of two with the same ID the last
+	open    []string // those of them that a reply may still be given to
+	replies []Reply
+	new     int    // replies[new:] are not in the journal
+	asking  []Wait // that nobody could answer in this process
+}
+
+// find returns w with its ID: as it was asked before, if it was, then with the reply if there is one.
+func (p *people) find(w Wait, run string, now time.Time) (Wait, Reply, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, before := range slices.Backward(p.waits) {
+		same := w
+		same.Expires = before.Expires
+		if before.ID != same.identity(run) {
+			continue
+		}
+		same.ID = before.ID
+		if i := slices.IndexFunc(p.replies, func(r Reply) bool { return r.WaitID == same.ID }); i >= 0 {
+			return same, p.replies[i], true
+		}
+		if !same.expired(now) {
+			return same, Reply{}, false
+		}
+	}
+	w.ID = w.identity(run)
+	return w, Reply{}, false
+}
+
+// wait notes that w cannot be answered in this process.
+func (p *people) wait(w Wait) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asking = append(p.asking, w)
+}
+
+// answered notes that w was answered in this process.
+func (p *people) answered(w Wait, r Reply) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waits, p.replies = append(p.waits, w), append(p.replies, r)
+}
+
+// unstored returns replies that are not in the journal.
+func (p *people) unstored() []Reply {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.replies[p.new:]
+}
+
+// reset forgets everything: the step has its answer.
+func (p *people) reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waits, p.open, p.replies, p.new, p.asking = nil, nil, nil, 0, nil
+}
+
+func isSuspended(o messages.ToolOutput) bool { return o.Reason == tools.ReasonSuspended }
+
+// suspend returns what a batch waits for that left these results.
+func (p *people) suspend(results []messages.ToolOutput) *SuspendedError {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := new(SuspendedError)
+	for _, o := range results {
+		if !isSuspended(o) {
+			s.Results = append(s.Results, o)
+			continue
+		}
+		from := len(s.Waits)
+		for _, w := range p.asking {
+			if w.CallID == o.CallID && w.Kind != WaitApproval {
+				s.Waits = append(s.Waits, w)
+			}
+		}
+		if len(s.Waits) == from { // the tool asks in a way of its own
+			s.Waits = append(s.Waits, Wait{Kind: WaitQuestion, CallID: o.CallID, Tool: o.ToolName, Text: o.Output})
+		}
+	}
+	return s
+}
+
+// asked reports whether the events of w have been told.
+func (p *people) asked(w Wait) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.asking, func(b Wait) bool { return b.ID == w.ID })
+}
+
+// suspended notes what a journal says that the run waits for.
+func (p *people) suspended(e *entry) {
+	p.replied(e.Replies)
+	p.open = p.open[:0]
+	for _, w := range e.Waits {
+		p.waits, p.open = append(p.waits, w), append(p.open, w.ID)
+	}
+}
+
+// replied notes replies that stand in the journal, or will.
+func (p *people) replied(replies []Reply) {
+	p.replies = append(p.replies, replies...)
+	p.new = len(p.replies)
+	p.open = slices.DeleteFunc(p.open, func(id string) bool {
+		return slices.ContainsFunc(replies, func(r Reply) bool { return r.WaitID == id })
+	})
+}
+
+// problem says why a reply to that wait is not taken; "" if it is.
+func (p *people) problem(id string, now time.Time) string {
+	if slices.Contains(p.open, id) {
+		for _, w := range slices.Backward(p.waits) {
+			if w.ID == id && w.expired(now) {
+				return "it has expired; resume the run without a reply to be asked again"
+			}
+		}
+		return ""
+	}
+	if slices.ContainsFunc(p.replies, func(r Reply) bool { return r.WaitID == id }) {
+		return "it has been answered"
+	}
+	if len(p.open) == 0 {
+		return "the run does not wait for anything"
+	}
+	return fmt.Sprintf("the run does not wait for it; it waits for %q", p.open)
+}
+
+func (w Wait) expired(now time.Time) bool { return !w.Expires.IsZero() && now.After(w.Expires) }
+
+// identity is a hash of all that a wait is about.
+func (w Wait) identity(run string) string {
+	sum := sha256.New()
+	for _, part := range []string{run, strconv.Itoa(w.Seq), w.Frame, w.Kind, w.CallID, w.Tool, canonical(w.Arguments), w.Text, strconv.Itoa(len(w.Options))} {
+		_, _ = fmt.Fprintf(sum, "%d:%s;", len(part), part)
+	}
+	for _, o := range w.Options {
+		_, _ = fmt.Fprintf(sum, "%d:%s;", len(o), o)
+	}
+	if !w.Expires.IsZero() {
+		_, _ = fmt.Fprintf(sum, "%d", w.Expires.UnixMilli())
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:12])
+}
+
+// canonical returns JSON with its keys sorted, numbers as they are written, and no blanks; anything else as it is.
+func canonical(text string) string {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || d.Decode(new(any)) != io.EOF {
+		return text
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return text
+	}
+	return string(out)
+}

@@ -1,0 +1,157 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// entry is a record of a journal: what a run was started with, then each answer, and what it waits for. It is the whole
+// truth about a run: folded through a [Machine] it gives the run again.
+type entry struct {
+	Version int       `json:"v"`
+	Type    entryType `json:"type"`
+	At      time.Time `json:"at"`
+
+	Start *start `json:"start,omitempty"` // entryStart
+
+	// Of the pending step, but for entryStart:
+	Seq    int    `json:"seq,omitempty"`
+	Frame  string `json:"frame,omitempty"`
+	Kind   string `json:"kind,omitempty"`   // entryAnswer
+	Digest string `json:"digest,omitempty"` // entryAnswer
+
+	Answer  json.RawMessage       `json:"answer,omitempty"`  // entryAnswer; the form of nextstep.MarshalAnswer
+	Waits   []Wait                `json:"waits,omitempty"`   // entryWait: all that the run waits for
+	Results []messages.ToolOutput `json:"results,omitempty"` // entryWait: of the calls that do not wait, new ones
+	Replies []Reply               `json:"replies,omitempty"` // entryWait: given in this process; entryReply
+}
+
+type entryType string
+
+const (
+	entryStart  entryType = "start"
+	entryAnswer entryType = "answer"
+	entryWait   entryType = "wait"  // the run was suspended
+	entryReply  entryType = "reply" // and goes on
+)
+
+// start is what a run was started with.
+type start struct {
+	Strategy string            `json:"strategy"`
+	Input    delegation.Input  `json:"input"`
+	Limits   delegation.Limits `json:"limits"`
+}
+
+const journalVersion = 1
+
+// JournalError says what is wrong with the journal of a run, or that it could not be written. What could not be written
+// did not happen: the run can be resumed from what stands there.
+type JournalError struct {
+	Run    string
+	Record int // its place in the journal; 0 if it is not about one
+	Err    error
+}
+
+// Error names the run and the record.
+func (e *JournalError) Error() string {
+	if e.Record == 0 {
+		return fmt.Sprintf("orchestrator: the journal of run %.64q: %v", e.Run, e.Err)
+	}
+	return fmt.Sprintf("orchestrator: the journal of run %.64q, record %d: %v", e.Run, e.Record, e.Err)
+}
+
+// Unwrap returns the cause, such as checkpoint.ErrConflict.
+func (e *JournalError) Unwrap() error { return e.Err }
+
+// journal writes the journal of one run.
+type journal struct {
+	store checkpoint.Store
+	run   string
+	last  int // the place of the last record
+}
+
+// patienceOfStore bounds how long a store may take for the records of a run that is being stopped.
+const patienceOfStore = 10 * time.Second
+
+// append writes an entry. The end of ctx does not keep it from being written.
+func (j *journal) append(ctx context.Context, e *entry) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v}
+		}
+		if err != nil {
+			err = &JournalError{Run: j.run, Record: j.last + 1, Err: err}
+		}
+	}()
+	e.Version = journalVersion
+	data, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patienceOfStore)
+		defer cancel()
+	}
+	if err := j.store.Append(ctx, j.run, checkpoint.Record{Seq: j.last + 1, Data: data}); err != nil {
+		return err
+	}
+	j.last++
+	return nil
+}
+
+// answered writes the answer to the pending step.
+func (j *journal) answered(ctx context.Context, m *Machine, a nextstep.Answer, at time.Time) error {
+	digest, err := m.digest()
+	if err != nil {
+		return &JournalError{Run: j.run, Err: err}
+	}
+	text, err := nextstep.MarshalAnswer(unraw(a))
+	if err != nil {
+		return &JournalError{Run: j.run, Err: err}
+	}
+	frame, _ := m.Frame()
+	return j.append(ctx, &entry{
+		Type: entryAnswer, At: at, Seq: m.Seq(), Frame: frame, Kind: m.pending.Kind().String(), Digest: digest, Answer: text,
+	})
+}
+
+// unraw leaves out the body that a client was asked to keep: it says nothing that the rest does not.
+func unraw(a nextstep.Answer) nextstep.Answer {
+	r, ok := a.(nextstep.APIResponse)
+	if !ok || r.Response.Raw == nil {
+		return a
+	}
+	resp := *r.Response
+	resp.Raw = nil
+	r.Response = &resp
+	return r
+}
+
+// readEntry reads a record.
+func readEntry(data []byte) (e entry, err error) {
+	if err := json.Unmarshal(data, &e); err != nil {
+		return e, err
+	}
+	if e.Version != journalVersion {
+		return e, fmt.Errorf("it has version %d, and this library reads version %d", e.Version, journalVersion)
+	}
+	switch e.Type {
+	case entryStart:
+		if e.Start == nil {
+			return e, errors.New("it starts nothing")
+		}
+	case entryAnswer, entryWait, entryReply:
+	default:
+		return e, fmt.Errorf("it has the unknown type %.64q", e.Type)
+	}
+	return e, nil
+}

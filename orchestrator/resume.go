@@ -1,0 +1,247 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// ReplayError says that a run cannot be taken up again from its journal: with what it was answered, a strategy wants
+// something else now. Its code, its configuration or the tools of the run have changed.
+type ReplayError struct {
+	Run      string
+	Seq      int // of the step
+	Recorded StepID
+	Now      StepID
+}
+
+// StepID says which step of a run was asked for.
+type StepID struct {
+	Seq    int
+	Frame  string
+	Kind   string
+	Digest string // of all that stands in the step
+}
+
+// Error names the run, the sequence number, and both steps.
+func (e *ReplayError) Error() string {
+	now := "the run has ended"
+	if e.Now.Kind != "" {
+		now = e.Now.String()
+	}
+	return fmt.Sprintf("orchestrator: run %.64q cannot go on from its journal: at step %d it recorded %s, and now there is %s; the strategies, their configuration or the tools have changed",
+		e.Run, e.Seq, e.Recorded, now)
+}
+
+// String names frame, kind and digest.
+func (s StepID) String() string {
+	return fmt.Sprintf("%s of frame %s (step %d, digest %.8s)", s.Kind, s.Frame, s.Seq, s.Digest)
+}
+
+// ReplyError says why a [Reply] was not taken. Nothing has changed: the right reply is still waited for.
+type ReplyError struct {
+	Run     string
+	WaitID  string
+	Problem string
+}
+
+// Error names the wait.
+func (e *ReplyError) Error() string {
+	return fmt.Sprintf("orchestrator: run %.64q: the reply to the wait %.64q cannot be taken: %s", e.Run, e.WaitID, e.Problem)
+}
+
+// Resume goes on with a run from its journal in Config.Store: after its last stored answer, in whatever process. The
+// replies answer what it waits for; those that are missing are waited for again, and nothing that has an answer is done
+// again. Of a run that has ended, Resume yields the last event.
+//
+// The first event is RunResumed. What goes wrong before it is an error without an event: a [*JournalError] (wrapping
+// checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed the run), a [*ReplayError], or a [*ReplyError];
+// after them the run is as it was. Timeouts count from now, Limits from the beginning of the run. Stop a resumed run by its
+// context or by breaking out of the loop.
+func (o *Orchestrator) Resume(ctx context.Context, run string, replies ...Reply) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		r, err := o.load(ctx, run)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		if r.m.Done() {
+			r.ended(replies, yield)
+			return
+		}
+		if err := r.take(ctx, replies); err != nil {
+			r.close()
+			yield(Event{}, err)
+			return
+		}
+		r.m.Events() // they have been told
+		r.resumed = true
+		r.goOn(ctx, nil, true, yield)
+	}
+}
+
+// ended tells again how a run has ended.
+func (r *run) ended(replies []Reply, yield func(Event, error) bool) {
+	defer r.close()
+	if len(replies) > 0 {
+		yield(Event{}, &ReplyError{Run: r.m.Run(), WaitID: replies[0].WaitID, Problem: "the run has ended"})
+		return
+	}
+	e := r.m.rootEvent(EventRunFinished, RunFinished{Status: r.m.status, Output: r.m.output})
+	e.Time = r.now
+	yield(e, outcome(r.m.output.Err))
+}
+
+// load makes a run of what its journal says.
+func (o *Orchestrator) load(ctx context.Context, id string) (*run, error) {
+	if o.store == nil {
+		return nil, &ConfigError{Field: "Store", Err: errors.New("is nil: there is no journal to resume a run from")}
+	}
+	r := &run{o: o, journal: &journal{store: o.store, run: id}}
+	for rec, err := range o.store.Read(ctx, id, 1) {
+		if err != nil {
+			return nil, r.unread(0, err)
+		}
+		e, err := readEntry(rec.Data)
+		if err == nil && rec.Seq != r.journal.last+1 {
+			err = fmt.Errorf("it stands behind record %d", r.journal.last)
+		}
+		if err == nil {
+			err = r.fold(&e)
+		}
+		if err != nil {
+			return nil, r.unread(rec.Seq, err)
+		}
+		r.journal.last, r.now = rec.Seq, e.At
+	}
+	if r.m == nil {
+		return nil, r.unread(0, errors.New("it is empty"))
+	}
+	return r, nil
+}
+
+// unread lets go of a run whose journal cannot be read.
+func (r *run) unread(record int, err error) error {
+	if r.m != nil {
+		r.close()
+	}
+	if _, ok := errors.AsType[*ReplayError](err); ok {
+		return err
+	}
+	return &JournalError{Run: r.journal.run, Record: record, Err: err}
+}
+
+// fold does again what an entry tells.
+func (r *run) fold(e *entry) error {
+	if (r.m == nil) != (e.Type == entryStart) {
+		return errors.New("a journal has one start, and it is the first record")
+	}
+	if e.Type == entryStart {
+		task := Task{Run: r.journal.run, Strategy: e.Start.Strategy, Input: e.Start.Input, Limits: e.Start.Limits}
+		m, err := r.o.machine(&task, false)
+		if err == nil {
+			r.m = m
+		}
+		return err
+	}
+	if r.m.Done() {
+		return &ReplayError{Run: r.m.Run(), Seq: e.Seq, Recorded: e.step()}
+	}
+	switch e.Type {
+	case entryWait:
+		r.people.suspended(e)
+		r.partial = append(r.partial, e.Results...)
+		r.kept = len(r.partial)
+		return nil
+	case entryReply:
+		r.people.replied(e.Replies)
+		return nil
+	default:
+		return r.foldAnswer(e)
+	}
+}
+
+func (r *run) foldAnswer(e *entry) error {
+	digest, err := r.m.digest()
+	if err != nil {
+		return err
+	}
+	frame, _ := r.m.Frame()
+	now := StepID{Seq: r.m.Seq(), Frame: frame, Kind: r.m.pending.Kind().String(), Digest: digest}
+	if now != e.step() {
+		return &ReplayError{Run: r.m.Run(), Seq: e.Seq, Recorded: e.step(), Now: now}
+	}
+	answer, err := nextstep.UnmarshalAnswer(e.Answer)
+	if err != nil {
+		return err
+	}
+	r.settled()
+	return r.m.Step(answer)
+}
+
+func (e *entry) step() StepID {
+	return StepID{Seq: e.Seq, Frame: e.Frame, Kind: e.Kind, Digest: e.Digest}
+}
+
+// take accepts replies, all of them or none.
+func (r *run) take(ctx context.Context, replies []Reply) error {
+	now := time.Now()
+	for i, reply := range replies {
+		problem := r.people.problem(reply.WaitID, now)
+		if slices.ContainsFunc(replies[:i], func(b Reply) bool { return b.WaitID == reply.WaitID }) {
+			problem = "there are two replies to it"
+		}
+		if problem != "" {
+			return &ReplyError{Run: r.m.Run(), WaitID: reply.WaitID, Problem: problem}
+		}
+	}
+	r.now = now
+	if len(replies) == 0 {
+		return nil
+	}
+	r.people.replied(replies)
+	r.fresh = replies
+	return r.journal.append(ctx, &entry{Type: entryReply, At: now, Seq: r.m.Seq(), Replies: replies})
+}
+
+// remaining returns those calls of a batch that have no result yet.
+func (r *run) remaining(calls []messages.ToolCall) []messages.ToolCall {
+	var left []messages.ToolCall
+	for _, c := range calls {
+		if _, ok := resultOf(r.partial, c.ID); !ok {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+func resultOf(results []messages.ToolOutput, id string) (messages.ToolOutput, bool) {
+	i := slices.IndexFunc(results, func(o messages.ToolOutput) bool { return o.CallID == id })
+	if i < 0 {
+		return messages.ToolOutput{}, false
+	}
+	return results[i], true
+}
+
+// whole puts the results of a batch together that was made in parts: a call without a result is answered by missing.
+func (r *run) whole(results []messages.ToolOutput, missing func(messages.ToolCall) messages.ToolOutput) []messages.ToolOutput {
+	calls := r.m.pending.(nextstep.ExecuteTools).Calls
+	all := make([]messages.ToolOutput, 0, len(calls))
+	for _, c := range calls {
+		out, ok := resultOf(r.partial, c.ID)
+		if !ok {
+			out, ok = resultOf(results, c.ID)
+		}
+		if !ok {
+			out = missing(c)
+		}
+		all = append(all, out)
+	}
+	return all
+}
