@@ -82,12 +82,17 @@ func library(client llmclient.Client, offered ...tools.Tool) *orchestrator.Orche
 func stream(ctx context.Context, o *orchestrator.Orchestrator, name, goal string) (outcome, error) {
 	var out delegation.Output
 	var text strings.Builder
+	var frame string // whose text it is
 	for e, err := range o.Stream(ctx, orchestrator.Task{Strategy: name, Input: delegation.Input{Goal: goal}}) {
 		if err != nil {
 			return outcome{}, err
 		}
 		switch e.Kind {
 		case orchestrator.EventTextDelta:
+			if e.Frame != frame {
+				frame = e.Frame
+				text.Reset()
+			}
 			text.WriteString(e.Text)
 		case orchestrator.EventRunFinished:
 			out = e.Detail.(orchestrator.RunFinished).Output

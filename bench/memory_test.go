@@ -27,6 +27,9 @@ var memoryGates = map[string]struct{ bytes, allocs float64 }{
 	"W6/raw":     {1560, 21},
 	"W7/raw":     {1950, 25},
 	"W8/raw":     {21, 0.027},
+
+	"W8/two-frames": {24, 0.05},
+
 	"H2/raw-run": {22210, 229},
 	"H8/raw":     {49, 0.15},
 }

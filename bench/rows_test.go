@@ -192,8 +192,24 @@ func streamed() []row {
 			return outcome{answer: text, loop: history}, err
 		}),
 		made("raw", s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, o, "work", s.goal) }),
+		streamedBelow(s, pieces, a),
 	}
 	return eachDelta(all)
+}
+
+// streamedBelow has the reply come to a child, so that two frames are on the stack.
+func streamedBelow(s *script, pieces []string, a *adder) row {
+	parent := delegating(1, s)
+	parents, children := parent.client(), s.streamingClient(pieces)
+	o := library(llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, d func(llmclient.Delta)) (*llmclient.Response, error) {
+		if req.Model == "parent" {
+			return parents(ctx, req, d)
+		}
+		return children(ctx, req, d)
+	}), a.raw())
+	r := made("two-frames", parent, a, func(ctx context.Context) (outcome, error) { return stream(ctx, o, "delegate", parent.goal) })
+	r.calls = s.calls()
+	return r
 }
 
 func eachDelta(all []row) []row {

@@ -10,4 +10,7 @@
 //		if err := m.Step(answer); err != nil { … }
 //		for _, e := range m.Events() { … }
 //	}
+//
+// Each answer is stored in a journal ([Config].Store) before the run goes on with it, so that [Orchestrator.Resume] can
+// take the run up again. What a run waits for is a [Wait], answered by a [Reply]: in the process, or when it is resumed.
 package orchestrator

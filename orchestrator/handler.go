@@ -168,7 +168,7 @@ func (r *run) execute(ctx context.Context) (nextstep.Answer, error) {
 	defer r.sink.unshare()
 	results := r.session.Run(ctx, batch)
 	if slices.ContainsFunc(results, isSuspended) {
-		return nil, r.people.suspend(results)
+		return nil, r.asks().suspend(results)
 	}
 	return nextstep.ToolResults{Results: results, Elapsed: r.elapsed()}, nil
 }
@@ -192,6 +192,7 @@ func (r *run) changed(calls []messages.ToolCall) string {
 func (r *run) batch() *tools.Batch {
 	if r.session == nil {
 		r.session = r.o.runner.NewSession()
+		r.asks() // tools may ask from any goroutine
 		r.common = tools.Batch{Lookup: r.lookup, Names: r.o.tools.Names, OnWake: r.sink.drain, Ask: r.askTool}
 		if r.streams { // nobody sees the events of Run
 			r.common.Observe = r.observe

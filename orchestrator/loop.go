@@ -41,7 +41,7 @@ type run struct {
 	fresh   []Reply               // that it was resumed with
 	partial []messages.ToolOutput // of the pending batch, whose other calls wait for somebody
 	kept    int                   // partial[:kept] stands in the journal
-	people  people
+	people  *people               // nil: nobody was asked yet
 }
 
 // loop makes a run. It is the only loop there is.
@@ -119,7 +119,9 @@ func (r *run) store(ctx context.Context, answer nextstep.Answer) error {
 // settled forgets what was asked in a step that has its answer.
 func (r *run) settled() {
 	r.partial, r.kept = nil, 0
-	r.people.reset()
+	if r.people != nil {
+		r.people.reset()
+	}
 }
 
 // broken ends a run whose journal cannot be written.
@@ -340,7 +342,7 @@ func (r *run) begin() {
 // beginAgain leaves out of a step what the run had done of it before it was resumed.
 func (r *run) beginAgain() {
 	c := &r.call
-	c.Replies = slices.Clone(r.people.replies)
+	c.Replies = slices.Clone(r.asks().replies)
 	if step, ok := c.Step.(nextstep.ExecuteTools); ok && len(r.partial) > 0 {
 		c.Step = nextstep.ExecuteTools{Calls: r.remaining(step.Calls)}
 	}
@@ -467,7 +469,7 @@ func timed(answer nextstep.Answer, elapsed time.Duration) nextstep.Answer {
 // suspend ends the run as waiting.
 func (r *run) suspend(ctx context.Context, waits []Wait) {
 	for _, w := range waits {
-		if !r.people.asked(w) {
+		if !r.asks().asked(w) {
 			r.call.Emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
 		}
 	}
@@ -487,7 +489,7 @@ func (r *run) storeWaits(ctx context.Context, waits []Wait) error {
 	}
 	return r.journal.append(ctx, &entry{
 		Type: entryWait, At: r.now, Seq: r.m.Seq(), Frame: r.call.Frame,
-		Waits: waits, Results: r.partial[r.kept:], Replies: r.people.unstored(),
+		Waits: waits, Results: r.partial[r.kept:], Replies: r.asks().unstored(),
 	})
 }
 

@@ -155,12 +155,12 @@ func (r *run) fold(e *entry) error {
 	}
 	switch e.Type {
 	case entryWait:
-		r.people.suspended(e)
+		r.asks().suspended(e)
 		r.partial = append(r.partial, e.Results...)
 		r.kept = len(r.partial)
 		return nil
 	case entryReply:
-		r.people.replied(e.Replies)
+		r.asks().replied(e.Replies)
 		return nil
 	default:
 		return r.foldAnswer(e)
@@ -193,7 +193,7 @@ func (e *entry) step() StepID {
 func (r *run) take(ctx context.Context, replies []Reply) error {
 	now := time.Now()
 	for i, reply := range replies {
-		problem := r.people.problem(reply.WaitID, now)
+		problem := r.asks().problem(reply.WaitID, now)
 		if slices.ContainsFunc(replies[:i], func(b Reply) bool { return b.WaitID == reply.WaitID }) {
 			problem = "there are two replies to it"
 		}
@@ -205,7 +205,7 @@ func (r *run) take(ctx context.Context, replies []Reply) error {
 	if len(replies) == 0 {
 		return nil
 	}
-	r.people.replied(replies)
+	r.asks().replied(replies)
 	r.fresh = replies
 	return r.journal.append(ctx, &entry{Type: entryReply, At: now, Seq: r.m.Seq(), Replies: replies})
 }

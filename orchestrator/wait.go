@@ -87,7 +87,7 @@ func (e *ExpiredError) Unwrap() error { return context.DeadlineExceeded }
 //
 // While somebody is asked in this process, a stop of either kind ends the wait; the error is then the cause.
 func (c Call) Ask(ctx context.Context, w Wait) (Reply, error) {
-	p := &c.run.people
+	p := c.run.asks()
 	w.Frame, w.Seq, w.Untrusted = c.Frame, c.Seq, c.Untrusted
 	w, reply, answered := p.find(w, c.Run, time.Now())
 	if answered {
@@ -166,6 +166,14 @@ type people struct {
 	replies []Reply
 	new     int    // replies[new:] are not in the journal
 	asking  []Wait // that nobody could answer in this process
+}
+
+// asks returns what the pending step asked of people.
+func (r *run) asks() *people {
+	if r.people == nil {
+		r.people = new(people)
+	}
+	return r.people
 }
 
 // find returns w with its ID: as it was asked before, if it was, then with the reply if there is one.

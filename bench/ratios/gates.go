@@ -51,6 +51,10 @@ var gates = []gate{
 		why: "none for a delta; what the run itself allocates is shared by 2,000 of them",
 	},
 	{
+		row: "W8/two-frames", metric: "cpu-ns/step", most: 60,
+		why: "as W8, below another frame: a delta goes through no frame",
+	},
+	{
 		row: "H2/raw-run", metric: "cpu-ns/step", base: "H2/openai-go", most: 0.55,
 		why: "openai-go carries a body that each message was appended to once",
 	},

@@ -27,7 +27,7 @@ var pure = []string{
 	"orchestrator/settle.go",
 	"orchestrator/frame.go",
 	"orchestrator/event.go",
-	"orchestrator/limits.go",
+	"orchestrator/digest.go", "orchestrator/limits.go",
 }
 
 // forbidden imports, by the reason.

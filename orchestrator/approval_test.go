@@ -1,0 +1,197 @@
+package orchestrator_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+func replying(reply func(orchestrator.Wait) (orchestrator.Reply, error)) func(*orchestrator.Config) {
+	return func(c *orchestrator.Config) {
+		c.Reply = func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) { return reply(w) }
+	}
+}
+
+// Each policy, answered in the process.
+func TestApprove_policies(t *testing.T) {
+	outside := tools.NewRaw(tools.Definition{Name: "browse", ReadOnly: true, Untrusted: true}, func(context.Context, string) (string, error) { return "page", nil })
+	ifForced := func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+		if strings.Contains(r.Call.Arguments, "force") {
+			return orchestrator.VerdictAsk
+		}
+		return orchestrator.VerdictAllow
+	}
+	for name, c := range map[string]struct {
+		policy orchestrator.ApprovalPolicy
+		args   string
+		browse bool
+		asked  int
+		output string
+	}{
+		"always":                          {policy: orchestrator.AllowAlways, args: "{}", output: "did risky"},
+		"never":                           {policy: orchestrator.AllowNever, args: "{}", output: "this call is not allowed here"},
+		"ask":                             {policy: orchestrator.AskAlways, args: "{}", asked: 1, output: "a person refused this call: not now"},
+		"default":                         {args: "{}", asked: 1, output: "a person refused this call: not now"},
+		"arguments do not say so":         {policy: ifForced, args: `{"a":1}`, output: "did risky"},
+		"arguments say so":                {policy: ifForced, args: `{"force":true}`, asked: 1, output: "a person refused this call: not now"},
+		"nothing untrusted before":        {policy: orchestrator.AskIfUntrusted, args: "{}", output: "did risky"},
+		"an untrusted result came before": {policy: orchestrator.AskIfUntrusted, args: "{}", browse: true, asked: 1, output: "a person refused this call: not now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var runs atomic.Int32
+			asked := 0
+			replies := []scripted.Reply{scripted.Calls(scripted.Call("risky", c.args, "2")), scripted.Text("done")}
+			if c.browse {
+				replies = append([]scripted.Reply{scripted.Calls(scripted.Call("browse", "{}", "1"))}, replies...)
+			}
+			cfg := orchestrator.ApprovalConfig{}
+			if c.policy != nil {
+				cfg.Tools = map[string]orchestrator.ApprovalPolicy{"risky": c.policy}
+			}
+			o := solver(t, scripted.New(replies...), with(counted("risky", &runs), outside), approving(cfg), replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+				asked++
+				require.Equal(t, c.args, w.Arguments, "the approver sees the final arguments")
+				require.Equal(t, c.browse, w.Untrusted)
+				return orchestrator.Reply{Reason: "not now"}, nil
+			}))
+			res, err := o.Run(t.Context(), task("go"))
+			require.NoError(t, err)
+			metas := res.Output.ToolMetas()
+			require.Equal(t, c.output, metas[len(metas)-1].Output)
+			require.Equal(t, c.asked, asked)
+			if c.output != "did risky" {
+				require.Zero(t, runs.Load())
+				require.Equal(t, messages.StatusFailed, metas[len(metas)-1].Status)
+				require.Equal(t, orchestrator.ReasonRefused, metas[len(metas)-1].Reason)
+			}
+		})
+	}
+}
+
+// An approval is for the arguments that were shown: whatever changes them afterwards keeps the call from being made.
+func TestApprove_changedBehind(t *testing.T) {
+	var runs atomic.Int32
+	change := func(next orchestrator.Handler) orchestrator.Handler {
+		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+			if step, ok := call.Step.(nextstep.ExecuteTools); ok {
+				changed := step.Calls[0]
+				changed.Arguments = `{"path":"/etc"}`
+				call.Step = nextstep.ExecuteTools{Calls: []messages.ToolCall{changed}}
+			}
+			return next(ctx, call)
+		}
+	}
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), with(counted("risky", &runs)),
+		approving(orchestrator.ApprovalConfig{}), func(c *orchestrator.Config) { c.Middleware = append(c.Middleware, change) },
+		replying(func(orchestrator.Wait) (orchestrator.Reply, error) { return orchestrator.Reply{Approve: true}, nil }))
+	_, err := o.Run(t.Context(), task("go"))
+	require.ErrorContains(t, err, "not what was approved")
+	require.Zero(t, runs.Load())
+}
+
+// In the process, too, an approval expires, and whoever cannot be asked has not approved.
+func TestApprove_noAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := func(reply func(context.Context, orchestrator.Wait) (orchestrator.Reply, error)) messages.ToolOutput {
+			var runs atomic.Int32
+			o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")), with(counted("risky", &runs)),
+				approving(orchestrator.ApprovalConfig{Expires: time.Minute}), func(c *orchestrator.Config) { c.Reply = reply })
+			events, err := collect(t, o, task("go"))
+			require.NoError(t, err)
+			require.Zero(t, runs.Load())
+			require.Equal(t, 1, count(events, orchestrator.EventWaitStarted))
+			require.Equal(t, 1, count(events, orchestrator.EventWaitEnded))
+			return finished(t, events).Output.ToolMetas()[0]
+		}
+		out := run(func(ctx context.Context, _ orchestrator.Wait) (orchestrator.Reply, error) {
+			<-ctx.Done()
+			return orchestrator.Reply{Approve: true}, nil
+		})
+		require.Equal(t, "nobody approved this call in time", out.Output)
+		out = run(func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+			return orchestrator.Reply{Approve: true}, errors.New("the chat is down, token=s3cret")
+		})
+		require.Equal(t, "nobody could be asked to approve this call", out.Output)
+		out = run(func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) { panic("s3cret") })
+		require.Equal(t, "nobody could be asked to approve this call", out.Output)
+	})
+}
+
+// Several questions of one batch are asked at the same time, and one that is declined fails its call alone.
+func TestAsk_several(t *testing.T) {
+	var both sync.WaitGroup
+	both.Add(2)
+	o := solver(t, scripted.New(scripted.Calls(question("A?", "1"), question("B?", "2")), scripted.Text("done")), with(tools.AskUser()),
+		replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+			both.Done()
+			both.Wait()
+			if w.Text == "A?" {
+				return orchestrator.Reply{Reason: "none of your business"}, nil
+			}
+			return orchestrator.Reply{Text: "b"}, nil
+		}))
+	events, err := collect(t, o, task("go"))
+	require.NoError(t, err)
+	metas := finished(t, events).Output.ToolMetas()
+	require.Equal(t, "tools: the person declined to answer: none of your business", metas[0].Output)
+	require.Equal(t, messages.StatusFailed, metas[0].Status)
+	require.Equal(t, "b", metas[1].Output)
+	require.Equal(t, 2, count(events, orchestrator.EventWaitEnded))
+}
+
+// Without anybody to ask, and without a journal, a run waits all the same and says for what.
+func TestAsk_nobody(t *testing.T) {
+	o := solver(t, scripted.New(scripted.Calls(question("A?", "1"))), with(tools.AskUser()))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, "A?", res.Waits[0].Text)
+}
+
+// A tool that needs approval and then asks gets both answers, one after the other; a tool that asks twice keeps the first
+// answer. Neither has an effect twice that stands behind its question.
+func TestResume_approvalThenQuestions(t *testing.T) {
+	store := new(checkpoint.Memory)
+	effects := 0
+	curious := tools.NewRaw(tools.Definition{Name: "curious", Timeout: -1}, func(ctx context.Context, _ string) (string, error) {
+		first, err := tools.Ask(ctx, tools.Question{Text: "first?"})
+		if err != nil {
+			return "", err
+		}
+		second, err := tools.Ask(ctx, tools.Question{Text: "second?"})
+		if err != nil {
+			return "", err
+		}
+		effects++
+		return first + " " + second, nil
+	})
+	build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
+		return solver(t, scripted.New(replies...), stored(store), with(curious), approving(orchestrator.ApprovalConfig{}))
+	}
+	res, err := build(scripted.Calls(scripted.Call("curious", "{}", "1"))).Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	for _, reply := range []orchestrator.Reply{{Approve: true}, {Text: "one"}, {Text: "two"}} {
+		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+		require.Len(t, res.Waits, 1)
+		reply.WaitID = res.Waits[0].ID
+		res, err = orchestrator.Fold(build(scripted.Text("done")).Resume(t.Context(), "r", reply))
+		require.NoError(t, err)
+	}
+	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.Equal(t, "one two", res.Output.ToolMetas()[0].Output)
+	require.Equal(t, 1, effects)
+}
