@@ -185,10 +185,10 @@ const (
 type ToolOutput struct {
 	CallID    string        // ID of the call it answers
 	ToolName  string        // Name of the call it answers
-	Output    string        // what the model reads: the result, or what went wrong
+	Output    string        // the result, or what went wrong; the model reads what ForModel makes of it
 	Status    Status        // "" counts as ok
 	Reason    string        // a short code for a status other than ok: "error", "timeout", "panic", "arguments", …
-	Untrusted bool          // the text came from outside and may hold instructions that nobody here gave
+	Untrusted bool          // Output came from outside and may hold instructions that nobody here gave
 	Elapsed   time.Duration // time in the tool
 }
 

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // ErrSuspended is what an error wraps that says: the answer is not to be had now. A tool that gets it from [Ask] returns it
@@ -10,26 +11,31 @@ import (
 // answered.
 var ErrSuspended = errors.New("tools: nobody can answer now")
 
-// ErrNobody is returned by [Ask] where there is nobody to ask: outside a run.
+// ErrNobody is returned by [Ask] where there is nobody to ask: outside a [Runner], in a batch without an Ask, or in a tool
+// that is Pure.
 var ErrNobody = errors.New("tools: there is nobody to ask here")
 
 // Question is what a tool asks a person.
 type Question struct {
 	Kind    string   // what is asked for, for whoever shows it; "" means "question"
 	Text    string   // what to tell the person
-	Options []string // answers to choose from; none means any text
+	Options []string // answers to choose from; none means any text. The person may say something else all the same
 }
 
 // Ask asks a person, through whoever runs the tool of ctx, and returns the answer. It waits as long as the answer takes, or
 // returns an error that wraps [ErrSuspended], which the tool has to return at once: when the answer is there the tool is
 // called again from its beginning, so what it does before Ask is done twice. A question is known by its kind and text, so a
-// tool that asks several asks them alike each time. A person who declines to answer is a [*DeclinedError].
+// tool that asks several asks them alike each time. A person who declines to answer is a [*DeclinedError]. Once ctx is done
+// nobody is asked any more, and the error is its cause.
 //
 // A tool that asks takes as long as a person does: its Definition wants a Timeout to match, such as -1 for none.
 func Ask(ctx context.Context, q Question) (string, error) {
 	c := callOf(ctx)
 	if c == nil || c.ask == nil {
 		return "", ErrNobody
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
 	}
 	if q.Kind == "" {
 		q.Kind = KindQuestion
@@ -54,8 +60,8 @@ func (e *DeclinedError) Error() string {
 // AskUserName is the name of the tool that [AskUser] returns.
 const AskUserName = "ask_user"
 
-// AskUser returns a tool with which a model asks the person it works for. The question is an event of the run; the result
-// is the person's answer.
+// AskUser returns a tool with which a model asks the person it works for, as [Ask] does. The result is the answer; a
+// person who declines, or nobody to ask, is a failed result.
 func AskUser() Tool {
 	type question struct {
 		Question string   `json:"question" jsonschema:"what you need to know, as one question"`
@@ -68,6 +74,9 @@ func AskUser() Tool {
 		Timeout:     -1,
 	}
 	return New(def, func(ctx context.Context, q question) (string, error) {
+		if strings.TrimSpace(q.Question) == "" {
+			return "", &ArgumentError{Tool: AskUserName, Problems: []Problem{{Pointer: "/question", Message: "is empty"}}}
+		}
 		return Ask(ctx, Question{Text: q.Question, Options: q.Options})
 	})
 }

@@ -47,7 +47,8 @@ type Batch struct {
 }
 
 // AskFunc asks a person what the tool of a call wants to know. It is called on the tool's goroutine, several at once, with
-// the tool's context, and returns an error that wraps [ErrSuspended] where the answer is not to be had now.
+// the context that the tool gave [Ask]. It returns when that is done, and with an error that wraps [ErrSuspended] where the
+// answer is not to be had now. The call is read-only.
 type AskFunc func(ctx context.Context, call *messages.ToolCall, q Question) (string, error)
 
 // Observation is something that happens while a batch runs.
@@ -62,7 +63,8 @@ type Observation struct {
 // ObservationKind is the kind of an [Observation].
 type ObservationKind uint8
 
-// The kinds. A call that is not started (there is no such tool, the run was interrupted) has only Finished.
+// The kinds. A call that is not started (there is no such tool, the run was interrupted) has only Finished; one that is
+// suspended has no Finished.
 const (
 	Started    ObservationKind = iota + 1 // the call is about to start: it starts only after Observe has returned
 	Progressed                            // the tool called [Progress]
@@ -82,8 +84,8 @@ const (
 //     was cut off: it failed if its tool is ReadOnly or Idempotent, else its status is unknown. So is a call that does
 //     not return within Grace: it is abandoned, and nothing more is heard of it. Its goroutine ends when the tool
 //     returns.
-//   - A call whose error wraps [ErrSuspended] has no result: what stands in its place has [ReasonSuspended], and it is not
-//     Finished.
+//   - A call whose error wraps [ErrSuspended] has no result, even if its context was done: what stands in its place has
+//     [ReasonSuspended], and it is not Finished.
 //   - A result is cut at MaxResult, with a line that says so; bytes that are not UTF-8 become U+FFFD.
 //
 // Run returns when every call is finished or abandoned.

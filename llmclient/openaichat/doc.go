@@ -25,6 +25,8 @@
 //     in Assistant.Extras and go back only where the server wants them; see [Reasoning]. <think> in a text stays there.
 //   - A refusal becomes text, with [llmclient.FinishRefusal].
 //
+// Of a tool's output the server gets what [messages.ToolOutput.ForModel] makes of it: one that is untrusted is fenced.
+//
 // Sources: the API reference at platform.openai.com/docs/api-reference/chat, the event stream format of the WHATWG HTML
 // standard (section 9.2, server-sent events), and recorded traffic of some twenty servers.
 package openaichat

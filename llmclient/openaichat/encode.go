@@ -62,6 +62,9 @@ func sizeOf(req *llmclient.Request) int {
 			}
 		case messages.Tool:
 			n += len(m.Output)
+			if m.Untrusted {
+				n += 256 // what ForModel puts around it
+			}
 		}
 	}
 	for i := range req.Tools {

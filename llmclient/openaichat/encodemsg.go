@@ -31,7 +31,7 @@ func (e *encoder) messages(h messages.History) {
 		case messages.Tool:
 			e.text("role", "tool")
 			e.text("tool_call_id", m.CallID)
-			e.text("content", m.Output)
+			e.text("content", m.ForModel())
 			e.others(i, m.Extras)
 		default:
 			e.fail("message %d is a %T, which is no message as a value", i, m)

@@ -1,0 +1,179 @@
+package checkpointtest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+func from(ctx context.Context, s checkpoint.Store) error {
+	want := numbered(1, 300) // more than a page, if there are pages
+	if err := fill(ctx, s, run, want); err != nil {
+		return err
+	}
+	for _, first := range []int{-1, 0, 1, 2, 99, 100, 101, 256, 300, 301, 1 << 30} {
+		if err := expect(ctx, s, run, first, want[min(max(first, 1)-1, len(want)):]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func noSuchRun(ctx context.Context, s checkpoint.Store) error {
+	missing := func() error {
+		for _, first := range []int{-1, 1, 7} {
+			for _, id := range []string{run, ""} {
+				if err := expectNone(ctx, s, id, first); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if err := missing(); err != nil {
+		return err
+	}
+	if err := fill(ctx, s, "another", numbered(1, 9)); err != nil {
+		return err
+	}
+	return missing()
+}
+
+func doneContext(ctx context.Context, s checkpoint.Store) error {
+	kept := numbered(1, 2)
+	if err := fill(ctx, s, run, kept); err != nil {
+		return err
+	}
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := wraps(s.Append(done, run, numbered(3, 1)...), context.Canceled, "append with a context that is done"); err != nil {
+		return err
+	}
+	for _, id := range []string{run, "missing"} {
+		got, err := read(done, s, id, 1)
+		if err := wraps(err, context.Canceled, "run %q: read with a context that is done", id); err != nil {
+			return err
+		}
+		if len(got) > 0 {
+			return fmt.Errorf("run %q: read with a context that is done gave %d records", id, len(got))
+		}
+	}
+	return expect(ctx, s, run, 1, kept)
+}
+
+func doneWhileReading(ctx context.Context, s checkpoint.Store) error {
+	if err := fill(ctx, s, run, numbered(1, 300)); err != nil {
+		return err
+	}
+	done, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var yields []error
+	for _, err := range s.Read(done, run, 1) {
+		yields = append(yields, err)
+		cancel()
+	}
+	if len(yields) != 2 {
+		return fmt.Errorf("read whose context is done after the first record yielded %d times, want 2: the record, and an error", len(yields))
+	}
+	return wraps(yields[1], context.Canceled, "read whose context is done after the first record")
+}
+
+// breakOff leaves a Read in the middle.
+func breakOff(ctx context.Context, s checkpoint.Store) error {
+	want := numbered(1, 300)
+	if err := fill(ctx, s, run, want); err != nil {
+		return err
+	}
+	seq := s.Read(ctx, run, 1)
+	for _, after := range []int{1, 150} {
+		if n := taken(seq, after); n != after {
+			return fmt.Errorf("a range that breaks after %d records was given %d", after, n)
+		}
+	}
+	if n := taken(seq, len(want)+1); n != len(want) {
+		return fmt.Errorf("ranging again over what one Read returned gave %d records, want %d", n, len(want))
+	}
+	more := numbered(301, 1)
+	if err := fill(ctx, s, run, more); err != nil {
+		return err
+	}
+	return expect(ctx, s, run, 1, append(want, more...))
+}
+
+// taken ranges over seq, breaks after so many, and returns how many it was given.
+func taken(seq iter.Seq2[checkpoint.Record, error], after int) (n int) {
+	seq(func(_ checkpoint.Record, err error) bool {
+		if err == nil {
+			n++
+		}
+		return n < after
+	})
+	return n
+}
+
+// appendWhileReading copies a run as it comes, and appends to it, too.
+func appendWhileReading(ctx context.Context, s checkpoint.Store) error {
+	want := numbered(1, 20)
+	if err := fill(ctx, s, run, want); err != nil {
+		return err
+	}
+	for r, err := range s.Read(ctx, run, 1) {
+		if err != nil {
+			return err
+		}
+		if r.Seq > len(want) { // it may be yielded
+			break
+		}
+		if err := fill(ctx, s, "a copy", []checkpoint.Record{r}); err != nil {
+			return fmt.Errorf("append to another run while one is read: %w", err)
+		}
+		if err := fill(ctx, s, run, numbered(len(want)+r.Seq, 1)); err != nil {
+			return fmt.Errorf("append to the run that is read: %w", err)
+		}
+		if err := expect(ctx, s, "a copy", 1, want[:r.Seq]); err != nil {
+			return fmt.Errorf("read while another is read: %w", err)
+		}
+	}
+	if err := expect(ctx, s, "a copy", 1, want); err != nil {
+		return err
+	}
+	return expect(ctx, s, run, 1, numbered(1, 2*len(want)))
+}
+
+// deleted checks Delete, where there is one.
+func deleted(ctx context.Context, s checkpoint.Store) error {
+	d, ok := s.(interface {
+		Delete(ctx context.Context, run string) error
+	})
+	if !ok {
+		return nil
+	}
+	kept := numbered(1, 3)
+	for _, id := range []string{run, "another"} {
+		if err := fill(ctx, s, id, kept); err != nil {
+			return err
+		}
+	}
+	for _, id := range []string{run, run, "missing", ""} {
+		if err := d.Delete(ctx, id); err != nil {
+			return fmt.Errorf("delete of run %q: %w", id, err)
+		}
+	}
+	if err := refused(ctx, s, nil, numbered(4, 1)); err != nil {
+		return fmt.Errorf("a run that was deleted: %w", err)
+	}
+	if err := fill(ctx, s, run, kept[:1]); err != nil {
+		return fmt.Errorf("a run that begins anew: %w", err)
+	}
+	if err := expect(ctx, s, run, 1, kept[:1]); err != nil {
+		return err
+	}
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := wraps(d.Delete(done, "another"), context.Canceled, "delete with a context that is done"); err != nil {
+		return err
+	}
+	return expect(ctx, s, "another", 1, kept)
+}

@@ -1,0 +1,127 @@
+package checkpoint_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/checkpointtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestMemory_Conformance(t *testing.T) {
+	checkpointtest.Test(t, func(*testing.T) checkpoint.Store { return new(checkpoint.Memory) })
+}
+
+func rec(seq int, data string) checkpoint.Record {
+	return checkpoint.Record{Seq: seq, Data: []byte(data)}
+}
+
+func TestMemory_Errors(t *testing.T) {
+	var m checkpoint.Memory
+	ctx := t.Context()
+	require.NoError(t, m.Append(ctx, "r", rec(1, "1"), rec(2, "2")))
+
+	err := m.Append(ctx, "r", rec(3, "3"), rec(5, "5"))
+	require.Equal(t, &checkpoint.ConflictError{Run: "r", Seq: 5, Want: 4}, err)
+	require.EqualError(t, err, `checkpoint: run "r": record 5 is not the next one, that is 4: somebody else writes this run, or it was not read to its end`)
+	require.ErrorIs(t, err, checkpoint.ErrConflict)
+
+	for r, err := range m.Read(ctx, "s", 1) {
+		require.Zero(t, r)
+		require.Equal(t, &checkpoint.NotFoundError{Run: "s"}, err)
+		require.EqualError(t, err, `checkpoint: there is no run "s": it was never begun here, or has been deleted`)
+		require.ErrorIs(t, err, checkpoint.ErrNotFound)
+	}
+	require.Less(t, len((&checkpoint.NotFoundError{Run: strings.Repeat("x", 1000)}).Error()), 200)
+	require.ErrorIs(t, m.Append(ctx, ""), checkpoint.ErrNoRun)
+
+	done, cancel := context.WithCancelCause(ctx)
+	cancel(errors.New("mine"))
+	require.EqualError(t, m.Append(done, "r", rec(3, "3")), `checkpoint: run "r": context canceled`)
+}
+
+// What a range yields is the run as it was when it began.
+func TestMemory_ReadIsASnapshot(t *testing.T) {
+	var m checkpoint.Memory
+	ctx := t.Context()
+	require.NoError(t, m.Append(ctx, "r", rec(1, "a"), rec(2, "b"), rec(3, "c")))
+	var got string
+	for r, err := range m.Read(ctx, "r", 1) {
+		require.NoError(t, err)
+		got += string(r.Data)
+		if r.Seq == 1 {
+			require.NoError(t, m.Append(ctx, "r", rec(4, "d")))
+			require.NoError(t, m.Delete(ctx, "r"))
+			require.NoError(t, m.Append(ctx, "r", rec(1, "x"), rec(2, "y")))
+		}
+	}
+	require.Equal(t, "abc", got)
+}
+
+func TestMemory_Runs(t *testing.T) {
+	var m checkpoint.Memory
+	require.Empty(t, m.Runs())
+	for _, run := range []string{"b", "c", "a"} {
+		require.NoError(t, m.Append(t.Context(), run, rec(1, "")))
+	}
+	require.NoError(t, m.Append(t.Context(), "none"))
+	require.NoError(t, m.Delete(t.Context(), "b"))
+	require.Equal(t, []string{"a", "c"}, m.Runs())
+}
+
+// 10,000 runs with a few records cost little more than their bytes.
+func TestMemory_IsLean(t *testing.T) {
+	const runs, records = 10_000, 4
+	data := []byte(`{"v":1,"type":"answer","seq":1,"frame":"0","kind":"get_chat_completion"}`)
+	m := new(checkpoint.Memory)
+	before := heap()
+	payload := 0
+	for i := range runs {
+		id := fmt.Sprintf("0197b5a8-1c52-7e7b-9f43-%012d", i)
+		payload += len(id) + records*len(data)
+		for seq := 1; seq <= records; seq++ {
+			require.NoError(t, m.Append(t.Context(), id, checkpoint.Record{Seq: seq, Data: data}))
+		}
+	}
+	perRun := float64(int(heap()-before)-payload) / runs
+	runtime.KeepAlive(m)
+	t.Logf("%.0f bytes a run beyond its own", perRun)
+	require.Less(t, perRun, 300.0)
+	require.Positive(t, perRun, "the runs were still there")
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.HeapAlloc
+}
+
+func BenchmarkMemoryAppend(b *testing.B) {
+	var m checkpoint.Memory
+	data := []byte(strings.Repeat("x", 400))
+	records := make([]checkpoint.Record, 1)
+	ctx := context.Background()
+	b.ReportAllocs()
+	for seq := 0; b.Loop(); {
+		if seq == 10_000 {
+			seq = 0
+			_ = m.Delete(ctx, "r")
+		}
+		seq++
+		records[0] = checkpoint.Record{Seq: seq, Data: data}
+		if err := m.Append(ctx, "r", records...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

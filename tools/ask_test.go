@@ -1,0 +1,260 @@
+package tools_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+	"github.com/stretchr/testify/require"
+)
+
+// asker asks what its arguments say, and returns what it is told.
+func asker(name string) tools.Tool {
+	return rawTool(name, func(ctx context.Context, arguments string) (string, error) {
+		return tools.Ask(ctx, tools.Question{Text: arguments})
+	})
+}
+
+// askedBy returns a batch whose questions ask answers.
+func askedBy(ask tools.AskFunc, set *tools.Set, names ...string) tools.Batch {
+	batch := batchFor(set, names...)
+	batch.Ask = ask
+	return batch
+}
+
+func nobody(context.Context, *messages.ToolCall, tools.Question) (string, error) {
+	return "", fmt.Errorf("wait w1: %w", tools.ErrSuspended)
+}
+
+func TestAsk_Nobody(t *testing.T) {
+	_, err := tools.Ask(t.Context(), tools.Question{Text: "who?"})
+	require.Equal(t, tools.ErrNobody, err, "outside a runner")
+
+	set := setOf(t, asker("ask"), pureRaw{asker("pure")}, tools.AskUser())
+	batch := batchFor(set, "ask", "ask_user")
+	batch.Calls[1].Arguments = `{"question":"who?"}`
+	for _, out := range (tools.Runner{}).Run(t.Context(), batch) {
+		require.Equal(t, messages.StatusFailed, out.Status)
+		require.Equal(t, tools.ReasonError, out.Reason)
+		require.Equal(t, tools.ErrNobody.Error(), out.Output)
+	}
+
+	out := tools.Runner{}.Run(t.Context(), askedBy(nobody, set, "pure"))[0]
+	require.Equal(t, tools.ErrNobody.Error(), out.Output, "a pure tool waits for nobody")
+}
+
+func TestAsk_IsAnswered(t *testing.T) {
+	var got []tools.Question
+	ask := func(_ context.Context, call *messages.ToolCall, q tools.Question) (string, error) {
+		require.Equal(t, messages.ToolCall{ID: "c0", Name: "buy", Arguments: "{}"}, *call)
+		got = append(got, q)
+		return "number " + fmt.Sprint(len(got)), nil
+	}
+	buy := rawTool("buy", func(ctx context.Context, _ string) (string, error) {
+		first, err := tools.Ask(ctx, tools.Question{Text: "which?", Options: []string{"a", "b"}})
+		if err != nil {
+			return "", err
+		}
+		second, err := tools.Ask(ctx, tools.Question{Kind: "signature", Text: "sign here"})
+		return first + ", " + second, err
+	})
+	out := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, buy), "buy"))[0]
+	require.Equal(t, messages.ToolOutput{CallID: "c0", ToolName: "buy", Output: "number 1, number 2", Status: messages.StatusOK, Elapsed: out.Elapsed}, out)
+	require.Equal(t, []tools.Question{
+		{Kind: tools.KindQuestion, Text: "which?", Options: []string{"a", "b"}}, {Kind: "signature", Text: "sign here"},
+	}, got)
+}
+
+// A call that waits for somebody has no result and is not finished; its siblings are.
+func TestAsk_Suspended(t *testing.T) {
+	wrapping := rawTool("wrapping", func(ctx context.Context, _ string) (string, error) {
+		_, err := tools.Ask(ctx, tools.Question{Text: "may I?"})
+		return "", fmt.Errorf("wrapping: %w", err)
+	})
+	own := rawTool("own", func(context.Context, string) (string, error) { return "", tools.ErrSuspended })
+	pure := pureRaw{rawTool("pure", func(context.Context, string) (string, error) { return "", tools.ErrSuspended })}
+	set := setOf(t, asker("ask"), wrapping, own, pure, rawTool("raw", noop))
+	batch := askedBy(nobody, set, "ask", "raw", "wrapping", "own", "pure", "nope")
+	seen := map[tools.ObservationKind][]int{}
+	batch.Observe = func(o tools.Observation) { seen[o.Kind] = append(seen[o.Kind], o.Index) }
+	outs := tools.Runner{}.Run(t.Context(), batch)
+	var reasons []string
+	for _, o := range outs {
+		reasons = append(reasons, o.Reason)
+	}
+	const suspended = tools.ReasonSuspended
+	require.Equal(t, []string{suspended, "", suspended, suspended, suspended, tools.ReasonUnknownTool}, reasons)
+	require.Equal(t, []int{0, 1, 2, 3, 4}, seen[tools.Started])
+	require.ElementsMatch(t, []int{1, 5}, seen[tools.Finished])
+	for _, i := range []int{0, 2, 3, 4} {
+		require.False(t, outs[i].OK())
+		require.Equal(t, batch.Calls[i].ID, outs[i].CallID)
+		require.Equal(t, batch.Calls[i].Name, outs[i].ToolName)
+	}
+}
+
+func TestAsk_Declined(t *testing.T) {
+	for reason, want := range map[string]string{
+		"":         "tools: the person declined to answer",
+		"too late": "tools: the person declined to answer: too late",
+	} {
+		ask := func(context.Context, *messages.ToolCall, tools.Question) (string, error) {
+			return "", &tools.DeclinedError{Reason: reason}
+		}
+		out := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask"))[0]
+		require.Equal(t, messages.ToolOutput{CallID: "c0", ToolName: "ask", Output: want, Status: messages.StatusFailed, Reason: tools.ReasonError, Elapsed: out.Elapsed}, out)
+	}
+}
+
+// The questions of a batch are asked at the same time, and take as long as they take.
+func TestAskUser_SeveralAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const calls = 3
+		var all sync.WaitGroup
+		all.Add(calls)
+		ask := func(_ context.Context, call *messages.ToolCall, q tools.Question) (string, error) {
+			all.Done()
+			all.Wait() // nobody answers before all are asked
+			time.Sleep(24 * time.Hour)
+			return call.ID + " " + q.Text, nil
+		}
+		batch := askedBy(ask, setOf(t, tools.AskUser()), slices.Repeat([]string{tools.AskUserName}, calls)...)
+		for i := range batch.Calls {
+			batch.Calls[i].Arguments = fmt.Sprintf(`{"question":"q%d"}`, i)
+		}
+		outs := tools.Runner{Timeout: time.Second}.Run(t.Context(), batch)
+		require.Equal(t, []string{"c0 q0", "c1 q1", "c2 q2"}, outputsOf(outs))
+		require.Equal(t, 24*time.Hour, outs[2].Elapsed)
+	})
+}
+
+func TestAskUser_Definition(t *testing.T) {
+	def := tools.AskUser().Definition()
+	require.NotEmpty(t, def.Description)
+	require.JSONEq(t, `{"type":"object","properties":{
+		"question":{"type":"string","description":"what you need to know, as one question"},
+		"options":{"type":"array","items":{"type":"string"},"description":"answers to choose from, if there are only so many"}},
+		"required":["question"],"additionalProperties":false}`, string(def.Parameters))
+	def.Description, def.Parameters = "", nil
+	require.Equal(t, tools.Definition{Name: "ask_user", ReadOnly: true, Timeout: -1}, def)
+	_, err := tools.NewSet(tools.AskUser())
+	require.NoError(t, err)
+}
+
+func TestAskUser_Arguments(t *testing.T) {
+	var got []tools.Question
+	ask := func(_ context.Context, _ *messages.ToolCall, q tools.Question) (string, error) {
+		got = append(got, q)
+		return "b", nil
+	}
+	batch := askedBy(ask, setOf(t, tools.AskUser()), "ask_user")
+	for arguments, want := range map[string]string{
+		`{"question":" \n"}`:                    "tools: invalid arguments for ask_user: /question: is empty",
+		`{}`:                                    `tools: invalid arguments for ask_user: missing "question"`,
+		`{"question":"a or b?","options":"ab"}`: "tools: invalid arguments for ask_user: /options: got string, want array",
+	} {
+		batch.Calls[0].Arguments = arguments
+		out := tools.Runner{}.Run(t.Context(), batch)[0]
+		require.Equal(t, tools.ReasonArguments, out.Reason)
+		require.Equal(t, want, out.Output)
+	}
+	require.Empty(t, got, "the person is not bothered")
+
+	batch.Calls[0].Arguments = `{"question":"a or b?","options":["a","b"]}`
+	require.Equal(t, "b", tools.Runner{}.Run(t.Context(), batch)[0].Output)
+	require.Equal(t, []tools.Question{{Kind: tools.KindQuestion, Text: "a or b?", Options: []string{"a", "b"}}}, got)
+}
+
+func TestAsk_Interrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ask := func(ctx context.Context, _ *messages.ToolCall, _ tools.Question) (string, error) {
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Minute, func() { cancel(errors.New("the user left")) })
+		batch := askedBy(ask, setOf(t, tools.AskUser(), asker("ask"), rawTool("raw", noop)), "ask_user", "ask", "raw")
+		batch.Calls[0].Arguments = `{"question":"who?"}`
+		finished := 0
+		batch.Observe = func(o tools.Observation) {
+			if o.Kind == tools.Finished {
+				finished++
+			}
+		}
+		outs := tools.Runner{Timeout: -1}.Run(ctx, batch)
+		require.Equal(t, []messages.ToolOutput{
+			{CallID: "c0", ToolName: "ask_user", Output: "tools: ask_user was interrupted: the user left", Status: messages.StatusFailed, Reason: messages.ReasonInterrupted, Elapsed: time.Minute},
+			{CallID: "c1", ToolName: "ask", Output: "tools: ask was interrupted, and whether it had an effect is unknown: the user left", Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted, Elapsed: time.Minute},
+			{CallID: "c2", ToolName: "raw", Output: "3", Status: messages.StatusOK},
+		}, outs)
+		require.Equal(t, 3, finished)
+	})
+}
+
+// Who is cut off while nobody can answer still waits: no effect is in doubt.
+func TestAsk_SuspendedAtTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ask := func(ctx context.Context, call *messages.ToolCall, q tools.Question) (string, error) {
+			<-ctx.Done()
+			return nobody(ctx, call, q)
+		}
+		out := tools.Runner{Timeout: time.Minute}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask"))[0]
+		require.Equal(t, tools.ReasonSuspended, out.Reason)
+		require.Equal(t, time.Minute, out.Elapsed)
+	})
+}
+
+// Nobody is asked for a call that is over.
+func TestAsk_AfterTheEnd(t *testing.T) {
+	kept := make(chan context.Context, 1)
+	set := setOf(t, rawTool("ask", func(ctx context.Context, _ string) (string, error) {
+		kept <- ctx
+		short, cancel := context.WithCancelCause(ctx)
+		cancel(errors.New("changed my mind"))
+		return tools.Ask(short, tools.Question{Text: "who?"})
+	}))
+	ask := func(context.Context, *messages.ToolCall, tools.Question) (string, error) {
+		t.Error("somebody is asked")
+		return "", nil
+	}
+	out := tools.Runner{}.Run(t.Context(), askedBy(ask, set, "ask"))[0]
+	require.Equal(t, tools.ReasonError, out.Reason)
+	require.Equal(t, "changed my mind", out.Output)
+	_, err := tools.Ask(<-kept, tools.Question{Text: "who?"})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// What a tool puts into its context reaches whoever asks.
+func TestAsk_DerivedContext(t *testing.T) {
+	var deadline time.Time
+	set := setOf(t, rawTool("ask", func(ctx context.Context, _ string) (string, error) {
+		ctx, cancel := context.WithTimeout(context.WithValue(ctx, ctxKey{}, "mine"), time.Hour)
+		defer cancel()
+		deadline, _ = ctx.Deadline()
+		return tools.Ask(ctx, tools.Question{Text: "who?"})
+	}))
+	ask := func(ctx context.Context, _ *messages.ToolCall, _ tools.Question) (string, error) {
+		require.Equal(t, "mine", ctx.Value(ctxKey{}))
+		got, ok := ctx.Deadline()
+		require.True(t, ok)
+		require.Equal(t, deadline, got)
+		return tools.IdempotencyKey(ctx), nil
+	}
+	batch := askedBy(ask, set, "ask")
+	batch.Run, batch.Seq = "run", 7
+	require.Equal(t, "run/7/c0", tools.Runner{Timeout: -1}.Run(t.Context(), batch)[0].Output)
+}
+
+func TestAsk_PanickingAsker(t *testing.T) {
+	ask := func(context.Context, *messages.ToolCall, tools.Question) (string, error) { panic("mine") }
+	outs := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask"), rawTool("raw", noop)), "ask", "raw"))
+	require.Equal(t, tools.ReasonPanic, outs[0].Reason)
+	require.True(t, outs[1].OK())
+}
