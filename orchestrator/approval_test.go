@@ -195,3 +195,34 @@ func TestResume_approvalThenQuestions(t *testing.T) {
 	require.Equal(t, "one two", res.Output.ToolMetas()[0].Output)
 	require.Equal(t, 1, effects)
 }
+
+// A tool that was abandoned while it asked, and whose answer comes after its step, disturbs nothing.
+func TestAsk_afterTheStep(t *testing.T) {
+	answered, told := make(chan struct{}), make(chan error)
+	stubborn := tools.NewRaw(tools.Definition{Name: "stubborn", Timeout: time.Millisecond}, func(ctx context.Context, _ string) (string, error) {
+		own := context.WithoutCancel(ctx)
+		_, err := tools.Ask(own, tools.Question{Text: "A?"})
+		told <- err
+		_, err = tools.Ask(own, tools.Question{Text: "B?"})
+		told <- err
+		return "", nil
+	})
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("stubborn", "{}", "1")), scripted.Calls(question("C?", "1")), scripted.Text("done")),
+		with(stubborn, tools.AskUser()), replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+			switch w.Text {
+			case "A?":
+				<-answered
+			case "C?":
+				close(answered)
+				require.NoError(t, <-told)
+				require.Error(t, <-told)
+			default:
+				t.Errorf("%q is asked", w.Text)
+			}
+			return orchestrator.Reply{Text: "yes"}, nil
+		}))
+	events, err := collect(t, o, task("go"))
+	require.NoError(t, err)
+	require.Equal(t, "yes", finished(t, events).Output.ToolMetas()[1].Output)
+	require.Equal(t, 1, count(events, orchestrator.EventWaitEnded))
+}

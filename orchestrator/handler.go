@@ -40,6 +40,7 @@ type Call struct {
 	run      *run
 	start    time.Time           // when the step began
 	approved []messages.ToolCall // nil: whatever Step holds
+	tool     bool                // it is a tool's, which may outlive the step
 }
 
 // Key identifies the step within all runs: "run/seq".
@@ -53,7 +54,7 @@ func (c Call) Emit(e Event) {
 		return
 	}
 	e.Run, e.Frame, e.Depth, e.Seq, e.Time = c.Run, c.Frame, c.Depth, c.Seq, time.Now()
-	c.run.sink.emit(&e)
+	c.run.sink.emit(&e, c.tool)
 }
 
 // perform is the innermost Handler.
@@ -164,7 +165,8 @@ func (r *run) execute(ctx context.Context) (nextstep.Answer, error) {
 	if changed := r.changed(batch.Calls); changed != "" {
 		return nil, fmt.Errorf("orchestrator: the call %.64q is not what was approved", changed)
 	}
-	batch.Wake, r.parallel = r.sink.share(), len(batch.Calls) > 1
+	r.people.begin(r.call)
+	batch.Wake, r.parallel = r.sink.share(r.call.Seq), len(batch.Calls) > 1
 	defer r.sink.unshare()
 	results := r.session.Run(ctx, batch)
 	if slices.ContainsFunc(results, isSuspended) {

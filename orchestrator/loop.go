@@ -106,11 +106,10 @@ func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yiel
 
 // store keeps an answer before the run goes on with it.
 func (r *run) store(ctx context.Context, answer nextstep.Answer) error {
-	if r.journal == nil {
-		return nil
-	}
-	if err := r.journal.answered(ctx, r.m, answer, r.now); err != nil {
-		return err
+	if r.journal != nil {
+		if err := r.journal.answered(ctx, r.m, answer, r.now); err != nil {
+			return err
+		}
 	}
 	r.settled()
 	return nil
@@ -120,7 +119,7 @@ func (r *run) store(ctx context.Context, answer nextstep.Answer) error {
 func (r *run) settled() {
 	r.partial, r.kept = nil, 0
 	if r.people != nil {
-		r.people.reset()
+		r.people.reset(r.m.Seq())
 	}
 }
 
@@ -152,6 +151,7 @@ func (r *run) close() {
 	if r.session != nil {
 		r.session.Close()
 	}
+	r.settled() // what a tool that was abandoned asks now, it asks nobody
 	r.m.reset()
 	r.o.machines.Put(r.m)
 }

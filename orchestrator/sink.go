@@ -23,7 +23,7 @@ type sink struct {
 	yielding bool // the consumer has the word; left true only by a panic in it
 
 	mu     sync.Mutex
-	shared bool
+	shared int // the number of the step whose tools run; 0: none do
 	queue  []Event
 	wake   chan struct{}
 }
@@ -53,10 +53,15 @@ func (s *sink) last(e *Event, err error) bool {
 
 func (s *sink) listening() bool { return !s.gone }
 
-// emit takes an event from any goroutine while the sink is shared, and from the loop's own otherwise.
-func (s *sink) emit(e *Event) {
+// emit takes an event from any goroutine while the sink is shared, and from the loop's own otherwise. What a tool emits
+// after its step is lost.
+func (s *sink) emit(e *Event, tool bool) {
 	s.mu.Lock()
-	if s.shared {
+	if tool && s.shared != e.Seq {
+		s.mu.Unlock()
+		return
+	}
+	if s.shared != 0 {
 		s.queue = append(s.queue, *e)
 		s.mu.Unlock()
 		select {
@@ -69,21 +74,21 @@ func (s *sink) emit(e *Event) {
 	s.deliver(e)
 }
 
-// share lets other goroutines emit. The channel says when to drain.
-func (s *sink) share() <-chan struct{} {
+// share lets other goroutines emit while the tools of a step run. The channel says when to drain.
+func (s *sink) share(seq int) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.wake == nil {
 		s.wake = make(chan struct{}, 1)
 	}
-	s.shared = true
+	s.shared = seq
 	return s.wake
 }
 
 // unshare ends sharing and delivers what is left.
 func (s *sink) unshare() {
 	s.mu.Lock()
-	s.shared = false
+	s.shared = 0
 	left := len(s.queue) > 0
 	s.mu.Unlock()
 	if left {

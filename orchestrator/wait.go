@@ -144,10 +144,15 @@ func (r *run) askNow(ctx context.Context, w Wait) (reply Reply, err error) {
 	return reply, err
 }
 
-// askTool is [tools.AskFunc].
-func (r *run) askTool(ctx context.Context, call *messages.ToolCall, q tools.Question) (string, error) {
-	w := Wait{Kind: q.Kind, CallID: call.ID, Tool: call.Name, Arguments: call.Arguments, Text: q.Text, Options: q.Options}
-	reply, err := r.call.Ask(ctx, w)
+// askTool is [tools.AskFunc]. A tool that was abandoned may ask when its step is over.
+func (r *run) askTool(ctx context.Context, a tools.Asked) (string, error) {
+	call, ok := r.people.step(a.Seq)
+	if !ok {
+		return "", errOver
+	}
+	reply, err := call.Ask(ctx, Wait{
+		Kind: a.Kind, CallID: a.Call.ID, Tool: a.Call.Name, Arguments: a.Call.Arguments, Text: a.Text, Options: a.Options,
+	})
 	switch {
 	case err != nil:
 		return "", err
@@ -158,14 +163,19 @@ func (r *run) askTool(ctx context.Context, call *messages.ToolCall, q tools.Ques
 	}
 }
 
+// errOver is what a tool gets that asks after its step.
+var errOver = errors.New("orchestrator: the step is over")
+
 // people is what the pending step asked of people, and what they said. While tools run it is used by any goroutine.
 type people struct {
 	mu      sync.Mutex
+	call    Call     // the step, for the tools that run
 	waits   []Wait   // that there were in this step; of two with the same ID the last
 	open    []string // those of them that a reply may still be given to
 	replies []Reply
 	new     int    // replies[new:] are not in the journal
 	asking  []Wait // that nobody could answer in this process
+	settled int    // the number of the last step that has its answer
 }
 
 // asks returns what the pending step asked of people.
@@ -174,6 +184,21 @@ func (r *run) asks() *people {
 		r.people = new(people)
 	}
 	return r.people
+}
+
+// begin lets the tools of a step ask.
+func (p *people) begin(c Call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.call = c
+	p.call.tool = true
+}
+
+// step returns the step whose tools may ask, if it has that number.
+func (p *people) step(seq int) (Call, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.call, p.call.Seq == seq
 }
 
 // find returns w with its ID: as it was asked before, if it was, then with the reply if there is one.
@@ -202,15 +227,22 @@ func (p *people) find(w Wait, run string, now time.Time) (Wait, Reply, bool) {
 func (p *people) wait(w Wait) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asking = append(p.asking, w)
+	if !p.over(w) {
+		p.asking = append(p.asking, w)
+	}
 }
 
 // answered notes that w was answered in this process.
 func (p *people) answered(w Wait, r Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.waits, p.replies = append(p.waits, w), append(p.replies, r)
+	if !p.over(w) {
+		p.waits, p.replies = append(p.waits, w), append(p.replies, r)
+	}
 }
+
+// over reports whether w is of a step that is over.
+func (p *people) over(w Wait) bool { return w.Seq <= p.settled }
 
 // unstored returns replies that are not in the journal.
 func (p *people) unstored() []Reply {
@@ -219,11 +251,12 @@ func (p *people) unstored() []Reply {
 	return p.replies[p.new:]
 }
 
-// reset forgets everything: the step has its answer.
-func (p *people) reset() {
+// reset forgets everything: the step of that number has its answer.
+func (p *people) reset(seq int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waits, p.open, p.replies, p.new, p.asking = nil, nil, nil, 0, nil
+	p.call, p.settled = Call{}, seq
 }
 
 func isSuspended(o messages.ToolOutput) bool { return o.Reason == tools.ReasonSuspended }

@@ -34,13 +34,15 @@ func Ask(ctx context.Context, q Question) (string, error) {
 	if c == nil || c.ask == nil {
 		return "", ErrNobody
 	}
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+	for _, ended := range []context.Context{ctx, c} { // ctx may have been made to outlive the call
+		if ended.Err() != nil {
+			return "", context.Cause(ended)
+		}
 	}
 	if q.Kind == "" {
 		q.Kind = KindQuestion
 	}
-	return c.ask(ctx, &c.call, q)
+	return c.ask(ctx, Asked{Question: q, Call: c.call, Run: c.run, Seq: c.seq})
 }
 
 // KindQuestion is the kind of a [Question] that names none.

@@ -29,7 +29,7 @@ func askedBy(ask tools.AskFunc, set *tools.Set, names ...string) tools.Batch {
 	return batch
 }
 
-func nobody(context.Context, *messages.ToolCall, tools.Question) (string, error) {
+func nobody(context.Context, tools.Asked) (string, error) {
 	return "", fmt.Errorf("wait w1: %w", tools.ErrSuspended)
 }
 
@@ -52,9 +52,9 @@ func TestAsk_Nobody(t *testing.T) {
 
 func TestAsk_IsAnswered(t *testing.T) {
 	var got []tools.Question
-	ask := func(_ context.Context, call *messages.ToolCall, q tools.Question) (string, error) {
-		require.Equal(t, messages.ToolCall{ID: "c0", Name: "buy", Arguments: "{}"}, *call)
-		got = append(got, q)
+	ask := func(_ context.Context, q tools.Asked) (string, error) {
+		require.Equal(t, messages.ToolCall{ID: "c0", Name: "buy", Arguments: "{}"}, q.Call)
+		got = append(got, q.Question)
 		return "number " + fmt.Sprint(len(got)), nil
 	}
 	buy := rawTool("buy", func(ctx context.Context, _ string) (string, error) {
@@ -105,7 +105,7 @@ func TestAsk_Declined(t *testing.T) {
 		"":         "tools: the person declined to answer",
 		"too late": "tools: the person declined to answer: too late",
 	} {
-		ask := func(context.Context, *messages.ToolCall, tools.Question) (string, error) {
+		ask := func(context.Context, tools.Asked) (string, error) {
 			return "", &tools.DeclinedError{Reason: reason}
 		}
 		out := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask"))[0]
@@ -119,11 +119,11 @@ func TestAskUser_SeveralAtOnce(t *testing.T) {
 		const calls = 3
 		var all sync.WaitGroup
 		all.Add(calls)
-		ask := func(_ context.Context, call *messages.ToolCall, q tools.Question) (string, error) {
+		ask := func(_ context.Context, q tools.Asked) (string, error) {
 			all.Done()
 			all.Wait() // nobody answers before all are asked
 			time.Sleep(24 * time.Hour)
-			return call.ID + " " + q.Text, nil
+			return q.Call.ID + " " + q.Text, nil
 		}
 		batch := askedBy(ask, setOf(t, tools.AskUser()), slices.Repeat([]string{tools.AskUserName}, calls)...)
 		for i := range batch.Calls {
@@ -150,8 +150,8 @@ func TestAskUser_Definition(t *testing.T) {
 
 func TestAskUser_Arguments(t *testing.T) {
 	var got []tools.Question
-	ask := func(_ context.Context, _ *messages.ToolCall, q tools.Question) (string, error) {
-		got = append(got, q)
+	ask := func(_ context.Context, q tools.Asked) (string, error) {
+		got = append(got, q.Question)
 		return "b", nil
 	}
 	batch := askedBy(ask, setOf(t, tools.AskUser()), "ask_user")
@@ -174,7 +174,7 @@ func TestAskUser_Arguments(t *testing.T) {
 
 func TestAsk_Interrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ask := func(ctx context.Context, _ *messages.ToolCall, _ tools.Question) (string, error) {
+		ask := func(ctx context.Context, _ tools.Asked) (string, error) {
 			<-ctx.Done()
 			return "", context.Cause(ctx)
 		}
@@ -201,9 +201,9 @@ func TestAsk_Interrupted(t *testing.T) {
 // Who is cut off while nobody can answer still waits: no effect is in doubt.
 func TestAsk_SuspendedAtTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ask := func(ctx context.Context, call *messages.ToolCall, q tools.Question) (string, error) {
+		ask := func(ctx context.Context, q tools.Asked) (string, error) {
 			<-ctx.Done()
-			return nobody(ctx, call, q)
+			return nobody(ctx, q)
 		}
 		out := tools.Runner{Timeout: time.Minute}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask"))[0]
 		require.Equal(t, tools.ReasonSuspended, out.Reason)
@@ -220,7 +220,7 @@ func TestAsk_AfterTheEnd(t *testing.T) {
 		cancel(errors.New("changed my mind"))
 		return tools.Ask(short, tools.Question{Text: "who?"})
 	}))
-	ask := func(context.Context, *messages.ToolCall, tools.Question) (string, error) {
+	ask := func(context.Context, tools.Asked) (string, error) {
 		t.Error("somebody is asked")
 		return "", nil
 	}
@@ -240,7 +240,7 @@ func TestAsk_DerivedContext(t *testing.T) {
 		deadline, _ = ctx.Deadline()
 		return tools.Ask(ctx, tools.Question{Text: "who?"})
 	}))
-	ask := func(ctx context.Context, _ *messages.ToolCall, _ tools.Question) (string, error) {
+	ask := func(ctx context.Context, _ tools.Asked) (string, error) {
 		require.Equal(t, "mine", ctx.Value(ctxKey{}))
 		got, ok := ctx.Deadline()
 		require.True(t, ok)
@@ -253,7 +253,7 @@ func TestAsk_DerivedContext(t *testing.T) {
 }
 
 func TestAsk_PanickingAsker(t *testing.T) {
-	ask := func(context.Context, *messages.ToolCall, tools.Question) (string, error) { panic("mine") }
+	ask := func(context.Context, tools.Asked) (string, error) { panic("mine") }
 	outs := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask"), rawTool("raw", noop)), "ask", "raw"))
 	require.Equal(t, tools.ReasonPanic, outs[0].Reason)
 	require.True(t, outs[1].OK())

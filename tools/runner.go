@@ -46,10 +46,18 @@ type Batch struct {
 	OnWake func()
 }
 
-// AskFunc asks a person what the tool of a call wants to know. It is called on the tool's goroutine, several at once, with
-// the context that the tool gave [Ask]. It returns when that is done, and with an error that wraps [ErrSuspended] where the
-// answer is not to be had now. The call is read-only.
-type AskFunc func(ctx context.Context, call *messages.ToolCall, q Question) (string, error)
+// Asked is a [Question] of a running tool.
+type Asked struct {
+	Question
+	Call messages.ToolCall
+	Run  string // of the [Batch]
+	Seq  int    // of the [Batch]
+}
+
+// AskFunc asks a person what a tool wants to know. It is called on the tool's goroutine, several at once, with the tool's
+// context, and returns an error that wraps [ErrSuspended] where the answer is not to be had now. A tool that was abandoned
+// may still be in it when its batch is over.
+type AskFunc func(ctx context.Context, a Asked) (string, error)
 
 // Observation is something that happens while a batch runs.
 type Observation struct {
