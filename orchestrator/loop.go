@@ -93,6 +93,10 @@ func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yiel
 			r.suspend(ctx, waits)
 			return
 		}
+		if stop, ok := answer.(nextstep.Stop); ok && errors.Is(stop.Err, errBreak) {
+			r.breakOff(ctx, stop.Results)
+			return
+		}
 		if err := m.check(answer); err != nil { // a middleware made an answer that is none
 			answer = failure(m.Pending(), err) // which the Machine takes for every step that it leaves to us
 		}
@@ -113,6 +117,20 @@ func (r *run) store(ctx context.Context, answer nextstep.Answer) error {
 	}
 	r.settled()
 	return nil
+}
+
+// breakOff ends the work on a run whose consumer went away. The run has not ended: it can be resumed, and results that it
+// has stay.
+func (r *run) breakOff(ctx context.Context, results []messages.ToolOutput) {
+	for _, o := range results {
+		again := o.Status == messages.StatusFailed && o.Reason == messages.ReasonInterrupted
+		if _, kept := resultOf(r.partial, o.CallID); !kept && !again {
+			r.partial = append(r.partial, o)
+		}
+	}
+	if r.journal != nil && len(r.partial) > r.kept {
+		_ = r.storeWaits(ctx, nil) // nobody is there to be told; what is not stored is done again
+	}
 }
 
 // settled forgets what was asked in a step that has its answer.

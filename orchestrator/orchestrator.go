@@ -193,7 +193,8 @@ func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 // run. The last event is RunFinished, and with it comes the error of the run, if there is one. A task that cannot be
 // started at all yields an error and no event.
 //
-// Breaking out of the loop stops the run at once and leaves nothing behind.
+// Breaking out of the loop ends the work at once and leaves no goroutine behind. With a Store the run can be resumed, as
+// after a crash; end it for good by its context, or by Stop.
 func (o *Orchestrator) Stream(ctx context.Context, task Task) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) { o.loop(ctx, task, true, yield) }
 }

@@ -464,3 +464,36 @@ func TestS1_31_noStreaming(t *testing.T) {
 	}
 	require.Equal(t, []string{"thought_delta hm", "text_delta whole"}, texts)
 }
+
+// Breaking out of a batch ends the work and not the run: what has finished is not done again, what was cut off and is safe
+// is, and what may have had its effect is not.
+func TestResume_brokenOffInABatch(t *testing.T) {
+	store := new(checkpoint.Memory)
+	var quick, safe, risky atomic.Int32
+	hang := func(name string, runs *atomic.Int32, readOnly bool) tools.Tool {
+		return tools.NewRaw(tools.Definition{Name: name, ReadOnly: readOnly}, func(ctx context.Context, _ string) (string, error) {
+			if runs.Add(1) > 1 {
+				return name + " again", nil
+			}
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+	}
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("quick", "{}", "1"), scripted.Call("safe", "{}", "2"), scripted.Call("risky", "{}", "3")), scripted.Text("done")),
+		stored(store), with(counted("quick", &quick), hang("safe", &safe, true), hang("risky", &risky, false)))
+	for e := range o.Stream(t.Context(), task("go")) {
+		if d, ok := e.Detail.(orchestrator.ToolFinished); ok && d.Output.ToolName == "quick" {
+			break
+		}
+	}
+	events, err := resumed(t, o, "r")
+	require.NoError(t, err)
+	end := finished(t, events)
+	require.Equal(t, orchestrator.StatusDone, end.Status)
+	metas := end.Output.ToolMetas()
+	require.Equal(t, "did quick", metas[0].Output)
+	require.Equal(t, "safe again", metas[1].Output)
+	require.Equal(t, messages.StatusUnknown, metas[2].Status)
+	require.EqualValues(t, 1, quick.Load())
+	require.EqualValues(t, 1, risky.Load())
+}

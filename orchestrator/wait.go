@@ -294,6 +294,9 @@ func (p *people) asked(w Wait) bool {
 // suspended notes what a journal says that the run waits for.
 func (p *people) suspended(e *entry) {
 	p.replied(e.Replies)
+	if len(e.Waits) == 0 { // the run was broken off in a step that it goes on with
+		return
+	}
 	p.open = p.open[:0]
 	for _, w := range e.Waits {
 		p.waits, p.open = append(p.waits, w), append(p.open, w.ID)
