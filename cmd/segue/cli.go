@@ -15,16 +15,23 @@ type cli struct {
 	stdout io.Writer
 	stderr io.Writer
 	getenv func(string) string
+
+	interactive bool // somebody sits at a terminal, sees stderr and types at stdin
 }
 
 // run carries out one command line and returns its exit code. Anything that went wrong is one line on stderr.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
 	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
+	c.interactive = isTerminal(stdin) && isTerminal(stderr)
+	return c.run(args)
+}
+
+func (c *cli) run(args []string) int {
 	root := c.root()
 	root.SetArgs(args)
 	err := root.Execute()
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "segue: "+oneLine(err.Error())) // the exit code says it too
+		_, _ = fmt.Fprintln(c.stderr, "segue: "+oneLine(err.Error())) // the exit code says it too
 	}
 	return exitCode(err)
 }
@@ -38,7 +45,7 @@ Exit codes:
   1    the run failed
   2    the command line or the configuration cannot be used
   3    a limit was reached
-  4    the run waits for somebody
+  4    the run waits for somebody, and nobody can be asked here
   5    the provider or the network failed
   130  interrupted
 
@@ -68,10 +75,17 @@ func (c *cli) root() *cobra.Command {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(c.runCommand(), c.demoCommand(), c.graphCommand(), c.versionCommand())
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = func(_ *cobra.Command, args []string) error {
+			topic, rest, err := root.Find(args)
+			return errors.Join(err, knownCommand(topic, rest))
+		}
+	}
 	return root
 }
 
-// knownCommand refuses the arguments of a command line without a command.
+// knownCommand refuses arguments where the name of a command was expected.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

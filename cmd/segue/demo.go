@@ -35,7 +35,8 @@ func (c *cli) demoCommand() *cobra.Command {
 		Short: "Run a task with a scripted model: no key, no network",
 		Long: `Demo runs a task on real files in a temporary folder, with the strategy plan-revise-execute. All is as in segue run, except
 that the model reads its replies from a script. Its first plan is rejected; a step of the second one is planned in turn;
-there a tool call is wrong, and is mended, and a step fails, and is planned anew. The folder is left for you to look at.`,
+there a tool call is wrong, and is mended, and a step fails, and is planned anew. Nothing is asked: all tool calls are
+approved. The folder is left for you to look at.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.demo(cmd.Context(), out) },
 	}
@@ -68,6 +69,7 @@ func (c *cli) demo(ctx context.Context, out output) error {
 		client:     scripted.New(replies...),
 		strategies: strategySet(settings{system: demoSystem}),
 		tools:      files,
+		approve:    orchestrator.AllowAlways,
 		task:       orchestrator.Task{Run: "demo", Strategy: pre.Name, Input: delegation.Input{Goal: demoTask}},
 	}, out, s)
 	if err != nil {

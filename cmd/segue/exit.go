@@ -45,14 +45,14 @@ func exitCode(err error) int {
 	return exitUsage
 }
 
-// outcome is the error of a command whose run ended with status and err; nil if it did what it was asked to.
-func outcome(status orchestrator.Status, err error) error {
+// outcome is the error of a command whose run ended with end and err; nil if it did what it was asked to.
+func outcome(end orchestrator.RunFinished, err error) error {
 	code := exitFailed
-	switch status {
+	switch end.Status {
 	case orchestrator.StatusDone:
 		return nil
 	case orchestrator.StatusWaiting:
-		code, err = exitWaiting, errors.New("the run waits for somebody, and nobody can be asked here")
+		code, err = exitWaiting, waiting(end.Waits)
 	case orchestrator.StatusLimit:
 		code = exitLimit
 	case orchestrator.StatusStopped:
@@ -63,7 +63,7 @@ func outcome(status orchestrator.Status, err error) error {
 		}
 	}
 	if err == nil {
-		err = fmt.Errorf("the run ended as %q", status)
+		err = fmt.Errorf("the run ended as %q", end.Status)
 	}
 	if hint := advice(code, err); hint != "" {
 		err = fmt.Errorf("%w; %s", err, hint)

@@ -34,7 +34,6 @@ func TestOutcome(t *testing.T) {
 		{orchestrator.StatusLimit, limit("steps"), exitLimit, "orchestrator: run r frame 0: the limit of 2 steps is reached; raise it with --max-steps"},
 		{orchestrator.StatusLimit, limit("depth"), exitLimit, "orchestrator: run r frame 0: the limit of 2 depth is reached"},
 		{orchestrator.StatusLimit, plainLimit, exitLimit, plainLimit.Message + "; raise it with --max-steps"},
-		{orchestrator.StatusWaiting, nil, exitWaiting, "the run waits for somebody, and nobody can be asked here"},
 		{orchestrator.StatusStopped, errors.New("x"), exitInterrupted, "x"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeAuth), exitProvider, "llmclient: auth: m; check OPENAI_API_KEY"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeQuota), exitProvider, "llmclient: quota: m; check the credit of the account"},
@@ -44,7 +43,7 @@ func TestOutcome(t *testing.T) {
 		{orchestrator.StatusFailed, provider(llmclient.CodeContextLength), exitProvider, "llmclient: context_length: m; shorten the task, or take a model with a larger context"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeBadRequest), exitProvider, "llmclient: bad_request: m"},
 	} {
-		err := outcome(tt.status, tt.err)
+		err := outcome(orchestrator.RunFinished{Status: tt.status}, tt.err)
 		require.Equal(t, tt.code, exitCode(err), "%v", tt)
 		if tt.text != "" {
 			require.EqualError(t, err, tt.text)
@@ -56,6 +55,23 @@ func TestOutcome(t *testing.T) {
 	require.Equal(t, exitUsage, exitCode(errors.New("unknown flag")))
 }
 
+// TestOutcome_waiting says how to go on with what a run waits for.
+func TestOutcome_waiting(t *testing.T) {
+	approval, answer := orchestrator.Wait{Kind: orchestrator.WaitApproval}, orchestrator.Wait{Kind: orchestrator.WaitQuestion}
+	for _, tt := range []struct {
+		waits []orchestrator.Wait
+		text  string
+	}{
+		{[]orchestrator.Wait{approval}, "the run waits for 1 approval, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never"},
+		{[]orchestrator.Wait{answer, answer}, "the run waits for 2 answers, and nobody can be asked here; run it in a terminal, or with the answer in the task or with --no-ask"},
+		{[]orchestrator.Wait{answer, approval}, "the run waits for 1 approval and 1 answer, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never, and with the answer in the task or with --no-ask"},
+	} {
+		err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: tt.waits}, nil)
+		require.Equal(t, exitWaiting, exitCode(err))
+		require.EqualError(t, err, tt.text)
+	}
+}
+
 // TestREADME holds the exit codes and the flags in README.md against the code.
 func TestREADME(t *testing.T) {
 	text, err := os.ReadFile("README.md")
@@ -65,7 +81,7 @@ func TestREADME(t *testing.T) {
 		require.Contains(t, about, fmt.Sprintf("\n  %-4d ", code))
 	}
 	c := &cli{}
-	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "max-steps", "output", "json", "quiet", "verbose"} {
+	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "approve", "no-ask", "max-steps", "output", "json", "quiet", "verbose"} {
 		require.NotNil(t, c.runCommand().Flags().Lookup(flag), flag)
 		require.Contains(t, string(text), "--"+flag, flag)
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/tools"
 )
 
 // TestInterrupt sends signals to a segue that waits for its model.
@@ -39,7 +43,7 @@ func TestInterrupt(t *testing.T) {
 	}{
 		"once: the step is finished, no other begins": {
 			signals: []os.Signal{os.Interrupt}, told: []string{soon}, reply: call,
-			code: exitInterrupted, status: "stopped", roles: "user assistant tool", why: "segue: orchestrator: the run was stopped: stop was asked for",
+			code: exitInterrupted, status: "stopped", roles: "user assistant tool assistant", why: "segue: orchestrator: the run was stopped: stop was asked for",
 		},
 		"once: the step was the last": {
 			signals: []os.Signal{os.Interrupt}, told: []string{soon}, reply: answer,
@@ -92,6 +96,31 @@ func TestInterrupt(t *testing.T) {
 			require.Empty(t, model.asked, "nothing more was asked")
 		})
 	}
+}
+
+// TestInterrupt_asked presses Ctrl-C twice while somebody is asked and a tool runs: the first ends what is asked, the
+// second the tool.
+func TestInterrupt_asked(t *testing.T) {
+	started := make(chan struct{})
+	slow := tools.New(tools.Definition{Name: "slow", ReadOnly: true}, func(ctx context.Context, _ struct{}) (string, error) {
+		close(started)
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	s := begin(t, approveAsk, []tools.Tool{slow}, scripted.Calls(
+		scripted.Call("slow", "{}", "c1"),
+		scripted.Call("ask_user", `{"question":"Well?"}`, "c2"),
+		scripted.Call("ask_user", `{"question":"Sure?"}`, "c3")))
+	<-started
+	s.await(yourTurn)
+	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
+	s.awaitAll("\nsegue: stopping after this step; press Ctrl-C again to stop now\n", "ask_user failed ")
+	s.await("ask_user failed ")
+	require.Empty(t, s.ended)
+	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
+	require.Equal(t, exitInterrupted, s.end())
+	s.awaitAll("\nsegue: stopping now\n", "slow failed (interrupted)", yourTurn)
+	require.NotContains(t, s.rest(), yourTurn, "nothing more was asked")
 }
 
 // slowModel is a server that takes its time.

@@ -15,36 +15,50 @@ type job struct {
 	client     llmclient.Client
 	strategies strategy.Set
 	tools      []tools.Tool
+	approve    orchestrator.ApprovalPolicy // of tool calls
 	task       orchestrator.Task
+}
+
+// orchestrator returns what makes the run, with p at the terminal; nil is nobody.
+func (j job) orchestrator(p *person) (*orchestrator.Orchestrator, error) {
+	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools}
+	policy := j.approve
+	if p != nil {
+		cfg.Reply, policy = p.reply, p.unlessAllowed(policy)
+	}
+	cfg.Middleware = []orchestrator.Middleware{approval(policy)}
+	return orchestrator.New(cfg)
 }
 
 // perform makes the run: progress to s, what out asks for to standard output, the end as an error with its exit code.
 func (c *cli) perform(ctx context.Context, j job, out output, s *screen) error {
-	o, err := orchestrator.New(orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools})
+	ctx, stop, release := interrupts(ctx, s.say)
+	defer release()
+	var p *person
+	if c.interactive {
+		p = newPerson(s, c.stdin, stop)
+	}
+	o, err := j.orchestrator(p)
 	if err != nil {
 		return err
 	}
-	ctx, stop, release := interrupts(ctx, s.say)
-	defer release()
 	defer s.clear()
 	j.task.Stop = stop
-	p := printer{w: c.stdout, form: out.kind(), terminal: isTerminal(c.stdout)}
+	to := printer{w: c.stdout, form: out.kind(), terminal: isTerminal(c.stdout)}
 	for e, err := range o.Stream(ctx, j.task) {
 		if e.Kind == "" {
 			return err // the task could not be started
 		}
 		s.event(e)
-		if p.terminal && p.writes(e) {
-			s.clear()
-		}
-		if err := p.event(e); err != nil {
+		if err := to.beside(s, e); err != nil {
 			return err
 		}
 		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
 			if end.Status == orchestrator.StatusDone && end.Output.Result == nil {
 				s.say("the model gave no answer")
 			}
-			return outcome(end.Status, err)
+			s.waits(end.Waits)
+			return outcome(end, err)
 		}
 	}
 	return failed(errors.New("the run ended without saying how"))

@@ -86,6 +86,14 @@ func (p *printer) writes(e orchestrator.Event) bool {
 	return p.form == formJSONL || e.Kind == orchestrator.EventRunFinished
 }
 
+// beside writes what there is to write when e happens, where the same terminal may show s.
+func (p *printer) beside(s *screen, e orchestrator.Event) error {
+	if !p.terminal || !p.writes(e) {
+		return p.event(e)
+	}
+	return s.beside(func() error { return p.event(e) })
+}
+
 // event writes what there is to write when e happens.
 func (p *printer) event(e orchestrator.Event) error {
 	if !p.writes(e) {

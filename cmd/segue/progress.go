@@ -36,6 +36,8 @@ func describe(e orchestrator.Event, said heard, verbose bool) []note {
 		return nil
 	case orchestrator.RunStarted:
 		return []note{{dim, "run " + e.Run}}
+	case orchestrator.RunResumed:
+		return []note{{dim, "run " + e.Run + " goes on"}}
 	case orchestrator.FrameEntered:
 		return []note{{bold, place(e) + d.Strategy + colon(opening(d.Goal, verbose))}}
 	case orchestrator.StateChanged:
@@ -51,7 +53,9 @@ func describe(e orchestrator.Event, said heard, verbose bool) []note {
 	case orchestrator.RetryWaiting:
 		return []note{{warn, place(e) + describeRetry(d)}}
 	case orchestrator.WaitStarted:
-		return []note{{warn, place(e) + "waits for " + oneLine(d.Wait.Kind) + colon(text(d.Wait.Text, verbose))}}
+		return []note{{warn, indent(e) + describeWait(d.Wait, verbose)}}
+	case orchestrator.WaitEnded:
+		return []note{describeReply(e, d.Reply, verbose)}
 	case orchestrator.FrameLeft:
 		return describeFrame(e, d, verbose)
 	case orchestrator.RunFinished:

@@ -165,8 +165,32 @@ func TestDescribe(t *testing.T) {
 			terse: []note{{warn, "[0 #1] rate limit in 1s"}},
 		},
 		"wait": {
-			event: at("0", 2, "", orchestrator.WaitStarted{Wait: orchestrator.Wait{ID: "w", Kind: "approval", Text: "May I?"}}),
-			terse: []note{{warn, "[0 #2] waits for approval: May I?"}},
+			event: at("0.1", 2, "", orchestrator.WaitStarted{Wait: orchestrator.Wait{Frame: "0.1", Seq: 2, Kind: "approval", Tool: "t", Arguments: "{}"}}),
+			terse: []note{{warn, "  [0.1 #2] waits for approval: t {}"}},
+		},
+		"wait is over": {
+			event: at("0.1", 2, "", orchestrator.WaitEnded{WaitID: "w"}),
+			terse: []note{{dim, "  [0.1 #2] waits no more"}},
+		},
+		"approved": {
+			event: at("0", 2, "", orchestrator.WaitEnded{Reply: &orchestrator.Reply{Approve: true}}),
+			terse: []note{{good, "[0 #2] approved"}},
+		},
+		"answered": {
+			event: at("0", 2, "", orchestrator.WaitEnded{Reply: &orchestrator.Reply{Text: "the\nfirst"}}),
+			terse: []note{{plain, `[0 #2] answered: the\nfirst`}},
+		},
+		"refused": {
+			event: at("0", 2, "", orchestrator.WaitEnded{Reply: &orchestrator.Reply{}}),
+			terse: []note{{warn, "[0 #2] refused"}},
+		},
+		"refused, and why": {
+			event: at("0", 2, "", orchestrator.WaitEnded{Reply: &orchestrator.Reply{Reason: "too much"}}),
+			terse: []note{{warn, "[0 #2] refused: too much"}},
+		},
+		"run goes on": {
+			event: at("0", 2, "", orchestrator.RunResumed{}),
+			terse: []note{{dim, "run r goes on"}},
 		},
 		"done": {
 			event: at("0", 3, "", orchestrator.FrameLeft{Strategy: "complete-task", Usage: used, Elapsed: time.Minute}),

@@ -29,12 +29,17 @@ type runFlags struct {
 	baseURL  string
 	system   string
 	dir      string
+	approve  choice
+	noAsk    bool
 	maxSteps int
 	out      output
 }
 
 func (c *cli) runCommand() *cobra.Command {
-	f := &runFlags{strategy: oneOf(strategyNames()...)}
+	f := &runFlags{
+		strategy: oneOf(strategyNames()...),
+		approve:  oneOf(approveAsk, approveAlways, approveNever, approveUntrusted),
+	}
 	cmd := &cobra.Command{
 		Use:   "run [flags] TASK|-",
 		Short: "Run a task with a model",
@@ -46,11 +51,19 @@ Strategies:
   plan-revise-execute   the model makes a plan and judges it; each step is worked on by itself, by complete-task or, if the
                         plan says so, planned in turn; when a step fails, the rest of the plan is made anew
 
-Ctrl-C stops the run after the step in progress, a second one stops it at once.`,
+At a terminal (standard input and standard error), you are asked to approve each tool call that changes something, and
+the model can ask you questions. Anywhere else such a run ends with exit code 4, and says what it waits for. Approve:
+  ask         you are asked about each call that changes something, such as writing a file
+  always      all calls are made
+  never       calls that change something are refused, and the model is told so
+  untrusted   you are asked about them once the run has read text from outside, such as a file
+
+Ctrl-C stops the run after the step in progress, and ends a question that is open; a second one stops it at once.`,
 		Example: `  segue run "What is a segue?"
   segue run --dir notes "Write action-items.md: who does what until when"
   segue run --strategy plan-revise-execute --dir src "Write OVERVIEW.md: what each package is for"
-  git diff | segue run --system "Review this change." -
+  segue run --dir notes --approve always "Sort the items in action-items.md by date"
+  git diff | segue run --no-ask --system "Review this change." -
   segue run --base-url http://localhost:11434/v1 --model qwen3 "Say hello"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -61,11 +74,13 @@ Ctrl-C stops the run after the step in progress, a second one stops it at once.`
 		RunE: func(cmd *cobra.Command, args []string) error { return c.runTask(cmd.Context(), f, args[0]) },
 	}
 	f.strategy.offer(cmd, "strategy", "how to go about the task")
+	f.approve.offer(cmd, "approve", "which tool calls need your approval")
 	flags := cmd.Flags()
 	flags.StringVar(&f.model, "model", "", "the model (default SEGUE_MODEL, or "+defaultModel+")")
 	flags.StringVar(&f.baseURL, "base-url", "", "the server, up to and without /chat/completions (default OPENAI_BASE_URL, or OpenAI)")
 	flags.StringVar(&f.system, "system", "", "the system prompt")
 	flags.StringVar(&f.dir, "dir", "", "let the model list, read, write and search the files in this folder, and no others")
+	flags.BoolVar(&f.noAsk, "no-ask", false, "do not let the model ask you questions")
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "most steps: model calls, batches of tool calls, and steps of plans that are handed on; negative: no bound (default 50 model calls for a task or a step of a plan)")
 	f.out.flags(cmd)
 	_ = cmd.MarkFlagDirname("dir") // the only error is an unknown flag
@@ -84,6 +99,7 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	}
 	j := job{
 		client:     client,
+		approve:    approvalPolicy(f.approve.value),
 		strategies: strategySet(settings{system: f.system, bound: f.maxSteps != 0}),
 		task:       orchestrator.Task{Strategy: f.strategy.value, Input: delegation.Input{Goal: goal}},
 	}
@@ -96,6 +112,9 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 			return err
 		}
 		defer func() { _ = root.Close() }()
+	}
+	if !f.noAsk {
+		j.tools = append(j.tools, tools.AskUser())
 	}
 	return c.perform(ctx, j, f.out, c.screen(f.out))
 }

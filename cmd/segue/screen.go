@@ -27,9 +27,9 @@ const (
 // defaultColumns is the width of a terminal that does not tell its own.
 const defaultColumns = 80
 
-// isTerminal reports whether somebody looks at w.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal reports whether a reader or writer is a terminal, where somebody sits.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
@@ -56,7 +56,8 @@ func colored(terminal bool, getenv func(string) string) bool {
 	}
 }
 
-// screen shows progress: a line for each thing that happened and, on a terminal, a last one for what goes on now.
+// screen shows progress: a line for each thing that happened and, on a terminal, a last one for what goes on now, or a
+// prompt at which somebody types.
 type screen struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -64,9 +65,13 @@ type screen struct {
 	color   bool
 	quiet   bool
 	verbose bool
+	asks    bool            // somebody sees prompts for what the run waits for
 	text    strings.Builder // that the model says in this step
 	thought strings.Builder
-	shown   bool // the last line is for what goes on now
+	shown   bool   // the last line is for what goes on now
+	open    string // the prompt at which somebody types; "" if there is none
+	broken  bool   // the open prompt has other lines behind it
+	held    []note // that come when the prompt is answered
 }
 
 func (c *cli) screen(out output) *screen {
@@ -77,6 +82,7 @@ func (c *cli) screen(out output) *screen {
 		color:   colored(terminal, c.getenv),
 		quiet:   out.quiet,
 		verbose: out.verbose,
+		asks:    c.interactive,
 	}
 }
 
@@ -88,14 +94,21 @@ func (s *screen) event(e orchestrator.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	said := s.listen(e)
-	s.lines(describe(e, said, s.verbose)...)
-	if !s.live {
+	if !s.prompted(e) {
+		s.lines(describe(e, said, s.verbose)...)
+	}
+	if !s.live || s.open != "" {
 		return
 	}
 	if now, ok := status(e, said, columns(s.w)-1); ok {
 		s.write("\r\x1b[K" + s.dressed(note{dim, now}))
 		s.shown = true
 	}
+}
+
+// prompted reports whether prompts tell of an event.
+func (s *screen) prompted(e orchestrator.Event) bool {
+	return s.asks && (e.Kind == orchestrator.EventWaitStarted || e.Kind == orchestrator.EventWaitEnded)
 }
 
 // listen keeps what the model says until its step is taken.
@@ -122,11 +135,22 @@ func (s *screen) forget() {
 	s.thought.Reset()
 }
 
-// say shows a line that is about no event, even if there is to be no progress. It may be called from any goroutine.
+// say shows a line that is about no event, even if there is to be no progress, and at once. It may be called from any
+// goroutine.
 func (s *screen) say(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines(note{warn, "segue: " + line})
+	s.wipe()
+	s.put(note{warn, "segue: " + line})
+}
+
+// waits tells what a run waits for in the end, where the progress has not.
+func (s *screen) waits(waits []orchestrator.Wait) {
+	for _, w := range waits {
+		if s.quiet || s.asks {
+			s.say(describeWait(w, s.verbose))
+		}
+	}
 }
 
 // tell shows a line that is a part of the progress.
@@ -138,30 +162,78 @@ func (s *screen) tell(line string) {
 	}
 }
 
-// lines writes whole lines, over the one for what goes on now.
+// prompt shows lines, and one more behind which somebody types. Progress is held back until answered is called.
+func (s *screen) prompt(line string, above ...note) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	s.put(above...)
+	s.open, s.broken = s.dressed(note{bold, line}), false
+	s.write(s.open)
+}
+
+// answered ends a prompt. If a line was entered, the terminal has begun a new one.
+func (s *screen) answered(entered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !entered {
+		s.wipe()
+	}
+	held := s.held
+	s.open, s.held = "", nil
+	s.lines(held...)
+}
+
+// beside has something else written to the same terminal.
+func (s *screen) beside(write func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	err := write()
+	if s.open != "" {
+		s.write(s.open)
+		s.broken = false
+	}
+	return err
+}
+
+// lines writes whole lines, now or when nobody types any more.
 func (s *screen) lines(notes ...note) {
-	if len(notes) == 0 {
-		return
+	switch {
+	case len(notes) == 0:
+	case s.open != "":
+		s.held = append(s.held, notes...)
+	default:
+		s.wipe()
+		s.put(notes...)
 	}
-	var b strings.Builder
-	if s.shown {
-		b.WriteString("\r\x1b[K")
-		s.shown = false
-	}
-	for _, n := range notes {
-		b.WriteString(s.dressed(n) + "\n")
-	}
-	s.write(b.String())
 }
 
 // clear removes the line for what goes on now.
 func (s *screen) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.shown {
+	s.wipe()
+}
+
+// wipe makes room for a line: it removes the one for what goes on now, and leaves that of a prompt.
+func (s *screen) wipe() {
+	switch {
+	case s.shown:
 		s.write("\r\x1b[K")
 		s.shown = false
+	case s.open != "" && !s.broken:
+		s.write("\n")
+		s.broken = true
 	}
+}
+
+func (s *screen) put(notes ...note) {
+	var b strings.Builder
+	for _, n := range notes {
+		b.WriteString(s.dressed(n) + "\n")
+	}
+	s.write(b.String())
 }
 
 func (s *screen) dressed(n note) string {

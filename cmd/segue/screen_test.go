@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -42,6 +43,59 @@ func TestScreen_live(t *testing.T) {
 		b.Reset()
 		step.do()
 		require.Equal(t, step.want, b.String())
+	}
+}
+
+// TestScreen_prompt plays what a terminal shows while somebody types: nothing comes between, but what cannot wait.
+func TestScreen_prompt(t *testing.T) {
+	var b bytes.Buffer
+	s := &screen{w: &b, live: true, asks: true}
+	result := at("0", 2, "", orchestrator.ToolFinished{Output: messages.ToolOutput{ToolName: "t"}})
+	waits := at("0", 2, "", orchestrator.WaitStarted{})
+	waits.Kind = orchestrator.EventWaitStarted
+	for _, step := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { s.event(delta("I ")) }, "\r\x1b[K[0 #1] I"},
+		{func() { s.event(waits) }, ""},
+		{func() { s.prompt("well > ", note{plain, "why"}) }, "\r\x1b[Kwhy\nwell > "},
+		{func() { s.event(result) }, ""},
+		{func() { s.event(at("0", 2, "", orchestrator.StateChanged{To: "awaiting_model"})) }, ""},
+		{func() { s.tell("part of the progress") }, ""},
+		{func() {
+			require.EqualError(t, s.beside(func() error { b.WriteString("{}\n"); return errStopped }), "stopped")
+		}, "\n{}\nwell > "},
+		{func() { s.answered(true) }, "[0 #2] t ok\npart of the progress\n"},
+		{func() { s.prompt("and > ") }, "and > "},
+		{func() { s.answered(false) }, "\n"},
+		{func() { s.prompt("then > ") }, "then > "},
+		{func() { s.say("stopping") }, "\nsegue: stopping\n"},
+		{func() { s.say("stopping now") }, "segue: stopping now\n"},
+		{func() { s.event(result) }, ""},
+		{func() { s.answered(false) }, "[0 #2] t ok\n"},
+		{func() { s.event(result) }, "[0 #2] t ok\n"},
+	} {
+		b.Reset()
+		step.do()
+		require.Equal(t, step.want, b.String())
+	}
+}
+
+// TestScreen_waits tells what a run waits for in the end, unless the progress has told it.
+func TestScreen_waits(t *testing.T) {
+	for _, tt := range []struct {
+		screen *screen
+		want   string
+	}{
+		{&screen{}, ""},
+		{&screen{quiet: true}, "segue: [0 #2] waits for an answer: Who?\n"},
+		{&screen{asks: true}, "segue: [0 #2] waits for an answer: Who?\n"},
+	} {
+		var b bytes.Buffer
+		tt.screen.w = &b
+		tt.screen.waits([]orchestrator.Wait{{Frame: "0", Seq: 2, Kind: orchestrator.WaitQuestion, Text: "Who?"}})
+		require.Equal(t, tt.want, b.String())
 	}
 }
 

@@ -2,8 +2,10 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
@@ -22,6 +24,23 @@ func printable(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// visible returns s with all that does not show written as in a Go string: what a terminal obeys, line breaks among it,
+// characters without width, odd blanks, and bytes that are no text. Tabs stay.
+func visible(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		if c := s[:size]; r == '\t' || strconv.IsPrint(r) && (r != utf8.RuneError || size > 1) {
+			b.WriteString(c)
+		} else {
+			quoted := strconv.Quote(c)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		s = s[size:]
+	}
+	return b.String()
 }
 
 // obeyed reports whether a terminal does something with r other than to show it. Models and tools write what they like.

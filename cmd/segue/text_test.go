@@ -52,6 +52,10 @@ func TestOneLine(t *testing.T) {
 	})
 }
 
+func TestVisible(t *testing.T) {
+	require.Equal(t, "a\tb\\n\\r\\x1b[2J\\u202e\\u200b\\u00a0\\u2028\\x7f\\u009b \\\"'日本\\xff\ufffd", visible("a\tb\n\r\x1b[2J\u202e\u200b\u00a0\u2028\x7f\u009b \\\"'日本\xff\ufffd"))
+}
+
 func TestPrintable(t *testing.T) {
 	require.Equal(t, "a\tb\n[31mc", printable("a\tb\r\n\x1b[31mc\a"))
 }

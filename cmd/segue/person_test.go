@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+const (
+	mayWrite = "write_file: y yes, n no, a always in this run > "
+	yourTurn = "your answer > "
+)
+
+func writes(id, path, content string) scripted.Reply {
+	return scripted.Calls(scripted.Call("write_file", `{"path":"`+path+`","content":"`+content+`"}`, id))
+}
+
+// TestApprove shows a call before it is made, and takes an answer for nothing that it is not.
+func TestApprove(t *testing.T) {
+	s := begin(t, approveAsk, nil,
+		scripted.Calls(scripted.Call("list_files", `{}`, "c0")),
+		writes("c1", "b\u202e.txt", `one\ntwo\u001b[2J`),
+		scripted.Text("Written."))
+	require.Equal(t, `[0 #4] write_file needs your approval
+  path: "b\u202e.txt"
+  content:
+    | one
+    | two\x1b[2J
+  Careful: the run has read text from outside, such as files. That may have led to this.
+`, tailOf(s.await(mayWrite), "[0 #4]"))
+	for _, wrong := range []string{"", "yess", "ja", "1", "  "} {
+		s.types(wrong + "\n")
+		require.Equal(t, "Answer y, n or a. Ctrl-C stops the run.\n", s.await(mayWrite))
+	}
+	s.wrote(map[string]string{})
+	s.types(" Yes \n")
+	require.Equal(t, exitDone, s.end())
+	s.wrote(map[string]string{"b\u202e.txt": "one\ntwo\x1b[2J"})
+	require.Equal(t, "Written.\n", s.stdout.String())
+	require.Contains(t, s.rest(), "[0 #4] write_file ok: ")
+}
+
+// tailOf is the end of s that begins with the last of begin.
+func tailOf(s, begin string) string {
+	if i := bytes.LastIndex([]byte(s), []byte(begin)); i >= 0 {
+		return s[i:]
+	}
+	return s
+}
+
+// TestApprove_several asks about one call after another, and about a tool that is always allowed no more.
+func TestApprove_several(t *testing.T) {
+	s := begin(t, approveAsk, nil,
+		scripted.Calls(
+			scripted.Call("write_file", `{"path":"a","content":"1"}`, "c1"),
+			scripted.Call("write_file", `{"path":"b","content":"2"}`, "c2"),
+			scripted.Call("write_file", `{"path":"c","content":"3"}`, "c3"),
+			scripted.Call("write_file", `{"path":"d","content":"4"}`, "c4")),
+		writes("c5", "e", "5"),
+		scripted.Text("Done."))
+	require.Contains(t, s.await(mayWrite), `path: "a"`)
+	s.types("n\n")
+	s.await("why not, for the model (or just Enter) > ")
+	s.types("not that one\n")
+	require.Contains(t, s.await(mayWrite), `path: "b"`)
+	s.types("no\n")
+	s.await("why not, for the model (or just Enter) > ")
+	s.types("\n")
+	require.Contains(t, s.await(mayWrite), `path: "c"`)
+	s.types("A\n")
+	require.Equal(t, exitDone, s.end())
+	s.wrote(map[string]string{"c": "3", "d": "4", "e": "5"})
+	rest := s.rest()
+	require.NotContains(t, rest, "needs your approval")
+	require.NotContains(t, rest, "waits for")
+	outputs := toolOutputs(s.model.Requests()[1])
+	require.Equal(t, []string{"a person refused this call: not that one", "a person refused this call"}, outputs[:2])
+}
+
+// TestApprove_untrusted asks only once text from outside was read.
+func TestApprove_untrusted(t *testing.T) {
+	s := begin(t, approveUntrusted, nil,
+		writes("c1", "a", "1"),
+		scripted.Calls(scripted.Call("read_file", `{"path":"a"}`, "c2")),
+		writes("c3", "b", "2"),
+		scripted.Text("Done."))
+	require.Contains(t, s.await(mayWrite), "write_file ok: ")
+	s.wrote(map[string]string{"a": "1"})
+	s.types("y\n")
+	require.Equal(t, exitDone, s.end())
+	s.wrote(map[string]string{"a": "1", "b": "2"})
+}
+
+// TestAnswer asks the questions of one step one after another, each until it has an answer. What else happens meanwhile
+// is shown afterwards.
+func TestAnswer(t *testing.T) {
+	s := begin(t, approveAsk, nil,
+		scripted.Calls(
+			scripted.Call("ask_user", `{"question":"Which\none?","options":["left","right"]}`, "c1"),
+			scripted.Call("list_files", `{}`, "c2"),
+			scripted.Call("ask_user", `{"question":"Which\none?","options":["left","right"]}`, "c3"),
+			scripted.Call("ask_user", `{"question":"Which\none?","options":["left","right"]}`, "c4")),
+		scripted.Text("Done."))
+	require.Contains(t, s.await(yourTurn), "[0 #2] the model asks\n  | Which\n  | one?\n  1. left\n  2. right\n")
+	s.types("\n")
+	s.await("An answer is needed. Ctrl-C stops the run.\n" + yourTurn)
+	s.types("3\n")
+	s.await("There is no option 3. Ctrl-C stops the run.\n" + yourTurn)
+	s.types(" 2\n")
+	s.await("the model asks\n")
+	s.await(yourTurn)
+	s.types("neither\x1b[D\n")
+	s.await("the model asks\n")
+	s.await(yourTurn)
+	s.types("left\n")
+	require.Equal(t, exitDone, s.end())
+	outputs := toolOutputs(s.model.Requests()[1])
+	require.ElementsMatch(t, []string{"right", "neither[D", "left"}, []string{outputs[0], outputs[2], outputs[3]})
+}
+
+// TestPerson_leaves suspends a run that nobody answers.
+func TestPerson_leaves(t *testing.T) {
+	s := begin(t, approveAsk, nil, scripted.Calls(
+		scripted.Call("write_file", `{"path":"a","content":"1"}`, "c1"),
+		scripted.Call("write_file", `{"path":"b","content":"2"}`, "c2"),
+		scripted.Call("ask_user", `{"question":"Well?"}`, "c3")))
+	s.await(mayWrite)
+	s.types("y\n")
+	s.await(mayWrite)
+	s.types("y") // and no Enter
+	require.NoError(t, s.keys.(io.Closer).Close())
+	require.Equal(t, exitWaiting, s.end())
+	s.wrote(map[string]string{"a": "1"})
+	s.await("run r waiting\n")
+	require.Equal(t, `segue: [0 #2] waits for approval: write_file {"path":"b","content":"2"}
+segue: [0 #2] waits for an answer: Well?
+`, s.rest())
+}
+
+// TestPerson_leavesWithNo takes a refusal without a reason.
+func TestPerson_leavesWithNo(t *testing.T) {
+	s := begin(t, approveAsk, nil, writes("c1", "a", "1"), scripted.Text("Then not."))
+	s.await(mayWrite)
+	s.types("n\n")
+	s.await("Enter) > ")
+	require.NoError(t, s.keys.(io.Closer).Close())
+	require.Equal(t, exitDone, s.end())
+	require.Equal(t, "Then not.\n", s.stdout.String())
+	s.wrote(map[string]string{})
+}
+
+var errStopped = errors.New("stopped")
+
+// TestPerson_late takes a line that was typed when nobody was asked, or for something else, for no answer.
+func TestPerson_late(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTerminal(t)
+		p := newPerson(&screen{w: x}, x.input, nil)
+		first, cancel := context.WithCancelCause(t.Context())
+		replied := make(chan error)
+		ask := func(ctx context.Context) {
+			reply, err := p.reply(ctx, orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: "t"})
+			if err == nil && !reply.Approve {
+				err = errors.New("refused")
+			}
+			replied <- err
+		}
+		go ask(first)
+		go ask(first) // waits for its turn
+		synctest.Wait()
+		cancel(errStopped)
+		require.ErrorIs(t, <-replied, errStopped)
+		require.ErrorIs(t, <-replied, errStopped)
+
+		x.types("y\n") // for what is asked no more
+		synctest.Wait()
+		go ask(t.Context())
+		synctest.Wait()
+		require.Empty(t, replied)
+		x.types("y\n")
+		require.NoError(t, <-replied)
+
+		go ask(t.Context())
+		synctest.Wait()
+		go x.types("y\ny\n") // for two
+		require.NoError(t, <-replied)
+		synctest.Wait()
+		go ask(t.Context())
+		synctest.Wait()
+		require.Empty(t, replied)
+		x.types("y\n")
+		require.NoError(t, <-replied)
+	})
+}
+
+// TestPerson_stopped is asked nothing once the run is about to end.
+func TestPerson_stopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTerminal(t)
+		stop := make(chan struct{})
+		close(stop)
+		p := newPerson(&screen{w: x}, x.input, stop)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		replied := make(chan error)
+		go func() {
+			_, err := p.reply(ctx, orchestrator.Wait{Kind: orchestrator.WaitQuestion})
+			replied <- err
+		}()
+		synctest.Wait()
+		cancel(errStopped)
+		require.ErrorIs(t, <-replied, errStopped)
+		require.Empty(t, x.rest())
+	})
+}
+
+// TestForgetTyped forgets nothing of a file.
+func TestForgetTyped(t *testing.T) {
+	path := t.TempDir() + "/f"
+	require.NoError(t, os.WriteFile(path, []byte("line\n"), 0o600))
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	k := newKeyboard(f)
+	k.ready()
+	line, err := k.line(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "line\n", line)
+	_, err = k.line(t.Context())
+	require.ErrorIs(t, err, io.EOF)
+}
+
+func TestChoose(t *testing.T) {
+	for _, tt := range []struct {
+		line    string
+		options []string
+		want    string
+		problem string
+	}{
+		{"x", nil, "x", ""},
+		{"1", nil, "1", ""},
+		{"", nil, "", "An answer is needed."},
+		{"", []string{"a"}, "", "An answer is needed."},
+		{"2", []string{"a", "b"}, "b", ""},
+		{"3", []string{"a", "b"}, "", "There is no option 3."},
+		{"0", []string{"a", "b"}, "", "There is no option 0."},
+		{"-1", []string{"a", "b"}, "", "There is no option -1."},
+		{"a", []string{"a", "b"}, "a", ""},
+		{"c", []string{"a", "b"}, "c", ""},
+		{"1", []string{"2", "1"}, "1", ""},
+		{"16", []string{"8", " 16 "}, "16", ""},
+	} {
+		answer, problem := choose(tt.line, tt.options)
+		require.Equal(t, tt.want, answer, "%+v", tt)
+		require.Equal(t, tt.problem, problem, "%+v", tt)
+	}
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// pseudoTerminal returns both ends of one: what a person has, and what a process has. Without a kernel that makes them the
+// test is skipped.
+func pseudoTerminal(t *testing.T) (person, process *os.File) {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Skipf("there are no pseudo terminals here: %v", err)
+	}
+	person = os.NewFile(uintptr(fd), "ptmx")
+	t.Cleanup(func() { _ = person.Close() })
+	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetUint32(fd, unix.TIOCGPTN)
+	require.NoError(t, err)
+	process, err = os.OpenFile("/dev/pts/"+strconv.Itoa(int(n)), os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	return person, process
+}
+
+// process is a segue at a pseudo terminal, with a model that answers when it is told to.
+type process struct {
+	*terminal
+	model  *slowModel
+	cmd    *exec.Cmd
+	dir    string
+	stdout bytes.Buffer
+	read   chan struct{} // closed when all that was shown has been read
+}
+
+func startAtTerminal(t *testing.T) *process {
+	t.Helper()
+	person, tty := pseudoTerminal(t)
+	p := &process{terminal: newTerminal(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{})}
+	p.keys = person
+	p.cmd = exec.CommandContext(t.Context(), "segue", "run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
+	p.cmd.Env = append(os.Environ(), "GORACE="+noSleep, "NO_COLOR=1")
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = tty, &p.stdout, tty
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, p.cmd.Start())
+	require.NoError(t, tty.Close())
+	go func() {
+		defer close(p.read)
+		_, _ = io.Copy(p.terminal, person) // it ends with an error: the process is gone
+	}()
+	return p
+}
+
+// end waits for the end of the process and checks its exit code and the status of its run.
+func (p *process) end(code int, status string) (rest string) {
+	p.t.Helper()
+	require.Equal(p.t, code, codeOf(p.t, p.cmd.Wait()), p.rest())
+	<-p.read
+	var got struct{ Status string }
+	require.NoError(p.t, json.Unmarshal(p.stdout.Bytes(), &got))
+	require.Equal(p.t, status, got.Status)
+	return p.rest()
+}
+
+func (p *process) has(file string) bool {
+	_, err := os.Stat(filepath.Join(p.dir, file))
+	return err == nil
+}
+
+const (
+	wantsToWrite = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[
+{"id":"c1","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"a\",\"content\":\"1\"}"}},
+{"id":"c2","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"b\",\"content\":\"2\"}"}}]},"finish_reason":"tool_calls"}]}`
+	wantsToKnow = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[
+{"id":"c1","type":"function","function":{"name":"ask_user","arguments":"{\"question\":\"Well?\"}"}},
+{"id":"c2","type":"function","function":{"name":"ask_user","arguments":"{\"question\":\"Sure?\"}"}}]},"finish_reason":"tool_calls"}]}`
+	isDone = `{"choices":[{"index":0,"message":{"role":"assistant","content":"done"},"finish_reason":"stop"}]}`
+)
+
+// TestTerminal_answers approves and refuses at a real terminal. What was typed before a question is no answer to it.
+func TestTerminal_answers(t *testing.T) {
+	t.Parallel()
+	p := startAtTerminal(t)
+	<-p.model.asked
+	p.types("y\ny") // nobody was asked
+	p.await("y\r\ny")
+	p.model.replies <- wantsToWrite
+	p.await(mayWrite)
+	p.types("\n")
+	p.await("Answer y, n or a.")
+	p.await(mayWrite)
+	p.types("n\n")
+	p.await("Enter) > ")
+	p.types("\n")
+	p.await(mayWrite)
+	p.types("y\n")
+	<-p.model.asked
+	p.model.replies <- isDone
+	p.end(exitDone, "done")
+	require.False(t, p.has("a"))
+	require.True(t, p.has("b"))
+}
+
+// TestTerminal_interrupts presses Ctrl-C and Ctrl-D while something is asked. The process ends although it reads from the
+// terminal.
+func TestTerminal_interrupts(t *testing.T) {
+	const (
+		soon = "segue: stopping after this step; press Ctrl-C again to stop now"
+		now  = "segue: stopping now"
+	)
+	for name, tt := range map[string]struct {
+		wants   string
+		prompt  string
+		keys    string
+		signal  os.Signal // instead of keys
+		told    string
+		code    int
+		status  string
+		why     string
+		written bool // what was approved before
+	}{
+		"Ctrl-C at an approval": {
+			wants: wantsToWrite, prompt: mayWrite, keys: "y\x03", told: soon,
+			code: exitInterrupted, status: "stopped", why: "segue: orchestrator: the run was stopped: stop was asked for", written: true,
+		},
+		"Ctrl-C at a question": {
+			wants: wantsToKnow, prompt: yourTurn, keys: "because\x03", told: soon,
+			code: exitInterrupted, status: "stopped", why: "segue: orchestrator: the run was stopped: stop was asked for",
+		},
+		"Ctrl-C twice": {
+			wants: wantsToKnow, prompt: yourTurn, keys: "\x03\x03", told: soon,
+			code: exitInterrupted, status: "stopped", why: "segue: orchestrator: the run was stopped: ",
+		},
+		"terminated": {
+			wants: wantsToKnow, prompt: yourTurn, signal: syscall.SIGTERM, told: now,
+			code: exitInterrupted, status: "stopped", why: "segue: orchestrator: the run was stopped: interrupted",
+		},
+		"Ctrl-D at an approval": {
+			wants: wantsToWrite, prompt: mayWrite, keys: "\x04", told: `segue: [0 #2] waits for approval: write_file {"path":"b","content":"2"}`,
+			code: exitWaiting, status: "waiting", why: "segue: the run waits for 1 approval, and nobody can be asked here; ", written: true,
+		},
+		"Ctrl-D at a question": {
+			wants: wantsToKnow, prompt: yourTurn, keys: "\x04", told: "segue: [0 #2] waits for an answer: Sure?",
+			code: exitWaiting, status: "waiting", why: "segue: the run waits for 2 answers, and nobody can be asked here; ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := startAtTerminal(t)
+			<-p.model.asked
+			p.model.replies <- tt.wants
+			p.await(tt.prompt)
+			if tt.written { // the first of two
+				p.types("y\n")
+				p.await(tt.prompt)
+			}
+			if tt.signal != nil {
+				require.NoError(t, p.cmd.Process.Signal(tt.signal))
+			} else {
+				p.types(tt.keys)
+			}
+			p.await(tt.told)
+			rest := p.end(tt.code, tt.status)
+			require.Contains(t, rest, tt.why)
+			require.NotContains(t, rest, tt.prompt, "nothing more was asked")
+			require.Equal(t, tt.written, p.has("a"))
+			require.False(t, p.has("b"))
+		})
+	}
+}

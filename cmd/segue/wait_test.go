@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// toolOutputs are the results that a model was given last.
+func toolOutputs(req llmclient.Request) []string {
+	var outputs []string
+	for _, m := range req.Messages {
+		if m, ok := m.(messages.Tool); ok {
+			outputs = append(outputs, m.Output)
+		}
+	}
+	return outputs
+}
+
+func texts(notes []note) string {
+	var lines []string
+	for _, n := range notes {
+		lines = append(lines, n.text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestShowArguments(t *testing.T) {
+	for _, tt := range []struct{ arguments, want string }{
+		{`{}`, ``},
+		{``, `  | `},
+		{`{"b":"x","a":[1, "\u0041"],"n":null,"f":1e3}`, "  b: \"x\"\n  a: [1, \"\\u0041\"]\n  n: null\n  f: 1e3"},
+		{`{"path":"a","path":"b"}`, "  path: \"a\"\n  path: \"b\""},
+		{`{"path: \"a\"":"b","":1}`, "  \"path: \\\"a\\\"\": \"b\"\n  \"\": 1"},
+		{`{"path":"\u002e\u002e/a\u200b\\"}`, `  path: "../a\u200b\\"`},
+		{"{\"c\":\"1\\n\\t2\\r\\npath: \\\"z\\\"\"}", "  c:\n    | 1\n    | \t2\\r\n    | path: \"z\""},
+		{"{\"a\":1,\n\x1b[2J", "  | {\"a\":1,\n  | \\x1b[2J"},
+		{`{"a":1}{"a":2}`, `  | {"a":1}{"a":2}`},
+		{`{"a":1`, `  | {"a":1`},
+		{`{"a"`, `  | {"a"`},
+		{`["a"]`, `  | ["a"]`},
+		{"\xff", `  | \xff`},
+	} {
+		require.Equal(t, tt.want, texts(showArguments(tt.arguments)), "%q", tt.arguments)
+	}
+}
+
+// TestShow lets nothing pass that a terminal obeys or that does not show, and leaves nothing out, for any text.
+func TestShow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s")
+		object, err := json.Marshal(map[string]any{s: s, "list": []string{s}})
+		require.NoError(t, err)
+		w := orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: s, Arguments: s, Text: s, Options: []string{s}}
+		notes := append(showCall(w), showQuestion(w)...)
+		notes = append(append(notes, showArguments(string(object))...), note{plain, describeWait(w, true)})
+		w.Kind = orchestrator.WaitQuestion
+		notes = append(notes, note{plain, describeWait(w, true)})
+		for _, n := range notes {
+			for _, r := range n.text {
+				require.False(t, r != '\t' && obeyed(r), "%q", n.text)
+			}
+		}
+		for line := range strings.SplitSeq(s, "\n") {
+			require.Contains(t, texts(notes), visible(line))
+		}
+	})
+}
+
+func TestShowQuestion(t *testing.T) {
+	w := orchestrator.Wait{Frame: "0.1", Seq: 7, Kind: "question", Tool: tools.AskUserName, Text: "How\nmany?", Options: []string{"8", "16"}}
+	require.Equal(t, "[0.1 #7] the model asks\n  | How\n  | many?\n  - 8\n  - 16", texts(showQuestion(w)))
+	w = orchestrator.Wait{Frame: "0.1", Seq: 7, Kind: "password", Tool: "log\nin", Text: "Which?", Options: []string{"a\nb", "c"}, Untrusted: true}
+	require.Equal(t, "[0.1 #7] log\\nin asks\n  | Which?\n  1. a\\nb\n  2. c\n"+fromOutside, texts(showQuestion(w)))
+	require.Equal(t, "[0] the model asks\n  | ", texts(showQuestion(orchestrator.Wait{Frame: "0"})))
+}
+
+func TestDescribeWait(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	for _, tt := range []struct {
+		wait           orchestrator.Wait
+		terse, verbose string
+	}{
+		{orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: "t", Arguments: `{"a":"` + long + `"}`}, `approval: t {"a":"` + long[:81] + "...", `approval: t {"a":"` + long + `"}`},
+		{orchestrator.Wait{Kind: orchestrator.WaitQuestion, Text: "A\nb?"}, `an answer: A\nb?`, `an answer: A\nb?`},
+		{orchestrator.Wait{Kind: orchestrator.WaitQuestion, Text: "A?", Options: []string{"1", "2"}}, `an answer: A? (1 / 2)`, `an answer: A? (1 / 2)`},
+		{orchestrator.Wait{Kind: "moon\x1b"}, `moon`, `moon`},
+		{orchestrator.Wait{Kind: "moon", Text: "full"}, `moon: full`, `moon: full`},
+	} {
+		tt.wait.Frame, tt.wait.Seq = "0.1", 3
+		require.Equal(t, "[0.1 #3] waits for "+tt.terse, describeWait(tt.wait, false))
+		require.Equal(t, "[0.1 #3] waits for "+tt.verbose, describeWait(tt.wait, true))
+	}
+}
