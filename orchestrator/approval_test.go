@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -199,7 +200,7 @@ func TestResume_approvalThenQuestions(t *testing.T) {
 // A tool that was abandoned while it asked, and whose answer comes after its step, disturbs nothing.
 func TestAsk_afterTheStep(t *testing.T) {
 	answered, told := make(chan struct{}), make(chan error)
-	stubborn := tools.NewRaw(tools.Definition{Name: "stubborn", Timeout: time.Millisecond}, func(ctx context.Context, _ string) (string, error) {
+	stubborn := tools.NewRaw(tools.Definition{Name: "stubborn", Timeout: 50 * time.Millisecond}, func(ctx context.Context, _ string) (string, error) {
 		own := context.WithoutCancel(ctx)
 		_, err := tools.Ask(own, tools.Question{Text: "A?"})
 		told <- err
@@ -214,8 +215,8 @@ func TestAsk_afterTheStep(t *testing.T) {
 				<-answered
 			case "C?":
 				close(answered)
-				require.NoError(t, <-told)
-				require.Error(t, <-told)
+				first, second := <-told, <-told
+				assert.True(t, first == nil && second != nil, "%v, %v", first, second)
 			default:
 				t.Errorf("%q is asked", w.Text)
 			}

@@ -1,43 +1,47 @@
 package orchestrator
 
 import (
-	"errors"
+	"fmt"
+	"io"
 	"iter"
+	"slices"
 )
 
-// Fold runs through the events of [Orchestrator.Stream] or [Orchestrator.Resume] and returns what [Orchestrator.Run] would
-// have returned.
+// Fold runs through the events of [Orchestrator.Stream] or [Orchestrator.Resume] to their end and returns what
+// [Orchestrator.Run] would have returned. Of a run that could not be started there is nothing but the error. Events that
+// end without RunFinished and without an error are an error that wraps [io.ErrUnexpectedEOF].
 func Fold(events iter.Seq2[Event, error]) (Result, error) {
-	res, failed := Result{Status: StatusFailed}, errors.New("orchestrator: the events ended before the run did")
+	res := Result{Status: StatusFailed}
 	for e, err := range events {
-		if res.Run == "" {
-			res.Run = e.Run
-		}
 		if end, ok := e.Detail.(RunFinished); ok {
-			res, failed = end.result(e.Run), err
-		} else if err != nil {
-			failed = err
+			return end.result(e.Run), err
 		}
+		if err != nil {
+			return res, err
+		}
+		res.Run = e.Run
 	}
-	return res, failed
+	return res, fmt.Errorf("orchestrator: the events of run %.64q end before the run does: %w", res.Run, io.ErrUnexpectedEOF)
 }
 
 func (f RunFinished) result(run string) Result {
 	return Result{Run: run, Status: f.Status, Output: f.Output, Waits: f.Waits}
 }
 
-// Tee hands each event to the handlers, in their order, before it yields it. A handler that panics is told nothing more
-// and ends nothing: neither the run nor the other handlers hear of it, except through onPanic, which may be nil.
+// Tee hands each event to the handlers, in their order, before it yields it, on the same goroutine: a handler that is slow
+// slows the run. One that panics is told nothing more and ends nothing: neither the run nor the other handlers hear of it,
+// except through onPanic, which may be nil. A nil handler is left out. An error that comes without an event is for the
+// consumer only.
 func Tee(events iter.Seq2[Event, error], onPanic func(handler int, value any), handlers ...func(Event)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		silent := make([]bool, len(handlers))
+		listening := slices.Clone(handlers)
 		for e, err := range events {
-			for i, h := range handlers {
-				if silent[i] || e.Kind == "" {
+			for i, h := range listening {
+				if h == nil || e.Kind == "" && err != nil {
 					continue
 				}
-				if v := panicOf(func() { h(e) }); v != nil {
-					silent[i] = true
+				if v := tellHandler(h, e); v != nil {
+					listening[i] = nil
 					if onPanic != nil {
 						onPanic(i, v)
 					}
@@ -50,8 +54,9 @@ func Tee(events iter.Seq2[Event, error], onPanic func(handler int, value any), h
 	}
 }
 
-func panicOf(f func()) (value any) {
+// tellHandler returns the value of a handler's panic; nil if it did not panic.
+func tellHandler(h func(Event), e Event) (value any) {
 	defer func() { value = recover() }()
-	f()
+	h(e)
 	return nil
 }

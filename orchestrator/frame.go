@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -208,6 +209,17 @@ func (f *frame) output(out delegation.Output) delegation.Output {
 		if out.Err == nil {
 			out.Err = &delegation.Error{Code: delegation.CodeInvalid, Message: "orchestrator: the data of the output is not JSON"}
 		}
+	}
+	for name, value := range out.Metadata {
+		if json.Valid(value) {
+			continue
+		}
+		out.Metadata = maps.Clone(out.Metadata)
+		maps.DeleteFunc(out.Metadata, func(_ string, v json.RawMessage) bool { return !json.Valid(v) })
+		if out.Err == nil {
+			out.Err = &delegation.Error{Code: delegation.CodeInvalid, Message: fmt.Sprintf("orchestrator: the metadata %.64q of the output is not JSON", name)}
+		}
+		break
 	}
 	if out.Messages == nil {
 		out.Messages = f.messages()

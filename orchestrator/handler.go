@@ -89,10 +89,12 @@ func (r *run) ask(ctx context.Context) (nextstep.Answer, error) {
 	if r.streams {
 		onDelta = r.deltas()
 		if d := r.o.timeouts.ModelIdle; d > 0 {
-			var watch *idleWatch
-			ctx, watch = watchIdle(ctx, d)
-			defer watch.stop()
-			onDelta = watch.around(onDelta)
+			ctx, r.watch = watchIdle(ctx, d)
+			defer func() {
+				r.watch.stop()
+				r.watch = nil
+			}()
+			onDelta = r.watch.around(onDelta)
 		}
 	}
 	r.req = r.call.Step.(nextstep.GetChatCompletion).Request // the client keeps nothing of it
@@ -242,6 +244,7 @@ func (r *run) observe(ob tools.Observation) {
 			e.Time = time.Now()
 		}
 	}
+	r.sink.drain() // what the call told before, it told before
 	r.sink.deliver(&e)
 }
 

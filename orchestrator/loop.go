@@ -34,7 +34,8 @@ type run struct {
 	session *tools.Session
 	common  tools.Batch
 
-	parallel bool // several tools run
+	parallel bool       // several tools run
+	watch    *idleWatch // over the request in progress; nil: none
 
 	journal *journal              // nil: none is kept
 	resumed bool                  // from the journal
@@ -539,6 +540,9 @@ func (r *run) notice(n llmclient.Notice) {
 	d := RetryWaiting{Kind: n.Kind, Model: n.Model, Attempt: n.Attempt, Wait: n.Wait, Discard: n.Discard}
 	if n.Err != nil {
 		d.Error = n.Err.Error()
+	}
+	if r.watch != nil {
+		r.watch.rest(n.Wait)
 	}
 	if n.Discard {
 		r.delta.Seq = 0 // there are none of this step any more

@@ -340,6 +340,7 @@ func TestS4_6_stopWhileWaiting(t *testing.T) {
 			require.NoError(t, res.Output.Messages.Validate())
 			metas := res.Output.ToolMetas()
 			require.Equal(t, messages.StatusFailed, metas[0].Status)
+			require.Equal(t, messages.ReasonInterrupted, metas[0].Reason)
 			require.NotContains(t, metas[0].Output, "too late")
 			require.Equal(t, "a{}", metas[1].Output)
 		})

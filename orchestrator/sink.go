@@ -117,6 +117,7 @@ type idleWatch struct {
 	quiet  int
 	mu     sync.Mutex // look may run while stop does
 	done   bool
+	rests  time.Time // until when the client waits on its own
 }
 
 const idleLooks = 4
@@ -137,7 +138,7 @@ func (w *idleWatch) look(limit, every time.Duration) {
 	if w.done {
 		return
 	}
-	if n := w.pieces.Load(); n != w.seen {
+	if n := w.pieces.Load(); n != w.seen || n%2 == 1 || time.Now().Before(w.rests) {
 		w.seen, w.quiet = n, 0
 	} else {
 		w.quiet++
@@ -149,10 +150,18 @@ func (w *idleWatch) look(limit, every time.Duration) {
 	w.timer.Reset(every)
 }
 
+// rest says that the client waits on its own, before it asks again: nothing can arrive meanwhile.
+func (w *idleWatch) rest(wait time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rests, w.quiet = time.Now().Add(wait), 0
+}
+
 func (w *idleWatch) around(next func(llmclient.Delta)) func(llmclient.Delta) {
 	return func(d llmclient.Delta) {
-		w.pieces.Add(1)
+		w.pieces.Add(1) // odd while the consumer has the word: its time is not the model's
 		next(d)
+		w.pieces.Add(1)
 	}
 }
 

@@ -42,7 +42,11 @@ func Ask(ctx context.Context, q Question) (string, error) {
 	if q.Kind == "" {
 		q.Kind = KindQuestion
 	}
-	return c.ask(ctx, Asked{Question: q, Call: c.call, Run: c.run, Seq: c.seq})
+	text, err := c.ask(ctx, Asked{Question: q, Call: c.call, Run: c.run, Seq: c.seq})
+	if errors.Is(err, context.Canceled) {
+		c.interrupt()
+	}
+	return text, err
 }
 
 // KindQuestion is the kind of a [Question] that names none.

@@ -194,7 +194,7 @@ func (g *background) perform(c *call, began time.Duration) (ended time.Duration)
 	case o.err == nil:
 	case c.timeout > 0 && ended >= c.began+c.timeout:
 		reason = ReasonTimeout
-	case c.parent.Err() != nil:
+	case c.interrupted():
 		reason = messages.ReasonInterrupted
 	}
 	g.finish(c, c.result(o, ended-began, reason))

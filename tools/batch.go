@@ -103,6 +103,9 @@ func (b *batch) start(t *task) {
 		b.bg = b.session.bg
 		b.bg.begin(len(b.Calls)-t.index, b.Observe != nil)
 	}
+	if b.Observe != nil {
+		b.bg.dispatch() // whoever observes may take long: calls that are queued need not wait for that
+	}
 	b.observe(Observation{Kind: Started, Index: t.index})
 	b.bg.add(t, b, &b.outputs[t.index])
 }

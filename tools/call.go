@@ -30,10 +30,11 @@ type call struct {
 	cutOff string        // why its time is over; "" while it is not
 	due    time.Duration // when Run has to look at it, since bg.epoch: the deadline, then the end of the grace; 0: never
 
-	mu     sync.Mutex
-	ended  bool            // the tool has returned
-	std    context.Context // nil until it is asked for
-	cancel context.CancelFunc
+	mu      sync.Mutex
+	ended   bool            // the tool has returned
+	stopped bool            // what it asked was ended by a stop of the run
+	std     context.Context // nil until it is asked for
+	cancel  context.CancelFunc
 }
 
 type callState uint8
@@ -133,6 +134,20 @@ func (c *call) standard() context.Context {
 		c.cancel()
 	}
 	return c.std
+}
+
+// interrupt notes that what the tool asked was ended by a stop of the run, which may leave the context as it is.
+func (c *call) interrupt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
+}
+
+// interrupted reports whether the call failed because the run was stopped.
+func (c *call) interrupted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopped || c.parent.Err() != nil
 }
 
 // end ends the context: the tool has returned.

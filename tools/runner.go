@@ -132,6 +132,9 @@ func (s *Session) Run(ctx context.Context, b Batch) []messages.ToolOutput {
 		x.run(i)
 	}
 	x.await(0)
+	if x.bg != nil {
+		x.bg.leave()
+	}
 	left = false
 	return x.outputs
 }

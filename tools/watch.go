@@ -21,16 +21,31 @@ func (g *background) watch() bool {
 	defer g.mu.Unlock()
 	w := &g.watchdog
 	w.waiting = !w.barked
-	switch {
-	case !w.waiting || w.armed:
-	case w.timer == nil:
-		w.timer = time.AfterFunc(watchInterval, g.bark)
-		w.armed = true
-	default:
-		w.timer.Reset(watchInterval)
-		w.armed = true
+	if w.waiting {
+		g.arm()
 	}
 	return w.waiting
+}
+
+// leave is called when a batch is over. It sees to it that an idle worker is found, though Run never had to wait.
+func (g *background) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.arm()
+}
+
+// arm has the watchdog go off, unless it will. The lock is held.
+func (g *background) arm() {
+	w := &g.watchdog
+	switch {
+	case w.armed:
+		return
+	case w.timer == nil:
+		w.timer = time.AfterFunc(watchInterval, g.bark)
+	default:
+		w.timer.Reset(watchInterval)
+	}
+	w.armed = true
 }
 
 func (g *background) bark() {
@@ -38,7 +53,10 @@ func (g *background) bark() {
 	defer g.mu.Unlock()
 	w := &g.watchdog
 	w.armed = false
-	if !w.waiting {
+	switch {
+	case g.closed:
+		return
+	case !w.waiting:
 		g.dismiss()
 		return
 	}

@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 	"strategy/completetask":      {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
 	"strategy/planreviseexecute": {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
 	"orchestrator":               {"checkpoint", "messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "github.com/google/uuid"},
+	"orchestrator/sse":           {"messages", "delegation", "checkpoint", "strategy", "orchestrator"},
 	"strategy/strategytest":      {"messages", "delegation", "tools", "llmclient", "llmclient/scripted", "nextstep", "strategy", "orchestrator", "github.com/cockroachdb/datadriven", "github.com/stretchr/testify"},
 	"internal/archtest":          {},
 	"internal/docgen":            {"strategy", "strategy/completetask", "strategy/planreviseexecute"},

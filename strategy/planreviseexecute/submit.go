@@ -60,13 +60,13 @@ var (
 		Name:        SubmitPlan,
 		Description: "Submits the plan: its steps, in order.",
 		Parameters:  json.RawMessage(planSchema),
-		Idempotent:  true,
+		ReadOnly:    true,
 	}
 	evaluationDefinition = tools.Definition{
 		Name:        SubmitEvaluation,
 		Description: "Submits the judgement on the plan.",
 		Parameters:  json.RawMessage(evaluationSchema),
-		Idempotent:  true,
+		ReadOnly:    true,
 	}
 )
 

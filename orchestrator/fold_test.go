@@ -1,0 +1,182 @@
+package orchestrator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// A fold over the events of Stream is what Run returns, however the run ends.
+func TestFold_isRun(t *testing.T) {
+	call := scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("nope", "{}", "2"))
+	down := scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down"})
+	down.Text = "half"
+	ask := scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call(tools.AskUserName, `{"question":"Which file?"}`, "2"))
+	for want, test := range map[orchestrator.Status]struct {
+		replies []scripted.Reply
+		limits  delegation.Limits
+		stop    bool
+	}{
+		orchestrator.StatusDone:    {replies: []scripted.Reply{call, scripted.Text("done")}},
+		orchestrator.StatusFailed:  {replies: []scripted.Reply{call, down}},
+		orchestrator.StatusLimit:   {replies: []scripted.Reply{call, call}, limits: delegation.Limits{Steps: 3}},
+		orchestrator.StatusStopped: {replies: []scripted.Reply{call}, stop: true},
+		orchestrator.StatusWaiting: {replies: []scripted.Reply{ask}},
+	} {
+		t.Run(string(want), func(t *testing.T) {
+			build := func() (*orchestrator.Orchestrator, orchestrator.Task) {
+				ta, stop := task("go"), make(chan struct{})
+				ta.Limits, ta.Stop = test.limits, stop
+				ends := tools.NewRaw(tools.Definition{Name: "a"}, func(context.Context, string) (string, error) {
+					if test.stop {
+						close(stop)
+					}
+					return "A", nil
+				})
+				return solver(t, scripted.New(test.replies...), with(ends, tools.AskUser())), ta
+			}
+			o, ta := build()
+			ran, runErr := o.Run(t.Context(), ta)
+			o, ta = build()
+			folded, foldErr := orchestrator.Fold(o.Stream(t.Context(), ta))
+			require.Equal(t, want, ran.Status)
+			require.Equal(t, fmt.Sprint(runErr), fmt.Sprint(foldErr))
+			require.Equal(t, want == orchestrator.StatusWaiting, len(ran.Waits) == 1)
+			ran.Output, folded.Output = timeless(ran.Output), timeless(folded.Output)
+			require.Equal(t, ran, folded)
+		})
+	}
+}
+
+// Of a run that never was there is an error, and that is all.
+func TestFold_notStarted(t *testing.T) {
+	ta := task("go")
+	ta.Strategy = "nobody"
+	o := solver(t, scripted.New())
+	_, runErr := o.Run(t.Context(), ta)
+	res, err := orchestrator.Fold(o.Stream(t.Context(), ta))
+	require.EqualError(t, err, runErr.Error())
+	_, ok := errors.AsType[*strategy.UnknownError](err)
+	require.True(t, ok)
+	require.Equal(t, orchestrator.Result{Status: orchestrator.StatusFailed}, res)
+}
+
+// Events that break off are no success.
+func TestFold_cutOff(t *testing.T) {
+	some := func(yield func(orchestrator.Event, error) bool) {
+		yield(orchestrator.Event{Run: "r", Kind: orchestrator.EventRunStarted}, nil)
+	}
+	res, err := orchestrator.Fold(some)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.EqualError(t, err, `orchestrator: the events of run "r" end before the run does: unexpected EOF`)
+	require.Equal(t, orchestrator.Result{Run: "r", Status: orchestrator.StatusFailed}, res)
+}
+
+// rich is a run of every kind of thing but delegation: thoughts, text, tools that fail and panic, an unknown tool.
+func rich(t *testing.T) (*orchestrator.Orchestrator, orchestrator.Task) {
+	t.Helper()
+	first := scripted.Stream("a", "b")
+	first.Thought = "hm"
+	first.Calls = []messages.ToolCall{
+		scripted.Call("ok", "{}", "1"), scripted.Call("fails", "{}", "2"), scripted.Call("panics", "{}", "3"), scripted.Call("nope", "{}", "4"),
+	}
+	again := scripted.Calls(scripted.Call("ok", "{", "1"))
+	return solver(t, scripted.New(first, again, scripted.Text("done")), with(
+		echo("ok"),
+		tools.NewRaw(tools.Definition{Name: "fails"}, func(context.Context, string) (string, error) { return "", errors.New("no luck") }),
+		tools.NewRaw(tools.Definition{Name: "panics"}, func(context.Context, string) (string, error) { panic("oops") }),
+	)), task("go")
+}
+
+// S4-15: a handler that panics ends neither the run nor what others are told.
+func TestS4_15_aHandlerThatPanics(t *testing.T) {
+	o, ta := rich(t)
+	var plain []orchestrator.EventKind
+	for e, err := range o.Stream(t.Context(), ta) {
+		require.NoError(t, err)
+		plain = append(plain, e.Kind)
+	}
+	for at := range plain {
+		var before, after, yielded []orchestrator.EventKind
+		var told []string
+		broken := 0
+		o, ta := rich(t)
+		events := orchestrator.Tee(o.Stream(t.Context(), ta),
+			func(handler int, value any) { told = append(told, fmt.Sprint(handler, " ", value)) },
+			func(e orchestrator.Event) { before = append(before, e.Kind) },
+			nil,
+			func(orchestrator.Event) {
+				if broken++; broken > at {
+					panic("oops")
+				}
+			},
+			func(e orchestrator.Event) { after = append(after, e.Kind) },
+		)
+		for e, err := range events {
+			require.NoError(t, err)
+			require.Len(t, before, len(yielded)+1, "handlers are told first")
+			yielded = append(yielded, e.Kind)
+		}
+		require.Equal(t, []string{"2 oops"}, told)
+		require.Equal(t, at+1, broken, "it is told nothing more")
+		require.Len(t, yielded, len(plain))
+		require.Equal(t, yielded, before)
+		require.Equal(t, yielded, after)
+		require.Equal(t, orchestrator.EventRunFinished, yielded[len(yielded)-1])
+	}
+}
+
+// What Tee makes can be ranged over as often as the events that it was made of.
+func TestTee_isAsOftenAsItsEvents(t *testing.T) {
+	once := func(yield func(orchestrator.Event, error) bool) { yield(orchestrator.Event{Kind: "mine"}, nil) }
+	told := 0
+	events := orchestrator.Tee(once, nil, func(orchestrator.Event) {
+		told++
+		panic("oops")
+	})
+	for range 2 {
+		for range events {
+		}
+	}
+	require.Equal(t, 2, told)
+}
+
+// Breaking out of what Tee yields stops the run.
+func TestTee_break(t *testing.T) {
+	stopped := make(chan struct{})
+	client := llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+		onDelta(llmclient.Delta{Text: "a"})
+		<-ctx.Done()
+		close(stopped)
+		return nil, ctx.Err()
+	})
+	told := 0
+	for e := range orchestrator.Tee(solver(t, client).Stream(t.Context(), task("go")), nil, func(orchestrator.Event) { told++ }) {
+		if e.Kind == orchestrator.EventTextDelta {
+			break
+		}
+	}
+	<-stopped
+	require.Equal(t, 4, told)
+}
+
+// An error without an event is the consumer's, not the handlers'.
+func TestTee_notStarted(t *testing.T) {
+	failed := errors.New("no such run")
+	var events iter.Seq2[orchestrator.Event, error] = func(yield func(orchestrator.Event, error) bool) { yield(orchestrator.Event{}, failed) }
+	_, err := orchestrator.Fold(orchestrator.Tee(events, nil, func(orchestrator.Event) { t.Error("a handler was told of nothing") }))
+	require.ErrorIs(t, err, failed)
+}

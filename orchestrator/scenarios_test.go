@@ -1,0 +1,239 @@
+package orchestrator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/openaichat"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// S4-15: steps never decrease, and each call that is started ends once, failed or not.
+func TestS4_15_stepsAndTools(t *testing.T) {
+	o, ta := rich(t)
+	events, err := collect(t, o, ta)
+	require.NoError(t, err)
+	lawful(t, events)
+	count := map[orchestrator.EventKind]int{}
+	for _, e := range events {
+		count[e.Kind]++
+	}
+	require.Equal(t, 4, count[orchestrator.EventToolStarted], "there is no tool nope to start")
+	require.Equal(t, 5, count[orchestrator.EventToolFinished])
+}
+
+// S1-29: whatever is tried again inside, a run starts once and ends once. What a client tries again says which attempt it
+// was; what a strategy delegates again has a frame of its own.
+func TestS1_29_retries(t *testing.T) {
+	down := scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down"})
+	terminals := func(events []orchestrator.Event) (started, ended int) {
+		lawful(t, events)
+		for _, e := range events {
+			switch e.Kind {
+			case orchestrator.EventRunStarted:
+				started++
+			case orchestrator.EventRunFinished:
+				ended++
+			default:
+			}
+		}
+		return started, ended
+	}
+	t.Run("by the client", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			model := llmclient.Retry(scripted.New(down, down, scripted.Text("done")), llmclient.RetryConfig{})
+			events, err := collect(t, solver(t, model), task("go"))
+			require.NoError(t, err)
+			started, ended := terminals(events)
+			require.Equal(t, []int{1, 1}, []int{started, ended})
+			var attempts []int
+			for _, e := range events {
+				if d, ok := e.Detail.(orchestrator.RetryWaiting); ok {
+					attempts = append(attempts, d.Attempt)
+				}
+			}
+			require.Equal(t, []int{1, 2}, attempts)
+		})
+	})
+	t.Run("by a strategy", func(t *testing.T) {
+		o, err := orchestrator.New(orchestrator.Config{
+			Client: scripted.New(down, scripted.Stream("do", "ne")),
+			Strategies: strategy.Set{
+				"attempt": completetask.New(completetask.Config{}),
+				"again": func() strategy.Strategy {
+					attempt := func(in delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "attempt", Input: in} }
+					return &scene{start: attempt, child: func(out delegation.Output) nextstep.NextStep {
+						if out.Err != nil {
+							return attempt(delegation.Input{Goal: "go, and mind that " + out.Err.Message})
+						}
+						return done(out.Text())
+					}}
+				},
+			},
+			Default: "again",
+		})
+		require.NoError(t, err)
+		events, err := collect(t, o, task("go"))
+		require.NoError(t, err)
+		started, ended := terminals(events)
+		require.Equal(t, []int{1, 1}, []int{started, ended})
+		var story []string
+		for _, e := range events {
+			switch d := e.Detail.(type) {
+			case orchestrator.FrameEntered:
+				story = append(story, "enter "+e.Frame)
+			case orchestrator.FrameLeft:
+				story = append(story, fmt.Sprintf("leave %s %v", e.Frame, d.Err == nil))
+			case nil:
+				story = append(story, e.Frame+" "+e.Text)
+			default:
+			}
+		}
+		require.Equal(t, []string{
+			"enter 0",
+			"enter 0.1", "leave 0.1 false",
+			"enter 0.2", "0.2 do", "0.2 ne", "leave 0.2 true",
+			"leave 0 true",
+		}, story)
+	})
+}
+
+// S1-32: an error in the middle of a provider's stream is one terminal event, failed; what was read before is kept.
+func TestS1_32_errorChunk(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":"half"}}]}`+"\n\n"+
+			`data: {"error":{"message":"the model fell over","type":"server_error"}}`+"\n\n")
+	}))
+	defer server.Close()
+	client, err := openaichat.New(openaichat.Config{BaseURL: server.URL, APIKey: "k", Model: "m"})
+	require.NoError(t, err)
+	events, err := collect(t, solver(t, client), task("go"))
+	require.ErrorContains(t, err, "the model fell over")
+	lawful(t, events)
+	end := finished(t, events)
+	require.Equal(t, orchestrator.StatusFailed, end.Status)
+	require.Equal(t, messages.History{messages.UserText("go"), messages.AssistantText("half")}, end.Output.Messages)
+	require.Contains(t, kinds(events), orchestrator.EventTextDelta)
+}
+
+// S3-8: an error of a step is a run that started, one terminal event that says failed, and the error itself.
+func TestS3_8_stepError(t *testing.T) {
+	broken := errors.New("the step failed")
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: scripted.New(scripted.Text("never")),
+		Strategies: strategy.Set{"main": func() strategy.Strategy {
+			return &scene{start: func(delegation.Input) nextstep.NextStep { return nextstep.ReportError{Err: broken} }}
+		}},
+	})
+	require.NoError(t, err)
+	events, err := collect(t, o, task("go"))
+	require.ErrorIs(t, err, broken)
+	lawful(t, events)
+	require.Equal(t, []orchestrator.EventKind{
+		orchestrator.EventRunStarted, orchestrator.EventFrameEntered, orchestrator.EventFrameLeft, orchestrator.EventRunFinished,
+	}, kinds(events))
+	end := finished(t, events)
+	require.Equal(t, orchestrator.StatusFailed, end.Status)
+	require.Equal(t, delegation.CodeFailed, end.Output.Err.Code)
+	_, err = o.Run(t.Context(), task("go"))
+	require.ErrorIs(t, err, broken)
+}
+
+// S3-16: a run that is canceled between two steps ends stopped, with a code that says so and one terminal event.
+func TestS3_16_canceledBetweenSteps(t *testing.T) {
+	for _, at := range []orchestrator.EventKind{orchestrator.EventStepTaken, orchestrator.EventStateChanged} {
+		ctx, cancel := context.WithCancel(t.Context())
+		model := scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("never"))
+		var events []orchestrator.Event
+		var last error
+		for e, err := range solver(t, model, with(echo("a"))).Stream(ctx, task("go")) {
+			events, last = append(events, e), err
+			if e.Kind == at && e.Seq == 2 {
+				cancel()
+			}
+		}
+		cancel()
+		require.ErrorIs(t, last, context.Canceled)
+		lawful(t, events)
+		end := finished(t, events)
+		require.Equal(t, orchestrator.StatusStopped, end.Status)
+		require.Equal(t, delegation.CodeStopped, end.Output.Err.Code)
+		require.Equal(t, "a{}", end.Output.ToolMetas()[0].Output)
+		require.NoError(t, end.Output.Messages.Validate())
+		require.Len(t, model.Requests(), 1)
+	}
+}
+
+// looped runs a task on a scripted model and returns the names that loopManager has for its events.
+func looped(t *testing.T, replies ...scripted.Reply) []string {
+	t.Helper()
+	var loop loopManager
+	var names []string
+	for e := range sequentialAgent(replies...).Stream(t.Context(), task("go")) {
+		if line := loop.event(e); line != "" {
+			name, _, _ := strings.Cut(line, " ")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// S4-14: one tool, then the answer, under the names of a loop with turns.
+func TestS4_14_happyPath(t *testing.T) {
+	require.Equal(t, []string{
+		"agent_start",
+		"agent_turn_start", "agent_reason", "tool_start", "tool_complete", "agent_observe",
+		"agent_turn_start", "agent_reason", "agent_completion",
+	}, looped(t, scripted.Calls(scripted.Call("one", "{}", "1")), scripted.Text("Done!")))
+}
+
+// S4-27: all nine names of such a loop have an event.
+func TestS4_27_allNames(t *testing.T) {
+	found := map[string]bool{}
+	question := scripted.Call(tools.AskUserName, `{"question":"Which file?"}`, "1")
+	for _, replies := range [][]scripted.Reply{
+		{scripted.Calls(scripted.Call("one", "{}", "1")), scripted.Text("Done!")},
+		{scripted.Calls(question)},
+		{scripted.Error(errors.New("down"))},
+	} {
+		for _, name := range looped(t, replies...) {
+			found[name] = true
+		}
+	}
+	require.Len(t, found, 9)
+}
+
+// S1-1: the events under the names of a flat stream; how a run ended is in its last one.
+func TestS1_1_flatStream(t *testing.T) {
+	last := func(ctx context.Context, reply scripted.Reply) (line string) {
+		for e := range sequentialAgent(reply).Stream(ctx, task("go")) {
+			if l := runStream(e); l != "" {
+				line = l
+			}
+		}
+		return line
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Equal(t, "RunEnd", last(t.Context(), scripted.Text("done")))
+	require.Equal(t, "RunEnd aborted", last(canceled, scripted.Text("never")))
+	require.Equal(t, "RunError down", last(t.Context(), scripted.Error(errors.New("down"))))
+}

@@ -1,0 +1,157 @@
+package sse
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// Defaults of a [Config].
+const (
+	DefaultMaxBody      = 1 << 20
+	DefaultKeepAlive    = 15 * time.Second
+	DefaultWriteTimeout = 30 * time.Second
+)
+
+// Start makes the events of a run for a request, such as those of [orchestrator.Orchestrator.Stream], or says why there are
+// none: a [*Error] is shown to the client as it is; see there for others. Events that begin with an error and no event are
+// refused like an error.
+//
+// The context of the request ends when the client goes away, and with it a run that has it. A run with another context, such
+// as [context.WithoutCancel] of it, goes on to its end without the client. The events are ranged over on the goroutine of
+// the request, once and to their end.
+type Start func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error)
+
+// Config says what a [Handler] serves. Start is required.
+type Config struct {
+	Start   Start
+	Methods []string // what is served; nil: POST. GET brings HEAD with it, which starts nothing
+	MaxBody int64    // bytes of a request's body; 0: 1 MiB; negative: no bound
+
+	KeepAlive    time.Duration // the longest silence, after which a comment is sent; 0: 15 seconds; negative: any
+	WriteTimeout time.Duration // for the client to take an event, whatever the server's own is; 0: 30 seconds; negative: none
+
+	// Filter says whether an event is sent; it may change it before, but nothing that it points to. Nil sends all. What
+	// is not for the client's eyes (run_finished holds the whole conversation) is left out here. The id of an event counts
+	// those that are not sent too.
+	Filter func(e *orchestrator.Event) bool
+
+	// OnError is told what the client is not: why a run could not be started where that is the server's fault, and what
+	// broke off a stream other than the client. It may be nil.
+	OnError func(r *http.Request, err error)
+}
+
+// Handler streams runs. It is safe for concurrent use; each request is a run of its own.
+type Handler struct {
+	cfg   Config
+	allow string
+}
+
+// New checks the configuration and returns a Handler.
+func New(cfg Config) (*Handler, error) {
+	if cfg.Start == nil {
+		return nil, errors.New("sse: Config.Start is nil: there is nothing to stream")
+	}
+	if cfg.Methods == nil {
+		cfg.Methods = []string{http.MethodPost}
+	}
+	if slices.Contains(cfg.Methods, http.MethodGet) && !slices.Contains(cfg.Methods, http.MethodHead) {
+		cfg.Methods = append(slices.Clip(cfg.Methods), http.MethodHead)
+	}
+	cfg.MaxBody = withDefault(cfg.MaxBody, DefaultMaxBody)
+	cfg.KeepAlive = withDefault(cfg.KeepAlive, DefaultKeepAlive)
+	cfg.WriteTimeout = withDefault(cfg.WriteTimeout, DefaultWriteTimeout)
+	return &Handler{cfg: cfg, allow: strings.Join(cfg.Methods, ", ")}, nil
+}
+
+func withDefault[N int64 | time.Duration](n, otherwise N) N {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}
+
+// ServeHTTP starts a run and streams its events until it ends. A panic of Start or Filter ends the work on the run and goes
+// on to the server.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !slices.Contains(h.cfg.Methods, r.Method):
+		w.Header().Set("Allow", h.allow)
+		h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: CodeMethod, Message: "the method is not one of " + h.allow})
+	case r.Method == http.MethodHead:
+		setHeaders(w.Header())
+	case r.Header.Get("Last-Event-ID") != "":
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		h.run(w, r)
+	}
+}
+
+// run streams one run.
+func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	r = r.WithContext(ctx)
+	if h.cfg.MaxBody > 0 {
+		r.Body = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
+	}
+	events, err := h.cfg.Start(r)
+	if err == nil && events == nil {
+		err = errors.New("sse: Config.Start returned neither events nor an error")
+	}
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	s := newStream(w, h.cfg.WriteTimeout)
+	defer s.end()
+	number, gone := 0, false
+	for e, err := range events {
+		if e.Kind == "" && err != nil { // no event, only an error
+			h.breakOff(s, r, err)
+			return
+		}
+		if number++; number == 1 {
+			if err := s.begin(h.cfg.KeepAlive, cancel); err != nil {
+				h.breakOff(s, r, err)
+				return
+			}
+		}
+		if gone || h.cfg.Filter != nil && !h.cfg.Filter(&e) {
+			continue
+		}
+		block, err := s.encode(number, e)
+		if err != nil {
+			h.breakOff(s, r, err)
+			return
+		}
+		if s.send(block) != nil {
+			gone = true
+			cancel() // and wait for the run to end, so that its journal says how
+		}
+	}
+	if number == 0 {
+		h.breakOff(s, r, errors.New("sse: the run has no events"))
+	}
+}
+
+// breakOff ends a stream that has no last event: with a refusal if it has not begun.
+func (h *Handler) breakOff(s *stream, r *http.Request, err error) {
+	if s.begun {
+		h.report(r, err)
+		return
+	}
+	h.refuse(s.w, r, err)
+}
+
+func (h *Handler) report(r *http.Request, err error) {
+	if h.cfg.OnError != nil {
+		h.cfg.OnError(r, err)
+	}
+}

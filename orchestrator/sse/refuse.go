@@ -1,0 +1,112 @@
+package sse
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+)
+
+// Error is a request that is refused: no run is started for it. The client gets the status, and the body
+//
+//	{"error": {"code": "bad_request", "message": "…"}}
+//
+// Other errors of a [Start], and those that a run's events begin with, are refused thus:
+//
+//	*http.MaxBytesError              413   CodeTooLarge
+//	*strategy.UnknownError           404   CodeUnknownStrategy
+//	checkpoint.ErrNotFound           404   CodeUnknownRun
+//	checkpoint.ErrConflict           409   CodeConflict
+//	*orchestrator.ReplyError         409   CodeReply
+//	any other                        500   CodeInternal, without its text; [Config].OnError is told
+type Error struct {
+	Status  int    // an HTTP status; 0 means 500
+	Code    string // for programs
+	Message string // for people; the client sees it
+	Err     error  // the cause, which the client does not see; may be nil
+}
+
+// Error returns the message, and the cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return "sse: " + e.Message
+	}
+	return "sse: " + e.Message + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// The codes of this package.
+const (
+	CodeBadRequest      = "bad_request"
+	CodeMethod          = "method_not_allowed"
+	CodeMediaType       = "media_type"
+	CodeTooLarge        = "too_large"
+	CodeUnknownStrategy = "unknown_strategy"
+	CodeUnknownRun      = "unknown_run"
+	CodeConflict        = "conflict" // the run exists already, or somebody else goes on with it
+	CodeReply           = "reply"    // a reply fits nothing that the run waits for
+	CodeInternal        = "internal"
+)
+
+// refusal says how an error is told to the client.
+func refusal(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return &Error{Status: http.StatusRequestEntityTooLarge, Code: CodeTooLarge, Message: "the body is too large", Err: err}
+	}
+	if e, ok := errors.AsType[*strategy.UnknownError](err); ok {
+		return &Error{Status: http.StatusNotFound, Code: CodeUnknownStrategy, Message: e.Error(), Err: err}
+	}
+	if e, ok := errors.AsType[*orchestrator.ReplyError](err); ok {
+		return &Error{Status: http.StatusConflict, Code: CodeReply, Message: e.Error(), Err: err}
+	}
+	switch {
+	case errors.Is(err, checkpoint.ErrNotFound):
+		return &Error{Status: http.StatusNotFound, Code: CodeUnknownRun, Message: "there is no such run", Err: err}
+	case errors.Is(err, checkpoint.ErrConflict):
+		return &Error{Status: http.StatusConflict, Code: CodeConflict, Message: "the run has begun already, or somebody else goes on with it", Err: err}
+	default:
+		return &Error{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "the run could not be started", Err: err}
+	}
+}
+
+// refuse answers a request for which there is no run.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	e := refusal(err)
+	status := e.Status
+	if status == 0 {
+		status = http.StatusInternalServerError
+	}
+	if status >= http.StatusInternalServerError {
+		h.report(r, err)
+	}
+	var body struct {
+		Error struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	body.Error.Code, body.Error.Message = e.Code, shorten(e.Message)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // a client that has gone is not told
+}
+
+// shorten keeps a message, which may hold what the client sent, from becoming as long as that.
+func shorten(s string) string {
+	const most = 500
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,118 @@
+package sse
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// Tasks returns a [Start] that runs the task in the body of a request, which is JSON (Content-Type application/json) of at
+// least one of goal, messages and data:
+//
+//	{
+//	  "strategy": "solve",       // Task.Strategy
+//	  "run": "…",                // Task.Run
+//	  "goal": "…",               // Task.Input.Goal
+//	  "messages": {"v": 1, …},   // Task.Input.Messages, in the form of messages.History
+//	  "data": …                  // Task.Input.Data
+//	}
+//
+// An unknown field is an error. Limits are those of the Orchestrator.
+func Tasks(o *orchestrator.Orchestrator) Start {
+	return func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+		var body struct {
+			Strategy string           `json:"strategy"`
+			Run      string           `json:"run"`
+			Goal     string           `json:"goal"`
+			Messages messages.History `json:"messages"`
+			Data     json.RawMessage  `json:"data"`
+		}
+		if err := decode(r, &body); err != nil {
+			return nil, err
+		}
+		in := delegation.Input{Goal: body.Goal, Messages: body.Messages, Data: body.Data}
+		if in.Goal == "" && len(in.Messages) == 0 && len(in.Data) == 0 {
+			return nil, bad("there is nothing to do: the body has neither goal nor messages nor data", nil)
+		}
+		return o.Stream(r.Context(), orchestrator.Task{Strategy: body.Strategy, Run: body.Run, Input: in}), nil
+	}
+}
+
+// Replies returns a [Start] that goes on with a run that waits, as [orchestrator.Orchestrator.Resume] does. The body of the
+// request is JSON (Content-Type application/json):
+//
+//	{"run": "…", "replies": [{"wait_id": "…", "approve": true}]}
+//
+// An unknown field is an error. Whoever knows the id of a wait can answer it.
+func Replies(o *orchestrator.Orchestrator) Start {
+	return func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+		var body struct {
+			Run     string               `json:"run"`
+			Replies []orchestrator.Reply `json:"replies"`
+		}
+		if err := decode(r, &body); err != nil {
+			return nil, err
+		}
+		if body.Run == "" {
+			return nil, bad("the body has no run", nil)
+		}
+		return o.Resume(r.Context(), body.Run, body.Replies...), nil
+	}
+}
+
+// decode reads the body of a request, to its end.
+func decode(r *http.Request, v any) error {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return &Error{Status: http.StatusUnsupportedMediaType, Code: CodeMediaType, Message: "the Content-Type is not application/json"}
+	}
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return unreadable(err)
+	}
+	switch _, err := d.Token(); {
+	case err == nil:
+		return bad("there is more in the body than one JSON object", nil)
+	case errors.Is(err, io.EOF):
+		return nil
+	default:
+		return unreadable(err)
+	}
+}
+
+// unreadable says what is wrong with a body.
+func unreadable(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return err
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if e.Field == "" {
+			return bad("the body is not a JSON object", err)
+		}
+		return bad(fmt.Sprintf("the field %q of the body cannot be a %s", e.Field, e.Value), err)
+	}
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return bad(fmt.Sprintf("the body is not JSON at byte %d", e.Offset), err)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return bad("the body is empty", err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return bad("the body is not JSON: it ends too early", err)
+	default:
+		return bad("the body cannot be read: "+strings.TrimPrefix(err.Error(), "json: "), err)
+	}
+}
+
+func bad(message string, cause error) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: CodeBadRequest, Message: message, Err: cause}
+}

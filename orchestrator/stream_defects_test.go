@@ -1,0 +1,103 @@
+package orchestrator_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// A. What a call asks is told between its start and its end.
+func TestStream_waitsAreToldWithinTheirCall(t *testing.T) {
+	for range 50 {
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("ask_user", `{"question":"q"}`, "1")), scripted.Text("done")), with(tools.AskUser()),
+			func(c *orchestrator.Config) {
+				c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+					return orchestrator.Reply{Text: "x"}, nil
+				}
+			})
+		events, err := collect(t, o, task("go"))
+		require.NoError(t, err)
+		var story []orchestrator.EventKind
+		for _, e := range events {
+			if e.Seq == 2 && e.Kind != orchestrator.EventStateChanged && e.Kind != orchestrator.EventStepTaken {
+				story = append(story, e.Kind)
+			}
+		}
+		require.Equal(t, []orchestrator.EventKind{
+			orchestrator.EventToolStarted, orchestrator.EventWaitStarted, orchestrator.EventWaitEnded, orchestrator.EventToolFinished,
+		}, story)
+	}
+}
+
+// B. The time that a consumer takes is not the silence of a model.
+func TestStream_slowConsumerIsNotSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := solver(t, scripted.New(scripted.Stream("a", "b", "c")), func(c *orchestrator.Config) { c.Timeouts.ModelIdle = 20 * time.Second })
+		for e, err := range o.Stream(t.Context(), task("go")) {
+			require.NoError(t, err)
+			if e.Kind == orchestrator.EventTextDelta {
+				time.Sleep(time.Minute)
+			}
+		}
+	})
+}
+
+// C. Nor does it count against tools, which begin when they begin.
+func TestStream_slowConsumerIsNotToolTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		short := tools.NewRaw(tools.Definition{Name: "s", Timeout: 10 * time.Second}, func(ctx context.Context, _ string) (string, error) {
+			select {
+			case <-time.After(5 * time.Second):
+				return "ok", nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		})
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("s", "{}", "1"), scripted.Call("s", "{}", "2")), scripted.Text("done")), with(short))
+		for e, err := range o.Stream(t.Context(), task("go")) {
+			require.NoError(t, err)
+			if e.Kind == orchestrator.EventToolStarted {
+				time.Sleep(time.Minute)
+			}
+			if d, ok := e.Detail.(orchestrator.ToolFinished); ok {
+				require.True(t, d.Output.OK(), "%+v", d.Output)
+			}
+		}
+	})
+}
+
+// G. A client that waits before it tries again is not silent: Timeouts.ModelIdle is for the pieces of a reply.
+func TestStream_retryIsNotSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := llmclient.Retry(scripted.New(
+			scripted.Error(&llmclient.Error{Code: llmclient.CodeRateLimited, RetryAfter: time.Minute}), scripted.Stream("a", "b"),
+		), llmclient.RetryConfig{})
+		_, err := collect(t, solver(t, model, func(c *orchestrator.Config) { c.Timeouts.ModelIdle = 20 * time.Second }), task("go"))
+		require.NoError(t, err)
+	})
+}
+
+// E. The last event can be written whatever a strategy leaves.
+func TestStream_lastEventIsJSON(t *testing.T) {
+	o, err := orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: strategy.Set{"m": func() strategy.Strategy {
+		return &scene{start: func(delegation.Input) nextstep.NextStep {
+			return nextstep.Complete{Output: delegation.Output{Metadata: delegation.Metadata{"x": json.RawMessage("{")}}}
+		}}
+	}}})
+	require.NoError(t, err)
+	events, _ := collect(t, o, task("go"))
+	_, err = json.Marshal(events[len(events)-1])
+	require.NoError(t, err)
+}

@@ -1,0 +1,255 @@
+package orchestrator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// lawful checks the laws of the events of a run that was watched to its end.
+func lawful(t require.TestingT, events []orchestrator.Event) {
+	require.NotEmpty(t, events)
+	first, last := events[0], events[len(events)-1]
+	require.Contains(t, []orchestrator.EventKind{orchestrator.EventRunStarted, orchestrator.EventRunResumed}, first.Kind)
+	require.Equal(t, orchestrator.EventRunFinished, last.Kind)
+	seq, running, entered, left := 0, map[string]int{}, map[string]bool{}, map[string]bool{}
+	for i, e := range events {
+		require.Equal(t, first.Run, e.Run)
+		require.GreaterOrEqual(t, e.Seq, seq, "steps never decrease")
+		require.Equal(t, strings.Count(e.Frame, ".")+1, e.Depth)
+		require.False(t, e.Time.IsZero())
+		seq = e.Seq
+		call := func(id string) string { return fmt.Sprint(e.Seq, e.Frame, id) }
+		if i > 0 && i < len(events)-1 && e.Kind != orchestrator.EventFrameEntered {
+			require.True(t, entered[e.Frame] || first.Kind == orchestrator.EventRunResumed, "the frame %s was entered, if not before the run waited", e.Frame)
+			require.False(t, left[e.Frame], "and not left")
+		}
+		switch d := e.Detail.(type) {
+		case orchestrator.RunStarted, orchestrator.RunResumed:
+			require.Zero(t, i)
+		case orchestrator.RunFinished:
+			require.Equal(t, len(events)-1, i, "nothing comes after the end")
+		case orchestrator.FrameEntered:
+			require.False(t, entered[e.Frame])
+			entered[e.Frame] = true
+		case orchestrator.FrameLeft:
+			left[e.Frame] = true
+		case orchestrator.ToolStarted:
+			require.Zero(t, running[call(d.Call.ID)], "%s starts once", d.Call.ID)
+			running[call(d.Call.ID)] = 1
+		case orchestrator.ToolProgress:
+			require.Equal(t, 1, running[call(d.CallID)], "%s runs", d.CallID)
+		case orchestrator.ToolFinished:
+			require.LessOrEqual(t, running[call(d.Output.CallID)], 1, "%s ends once", d.Output.CallID)
+			running[call(d.Output.CallID)] = 2
+		}
+	}
+	for id, state := range running {
+		require.Equal(t, 2, state, "the call %s has ended", id)
+	}
+}
+
+// tree is an orchestrator whose root hands its goal to a child, which asks a model that fails first, thinks, writes, and
+// calls tools in parallel that make progress; then the root asks for a last word. A middleware tells of each step.
+func tree(t *testing.T, running *atomic.Int32) (*orchestrator.Orchestrator, *scripted.Client) {
+	t.Helper()
+	down := scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down"})
+	down.Text = "void"
+	work := scripted.Stream("let me ", "look")
+	work.Thought = "hm"
+	for i, name := range []string{"quick", "slow", "alone", "nope", "fails", "slow"} {
+		work.Calls = append(work.Calls, scripted.Call(name, "{}", fmt.Sprint(i)))
+	}
+	model := scripted.New(down, work, scripted.Stream("a", "b"), scripted.Stream("the ", "end"))
+	tool := func(def tools.Definition, d time.Duration, fail error) tools.Tool {
+		return tools.NewRaw(def, func(ctx context.Context, _ string) (string, error) {
+			running.Add(1)
+			defer running.Add(-1)
+			for _, text := range []string{"begun", "half"} {
+				tools.Progress(ctx, text)
+				select {
+				case <-time.After(d):
+				case <-ctx.Done():
+					return "", ctx.Err()
+				}
+			}
+			return def.Name, fail
+		})
+	}
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: llmclient.Retry(model, llmclient.RetryConfig{AfterOutput: true}),
+		Strategies: strategy.Set{
+			"work": completetask.New(completetask.Config{}),
+			"main": func() strategy.Strategy {
+				return &scene{
+					start: func(in delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "work", Input: in} },
+					child: func(out delegation.Output) nextstep.NextStep { return ask(out.Text()) },
+				}
+			},
+		},
+		Default: "main",
+		Tools: []tools.Tool{
+			tool(tools.Definition{Name: "quick"}, 0, nil),
+			tool(tools.Definition{Name: "slow"}, time.Second, nil),
+			tool(tools.Definition{Name: "alone", Sequential: true}, time.Millisecond, nil),
+			tool(tools.Definition{Name: "fails"}, time.Millisecond, errors.New("no luck")),
+		},
+		Middleware: []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
+			return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+				call.Emit(orchestrator.Event{Kind: "before"})
+				answer, err := next(ctx, call)
+				call.Emit(orchestrator.Event{Kind: "after"})
+				return answer, err
+			}
+		}},
+	})
+	require.NoError(t, err)
+	return o, model
+}
+
+// Breaking out at any event stops the run at once: no tool runs any more, no model is asked again, no goroutine is left,
+// and nothing is yielded.
+func TestStream_breakAnywhere(t *testing.T) {
+	var whole []orchestrator.Event
+	synctest.Test(t, func(t *testing.T) {
+		var running atomic.Int32
+		o, _ := tree(t, &running)
+		events, err := collect(t, o, task("go"))
+		require.NoError(t, err)
+		require.Equal(t, "the end", finished(t, events).Output.Text())
+		lawful(t, events)
+		whole = events
+	})
+	seen := map[orchestrator.EventKind]bool{}
+	for at, e := range whole {
+		seen[e.Kind] = true
+		t.Run(fmt.Sprintf("%d %s", at, e.Kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var running atomic.Int32
+				o, model := tree(t, &running)
+				var left time.Time
+				asked, n := 0, 0
+				for range o.Stream(t.Context(), task("go")) {
+					if n++; n == at+1 {
+						left, asked = time.Now(), len(model.Requests())
+						break
+					}
+				}
+				require.Equal(t, at+1, n)
+				require.Zero(t, running.Load(), "its tools have ended")
+				require.Less(t, time.Since(left), tools.DefaultGrace)
+				require.Len(t, model.Requests(), asked)
+			})
+		})
+	}
+	for _, kind := range []orchestrator.EventKind{
+		orchestrator.EventRunStarted, orchestrator.EventFrameEntered, orchestrator.EventStateChanged, orchestrator.EventStepTaken,
+		orchestrator.EventTextDelta, orchestrator.EventThoughtDelta, orchestrator.EventToolStarted, orchestrator.EventToolProgress,
+		orchestrator.EventToolFinished, orchestrator.EventRetryWaiting, orchestrator.EventFrameLeft, orchestrator.EventRunFinished,
+	} {
+		require.True(t, seen[kind], "the run has a %s", kind)
+	}
+}
+
+// A consumer that is slow slows its own run, and no other; its events are none the fewer.
+func TestStream_slowConsumer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running atomic.Int32
+		o, _ := tree(t, &running)
+		slow := make(chan []orchestrator.Event)
+		go func() {
+			var events []orchestrator.Event
+			for e, err := range o.Stream(t.Context(), task("go")) {
+				if err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Second)
+				events = append(events, e)
+			}
+			slow <- events
+		}()
+		other, _ := tree(t, &running)
+		start := time.Now()
+		fast, err := collect(t, other, task("go"))
+		require.NoError(t, err)
+		took := time.Since(start)
+		require.Less(t, took, 5*time.Second)
+		events := <-slow
+		require.Greater(t, time.Since(start), time.Duration(len(events))*time.Second)
+		lawful(t, events)
+		require.Len(t, events, len(fast))
+		require.Equal(t, finished(t, fast).Output.Text(), finished(t, events).Output.Text())
+	})
+}
+
+// Breaking out of a run that was resumed, at any event, leaves no goroutine and a journal from which the run comes to its end:
+// what was answered is not asked again, and what has a result is not done again.
+func TestStream_breakResumed(t *testing.T) {
+	model := scripted.Func(func(req *llmclient.Request) scripted.Reply {
+		switch results := (delegation.Output{Messages: req.Messages}).ToolMetas(); len(results) {
+		case 0:
+			return scripted.Calls(scripted.Call(tools.AskUserName, `{"question":"Which file?"}`, "1"), scripted.Call("a", "{}", "2"))
+		case 2:
+			return scripted.Calls(scripted.Call("a", "{}", "3"))
+		default:
+			return scripted.Stream("do", "ne")
+		}
+	})
+	model.Times = -1
+	scene := func(t *testing.T) (o *orchestrator.Orchestrator, ran *atomic.Int32, reply orchestrator.Reply) {
+		ran = new(atomic.Int32)
+		counts := tools.NewRaw(tools.Definition{Name: "a"}, func(context.Context, string) (string, error) {
+			ran.Add(1)
+			return "A", nil
+		})
+		o = solver(t, scripted.New(model), with(tools.AskUser(), counts),
+			func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
+		res, err := o.Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		require.Equal(t, orchestrator.StatusWaiting, res.Status)
+		return o, ran, orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "a.txt"}
+	}
+	o, _, reply := scene(t)
+	var whole []orchestrator.Event
+	for e, err := range o.Resume(t.Context(), "r", reply) {
+		require.NoError(t, err)
+		whole = append(whole, e)
+	}
+	lawful(t, whole)
+	require.Equal(t, []orchestrator.EventKind{orchestrator.EventRunResumed, orchestrator.EventWaitEnded}, kinds(whole[:2]))
+	for at, e := range whole {
+		t.Run(fmt.Sprintf("%d %s", at, e.Kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o, ran, reply := scene(t)
+				n := 0
+				for range o.Resume(t.Context(), "r", reply) {
+					if n++; n == at+1 {
+						break
+					}
+				}
+				res, err := orchestrator.Fold(o.Resume(t.Context(), "r"))
+				require.NoError(t, err)
+				require.Equal(t, "done", res.Output.Text())
+				require.Equal(t, "a.txt", res.Output.ToolMetas()[0].Output, "nobody is asked again")
+				require.EqualValues(t, 2, ran.Load(), "each call is made once")
+			})
+		})
+	}
+}
