@@ -22,6 +22,7 @@ var pure = []string{
 	"strategy",
 	"strategy/completetask",
 	"strategy/planreviseexecute",
+	"internal/config",
 	"orchestrator/machine.go",
 	"orchestrator/feed.go",
 	"orchestrator/settle.go",

@@ -3,10 +3,8 @@ package completetask
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"text/template"
 
+	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
@@ -94,7 +92,7 @@ type settings struct {
 	err     error
 	caps    strategy.Caps
 	schema  *tools.Schema
-	prompts map[string]*template.Template
+	prompts *config.Prompts
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
@@ -117,11 +115,11 @@ func (c Config) Bound() int {
 	if c.OnLimit == LimitFail {
 		conclusion = 0
 	}
-	return bound(c.MaxModelCalls, 50) + bound(c.MaxRetries, 2) + conclusion
+	return config.Count(c.MaxModelCalls, 50) + config.Count(c.MaxRetries, 2) + conclusion
 }
 
 func (s *settings) compile() error {
-	s.caps = strategy.Caps{capRounds: bound(s.MaxModelCalls, 50) - 1, capRetries: bound(s.MaxRetries, 2)}
+	s.caps = strategy.Caps{capRounds: config.Count(s.MaxModelCalls, 50) - 1, capRetries: config.Count(s.MaxRetries, 2)}
 	if s.MaxModelCalls < 0 {
 		s.caps[capRounds] = strategy.Unbounded
 	}
@@ -134,68 +132,32 @@ func (s *settings) compile() error {
 		s.schema = schema
 	}
 	problems = append(problems,
-		oneOf("OnLength", &s.OnLength, LengthFail, LengthAccept, LengthContinue),
-		oneOf("OnEmpty", &s.OnEmpty, EmptyAccept, EmptyAsk, EmptyFail),
-		oneOf("OnLimit", &s.OnLimit, LimitConclude, LimitFail),
+		config.OneOf("completetask", "OnLength", &s.OnLength, LengthFail, LengthAccept, LengthContinue),
+		config.OneOf("completetask", "OnEmpty", &s.OnEmpty, EmptyAccept, EmptyAsk, EmptyFail),
+		config.OneOf("completetask", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
 		s.parsePrompts(),
 	)
 	return errors.Join(problems...)
 }
 
-// bound is a count from a Config: zero means the default, negative means none.
-func bound(n, otherwise int) int {
-	switch {
-	case n == 0:
-		return otherwise
-	case n < 0:
-		return 0
-	default:
-		return n
-	}
+func (s *settings) parsePrompts() (err error) {
+	s.prompts, err = config.Parse("completetask",
+		config.Prompt{Name: "Conclude", Text: s.Prompts.Conclude, Default: defaultPrompts.Conclude, Sample: map[string]any{"Calls": 1}},
+		config.Prompt{Name: "Continue", Text: s.Prompts.Continue, Default: defaultPrompts.Continue},
+		config.Prompt{Name: "CutCall", Text: s.Prompts.CutCall, Default: defaultPrompts.CutCall, Sample: map[string]any{"Tool": "a tool"}},
+		config.Prompt{Name: "Empty", Text: s.Prompts.Empty, Default: defaultPrompts.Empty},
+		config.Prompt{Name: "Malformed", Text: s.Prompts.Malformed, Default: defaultPrompts.Malformed,
+			Sample: map[string]any{"Problem": "a problem", "Generated": "a text"}},
+		config.Prompt{Name: "Schema", Text: s.Prompts.Schema, Default: defaultPrompts.Schema, Sample: map[string]any{"Problem": "a problem"}},
+	)
+	return err
 }
 
-// oneOf checks a policy; an empty one becomes the first.
-func oneOf[P ~string](field string, p *P, allowed ...P) error {
-	if *p == "" {
-		*p = allowed[0]
-		return nil
-	}
-	if slices.Contains(allowed, *p) {
-		return nil
-	}
-	return fmt.Errorf("completetask: %s: %q is not one of %q", field, *p, allowed)
-}
-
-func (s *settings) parsePrompts() error {
-	s.prompts = map[string]*template.Template{}
-	var problems []error
-	for _, p := range []struct{ name, text, otherwise string }{
-		{"Conclude", s.Prompts.Conclude, defaultPrompts.Conclude},
-		{"Continue", s.Prompts.Continue, defaultPrompts.Continue},
-		{"CutCall", s.Prompts.CutCall, defaultPrompts.CutCall},
-		{"Empty", s.Prompts.Empty, defaultPrompts.Empty},
-		{"Malformed", s.Prompts.Malformed, defaultPrompts.Malformed},
-		{"Schema", s.Prompts.Schema, defaultPrompts.Schema},
-	} {
-		if p.text == "" {
-			p.text = p.otherwise
-		}
-		t, err := template.New(p.name).Option("missingkey=error").Parse(p.text)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("completetask: Prompts: %w", err))
-			continue
-		}
-		s.prompts[p.name] = t
-	}
-	return errors.Join(problems...)
-}
-
-// prompt fills in a template. The templates were parsed at set-up; one that fails on its data says so to the model
-// rather than to nobody.
+// prompt fills in a template. One that fails on its data says so to the model rather than to nobody.
 func (s *settings) prompt(name string, data map[string]any) string {
-	var b strings.Builder
-	if err := s.prompts[name].Execute(&b, data); err != nil {
-		return fmt.Sprintf("completetask: prompt %s: %v", name, err)
+	text, err := s.prompts.Fill(name, data)
+	if err != nil {
+		return err.Error()
 	}
-	return b.String()
+	return text
 }

@@ -2,12 +2,10 @@ package planreviseexecute
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
-	"text/template"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
@@ -145,7 +143,7 @@ type settings struct {
 	err     error
 	caps    strategy.Caps
 	rules   planRules
-	prompts map[string]*template.Template
+	prompts *config.Prompts
 
 	planSchema       *tools.Schema
 	evaluationSchema *tools.Schema
@@ -162,11 +160,11 @@ func New(cfg Config) func() strategy.Strategy {
 }
 
 func (s *settings) compile() error {
-	s.Executor = orDefault(s.Executor, "complete-task")
-	s.MaxSteps = orDefault(s.MaxSteps, 20)
-	s.MaxRevisions = max(0, orDefault(s.MaxRevisions, 3))
-	s.MaxRetries = max(0, orDefault(s.MaxRetries, 3))
-	s.MaxResult = orDefault(s.MaxResult, 4096)
+	s.Executor = config.Or(s.Executor, "complete-task")
+	s.MaxSteps = config.Or(s.MaxSteps, 20)
+	s.MaxRevisions = config.Count(s.MaxRevisions, 3)
+	s.MaxRetries = config.Count(s.MaxRetries, 3)
+	s.MaxResult = config.Or(s.MaxResult, 4096)
 	s.caps = strategy.Caps{capRevisions: s.MaxRevisions, capRetries: s.MaxRetries, capSteps: s.MaxSteps}
 	s.rules = planRules{maxSteps: s.MaxSteps, executors: append(slices.Clone(s.Executors), s.Executor)}
 	var problems []error
@@ -184,52 +182,24 @@ func (s *settings) compile() error {
 		problems = append(problems, errors.New("planreviseexecute: Evaluation is func, and Judge is nil"))
 	}
 	problems = append(problems,
-		oneOf("Evaluation", &s.Evaluation, EvaluateByModel, EvaluateByFunc, EvaluateNever),
-		oneOf("Results", &s.Results, ResultsOfDependencies, ResultsOfAll),
-		oneOf("Answer", &s.Answer, AnswerLast, AnswerSynthesize),
+		config.OneOf("planreviseexecute", "Evaluation", &s.Evaluation, EvaluateByModel, EvaluateByFunc, EvaluateNever),
+		config.OneOf("planreviseexecute", "Results", &s.Results, ResultsOfDependencies, ResultsOfAll),
+		config.OneOf("planreviseexecute", "Answer", &s.Answer, AnswerLast, AnswerSynthesize),
 		s.parsePrompts(),
 	)
 	return errors.Join(problems...)
 }
 
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
-}
-
-// oneOf checks a choice; an empty one becomes the first.
-func oneOf[C ~string](field string, c *C, allowed ...C) error {
-	*c = orDefault(*c, allowed[0])
-	if slices.Contains(allowed, *c) {
-		return nil
-	}
-	return fmt.Errorf("planreviseexecute: %s: %q is not one of %q", field, *c, allowed)
-}
-
-func (s *settings) parsePrompts() error {
-	s.prompts = map[string]*template.Template{}
-	var problems []error
-	for _, p := range []struct{ name, text, otherwise string }{
-		{"Plan", s.Prompts.Plan, defaultPrompts.Plan},
-		{"Evaluate", s.Prompts.Evaluate, defaultPrompts.Evaluate},
-		{"Revise", s.Prompts.Revise, defaultPrompts.Revise},
-		{"Remind", s.Prompts.Remind, defaultPrompts.Remind},
-		{"Step", s.Prompts.Step, defaultPrompts.Step},
-		{"Synthesize", s.Prompts.Synthesize, defaultPrompts.Synthesize},
-	} {
-		t, err := template.New(p.name).Parse(orDefault(p.text, p.otherwise))
-		if err == nil {
-			err = t.Execute(&strings.Builder{}, sample) // a field that does not exist is found now
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("planreviseexecute: Prompts: %w", err))
-		}
-		s.prompts[p.name] = t
-	}
-	return errors.Join(problems...)
+func (s *settings) parsePrompts() (err error) {
+	s.prompts, err = config.Parse("planreviseexecute",
+		config.Prompt{Name: "Plan", Text: s.Prompts.Plan, Default: defaultPrompts.Plan, Sample: sample},
+		config.Prompt{Name: "Evaluate", Text: s.Prompts.Evaluate, Default: defaultPrompts.Evaluate, Sample: sample},
+		config.Prompt{Name: "Revise", Text: s.Prompts.Revise, Default: defaultPrompts.Revise, Sample: sample},
+		config.Prompt{Name: "Remind", Text: s.Prompts.Remind, Default: defaultPrompts.Remind, Sample: sample},
+		config.Prompt{Name: "Step", Text: s.Prompts.Step, Default: defaultPrompts.Step, Sample: sample},
+		config.Prompt{Name: "Synthesize", Text: s.Prompts.Synthesize, Default: defaultPrompts.Synthesize, Sample: sample},
+	)
+	return err
 }
 
 // sample is what prompts are tried on.
@@ -244,12 +214,11 @@ var sample = PromptData{
 	Choices:  []string{"an executor"},
 }
 
-// prompt fills in a template. It was tried at set-up; one that fails on its data all the same ends the strategy with its
-// next step.
+// prompt fills in a template. One that fails on its data ends the strategy with its next step.
 func (s *planReviseExecute) prompt(name string, data PromptData) string {
-	var b strings.Builder
-	if err := s.prompts[name].Execute(&b, data); err != nil && s.promptErr == nil {
-		s.promptErr = fmt.Errorf("planreviseexecute: prompt %s: %w", name, err)
+	text, err := s.prompts.Fill(name, data)
+	if err != nil && s.promptErr == nil {
+		s.promptErr = err
 	}
-	return strings.TrimSpace(b.String())
+	return text
 }

@@ -1,0 +1,47 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/internal/config"
+)
+
+func TestOr_Count(t *testing.T) {
+	require.Equal(t, "b", config.Or("", "b"))
+	require.Equal(t, "a", config.Or("a", "b"))
+	require.Equal(t, 3, config.Count(0, 3))
+	require.Equal(t, 0, config.Count(-1, 3))
+	require.Equal(t, 7, config.Count(7, 3))
+}
+
+func TestOneOf(t *testing.T) {
+	type choice string
+	c := choice("")
+	require.NoError(t, config.OneOf("p", "F", &c, "x", "y"))
+	require.Equal(t, choice("x"), c)
+	c = "z"
+	require.EqualError(t, config.OneOf("p", "F", &c, "x", "y"), `p: F: "z" is not one of ["x" "y"]`)
+}
+
+func TestPrompts(t *testing.T) {
+	type data struct{ Goal string }
+	p, err := config.Parse("p",
+		config.Prompt{Name: "A", Default: " Do {{.Goal}}. ", Sample: data{}},
+		config.Prompt{Name: "B", Text: "Mine.", Default: "Yours."},
+	)
+	require.NoError(t, err)
+	text, err := p.Fill("A", data{"it"})
+	require.NoError(t, err)
+	require.Equal(t, "Do it.", text)
+	text, err = p.Fill("B", nil)
+	require.NoError(t, err)
+	require.Equal(t, "Mine.", text)
+
+	_, err = config.Parse("p", config.Prompt{Name: "A", Text: "{{.Nothing}}", Sample: data{}}, config.Prompt{Name: "B", Text: "{{"})
+	require.ErrorContains(t, err, "p: Prompts: template: A")
+	require.ErrorContains(t, err, "template: B")
+	_, err = config.Parse("p", config.Prompt{Name: "A", Text: "{{.nothing}}", Sample: map[string]any{}})
+	require.ErrorContains(t, err, "nothing")
+}
