@@ -2,6 +2,7 @@ package messages
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -148,6 +149,22 @@ func (a Assistant) Thought() string {
 		}
 	}
 	return b.String()
+}
+
+// WithCalls returns the reply with those of its calls replaced that one of the calls given has the id of.
+func (a Assistant) WithCalls(calls []ToolCall) Assistant {
+	content := slices.Clone(a.Content)
+	for i, c := range content {
+		call, ok := c.(ToolCall)
+		if !ok {
+			continue
+		}
+		if at := slices.IndexFunc(calls, func(d ToolCall) bool { return d.ID == call.ID }); at >= 0 {
+			content[i] = calls[at]
+		}
+	}
+	a.Content = content
+	return a
 }
 
 // Calls returns the tool calls of the reply in order, in a new slice; nil if there are none.

@@ -27,6 +27,26 @@ type APIResponse struct {
 type ToolResults struct {
 	Results []messages.ToolOutput `json:"results"`
 	Elapsed time.Duration         `json:"elapsed,omitzero"`
+	Spent   Spent                 `json:"spent,omitzero"` // by runs that the tools made
+
+	// Calls are the calls as they were made, all of them, where a middleware changed their arguments; nil otherwise.
+	Calls []messages.ToolCall `json:"calls,omitempty"`
+}
+
+// Spent is what runs have used that were made within a step: agents as tools.
+type Spent struct {
+	Steps      int            `json:"steps,omitempty"`
+	ModelCalls int            `json:"model_calls,omitempty"`
+	ToolCalls  int            `json:"tool_calls,omitempty"`
+	Usage      messages.Usage `json:"usage,omitzero"`
+}
+
+// Add returns the sum.
+func (s Spent) Add(t Spent) Spent {
+	return Spent{
+		Steps: s.Steps + t.Steps, ModelCalls: s.ModelCalls + t.ModelCalls, ToolCalls: s.ToolCalls + t.ToolCalls,
+		Usage: s.Usage.Add(t.Usage),
+	}
 }
 
 // DelegationResult answers a [Delegate] that was performed elsewhere.
@@ -68,6 +88,7 @@ type Stop struct {
 	Results []messages.ToolOutput `json:"results,omitempty"` // of tools, in call order: finished, interrupted, or never started; nil if none was started
 	Usage   messages.Usage        `json:"usage,omitzero"`    // what was billed all the same
 	Elapsed time.Duration         `json:"elapsed,omitzero"`
+	Spent   Spent                 `json:"spent,omitzero"` // by runs that the tools made
 
 	// Err is the cause within the process, as that of a Failure.
 	Err error `json:"-"`

@@ -1,6 +1,7 @@
 package nextstep
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -121,11 +122,23 @@ func UnmarshalAnswer(data []byte) (Answer, error) {
 }
 
 func seal(kind string, v any) ([]byte, error) {
-	raw, err := json.Marshal(v)
+	raw, err := Encode(v)
 	if err != nil {
 		return nil, fmt.Errorf("nextstep: %s: %w", kind, err)
 	}
-	return json.Marshal(envelope{Version: version, Kind: kind, Body: raw})
+	return Encode(envelope{Version: version, Kind: kind, Body: raw})
+}
+
+// Encode is json.Marshal without the escapes for HTML, which change the text of a json.RawMessage: what was written and
+// read again must be the same, to the byte.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func open(data []byte) (envelope, error) {

@@ -86,7 +86,10 @@ func Approve(cfg ApprovalConfig) Middleware {
 			if !ok {
 				return next(ctx, call)
 			}
-			a := approval{cfg: cfg, call: call}
+			if id := unapproved(call.approved, step.Calls); id != "" {
+				return nil, notWhatWasApproved(id)
+			}
+			a := approval{cfg: cfg, call: call, byCall: map[string]string{}}
 			a.judge(ctx, step.Calls)
 			return a.perform(ctx, step.Calls, next)
 		}
@@ -100,6 +103,7 @@ type approval struct {
 	allowed []messages.ToolCall
 	results []messages.ToolOutput // of calls that are not made
 	waits   []Wait
+	byCall  map[string]string // the ids of waits that were answered, by call
 }
 
 // judge finds out which calls may be made.
@@ -153,6 +157,7 @@ func (a *approval) ask(ctx context.Context, c messages.ToolCall) {
 		}
 		a.refuse(c, ReasonRefused, text)
 	default:
+		a.byCall[c.ID] = reply.WaitID
 		a.allowed = append(a.allowed, c)
 	}
 }
@@ -172,6 +177,7 @@ func (a *approval) perform(ctx context.Context, calls []messages.ToolCall, next 
 	if len(a.allowed) > 0 {
 		a.call.Step, a.call.approved = nextstep.ExecuteTools{Calls: a.allowed}, a.allowed
 		got, err := next(ctx, a.call)
+		a.use(err)
 		if s, ok := errors.AsType[*SuspendedError](err); ok {
 			a.waits = append(a.waits, s.Waits...)
 			got, err = nextstep.ToolResults{Results: s.Results}, nil
@@ -193,6 +199,40 @@ func (a *approval) perform(ctx context.Context, calls []messages.ToolCall, next 
 	}
 	answer.Results = inOrder(calls, answer.Results)
 	return answer, nil
+}
+
+// use notes which approvals are used up: those of all calls but of such that wait for something else now.
+func (a *approval) use(err error) {
+	s, waits := errors.AsType[*SuspendedError](err)
+	var used []string
+	for call, id := range a.byCall {
+		if waits {
+			if _, ok := resultOf(s.Results, call); !ok {
+				continue
+			}
+		}
+		used = append(used, id)
+	}
+	a.call.run.asks().use(used)
+}
+
+// unapproved returns the id of a call that differs from what was approved; "" if there is none, or nothing was to be.
+func unapproved(approved, calls []messages.ToolCall) string {
+	if approved == nil {
+		return ""
+	}
+	for _, c := range calls {
+		if !slices.ContainsFunc(approved, func(a messages.ToolCall) bool {
+			return a.ID == c.ID && a.Name == c.Name && a.Arguments == c.Arguments
+		}) {
+			return c.ID
+		}
+	}
+	return ""
+}
+
+func notWhatWasApproved(call string) error {
+	return fmt.Errorf("orchestrator: the call %.64q is not what was approved", call)
 }
 
 // brokenResults answers calls of which a Handler returned an error.

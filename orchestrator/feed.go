@@ -54,11 +54,17 @@ func countCalls(a messages.Assistant) int {
 }
 
 func (m *Machine) feedResults(f *frame, a nextstep.ToolResults, boxed nextstep.Answer) nextstep.NextStep {
-	m.charge(&tally{toolCalls: len(a.Results), elapsed: a.Elapsed})
+	t := spent(a.Spent)
+	t.toolCalls += len(a.Results)
+	t.elapsed = a.Elapsed
+	m.charge(&t)
 	for _, o := range f.refused {
 		m.emit(EventToolFinished, ToolFinished{Output: o})
 	}
 	m.taken(StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(f.calls), Elapsed: a.Elapsed})
+	if a.Calls != nil {
+		boxed = m.rewrite(f, &a)
+	}
 	return m.giveResults(f, a, boxed)
 }
 
@@ -124,7 +130,9 @@ func (m *Machine) fail(f *frame, a nextstep.Failure, cause *delegation.Error) ne
 
 // feedStop ends the run: every frame unwinds, open calls are closed.
 func (m *Machine) feedStop(f *frame, a nextstep.Stop) nextstep.NextStep {
-	m.charge(&tally{usage: whole(a.Usage), elapsed: a.Elapsed})
+	t := spent(a.Spent)
+	t.usage, t.elapsed = t.usage.Add(whole(a.Usage)), a.Elapsed
+	m.charge(&t)
 	if len(a.Results) > 0 {
 		for _, o := range f.refused {
 			m.emit(EventToolFinished, ToolFinished{Output: o})
@@ -145,6 +153,25 @@ func stoppedBy(a nextstep.Stop) *delegation.Error {
 		return &delegation.Error{Code: delegation.CodeStopped, Message: "orchestrator: the run was stopped: " + a.Reason}
 	}
 	return delegation.NewError(delegation.CodeStopped, fmt.Errorf("orchestrator: the run was stopped: %w", a.Err))
+}
+
+// rewrite makes the calls as they were made those of the conversation: in what the frame was answered so far, and in what
+// the strategy keeps, if it can.
+func (m *Machine) rewrite(f *frame, a *nextstep.ToolResults) nextstep.Answer {
+	for i := len(f.answers) - 1; i >= 0; i-- {
+		if r, ok := f.answers[i].(nextstep.APIResponse); ok {
+			resp := *r.Response
+			resp.Message = resp.Message.WithCalls(a.Calls)
+			r.Response = &resp
+			f.answers[i] = r
+			break
+		}
+	}
+	if e, ok := f.st.(strategy.CallEditor); ok {
+		e.EditCalls(a.Calls)
+	}
+	a.Calls = nil
+	return *a
 }
 
 // taken emits the event of an answered step.

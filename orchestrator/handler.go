@@ -164,32 +164,44 @@ func unsound(a messages.Assistant) string {
 func (r *run) execute(ctx context.Context) (nextstep.Answer, error) {
 	batch := *r.batch()
 	batch.Calls, batch.Run, batch.Seq = r.call.Step.(nextstep.ExecuteTools).Calls, r.call.Run, r.call.Seq
-	if changed := r.changed(batch.Calls); changed != "" {
-		return nil, fmt.Errorf("orchestrator: the call %.64q is not what was approved", changed)
+	if id := unapproved(r.call.approved, batch.Calls); id != "" {
+		return nil, notWhatWasApproved(id)
 	}
-	r.people.begin(r.call)
+	var agents *host
+	if r.o.agents {
+		agents = r.host(batch.Calls)
+		ctx = context.WithValue(ctx, hostKey{}, agents)
+	}
+	if r.o.wrapped {
+		r.noteEdits(batch.Calls)
+	}
+	r.people.begin(&r.call)
 	batch.Wake, r.parallel = r.sink.share(r.call.Seq), len(batch.Calls) > 1
 	defer r.sink.unshare()
 	results := r.session.Run(ctx, batch)
+	r.people.spent = r.people.spent.Add(agents.settle(results))
 	if slices.ContainsFunc(results, isSuspended) {
 		return nil, r.asks().suspend(results)
 	}
 	return nextstep.ToolResults{Results: results, Elapsed: r.elapsed()}, nil
 }
 
-// changed returns the id of a call that differs from what was approved; "" if there is none.
-func (r *run) changed(calls []messages.ToolCall) string {
-	if r.call.approved == nil {
-		return ""
+// noteEdits notes which calls of the pending step a middleware has changed.
+func (r *run) noteEdits(calls []messages.ToolCall) {
+	step, ok := r.m.pending.(nextstep.ExecuteTools)
+	if !ok {
+		return
 	}
 	for _, c := range calls {
-		if !slices.ContainsFunc(r.call.approved, func(a messages.ToolCall) bool {
-			return a.ID == c.ID && a.Name == c.Name && a.Arguments == c.Arguments
-		}) {
-			return c.ID
+		i := slices.IndexFunc(step.Calls, func(d messages.ToolCall) bool { return d.ID == c.ID })
+		if i < 0 || step.Calls[i].Name == c.Name && step.Calls[i].Arguments == c.Arguments {
+			continue
 		}
+		if r.people.edited == nil {
+			r.people.edited = slices.Clone(step.Calls)
+		}
+		r.people.edited[i] = c
 	}
-	return ""
 }
 
 // batch returns what all batches of the run have in common.

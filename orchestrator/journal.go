@@ -31,6 +31,8 @@ type entry struct {
 	Answer  json.RawMessage       `json:"answer,omitempty"`  // entryAnswer; the form of nextstep.MarshalAnswer
 	Waits   []Wait                `json:"waits,omitempty"`   // entryWait: all that the run waits for
 	Results []messages.ToolOutput `json:"results,omitempty"` // entryWait: of the calls that do not wait, new ones
+	Calls   []messages.ToolCall   `json:"calls,omitempty"`   // entryWait: as in nextstep.ToolResults
+	Spent   nextstep.Spent        `json:"spent,omitzero"`    // entryWait: by runs whose results stand here
 	Replies []Reply               `json:"replies,omitempty"` // entryWait: given in this process; entryReply
 }
 
@@ -48,6 +50,7 @@ type start struct {
 	Strategy string            `json:"strategy"`
 	Input    delegation.Input  `json:"input"`
 	Limits   delegation.Limits `json:"limits"`
+	Parent   string            `json:"parent,omitempty"` // the run of which a tool made this one
 }
 
 const journalVersion = 1
@@ -92,7 +95,7 @@ func (j *journal) append(ctx context.Context, e *entry) (err error) {
 		}
 	}()
 	e.Version = journalVersion
-	data, err := json.Marshal(e)
+	data, err := nextstep.Encode(e)
 	if err != nil {
 		return err
 	}
@@ -108,13 +111,9 @@ func (j *journal) append(ctx context.Context, e *entry) (err error) {
 	return nil
 }
 
-// answered writes the answer to the pending step.
-func (j *journal) answered(ctx context.Context, m *Machine, a nextstep.Answer, at time.Time) error {
+// answered writes the answer to the pending step, whose JSON form is text.
+func (j *journal) answered(ctx context.Context, m *Machine, text []byte, at time.Time) error {
 	digest, err := m.digest()
-	if err != nil {
-		return &JournalError{Run: j.run, Err: err}
-	}
-	text, err := nextstep.MarshalAnswer(unraw(a))
 	if err != nil {
 		return &JournalError{Run: j.run, Err: err}
 	}

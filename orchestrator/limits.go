@@ -6,6 +6,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
 )
 
 // defaultLimits hold for each field of a run's limits that is zero, as delegation.Limits says.
@@ -77,6 +78,11 @@ type tally struct {
 	toolCalls  int
 	usage      messages.Usage
 	elapsed    time.Duration
+}
+
+// spent is the tally of runs that were made within a step.
+func spent(s nextstep.Spent) tally {
+	return tally{steps: s.Steps, modelCalls: s.ModelCalls, toolCalls: s.ToolCalls, usage: s.Usage}
 }
 
 func (t *tally) add(u *tally) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
@@ -38,6 +39,7 @@ type run struct {
 	watch    *idleWatch // over the request in progress; nil: none
 
 	journal *journal              // nil: none is kept
+	claimed string                // the id under which this run is in progress; "": none
 	resumed bool                  // from the journal
 	fresh   []Reply               // that it was resumed with
 	partial []messages.ToolOutput // of the pending batch, whose other calls wait for somebody
@@ -47,30 +49,42 @@ type run struct {
 
 // loop makes a run. It is the only loop there is.
 func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield func(Event, error) bool) {
-	m, err := o.machine(&task, streams)
+	r, err := o.begin(ctx, &task, o.tools.Definitions(), "", streams)
 	if err != nil {
-		yield(Event{}, err)
-		return
-	}
-	r := &run{o: o, m: m, now: time.Now()}
-	if err := r.open(ctx, &task); err != nil {
-		r.close()
 		yield(Event{}, err)
 		return
 	}
 	r.goOn(ctx, task.Stop, streams, yield)
 }
 
+// begin makes a run of a task, and its journal. The parent is the run that it is made for, if there is one.
+func (o *Orchestrator) begin(ctx context.Context, task *Task, allowed []tools.Definition, parent string, streams bool) (*run, error) {
+	m, err := o.machine(task, allowed, streams)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{o: o, m: m, now: time.Now()}
+	if err := r.open(ctx, task, parent); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
 // open begins the journal of a run.
-func (r *run) open(ctx context.Context, task *Task) error {
+func (r *run) open(ctx context.Context, task *Task, parent string) error {
 	if r.o.store == nil {
 		return nil
+	}
+	if err := r.claim(r.m.Run()); err != nil {
+		return err
 	}
 	r.journal = &journal{store: r.o.store, run: r.m.Run()}
 	return r.journal.append(ctx, &entry{Type: entryStart, At: r.now, Start: &start{
 		Strategy: r.m.root.strategy,
 		Input:    task.Input,
 		Limits:   r.m.root.limits,
+		Parent:   parent,
 	}})
 }
 
@@ -98,26 +112,57 @@ func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yiel
 			r.breakOff(ctx, stop.Results)
 			return
 		}
+		answer = r.settle(answer)
 		if err := m.check(answer); err != nil { // a middleware made an answer that is none
 			answer = failure(m.Pending(), err) // which the Machine takes for every step that it leaves to us
 		}
-		if err := r.store(ctx, answer); err != nil {
-			r.broken(err)
+		answer, err := r.store(ctx, answer)
+		if err != nil {
+			r.broken(err, answer)
 			return
 		}
 		m.advance(answer)
 	}
 }
 
-// store keeps an answer before the run goes on with it.
-func (r *run) store(ctx context.Context, answer nextstep.Answer) error {
+// store keeps an answer before the run goes on with it. One that has no JSON form is a failure of its step.
+func (r *run) store(ctx context.Context, answer nextstep.Answer) (nextstep.Answer, error) {
 	if r.journal != nil {
-		if err := r.journal.answered(ctx, r.m, answer, r.now); err != nil {
-			return err
+		text, err := nextstep.MarshalAnswer(unraw(answer))
+		if err != nil {
+			answer = failure(r.m.Pending(), fmt.Errorf("orchestrator: the answer cannot be stored: %w", err))
+			if text, err = nextstep.MarshalAnswer(answer); err != nil {
+				return answer, &JournalError{Run: r.m.Run(), Err: err}
+			}
+		}
+		if err := r.journal.answered(ctx, r.m, text, r.now); err != nil {
+			return answer, err
 		}
 	}
 	r.settled()
-	return nil
+	return answer, nil
+}
+
+// settle puts into an answer what only the loop knows: what runs have used that tools made, and which calls a middleware
+// has changed.
+func (r *run) settle(answer nextstep.Answer) nextstep.Answer {
+	if r.people == nil {
+		return answer
+	}
+	spent, calls := r.people.spent, r.people.edited
+	if spent == (nextstep.Spent{}) && calls == nil {
+		return answer
+	}
+	switch a := answer.(type) {
+	case nextstep.ToolResults:
+		a.Spent, a.Calls = a.Spent.Add(spent), calls
+		return a
+	case nextstep.Stop:
+		a.Spent = a.Spent.Add(spent)
+		return a
+	default:
+		return answer
+	}
 }
 
 // breakOff ends the work on a run whose consumer went away. The run has not ended: it can be resumed, and results that it
@@ -142,9 +187,9 @@ func (r *run) settled() {
 	}
 }
 
-// broken ends a run whose journal cannot be written.
-func (r *run) broken(err error) {
-	out := r.m.soFar()
+// broken ends a run whose journal cannot be written. What could not be stored is told all the same, where it can be.
+func (r *run) broken(err error, answer nextstep.Answer) {
+	out := r.m.soFar(answer)
 	out.Err = delegation.NewError(delegation.CodeStorage, err)
 	e := r.m.rootEvent(EventRunFinished, RunFinished{Status: StatusFailed, Output: out})
 	e.Time = r.now
@@ -165,10 +210,25 @@ func (r *run) tellResumed() {
 	}
 }
 
+// claim takes a run for this Orchestrator: nobody else in it may work on the same.
+func (r *run) claim(id string) error {
+	if _, taken := r.o.active.LoadOrStore(id, true); taken {
+		return &JournalError{Run: id, Err: fmt.Errorf("the run is in progress: %w", checkpoint.ErrConflict)}
+	}
+	r.claimed = id
+	return nil
+}
+
 // close lets go of what the run kept between steps.
 func (r *run) close() {
+	if r.claimed != "" {
+		r.o.active.Delete(r.claimed)
+	}
 	if r.session != nil {
 		r.session.Close()
+	}
+	if r.m == nil { // its journal could not be read
+		return
 	}
 	r.settled() // what a tool that was abandoned asks now, it asks nobody
 	r.m.reset()
@@ -176,7 +236,7 @@ func (r *run) close() {
 }
 
 // machine starts the machine of a task.
-func (o *Orchestrator) machine(task *Task, streams bool) (*Machine, error) {
+func (o *Orchestrator) machine(task *Task, allowed []tools.Definition, streams bool) (*Machine, error) {
 	root := task.Strategy
 	if root == "" {
 		root = o.byDefault
@@ -192,7 +252,7 @@ func (o *Orchestrator) machine(task *Task, streams bool) (*Machine, error) {
 		Root:   root,
 		Input:  task.Input,
 		Limits: overlay(task.Limits, o.limits),
-		Tools:  o.tools.Definitions(),
+		Tools:  allowed,
 		Remote: o.remoteList,
 
 		StopNote: o.stopNote,
@@ -231,6 +291,9 @@ func (r *run) answer(ctx context.Context) (nextstep.Answer, []Wait) {
 	}
 	r.begin()
 	answer, err := r.handle(ctx)
+	if r.session != nil {
+		r.sink.drain()
+	}
 	if r.streams {
 		r.tellWhole(answer)
 	}
@@ -244,9 +307,20 @@ func (r *run) answer(ctx context.Context) (nextstep.Answer, []Wait) {
 func (r *run) stopBefore(cause error) nextstep.Answer {
 	stop := nextstep.Stop{Reason: cause.Error(), Err: cause}
 	if len(r.partial) > 0 {
-		stop.Results = r.whole(nil, notApproved)
+		stop.Results = r.unanswered()
 	}
 	return stop
+}
+
+// unanswered are the results of a batch whose other calls were waiting when the run was stopped, which is told.
+func (r *run) unanswered() []messages.ToolOutput {
+	return r.whole(nil, func(c messages.ToolCall) messages.ToolOutput {
+		out := notApproved(c)
+		e := r.event()
+		e.Kind, e.Detail = EventToolFinished, ToolFinished{Output: out}
+		r.sink.deliver(&e)
+		return out
+	})
 }
 
 // notApproved answers a call that was still waiting when the run was stopped.
@@ -304,7 +378,11 @@ func (r *run) suspended(ctx context.Context, err error) (nextstep.Answer, []Wait
 		r.partial = append(r.partial, s.Results...)
 	}
 	if cause := r.stopped(ctx); cause != nil {
-		return r.stopBefore(cause), nil
+		stop := nextstep.Stop{Reason: cause.Error(), Err: cause}
+		if _, ok := r.m.pending.(nextstep.ExecuteTools); ok {
+			stop.Results = r.unanswered()
+		}
+		return stop, nil
 	}
 	return nil, r.identified(s.Waits)
 }
@@ -314,10 +392,10 @@ func (r *run) identified(waits []Wait) []Wait {
 	known := map[string]bool{}
 	var list []Wait
 	for _, w := range waits {
-		w.Frame, w.Seq = either(w.Frame, r.call.Frame), either(w.Seq, r.call.Seq)
+		w.Run, w.Frame, w.Seq = either(w.Run, r.m.Run()), either(w.Frame, r.call.Frame), either(w.Seq, r.call.Seq)
 		w.Kind = either(w.Kind, WaitStep)
 		if w.ID == "" {
-			w.ID = w.identity(r.m.Run())
+			w.ID = w.identity()
 		}
 		if !known[w.ID] {
 			known[w.ID], list = true, append(list, w)
@@ -333,7 +411,7 @@ func (r *run) completed(answer nextstep.Answer) nextstep.Answer {
 	}
 	switch a := answer.(type) {
 	case nextstep.ToolResults:
-		if mismatch(r.call.Step.(nextstep.ExecuteTools).Calls, a.Results) == "" {
+		if mismatch(r.remaining(r.m.pending.(nextstep.ExecuteTools).Calls), a.Results) == "" {
 			a.Results = r.whole(a.Results, notApproved)
 			return a
 		}
@@ -352,6 +430,7 @@ func (r *run) begin() {
 	if frame, depth := r.m.Frame(); r.o.wrapped || c.Frame != frame {
 		*c = Call{Run: r.m.Run(), Frame: frame, Depth: depth, run: r}
 	}
+	r.sink.begin(r.m.Seq())
 	c.Seq, c.Step, c.Tools, c.Untrusted, c.start = r.m.Seq(), r.m.Pending(), r.m.Tools(), r.m.untrusted, r.now
 	if r.resumed {
 		r.beginAgain()
@@ -493,10 +572,10 @@ func (r *run) suspend(ctx context.Context, waits []Wait) {
 		}
 	}
 	if err := r.storeWaits(ctx, waits); err != nil {
-		r.broken(err)
+		r.broken(err, r.soFarOfBatch())
 		return
 	}
-	e := r.m.rootEvent(EventRunFinished, RunFinished{Status: StatusWaiting, Output: r.m.soFar(), Waits: waits})
+	e := r.m.rootEvent(EventRunFinished, RunFinished{Status: StatusWaiting, Output: r.m.soFar(r.soFarOfBatch()), Waits: waits})
 	e.Time = time.Now()
 	r.sink.last(&e, nil)
 }
@@ -508,7 +587,8 @@ func (r *run) storeWaits(ctx context.Context, waits []Wait) error {
 	}
 	return r.journal.append(ctx, &entry{
 		Type: entryWait, At: r.now, Seq: r.m.Seq(), Frame: r.call.Frame,
-		Waits: waits, Results: r.partial[r.kept:], Replies: r.asks().unstored(),
+		Waits: waits, Results: r.partial[r.kept:], Replies: r.asks().unstored(), Calls: r.asks().edited,
+		Spent: r.asks().spent,
 	})
 }
 
@@ -550,5 +630,28 @@ func (r *run) notice(n llmclient.Notice) {
 	r.call.Emit(Event{Kind: EventRetryWaiting, Detail: d})
 }
 
-// soFar is the output of a run that is not done: the conversation of its root.
-func (m *Machine) soFar() delegation.Output { return m.stack.All()[0].output(delegation.Output{}) }
+// soFar is the output of a run that is not done: the conversation of its root. What the pending step was answered, if it is
+// the root's, is added; nil is nothing.
+func (m *Machine) soFar(answer nextstep.Answer) delegation.Output {
+	root := *m.stack.All()[0]
+	if answer != nil && m.stack.Depth() == 1 {
+		root.answers = append(slices.Clip(root.answers), answer)
+	}
+	return root.output(delegation.Output{})
+}
+
+// soFarOfBatch is what there is of a batch that waits; nil if the pending step is none.
+func (r *run) soFarOfBatch() nextstep.Answer {
+	if _, ok := r.m.pending.(nextstep.ExecuteTools); !ok {
+		return nil
+	}
+	return nextstep.Stop{Results: r.whole(nil, waiting)}
+}
+
+// waiting stands for the result of a call that waits for somebody.
+func waiting(c messages.ToolCall) messages.ToolOutput {
+	return messages.ToolOutput{
+		CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: tools.ReasonSuspended,
+		Output: "this call waits for somebody",
+	}
+}

@@ -106,7 +106,7 @@ func TestMiddleware(t *testing.T) {
 		}, scripted.Calls(scripted.Call("a", "{}", "1")))
 		require.NoError(t, err)
 		require.Equal(t, orchestrator.StatusWaiting, res.Status)
-		wait.Frame, wait.Seq = "0", 2
+		wait.Run, wait.Frame, wait.Seq = "r", "0", 2
 		require.Equal(t, []orchestrator.Wait{wait}, res.Waits)
 		require.NoError(t, res.Output.Messages.Validate())
 	})

@@ -94,6 +94,8 @@ type Orchestrator struct {
 	stopNote   string
 	handler    Handler
 	wrapped    bool      // by Middleware
+	agents     bool      // tools run agents
+	active     sync.Map  // ids of runs with a journal that are in progress here
 	machines   sync.Pool // of *Machine whose runs have ended: one is larger than all that a step allocates
 }
 
@@ -135,6 +137,7 @@ func New(cfg Config) (*Orchestrator, error) {
 	if names := cfg.Strategies.Names(); cfg.Default == "" && len(names) == 1 {
 		o.byDefault = names[0]
 	}
+	problems = append(problems, o.findAgents(cfg.Tools))
 	o.handler = o.perform
 	for i, wrap := range slices.Backward(cfg.Middleware) {
 		if wrap == nil {
@@ -147,6 +150,23 @@ func New(cfg Config) (*Orchestrator, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// findAgents finds out whether tools run agents, and whether their strategies are there.
+func (o *Orchestrator) findAgents(list []tools.Tool) error {
+	var problems []error
+	for _, t := range list {
+		a := agentOf(t)
+		if a == nil {
+			continue
+		}
+		o.agents = true
+		if _, ok := o.strategies[a.Strategy]; !ok {
+			problems = append(problems, &ConfigError{Field: "Tools", Err: fmt.Errorf("agent tool %q: %w", a.def.Name,
+				&strategy.UnknownError{Name: a.Strategy, Known: o.strategies.Names()})})
+		}
+	}
+	return errors.Join(problems...)
 }
 
 func when(bad bool, field string, err error) error {

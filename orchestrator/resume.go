@@ -10,6 +10,7 @@ import (
 
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
 )
 
 // ReplayError says that a run cannot be taken up again from its journal: with what it was answered, a strategy wants
@@ -66,7 +67,7 @@ func (e *ReplyError) Error() string {
 // context or by breaking out of the loop.
 func (o *Orchestrator) Resume(ctx context.Context, run string, replies ...Reply) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		r, err := o.load(ctx, run)
+		r, err := o.load(ctx, run, o.tools.Definitions())
 		if err != nil {
 			yield(Event{}, err)
 			return
@@ -99,11 +100,14 @@ func (r *run) ended(replies []Reply, yield func(Event, error) bool) {
 }
 
 // load makes a run of what its journal says.
-func (o *Orchestrator) load(ctx context.Context, id string) (*run, error) {
+func (o *Orchestrator) load(ctx context.Context, id string, allowed []tools.Definition) (*run, error) {
 	if o.store == nil {
 		return nil, &ConfigError{Field: "Store", Err: errors.New("is nil: there is no journal to resume a run from")}
 	}
 	r := &run{o: o, journal: &journal{store: o.store, run: id}}
+	if err := r.claim(id); err != nil {
+		return nil, err
+	}
 	for rec, err := range o.store.Read(ctx, id, 1) {
 		if err != nil {
 			return nil, r.unread(0, err)
@@ -113,7 +117,7 @@ func (o *Orchestrator) load(ctx context.Context, id string) (*run, error) {
 			err = fmt.Errorf("it stands behind record %d", r.journal.last)
 		}
 		if err == nil {
-			err = r.fold(&e)
+			err = r.fold(&e, allowed)
 		}
 		if err != nil {
 			return nil, r.unread(rec.Seq, err)
@@ -128,9 +132,7 @@ func (o *Orchestrator) load(ctx context.Context, id string) (*run, error) {
 
 // unread lets go of a run whose journal cannot be read.
 func (r *run) unread(record int, err error) error {
-	if r.m != nil {
-		r.close()
-	}
+	r.close()
 	if _, ok := errors.AsType[*ReplayError](err); ok {
 		return err
 	}
@@ -138,13 +140,13 @@ func (r *run) unread(record int, err error) error {
 }
 
 // fold does again what an entry tells.
-func (r *run) fold(e *entry) error {
+func (r *run) fold(e *entry, allowed []tools.Definition) error {
 	if (r.m == nil) != (e.Type == entryStart) {
 		return errors.New("a journal has one start, and it is the first record")
 	}
 	if e.Type == entryStart {
 		task := Task{Run: r.journal.run, Strategy: e.Start.Strategy, Input: e.Start.Input, Limits: e.Start.Limits}
-		m, err := r.o.machine(&task, false)
+		m, err := r.o.machine(&task, allowed, false)
 		if err == nil {
 			r.m = m
 		}
@@ -158,6 +160,10 @@ func (r *run) fold(e *entry) error {
 		r.asks().suspended(e)
 		r.partial = append(r.partial, e.Results...)
 		r.kept = len(r.partial)
+		r.asks().spent = e.Spent
+		if e.Calls != nil {
+			r.people.edited = e.Calls
+		}
 		return nil
 	case entryReply:
 		r.asks().replied(e.Replies)
@@ -193,7 +199,7 @@ func (e *entry) step() StepID {
 func (r *run) take(ctx context.Context, replies []Reply) error {
 	now := time.Now()
 	for i, reply := range replies {
-		problem := r.asks().problem(reply.WaitID, now)
+		problem := r.asks().problem(reply, now)
 		if slices.ContainsFunc(replies[:i], func(b Reply) bool { return b.WaitID == reply.WaitID }) {
 			problem = "there are two replies to it"
 		}
@@ -202,9 +208,6 @@ func (r *run) take(ctx context.Context, replies []Reply) error {
 		}
 	}
 	r.now = now
-	if len(replies) == 0 {
-		return nil
-	}
 	r.asks().replied(replies)
 	r.fresh = replies
 	return r.journal.append(ctx, &entry{Type: entryReply, At: now, Seq: r.m.Seq(), Replies: replies})

@@ -23,9 +23,12 @@ type sink struct {
 	yielding bool // the consumer has the word; left true only by a panic in it
 
 	mu     sync.Mutex
-	shared int // the number of the step whose tools run; 0: none do
+	step   int  // the number of the step in progress
+	shared int  // the same while its tools run; 0: none do
+	ran    bool // its tools have run, and may not have ended
 	queue  []Event
 	wake   chan struct{}
+	room   chan struct{} // closed when the queue is drained; nil: nobody waits for that
 }
 
 // deliver yields an event on the goroutine of the loop and reports whether anybody still listens.
@@ -53,15 +56,22 @@ func (s *sink) last(e *Event, err error) bool {
 
 func (s *sink) listening() bool { return !s.gone }
 
-// emit takes an event from any goroutine while the sink is shared, and from the loop's own otherwise. What a tool emits
-// after its step is lost.
+// begin says that a step is in progress. What is emitted of another one is lost.
+func (s *sink) begin(seq int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.step, s.ran = seq, false
+}
+
+// emit takes an event from any goroutine once tools run, and from the loop's own before. What a tool emits after its step
+// is lost.
 func (s *sink) emit(e *Event, tool bool) {
 	s.mu.Lock()
-	if tool && s.shared != e.Seq {
+	if e.Seq != s.step || tool && s.shared != e.Seq {
 		s.mu.Unlock()
 		return
 	}
-	if s.shared != 0 {
+	if s.ran { // who emits now may be a tool, on a goroutine of its own
 		s.queue = append(s.queue, *e)
 		s.mu.Unlock()
 		select {
@@ -74,6 +84,37 @@ func (s *sink) emit(e *Event, tool bool) {
 	s.deliver(e)
 }
 
+// nest takes an event of a run that a tool made in the step of that number. It waits while the consumer is far behind, so
+// that a slow one slows that run, too. It returns false if the step is over.
+func (s *sink) nest(ctx context.Context, e *Event, seq int) bool {
+	const most = 256
+	s.mu.Lock()
+	for s.shared == seq && len(s.queue) >= most {
+		if s.room == nil {
+			s.room = make(chan struct{})
+		}
+		room := s.room
+		s.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return false
+		}
+		s.mu.Lock()
+	}
+	if s.shared != seq {
+		s.mu.Unlock()
+		return false
+	}
+	s.queue = append(s.queue, *e)
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
 // share lets other goroutines emit while the tools of a step run. The channel says when to drain.
 func (s *sink) share(seq int) <-chan struct{} {
 	s.mu.Lock()
@@ -81,7 +122,7 @@ func (s *sink) share(seq int) <-chan struct{} {
 	if s.wake == nil {
 		s.wake = make(chan struct{}, 1)
 	}
-	s.shared = seq
+	s.shared, s.ran = seq, true
 	return s.wake
 }
 
@@ -89,10 +130,19 @@ func (s *sink) share(seq int) <-chan struct{} {
 func (s *sink) unshare() {
 	s.mu.Lock()
 	s.shared = 0
+	s.makeRoom()
 	left := len(s.queue) > 0
 	s.mu.Unlock()
 	if left {
 		s.drain()
+	}
+}
+
+// makeRoom wakes those who wait for room. The lock is held.
+func (s *sink) makeRoom() {
+	if s.room != nil {
+		close(s.room)
+		s.room = nil
 	}
 }
 
@@ -101,6 +151,7 @@ func (s *sink) drain() {
 	s.mu.Lock()
 	queue := s.queue
 	s.queue = nil
+	s.makeRoom()
 	s.mu.Unlock()
 	for i := range queue {
 		s.deliver(&queue[i])

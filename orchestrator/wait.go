@@ -16,12 +16,14 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
 )
 
 // Wait is something that a run waits for: a person's answer, as a rule.
 type Wait struct {
-	ID        string    `json:"id"`                  // what a [Reply] names; unique within the run
+	ID        string    `json:"id"`                  // what a [Reply] names; unique
+	Run       string    `json:"run"`                 // that waits: the one that is asked, or one that an agent tool made for it
 	Frame     string    `json:"frame"`               // where: a position in the delegation tree
 	Seq       int       `json:"seq"`                 // of the step
 	Kind      string    `json:"kind"`                // what is asked for: WaitApproval, WaitQuestion, or one of your own
@@ -88,10 +90,13 @@ func (e *ExpiredError) Unwrap() error { return context.DeadlineExceeded }
 // While somebody is asked in this process, a stop of either kind ends the wait; the error is then the cause.
 func (c Call) Ask(ctx context.Context, w Wait) (Reply, error) {
 	p := c.run.asks()
-	w.Frame, w.Seq, w.Untrusted = c.Frame, c.Seq, c.Untrusted
-	w, reply, answered := p.find(w, c.Run, time.Now())
+	w.Run, w.Frame, w.Seq, w.Untrusted = c.Run, c.Frame, c.Seq, c.Untrusted
+	w, reply, answered := p.find(w, time.Now())
 	if answered {
 		return reply, nil
+	}
+	if w.expired(time.Now()) {
+		return Reply{}, &ExpiredError{Wait: w}
 	}
 	if c.run.o.reply == nil {
 		p.wait(w)
@@ -150,6 +155,9 @@ func (r *run) askTool(ctx context.Context, a tools.Asked) (string, error) {
 	if !ok {
 		return "", errOver
 	}
+	if a.Kind == WaitApproval || a.Kind == WaitStep {
+		return "", fmt.Errorf("orchestrator: a tool cannot ask for a %q: the kind is taken", a.Kind)
+	}
 	reply, err := call.Ask(ctx, Wait{
 		Kind: a.Kind, CallID: a.Call.ID, Tool: a.Call.Name, Arguments: a.Call.Arguments, Text: a.Text, Options: a.Options,
 	})
@@ -169,13 +177,20 @@ var errOver = errors.New("orchestrator: the step is over")
 // people is what the pending step asked of people, and what they said. While tools run it is used by any goroutine.
 type people struct {
 	mu      sync.Mutex
-	call    Call     // the step, for the tools that run
+	run     *run
+	id      string   // of the run
+	now     place    // the step whose tools run
 	waits   []Wait   // that there were in this step; of two with the same ID the last
 	open    []string // those of them that a reply may still be given to
 	replies []Reply
-	new     int    // replies[new:] are not in the journal
-	asking  []Wait // that nobody could answer in this process
-	settled int    // the number of the last step that has its answer
+	new     int      // replies[new:] are not in the journal
+	asking  []asking // that nobody could answer in this process
+	used    []string // ids of approvals whose calls were made
+	settled int      // the number of the last step that has its answer
+
+	// The loop's own:
+	spent  nextstep.Spent      // by runs that tools made in this step
+	edited []messages.ToolCall // the calls of this step, where a middleware has changed them; nil otherwise
 }
 
 // asks returns what the pending step asked of people.
@@ -186,40 +201,54 @@ func (r *run) asks() *people {
 	return r.people
 }
 
+// asking is a wait that keeps a tool call from its result.
+type asking struct {
+	Wait
+	call string // the id of the call; "" for an approval, which its middleware tells of
+}
+
+// place is where a step stands.
+type place struct {
+	frame      string
+	depth, seq int
+	untrusted  bool
+}
+
 // begin lets the tools of a step ask.
-func (p *people) begin(c Call) {
+func (p *people) begin(c *Call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.call = c
-	p.call.tool = true
+	p.run, p.id = c.run, c.Run
+	p.now = place{frame: c.Frame, depth: c.Depth, seq: c.Seq, untrusted: c.Untrusted}
 }
 
 // step returns the step whose tools may ask, if it has that number.
 func (p *people) step(seq int) (Call, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.call, p.call.Seq == seq
+	now := p.now
+	return Call{Run: p.id, Frame: now.frame, Depth: now.depth, Seq: now.seq, Untrusted: now.untrusted, run: p.run, tool: true}, now.seq == seq
 }
 
 // find returns w with its ID: as it was asked before, if it was, then with the reply if there is one.
-func (p *people) find(w Wait, run string, now time.Time) (Wait, Reply, bool) {
+func (p *people) find(w Wait, now time.Time) (Wait, Reply, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, before := range slices.Backward(p.waits) {
 		same := w
 		same.Expires = before.Expires
-		if before.ID != same.identity(run) {
+		if before.ID != same.identity() {
 			continue
 		}
 		same.ID = before.ID
-		if i := slices.IndexFunc(p.replies, func(r Reply) bool { return r.WaitID == same.ID }); i >= 0 {
+		if i := slices.IndexFunc(p.replies, func(r Reply) bool { return r.WaitID == same.ID && !slices.Contains(p.used, r.WaitID) }); i >= 0 {
 			return same, p.replies[i], true
 		}
 		if !same.expired(now) {
 			return same, Reply{}, false
 		}
 	}
-	w.ID = w.identity(run)
+	w.ID = w.identity()
 	return w, Reply{}, false
 }
 
@@ -227,9 +256,33 @@ func (p *people) find(w Wait, run string, now time.Time) (Wait, Reply, bool) {
 func (p *people) wait(w Wait) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.over(w) {
-		p.asking = append(p.asking, w)
+	if p.over(w) {
+		return
 	}
+	a := asking{Wait: w, call: w.CallID}
+	if w.Kind == WaitApproval {
+		a.call = ""
+	}
+	p.asking = append(p.asking, a)
+}
+
+// nested notes what a run waits for that a tool call made, in the step of that number.
+func (p *people) nested(seq int, call string, waits []Wait) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if seq <= p.settled {
+		return
+	}
+	for _, w := range waits {
+		p.asking = append(p.asking, asking{Wait: w, call: call})
+	}
+}
+
+// use notes that what was approved has been done: whoever does it again asks again.
+func (p *people) use(waits []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used = append(p.used, waits...)
 }
 
 // answered notes that w was answered in this process.
@@ -255,8 +308,9 @@ func (p *people) unstored() []Reply {
 func (p *people) reset(seq int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.waits, p.open, p.replies, p.new, p.asking = nil, nil, nil, 0, nil
-	p.call, p.settled = Call{}, seq
+	p.waits, p.open, p.replies, p.new, p.asking, p.used = nil, nil, nil, 0, nil, nil
+	p.now, p.settled = place{}, seq
+	p.spent, p.edited = nextstep.Spent{}, nil
 }
 
 func isSuspended(o messages.ToolOutput) bool { return o.Reason == tools.ReasonSuspended }
@@ -272,9 +326,9 @@ func (p *people) suspend(results []messages.ToolOutput) *SuspendedError {
 			continue
 		}
 		from := len(s.Waits)
-		for _, w := range p.asking {
-			if w.CallID == o.CallID && w.Kind != WaitApproval {
-				s.Waits = append(s.Waits, w)
+		for _, a := range p.asking {
+			if a.call == o.CallID {
+				s.Waits = append(s.Waits, a.Wait)
 			}
 		}
 		if len(s.Waits) == from { // the tool asks in a way of its own
@@ -288,7 +342,7 @@ func (p *people) suspend(results []messages.ToolOutput) *SuspendedError {
 func (p *people) asked(w Wait) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.asking, func(b Wait) bool { return b.ID == w.ID })
+	return slices.ContainsFunc(p.asking, func(b asking) bool { return b.ID == w.ID })
 }
 
 // suspended notes what a journal says that the run waits for.
@@ -312,13 +366,16 @@ func (p *people) replied(replies []Reply) {
 	})
 }
 
-// problem says why a reply to that wait is not taken; "" if it is.
-func (p *people) problem(id string, now time.Time) string {
+// problem says why a reply is not taken; "" if it is.
+func (p *people) problem(reply Reply, now time.Time) string {
+	id := reply.WaitID
 	if slices.Contains(p.open, id) {
-		for _, w := range slices.Backward(p.waits) {
-			if w.ID == id && w.expired(now) {
-				return "it has expired; resume the run without a reply to be asked again"
-			}
+		i := slices.IndexFunc(p.waits, func(w Wait) bool { return w.ID == id })
+		switch {
+		case p.waits[i].expired(now):
+			return "it has expired; resume the run without a reply to be asked again"
+		case p.waits[i].Kind == WaitQuestion && reply.Text == "" && reply.Reason == "":
+			return "a question is answered by Text, or declined by a Reason"
 		}
 		return ""
 	}
@@ -334,9 +391,9 @@ func (p *people) problem(id string, now time.Time) string {
 func (w Wait) expired(now time.Time) bool { return !w.Expires.IsZero() && now.After(w.Expires) }
 
 // identity is a hash of all that a wait is about.
-func (w Wait) identity(run string) string {
+func (w Wait) identity() string {
 	sum := sha256.New()
-	for _, part := range []string{run, strconv.Itoa(w.Seq), w.Frame, w.Kind, w.CallID, w.Tool, canonical(w.Arguments), w.Text, strconv.Itoa(len(w.Options))} {
+	for _, part := range []string{w.Run, strconv.Itoa(w.Seq), w.Frame, w.Kind, w.CallID, w.Tool, canonical(w.Arguments), w.Text, strconv.Itoa(len(w.Options))} {
 		_, _ = fmt.Fprintf(sum, "%d:%s;", len(part), part)
 	}
 	for _, o := range w.Options {

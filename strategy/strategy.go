@@ -52,6 +52,12 @@ type ToolProvider interface {
 	Tools() []tools.Tool
 }
 
+// CallEditor is a [Strategy] that keeps the calls of its conversation. EditCalls is called before ProcessToolResults where a
+// middleware changed arguments: what the model sees from then on is the calls as they were made. The slice is read-only.
+type CallEditor interface {
+	EditCalls(calls []messages.ToolCall)
+}
+
 // Stater is a [Strategy] that tells its state.
 type Stater interface {
 	State() State

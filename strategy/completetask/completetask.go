@@ -27,6 +27,7 @@ var (
 	_ strategy.Strategy       = (*completeTask)(nil)
 	_ strategy.FailureHandler = (*completeTask)(nil)
 	_ strategy.Concluder      = (*completeTask)(nil)
+	_ strategy.CallEditor     = (*completeTask)(nil)
 	_ strategy.ToolUser       = (*completeTask)(nil)
 	_ strategy.Stater         = (*completeTask)(nil)
 	_ strategy.Checker        = (*completeTask)(nil)
@@ -159,6 +160,13 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 		return s.fsm.Then(called, nextstep.ExecuteTools{Calls: calls})
 	default:
 		return s.answer(resp.Message.Text())
+	}
+}
+
+// EditCalls implements strategy.CallEditor.
+func (s *completeTask) EditCalls(calls []messages.ToolCall) {
+	if a, ok := s.history.Last().(messages.Assistant); ok {
+		s.history[len(s.history)-1] = a.WithCalls(calls) // it stood in no request yet
 	}
 }
 

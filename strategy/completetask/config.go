@@ -146,8 +146,10 @@ func (s *settings) parsePrompts() (err error) {
 		config.Prompt{Name: "Continue", Text: s.Prompts.Continue, Default: defaultPrompts.Continue},
 		config.Prompt{Name: "CutCall", Text: s.Prompts.CutCall, Default: defaultPrompts.CutCall, Sample: map[string]any{"Tool": "a tool"}},
 		config.Prompt{Name: "Empty", Text: s.Prompts.Empty, Default: defaultPrompts.Empty},
-		config.Prompt{Name: "Malformed", Text: s.Prompts.Malformed, Default: defaultPrompts.Malformed,
-			Sample: map[string]any{"Problem": "a problem", "Generated": "a text"}},
+		config.Prompt{
+			Name: "Malformed", Text: s.Prompts.Malformed, Default: defaultPrompts.Malformed,
+			Sample: map[string]any{"Problem": "a problem", "Generated": "a text"},
+		},
 		config.Prompt{Name: "Schema", Text: s.Prompts.Schema, Default: defaultPrompts.Schema, Sample: map[string]any{"Problem": "a problem"}},
 	)
 	return err

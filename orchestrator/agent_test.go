@@ -1,0 +1,339 @@
+package orchestrator_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// goalOf is what a request is about: its first user message.
+func goalOf(req *llmclient.Request) string {
+	for _, m := range req.Messages {
+		if u, ok := m.(messages.User); ok {
+			return u.Text()
+		}
+	}
+	return ""
+}
+
+func answered(req *llmclient.Request) bool {
+	_, ok := req.Messages.Last().(messages.Tool)
+	return ok
+}
+
+// always is a model that answers each request by a function, any number of times.
+func always(reply func(*llmclient.Request) scripted.Reply) *scripted.Client {
+	r := scripted.Func(reply)
+	r.Times = -1
+	return scripted.New(r)
+}
+
+func worker(edit ...func(*orchestrator.Agent)) tools.Tool {
+	a := orchestrator.Agent{Definition: tools.Definition{Name: "worker", Description: "Works."}, Strategy: "work"}
+	for _, e := range edit {
+		e(&a)
+	}
+	return orchestrator.AgentTool(a)
+}
+
+func withWork(c *orchestrator.Config) {
+	c.Strategies["work"] = completetask.New(completetask.Config{Tools: []string{}})
+	c.Default = "solve"
+}
+
+// Agents of one batch run at the same time, each as a run of its own within the parent's stream; results come in the order
+// of the calls, and what they use is the parent's.
+func TestAgentTool_batch(t *testing.T) {
+	const n = 8
+	var together sync.WaitGroup
+	together.Add(n)
+	model := always(func(req *llmclient.Request) scripted.Reply {
+		reply := scripted.Text("all done")
+		switch goal := goalOf(req); {
+		case strings.HasPrefix(goal, "part"):
+			together.Done()
+			together.Wait()
+			reply = scripted.Stream("did ", goal)
+		case !answered(req):
+			var calls []messages.ToolCall
+			for i := range n {
+				calls = append(calls, scripted.Call("worker", fmt.Sprintf(`{"goal":"part %d"}`, i), fmt.Sprint("c", i)))
+			}
+			reply = scripted.Calls(calls...)
+		}
+		reply.Usage = messages.Usage{Input: 10, Output: 1, Total: 11}
+		return reply
+	})
+	o := solver(t, model, withWork, with(worker()))
+	events, err := collect(t, o, task("go"))
+	require.NoError(t, err)
+	end := finished(t, events)
+	for i, m := range end.Output.ToolMetas() {
+		require.Equal(t, fmt.Sprintf("did part %d", i), m.Output)
+	}
+	require.EqualValues(t, 11*(n+2), end.Output.Usage.Total)
+	require.Equal(t, 1, count(events, orchestrator.EventRunStarted))
+	require.Equal(t, 1, count(events, orchestrator.EventRunFinished))
+	texts := map[string]string{}
+	for _, e := range events {
+		if e.Run == "r" {
+			continue
+		}
+		require.True(t, strings.HasPrefix(e.Run, "r/2/c"), e.Run)
+		require.Equal(t, 2, e.Depth)
+		if e.Kind == orchestrator.EventTextDelta {
+			texts[e.Run] += e.Text
+		}
+	}
+	require.Len(t, texts, n)
+	require.Equal(t, "did part 3", texts["r/2/c3"])
+
+	together.Add(n)
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, timeless(end.Output), timeless(res.Output), "Run and Stream")
+}
+
+// S3-20: one goal gives a text, several a list in their order; both or none are wrong arguments.
+func TestS3_20_fanOut(t *testing.T) {
+	model := func(args string) *scripted.Client {
+		return always(func(req *llmclient.Request) scripted.Reply {
+			switch goal := goalOf(req); {
+			case goal != "go":
+				return scripted.Text("did " + goal)
+			case answered(req):
+				return scripted.Text("done")
+			default:
+				return scripted.Calls(scripted.Call("worker", args, "c"))
+			}
+		})
+	}
+	for args, want := range map[string]string{
+		`{"goal":"a"}`:               "did a",
+		`{"goals":["a","b","c"]}`:    `["did a","did b","did c"]`,
+		`{"goals":["a"]}`:            `["did a"]`,
+		`{"goal":"a","goals":["b"]}`: `either "goal" or "goals"`,
+		`{}`:                         `either "goal" or "goals"`,
+		`{"aim":"a"}`:                "aim",
+	} {
+		o := solver(t, model(args), withWork, with(worker(func(a *orchestrator.Agent) { a.FanOut = true })))
+		res, err := o.Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		out := res.Output.ToolMetas()[0]
+		require.Contains(t, out.Output, want)
+		require.Equal(t, strings.Contains(out.Output, "did"), out.OK(), args)
+	}
+}
+
+// S1-30: an agent counts as one level more; past the depth limit the call fails and the run goes on. Limits are shared out
+// before agents start, so that together they stay within them.
+func TestS1_30_limits(t *testing.T) {
+	var asked atomic.Int32
+	model := always(func(req *llmclient.Request) scripted.Reply {
+		switch {
+		case goalOf(req) == "go" && answered(req):
+			return scripted.Text("done")
+		case goalOf(req) == "go":
+			return scripted.Calls(scripted.Call("worker", `{"goal":"a"}`, "1"), scripted.Call("worker", `{"goal":"b"}`, "2"), scripted.Call("worker", `{"goal":"c"}`, "3"))
+		default:
+			asked.Add(1)
+			return scripted.Calls(scripted.Call("again", "{}", fmt.Sprint(len(req.Messages))))
+		}
+	})
+	run := func(l delegation.Limits) orchestrator.Result {
+		asked.Store(0)
+		o := solver(t, model, withWork, with(worker(), echo("again")), func(c *orchestrator.Config) {
+			c.Strategies["work"] = completetask.New(completetask.Config{})
+		})
+		ta := task("go")
+		ta.Limits = l
+		res, _ := o.Run(t.Context(), ta)
+		return res
+	}
+	res := run(delegation.Limits{Depth: 1})
+	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.Zero(t, asked.Load())
+	require.Contains(t, res.Output.ToolMetas()[0].Output, "leave nothing for it")
+
+	res = run(delegation.Limits{ModelCalls: 9})
+	require.Equal(t, orchestrator.StatusLimit, res.Status, "its agents have used up what it had")
+	require.EqualValues(t, 8, asked.Load(), "3 + 3 + 2")
+
+	res = run(delegation.Limits{ModelCalls: 3})
+	require.EqualValues(t, 2, asked.Load(), "the third had nothing left to start with")
+	require.Contains(t, res.Output.ToolMetas()[2].Output, "leave nothing for it")
+}
+
+// An agent that fails is a failed call, with what it reached.
+func TestAgentTool_fails(t *testing.T) {
+	o := solver(t, always(func(req *llmclient.Request) scripted.Reply {
+		switch {
+		case goalOf(req) == "a":
+			return scripted.Error(&llmclient.Error{Code: llmclient.CodeAuth, Message: "no key"})
+		case answered(req):
+			return scripted.Text("done")
+		default:
+			return scripted.Calls(scripted.Call("worker", `{"goal":"a"}`, "1"))
+		}
+	}), withWork, with(worker()))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	out := res.Output.ToolMetas()[0]
+	require.Equal(t, messages.StatusFailed, out.Status)
+	require.Contains(t, out.Output, "agent worker ended as failed")
+
+	_, err = worker().Call(t.Context(), `{"goal":"a"}`)
+	require.ErrorContains(t, err, "works only in a run")
+	_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})}, Tools: []tools.Tool{worker()}})
+	require.ErrorContains(t, err, `no strategy "work"`)
+}
+
+// What agents wait for, their parent waits for; a reply to it goes on with that agent, and nothing is done again.
+func TestAgentTool_suspendAndResume(t *testing.T) {
+	store := new(checkpoint.Memory)
+	var asked atomic.Int32
+	build := func() *orchestrator.Orchestrator {
+		model := always(func(req *llmclient.Request) scripted.Reply {
+			asked.Add(1)
+			switch goal := goalOf(req); {
+			case answered(req):
+				last := req.Messages.Last().(messages.Tool)
+				return scripted.Text(goal + " knows " + last.Output)
+			case goal == "go":
+				return scripted.Calls(scripted.Call("worker", `{"goal":"a"}`, "1"), scripted.Call("worker", `{"goal":"b"}`, "2"), scripted.Call("worker", `{"goal":"plain"}`, "3"))
+			case goal == "plain":
+				return scripted.Text("nothing to ask")
+			default:
+				return scripted.Calls(question(goal+"?", "q"))
+			}
+		})
+		return solver(t, model, withWork, with(worker(), tools.AskUser()), stored(store), func(c *orchestrator.Config) {
+			c.Strategies["work"] = completetask.New(completetask.Config{Tools: []string{"ask_user"}})
+		})
+	}
+	res, err := build().Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Len(t, res.Waits, 2)
+	require.Equal(t, []string{"r/2/1", "r/2/2"}, []string{res.Waits[0].Run, res.Waits[1].Run})
+	require.EqualValues(t, 4, asked.Load())
+
+	b := res.Waits[1]
+	res, err = orchestrator.Fold(build().Resume(t.Context(), "r", orchestrator.Reply{WaitID: b.ID, Text: "B"}))
+	require.NoError(t, err)
+	require.Len(t, res.Waits, 1)
+	require.Equal(t, "a?", res.Waits[0].Text)
+	require.EqualValues(t, 5, asked.Load())
+
+	events, err := resumed(t, build(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "A"})
+	require.NoError(t, err)
+	end := finished(t, events)
+	require.Equal(t, orchestrator.StatusDone, end.Status)
+	metas := end.Output.ToolMetas()
+	require.Equal(t, []string{"a knows A", "b knows B", "nothing to ask"}, []string{metas[0].Output, metas[1].Output, metas[2].Output})
+	require.EqualValues(t, 7, asked.Load())
+	require.Equal(t, []string{"r", "r/2/1", "r/2/2", "r/2/3"}, store.Runs())
+
+	var first struct {
+		Start struct {
+			Parent string `json:"parent"`
+		} `json:"start"`
+	}
+	for rec, err := range store.Read(t.Context(), "r/2/1", 1) {
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(rec.Data, &first))
+		break
+	}
+	require.Equal(t, "r", first.Start.Parent)
+}
+
+// A run that is broken off while agents work is resumed with them: what they were answered is not asked again.
+func TestAgentTool_brokenOff(t *testing.T) {
+	store := new(checkpoint.Memory)
+	var first, second atomic.Int32
+	hang := make(chan struct{})
+	client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+		text := func(s string) (*llmclient.Response, error) {
+			return &llmclient.Response{Message: messages.AssistantText(s), Finish: llmclient.FinishStop}, nil
+		}
+		call := func(name, args string) (*llmclient.Response, error) {
+			return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "1", Name: name, Arguments: args}}}}, nil
+		}
+		switch {
+		case goalOf(req) == "go" && answered(req):
+			return text("done")
+		case goalOf(req) == "go":
+			return call("worker", `{"goal":"a"}`)
+		case !answered(req):
+			first.Add(1)
+			return call("again", "{}")
+		default:
+			if second.Add(1) == 1 {
+				close(hang)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return text("did a")
+		}
+	})
+	o := solver(t, client, withWork, with(worker(), echo("again")), stored(store), func(c *orchestrator.Config) {
+		c.Strategies["work"] = completetask.New(completetask.Config{})
+	})
+	for e := range o.Stream(t.Context(), task("go")) {
+		if e.Kind == orchestrator.EventStepTaken && e.Run != "r" && e.Seq == 2 {
+			<-hang
+			break
+		}
+	}
+	res, err := orchestrator.Fold(o.Resume(t.Context(), "r"))
+	require.NoError(t, err)
+	require.Equal(t, "did a", res.Output.ToolMetas()[0].Output)
+	require.EqualValues(t, 1, first.Load())
+	require.EqualValues(t, 2, second.Load())
+}
+
+// A middleware may change calls before tools run: the change is in the conversation, in the journal, and in what the model
+// sees from then on.
+func TestS3_19_changedCalls(t *testing.T) {
+	store := new(checkpoint.Memory)
+	change := func(next orchestrator.Handler) orchestrator.Handler {
+		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+			if step, ok := call.Step.(nextstep.ExecuteTools); ok {
+				changed := append([]messages.ToolCall(nil), step.Calls...)
+				changed[0].Arguments = `{"safe":true}`
+				call.Step = nextstep.ExecuteTools{Calls: changed}
+			}
+			return next(ctx, call)
+		}
+	}
+	model := scripted.New(scripted.Calls(scripted.Call("a", `{"safe":false}`, "1"), scripted.Call("a", "{}", "2")), scripted.Text("done"))
+	o := solver(t, model, with(echo("a")), stored(store), func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{change} })
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, `a{"safe":true}`, res.Output.ToolMetas()[0].Output)
+	for _, h := range []messages.History{res.Output.Messages, model.Requests()[1].Messages} {
+		calls := h[1].(messages.Assistant).Calls()
+		require.Equal(t, `{"safe":true}`, calls[0].Arguments)
+		require.Equal(t, "{}", calls[1].Arguments)
+	}
+	again, err := orchestrator.Fold(o.Resume(t.Context(), "r"))
+	require.NoError(t, err)
+	require.Equal(t, timeless(res.Output), timeless(again.Output))
+}

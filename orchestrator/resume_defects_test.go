@@ -1,0 +1,223 @@
+package orchestrator_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// One approval is given and another refused when a batch is resumed that has a result already.
+func TestResume_approvedAndRefused(t *testing.T) {
+	store := new(checkpoint.Memory)
+	var free, a, b atomic.Int32
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("free", "{}", "1"), scripted.Call("a", "{}", "2"), scripted.Call("b", "{}", "3")), scripted.Text("done")),
+		stored(store), approving(orchestrator.ApprovalConfig{}), with(counted("free", &free, tools.Definition{Name: "free", ReadOnly: true}), counted("a", &a), counted("b", &b)))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	waiting := res.Output.ToolMetas()
+	require.Equal(t, "did free", waiting[0].Output, "what has finished is shown while the rest waits")
+	require.Equal(t, tools.ReasonSuspended, waiting[1].Reason)
+	res, err = orchestrator.Fold(o.Resume(t.Context(), "r",
+		orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}, orchestrator.Reply{WaitID: res.Waits[1].ID, Reason: "no"}))
+	require.NoError(t, err)
+	metas := res.Output.ToolMetas()
+	require.Equal(t, "did free", metas[0].Output)
+	require.Equal(t, "did a", metas[1].Output)
+	require.Equal(t, "a person refused this call: no", metas[2].Output)
+	require.EqualValues(t, 1, free.Load())
+	require.Zero(t, b.Load())
+}
+
+// What a provider put beside a reply comes out of the journal as it went in, to the byte.
+func TestResume_extrasWithMarkup(t *testing.T) {
+	store := new(checkpoint.Memory)
+	first := true
+	client := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
+		if !first {
+			return &llmclient.Response{Message: messages.AssistantText("done")}, nil
+		}
+		first = false
+		return &llmclient.Response{Message: messages.Assistant{
+			Content: []messages.AssistantContent{question("Which?", "1")},
+			Extras:  messages.Extras{"reasoning_content": json.RawMessage(`"is a < b && b > c\u2028?"`)},
+		}}, nil
+	})
+	o := solver(t, client, stored(store), with(tools.AskUser(), echo("a")))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"}))
+	require.NoError(t, err)
+	require.Equal(t, "done", res.Output.Text())
+	_, err = orchestrator.Fold(o.Resume(t.Context(), "r"))
+	require.NoError(t, err)
+}
+
+// A run in progress is not taken up a second time.
+func TestResume_inProgress(t *testing.T) {
+	store := new(checkpoint.Memory)
+	var a atomic.Int32
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("b", "{}", "2")), scripted.Text("done")),
+		stored(store), approving(orchestrator.ApprovalConfig{}), with(counted("a", &a), echo("b")))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	for e := range o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}) {
+		if e.Kind == orchestrator.EventToolStarted {
+			_, err := orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true}))
+			require.ErrorIs(t, err, checkpoint.ErrConflict)
+		}
+	}
+	require.EqualValues(t, 1, a.Load())
+	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true}))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusDone, res.Status)
+	require.EqualValues(t, 1, a.Load())
+}
+
+// A second Approve, behind a middleware that changes arguments, cannot allow what the first did not see.
+func TestApprove_twice(t *testing.T) {
+	var runs atomic.Int32
+	change := func(next orchestrator.Handler) orchestrator.Handler {
+		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+			if step, ok := call.Step.(nextstep.ExecuteTools); ok {
+				changed := step.Calls[0]
+				changed.Arguments = `{"path":"/etc"}`
+				call.Step = nextstep.ExecuteTools{Calls: []messages.ToolCall{changed}}
+			}
+			return next(ctx, call)
+		}
+	}
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), with(counted("risky", &runs)),
+		func(c *orchestrator.Config) {
+			c.Middleware = []orchestrator.Middleware{
+				orchestrator.Approve(orchestrator.ApprovalConfig{}), change, orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways}),
+			}
+		}, replying(func(orchestrator.Wait) (orchestrator.Reply, error) { return orchestrator.Reply{Approve: true}, nil }))
+	_, err := o.Run(t.Context(), task("go"))
+	require.ErrorContains(t, err, "not what was approved")
+	require.Zero(t, runs.Load())
+}
+
+// An approval is good for one time: a middleware that does the step again has people asked again.
+func TestApprove_once(t *testing.T) {
+	var runs atomic.Int32
+	asked := 0
+	again := func(next orchestrator.Handler) orchestrator.Handler {
+		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+			if call.Step.Kind() == nextstep.KindExecuteTools {
+				_, _ = next(ctx, call)
+			}
+			return next(ctx, call)
+		}
+	}
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")), with(counted("risky", &runs)),
+		func(c *orchestrator.Config) {
+			c.Middleware = []orchestrator.Middleware{again, orchestrator.Approve(orchestrator.ApprovalConfig{})}
+		}, replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+			asked++
+			return orchestrator.Reply{Approve: asked == 1}, nil
+		}))
+	_, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, 2, asked)
+	require.EqualValues(t, 1, runs.Load())
+}
+
+// What a tool emits after it was abandoned, through a Call that a middleware gave it, disturbs nobody.
+func TestEmit_late(t *testing.T) {
+	type key struct{}
+	over, emitted := make(chan struct{}), make(chan struct{})
+	give := func(next orchestrator.Handler) orchestrator.Handler {
+		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+			return next(context.WithValue(ctx, key{}, call), call)
+		}
+	}
+	stubborn := tools.NewRaw(tools.Definition{Name: "stubborn", Timeout: time.Millisecond}, func(ctx context.Context, _ string) (string, error) {
+		call := ctx.Value(key{}).(orchestrator.Call)
+		<-over
+		call.Emit(orchestrator.Event{Kind: "mine"})
+		close(emitted)
+		return "", nil
+	})
+	model := scripted.New(scripted.Calls(scripted.Call("stubborn", "{}", "1")), scripted.Func(func(*llmclient.Request) scripted.Reply {
+		close(over)
+		<-emitted
+		return scripted.Text("done")
+	}))
+	o := solver(t, model, with(stubborn), func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{give} })
+	events, err := collect(t, o, task("go"))
+	require.NoError(t, err)
+	require.Zero(t, count(events, "mine"))
+}
+
+// A call that waits when its run is stopped is told as finished, like every call that was told as started.
+func TestStop_whileACallWaits(t *testing.T) {
+	for _, sibling := range []bool{true, false} {
+		stop := make(chan struct{})
+		calls := []messages.ToolCall{question("Which?", "1")}
+		if sibling {
+			calls = append(calls, scripted.Call("a", "{}", "2"))
+		}
+		o := solver(t, scripted.New(scripted.Calls(calls...)), with(tools.AskUser(), echo("a")), stored(new(checkpoint.Memory)),
+			replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+				close(stop)
+				return orchestrator.Reply{}, orchestrator.ErrSuspended
+			}))
+		ta := task("go")
+		ta.Stop = stop
+		events, err := collect(t, o, ta)
+		require.Error(t, err)
+		require.Equal(t, orchestrator.StatusStopped, finished(t, events).Status)
+		require.Equal(t, len(calls), count(events, orchestrator.EventToolFinished))
+		require.Equal(t, messages.ReasonInterrupted, finished(t, events).Output.ToolMetas()[0].Reason)
+	}
+}
+
+// An answer that has no JSON form fails its step, not the journal.
+func TestJournal_answerWithoutJSON(t *testing.T) {
+	o := solver(t, scripted.New(scripted.Text("unused")), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
+		c.Middleware = []orchestrator.Middleware{func(orchestrator.Handler) orchestrator.Handler {
+			return func(context.Context, orchestrator.Call) (nextstep.Answer, error) {
+				return nextstep.APIResponse{Response: &llmclient.Response{Message: messages.Assistant{
+					Content: []messages.AssistantContent{messages.Text{Text: "x"}}, Extras: messages.Extras{"odd": json.RawMessage(`{`)},
+				}}}, nil
+			}
+		}}
+	})
+	res, err := o.Run(t.Context(), task("go"))
+	require.ErrorContains(t, err, "cannot be stored")
+	require.NotEqual(t, delegation.CodeStorage, res.Output.Err.Code)
+	again, err := orchestrator.Fold(o.Resume(t.Context(), "r"))
+	require.Error(t, err)
+	require.Equal(t, res.Output.Err.Code, again.Output.Err.Code)
+}
+
+// A question needs an answer, and a tool cannot pass its own for an approval.
+func TestResume_replyToQuestion(t *testing.T) {
+	store := new(checkpoint.Memory)
+	forger := tools.NewRaw(tools.Definition{Name: "forge"}, func(ctx context.Context, _ string) (string, error) {
+		return tools.Ask(ctx, tools.Question{Kind: orchestrator.WaitApproval, Text: "May I?"})
+	})
+	o := solver(t, scripted.New(scripted.Calls(question("Which?", "1"), scripted.Call("forge", "{}", "2")), scripted.Text("done")), stored(store), with(tools.AskUser(), forger))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Len(t, res.Waits, 1)
+	_, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}))
+	require.ErrorContains(t, err, "answered by Text")
+	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"}))
+	require.NoError(t, err)
+	require.Contains(t, res.Output.ToolMetas()[1].Output, "the kind is taken")
+}
