@@ -41,6 +41,15 @@ func readOutput(o *object) (out ToolOutput) {
 	o.take("reason", &out.Reason)
 	o.take("untrusted", &out.Untrusted)
 	o.take("elapsed", &out.Elapsed)
+	o.takeList("attachments", func(raw []byte) error {
+		a := readObject(raw)
+		var one Attachment
+		a.take("name", &one.Name)
+		a.take("media_type", &one.MediaType)
+		a.take("url", &one.URL)
+		out.Attachments = append(out.Attachments, one)
+		return a.err
+	})
 	return out
 }
 

@@ -23,7 +23,7 @@ const (
 var (
 	systemFields  = []string{"role", "text"}
 	contentFields = []string{"role", "content"}
-	toolFields    = []string{"role", "call_id", "tool_name", "output", "status", "reason", "untrusted", "elapsed"}
+	toolFields    = []string{"role", "call_id", "tool_name", "output", "status", "reason", "untrusted", "elapsed", "attachments"}
 	callFields    = []string{"type", "id", "name", "arguments"}
 )
 
@@ -127,7 +127,26 @@ func appendOutput(dst []byte, o ToolOutput) []byte {
 	if o.Elapsed != 0 {
 		dst = strconv.AppendInt(append(dst, `,"elapsed":`...), int64(o.Elapsed), 10)
 	}
+	if len(o.Attachments) > 0 {
+		dst = appendAttachments(append(dst, `,"attachments":`...), o.Attachments)
+	}
 	return dst
+}
+
+func appendAttachments(dst []byte, list []Attachment) []byte {
+	sep := byte('[')
+	for _, a := range list {
+		dst = appendString(append(append(dst, sep), `{"name":`...), a.Name)
+		if a.MediaType != "" {
+			dst = appendString(append(dst, `,"media_type":`...), a.MediaType)
+		}
+		if a.URL != "" {
+			dst = appendString(append(dst, `,"url":`...), a.URL)
+		}
+		dst = append(dst, '}')
+		sep = ','
+	}
+	return append(dst, ']')
 }
 
 // closeObject appends extras, none of which may be named like one of fields, and the closing brace.

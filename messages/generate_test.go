@@ -33,6 +33,13 @@ func call(t *rapid.T) messages.ToolCall {
 	}
 }
 
+func attachments(t *rapid.T) (list []messages.Attachment) {
+	for range rapid.IntRange(0, 2).Draw(t, "attachments") {
+		list = append(list, messages.Attachment{Name: words(t, "name"), MediaType: words(t, "media type"), URL: words(t, "url")})
+	}
+	return list
+}
+
 // value draws any message that is a value of the sum.
 func value(t *rapid.T) messages.Message {
 	switch rapid.IntRange(0, 7).Draw(t, "message") {
@@ -68,6 +75,7 @@ func value(t *rapid.T) messages.Message {
 			Status:    rapid.SampledFrom([]messages.Status{"", messages.StatusOK, messages.StatusFailed}).Draw(t, "status"),
 			Reason:    rapid.SampledFrom([]string{"", "error"}).Draw(t, "reason"),
 			Untrusted: rapid.Bool().Draw(t, "untrusted"), Elapsed: time.Duration(rapid.Int64().Draw(t, "elapsed")),
+			Attachments: attachments(t),
 		}}
 	}
 }

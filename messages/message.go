@@ -207,6 +207,16 @@ type ToolOutput struct {
 	Reason    string        // a short code for a status other than ok: "error", "timeout", "panic", "arguments", …
 	Untrusted bool          // Output came from outside and may hold instructions that nobody here gave
 	Elapsed   time.Duration // time in the tool
+
+	// Attachments are what the tool made besides, such as files: for whoever watches the run, never for the model.
+	Attachments []Attachment
+}
+
+// Attachment is something that a tool made besides its result.
+type Attachment struct {
+	Name      string `json:"name"`
+	MediaType string `json:"media_type,omitempty"` // RFC 6838, such as "image/png"
+	URL       string `json:"url,omitempty"`        // where it is; a data: URL holds it (RFC 2397)
 }
 
 // OK reports whether the call succeeded.

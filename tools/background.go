@@ -197,7 +197,9 @@ func (g *background) perform(c *call, began time.Duration) (ended time.Duration)
 	case c.interrupted():
 		reason = messages.ReasonInterrupted
 	}
-	g.finish(c, c.result(o, ended-began, reason))
+	out := c.result(o, ended-began, reason)
+	out.Attachments = c.attached // nobody adds any more
+	g.finish(c, out)
 	return ended
 }
 

@@ -30,11 +30,12 @@ type call struct {
 	cutOff string        // why its time is over; "" while it is not
 	due    time.Duration // when Run has to look at it, since bg.epoch: the deadline, then the end of the grace; 0: never
 
-	mu      sync.Mutex
-	ended   bool            // the tool has returned
-	stopped bool            // what it asked was ended by a stop of the run
-	std     context.Context // nil until it is asked for
-	cancel  context.CancelFunc
+	mu       sync.Mutex
+	ended    bool // the tool has returned
+	stopped  bool // what it asked was ended by a stop of the run
+	attached []messages.Attachment
+	std      context.Context // nil until it is asked for
+	cancel   context.CancelFunc
 }
 
 type callState uint8
@@ -60,6 +61,18 @@ func callOf(ctx context.Context) *call {
 func Progress(ctx context.Context, text string) {
 	if c := callOf(ctx); c != nil {
 		c.bg.progress(c, text)
+	}
+}
+
+// Attach adds something that the tool of ctx made besides its result, such as a file, to the [messages.ToolOutput] of its
+// call. The model does not see it. Outside a [Runner], and once the call is over, it does nothing.
+func Attach(ctx context.Context, a messages.Attachment) {
+	if c := callOf(ctx); c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !c.ended {
+			c.attached = append(c.attached, a)
+		}
 	}
 }
 

@@ -1,0 +1,36 @@
+package tools_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// What a tool attaches stands in its output, and what it attaches after it has returned is lost.
+func TestAttach(t *testing.T) {
+	chart := messages.Attachment{Name: "chart.png", MediaType: "image/png", URL: "https://example.com/chart.png"}
+	var late context.Context
+	draw := rawTool("draw", func(ctx context.Context, _ string) (string, error) {
+		late = ctx
+		tools.Attach(ctx, chart)
+		return "drawn", nil
+	})
+	var told messages.ToolOutput
+	batch := batchFor(setOf(t, draw), "draw")
+	batch.Observe = func(o tools.Observation) {
+		if o.Kind == tools.Finished {
+			told = *o.Output
+		}
+	}
+	out := tools.Runner{}.Run(t.Context(), batch)[0]
+	require.Equal(t, []messages.Attachment{chart}, out.Attachments)
+	require.Equal(t, out, told)
+	require.Equal(t, "drawn", out.ForModel(), "the model does not see it")
+	tools.Attach(late, chart)
+	tools.Attach(t.Context(), chart)
+	require.Len(t, out.Attachments, 1)
+}
