@@ -15,25 +15,25 @@ const Name = "complete-task"
 
 // Config says how the task is worked on. The zero Config is useful.
 type Config struct {
-	Model       string               // for Request.Model; "" means the client's own
-	System      string               // the system prompt; it is put first unless the conversation has one already
-	Tools       []string             // names of the run's tools to offer; nil means all that the frame may use, empty means none
-	ToolChoice  llmclient.ToolChoice // a forced choice holds until the first tool was called, so that the model can end
-	ToolFormat  llmclient.ToolFormat // "" means native
-	Temperature *float64             // nil means the provider's default
-	MaxTokens   int                  // most tokens in a reply; 0 means the provider's default
-	Schema      *llmclient.Schema    // the answer must be JSON of this schema; it comes back in Output.Data
-	OnLength    LengthPolicy         // what to do with an answer that was cut off; "" means LengthFail
-	OnEmpty     EmptyPolicy          // what to do with a reply of nothing; "" means EmptyAccept
-	OnLimit     LimitPolicy          // what to do when no model call is left; "" means LimitConclude
-	Prompts     Prompts              // what the strategy says to the model
+	Model       string               `json:"model,omitempty"`       // for Request.Model; "" means the client's own
+	System      string               `json:"system,omitempty"`      // the system prompt; it is put first unless the conversation has one already
+	Tools       []string             `json:"tools,omitzero"`        // names of the run's tools to offer; nil means all that the frame may use, empty means none
+	ToolChoice  llmclient.ToolChoice `json:"tool_choice,omitzero"`  // a forced choice holds until the first tool was called, so that the model can end
+	ToolFormat  llmclient.ToolFormat `json:"tool_format,omitempty"` // "" means native
+	Temperature *float64             `json:"temperature,omitempty"` // nil means the provider's default
+	MaxTokens   int                  `json:"max_tokens,omitempty"`  // most tokens in a reply; 0 means the provider's default
+	Schema      *llmclient.Schema    `json:"schema,omitempty"`      // the answer must be JSON of this schema; it comes back in Output.Data
+	OnLength    LengthPolicy         `json:"on_length,omitempty"`   // what to do with an answer that was cut off; "" means LengthFail
+	OnEmpty     EmptyPolicy          `json:"on_empty,omitempty"`    // what to do with a reply of nothing; "" means EmptyAccept
+	OnLimit     LimitPolicy          `json:"on_limit,omitempty"`    // what to do when no model call is left; "" means LimitConclude
+	Prompts     Prompts              `json:"prompts,omitzero"`      // what the strategy says to the model
 
 	// MaxModelCalls bounds the requests that offer tools; 0 means 50, negative means no bound but the run's limits.
-	MaxModelCalls int
+	MaxModelCalls int `json:"max_model_calls,omitempty"`
 
 	// MaxRetries bounds the requests that ask again after a reply that was no answer: cut off, empty, not of the schema,
 	// or with a call that could not be read. They are not counted in MaxModelCalls. 0 means 2, negative means none.
-	MaxRetries int
+	MaxRetries int `json:"max_retries,omitempty"`
 }
 
 // LengthPolicy says what to do with a text that was cut off at the token limit. Calls in a reply that was cut off are
@@ -69,12 +69,12 @@ const (
 
 // Prompts are templates (text/template) of what the strategy says to the model; "" means the default.
 type Prompts struct {
-	Conclude  string // no model call with tools is left. Data: .Calls, the number of model calls made
-	Continue  string // the text was cut off. No data
-	CutCall   string // result of a call in a reply that was cut off, and so was not run. Data: .Tool
-	Empty     string // the reply was empty. No data
-	Malformed string // the provider could not read a call. Data: .Problem, .Generated
-	Schema    string // the answer is not of the schema. Data: .Problem
+	Conclude  string `json:"conclude,omitempty"`  // no model call with tools is left. Data: .Calls, the number of model calls made
+	Continue  string `json:"continue,omitempty"`  // the text was cut off. No data
+	CutCall   string `json:"cut_call,omitempty"`  // result of a call in a reply that was cut off, and so was not run. Data: .Tool
+	Empty     string `json:"empty,omitempty"`     // the reply was empty. No data
+	Malformed string `json:"malformed,omitempty"` // the provider could not read a call. Data: .Problem, .Generated
+	Schema    string `json:"schema,omitempty"`    // the answer is not of the schema. Data: .Problem
 }
 
 var defaultPrompts = Prompts{

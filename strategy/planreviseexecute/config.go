@@ -15,33 +15,33 @@ const Name = "plan-revise-execute"
 
 // Config says how a plan is made, judged and carried out. The zero Config is useful.
 type Config struct {
-	Model  string // for Request.Model; "" means the client's own
-	System string // the system prompt; it is put first unless the conversation has one already
+	Model  string `json:"model,omitempty"`  // for Request.Model; "" means the client's own
+	System string `json:"system,omitempty"` // the system prompt; it is put first unless the conversation has one already
 
 	// Evaluation says who judges a plan before it is carried out; "" means EvaluateByModel. With EvaluateByFunc, Judge
 	// must be set; it must be pure.
-	Evaluation Evaluation
-	Judge      func(Plan) Verdict
+	Evaluation Evaluation         `json:"evaluation,omitempty"`
+	Judge      func(Plan) Verdict `json:"-"`
 
 	// Executor is the strategy that works on a step; "" means "complete-task". Executors are the names that a step may
 	// choose instead; this strategy itself may be one of them.
-	Executor  string
-	Executors []string
+	Executor  string   `json:"executor,omitempty"`
+	Executors []string `json:"executors,omitempty"`
 
-	Share      delegation.Share  // what a child sees of this conversation; nil means nothing
-	StepTools  []string          // names of the run's tools that children may use; nil means all that this frame may
-	StepLimits delegation.Limits // of each child's subtree
-	Results    Results           // whose results a step is told; "" means ResultsOfDependencies
-	MaxResult  int               // bytes of each result that a step, a revision or the synthesis is told; 0 means 4096, negative means all
+	Share      delegation.Share  `json:"-"`                    // what a child sees of this conversation; nil means nothing
+	StepTools  []string          `json:"step_tools,omitzero"`  // names of the run's tools that children may use; nil means all that this frame may
+	StepLimits delegation.Limits `json:"step_limits,omitzero"` // of each child's subtree
+	Results    Results           `json:"results,omitempty"`    // whose results a step is told; "" means ResultsOfDependencies
+	MaxResult  int               `json:"max_result,omitempty"` // bytes of each result that a step, a revision or the synthesis is told; 0 means 4096, negative means all
 
-	Answer      Answer // what the result is made of; "" means AnswerLast
-	AcceptProse bool   // read a plan out of a text, once the reminders to call submit_plan are used up
+	Answer      Answer `json:"answer,omitempty"`       // what the result is made of; "" means AnswerLast
+	AcceptProse bool   `json:"accept_prose,omitempty"` // read a plan out of a text, once the reminders to call submit_plan are used up
 
-	MaxSteps     int // steps in a plan, those that are done included; 0 means 20
-	MaxRevisions int // plans made anew, because one was rejected or a step failed; 0 means 3, negative means none
-	MaxRetries   int // requests that ask again because a reply held no call that could be used; 0 means 3, negative means none
+	MaxSteps     int `json:"max_steps,omitempty"`     // steps in a plan, those that are done included; 0 means 20
+	MaxRevisions int `json:"max_revisions,omitempty"` // plans made anew, because one was rejected or a step failed; 0 means 3, negative means none
+	MaxRetries   int `json:"max_retries,omitempty"`   // requests that ask again because a reply held no call that could be used; 0 means 3, negative means none
 
-	Prompts Prompts // what the strategy says to the model
+	Prompts Prompts `json:"prompts,omitzero"` // what the strategy says to the model
 }
 
 // Evaluation says who judges a plan.
@@ -81,12 +81,12 @@ const (
 // Prompts are templates (text/template) of what the strategy says to the model; "" means the default. The data is a
 // [PromptData].
 type Prompts struct {
-	Plan       string // asks for a plan
-	Evaluate   string // asks for a judgement
-	Revise     string // asks for a plan anew, because one was rejected or a step failed
-	Remind     string // the reply held no call of the tool that is wanted
-	Step       string // the goal of a child
-	Synthesize string // asks for the answer
+	Plan       string `json:"plan,omitempty"`       // asks for a plan
+	Evaluate   string `json:"evaluate,omitempty"`   // asks for a judgement
+	Revise     string `json:"revise,omitempty"`     // asks for a plan anew, because one was rejected or a step failed
+	Remind     string `json:"remind,omitempty"`     // the reply held no call of the tool that is wanted
+	Step       string `json:"step,omitempty"`       // the goal of a child
+	Synthesize string `json:"synthesize,omitempty"` // asks for the answer
 }
 
 // PromptData is what prompts are filled in with.

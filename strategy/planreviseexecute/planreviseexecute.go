@@ -192,6 +192,14 @@ func (s *planReviseExecute) prose(text string) nextstep.NextStep {
 	return s.judge(revised)
 }
 
+// EditCalls implements strategy.CallEditor: a plan that was changed on its way is carried out as it was changed.
+func (s *planReviseExecute) EditCalls(calls []messages.ToolCall) {
+	if a, ok := s.history.Last().(messages.Assistant); ok {
+		a = a.WithCalls(calls)
+		s.history[len(s.history)-1], s.calls = a, a.Calls() // it stood in no request yet
+	}
+}
+
 // ProcessToolResults implements strategy.Strategy.
 func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
 	switch s.fsm.State() {
