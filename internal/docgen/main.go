@@ -1,5 +1,5 @@
 // Docgen writes the documents that are generated from the code: a page for the state machine of each built-in strategy,
-// in docs/states. Run it with go generate; a test fails when a page is stale.
+// in docs/states, and the list of the tests that show each scenario. Run it with go generate; a test fails when a page is stale.
 package main
 
 import (
@@ -30,6 +30,17 @@ func main() {
 			log.Fatal(err)
 		}
 	}
+	if err := writeScenarios(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func writeScenarios() error {
+	all, err := shown()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(scenariosPage, []byte(scenarios(all)), 0o644) //nolint:gosec // a document
 }
 
 func file(t *strategy.Table) string { return filepath.Join(folder, t.Name+".md") }

@@ -1,0 +1,113 @@
+package builtin_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/tools"
+)
+
+// Every strategy, under each of its names, is made of an empty Config, and is what its table says.
+func TestNew_everyName(t *testing.T) {
+	names := builtin.Names()
+	for alias, name := range builtin.Aliases() {
+		require.Contains(t, builtin.Names(), name, alias)
+		require.NotContains(t, builtin.Names(), alias)
+		names = append(names, alias)
+	}
+	for _, name := range names {
+		for _, config := range []string{"", "null", "{}", " {} "} {
+			factory, err := builtin.New(name, json.RawMessage(config))
+			require.NoError(t, err, name)
+			require.NotNil(t, factory())
+		}
+		require.NoError(t, builtin.Table(name).Validate(), name)
+		require.True(t, json.Valid(builtin.Schema(name)), name)
+	}
+	require.Equal(t, builtin.Names(), builtin.All().Names())
+	for _, seed := range []string{"default", "planning", "plan-and-execute", "reflection", "react", "retry", "tool-first", "llm-only"} {
+		require.Contains(t, names, seed)
+	}
+}
+
+// S1-33, S3-18: a name that nothing is registered under is an error that lists the names, not another strategy.
+func TestS1_33_S3_18_unknownName(t *testing.T) {
+	_, err := builtin.New("refelction", nil)
+	var unknown *strategy.UnknownError
+	require.ErrorAs(t, err, &unknown)
+	require.ErrorContains(t, err, "complete-task")
+	require.ErrorContains(t, err, "plan-and-execute")
+	require.Nil(t, builtin.Table("refelction"))
+	require.Nil(t, builtin.Schema("refelction"))
+	_, err = builtin.Set(map[string]builtin.Spec{"a": {Strategy: "default"}, "b": {Strategy: "nobody"}, "c": {Strategy: "nowhere"}})
+	require.ErrorContains(t, err, `"b"`)
+	require.ErrorContains(t, err, `"c"`)
+}
+
+// A Config that cannot be used says where, all of it at once.
+func TestNew_badConfig(t *testing.T) {
+	_, err := builtin.New("plan-revise-execute", json.RawMessage(`{"max_stepz":3,"prompts":{"plam":"x"},"system":4}`))
+	var wrong *tools.ArgumentError
+	require.ErrorAs(t, err, &wrong)
+	require.ErrorContains(t, err, `unknown "max_stepz"`)
+	require.ErrorContains(t, err, `/prompts: unknown "plam"`)
+	require.ErrorContains(t, err, "/system: got number")
+	_, err = builtin.New("default", json.RawMessage(`{`))
+	require.Error(t, err)
+	_, err = builtin.New("default", json.RawMessage(`{"on_limit":"explode"}`))
+	require.ErrorContains(t, err, `"explode" is not one of`)
+	_, err = builtin.New("default", json.RawMessage(`{"prompts":{"empty":"{{"}}`))
+	require.ErrorContains(t, err, "Prompts")
+}
+
+// The variants differ from what they are made of in their defaults, which a Config may change back.
+func TestNew_variants(t *testing.T) {
+	run := func(name, config string) *scripted.Client {
+		factory, err := builtin.New(name, json.RawMessage(config))
+		require.NoError(t, err)
+		model := scripted.New(scripted.Text("done"))
+		add := tools.NewPure(tools.Definition{Name: "add"}, func(in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
+		o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: strategy.Set{"x": factory}, Tools: []tools.Tool{add}})
+		require.NoError(t, err)
+		_, err = o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}})
+		require.NoError(t, err)
+		return model
+	}
+	require.EqualValues(t, "required", run("tool-first", "").Requests()[0].ToolChoice.Mode)
+	require.EqualValues(t, "auto", run("tool-first", `{"tool_choice":{"mode":"auto"}}`).Requests()[0].ToolChoice.Mode)
+	require.Empty(t, run("llm-only", "").Requests()[0].Tools)
+	require.Len(t, run("default", "").Requests()[0].Tools, 1)
+}
+
+// S4-26: strategies come from a configuration, a request may name another, and nothing is left between runs.
+func TestS4_26_byConfiguration(t *testing.T) {
+	set, err := builtin.Set(map[string]builtin.Spec{
+		"brief": {Strategy: "llm-only", Config: json.RawMessage(`{"system":"Be brief."}`)},
+		"long":  {Strategy: "llm-only", Config: json.RawMessage(`{"system":"Be thorough."}`)},
+	})
+	require.NoError(t, err)
+	model := scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("3"))
+	o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: set, Default: "brief"})
+	require.NoError(t, err)
+	for _, name := range []string{"", "long", ""} {
+		_, err := o.Run(t.Context(), orchestrator.Task{Strategy: name, Input: delegation.Input{Goal: "go"}})
+		require.NoError(t, err)
+	}
+	var prompts []string
+	for _, req := range model.Requests() {
+		require.Len(t, req.Messages, 2)
+		text, err := json.Marshal(req.Messages[0])
+		require.NoError(t, err)
+		prompts = append(prompts, string(text))
+	}
+	require.Contains(t, prompts[0], "brief")
+	require.Contains(t, prompts[1], "thorough")
+	require.Equal(t, prompts[0], prompts[2])
+}

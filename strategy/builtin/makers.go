@@ -1,0 +1,33 @@
+package builtin
+
+import (
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/strategy/completetask"
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+)
+
+// The names of those that are a strategy of another name with other defaults.
+const (
+	ToolFirst      = "tool-first"       // complete-task that must call a tool before it answers
+	LLMOnly        = "llm-only"         // complete-task without tools
+	PlanAndExecute = "plan-and-execute" // plan-revise-execute without a judgement, that takes a plan in prose
+)
+
+// makers are the strategies. The table is written once, here, and read only.
+var makers = []maker{
+	of(completetask.Name, completetask.Table, completetask.New),
+	of(ToolFirst, completetask.Table, completetask.New, func(c *completetask.Config) {
+		c.ToolChoice = llmclient.ToolChoice{Mode: llmclient.ChooseRequired}
+	}),
+	of(LLMOnly, completetask.Table, completetask.New, func(c *completetask.Config) { c.Tools = []string{} }),
+	of(pre.Name, pre.Table, pre.New),
+	of(PlanAndExecute, pre.Table, pre.New, func(c *pre.Config) {
+		c.Evaluation, c.AcceptProse, c.Answer = pre.EvaluateNever, true, pre.AnswerSynthesize
+	}),
+}
+
+// aliases are the names that others have given to them.
+var aliases = map[string]string{
+	"default":  completetask.Name,
+	"planning": PlanAndExecute,
+}
