@@ -256,7 +256,9 @@ func (r *run) observe(ob tools.Observation) {
 			e.Time = time.Now()
 		}
 	}
-	r.sink.drain() // what the call told before, it told before
+	if ob.Kind != tools.Started { // else the consumer could stop the run here, and the call began all the same
+		r.sink.drain() // what the call told before, it told before
+	}
 	r.sink.deliver(&e)
 }
 

@@ -174,7 +174,8 @@ func (r *run) breakOff(ctx context.Context, results []messages.ToolOutput) {
 			r.partial = append(r.partial, o)
 		}
 	}
-	if r.journal != nil && len(r.partial) > r.kept {
+	replies, _ := r.asks().unstored()
+	if r.journal != nil && (len(r.partial) > r.kept || len(replies) > 0) {
 		_ = r.storeWaits(ctx, nil) // nobody is there to be told; what is not stored is done again
 	}
 }
@@ -316,8 +317,8 @@ func (r *run) stopBefore(cause error) nextstep.Answer {
 func (r *run) unanswered() []messages.ToolOutput {
 	return r.whole(nil, func(c messages.ToolCall) messages.ToolOutput {
 		out := notApproved(c)
-		e := r.event()
-		e.Kind, e.Detail = EventToolFinished, ToolFinished{Output: out}
+		frame, depth := r.m.Frame() // of a run that is stopped as soon as it is resumed no step has begun
+		e := Event{Run: r.m.Run(), Frame: frame, Depth: depth, Seq: r.m.Seq(), Time: r.now, Kind: EventToolFinished, Detail: ToolFinished{Output: out}}
 		r.sink.deliver(&e)
 		return out
 	})
@@ -585,9 +586,10 @@ func (r *run) storeWaits(ctx context.Context, waits []Wait) error {
 	if r.journal == nil {
 		return nil
 	}
+	replies, answered := r.asks().unstored()
 	return r.journal.append(ctx, &entry{
 		Type: entryWait, At: r.now, Seq: r.m.Seq(), Frame: r.call.Frame,
-		Waits: waits, Results: r.partial[r.kept:], Replies: r.asks().unstored(), Calls: r.asks().edited,
+		Waits: waits, Results: r.partial[r.kept:], Replies: replies, Answered: answered, Calls: r.asks().edited,
 		Spent: r.asks().spent,
 	})
 }

@@ -33,7 +33,7 @@ type sink struct {
 
 // deliver yields an event on the goroutine of the loop and reports whether anybody still listens.
 func (s *sink) deliver(e *Event) bool {
-	if s.gone {
+	if s.gone || s.yielding { // it left, or panicked
 		return false
 	}
 	s.yielding = true

@@ -142,6 +142,9 @@ func (r *run) askNow(ctx context.Context, w Wait) (reply Reply, err error) {
 			err = fmt.Errorf("orchestrator: Config.Reply %w", &PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
+	if cause := r.stopped(ctx); cause != nil { // nobody is asked for what is over
+		return Reply{}, cause
+	}
 	reply, err = r.o.reply(ctx, w)
 	if ctx.Err() != nil {
 		return Reply{}, causeOfEnd(ctx) // what comes too late is not taken
@@ -297,11 +300,17 @@ func (p *people) answered(w Wait, r Reply) {
 // over reports whether w is of a step that is over.
 func (p *people) over(w Wait) bool { return w.Seq <= p.settled }
 
-// unstored returns replies that are not in the journal.
-func (p *people) unstored() []Reply {
+// unstored returns replies that are not in the journal, and what they answer.
+func (p *people) unstored() (replies []Reply, answered []Wait) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.replies[p.new:]
+	replies = p.replies[p.new:]
+	for _, w := range p.waits {
+		if slices.ContainsFunc(replies, func(r Reply) bool { return r.WaitID == w.ID }) {
+			answered = append(answered, w)
+		}
+	}
+	return replies, answered
 }
 
 // reset forgets everything: the step of that number has its answer.
@@ -348,6 +357,7 @@ func (p *people) asked(w Wait) bool {
 // suspended notes what a journal says that the run waits for.
 func (p *people) suspended(e *entry) {
 	p.replied(e.Replies)
+	p.waits = append(p.waits, e.Answered...)
 	if len(e.Waits) == 0 { // the run was broken off in a step that it goes on with
 		return
 	}

@@ -46,12 +46,18 @@ import (
 // the replies are not used up, that is said too.
 func Stories(t *testing.T, dir string, set strategy.Set) {
 	t.Helper()
+	tell(t, dir, set, nil)
+}
+
+// tell runs every script below dir. Before a run is made, before is called with it; it may be nil.
+func tell(t *testing.T, dir string, set strategy.Set, before func(*testing.T, *storyRun)) {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files, "strategytest: no stories in %s", dir)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			s := story{set: set}
+			s := story{set: set, before: before}
 			datadriven.RunTest(t, file, s.command)
 		})
 	}
@@ -60,10 +66,18 @@ func Stories(t *testing.T, dir string, set strategy.Set) {
 // story is the state between the commands of one script.
 type story struct {
 	set     strategy.Set
+	before  func(*testing.T, *storyRun)
 	replies []scripted.Reply
 	tools   []tools.Tool
 	limits  delegation.Limits
 	last    messages.History
+}
+
+// storyRun is a run that a script asks for.
+type storyRun struct {
+	config orchestrator.Config // without a Client
+	task   orchestrator.Task
+	script []scripted.Reply
 }
 
 func (s *story) command(t *testing.T, d *datadriven.TestData) string {
@@ -156,13 +170,20 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 	if d.HasArg("history") {
 		in.Messages = s.last
 	}
-	model := scripted.New(s.replies...)
+	run := storyRun{
+		config: orchestrator.Config{Strategies: s.set, Tools: s.tools, Limits: s.limits},
+		task:   orchestrator.Task{Strategy: d.CmdArgs[0].Key, Run: "story", Input: in},
+		script: s.replies,
+	}
+	if s.before != nil {
+		s.before(t, &run)
+	}
+	model := scripted.New(run.script...)
 	tr := trace{deltas: d.HasArg("deltas")}
-	o, err := orchestrator.New(orchestrator.Config{
-		Client: model, Strategies: s.set, Tools: s.tools, Limits: s.limits, Middleware: []orchestrator.Middleware{tr.around},
-	})
+	run.config.Client, run.config.Middleware = model, []orchestrator.Middleware{tr.around}
+	o, err := orchestrator.New(run.config)
 	require.NoError(t, err)
-	for e, err := range o.Stream(t.Context(), orchestrator.Task{Strategy: d.CmdArgs[0].Key, Run: "story", Input: in}) {
+	for e, err := range o.Stream(t.Context(), run.task) {
 		if e.Kind == "" {
 			return fmt.Sprintf("not started: %v\n", err)
 		}

@@ -1,0 +1,10 @@
+package completetask_test
+
+import (
+	"testing"
+
+	"github.com/segue-go/segue/strategy/strategytest"
+)
+
+// S1-2: the stories end alike whichever way they are run.
+func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, "../../testdata/stories/completetask", set) }

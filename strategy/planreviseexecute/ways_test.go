@@ -1,0 +1,12 @@
+package planreviseexecute_test
+
+import (
+	"testing"
+
+	"github.com/segue-go/segue/strategy/strategytest"
+)
+
+// S1-2: the stories end alike whichever way they are run.
+func TestS1_2_ways(t *testing.T) {
+	strategytest.Ways(t, "../../testdata/stories/planreviseexecute", set)
+}
