@@ -39,13 +39,13 @@ func TestNew_everyName(t *testing.T) {
 
 // S1-33, S3-18: a name that nothing is registered under is an error that lists the names, not another strategy.
 func TestS1_33_S3_18_unknownName(t *testing.T) {
-	_, err := builtin.New("refelction", nil)
+	_, err := builtin.New("reflexion", nil)
 	var unknown *strategy.UnknownError
 	require.ErrorAs(t, err, &unknown)
 	require.ErrorContains(t, err, "complete-task")
 	require.ErrorContains(t, err, "plan-and-execute")
-	require.Nil(t, builtin.Table("refelction"))
-	require.Nil(t, builtin.Schema("refelction"))
+	require.Nil(t, builtin.Table("reflexion"))
+	require.Nil(t, builtin.Schema("reflexion"))
 	_, err = builtin.Set(map[string]builtin.Spec{"a": {Strategy: "default"}, "b": {Strategy: "nobody"}, "c": {Strategy: "nowhere"}})
 	require.ErrorContains(t, err, `"b"`)
 	require.ErrorContains(t, err, `"c"`)

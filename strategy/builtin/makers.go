@@ -4,6 +4,8 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/reflection"
+	"github.com/segue-go/segue/strategy/retry"
 )
 
 // The names of those that are a strategy of another name with other defaults.
@@ -24,6 +26,8 @@ var makers = []maker{
 	of(PlanAndExecute, pre.Table, pre.New, func(c *pre.Config) {
 		c.Evaluation, c.AcceptProse, c.Answer = pre.EvaluateNever, true, pre.AnswerSynthesize
 	}),
+	of(reflection.Name, reflection.Table, reflection.New),
+	of(retry.Name, retry.Table, retry.New),
 }
 
 // aliases are the names that others have given to them.

@@ -1,0 +1,195 @@
+package reflection
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/config"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/strategy"
+)
+
+// Name is the usual name of this strategy in a strategy.Set.
+const Name = "reflection"
+
+// Config says who writes drafts, who judges them, and how often. The zero Config is useful.
+type Config struct {
+	Model       string `json:"model,omitempty"`        // for Request.Model of drafts; "" means the client's own
+	CriticModel string `json:"critic_model,omitempty"` // for Request.Model of critiques; "" means Model
+	System      string `json:"system,omitempty"`       // the system prompt; it is put first unless the conversation has one already
+
+	// Generator is the strategy that writes the drafts; "" means that they are written here, with tools. It is given the
+	// input as it came, and for a revision the prompt Revise in place of the goal.
+	Generator string            `json:"generator,omitempty"`
+	Limits    delegation.Limits `json:"limits,omitzero"` // of each run of Generator
+
+	// Tools are the names of the run's tools that may be used for drafts; nil means all that the frame may use, empty
+	// means none. Critiques are always made without tools.
+	Tools []string `json:"tools,omitzero"`
+
+	JSONCritique bool           `json:"json_critique,omitempty"` // ask for critiques as JSON of [Critique], by Request.Schema
+	OnRejected   RejectedPolicy `json:"on_rejected,omitempty"`   // what to do when the last draft is not approved; "" means RejectedAccept
+
+	// MaxIterations bounds the drafts; each is judged, the last one too. 0 means 3, negative is an error.
+	MaxIterations int `json:"max_iterations,omitempty"`
+
+	// MaxToolRounds bounds the rounds of tool calls, over all drafts. After the last of them the model is asked for a
+	// draft without tools, and the output is that draft with an error of code limit. 0 means 50, negative means no bound
+	// but the run's limits.
+	MaxToolRounds int `json:"max_tool_rounds,omitempty"`
+
+	// MaxRetries bounds the requests that ask again after a reply that was no draft: empty, cut off, or with a call that
+	// could not be read. 0 means 2, negative means none.
+	MaxRetries int `json:"max_retries,omitempty"`
+
+	Prompts Prompts `json:"prompts,omitzero"` // what the strategy says to the model
+}
+
+// RejectedPolicy says what to do when MaxIterations is reached and the last draft is not approved. That draft is the
+// Result either way, and "approved" in the metadata is false.
+type RejectedPolicy string
+
+// The policies for a last draft that is not approved.
+const (
+	RejectedAccept RejectedPolicy = "accept" // no error
+	RejectedFail   RejectedPolicy = "fail"   // an error with code failed, for callers that try again or turn elsewhere
+)
+
+// Prompts are templates (text/template) of what the strategy says to the model; "" means the default. The data is a
+// [PromptData].
+type Prompts struct {
+	Critique string `json:"critique,omitempty"` // asks for a judgement that [Approved] can read
+	Revise   string `json:"revise,omitempty"`   // asks for a better draft; the goal of Generator, if there is one
+	Again    string `json:"again,omitempty"`    // the reply was no draft
+	NotRun   string `json:"not_run,omitempty"`  // result of a call that is not run
+	Conclude string `json:"conclude,omitempty"` // no tool round is left
+}
+
+// PromptData is what prompts are filled in with.
+type PromptData struct {
+	Goal          string // of the strategy; where the input has none, what the user said last
+	Draft         string // the last draft; "" before the first
+	Critique      string // for Revise: what has to change; "" if the critic did not say
+	Generator     string // Config.Generator
+	JSON          bool   // Config.JSONCritique
+	Iteration     int    // which draft this is about, from 1
+	MaxIterations int
+	Problem       string // for Again: how the reply was no draft; for NotRun: why the call is not run
+}
+
+var defaultPrompts = Prompts{
+	Critique: `Now judge the answer above as a strict reviewer. Does it do all that was asked? Is anything in it wrong, missing or unclear?
+{{if .JSON}}Reply with JSON: {"approved": true, "feedback": ""} if nothing has to change, or {"approved": false, "feedback": "…"} with what has to change.{{else}}If nothing has to change, reply with the one word APPROVED. Otherwise say what has to change.{{end}} Do not write a new answer yet.`,
+	Revise: `{{if .Generator}}The task is: {{.Goal}}
+
+This is a draft of the answer:
+
+{{.Draft}}
+
+{{end}}{{if .Critique}}A reviewer says about the draft:
+
+{{.Critique}}
+{{else}}A reviewer did not approve the draft, and did not say why.
+{{end}}
+Write the answer again, with this mended. Reply with the whole answer and nothing else.`,
+	Again:    `Your reply {{.Problem}}. Write the answer, whole, or call a tool.`,
+	NotRun:   `This call was not run: {{.Problem}}.`,
+	Conclude: `You have called tools as often as this task allows. Do not call any more. Write the answer now with what you know, and say what is missing.`,
+}
+
+// critiqueSchema is in the subset that providers enforce strictly.
+var critiqueSchema = llmclient.Schema{
+	Name:   "critique",
+	Strict: true,
+	Schema: json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"approved": {"type": "boolean", "description": "whether the answer is good as it is"},
+		"feedback": {"type": "string", "description": "what has to change"}
+	},
+	"required": ["approved", "feedback"],
+	"additionalProperties": false
+}`),
+}
+
+// settings is a Config that was checked, with everything compiled that can be.
+type settings struct {
+	Config
+	err     error
+	caps    strategy.Caps
+	schema  *llmclient.Schema // of critiques; nil for words
+	prompts *config.Prompts
+}
+
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
+// orchestrator.New or orchestrator.NewMachine.
+func New(cfg Config) func() strategy.Strategy {
+	s := &settings{Config: cfg}
+	s.err = s.compile()
+	return func() strategy.Strategy {
+		return &reflection{settings: s, fsm: Table.New(s.caps)}
+	}
+}
+
+// Bound returns how many model calls a run can make at most, retries hidden inside a client aside; -1 if there is no
+// bound. perDraft is the bound of Config.Generator; where there is none, it does not matter.
+//
+// Each iteration is a draft and a critique. A draft is perDraft calls where it is delegated. Where it is not, it is one, and
+// MaxToolRounds - 1 and MaxRetries come to it, over all drafts. A Config that cannot be used has the bound 0.
+func (c Config) Bound(perDraft int) int {
+	s := settings{Config: c}
+	switch {
+	case s.compile() != nil:
+		return 0
+	case s.Generator != "" && perDraft < 0, s.Generator == "" && s.MaxToolRounds < 0:
+		return -1
+	case s.Generator != "":
+		return s.MaxIterations * (perDraft + 1)
+	default:
+		return s.MaxIterations*2 + s.MaxToolRounds - 1 + s.MaxRetries
+	}
+}
+
+func (s *settings) compile() error {
+	s.MaxIterations = config.Or(s.MaxIterations, 3)
+	s.MaxToolRounds = config.Or(s.MaxToolRounds, 50)
+	s.MaxRetries = config.Count(s.MaxRetries, 2)
+	s.caps = strategy.Caps{capRevisions: max(0, s.MaxIterations-1), capRounds: s.MaxToolRounds - 1, capRetries: s.MaxRetries}
+	if s.MaxToolRounds < 0 {
+		s.caps[capRounds] = strategy.Unbounded
+	}
+	if s.JSONCritique {
+		s.schema = &critiqueSchema
+	}
+	var problems []error
+	if s.MaxIterations < 0 {
+		problems = append(problems, errors.New("reflection: MaxIterations is negative: there must be at least one draft, and a bound"))
+	}
+	problems = append(problems,
+		config.OneOf("reflection", "OnRejected", &s.OnRejected, RejectedAccept, RejectedFail),
+		s.parsePrompts(),
+	)
+	return errors.Join(problems...)
+}
+
+func (s *settings) parsePrompts() (err error) {
+	s.prompts, err = config.Parse("reflection",
+		config.Prompt{Name: "Critique", Text: s.Prompts.Critique, Default: defaultPrompts.Critique, Sample: sample},
+		config.Prompt{Name: "Revise", Text: s.Prompts.Revise, Default: defaultPrompts.Revise, Sample: sample},
+		config.Prompt{Name: "Again", Text: s.Prompts.Again, Default: defaultPrompts.Again, Sample: sample},
+		config.Prompt{Name: "NotRun", Text: s.Prompts.NotRun, Default: defaultPrompts.NotRun, Sample: sample},
+		config.Prompt{Name: "Conclude", Text: s.Prompts.Conclude, Default: defaultPrompts.Conclude, Sample: sample},
+	)
+	return err
+}
+
+// sample is what prompts are tried on.
+var sample = PromptData{
+	Goal:          "a goal",
+	Draft:         "a draft",
+	Critique:      "a critique",
+	Iteration:     1,
+	MaxIterations: 1,
+	Problem:       "a problem",
+}

@@ -1,0 +1,127 @@
+package reflection
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+// hear adds a reply to the conversation.
+func (s *reflection) hear(m messages.Assistant) {
+	if !m.Empty() {
+		s.history = append(s.history, m)
+	}
+}
+
+// say adds a prompt to the conversation, and returns it.
+func (s *reflection) say(name string, data PromptData) string {
+	text := s.prompt(name, data)
+	s.history = append(s.history, messages.UserText(text))
+	return text
+}
+
+// prompt fills in a template. One that fails on its data ends the strategy with its next step.
+func (s *reflection) prompt(name string, data PromptData) string {
+	data.Goal, data.Generator, data.JSON, data.MaxIterations = s.goal, s.Generator, s.JSONCritique, s.MaxIterations
+	data.Iteration = len(s.critiques) + 1
+	if s.draft != nil {
+		data.Draft = *s.draft
+	}
+	text, err := s.prompts.Fill(name, data)
+	if err != nil && s.promptErr == nil {
+		s.promptErr = err
+	}
+	return text
+}
+
+// then fires a trigger with a step that was made of prompts.
+func (s *reflection) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
+	if s.promptErr != nil {
+		return s.fail(delegation.CodeInvalid, s.promptErr)
+	}
+	return s.fsm.Then(on, step)
+}
+
+// notRun answers calls that are not run.
+func (s *reflection) notRun(calls []messages.ToolCall, why string) {
+	for _, c := range calls {
+		s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
+			CallID:   c.ID,
+			ToolName: c.Name,
+			Status:   messages.StatusFailed,
+			Reason:   "not_run",
+			Output:   s.prompt("NotRun", PromptData{Problem: why}),
+		}})
+	}
+}
+
+// again tells the model how its reply was no draft, and asks once more; with no retry left it fails.
+func (s *reflection) again(problem string, code delegation.Code) nextstep.NextStep {
+	if !s.fsm.Can(reasked) {
+		return s.fail(code, fmt.Errorf("reflection: the model wrote no draft: its reply %s", problem))
+	}
+	s.say("Again", PromptData{Problem: problem})
+	return s.then(reasked, s.request())
+}
+
+// withheld ends with a reply that the provider withheld, or a part of it.
+func (s *reflection) withheld(calls []messages.ToolCall) nextstep.NextStep {
+	s.notRun(calls, "the reply was withheld")
+	what := "a draft"
+	if s.fsm.State() == Critiquing {
+		what = "a critique"
+	}
+	return s.fail(delegation.Code(llmclient.CodeContentFilter), fmt.Errorf("reflection: the provider withheld %s, or a part of it", what))
+}
+
+// fail ends with an error and what was reached.
+func (s *reflection) fail(code delegation.Code, err error) nextstep.NextStep {
+	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: s.output()})
+}
+
+// output is what was reached.
+func (s *reflection) output() delegation.Output {
+	out := delegation.Output{Messages: s.history.Clip(), Result: s.draft, Data: s.data, Metadata: s.metadata()}
+	if out.Result == nil && s.scrap != "" {
+		scrap := s.scrap
+		out.Result = &scrap
+	}
+	return out
+}
+
+// broken is what was reached when a step was not performed. The Machine knows what had arrived of a reply, so the messages
+// of a request are left to it; those of a delegation stand here alone.
+func (s *reflection) broken() delegation.Output {
+	out := s.output()
+	switch s.fsm.State() {
+	case DelegatingDraft, DelegatingRevision:
+	default:
+		out.Messages = nil
+	}
+	return out
+}
+
+// metadata tells about the work. Nothing in it can fail to encode.
+func (s *reflection) metadata() delegation.Metadata {
+	n := len(s.critiques)
+	m := delegation.Metadata{"iterations": strconv.AppendInt(nil, int64(n), 10)}
+	_ = m.Set("approved", s.isApproved())
+	if n > 0 {
+		_ = m.Set("critiques", s.critiques)
+	}
+	if len(s.repaired) > 0 {
+		_ = m.Set("repaired", s.repaired)
+	}
+	return m
+}
+
+// isApproved reports whether the last draft was approved.
+func (s *reflection) isApproved() bool {
+	n := len(s.critiques)
+	return n > 0 && s.critiques[n-1].Approved
+}

@@ -1,0 +1,294 @@
+// Package reflection is the strategy that writes a draft, has it judged, and writes it anew until the judgement is good or
+// the drafts are used up.
+//
+//	generate -> critique -> (approved, or no draft left) done
+//	               |  ^
+//	               v  |
+//	             revise
+//
+// A draft is written here, by a model that may call tools, or by another strategy ([Config.Generator]). It is judged by
+// the same model or another one ([Config.CriticModel]), always without tools; calls in a critique are not run. All of it
+// is one conversation: what was asked, the draft, the request for a critique, the critique, the request for a revision,
+// the next draft. How a critique is read is said at [Approved].
+//
+// The Result is the last draft that is whole, approved or not. It is not lost to what fails after it: where a critique or a
+// revision fails, or the run is stopped or reaches a limit, it stands beside the error. A first draft that was cut off or
+// withheld stands beside the error too, for want of a better one.
+//
+// A run makes at most MaxIterations drafts and as many critiques; [Config.Bound] says how many model calls that can be.
+//
+// The metadata of an output holds "iterations" (how many drafts were judged), "approved" (whether the Result was),
+// "critiques" (a list of [Critique]), and where it applies "repaired" (what was mended in the messages it was given).
+//
+// The loop is that of Self-Refine (Madaan et al., 2023, https://arxiv.org/abs/2303.17651).
+package reflection
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/config"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+var (
+	_ strategy.Strategy       = (*reflection)(nil)
+	_ strategy.FailureHandler = (*reflection)(nil)
+	_ strategy.Concluder      = (*reflection)(nil)
+	_ strategy.CallEditor     = (*reflection)(nil)
+	_ strategy.ToolUser       = (*reflection)(nil)
+	_ strategy.Stater         = (*reflection)(nil)
+	_ strategy.Checker        = (*reflection)(nil)
+)
+
+type reflection struct {
+	*settings
+	fsm *strategy.FSM
+
+	input     delegation.Input // as it came, its messages repaired
+	repaired  []string
+	goal      string
+	tools     []tools.Definition // offered for drafts
+	missing   []string           // asked for in the Config and not there
+	history   messages.History
+	draft     *string         // the last one that is whole
+	data      json.RawMessage // of that draft, where its generator gave any
+	scrap     string          // what there is of a first draft that is not whole
+	critiques []Critique
+	promptErr error // a prompt could not be filled in
+}
+
+// Check implements strategy.Checker.
+func (s *reflection) Check() error { return s.err }
+
+// State implements strategy.Stater.
+func (s *reflection) State() strategy.State { return s.fsm.State() }
+
+// UseTools implements strategy.ToolUser.
+func (s *reflection) UseTools(defs []tools.Definition) {
+	if s.Tools == nil {
+		s.tools = defs
+		return
+	}
+	for _, name := range s.Tools {
+		at := slices.IndexFunc(defs, func(d tools.Definition) bool { return d.Name == name })
+		if at < 0 {
+			s.missing = append(s.missing, name)
+			continue
+		}
+		s.tools = append(s.tools, defs[at])
+	}
+}
+
+// Initialize implements strategy.Strategy.
+func (s *reflection) Initialize(in delegation.Input) nextstep.NextStep {
+	if s.err != nil {
+		return s.fail(delegation.CodeInvalid, s.err)
+	}
+	s.open(in)
+	switch {
+	case len(s.missing) > 0:
+		return s.fail(delegation.CodeInvalid, fmt.Errorf("reflection: may not use the tools %q: the run has none of that name, or the frame may not use them", s.missing))
+	case s.input.Goal == "" && len(s.input.Messages) == 0:
+		return s.fail(delegation.CodeInvalid, errors.New("reflection: there is nothing to do: the input has neither a goal nor messages"))
+	case s.Generator != "":
+		return s.fsm.Then(delegated, s.delegate(s.input.Goal))
+	default:
+		return s.fsm.Then(started, s.request())
+	}
+}
+
+// open puts the conversation together: system prompt, what was said before, the goal.
+func (s *reflection) open(in delegation.Input) {
+	history, repairs := in.Messages.Repair()
+	for _, r := range repairs {
+		s.repaired = append(s.repaired, r.String())
+	}
+	in.Messages = history.Clip()
+	s.input = in
+	s.history = make(messages.History, 0, len(history)+8)
+	if s.System != "" && (len(history) == 0 || history[0].Role() != messages.RoleSystem) {
+		s.history = append(s.history, messages.System{Text: s.System})
+	}
+	s.history = append(s.history, history...)
+	if s.goal = in.Goal; s.goal != "" {
+		s.history = append(s.history, messages.UserText(s.goal))
+		return
+	}
+	for _, m := range history {
+		if u, ok := m.(messages.User); ok {
+			s.goal = u.Text()
+		}
+	}
+}
+
+// request asks the model for a draft, with tools.
+func (s *reflection) request() nextstep.GetChatCompletion {
+	return nextstep.GetChatCompletion{Request: llmclient.Request{Model: s.Model, Messages: s.history.Clip(), Tools: s.tools}}
+}
+
+// delegate asks the generator for a draft.
+func (s *reflection) delegate(goal string) nextstep.Delegate {
+	in := s.input
+	in.Goal = goal
+	return nextstep.Delegate{Strategy: s.Generator, Input: in, Tools: s.Tools, Limits: s.Limits}
+}
+
+// ProcessAPIResponse implements strategy.Strategy.
+func (s *reflection) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
+	switch s.fsm.State() {
+	case Generating, Revising:
+		return s.reply(resp)
+	case Critiquing:
+		return s.critique(resp)
+	case Concluding:
+		return s.conclusion(resp)
+	default:
+		return s.fsm.Then(called, nil) // out of turn: the table says so
+	}
+}
+
+// reply takes what may be a draft.
+func (s *reflection) reply(resp llmclient.Response) nextstep.NextStep {
+	s.hear(resp.Message)
+	calls, text := resp.Message.Calls(), resp.Message.Text()
+	switch {
+	case resp.Finish == llmclient.FinishContentFilter:
+		s.scrap = text
+		return s.withheld(calls)
+	case resp.Finish == llmclient.FinishLength:
+		s.scrap = text
+		s.notRun(calls, "the reply was cut off at the length limit, and the call may be incomplete")
+		return s.again("was cut off at the length limit", delegation.CodeTruncated)
+	case len(calls) > 0:
+		return s.fsm.Then(called, nextstep.ExecuteTools{Calls: calls})
+	case strings.TrimSpace(text) == "":
+		return s.again("was empty", delegation.CodeFailed)
+	default:
+		return s.judge(text, nil)
+	}
+}
+
+// EditCalls implements strategy.CallEditor.
+func (s *reflection) EditCalls(calls []messages.ToolCall) {
+	if a, ok := s.history.Last().(messages.Assistant); ok {
+		s.history[len(s.history)-1] = a.WithCalls(calls) // it stood in no request yet
+	}
+}
+
+// ProcessToolResults implements strategy.Strategy.
+func (s *reflection) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
+	switch s.fsm.State() {
+	case GeneratingTools, RevisingTools:
+	default:
+		return s.fsm.Then(answered, nil) // out of turn: the table says so
+	}
+	for _, r := range results {
+		s.history = append(s.history, messages.Tool{ToolOutput: r})
+	}
+	if s.fsm.Can(answered) {
+		return s.fsm.Then(answered, s.request())
+	}
+	s.say("Conclude", PromptData{})
+	step := s.request()
+	step.Request.Tools = nil
+	return s.then(exhausted, step)
+}
+
+// ProcessDelegationResult implements strategy.Strategy.
+func (s *reflection) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
+	switch s.fsm.State() {
+	case DelegatingDraft, DelegatingRevision:
+	default:
+		return s.fsm.Then(drafted, nil) // out of turn: the table says so
+	}
+	text := out.Text()
+	if out.Err != nil {
+		s.scrap = text
+		return s.fsm.Then(failed, nextstep.ReportError{Err: out.Err, Output: s.output()})
+	}
+	if strings.TrimSpace(text) == "" {
+		return s.fail(delegation.CodeFailed, fmt.Errorf("reflection: the strategy %q wrote no draft", s.Generator))
+	}
+	s.history = append(s.history, messages.AssistantText(text))
+	return s.judge(text, out.Data)
+}
+
+// judge has a draft judged.
+func (s *reflection) judge(text string, data json.RawMessage) nextstep.NextStep {
+	s.draft, s.data = &text, data
+	s.say("Critique", PromptData{})
+	return s.then(drafted, nextstep.GetChatCompletion{Request: llmclient.Request{
+		Model: config.Or(s.CriticModel, s.Model), Messages: s.history.Clip(), Schema: s.schema,
+	}})
+}
+
+// critique takes the judgement on a draft.
+func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
+	s.hear(resp.Message)
+	calls := resp.Message.Calls()
+	if resp.Finish == llmclient.FinishContentFilter {
+		return s.withheld(calls)
+	}
+	s.notRun(calls, "no tools can be called for a critique")
+	c := read(resp.Message.Text())
+	c.Approved = c.Approved && resp.Finish != llmclient.FinishLength // who knows what it would have gone on to say
+	data := PromptData{Critique: c.Feedback}
+	s.critiques = append(s.critiques, c)
+	switch {
+	case c.Approved:
+		return s.fsm.Then(approved, nextstep.Complete{Output: s.output()})
+	case s.Generator == "" && s.fsm.Can(rejected):
+		s.say("Revise", data)
+		return s.then(rejected, s.request())
+	case s.Generator != "" && s.fsm.Can(returned):
+		return s.then(returned, s.delegate(s.say("Revise", data)))
+	case s.OnRejected == RejectedFail:
+		return s.fail(delegation.CodeFailed, fmt.Errorf("reflection: no draft was approved in %d iterations; the last critique: %s", len(s.critiques), c.Feedback))
+	default:
+		return s.fsm.Then(accepted, nextstep.Complete{Output: s.output()})
+	}
+}
+
+// conclusion takes the last draft, which was asked for without tools.
+func (s *reflection) conclusion(resp llmclient.Response) nextstep.NextStep {
+	s.hear(resp.Message)
+	s.notRun(resp.Message.Calls(), "no more tools can be called")
+	text := resp.Message.Text()
+	switch resp.Finish {
+	case llmclient.FinishLength, llmclient.FinishContentFilter:
+		s.scrap = text
+	default:
+		if strings.TrimSpace(text) != "" {
+			s.draft = &text
+		}
+	}
+	err := fmt.Errorf("reflection: the limit of %d tool rounds is reached", s.MaxToolRounds)
+	return s.fsm.Then(concluded, nextstep.ReportError{Err: delegation.NewError(delegation.CodeLimit, err), Output: s.output()})
+}
+
+// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the model's to mend.
+func (s *reflection) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	text := f.Partial.Text()
+	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reasked) {
+		if text != "" {
+			s.history = append(s.history, messages.AssistantText(text)) // what it wrote, to learn from
+		}
+		return s.again("held a call that could not be read: "+f.Message, f.Code)
+	}
+	if s.draft == nil {
+		s.scrap = text
+	}
+	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: s.broken()})
+}
+
+// Conclude implements strategy.Concluder.
+func (s *reflection) Conclude(string) delegation.Output { return s.broken() }

@@ -1,0 +1,228 @@
+package reflection_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/reflection"
+	"github.com/segue-go/segue/tools"
+)
+
+// start makes a strategy and starts it with the tool "look".
+func start(cfg reflection.Config, in delegation.Input) (strategy.Strategy, nextstep.NextStep) {
+	s := reflection.New(cfg)()
+	s.(strategy.ToolUser).UseTools([]tools.Definition{{Name: "look"}})
+	return s, s.Initialize(in)
+}
+
+func say(text string) llmclient.Response {
+	return llmclient.Response{Message: messages.AssistantText(text), Finish: llmclient.FinishStop}
+}
+
+func call(id string) llmclient.Response {
+	return llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: id, Name: "look"}}}}
+}
+
+var goal = delegation.Input{Goal: "Write a poem."}
+
+func TestTable(t *testing.T) { require.NoError(t, reflection.Table.Validate()) }
+
+// The texts of a run, as the scenarios count them.
+func TestS1_11_S1_12_texts(t *testing.T) {
+	s, _ := start(reflection.Config{}, goal)
+	s.ProcessAPIResponse(say("The rose is red"))
+	out := s.ProcessAPIResponse(say("APPROVED")).(nextstep.Complete).Output
+	require.Equal(t, []string{"The rose is red", "APPROVED"}, out.Texts())
+	require.Len(t, out.Messages, 4)
+	require.Equal(t, "The rose is red", out.Text())
+
+	s, _ = start(reflection.Config{MaxIterations: 2}, goal)
+	for _, text := range []string{"Poem", "It's bad, fix it.", "Better poem"} {
+		s.ProcessAPIResponse(say(text))
+	}
+	out = s.ProcessAPIResponse(say("Still bad.")).(nextstep.Complete).Output
+	require.Equal(t, []string{"Poem", "It's bad, fix it.", "Better poem", "Still bad."}, out.Texts())
+	require.Equal(t, "Better poem", out.Text())
+	var critiques []reflection.Critique
+	found, err := out.Metadata.Decode("critiques", &critiques)
+	require.True(t, found)
+	require.NoError(t, err)
+	require.Equal(t, []reflection.Critique{{Feedback: "It's bad, fix it."}, {Feedback: "Still bad."}}, critiques)
+}
+
+func TestS1_15_revisionEndsWithTheCritique(t *testing.T) {
+	s, _ := start(reflection.Config{}, goal)
+	s.ProcessAPIResponse(say("Poem"))
+	last := s.ProcessAPIResponse(say("Line 2 limps.")).(nextstep.GetChatCompletion).Request.Messages.Last()
+	require.IsType(t, messages.User{}, last)
+	require.Contains(t, last.(messages.User).Text(), "Line 2 limps.")
+}
+
+// A generator is given the input as it came, and for a revision all that it needs in its goal.
+func TestGenerator(t *testing.T) {
+	in := delegation.Input{Messages: messages.History{messages.UserText("Write a poem.")}, Data: json.RawMessage(`{"n":1}`)}
+	limits := delegation.Limits{ModelCalls: 3}
+	s, step := start(reflection.Config{Generator: "poet", Tools: []string{"look"}, Limits: limits}, in)
+	first := step.(nextstep.Delegate)
+	require.Equal(t, nextstep.Delegate{Strategy: "poet", Input: in, Tools: []string{"look"}, Limits: limits}, first)
+
+	poem := "Poem"
+	s.ProcessDelegationResult(delegation.Output{Result: &poem, Data: json.RawMessage(`"Poem"`)})
+	second := s.ProcessAPIResponse(say("Line 2 limps.")).(nextstep.Delegate)
+	for _, part := range []string{"Write a poem.", "Poem", "Line 2 limps."} {
+		require.Contains(t, second.Input.Goal, part)
+	}
+	require.Equal(t, in.Messages, second.Input.Messages)
+	require.Equal(t, in.Data, second.Input.Data)
+
+	out := s.ProcessDelegationResult(delegation.Output{Err: &delegation.Error{Code: "odd", Message: "no rhyme"}}).(nextstep.ReportError)
+	require.EqualError(t, out.Err, "no rhyme")
+	require.Equal(t, "Poem", out.Output.Text())
+	require.JSONEq(t, `"Poem"`, string(out.Output.Data))
+}
+
+// A run that is stopped at any point leaves the last whole draft as its result.
+func TestStopKeepsTheDraft(t *testing.T) {
+	answers := []nextstep.Answer{
+		nextstep.APIResponse{Response: new(say("Poem"))},
+		nextstep.APIResponse{Response: new(say("Line 2 limps."))},
+		nextstep.APIResponse{Response: new(call("c1"))},
+		nextstep.ToolResults{Results: []messages.ToolOutput{{CallID: "c1", ToolName: "look"}}},
+		nextstep.APIResponse{Response: new(say("Better poem"))},
+	}
+	for n, want := range []string{"", "Poem", "Poem", "Poem", "Poem", "Better poem"} {
+		m, err := orchestrator.NewMachine(orchestrator.MachineConfig{
+			Root: "r", Set: strategy.Set{"r": reflection.New(reflection.Config{})}, Input: goal, Tools: []tools.Definition{{Name: "look"}},
+		})
+		require.NoError(t, err)
+		for _, a := range answers[:n] {
+			require.NoError(t, m.Step(a))
+		}
+		require.NoError(t, m.Step(nextstep.Stop{Reason: "enough", Partial: messages.AssistantText("Half a")}))
+		require.Equal(t, want, m.Output().Text(), "stopped after %d answers", n)
+		require.Equal(t, delegation.CodeStopped, m.Output().Err.Code)
+		require.Contains(t, m.Output().Metadata, "approved")
+	}
+}
+
+// Calls that a middleware changed stand in the conversation as they were made.
+func TestEditCalls(t *testing.T) {
+	s, _ := start(reflection.Config{}, goal)
+	s.ProcessAPIResponse(call("c1"))
+	s.(strategy.CallEditor).EditCalls([]messages.ToolCall{{ID: "c1", Name: "look", Arguments: `{"far":true}`}})
+	h := s.ProcessToolResults([]messages.ToolOutput{{CallID: "c1"}}).(nextstep.GetChatCompletion).Request.Messages
+	require.JSONEq(t, `{"far":true}`, h[1].(messages.Assistant).Calls()[0].Arguments)
+}
+
+func TestTools(t *testing.T) {
+	_, step := start(reflection.Config{Tools: []string{"look"}}, goal)
+	require.Len(t, step.(nextstep.GetChatCompletion).Request.Tools, 1)
+	_, step = start(reflection.Config{Tools: []string{}}, goal)
+	require.Empty(t, step.(nextstep.GetChatCompletion).Request.Tools)
+	for _, generator := range []string{"", "poet"} {
+		_, step = start(reflection.Config{Tools: []string{"hear"}, Generator: generator}, goal)
+		require.ErrorContains(t, step.(nextstep.ReportError).Err, `may not use the tools ["hear"]`)
+	}
+	_, step = start(reflection.Config{}, delegation.Input{})
+	require.ErrorContains(t, step.(nextstep.ReportError).Err, "nothing to do")
+}
+
+func TestConfig_Check(t *testing.T) {
+	for want, cfg := range map[string]reflection.Config{
+		`reflection: OnRejected: "x" is not one of`:  {OnRejected: "x"},
+		`reflection: MaxIterations is negative`:      {MaxIterations: -1},
+		`reflection: Prompts: template: Revise`:      {Prompts: reflection.Prompts{Revise: "{{.Nothing}}"}},
+		`reflection: Prompts: template: Critique:1:`: {Prompts: reflection.Prompts{Critique: "{{"}},
+	} {
+		s := reflection.New(cfg)()
+		require.ErrorContains(t, s.(strategy.Checker).Check(), want)
+		require.ErrorContains(t, s.Initialize(goal).(nextstep.ReportError).Err, want, "and without a check it cannot be started")
+		require.Zero(t, cfg.Bound(1))
+	}
+}
+
+// A Config can be read from JSON, prompts and all.
+func TestConfig_JSON(t *testing.T) {
+	var cfg reflection.Config
+	require.NoError(t, json.Unmarshal([]byte(`{
+		"model": "m", "critic_model": "c", "generator": "g", "tools": [], "json_critique": true, "on_rejected": "fail",
+		"max_iterations": 4, "max_tool_rounds": 5, "max_retries": -1, "limits": {"steps": 3}, "prompts": {"revise": "Anew: {{.Critique}}"}
+	}`), &cfg))
+	require.Equal(t, reflection.Config{
+		Model: "m", CriticModel: "c", Generator: "g", Tools: []string{}, JSONCritique: true, OnRejected: reflection.RejectedFail,
+		MaxIterations: 4, MaxToolRounds: 5, MaxRetries: -1, Limits: delegation.Limits{Steps: 3}, Prompts: reflection.Prompts{Revise: "Anew: {{.Critique}}"},
+	}, cfg)
+	back, err := json.Marshal(cfg)
+	require.NoError(t, err)
+	var again reflection.Config
+	require.NoError(t, json.Unmarshal(back, &again))
+	require.Equal(t, cfg, again, "no tools is not all tools")
+}
+
+// Every prompt can be replaced; one that cannot be filled in after all ends the run with the draft kept.
+func TestPrompts(t *testing.T) {
+	s, _ := start(reflection.Config{Prompts: reflection.Prompts{
+		Critique: "Draft {{.Iteration}} of {{.MaxIterations}} for {{.Goal}} is {{.Draft}}: good?",
+		Revise:   `{{if eq .Critique "worse"}}{{index .Critique 99}}{{end}}Mend: {{.Critique}}`,
+	}}, goal)
+	last := func(step nextstep.NextStep) string {
+		return step.(nextstep.GetChatCompletion).Request.Messages.Last().(messages.User).Text()
+	}
+	require.Equal(t, "Draft 1 of 3 for Write a poem. is Poem: good?", last(s.ProcessAPIResponse(say("Poem"))))
+	require.Equal(t, "Mend: line 2", last(s.ProcessAPIResponse(say("line 2"))))
+	require.Equal(t, "Draft 2 of 3 for Write a poem. is Song: good?", last(s.ProcessAPIResponse(say("Song"))))
+	broken := s.ProcessAPIResponse(say("worse")).(nextstep.ReportError)
+	require.ErrorContains(t, broken.Err, "reflection: prompt Revise")
+	require.Equal(t, "Song", broken.Output.Text())
+}
+
+// The bound that the package states is reached by the worst model, and never passed.
+func TestBound(t *testing.T) {
+	cfg := reflection.Config{MaxIterations: 3, MaxToolRounds: 4, MaxRetries: 2}
+	s, step := start(cfg, goal)
+	made, rounds, retries := 0, 0, 0
+	for !step.Kind().Final() {
+		if step.Kind() == nextstep.KindExecuteTools {
+			rounds++
+			step = s.ProcessToolResults([]messages.ToolOutput{{CallID: "c"}})
+			continue
+		}
+		made++
+		switch state := s.(strategy.Stater).State(); {
+		case state == reflection.Critiquing:
+			step = s.ProcessAPIResponse(say("no"))
+		case retries < 2:
+			retries++
+			step = s.ProcessAPIResponse(llmclient.Response{})
+		case rounds < 3:
+			step = s.ProcessAPIResponse(call("c"))
+		default:
+			step = s.ProcessAPIResponse(say("Poem"))
+		}
+	}
+	require.IsType(t, nextstep.Complete{}, step)
+	require.Equal(t, cfg.Bound(0), made)
+	require.Equal(t, 3*2+4-1+2, made)
+	require.Equal(t, 3*(1+7), reflection.Config{Generator: "g"}.Bound(7))
+	require.Equal(t, -1, reflection.Config{Generator: "g"}.Bound(-1))
+	require.Equal(t, -1, reflection.Config{MaxToolRounds: -1}.Bound(0))
+}
+
+// What a caller does with a history that it was given is not seen.
+func TestHistoriesAreClipped(t *testing.T) {
+	s, step := start(reflection.Config{}, goal)
+	first := step.(nextstep.GetChatCompletion).Request.Messages
+	_ = append(first, messages.UserText("scribble"))
+	second := s.ProcessAPIResponse(say("Poem")).(nextstep.GetChatCompletion).Request.Messages
+	require.Len(t, first, 1)
+	require.Len(t, second, 3)
+	require.IsType(t, messages.Assistant{}, second[1])
+}

@@ -1,0 +1,106 @@
+package retry
+
+import (
+	"errors"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/config"
+	"github.com/segue-go/segue/strategy"
+)
+
+// Name is the usual name of this strategy in a strategy.Set.
+const Name = "retry"
+
+// Config says what is tried, and how often. The zero Config is useful.
+type Config struct {
+	Strategy string            `json:"strategy,omitempty"` // what is tried; "" means "complete-task"
+	Tools    []string          `json:"tools,omitzero"`     // names of the run's tools that it may use; nil means all that this frame may
+	Limits   delegation.Limits `json:"limits,omitzero"`    // of each attempt's subtree; reaching one ends the retries
+
+	Detector Detector `json:"detector,omitempty"` // what counts as a failure; "" means DetectError
+
+	// Detect, if not nil, says what counts as a failure, and why, instead of Detector. It is given the whole output,
+	// which it must not change, and must be pure. It is not asked about outputs that end the retries; see [Final].
+	Detect func(out delegation.Output) (failed bool, why string) `json:"-"`
+
+	MaxRetries int `json:"max_retries,omitempty"` // attempts after the first; 0 means 2, negative means none
+
+	Prompts Prompts `json:"prompts,omitzero"` // what the strategy says to what is tried
+}
+
+// Detector says which outputs are failures.
+type Detector string
+
+// The detectors.
+const (
+	DetectError  Detector = "error"  // those with an error
+	DetectStrict Detector = "strict" // those, and those in whose messages a tool failed, although the model may have made up for it
+)
+
+// Prompts are templates (text/template) of what the strategy says; "" means the default. The data is a [PromptData].
+type Prompts struct {
+	Retry string `json:"retry,omitempty"` // the goal of an attempt after the first
+}
+
+// PromptData is what prompts are filled in with.
+type PromptData struct {
+	Goal        string // as it was given; may be empty where the messages say it
+	Failure     string // how the last attempt failed, cut to 4096 bytes
+	Result      string // what the last attempt came to all the same, whole; mostly ""
+	Attempt     int    // the number of the attempt that begins, from 2
+	MaxAttempts int
+}
+
+var defaultPrompts = Prompts{
+	Retry: `{{if .Goal}}{{.Goal}}
+
+{{end}}An earlier attempt at this failed: {{.Failure}}
+Try again, and avoid what made it fail.`,
+}
+
+// settings is a Config that was checked, with everything compiled that can be.
+type settings struct {
+	Config
+	err     error
+	caps    strategy.Caps
+	prompts *config.Prompts
+}
+
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
+// orchestrator.New or orchestrator.NewMachine.
+func New(cfg Config) func() strategy.Strategy {
+	s := &settings{Config: cfg}
+	s.err = s.compile()
+	return func() strategy.Strategy {
+		return &retry{settings: s, fsm: Table.New(s.caps)}
+	}
+}
+
+// Bound returns how many model calls a run can make at most, if no attempt makes more than perAttempt; -1 if that is
+// negative, which means no bound. A Config that cannot be used has the bound 0.
+func (c Config) Bound(perAttempt int) int {
+	s := settings{Config: c}
+	switch {
+	case s.compile() != nil:
+		return 0
+	case perAttempt < 0:
+		return -1
+	default:
+		return (s.MaxRetries + 1) * perAttempt
+	}
+}
+
+func (s *settings) compile() error {
+	s.Strategy = config.Or(s.Strategy, "complete-task")
+	s.MaxRetries = config.Count(s.MaxRetries, 2)
+	s.caps = strategy.Caps{capRetries: s.MaxRetries}
+	var problems []error
+	if s.Detect != nil && s.Detector != "" {
+		problems = append(problems, errors.New("retry: Detector and Detect are both set: one of them says what a failure is"))
+	}
+	problems = append(problems, config.OneOf("retry", "Detector", &s.Detector, DetectError, DetectStrict))
+	sample := PromptData{Goal: "a goal", Failure: "a failure", Attempt: 2, MaxAttempts: 3}
+	prompts, err := config.Parse("retry", config.Prompt{Name: "Retry", Text: s.Prompts.Retry, Default: defaultPrompts.Retry, Sample: sample})
+	s.prompts = prompts
+	return errors.Join(append(problems, err)...)
+}

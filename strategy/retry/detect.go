@@ -1,0 +1,93 @@
+package retry
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+)
+
+// Final reports whether an output with an error of that code is returned and not tried again, whatever the detector says:
+//
+//   - the provider refused or could not be reached: whoever asks it has tried again as often as that makes sense
+//     (llmclient.Retry, llmclient.Fallback), and another prompt changes nothing;
+//   - a limit was reached, or the run was stopped;
+//   - an effect may have happened, and must not happen twice; or the program is at fault (a panic, a defect, the storage).
+//
+// Everything else is the work's own failure: "failed", "invalid", a reply that was cut off ("truncated"), a call that the
+// model garbled ("malformed_tool_call"), and codes of a strategy's own. A stream that broke off is "truncated" too, and is
+// tried again with it.
+func Final(code delegation.Code) bool {
+	switch code {
+	case delegation.CodeLimit, delegation.CodeStopped, delegation.CodeUnknown,
+		delegation.CodePanic, delegation.CodeDefect, delegation.CodeStorage:
+		return true
+	default:
+		return ofProvider(llmclient.Code(code))
+	}
+}
+
+// ofProvider reports whether an error of that code is the provider's, and not the model's.
+func ofProvider(code llmclient.Code) bool {
+	switch code {
+	case llmclient.CodeRateLimited, llmclient.CodeUnavailable, llmclient.CodeTimeout, llmclient.CodeContextLength,
+		llmclient.CodeAuth, llmclient.CodeQuota, llmclient.CodeNotFound, llmclient.CodeBadRequest,
+		llmclient.CodeContentFilter, llmclient.CodeBadResponse, llmclient.CodeCanceled:
+		return true
+	default:
+		return false
+	}
+}
+
+// detect says whether an output is a failure, and how. A panic of Config.Detect is an error; its value may hold anything
+// and is not shown.
+func (s *retry) detect(out delegation.Output) (failed bool, why string, err error) {
+	if s.Detect != nil {
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("retry: Detect panicked with a %T", v)
+			}
+		}()
+		failed, why = s.Detect(out)
+		return failed, why, nil
+	}
+	if out.Err != nil {
+		return true, out.Err.Message, nil
+	}
+	if s.Detector == DetectStrict {
+		failed, why = s.toolFailed(out)
+	}
+	return failed, why, nil
+}
+
+// toolFailed finds the first call of an attempt that failed. Those in the conversation that it was given are not its own. A
+// call that ended as unknown is none: what may have had its effect must not be done again.
+func (s *retry) toolFailed(out delegation.Output) (failed bool, why string) {
+	own := out.ToolMetas()
+	own = own[min(s.before, len(own)):]
+	for _, o := range own {
+		if o.Status == messages.StatusFailed {
+			return true, fmt.Sprintf("the tool %q failed: %s", o.ToolName, o.Output)
+		}
+	}
+	return false, ""
+}
+
+// maxFailure is how many bytes of a failure the next attempt is told.
+const maxFailure = 4096
+
+// cut shortens a text for a prompt, at the beginning of a character, and says so.
+func cut(text string) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if len(text) <= maxFailure {
+		return text
+	}
+	n := maxFailure
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return strings.TrimSpace(text[:n]) + "\n[cut off here: the text is longer]"
+}

@@ -1,0 +1,202 @@
+// Package retry is the strategy that has another strategy do the work, and has it tried again with a prompt that names the
+// failure when it fails.
+//
+//	attempt -> failed -> attempt, told how the last one failed -> … -> done, or failed for good
+//
+// The first attempt is given the input as it came; each one after it the same input with the prompt Retry as its goal. It
+// sees nothing else of the attempts before it. What a failure is, [Config.Detector] or [Config.Detect] says. Failures that
+// another attempt cannot mend end the retries: those of the provider, limits, stops and the like; see [Final].
+//
+// The output is that of the last attempt, its messages and metadata included. If it failed, its error is the error; where
+// it has none, because a tool failed or Config.Detect says so, there is one of code failed that says why. A result is not
+// lost: where an attempt that failed has none, the Result beside the error is the latest that there is. When the run is
+// stopped or reaches a limit within an attempt, the output is that of the last one that ended.
+//
+// At most MaxRetries + 1 attempts are made ([Config.Bound]). They are frames of their own, the first child being the first
+// attempt, so the number of the attempt stands in each event: it is the number after this frame's name, as in "0.2".
+//
+// To the metadata of the attempt it adds "attempts", a list of [Attempt].
+//
+// That an attempt is told in words how the last one failed is the idea of Reflexion (Shinn et al., 2023,
+// https://arxiv.org/abs/2303.11366).
+package retry
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+var (
+	_ strategy.Strategy       = (*retry)(nil)
+	_ strategy.FailureHandler = (*retry)(nil)
+	_ strategy.Concluder      = (*retry)(nil)
+	_ strategy.Stater         = (*retry)(nil)
+	_ strategy.Checker        = (*retry)(nil)
+)
+
+type retry struct {
+	strategy.Defaults
+	*settings
+	fsm *strategy.FSM
+
+	input    delegation.Input
+	before   int // tool results in the messages of the input
+	attempts []Attempt
+	last     delegation.Output // of the last attempt that ended
+	result   *string           // the latest that there is
+	data     json.RawMessage   // beside it
+}
+
+// Attempt is how one attempt ended.
+type Attempt struct {
+	Result  *string           `json:"result,omitempty"`
+	Err     *delegation.Error `json:"error,omitempty"`
+	Failure string            `json:"failure,omitempty"` // why it counts as failed; "" if it does not
+	Usage   messages.Usage    `json:"usage,omitzero"`
+	Elapsed time.Duration     `json:"elapsed"`
+
+	// Metadata is what the attempt told of its work, as far as the metadata of the whole does not show it.
+	Metadata delegation.Metadata `json:"metadata,omitempty"`
+}
+
+// attemptsKey is the name of the list of attempts in the metadata.
+const attemptsKey = "attempts"
+
+// Check implements strategy.Checker.
+func (s *retry) Check() error { return s.err }
+
+// State implements strategy.Stater.
+func (s *retry) State() strategy.State { return s.fsm.State() }
+
+// Initialize implements strategy.Strategy.
+func (s *retry) Initialize(in delegation.Input) nextstep.NextStep {
+	if s.err != nil {
+		return s.fail(delegation.NewError(delegation.CodeInvalid, s.err))
+	}
+	if in.Goal == "" && len(in.Messages) == 0 && len(in.Data) == 0 {
+		return s.fail(delegation.NewError(delegation.CodeInvalid, errors.New("retry: there is nothing to do: the input is empty")))
+	}
+	in.Messages, _ = in.Messages.Repair() // as what is tried will do: tool results are counted
+	in.Messages = in.Messages.Clip()
+	s.input = in
+	for _, m := range in.Messages {
+		if m.Role() == messages.RoleTool {
+			s.before++
+		}
+	}
+	return s.fsm.Then(started, s.attempt(in.Goal))
+}
+
+// attempt hands the work over.
+func (s *retry) attempt(goal string) nextstep.Delegate {
+	in := s.input
+	in.Goal = goal
+	return nextstep.Delegate{Strategy: s.Strategy, Input: in, Tools: s.Tools, Limits: s.Limits}
+}
+
+// ProcessDelegationResult implements strategy.Strategy.
+func (s *retry) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
+	if s.fsm.State() != Attempting {
+		return s.fsm.Then(succeeded, nil) // out of turn: the table says so
+	}
+	s.note(out)
+	last := &s.attempts[len(s.attempts)-1]
+	if out.Err != nil && Final(out.Err.Code) {
+		last.Failure = cut(out.Err.Message)
+		return s.fail(out.Err)
+	}
+	failed, why, err := s.detect(out)
+	switch {
+	case err != nil:
+		last.Failure = err.Error()
+		return s.fail(delegation.NewError(delegation.CodePanic, err))
+	case !failed:
+		return s.done(out)
+	}
+	if why == "" {
+		why = "it was not good enough"
+	}
+	last.Failure = cut(why)
+	if s.fsm.Can(retried) {
+		return s.again(last.Failure)
+	}
+	if out.Err != nil {
+		return s.fail(out.Err)
+	}
+	return s.fail(delegation.NewError(delegation.CodeFailed, fmt.Errorf("retry: all %d attempts failed, the last one thus: %s", len(s.attempts), last.Failure)))
+}
+
+// note remembers how an attempt ended.
+func (s *retry) note(out delegation.Output) {
+	s.last = out
+	if out.Result != nil || len(out.Data) > 0 {
+		s.result, s.data = out.Result, out.Data
+	}
+	s.attempts = append(s.attempts, Attempt{
+		Result: out.Result, Err: out.Err, Usage: out.Usage, Elapsed: out.Elapsed, Metadata: out.Metadata,
+	})
+}
+
+// done ends with an attempt that did not fail. Where that is what Config.Detect says of an error, it stays an error.
+func (s *retry) done(out delegation.Output) nextstep.NextStep {
+	if out.Err != nil {
+		return s.fail(out.Err)
+	}
+	success := s.output()
+	success.Result, success.Data = out.Result, out.Data // and nothing of what failed before
+	return s.fsm.Then(succeeded, nextstep.Complete{Output: success})
+}
+
+// again tells what is tried how it failed, and tries once more.
+func (s *retry) again(why string) nextstep.NextStep {
+	goal, err := s.prompts.Fill("Retry", PromptData{
+		Goal: s.input.Goal, Failure: why, Result: s.last.Text(), Attempt: len(s.attempts) + 1, MaxAttempts: s.MaxRetries + 1,
+	})
+	if err != nil {
+		return s.fail(delegation.NewError(delegation.CodeInvalid, err))
+	}
+	return s.fsm.Then(retried, s.attempt(goal))
+}
+
+// ProcessFailure implements strategy.FailureHandler: an attempt that could not be made is not tried again.
+func (s *retry) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	return s.fail(&delegation.Error{Code: f.Code, Message: f.Message})
+}
+
+// Conclude implements strategy.Concluder.
+func (s *retry) Conclude(string) delegation.Output { return s.output() }
+
+// fail ends with an error and what was reached.
+func (s *retry) fail(err *delegation.Error) nextstep.NextStep {
+	return s.fsm.Then(failed, nextstep.ReportError{Err: err, Output: s.output()})
+}
+
+// output is that of the last attempt that ended, with what all of them were.
+func (s *retry) output() delegation.Output {
+	attempts := slices.Clone(s.attempts)
+	m := maps.Clone(s.last.Metadata)
+	if n := len(attempts); n > 0 { // its metadata stands in that of the whole, but for what has our own name
+		attempts[n-1].Metadata = nil
+		if inner, ok := m[attemptsKey]; ok {
+			attempts[n-1].Metadata = delegation.Metadata{attemptsKey: inner}
+		}
+	} else {
+		attempts = []Attempt{}
+	}
+	if m.Set(attemptsKey, attempts) != nil { // an attempt made elsewhere may tell what is not JSON
+		for i := range attempts {
+			attempts[i].Metadata = nil
+		}
+		_ = m.Set(attemptsKey, attempts)
+	}
+	return delegation.Output{Messages: s.last.Messages, Result: s.result, Data: s.data, Metadata: m}
+}

@@ -1,0 +1,287 @@
+package retry_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/retry"
+)
+
+var goal = delegation.Input{Goal: "Do it."}
+
+func start(cfg retry.Config, in delegation.Input) (strategy.Strategy, nextstep.NextStep) {
+	s := retry.New(cfg)()
+	return s, s.Initialize(in)
+}
+
+func good(text string) delegation.Output {
+	return delegation.Output{Result: &text, Messages: messages.History{messages.UserText("q"), messages.AssistantText(text)}}
+}
+
+func bad(code delegation.Code, message string) delegation.Output {
+	return delegation.Output{Err: &delegation.Error{Code: code, Message: message}, Usage: messages.Usage{Input: 7}}
+}
+
+func attempts(t *testing.T, out delegation.Output) []retry.Attempt {
+	t.Helper()
+	var list []retry.Attempt
+	found, err := out.Metadata.Decode("attempts", &list)
+	require.True(t, found)
+	require.NoError(t, err)
+	return list
+}
+
+func TestTable(t *testing.T) { require.NoError(t, retry.Table.Validate()) }
+
+func TestS1_26_attempts(t *testing.T) {
+	s, _ := start(retry.Config{}, goal)
+	once := s.ProcessDelegationResult(good("fine")).(nextstep.Complete).Output
+	require.Len(t, attempts(t, once), 1)
+
+	s, _ = start(retry.Config{}, goal)
+	s.ProcessDelegationResult(bad(delegation.CodeFailed, "Some error"))
+	twice := s.ProcessDelegationResult(good("fine")).(nextstep.Complete).Output
+	require.Equal(t, []string{"fine"}, twice.Texts())
+	list := attempts(t, twice)
+	require.Len(t, list, 2)
+	require.Equal(t, "Some error", list[0].Failure)
+	require.Equal(t, int64(7), list[0].Usage.Input)
+	require.Empty(t, list[1].Failure)
+
+	s, _ = start(retry.Config{}, goal)
+	for range 2 {
+		require.IsType(t, nextstep.Delegate{}, s.ProcessDelegationResult(bad("odd", "Some error")))
+	}
+	never := s.ProcessDelegationResult(bad("odd", "Some error")).(nextstep.ReportError)
+	require.EqualError(t, never.Err, "Some error")
+	require.Equal(t, delegation.Code("odd"), delegation.AsError(never.Err).Code)
+	require.Len(t, attempts(t, never.Output), 3)
+}
+
+func TestS1_28_promptNamesTheFailure(t *testing.T) {
+	in := delegation.Input{Goal: "Do it.", Messages: messages.History{messages.UserText("hello")}, Data: json.RawMessage(`{"n":1}`)}
+	limits := delegation.Limits{Steps: 5}
+	s, step := start(retry.Config{Strategy: "work", Tools: []string{"look"}, Limits: limits}, in)
+	require.Equal(t, nextstep.Delegate{Strategy: "work", Input: in, Tools: []string{"look"}, Limits: limits}, step)
+	again := s.ProcessDelegationResult(bad(delegation.CodeFailed, "the door is locked")).(nextstep.Delegate)
+	require.True(t, strings.HasPrefix(again.Input.Goal, "Do it.\n"))
+	require.Contains(t, again.Input.Goal, "the door is locked")
+	in.Goal = again.Input.Goal
+	require.Equal(t, nextstep.Delegate{Strategy: "work", Input: in, Tools: []string{"look"}, Limits: limits}, again, "all else is as it was")
+}
+
+// A run that is stopped within the second attempt leaves the output of the first, and makes no further one.
+func TestS1_28_stopBetweenAttempts(t *testing.T) {
+	partial := good("half of it")
+	partial.Err = &delegation.Error{Code: delegation.CodeFailed, Message: "Some error"}
+	m, err := orchestrator.NewMachine(orchestrator.MachineConfig{
+		Root: "r", Set: strategy.Set{"r": retry.New(retry.Config{Strategy: "elsewhere"})}, Input: goal, Remote: []string{"elsewhere"},
+	})
+	require.NoError(t, err)
+	require.NoError(t, m.Step(nextstep.DelegationResult{Output: partial}))
+	require.Equal(t, nextstep.KindDelegate, m.Pending().Kind())
+	require.NoError(t, m.Step(nextstep.Stop{Reason: "enough"}))
+	require.True(t, m.Done())
+	out := m.Output()
+	require.Equal(t, delegation.CodeStopped, out.Err.Code)
+	require.Equal(t, "half of it", out.Text())
+	require.Equal(t, []string{"half of it"}, out.Texts())
+	require.Len(t, attempts(t, out), 1)
+}
+
+// What another attempt cannot mend is returned as it is; what the work itself did wrong is tried again.
+func TestS1_28_final(t *testing.T) {
+	for code, final := range map[delegation.Code]bool{
+		delegation.CodeFailed:    false,
+		delegation.CodeInvalid:   false,
+		delegation.CodeTruncated: false,
+		"of its own":             false,
+		"":                       false,
+		delegation.CodeLimit:     true,
+		delegation.CodeStopped:   true,
+		delegation.CodeUnknown:   true,
+		delegation.CodePanic:     true,
+		delegation.CodeDefect:    true,
+		delegation.CodeStorage:   true,
+
+		delegation.Code(llmclient.CodeMalformedToolCall): false,
+		delegation.Code(llmclient.CodeRateLimited):       true,
+		delegation.Code(llmclient.CodeUnavailable):       true,
+		delegation.Code(llmclient.CodeTimeout):           true,
+		delegation.Code(llmclient.CodeContextLength):     true,
+		delegation.Code(llmclient.CodeAuth):              true,
+		delegation.Code(llmclient.CodeQuota):             true,
+		delegation.Code(llmclient.CodeNotFound):          true,
+		delegation.Code(llmclient.CodeBadRequest):        true,
+		delegation.Code(llmclient.CodeContentFilter):     true,
+		delegation.Code(llmclient.CodeBadResponse):       true,
+		delegation.Code(llmclient.CodeCanceled):          true,
+	} {
+		require.Equal(t, final, retry.Final(code), "%q", code)
+		asked := false
+		s, _ := start(retry.Config{Detect: func(delegation.Output) (bool, string) { asked = true; return true, "so" }}, goal)
+		out := bad(code, "Some error")
+		step := s.ProcessDelegationResult(out)
+		require.Equal(t, !final, asked, "%q", code)
+		if final {
+			require.Same(t, out.Err, step.(nextstep.ReportError).Err)
+		} else {
+			require.IsType(t, nextstep.Delegate{}, step)
+		}
+	}
+}
+
+// One run has one beginning and one end, however many attempts; the number of the attempt stands in the frame's name.
+func TestS1_29_eventsOfAttempts(t *testing.T) {
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: scripted.New(scripted.Reply{}, scripted.Text("fine")), Strategies: set,
+	})
+	require.NoError(t, err)
+	kinds := map[orchestrator.EventKind]int{}
+	deltas := map[string]string{}
+	var entered []string
+	for e, err := range o.Stream(t.Context(), orchestrator.Task{Strategy: "retry", Input: goal}) {
+		require.NoError(t, err)
+		kinds[e.Kind]++
+		if e.Kind == orchestrator.EventFrameEntered {
+			entered = append(entered, e.Frame)
+		}
+		if e.Kind == orchestrator.EventTextDelta {
+			deltas[e.Frame] += e.Text
+		}
+	}
+	require.Equal(t, 1, kinds[orchestrator.EventRunStarted])
+	require.Equal(t, 1, kinds[orchestrator.EventRunFinished])
+	require.Equal(t, []string{"0", "0.1", "0.2"}, entered)
+	require.Equal(t, map[string]string{"0.2": "fine"}, deltas)
+}
+
+// An attempt that succeeds without a result has none, whatever failed ones came to; beside an error the latest one stands.
+func TestResult(t *testing.T) {
+	long := retry.Config{MaxRetries: 1, Detect: func(out delegation.Output) (bool, string) { return out.Err != nil || out.Text() == "no", "" }}
+	s, _ := start(long, goal)
+	s.ProcessDelegationResult(good("no"))
+	require.Nil(t, s.ProcessDelegationResult(delegation.Output{}).(nextstep.Complete).Output.Result)
+
+	s, _ = start(long, goal)
+	no := good("no")
+	no.Data = json.RawMessage(`1`)
+	again := s.ProcessDelegationResult(no).(nextstep.Delegate)
+	require.Contains(t, again.Input.Goal, "not good enough")
+	failed := s.ProcessDelegationResult(bad(delegation.CodeFailed, "Some error")).(nextstep.ReportError)
+	require.EqualError(t, failed.Err, "Some error")
+	require.Equal(t, "no", failed.Output.Text())
+	require.JSONEq(t, `1`, string(failed.Output.Data))
+}
+
+// An error that Detect does not take for a failure is not tried again, and stays an error.
+func TestDetect_errorThatIsNone(t *testing.T) {
+	s, _ := start(retry.Config{Detect: func(delegation.Output) (bool, string) { return false, "" }}, goal)
+	require.EqualError(t, s.ProcessDelegationResult(bad(delegation.CodeFailed, "Some error")).(nextstep.ReportError).Err, "Some error")
+}
+
+func TestDetect_panics(t *testing.T) {
+	s, _ := start(retry.Config{Detect: func(delegation.Output) (bool, string) { panic("a secret") }}, goal)
+	step := s.ProcessDelegationResult(good("fine")).(nextstep.ReportError)
+	require.EqualError(t, step.Err, "retry: Detect panicked with a string")
+	require.Equal(t, delegation.CodePanic, delegation.AsError(step.Err).Code)
+	require.Equal(t, "fine", step.Output.Text())
+}
+
+// A tool that may have had its effect is no reason to have it done again.
+func TestStrict_unknownIsNoFailure(t *testing.T) {
+	out := good("fine")
+	out.Messages = append(out.Messages, messages.Tool{ToolOutput: messages.ToolOutput{CallID: "1", ToolName: "pay", Status: messages.StatusUnknown}})
+	s, _ := start(retry.Config{Detector: retry.DetectStrict}, goal)
+	require.IsType(t, nextstep.Complete{}, s.ProcessDelegationResult(out))
+	out.Messages = append(out.Messages, messages.Tool{ToolOutput: messages.ToolOutput{CallID: "2", ToolName: "pay", Status: messages.StatusFailed, Output: "no money"}})
+	s, _ = start(retry.Config{Detector: retry.DetectStrict}, goal)
+	require.Contains(t, s.ProcessDelegationResult(out).(nextstep.Delegate).Input.Goal, `the tool "pay" failed: no money`)
+}
+
+// A long failure is cut in the prompt, between characters, and kept whole in the error.
+func TestLongFailure(t *testing.T) {
+	long := strings.Repeat("é", 10_000)
+	s, _ := start(retry.Config{MaxRetries: 1}, goal)
+	again := s.ProcessDelegationResult(bad(delegation.CodeFailed, "x"+long)).(nextstep.Delegate)
+	require.Less(t, len(again.Input.Goal), 4096+200)
+	require.True(t, utf8.ValidString(again.Input.Goal))
+	require.Contains(t, again.Input.Goal, "[cut off here")
+	require.EqualError(t, s.ProcessDelegationResult(bad(delegation.CodeFailed, long)).(nextstep.ReportError).Err, long)
+}
+
+// What was made elsewhere may tell what is not JSON; the attempts are told all the same.
+func TestBrokenMetadata(t *testing.T) {
+	out := bad(delegation.CodeFailed, "Some error")
+	out.Metadata = delegation.Metadata{"x": json.RawMessage(`{`)}
+	s, _ := start(retry.Config{}, goal)
+	s.ProcessDelegationResult(out)
+	require.Len(t, attempts(t, s.ProcessDelegationResult(good("fine")).(nextstep.Complete).Output), 2)
+}
+
+func TestConfig_Check(t *testing.T) {
+	for want, cfg := range map[string]retry.Config{
+		`retry: Detector: "x" is not one of`:        {Detector: "x"},
+		`retry: Detector and Detect are both set`:   {Detector: retry.DetectStrict, Detect: func(delegation.Output) (bool, string) { return false, "" }},
+		`retry: Prompts: template: Retry:1:2: exec`: {Prompts: retry.Prompts{Retry: "{{.Nothing}}"}},
+	} {
+		s, step := start(cfg, goal)
+		require.ErrorContains(t, s.(strategy.Checker).Check(), want)
+		require.ErrorContains(t, step.(nextstep.ReportError).Err, want, "and without a check it cannot be started")
+		require.Zero(t, cfg.Bound(1))
+	}
+	_, step := start(retry.Config{}, delegation.Input{})
+	require.ErrorContains(t, step.(nextstep.ReportError).Err, "nothing to do")
+}
+
+func TestConfig_JSON(t *testing.T) {
+	var cfg retry.Config
+	require.NoError(t, json.Unmarshal([]byte(`{"strategy":"work","tools":[],"limits":{"steps":3},"detector":"strict","max_retries":-1,"prompts":{"retry":"Again."}}`), &cfg))
+	want := retry.Config{
+		Strategy: "work", Tools: []string{}, Limits: delegation.Limits{Steps: 3}, Detector: retry.DetectStrict, MaxRetries: -1,
+		Prompts: retry.Prompts{Retry: "Again."},
+	}
+	require.Equal(t, want, cfg)
+	back, err := json.Marshal(cfg)
+	require.NoError(t, err)
+	var again retry.Config
+	require.NoError(t, json.Unmarshal(back, &again))
+	require.Equal(t, want, again, "no tools is not all tools")
+}
+
+func TestPrompts(t *testing.T) {
+	s, _ := start(retry.Config{
+		Detect:  func(out delegation.Output) (bool, string) { return true, out.Text() + " is wrong" },
+		Prompts: retry.Prompts{Retry: "{{.Attempt}}/{{.MaxAttempts}} {{.Goal}} {{.Failure}}; it was {{.Result}}{{if eq .Attempt 3}}{{index .Goal 99}}{{end}}"},
+	}, goal)
+	require.Equal(t, "2/3 Do it. five is wrong; it was five", s.ProcessDelegationResult(good("five")).(nextstep.Delegate).Input.Goal)
+	broken := s.ProcessDelegationResult(good("six")).(nextstep.ReportError)
+	require.ErrorContains(t, broken.Err, "retry: prompt Retry")
+	require.Equal(t, "six", broken.Output.Text())
+}
+
+func TestBound(t *testing.T) {
+	for _, max := range []int{-1, 0, 1, 4} {
+		cfg := retry.Config{MaxRetries: max}
+		s, step := start(cfg, goal)
+		made := 0
+		for !step.Kind().Final() {
+			made++
+			step = s.ProcessDelegationResult(bad(delegation.CodeFailed, "Some error"))
+		}
+		require.Equal(t, cfg.Bound(1), made)
+		require.Equal(t, 7*made, cfg.Bound(7))
+		require.Equal(t, -1, cfg.Bound(-1))
+	}
+}
