@@ -12,6 +12,8 @@
 //	llmclient               the contract with models; retry, fallback, rate limit
 //	llmclient/openaichat    OpenAI's Chat Completions, and every server that speaks it
 //	llmclient/scripted      a scripted model, a recorder and a replayer
+//	markdownpolicy          text formats for thoughts and calls, for models without tool calls of their own
+//	markdownpolicy/policyclient  any model client through such a format
 //	nextstep                the protocol: steps and answers
 //	strategy                the contract of strategies, and their state machines as tables
 //	strategy/completetask   work with tools until there is an answer

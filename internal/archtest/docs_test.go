@@ -17,6 +17,7 @@ func TestGuideIsCompiled(t *testing.T) {
 	}{
 		{"docs/writing-a-strategy.md", "strategy/strategytest/secondopinion_test.go", 8},
 		{"docs/people.md", "orchestrator/example_people_test.go", 2},
+		{"docs/markdown-policies.md", "markdownpolicy/policyclient/example_test.go", 6},
 	} {
 		guide, err := os.ReadFile(filepath.Join(root, g.guide))
 		require.NoError(t, err)

@@ -1,0 +1,126 @@
+package markdownpolicy
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+)
+
+// callForm says how a call is written as a JSON object: {"name":…,"arguments":{…}}.
+type callForm struct {
+	name      string   // the key of the name
+	arguments string   // the key of the arguments
+	others    []string // more keys that are read as the arguments, where those are not there
+}
+
+// read reads a call from the JSON that stands at an offset of the reply. Arguments are kept as they are written; missing
+// and null ones are {}, and a JSON string that holds an object is decoded once.
+func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
+	object, repairs, err := readObject(text, at, mode)
+	if err != nil {
+		if err.Expected = f.expects(); err.Found == "" {
+			err.Expected += ", with its end"
+		}
+		return messages.ToolCall{}, nil, err
+	}
+	name, arguments := f.fields(object)
+	call := messages.ToolCall{Name: decodeString(name)}
+	if call.Name == "" {
+		return messages.ToolCall{}, nil, broken(at, f.expects()+`, with "`+f.name+`" the name of a tool`, text, nil)
+	}
+	fixed, more, err := readArguments(arguments, at+max(0, strings.Index(text, arguments)), mode)
+	if err != nil {
+		err.Expected = `"` + f.arguments + `" of "` + call.Name + `" to be a JSON object`
+		return messages.ToolCall{}, nil, err
+	}
+	call.Arguments = fixed
+	return call, append(repairs, more...), nil
+}
+
+// expects is what a model is told that it should have written.
+func (f callForm) expects() string {
+	return `a JSON object {"` + f.name + `": …, "` + f.arguments + `": {…}}`
+}
+
+// fields returns the values of the name and of the arguments, as they are written in a valid object; "" if there is none.
+func (f callForm) fields(object string) (name, arguments string) {
+	rank := len(f.others) + 1 // of the key that the arguments were found under: the smaller, the better
+	for key, value := range members(object) {
+		switch i := slices.Index(f.others, key); {
+		case key == f.name:
+			name = value
+		case key == f.arguments:
+			arguments, rank = value, -1
+		case i >= 0 && i < rank:
+			arguments, rank = value, i
+		}
+	}
+	return name, arguments
+}
+
+// readArguments reads the value of the arguments of a call.
+func readArguments(value string, at int, mode Mode) (string, []Repair, *ParseError) {
+	switch {
+	case value == "" || value == "null":
+		return "{}", nil, nil
+	case value[0] == '{':
+		return value, nil, nil
+	case value[0] != '"':
+		return "", nil, broken(at, "a JSON object", value, nil)
+	}
+	held := strings.TrimSpace(decodeString(value))
+	if held == "" || held == "null" {
+		return "{}", nil, nil
+	}
+	object, repairs, err := readObject(held, 0, mode)
+	if err != nil {
+		return "", nil, broken(at, "a JSON object", value, err.Err)
+	}
+	for i := range repairs {
+		repairs[i].Offset = at
+	}
+	return object, repairs, nil
+}
+
+// write writes a call as JSON, on one line. Arguments that are not JSON are written as a JSON string.
+func (f callForm) write(c messages.ToolCall) string {
+	b := appendString([]byte("{"), f.name)
+	b = appendString(append(b, ": "...), c.Name)
+	b = appendString(append(b, ", "...), f.arguments)
+	b = append(b, ": "...)
+	return string(append(appendArguments(b, c.Arguments), '}'))
+}
+
+// appendArguments writes arguments as JSON on one line.
+func appendArguments(dst []byte, arguments string) []byte {
+	switch trimmed := strings.TrimSpace(arguments); {
+	case trimmed == "":
+		return append(dst, "{}"...)
+	case !json.Valid([]byte(trimmed)):
+		return appendString(dst, arguments)
+	case strings.ContainsAny(trimmed, "\n\r"):
+		var line bytes.Buffer
+		_ = json.Compact(&line, []byte(trimmed)) // it is valid
+		return append(dst, line.Bytes()...)
+	default:
+		return append(dst, trimmed...)
+	}
+}
+
+// broken is an error about the text that stands at an offset of the reply.
+func broken(at int, expected, found string, cause error) *ParseError {
+	return &ParseError{Offset: at, Expected: expected, Found: shorten(found), Err: cause}
+}
+
+// shorten cuts a text to what fits into an error.
+func shorten(text string) string {
+	const most = 60
+	text = strings.TrimSpace(text)
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

@@ -1,0 +1,107 @@
+package markdownpolicy_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+)
+
+func TestS2_8_BrokenCallByMode(t *testing.T) {
+	const text = `{"name":"t","arguments":{`
+	_, _, err := markdownpolicy.ReadCall(text, markdownpolicy.ModeError, "name", "arguments")
+	require.NotNil(t, err)
+	require.Equal(t, len(text), err.Offset)
+	require.Contains(t, err.Expected, `"arguments"`)
+	require.Error(t, err.Err)
+
+	call, repairs, err := markdownpolicy.ReadCall(text, markdownpolicy.ModeRepair, "name", "arguments")
+	require.Nil(t, err)
+	require.Equal(t, messages.ToolCall{Name: "t", Arguments: "{}"}, call)
+	require.Equal(t, []markdownpolicy.Repair{
+		{Offset: len(text), What: "added the missing } at the end"},
+		{Offset: len(text), What: "added the missing } at the end"},
+	}, repairs)
+
+	_, _, err = markdownpolicy.ReadCall(`{"name":"t","arguments":{"a":"b`, markdownpolicy.ModeRepair, "name", "arguments")
+	require.NotNil(t, err, "the string may have been cut off")
+	require.ErrorContains(t, err.Err, "no one way")
+}
+
+func TestS2_9_Arguments(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name":"t"}`:                                                    `{}`,
+		`{"name":"t","arguments":null}`:                                   `{}`,
+		`{"name":"t","arguments":""}`:                                     `{}`,
+		`{"name":"t","arguments":{"a" :  1.50}}`:                          `{"a" :  1.50}`,
+		`{"arguments":{"name":"x"},"name":"t"}`:                           `{"name":"x"}`,
+		`{"name":"t","arguments":"{\"param\":\"x\"}"}`:                    `{"param":"x"}`,
+		`{"name":"t","arguments":"{\"a\":\"{\\\"b\\\":1}\"}"}`:            `{"a":"{\"b\":1}"}`,
+		`{"name":"t","parameters":{"a":1}}`:                               `{}`,
+		`{"name":"t","arguments":{"a":1},"arguments2":{"b":2},"id":"x" }`: `{"a":1}`,
+	} {
+		call, repairs, err := markdownpolicy.ReadCall(text, markdownpolicy.ModeError, "name", "arguments")
+		require.Nil(t, err, text)
+		require.Empty(t, repairs)
+		require.Equal(t, messages.ToolCall{Name: "t", Arguments: want}, call, text)
+	}
+	call, _, err := markdownpolicy.ReadCall(`{"name":"t","parameters":{"a":1}}`, markdownpolicy.ModeError, "name", "arguments", "parameters")
+	require.Nil(t, err)
+	require.Equal(t, `{"a":1}`, call.Arguments, "where the policy says so")
+	call, _, err = markdownpolicy.ReadCall(`{"name":"t","parameters":{"a":1},"arguments":{"b":2}}`, markdownpolicy.ModeError, "name", "arguments", "parameters")
+	require.Nil(t, err)
+	require.Equal(t, `{"b":2}`, call.Arguments)
+}
+
+func TestS2_9_NotACall(t *testing.T) {
+	for _, text := range []string{
+		`{"arguments":{}}`, `{"name":"","arguments":{}}`, `{"name":1,"arguments":{}}`, `{"Name":"t"}`, `[]`, `"t"`, ``,
+		`{"name":"t","arguments":"x"}`, `{"name":"t","arguments":[1]}`, `{"name":"t","arguments":3}`, `{"name":"t","arguments":"[1]"}`,
+	} {
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
+			_, _, err := markdownpolicy.ReadCall(text, mode, "name", "arguments")
+			require.NotNil(t, err, text)
+			require.NotEmpty(t, err.Expected)
+		}
+	}
+}
+
+func TestS2_9_RepairsWithinAString(t *testing.T) {
+	call, repairs, err := markdownpolicy.ReadCall(`{"name":"t","arguments":"{'a': True}"}`, markdownpolicy.ModeRepair, "name", "arguments")
+	require.Nil(t, err)
+	require.Equal(t, `{"a":true}`, call.Arguments)
+	require.Len(t, repairs, 2)
+	require.Equal(t, 24, repairs[0].Offset)
+}
+
+func TestS2_13_EntitiesAreLeftAlone(t *testing.T) {
+	const arguments = `{"html":"&lt;b&gt; &amp;quot; <b>\u003c"}`
+	for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
+		call, repairs, err := markdownpolicy.ReadCall(`{"name":"t","arguments":`+arguments+`}`, mode, "name", "arguments")
+		require.Nil(t, err)
+		require.Empty(t, repairs)
+		require.Equal(t, arguments, call.Arguments)
+		require.Contains(t, markdownpolicy.WriteCall(call), arguments)
+	}
+}
+
+func TestS2_1_CallsComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		arguments, err := json.Marshal(rapid.MapOfN(rapid.String(), anyJSON(2), 0, 4).Draw(t, "arguments"))
+		require.NoError(t, err)
+		want := messages.ToolCall{Name: rapid.StringN(1, 20, 40).Draw(t, "name"), Arguments: string(arguments)}
+		text := markdownpolicy.WriteCall(want)
+		require.NotContains(t, text, "\n")
+		got, repairs, perr := markdownpolicy.ReadCall(text, markdownpolicy.ModeError, "name", "arguments")
+		require.Nil(t, perr, text)
+		require.Empty(t, repairs)
+		require.Equal(t, want, got)
+	})
+	require.Equal(t, `{"name": "t", "arguments": "{broken\n"}`, markdownpolicy.WriteCall(messages.ToolCall{Name: "t", Arguments: "{broken\n"}))
+	require.Equal(t, `{"name": "t", "arguments": {"a":1}}`, markdownpolicy.WriteCall(messages.ToolCall{Name: "t", Arguments: "{\n \"a\": 1\n}"}))
+	require.Equal(t, `{"name": "t", "arguments": {}}`, markdownpolicy.WriteCall(messages.ToolCall{Name: "t"}))
+}

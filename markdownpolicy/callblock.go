@@ -1,0 +1,275 @@
+package markdownpolicy
+
+import (
+	"encoding/json"
+	"iter"
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+)
+
+// callBlock reads what stands between two marks: calls as JSON, one behind the other or in a list, or else a body that goes to
+// the closing mark. The closing mark may be missing at the end of the text, and the end of a list before the closing mark.
+type callBlock struct {
+	Options
+	start int    // the place of the opening mark
+	after int    // the place behind it
+	close string // the closing mark
+
+	pos     int // looked at so far
+	state   callState
+	scan    jsonScan
+	value   int  // where the value that is scanned begins
+	listed  bool // the values are in a list
+	calls   []Part
+	repairs []Repair
+}
+
+type callState uint8
+
+const (
+	callStart callState = iota // before a value, or behind all of them
+	callValue                  // in JSON
+	callBody                   // in something else
+)
+
+func (b *callBlock) read(text string, final bool) verdict {
+	for {
+		var v verdict
+		var decided bool
+		switch b.state {
+		case callStart:
+			v, decided = b.next(text, final)
+		case callValue:
+			v, decided = b.json(text, final)
+		default:
+			v, decided = b.plain(text, final)
+		}
+		if decided {
+			return v
+		}
+	}
+}
+
+// next looks at what begins behind the mark or behind a value.
+func (b *callBlock) next(text string, final bool) (verdict, bool) {
+	b.pos = skipBlanks(text, max(b.pos, b.after))
+	closed, wait := standsAt(text, b.pos, b.close, final)
+	ends := strings.HasPrefix(b.close, text[b.pos:]) // the text, with or without a part of the mark
+	switch {
+	case wait || b.pos == len(text) && !final:
+		return verdict{}, true
+	case closed && len(b.calls) > 0:
+		return b.done(b.pos + len(b.close)), true
+	case ends && len(b.calls) > 0 && !b.listed:
+		return b.done(len(text)), true
+	case closed || ends:
+		return b.broken(broken(b.pos, hermesForm.expects(), "", nil), b.pos), true
+	}
+	switch kind, wait := b.kindAt(text, final); {
+	case wait:
+		return verdict{}, true
+	case kind == listMark:
+		b.listed = text[b.pos] != ']'
+		b.pos++
+	case kind == listValue:
+		b.state, b.value, b.scan = callValue, b.pos, jsonScan{pos: b.pos}
+	case len(b.calls) > 0:
+		return b.unclosed(text, final)
+	default:
+		b.state = callBody
+	}
+	return verdict{}, false
+}
+
+type listKind uint8
+
+const (
+	listOther listKind = iota
+	listValue          // an object
+	listMark           // the beginning of a list of objects, a comma in it, or its end
+)
+
+// kindAt says what stands here, or that more has to come for that.
+func (b *callBlock) kindAt(text string, final bool) (kind listKind, wait bool) {
+	switch c := text[b.pos]; {
+	case c == '{':
+		return listValue, false
+	case c == '[' && len(b.calls) == 0 && !b.listed:
+		yes, wait := beginsObjects(text, b.pos)
+		if yes {
+			kind = listMark
+		}
+		return kind, wait && !final
+	case (c == ',' || c == ']') && len(b.calls) > 0 && b.listed:
+		return listMark, false
+	default:
+		return listOther, false
+	}
+}
+
+// unclosed deals with something that stands where the closing mark should. A few brackets too many are left out.
+func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
+	if b.Mode != ModeRepair {
+		return b.broken(broken(b.pos, b.close, text[b.pos:min(len(text), b.pos+80)], nil), b.pos), true
+	}
+	switch end, wait := excessBrackets(text, b.pos, final); {
+	case wait:
+		return verdict{}, true
+	case end > b.pos:
+		b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "left out brackets that nothing opened"})
+		b.pos = end
+		return verdict{}, false
+	default:
+		b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "added the missing " + b.close})
+		return b.done(b.pos), true
+	}
+}
+
+// excessBrackets returns the place behind the closing brackets and blanks that stand at a place, or that more may come.
+func excessBrackets(text string, pos int, final bool) (end int, wait bool) {
+	const most = 16
+	window := text[:min(len(text), pos+most)]
+	end = len(window) - len(strings.TrimLeft(window[pos:], "]} \t\r\n"))
+	return end, end == len(text) && end < pos+most && !final
+}
+
+// json looks for the end of a JSON value.
+func (b *callBlock) json(text string, final bool) (verdict, bool) {
+	end, ok := b.scan.scan(text)
+	if !ok && !final {
+		return verdict{}, true
+	}
+	b.state, b.pos = callStart, end
+	if !ok {
+		end = len(text)
+		b.pos = end
+	}
+	err := error(nil)
+	if ok {
+		if e := b.add(text, b.value, end); e == nil {
+			return verdict{}, false
+		} else {
+			err = e
+		}
+	}
+	return b.cut(text, end, err)
+}
+
+// cut tries again with a value that ends where the first closing mark stands in it: a bracket or a quote was missing.
+func (b *callBlock) cut(text string, looked int, cause error) (verdict, bool) {
+	end := looked
+	if i := strings.Index(text[b.value:looked], b.close); i >= 0 {
+		end = b.value + i
+	} else if e, ok := cause.(*ParseError); ok {
+		return b.broken(e, looked), true
+	}
+	if e := b.add(text, b.value, end); e != nil {
+		return b.broken(e, looked), true
+	}
+	b.pos = end
+	return verdict{}, false
+}
+
+// add takes a JSON value as calls.
+func (b *callBlock) add(text string, from, to int) *ParseError {
+	values, repairs, err := callValues(text[from:to], from, b.Mode)
+	if err != nil {
+		err.Expected = hermesForm.expects()
+		return err
+	}
+	var calls []Part
+	for offset, value := range values {
+		call, more, err := b.readJSON(value, from+offset)
+		if err != nil {
+			return err
+		}
+		repairs = append(repairs, more...)
+		calls = append(calls, Part{Content: call, Start: from + offset})
+	}
+	b.calls, b.repairs = append(b.calls, calls...), append(b.repairs, repairs...)
+	return nil
+}
+
+// callValues returns the value, or the elements if it is an array, with their offsets.
+func callValues(text string, at int, mode Mode) (iter.Seq2[int, string], []Repair, *ParseError) {
+	if text[0] != '[' {
+		return func(yield func(int, string) bool) { yield(0, text) }, nil, nil
+	}
+	if json.Valid([]byte(text)) {
+		return elements(text), nil, nil
+	}
+	fixed, repairs, ok := repairJSON(text)
+	if mode != ModeRepair || !ok || fixed == "" || fixed[0] != '[' {
+		return nil, nil, broken(at, "", text, nil)
+	}
+	for i := range repairs {
+		repairs[i].Offset += at
+	}
+	whole := func(yield func(int, string) bool) { // the offsets in what was mended are not those of the text
+		for _, value := range elements(fixed) {
+			if !yield(0, value) {
+				return
+			}
+		}
+	}
+	return whole, repairs, nil
+}
+
+// elements are the elements of a valid JSON array, as they are written, and where they begin.
+func elements(array string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for pos := skipBlanks(array, 1); pos < len(array) && array[pos] != ']'; {
+			end := valueEnd(array, pos)
+			if !yield(pos, array[pos:end]) {
+				return
+			}
+			if pos = skipBlanks(array, end); array[pos] == ',' {
+				pos = skipBlanks(array, pos+1)
+			}
+		}
+	}
+}
+
+// plain looks for the end of a body that is not JSON.
+func (b *callBlock) plain(text string, final bool) (verdict, bool) {
+	from := max(b.scan.pos, b.pos)
+	i := strings.Index(text[from:], b.close)
+	if i < 0 && !final {
+		b.scan.pos = max(b.pos, len(text)-len(b.close)+1)
+		return verdict{}, true
+	}
+	bodyEnd, end := len(text), len(text)
+	if i >= 0 {
+		bodyEnd, end = from+i, from+i+len(b.close)
+	}
+	calls, repairs, err := b.readBody(text[b.pos:bodyEnd], b.pos)
+	if err != nil {
+		return b.broken(err, bodyEnd), true
+	}
+	b.calls, b.repairs = calls, repairs
+	return b.done(end), true
+}
+
+// done says that the block ends there. Each call goes from its beginning, the first from the mark, to that of the next.
+func (b *callBlock) done(end int) verdict {
+	last := end
+	for i := len(b.calls) - 1; i >= 0; i-- {
+		b.calls[i].End = last
+		if i == 0 {
+			b.calls[i].Start = b.start
+		}
+		last = b.calls[i].Start
+	}
+	return verdict{kind: isParts, end: end, parts: b.calls, repairs: b.repairs}
+}
+
+// broken says that it is meant as a call and is none. As text it is the mark alone, so that what is right behind it is found.
+func (b *callBlock) broken(err *ParseError, looked int) verdict {
+	return verdict{kind: isBroken, end: b.after, seen: looked, err: err}
+}
+
+// callAt is a call that begins at a place.
+func callAt(at int, name, arguments string) Part {
+	return Part{Content: messages.ToolCall{Name: name, Arguments: arguments}, Start: at}
+}

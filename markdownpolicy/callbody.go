@@ -1,0 +1,270 @@
+package markdownpolicy
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// This file reads calls that models write between marks in forms other than JSON. Each reader gets what stands between the
+// marks, and its offset.
+
+// readBody tells the forms apart.
+func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
+	lead := len(text) - len(strings.TrimLeft(text, blanks))
+	body, at := strings.Trim(text, blanks), at+lead
+	switch {
+	case strings.HasPrefix(body, "<function="):
+		return o.readFunction(body, at)
+	case strings.HasPrefix(body, "call:"):
+		return readEscaped(body, at)
+	case strings.Contains(body, "<arg_key>") || o.knows(body):
+		return o.readPairs(body, at)
+	}
+	for _, separator := range deepSeekSeparators {
+		if before, after, found := strings.Cut(body, separator); found {
+			return readSeparated(before, after, at, at+len(body)-len(after), o.Mode)
+		}
+	}
+	return readPython(body, at, o.Mode)
+}
+
+// knows reports whether there is a tool of that name.
+func (o Options) knows(name string) bool {
+	return slices.ContainsFunc(o.Tools, func(d tools.Definition) bool { return d.Name == name })
+}
+
+// readJSON reads a call as JSON: {"name":…,"arguments":{…}}, the same as the "function" of an object, or an object whose only
+// key is the name of a tool.
+func (o Options) readJSON(text string, at int) (messages.ToolCall, []Repair, *ParseError) {
+	call, repairs, err := hermesForm.read(text, at, o.Mode)
+	if err == nil || !json.Valid([]byte(text)) || text[0] != '{' {
+		return call, repairs, err
+	}
+	n := 0
+	for key, value := range members(text) {
+		if n++; key == "function" && value[0] == '{' {
+			return hermesForm.read(value, at+strings.Index(text, value), o.Mode)
+		}
+		if o.knows(key) && n == 1 {
+			call.Name, call.Arguments = key, value
+		}
+	}
+	if n != 1 || call.Name == "" {
+		return call, repairs, err
+	}
+	call.Arguments, repairs, err = readArguments(call.Arguments, at, o.Mode)
+	return call, repairs, err
+}
+
+// readFunction reads <function=name><parameter=key>value</parameter>…</function>, of which the last closing tags may be
+// missing. A value ends at the first closing tag that is followed by another tag of these.
+func (o Options) readFunction(body string, at int) ([]Part, []Repair, *ParseError) {
+	expected := func(pos int, what string) ([]Part, []Repair, *ParseError) {
+		return nil, nil, broken(at+pos, what, body[pos:], nil)
+	}
+	name, pos, ok := attribute(body, 0, "<function=")
+	if !ok || name == "" {
+		return expected(0, "<function=name>")
+	}
+	var arguments []argument
+	for {
+		pos = skipBlanks(body, pos)
+		key, value, ok := attribute(body, pos, "<parameter=")
+		if !ok {
+			break
+		}
+		end := parameterEnd(body, value)
+		if end < 0 {
+			return expected(value, "</parameter>")
+		}
+		arguments = append(arguments, argument{key, trimLines(body[value:end])})
+		pos = end + len("</parameter>")
+	}
+	if rest := strings.TrimSpace(strings.TrimPrefix(body[pos:], "</function>")); rest != "" {
+		return expected(pos, "<parameter=key> or </function>")
+	}
+	return []Part{callAt(at, name, argumentsObject(arguments, properties(o.Tools, name)))}, nil, nil
+}
+
+// attribute reads a tag such as <function=name>, and returns the name and the place behind the tag.
+func attribute(text string, pos int, open string) (name string, end int, ok bool) {
+	rest, ok := strings.CutPrefix(text[pos:], open)
+	if !ok {
+		return "", pos, false
+	}
+	i := strings.IndexAny(rest, ">\n")
+	if i < 0 || rest[i] != '>' {
+		return "", pos, false
+	}
+	return strings.TrimSpace(rest[:i]), pos + len(open) + i + 1, true
+}
+
+// parameterEnd returns the place of the tag that ends the value that begins at pos, or -1.
+func parameterEnd(body string, pos int) int {
+	for {
+		i := strings.Index(body[pos:], "</parameter>")
+		if i < 0 {
+			return -1
+		}
+		after := strings.TrimLeft(body[pos+i+len("</parameter>"):], blanks)
+		if after == "" || strings.HasPrefix(after, "<parameter=") || strings.HasPrefix(after, "</function>") {
+			return pos + i
+		}
+		pos += i + 1
+	}
+}
+
+// trimLines takes away what models set around a value: blanks, if it is one line, or else the line break at either end.
+func trimLines(value string) string {
+	if trimmed := strings.Trim(value, blanks); strings.IndexByte(trimmed, '\n') < 0 {
+		return trimmed
+	}
+	if first, rest, _ := strings.Cut(value, "\n"); strings.Trim(first, blanks) == "" {
+		value = rest
+	}
+	if i := strings.LastIndexByte(value, '\n'); strings.Trim(value[i+1:], blanks) == "" {
+		value = strings.TrimSuffix(value[:i], "\r")
+	}
+	return value
+}
+
+// readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…: the first key belongs to the first value.
+func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) {
+	name := body
+	if i := strings.Index(body, "<arg_"); i >= 0 {
+		name = body[:i]
+	}
+	rest := body[len(name):]
+	if name = strings.Trim(name, blanks); name == "" || strings.IndexByte(name, '\n') >= 0 {
+		return nil, nil, broken(at, "the name of a tool before <arg_key>", body, nil)
+	}
+	keys, values := between(rest, "<arg_key>", "</arg_key>"), between(rest, "<arg_value>", "</arg_value>")
+	if len(keys) != len(values) {
+		return nil, nil, broken(at, "an <arg_value>…</arg_value> for each <arg_key>…</arg_key>", body, nil)
+	}
+	arguments := make([]argument, len(keys))
+	for i := range keys {
+		arguments[i] = argument{strings.Trim(keys[i], blanks), values[i]}
+	}
+	return []Part{callAt(at, name, argumentsObject(arguments, properties(o.Tools, name)))}, nil, nil
+}
+
+// between returns the texts that stand between two marks.
+func between(text, open, close string) (texts []string) {
+	for {
+		_, rest, ok := strings.Cut(text, open)
+		if !ok {
+			return texts
+		}
+		held, rest, ok := strings.Cut(rest, close)
+		if !ok {
+			return texts
+		}
+		texts, text = append(texts, held), rest
+	}
+}
+
+// readSeparated reads what stands before and after a separator: name and {…}, or "function" and the name with a block of
+// JSON behind it.
+func readSeparated(before, after string, at, afterAt int, mode Mode) ([]Part, []Repair, *ParseError) {
+	name, object := strings.Trim(before, blanks), after
+	if name == "function" {
+		head, block, ok := strings.Cut(after, "```json")
+		held, tail, closed := strings.Cut(block, "\n```")
+		if !ok || !closed || strings.Trim(tail, blanks) != "" {
+			return nil, nil, broken(afterAt, "the name of a tool and a ```json block with the arguments", after, nil)
+		}
+		name, object, afterAt = strings.Trim(head, blanks), held, afterAt+len(head)+len("```json")
+	}
+	if name == "" || strings.ContainsAny(name, "\n`") {
+		return nil, nil, broken(at, "the name of a tool", before, nil)
+	}
+	arguments, repairs, err := readObject(object, afterAt, mode)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []Part{callAt(at, name, arguments)}, repairs, nil
+}
+
+// escapeMark stands around the strings of readEscaped.
+const escapeMark = "<escape>"
+
+// readEscaped reads call:name{key:<escape>text<escape>,other:1}.
+func readEscaped(body string, at int) ([]Part, []Repair, *ParseError) {
+	name, _, ok := strings.Cut(strings.TrimPrefix(body, "call:"), "{")
+	if ok && name != "" {
+		rest := body[len("call:")+len(name):]
+		if object := escapedJSON(rest); json.Valid(object) {
+			return []Part{callAt(at, strings.Trim(name, blanks), string(object))}, nil, nil
+		}
+	}
+	return nil, nil, broken(at, "call:name{key:<escape>text<escape>}", body, nil)
+}
+
+// escapedJSON writes the arguments of readEscaped as JSON. What is none becomes none.
+func escapedJSON(text string) []byte {
+	var b []byte
+	for text != "" {
+		if rest, ok := strings.CutPrefix(text, escapeMark); ok {
+			held, after, closed := strings.Cut(rest, escapeMark)
+			if !closed {
+				return nil
+			}
+			b, text = appendString(b, held), after
+			continue
+		}
+		i := strings.IndexAny(text, ":,{}[]<")
+		switch {
+		case i == 0 && text[0] != '<':
+			b, text = append(b, text[0]), text[1:]
+		case i <= 0:
+			return nil
+		case text[i] == ':':
+			b, text = appendString(b, strings.Trim(text[:i], blanks)), text[i:]
+		default:
+			b, text = append(b, text[:i]...), text[i:]
+		}
+	}
+	return b
+}
+
+// readPython reads calls in Python: name(key=value, …), each on a line of its own or all in a list.
+func readPython(body string, at int, mode Mode) ([]Part, []Repair, *ParseError) {
+	calls, repairs, err := pythonCalls(body, mode)
+	if err != nil {
+		err.Offset += at
+		return nil, nil, err
+	}
+	for i := range calls {
+		calls[i].Start += at
+	}
+	for i := range repairs {
+		repairs[i].Offset += at
+	}
+	return calls, repairs, nil
+}
+
+func pythonCalls(body string, mode Mode) ([]Part, []Repair, *ParseError) {
+	if strings.HasPrefix(body, "[") {
+		return pyCalls(body, 0, mode)
+	}
+	p := pyReader{text: body, loose: mode == ModeRepair}
+	var calls []Part
+	for more := true; more; more = p.pos < len(body) {
+		start := p.pos
+		call, ok := p.call()
+		if !ok {
+			return nil, nil, p.err
+		}
+		calls = append(calls, Part{Content: call, Start: start})
+		if p.space(); p.next() == ',' {
+			p.pos++
+			p.space()
+		}
+	}
+	return calls, p.repairs, nil
+}

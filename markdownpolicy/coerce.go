@@ -1,0 +1,101 @@
+package markdownpolicy
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/tools"
+)
+
+// argument is a named argument of a call that is written as plain text, without saying of which type it is.
+type argument struct{ name, text string }
+
+// argumentsObject writes arguments as a JSON object, each of the type that the schema of the tool has for it; without one
+// it is a string. Of two of one name the last counts, as in JSON.
+func argumentsObject(arguments []argument, schema map[string]property) string {
+	last := make(map[string]int, len(arguments))
+	for i, a := range arguments {
+		last[a.name] = i
+	}
+	b := []byte("{")
+	for i, a := range arguments {
+		if last[a.name] != i {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, a.name), ':')
+		b = schema[a.name].append(b, a.text)
+	}
+	return string(append(b, '}'))
+}
+
+// property is what is read of the schema of an argument.
+type property struct {
+	Type  any        `json:"type"` // a string or an array of strings
+	AnyOf []property `json:"anyOf"`
+}
+
+// properties returns the arguments of the tool of that name, nil if nothing is known of them.
+func properties(defs []tools.Definition, name string) map[string]property {
+	i := slices.IndexFunc(defs, func(d tools.Definition) bool { return d.Name == name })
+	if i < 0 {
+		return nil
+	}
+	var schema struct {
+		Properties map[string]property `json:"properties"`
+	}
+	if json.Unmarshal(defs[i].Parameters, &schema) != nil {
+		return nil
+	}
+	return schema.Properties
+}
+
+// append writes a value as the first type that it can be: null, a boolean, a number, an array or object, or else a string.
+func (p property) append(dst []byte, text string) []byte {
+	trimmed := strings.TrimSpace(text)
+	if lower := strings.ToLower(trimmed); lower == "true" || lower == "false" || lower == "null" {
+		trimmed = lower
+	}
+	if kind := kindOf(trimmed); kind != "string" && p.allows(kind) && json.Valid([]byte(trimmed)) {
+		return append(dst, trimmed...)
+	}
+	return appendString(dst, text)
+}
+
+// kindOf guesses the JSON type of what may be a value.
+func kindOf(text string) string {
+	switch {
+	case text == "null":
+		return "null"
+	case text == "true" || text == "false":
+		return "boolean"
+	case text == "":
+		return "string"
+	case text[0] == '{':
+		return "object"
+	case text[0] == '[':
+		return "array"
+	case text[0] == '-' || text[0] >= '0' && text[0] <= '9':
+		return "number"
+	default:
+		return "string"
+	}
+}
+
+// allows reports whether the schema names the type.
+func (p property) allows(kind string) bool {
+	switch t := p.Type.(type) {
+	case string:
+		if t == kind || t == "integer" && kind == "number" {
+			return true
+		}
+	case []any:
+		if slices.ContainsFunc(t, func(t any) bool { return property{Type: t}.allows(kind) }) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.AnyOf, func(p property) bool { return p.allows(kind) })
+}

@@ -1,0 +1,123 @@
+package markdownpolicy
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+)
+
+// blanks are what is trimmed off texts and thoughts.
+const blanks = " \t\r\n\v\f"
+
+// collector puts parts in a row: neighbouring texts become one, without the blanks around it, and one that is blank is
+// none. A thought may arrive in pieces, too.
+type collector struct {
+	parts   []Part
+	repairs []Repair
+
+	run        strings.Builder // the text or thought that may still go on, without blanks before it
+	thought    bool            // run is a thought
+	start, end int             // where it stands, without blanks around it
+	solid      int             // run[:solid] does not end in blanks
+
+	released int    // run[:released] has been released
+	behind   int    // the place behind what has been released of run
+	fresh    []Part // what is to be released
+}
+
+// text adds a piece of text that stands at a place.
+func (c *collector) text(s string, at int) { c.literal(s, at, at+len(s)) }
+
+// literal adds text that stands for what is written between two places.
+func (c *collector) literal(s string, start, end int) {
+	if c.thought {
+		c.close()
+	}
+	c.append(s, start, end)
+}
+
+// think adds to the thought, which ends with endThought or the next text.
+func (c *collector) think(s string, start, end int) {
+	if !c.thought {
+		if strings.Trim(s, blanks) == "" {
+			return
+		}
+		c.close()
+		c.thought = true
+	}
+	c.append(s, start, end)
+}
+
+// endThought ends the thought, if there is one: the next is another.
+func (c *collector) endThought() {
+	if c.thought {
+		c.close()
+	}
+}
+
+func (c *collector) append(s string, start, end int) {
+	if c.run.Len() == 0 {
+		kept := strings.TrimLeft(s, blanks)
+		if kept == "" {
+			return
+		}
+		if end-start == len(s) {
+			start += len(s) - len(kept)
+		}
+		c.start, c.behind, s = start, start, kept
+	}
+	if kept := strings.TrimRight(s, blanks); kept != "" {
+		c.solid = c.run.Len() + len(kept)
+		c.end = end
+		if end-start == len(s) {
+			c.end -= len(s) - len(kept)
+		}
+	}
+	c.run.WriteString(s)
+}
+
+// add adds a part. A text stands for what is written there, as an escaped mark does.
+func (c *collector) add(p Part) {
+	if t, ok := p.Content.(messages.Text); ok {
+		c.literal(t.Text, p.Start, p.End)
+		return
+	}
+	c.close()
+	c.parts = append(c.parts, p)
+	c.fresh = append(c.fresh, p)
+}
+
+// close ends the text or thought.
+func (c *collector) close() {
+	c.flush()
+	if c.solid > 0 {
+		c.parts = append(c.parts, c.piece(0, c.start))
+	}
+	c.run.Reset()
+	c.thought, c.solid, c.released = false, 0, 0
+}
+
+// flush makes what is certain of the text fresh.
+func (c *collector) flush() {
+	if c.solid > c.released {
+		c.fresh = append(c.fresh, c.piece(c.released, c.behind))
+		c.released, c.behind = c.solid, c.end
+	}
+}
+
+// piece is the text from a place in run on, which stands at start.
+func (c *collector) piece(from, start int) Part {
+	s := c.run.String()[from:c.solid]
+	if c.thought {
+		return Part{Content: messages.Thought{Text: s}, Start: start, End: c.end}
+	}
+	return Part{Content: messages.Text{Text: s}, Start: start, End: c.end}
+}
+
+// release returns what is certain and was not released before.
+func (c *collector) release() []Part {
+	c.flush()
+	fresh := c.fresh
+	c.fresh = nil
+	return fresh
+}

@@ -1,0 +1,345 @@
+package markdownpolicy_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/tools"
+)
+
+// ollamaLine is a test case of Ollama. Its fields differ from test to test.
+type ollamaLine struct {
+	File, Func string
+	N          int
+	Case       json.RawMessage
+}
+
+// ollamaCase holds the fields of all tests, the same ones in one.
+type ollamaCase struct {
+	Tmpl struct {
+		Ident string `json:"_ident"`
+	}
+	Inputs []string
+	Chunks []string
+	Input  looseText
+	Steps  []ollamaStep
+
+	Content, Buffer looseText // of tests of a part of a parser: what it is given
+	RawToolCall     looseText
+	Xml, Raw        looseText
+
+	Calls, ExpectedCalls, ExpectedToolCalls ollamaCalls
+	Expected, WantToolCall                  ollamaCalls
+	ExpectedContent, ExpectedText           string
+	ExpectedThinking                        string
+	Want                                    any
+	WantKeys, WantValues                    []string
+
+	HasThinking, HasThinkingSupport, Think bool
+	ThinkValue                             struct{ Value bool }
+	PrefillMsg                             *struct{ Content string }
+	Tag, Tool                              string
+	Tools                                  json.RawMessage
+}
+
+type ollamaStep struct {
+	Input       string
+	WantContent string
+	WantEvents  []struct {
+		Type     string `json:"_type"`
+		Content  string
+		Raw      *string
+		Name     string
+		Args     string
+		Thinking string
+	}
+}
+
+// looseText is a string; anything else, which stands for an empty one or one that the corpus does not have, is "".
+type looseText string
+
+func (s *looseText) UnmarshalJSON(data []byte) error {
+	var v string
+	_ = json.Unmarshal(data, &v)
+	*s = looseText(v)
+	return nil
+}
+
+// ollamaCalls are calls, or one call. Arguments that are given as a string are JSON.
+type ollamaCalls []corpusCall
+
+func (c *ollamaCalls) UnmarshalJSON(data []byte) error {
+	if !bytes.HasPrefix(data, []byte("[")) {
+		data = slices.Concat([]byte("["), data, []byte("]"))
+	}
+	var calls []*struct {
+		Function struct {
+			Name      string
+			Arguments any
+		}
+	}
+	if err := json.Unmarshal(data, &calls); err != nil {
+		return err
+	}
+	for _, call := range calls {
+		if call == nil || call.Function.Name == "" && call.Function.Arguments == nil {
+			continue
+		}
+		arguments := call.Function.Arguments
+		if s, ok := arguments.(string); ok {
+			if err := json.Unmarshal([]byte(s), &arguments); err != nil {
+				return err
+			}
+		}
+		*c = append(*c, corpusCall{call.Function.Name, arguments})
+	}
+	return nil
+}
+
+func ollamaCases(t *testing.T) (cases []corpusCase) {
+	for _, l := range corpusLines[ollamaLine](t, "cases", "ollama-tooltext.jsonl") {
+		cases = append(cases, ollamaCorpusCase(t, l))
+	}
+	return cases
+}
+
+// ollamaCorpusCase says how each test of Ollama is read here.
+func ollamaCorpusCase(t *testing.T, l ollamaLine) corpusCase {
+	if l.Func == "TestParseOlmo3Value" {
+		l.Case, l.Func = olmoValue(t, l.Case), "value"
+	}
+	var o ollamaCase
+	require.NoError(t, json.Unmarshal(l.Case, &o), "%s %d", l.Func, l.N)
+	c := corpusCase{
+		pieces: slices.Concat(o.Inputs, o.Chunks, []string{string(o.Input)}),
+		calls:  slices.Concat(o.Calls, o.ExpectedCalls, o.ExpectedToolCalls, o.Expected, o.WantToolCall),
+		text:   string(o.Content) + o.ExpectedContent + o.ExpectedText,
+	}
+	c.id = fmt.Sprintf("ollama-tooltext %s %s %d", strings.TrimSuffix(l.File, "_test.go"), strings.TrimPrefix(l.Func, "Test"), l.N)
+	options := markdownpolicy.Options{Mode: markdownpolicy.ModeError}
+	within := func(dialect markdownpolicy.Dialect, thinks bool) {
+		hermes := markdownpolicy.Hermes{Options: options, Dialect: dialect}
+		if thinks {
+			hermes.Thoughts = markdownpolicy.ThoughtsOpen
+		}
+		c.policy = hermes
+	}
+	body := func(dialect markdownpolicy.Dialect, open, close string, held looseText) { // what stands between the marks
+		within(dialect, false)
+		c.pieces, c.anyText = []string{open + strings.TrimSuffix(strings.TrimPrefix(string(held), open), close) + close}, true
+	}
+	switch l.File {
+	case "tools_test.go":
+		o.template(&c, l.Func, options)
+	case "cogito_test.go":
+		within(markdownpolicy.DialectDeepSeek, o.HasThinkingSupport || o.ExpectedThinking != "")
+		if strings.HasSuffix(l.Func, "Content") {
+			body(markdownpolicy.DialectDeepSeek, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", o.Content)
+		}
+	case "deepseek3_test.go":
+		within(markdownpolicy.DialectDeepSeek, o.HasThinking)
+		if strings.HasSuffix(l.Func, "Content") {
+			body(markdownpolicy.DialectDeepSeek, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", o.Content)
+		}
+	case "lfm2_test.go":
+		within(markdownpolicy.DialectLFM, o.HasThinking)
+		if strings.HasSuffix(l.Func, "Content") {
+			body(markdownpolicy.DialectLFM, "<|tool_call_start|>", "<|tool_call_end|>", o.Content)
+		}
+	case "olmo3_test.go":
+		within(markdownpolicy.DialectOlmo, false)
+		if l.Func == "TestParseOlmo3FunctionCalls" || l.Func == "value" {
+			body(markdownpolicy.DialectOlmo, "<function_calls>", "</function_calls>", o.Input)
+		}
+	case "functiongemma_test.go":
+		within(markdownpolicy.DialectGemma, false)
+	case "ministral_test.go":
+		c.policy = markdownpolicy.Mistral{Options: options}
+		o.events(&c)
+		if o.Think { // their template ends with the mark
+			c.pieces = slices.Insert(c.pieces, 0, "[THINK]")
+		}
+	case "nemotron3nano_test.go":
+		within("", o.ThinkValue.Value)
+	case "parser_test.go":
+		within("", false)
+		c.policy = markdownpolicy.Think{Policy: c.policy, Start: markdownpolicy.ThinkTagged}
+		o.events(&c)
+	case "qwen3vl_thinking_test.go":
+		within("", o.PrefillMsg == nil)
+		o.events(&c)
+	case "qwen3vl_nonthinking_test.go":
+		c.policy = markdownpolicy.Hermes{Options: options, Thoughts: markdownpolicy.ThoughtsNone}
+		o.events(&c)
+	default: // qwen3coder, glm46
+		within("", false)
+		o.events(&c)
+		o.bodies(t, &c, body)
+	}
+	return c
+}
+
+// template reads the cases of the parser that goes by a template, and of the functions below it.
+func (o ollamaCase) template(c *corpusCase, test string, options markdownpolicy.Options) {
+	options.Tools = definitions(map[string][]string{
+		"get_temperature": nil, "get_conditions": nil, "say_hello": nil, "say_hello_world": nil, "get_address": nil, "add": nil,
+	})
+	if test == "TestParser" { // it is more lenient than the functions below it
+		options.Mode = markdownpolicy.ModeRepair
+	}
+	hermes := markdownpolicy.Hermes{Options: options, Thoughts: markdownpolicy.ThoughtsNone}
+	deepseek := hermes
+	deepseek.Dialect = markdownpolicy.DialectDeepSeek
+	c.policy = map[string]markdownpolicy.Policy{
+		"qwen": hermes, "deepseek": deepseek, "mistral": markdownpolicy.Mistral{Options: options},
+		"json": markdownpolicy.Llama{Options: options}, "list": markdownpolicy.Mistral{Options: options},
+	}[o.Tmpl.Ident]
+	c.streamed = true
+	switch test {
+	case "TestContent": // what of a text is text, when no more comes
+		c.streamed = false
+		c.policy, c.pieces = markdownpolicy.Llama{Options: options}, []string{string(o.Content)}
+		if o.Tag == "<tool_call>" {
+			c.policy = hermes
+		}
+		c.text, _ = o.Want.(string)
+	case "TestFindArguments": // the arguments of the first call
+		c.anyName, c.anyText, c.first = true, true, true
+		c.pieces, c.text = []string{string(o.Buffer)}, ""
+		switch buffer := string(o.Buffer); {
+		case strings.HasPrefix(buffer, "<"):
+			c.policy = deepseek
+		case o.Tool != "" || strings.Contains(buffer, `"name"`):
+			c.policy, c.pieces = hermes, []string{"<tool_call>" + buffer + "</tool_call>"}
+		default:
+			c.policy, c.pieces = markdownpolicy.Mistral{Options: options}, []string{"[TOOL_CALLS]f[ARGS]" + buffer}
+		}
+		if o.Want != nil {
+			c.calls = []corpusCall{{"", o.Want}}
+		}
+	}
+}
+
+// events takes what their parser gives for each piece. Where it gives the body of a call that is none of any model, such as
+// "abc", a call as JSON with that body in its arguments stands there instead.
+func (o ollamaCase) events(c *corpusCase) {
+	if o.Steps == nil {
+		return
+	}
+	c.pieces, c.streamed = nil, true
+	var raws []string
+	for _, s := range o.Steps {
+		c.pieces = append(c.pieces, s.Input)
+		c.text += s.WantContent
+		for _, e := range s.WantEvents {
+			switch {
+			case e.Raw != nil:
+				raws = append(raws, *e.Raw)
+			case e.Name != "":
+				var arguments any
+				_ = json.Unmarshal([]byte(e.Args), &arguments)
+				c.calls = append(c.calls, corpusCall{e.Name, arguments})
+			case !strings.HasSuffix(e.Type, "ThinkingContent"):
+				c.text += e.Content
+			}
+		}
+	}
+	if len(raws) == 0 {
+		return
+	}
+	rest := strings.Join(c.pieces, "")
+	var b strings.Builder
+	for _, raw := range raws {
+		before, after, _ := strings.Cut(rest, "<tool_call>")
+		_, after, _ = strings.Cut(after, "</tool_call>")
+		var call bytes.Buffer
+		e := json.NewEncoder(&call)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(map[string]any{"name": "raw", "arguments": map[string]string{"body": raw}})
+		b.WriteString(before + "<tool_call>" + call.String() + "</tool_call>")
+		c.calls = append(c.calls, corpusCall{"raw", map[string]any{"body": raw}})
+		rest = after
+	}
+	c.pieces = strings.SplitAfter(b.String()+rest, "l") // anywhere
+}
+
+// bodies reads the cases of what stands between the tags of Qwen-Coder and GLM.
+func (o ollamaCase) bodies(t *testing.T, c *corpusCase, body func(markdownpolicy.Dialect, string, string, looseText)) {
+	switch {
+	case o.Xml != "":
+		body("", "<tool_call>", "</tool_call>", o.Xml)
+		arguments := map[string]any{}
+		for i, key := range o.WantKeys {
+			arguments[key] = o.WantValues[i]
+		}
+		c.calls = []corpusCall{{"function_name", arguments}}
+	case o.RawToolCall != "":
+		body("", "<tool_call>", "</tool_call>", o.RawToolCall)
+		if strings.Contains(string(o.Tools), "_unresolved") { // the corpus does not have the tools: they are told from what is expected
+			hermes := c.policy.(markdownpolicy.Hermes)
+			hermes.Tools = typedAs(t, c.calls[0])
+			c.policy = hermes
+		}
+	case o.Raw != "": // they make XML of it, with the names as attributes
+		body("", "<tool_call>", "</tool_call>", o.Raw)
+		var function struct {
+			Name      string `xml:"name,attr"`
+			Parameter []struct {
+				Name string `xml:"name,attr"`
+				Text string `xml:",chardata"`
+			} `xml:"parameter"`
+		}
+		require.NoError(t, xml.Unmarshal([]byte(o.Want.(string)), &function))
+		arguments := map[string]any{}
+		for _, p := range function.Parameter {
+			arguments[p.Name] = strings.TrimSpace(p.Text)
+		}
+		c.calls = []corpusCall{{function.Name, arguments}}
+	}
+}
+
+// olmoValue makes a call with that argument of a value.
+func olmoValue(t *testing.T, line json.RawMessage) json.RawMessage {
+	var value []any
+	require.NoError(t, json.Unmarshal(line, &value))
+	call := map[string]any{"Function": map[string]any{"Name": "f", "Arguments": map[string]any{"v": value[2]}}}
+	made, err := json.Marshal(map[string]any{"input": fmt.Sprintf("f(v=%s)", value[1]), "expectedCalls": []any{call}})
+	require.NoError(t, err)
+	return made
+}
+
+// definitions makes tools of names and string parameters.
+func definitions(parameters map[string][]string) (defs []tools.Definition) {
+	for name, names := range parameters {
+		properties := map[string]any{}
+		for _, p := range names {
+			properties[p] = map[string]string{"type": "string"}
+		}
+		defs = append(defs, definition(name, properties))
+	}
+	return defs
+}
+
+// typedAs makes a tool with arguments of the types that the call has.
+func typedAs(t *testing.T, call corpusCall) []tools.Definition {
+	properties := map[string]any{}
+	for name, value := range call.arguments.(map[string]any) {
+		kind := map[string]string{"float64": "number", "bool": "boolean", "[]interface {}": "array", "string": "string"}[fmt.Sprintf("%T", value)]
+		require.NotEmpty(t, kind)
+		properties[name] = map[string]string{"type": kind}
+	}
+	return []tools.Definition{definition(call.name, properties)}
+}
+
+func definition(name string, properties map[string]any) tools.Definition {
+	schema, _ := json.Marshal(map[string]any{"type": "object", "properties": properties})
+	return tools.Definition{Name: name, Parameters: schema}
+}

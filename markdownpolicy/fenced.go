@@ -1,0 +1,333 @@
+package markdownpolicy
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Fenced is the default policy: a call is a JSON object in a fenced code block named tool_call, a thought is the text of a
+// block named thought.
+//
+//	```tool_call
+//	{"name":"get_weather","arguments":{"city":"Paris"}}
+//	```
+//
+// Models that fall back into what they know are understood, too: a block named json or not at all, or an object in prose, is
+// a call if it has the keys "name" and "arguments" and no other. A block of calls may hold several objects, or a list.
+// Other blocks are text, whatever stands in them. Blocks are found as CommonMark says; the last may lack its end.
+//
+// To show such a block instead of using it, a backslash stands before it, which is taken away.
+type Fenced struct{ Options }
+
+const (
+	infoCall    = "tool_call"
+	infoThought = "thought"
+	infoResult  = "tool_result"
+)
+
+var fencedForm = callForm{name: "name", arguments: "arguments"}
+
+// Name returns "fenced".
+func (Fenced) Name() string { return "fenced" }
+
+// FormatInstructions implements [Policy].
+func (f Fenced) FormatInstructions(defs []tools.Definition) string {
+	return instruct(`# How to reply
+
+To use a tool, write a fenced code block named tool_call. In it stands one JSON object with two keys: "name" is the name of the tool, "arguments" is an object with its arguments.
+Write one block for each call. Several calls in one reply are run together. Stop after the last call: the results come in the next message, in blocks named tool_result. Never write such a block yourself.
+To think before you act, write a fenced code block named thought. Nobody sees it.
+Everything else is text for the user. An answer without a call ends your work. To show a tool_call block to the user instead of using it, write a backslash before it.`, f.examples(), defs)
+}
+
+func (f Fenced) examples() []example { return workedExamples(f.Render) }
+
+// ParseResponse implements [Policy].
+func (f Fenced) ParseResponse(text string) (Document, error) { return parse(f.NewParser(), text) }
+
+// NewParser implements [Streamer].
+func (f Fenced) NewParser() Parser { return newEngine(f.Name(), f.Mode, f.syntax()) }
+
+// FormatQuery implements [Policy].
+func (f Fenced) FormatQuery(h messages.History) (messages.History, error) {
+	return formatQuery(h, f.Render, f.results)
+}
+
+func (Fenced) results(outputs []messages.ToolOutput) string {
+	blocks := make([]string, len(outputs))
+	for i, o := range outputs {
+		about := appendString([]byte(infoResult+` name=`), o.ToolName)
+		about = appendString(append(about, ` call_id=`...), o.CallID)
+		about = appendString(append(about, ` status=`...), resultStatus(o))
+		blocks[i] = writeFence(strings.ReplaceAll(string(about), "`", "'"), resultText(o))
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+// Render implements [Renderer].
+func (f Fenced) Render(parts []messages.AssistantContent) string {
+	var blocks []string
+	for _, p := range joinTexts(parts) {
+		switch p := p.(type) {
+		case messages.Text:
+			blocks = append(blocks, f.escape(p.Text))
+		case messages.Thought:
+			blocks = append(blocks, writeFence(infoThought, p.Text))
+		case messages.ToolCall:
+			blocks = append(blocks, writeFence(infoCall, fencedForm.write(p)))
+		}
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+func (f Fenced) syntax() *fencedSyntax { return &fencedSyntax{mode: f.Mode, tools: f.Tools} }
+
+// escape writes a text so that it is read as the same text, whatever follows in blocks of its own.
+func (f Fenced) escape(text string) string {
+	s := f.syntax()
+	s.mode = ModeError
+	unclosed := map[byte]int{} // the least length of a run from which on no block is closed
+	var b strings.Builder
+	from := 0
+	for {
+		at, found := s.find(text, from)
+		b.WriteString(text[from:at])
+		from = at
+		if !found {
+			b.WriteString(text[from:])
+			return b.String()
+		}
+		end := s.literalEnd(text, at, unclosed)
+		if end == at {
+			b.WriteByte('\\')
+			end += s.markLength(text, at)
+		}
+		b.WriteString(text[at:end])
+		from = end
+	}
+}
+
+// literalEnd returns the place up to which what stands at a mark may be written as it is; the place of the mark if a
+// backslash must stand before it.
+func (s *fencedSyntax) literalEnd(text string, at int, unclosed map[byte]int) int {
+	c := text[at]
+	isFence := c == '`' || c == '~'
+	if n, ok := unclosed[c]; isFence && ok && skipRun(text, at, c)-at >= n {
+		return at
+	}
+	block := s.begin(text, at)
+	v := block.read(text, true)
+	if isFence {
+		fenced := block.(*fencedBlock)
+		f := &fenced.fence
+		if s.inCode {
+			s.inCode = s.code.find(text, true)
+			f = &s.code
+		}
+		if fenced.cut || f.state != fenceClosed && f.state != fenceNone {
+			unclosed[c] = f.length
+			return at
+		}
+	}
+	if v.kind != isText {
+		return at
+	}
+	return v.end
+}
+
+// markLength returns the length of the mark at a place, without what may follow a fence of three.
+func (s *fencedSyntax) markLength(text string, at int) int {
+	switch text[at] {
+	case '\\':
+		return 1 + s.markLength(text, at+1)
+	case '{':
+		return 1
+	default:
+		return 3
+	}
+}
+
+// fencedSyntax is the [syntax] of [Fenced], for one reply.
+type fencedSyntax struct {
+	mode  Mode
+	tools []tools.Definition
+
+	inCode bool  // within a block that is text
+	code   fence // which
+	object objectBlock
+}
+
+// find implements [syntax]. Marks are the runs that begin a block, braces that may begin an object, and both with a
+// backslash before them.
+func (s *fencedSyntax) find(text string, from int) (int, bool) {
+	if s.inCode {
+		if !s.code.find(text, false) {
+			return len(text), false
+		}
+		s.inCode, from = false, max(from, s.code.end)
+	}
+	for i := from; ; {
+		n := strings.IndexAny(text[i:], "`~{")
+		if n < 0 {
+			break
+		}
+		i += n
+		escaped := i > from && text[i-1] == '\\'
+		var behind int
+		var kind markKind
+		if text[i] == '{' {
+			kind = braceMark(text, i, escaped)
+			behind = max(i+1, skipRun(text, i, '{')-1)
+		} else {
+			behind = skipRun(text, i, text[i])
+			kind = fenceMark(text, i, behind, escaped)
+		}
+		if kind != markNone {
+			if escaped {
+				i--
+			}
+			return i, kind == markFound
+		}
+		i = behind
+	}
+	if len(text) > from && text[len(text)-1] == '\\' {
+		return len(text) - 1, false
+	}
+	return len(text), false
+}
+
+type markKind uint8
+
+const (
+	markNone  markKind = iota
+	markMaybe          // the text ends too early to tell
+	markFound
+)
+
+// braceMark says whether the brace at a place is a mark.
+func braceMark(text string, at int, escaped bool) markKind {
+	switch {
+	case escaped:
+		return callKey(text[at:])
+	case at+1 == len(text):
+		return markMaybe
+	case text[at+1] == '"':
+		return markFound
+	case strings.IndexByte(blanks, text[at+1]) < 0:
+		return markNone
+	}
+	if next := strings.TrimLeft(text[at+1:min(len(text), at+mostBlanks)], blanks); next != "" && next[0] != '"' {
+		return markNone
+	}
+	return markFound
+}
+
+// mostBlanks bounds how many blanks are looked through at a brace.
+const mostBlanks = 64
+
+// callKey says whether an object begins with a key of a call.
+func callKey(object string) markKind {
+	const most = mostBlanks + 16 // with the key
+	rest := strings.TrimLeft(object[1:min(len(object), most)], blanks)
+	for _, key := range []string{`"` + fencedForm.name + `"`, `"` + fencedForm.arguments + `"`} {
+		if strings.HasPrefix(rest, key) {
+			return markFound
+		}
+		if strings.HasPrefix(key, rest) && len(object) < most {
+			return markMaybe
+		}
+	}
+	return markNone
+}
+
+// fenceMark says whether the run of mark characters between two places is a mark.
+func fenceMark(text string, at, behind int, escaped bool) markKind {
+	first := at
+	if escaped {
+		first = len(strings.TrimRight(text[:at], `\`))
+	}
+	switch {
+	case lineStart(text, first) < 0:
+		return markNone
+	case behind-at >= 3:
+		return markFound
+	case behind == len(text):
+		return markMaybe
+	default:
+		return markNone
+	}
+}
+
+// begin implements [syntax].
+func (s *fencedSyntax) begin(text string, at int) block {
+	switch text[at] {
+	case '\\':
+		return escapedMark{at: at, end: at + s.markLength(text, at)}
+	case '{':
+		s.object = objectBlock{syntax: s, at: at, scan: objectScan{pos: at}}
+		return &s.object
+	default:
+		return &fencedBlock{syntax: s, fence: fence{start: at}}
+	}
+}
+
+// escapedMark is a mark with a backslash before it, which is text without it.
+type escapedMark struct{ at, end int }
+
+func (m escapedMark) read(text string, _ bool) verdict {
+	part := Part{Content: messages.Text{Text: text[m.at+1 : m.end]}, Start: m.at, End: m.end}
+	return verdict{kind: isParts, end: m.end, parts: []Part{part}}
+}
+
+// objectBlock is an object in prose.
+type objectBlock struct {
+	syntax *fencedSyntax
+	at     int
+	scan   objectScan
+}
+
+func (b *objectBlock) read(text string, final bool) verdict {
+	switch state := b.scan.scan(text); {
+	case state == scanMore && !final:
+		return verdict{}
+	case state != scanDone:
+		return verdict{kind: isText, end: b.at + 1, seen: b.scan.pos}
+	}
+	object := text[b.at:b.scan.pos]
+	if callKey(object) == markFound && json.Valid([]byte(object)) && b.syntax.exact(object) {
+		if call, repairs, err := fencedForm.read(object, b.at, ModeError); err == nil {
+			part := Part{Content: call, Start: b.at, End: b.scan.pos}
+			return verdict{kind: isParts, end: b.scan.pos, parts: []Part{part}, repairs: repairs}
+		}
+	}
+	if !json.Valid([]byte(object)) {
+		return verdict{kind: isText, end: b.at + 1, seen: b.scan.pos}
+	}
+	return verdict{kind: isText, end: b.scan.pos}
+}
+
+// exact reports whether a valid object has the keys of a call and no other: the name alone is enough for a known tool.
+func (s *fencedSyntax) exact(object string) bool {
+	named, n, name := false, 0, ""
+	for key, value := range members(object) {
+		n++
+		switch key {
+		case fencedForm.name:
+			named, name = true, decodeString(value)
+		case fencedForm.arguments:
+		default:
+			return false
+		}
+	}
+	if n == 1 {
+		for _, d := range s.tools {
+			if named && d.Name == name {
+				return true
+			}
+		}
+	}
+	return named && n == 2
+}

@@ -1,0 +1,146 @@
+package markdownpolicy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Hermes is the format that Hermes, Qwen and many other open models were trained on: a JSON object with "name" and
+// "arguments" between <tool_call> and </tool_call>, and thoughts between <think> and </think>. The zero value is ready.
+// See https://github.com/NousResearch/Hermes-Function-Calling.
+//
+// Between the tags it reads as well what other models write there: several objects, an array of them, the parameters of
+// Qwen3-Coder (<function=name><parameter=key>value</parameter></function>), the pairs of GLM-4.5 and later
+// (name<arg_key>key</arg_key><arg_value>value</arg_value>), and calls in Python. Values that do not say of which type they are
+// become what the schema in Options.Tools allows, else strings. Calls are always written as JSON.
+//
+// A call that is not closed is one at the end of the text, if its JSON is complete; a thought that is not closed goes to
+// the end.
+type Hermes struct {
+	Options
+	Dialect  Dialect  // whose marks stand around a call; "" is DialectHermes
+	Thoughts Thoughts // "" is ThoughtsTagged
+}
+
+// Thoughts says how a model writes its thoughts, as [Hermes] reads them.
+type Thoughts string
+
+// The ways to write thoughts.
+const (
+	ThoughtsTagged Thoughts = "tagged" // between <think> and </think>
+	ThoughtsOpen   Thoughts = "open"   // as the prompt ends with <think>, a reply begins within a thought; a call ends one that is not closed
+	ThoughtsNone   Thoughts = "none"   // not at all: <think> is text, and past thoughts are not rendered
+)
+
+// hermesForm is a call as JSON.
+var hermesForm = callForm{name: "name", arguments: "arguments", others: []string{"parameters"}}
+
+// Name implements [Namer].
+func (Hermes) Name() string { return "hermes" }
+
+// ParseResponse implements [Policy].
+func (h Hermes) ParseResponse(text string) (Document, error) { return parse(h.NewParser(), text) }
+
+// NewParser implements [Streamer].
+func (h Hermes) NewParser() Parser { return newEngine(h.Name(), h.Mode, h.syntax()) }
+
+// Render implements [Renderer].
+func (h Hermes) Render(parts []messages.AssistantContent) string {
+	marks := h.Dialect.marks()
+	if h.Thoughts == ThoughtsNone {
+		parts = slices.DeleteFunc(slices.Clone(parts), isThought)
+	}
+	text := h.syntax().tagSyntax.render(parts, h.thoughts(), func(c messages.ToolCall) string {
+		return marks.open + "\n" + hermesForm.write(c) + "\n" + marks.close
+	})
+	if h.Thoughts == ThoughtsOpen && text != "" && !strings.HasPrefix(text, thoughtTags.open) {
+		text = thoughtTags.write("") + "\n" + text
+	}
+	return text
+}
+
+func isThought(c messages.AssistantContent) bool {
+	_, ok := c.(messages.Thought)
+	return ok
+}
+
+// FormatQuery implements [Policy]. Results stand between <tool_response> and </tool_response>.
+func (h Hermes) FormatQuery(history messages.History) (messages.History, error) {
+	return formatQuery(history, h.Render, func(outputs []messages.ToolOutput) string {
+		return writeResults("tool_response", outputs)
+	})
+}
+
+// FormatInstructions implements [Policy].
+func (h Hermes) FormatInstructions(defs []tools.Definition) string {
+	marks := h.Dialect.marks()
+	return instruct(`You can call tools. Write each call as a JSON object with the keys "name" and "arguments" between `+marks.open+
+		` and `+marks.close+`. "arguments" is an object that fits the schema of the tool. You can write several calls, each between marks of its own. `+
+		`The results come in the next message, between <tool_response> and </tool_response>.
+Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.
+To write one of these marks as plain text, put a backslash before it.`, h.examples(), defs)
+}
+
+func (h Hermes) examples() []example { return workedExamples(h.Render) }
+
+// thoughts returns the marks around a thought.
+func (h Hermes) thoughts() tagPair {
+	marks := thoughtTags
+	if h.Thoughts == ThoughtsOpen {
+		for _, call := range h.Dialect.pairs() {
+			marks.until = append(marks.until, call.open)
+		}
+	}
+	return marks
+}
+
+func (h Hermes) syntax() *hermesSyntax {
+	var tags []tag
+	if h.Thoughts != ThoughtsNone {
+		tags = append(tags, h.thoughts().thought())
+	}
+	for _, marks := range h.Dialect.pairs() {
+		tags = append(tags, tag{marks.open, func(start, after int) block {
+			return &callBlock{Options: h.Options, start: start, after: after, close: marks.close}
+		}})
+	}
+	s := &hermesSyntax{tagSyntax: newTagSyntax(append(tags, h.Dialect.leftOut()...)...)}
+	if h.Thoughts == ThoughtsOpen {
+		s.within = &thoughtBlock{marks: h.thoughts()}
+	}
+	return s
+}
+
+// hermesSyntax is the syntax of [Hermes].
+type hermesSyntax struct {
+	tagSyntax
+	within *thoughtBlock // that the reply begins in, until that has begun
+}
+
+func (s *hermesSyntax) find(text string, from int) (int, bool) {
+	if s.within == nil {
+		return s.tagSyntax.find(text, from)
+	}
+	at := skipBlanks(text, from)
+	opened, wait := standsAt(text, at, thoughtTags.open, false)
+	if wait || at == len(text) {
+		return at, false
+	}
+	s.within.start, s.within.body = at, at
+	if opened { // it may write the tag all the same
+		s.within.body += len(thoughtTags.open)
+	}
+	s.within.pos = s.within.body
+	return at, true
+}
+
+func (s *hermesSyntax) begin(text string, at int) block {
+	if within := s.within; within != nil {
+		s.within = nil
+		return within
+	}
+	return s.tagSyntax.begin(text, at)
+}

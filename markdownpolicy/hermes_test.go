@@ -1,0 +1,141 @@
+package markdownpolicy_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+)
+
+func TestS2_6_HermesReadsCalls(t *testing.T) {
+	const call = `{"name":"t","arguments":{"a":"</tool_call>"}}`
+	read := callPart("call_1", "t", `{"a":"</tool_call>"}`)
+	for _, c := range []struct {
+		name, reply string
+		want        []messages.AssistantContent
+	}{
+		{"one", "a<tool_call>\n" + call + "\n</tool_call>b", parts(textPart("a"), read, textPart("b"))},
+		{"two", "<tool_call>" + call + "</tool_call>\n<tool_call>{\"name\":\"u\"}</tool_call>", parts(read, callPart("call_2", "u", "{}"))},
+		{"two in one", "<tool_call>" + call + "\n{\"name\":\"u\"}</tool_call>", parts(read, callPart("call_2", "u", "{}"))},
+		{"a list", "<tool_call>[" + call + ", {\"name\":\"u\"}]</tool_call>", parts(read, callPart("call_2", "u", "{}"))},
+		{"a list without its end", "<tool_call>[" + call + "</tool_call>", parts(read)},
+		{"unclosed", "<tool_call>" + call, parts(read)},
+		{"cut within the closing tag", "<tool_call>" + call + "</tool_", parts(read)},
+		{"arguments first", `<tool_call>{"arguments":{},"name":"t"}</tool_call>`, parts(callPart("call_1", "t", "{}"))},
+		{"parameters", `<tool_call>{"name":"t","parameters":{"x":1}}</tool_call>`, parts(callPart("call_1", "t", `{"x":1}`))},
+		{"a string that holds an object", `<tool_call>{"name":"t","arguments":"{\"x\":1}"}</tool_call>`, parts(callPart("call_1", "t", `{"x":1}`))},
+		{"a function", `<tool_call>{"type":"function","function":{"name":"t","arguments":{"x":1}}}</tool_call>`, parts(callPart("call_1", "t", `{"x":1}`))},
+		{"a name as the key", `<tool_call>{"read_file":{"path":"x"}}</tool_call>`, parts(callPart("call_1", "read_file", `{"path":"x"}`))},
+		{
+			"Qwen-Coder", "<tool_call>\n<function=read_file>\n<parameter=path>\n</parameter> x\n</parameter>\n<parameter=from>\n3\n</parameter>\n</function>\n</tool_call>",
+			parts(callPart("call_1", "read_file", `{"path":"</parameter> x","from":3}`)),
+		},
+		{
+			"GLM", "<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>3</arg_value>\n<arg_key>from</arg_key>\n<arg_value>3</arg_value>\n</tool_call>",
+			parts(callPart("call_1", "read_file", `{"path":"3","from":3}`)),
+		},
+		{"a name alone", "<tool_call>read_file</tool_call>", parts(callPart("call_1", "read_file", "{}"))},
+		{"Python", "<tool_call>t(a='b', c=[1])\nu()</tool_call>", parts(callPart("call_1", "t", `{"a":"b","c":[1]}`), callPart("call_2", "u", "{}"))},
+		{"thoughts", "<think>x <tool_call>" + call + "</think>y", parts(thoughtPart("x <tool_call>"+call), textPart("y"))},
+		{"escaped", `\<tool_call>{}`, parts(textPart("<tool_call>{}"))},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			hermes := markdownpolicy.Hermes{Options: markdownpolicy.Options{Tools: fileTools}}
+			require.Equal(t, c.want, partsOf(t, hermes, c.reply))
+			checkEveryCut(t, hermes, c.reply)
+		})
+	}
+}
+
+func TestS2_8_HermesByMode(t *testing.T) {
+	for _, c := range []struct {
+		reply, expected string
+		offset          int
+		repaired        []messages.AssistantContent // nil if it is refused
+	}{
+		{"Hi\n<tool_call>\n{\"name\":\"t\",\"arguments\":{\n</tool_call>", `a JSON object {"name"`, 15, parts(textPart("Hi"), callPart("call_1", "t", "{}"))},
+		{`<tool_call>{"name":"t"}}</tool_call>`, "</tool_call>", 23, parts(callPart("call_1", "t", "{}"))},
+		{`<tool_call>{"name":"t"} and so on`, "</tool_call>", 24, parts(callPart("call_1", "t", "{}"), textPart("and so on"))},
+		{`<tool_call></tool_call>`, "a JSON object", 11, nil},
+		{`<tool_call>{"arguments":{}}</tool_call>`, "the name of a tool", 11, nil},
+		{`<tool_call>{"name":"t","arguments":[1]}</tool_call>`, "to be a JSON object", 11, nil},
+		{`<tool_call>some words</tool_call>`, "a call", 11, nil},
+		{`<tool_call><function=f><parameter=a>x</tool_call>`, "</parameter>", 11, nil},
+		{`<tool_call>f<arg_key>a</arg_key></tool_call>`, "<arg_value>", 11, nil},
+		{`<tool_call>[{"name":"t"}`, "a JSON object", 11, nil},
+	} {
+		_, err := markdownpolicy.Hermes{}.ParseResponse(c.reply)
+		var broken *markdownpolicy.ParseError
+		require.ErrorAs(t, err, &broken, c.reply)
+		require.Contains(t, broken.Expected, c.expected, c.reply)
+		require.GreaterOrEqual(t, broken.Offset, c.offset, c.reply)
+
+		text := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
+		require.Equal(t, parts(textPart(c.reply)), partsOf(t, text, c.reply))
+
+		doc, err := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}}.ParseResponse(c.reply)
+		if c.repaired == nil {
+			require.Error(t, err, c.reply)
+			continue
+		}
+		require.NoError(t, err, c.reply)
+		require.NotEmpty(t, doc.Repairs)
+		require.Equal(t, c.repaired, doc.Contents())
+	}
+}
+
+func TestBrokenCallDoesNotHideTheNext(t *testing.T) {
+	text := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
+	const broken = `<tool_call>{"name":"t","arguments":{"a":"</tool_call>`
+	require.Equal(t, parts(textPart(broken), callPart("call_1", "u", "{}")), partsOf(t, text, broken+`<tool_call>{"name":"u"}</tool_call>`))
+}
+
+func TestHermesDialects(t *testing.T) {
+	for _, c := range []struct {
+		dialect markdownpolicy.Dialect
+		reply   string
+		want    []messages.AssistantContent
+	}{
+		{markdownpolicy.DialectDeepSeek, "a<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>t<｜tool▁sep｜>{\"x\":1}<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>", parts(textPart("a"), callPart("call_1", "t", `{"x":1}`))},
+		{markdownpolicy.DialectDeepSeek, "<|tool▁call▁begin|>function<|tool▁sep|>t\n```json\n{}\n```<|tool▁call▁end|>", parts(callPart("call_1", "t", "{}"))},
+		{markdownpolicy.DialectDeepSeek, "a<｜tool▁outputs▁begin｜>made up<｜tool▁outputs▁end｜>b", parts(textPart("ab"))},
+		{markdownpolicy.DialectLFM, "<|tool_call_start|>[t(a='[1]'), u()]<|tool_call_end|>b", parts(callPart("call_1", "t", `{"a":"[1]"}`), callPart("call_2", "u", "{}"), textPart("b"))},
+		{markdownpolicy.DialectOlmo, "<function_calls>\nt(a=1)\nu()\n</function_calls>", parts(callPart("call_1", "t", `{"a":1}`), callPart("call_2", "u", "{}"))},
+		{markdownpolicy.DialectGemma, `<start_function_call>call:t{a:<escape>x"{}<escape>,b:[1,{c:true}]}<end_function_call>`, parts(callPart("call_1", "t", `{"a":"x\"{}","b":[1,{"c":true}]}`))},
+		{markdownpolicy.DialectGemma, `<start_function_call>{"name":"t"}<end_function_call>`, parts(callPart("call_1", "t", "{}"))},
+		{markdownpolicy.DialectGemma, "<tool_call>{}</tool_call>", parts(textPart("<tool_call>{}</tool_call>"))},
+	} {
+		hermes := markdownpolicy.Hermes{Dialect: c.dialect}
+		require.Equal(t, c.want, partsOf(t, hermes, c.reply), c.reply)
+		checkEveryCut(t, hermes, c.reply)
+	}
+	for _, reply := range []string{"<start_function_call>call:t{a:<escape>x}<end_function_call>", "<start_function_call>t<end_function_call>"} {
+		_, err := markdownpolicy.Hermes{Dialect: markdownpolicy.DialectGemma}.ParseResponse(reply)
+		require.Error(t, err)
+	}
+}
+
+func TestS2_22_HermesThoughts(t *testing.T) {
+	const call = `<tool_call>{"name":"t"}</tool_call>`
+	read := callPart("call_1", "t", "{}")
+	for _, c := range []struct {
+		thoughts markdownpolicy.Thoughts
+		reply    string
+		want     []messages.AssistantContent
+	}{
+		{markdownpolicy.ThoughtsTagged, "x</think>y", parts(textPart("x</think>y"))},
+		{markdownpolicy.ThoughtsOpen, "x</think>y", parts(thoughtPart("x"), textPart("y"))},
+		{markdownpolicy.ThoughtsOpen, "\n<think>x</think>y", parts(thoughtPart("x"), textPart("y"))},
+		{markdownpolicy.ThoughtsOpen, "x" + call + "</think>", parts(thoughtPart("x"), read, textPart("</think>"))},
+		{markdownpolicy.ThoughtsOpen, call, parts(read)},
+		{markdownpolicy.ThoughtsOpen, "x", parts(thoughtPart("x"))},
+		{markdownpolicy.ThoughtsNone, "<think>x</think>" + call, parts(textPart("<think>x</think>"), read)},
+	} {
+		hermes := markdownpolicy.Hermes{Thoughts: c.thoughts}
+		require.Equal(t, c.want, partsOf(t, hermes, c.reply), c.reply)
+		checkEveryCut(t, hermes, c.reply)
+	}
+	require.Equal(t, "a", markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsNone}.Render(parts(thoughtPart("t"), textPart("a"))))
+}

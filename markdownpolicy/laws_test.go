@@ -1,0 +1,391 @@
+package markdownpolicy_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// lawful is a policy that must obey the laws of the package.
+type lawful struct {
+	markdownpolicy.Policy
+	name   string
+	around string // what may stand around calls besides blanks
+	drops  bool   // text around what it reads is dropped
+	turns  bool   // a reply is thoughts, and then one call or a text
+	mixes  bool   // text of one format may hold marks of another
+}
+
+func (l lawful) render(parts []messages.AssistantContent) string {
+	return l.Policy.(markdownpolicy.Renderer).Render(parts)
+}
+
+func (l lawful) parser() markdownpolicy.Parser {
+	return l.Policy.(markdownpolicy.Streamer).NewParser()
+}
+
+// policies are the built-in ones, and some made of them.
+func policies(t testing.TB) (all []lawful) {
+	for _, name := range markdownpolicy.Names() {
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
+			p, err := markdownpolicy.New(name, markdownpolicy.Options{Mode: mode})
+			require.NoError(t, err)
+			l := lawful{Policy: p, name: name + "/" + string(mode)}
+			switch name {
+			case "react":
+				l.drops, l.turns = true, true
+			case "pythonic":
+				l.around = "[],"
+			}
+			all = append(all, l)
+		}
+	}
+	fenced := markdownpolicy.Fenced{}
+	return append(all,
+		lawful{Policy: markdownpolicy.Think{}, name: "think"},
+		lawful{Policy: markdownpolicy.Think{Policy: fenced, Start: markdownpolicy.ThinkTagged}, name: "think/tagged"},
+		lawful{Policy: markdownpolicy.Think{Policy: fenced, Start: markdownpolicy.ThinkOpen}, name: "think/open"},
+		lawful{Policy: markdownpolicy.Chain{fenced}, name: "chain/one"},
+		lawful{Policy: markdownpolicy.Chain{fenced, markdownpolicy.Think{}, markdownpolicy.Hermes{}}, name: "chain/three", mixes: true},
+		lawful{Policy: markdownpolicy.Think{Policy: markdownpolicy.Chain{fenced, fenced}}, name: "think/chain"},
+	)
+}
+
+// scraps are pieces of replies: the marks of every format, whole and cut, and what stands around them.
+var scraps = []string{
+	"```", "~~~", "````", "```tool_call\n", "```json", "```thought\n", "\n```\n", "`", "``", "\\", "\\\\", "{", "}", "[", "]", "\"", "'", ",", ":",
+	`{"name":"t","arguments":{"a":"b"}}`, `{"name":"t","arguments":{`, `{"foo":`, `{"name"`, `"arguments"`, "{}", "null",
+	"<think>", "</think>", "<tool_call>", "</tool_call>", "<name>", "</name>", "<arguments>", "</arguments>", "<thought>", "</thought>", "<", ">", "</", "<tool",
+	"[TOOL_CALLS]", "[ARGS]", "[THINK]", "[/THINK]", "[CALL_ID]", "[TOOL", "<|python_tag|>", "<|eom_id|>", "t(a=1)", "[t(a='b')]", "```python\n", "```tool_code\n",
+	"Thought:", "\nThought: ", "Action:", "\nAction: t", "\nAction Input: {\"a\":1}", "Observation:", "\nFinal Answer: ", "Final", "Action",
+	"\n", "\r\n", "\n\n", " ", "    ", "\t", "\r", "word", "Zażółć 日本 🙂", "\x00", "\xff", "&lt;", "\u2028", "\u200b",
+}
+
+var scrap = rapid.OneOf(rapid.SampledFrom(scraps), rapid.SampledFrom(scraps), rapid.String())
+
+// prose draws text made of scraps.
+var prose = rapid.Custom(func(t *rapid.T) string {
+	return strings.Join(rapid.SliceOfN(scrap, 0, 12).Draw(t, "scraps"), "")
+})
+
+var toolName = rapid.OneOf(rapid.StringMatching(`[a-zA-Z_][a-zA-Z0-9_]{0,12}`), rapid.StringMatching(`[a-zA-Z0-9_-]{1,64}`))
+
+var arguments = rapid.Custom(func(t *rapid.T) string {
+	values := rapid.OneOf(rapid.Map(prose, func(s string) any { return s }), rapid.Map(rapid.Int(), func(n int) any { return n }),
+		rapid.SampledFrom([]any{nil, true, 2.5, []any{}, []any{"x", 1}, map[string]any{"</tool_call>": "```"}}))
+	object := rapid.MapOfN(rapid.OneOf(rapid.StringMatching(`[a-z_]{1,8}`), prose), values, 0, 4).Draw(t, "arguments")
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(rapid.Bool().Draw(t, "escaped"))
+	require.NoError(t, enc.Encode(object))
+	return strings.TrimSuffix(b.String(), "\n")
+})
+
+// parts draws what a policy can say.
+func (l lawful) parts(t *rapid.T) (parts []messages.AssistantContent) {
+	call := func() messages.AssistantContent {
+		return messages.ToolCall{Name: toolName.Draw(t, "name"), Arguments: arguments.Draw(t, "arguments")}
+	}
+	if l.turns {
+		for range rapid.IntRange(0, 2).Draw(t, "thoughts") {
+			parts = append(parts, thoughtPart(prose.Draw(t, "thought")))
+		}
+		if rapid.Bool().Draw(t, "call") {
+			return append(parts, call())
+		}
+		return append(parts, textPart("So: "+prose.Draw(t, "text")))
+	}
+	for range rapid.IntRange(0, 5).Draw(t, "parts") {
+		switch rapid.IntRange(0, 2).Draw(t, "kind") {
+		case 0:
+			parts = append(parts, textPart(prose.Draw(t, "text")))
+		case 1:
+			parts = append(parts, thoughtPart(prose.Draw(t, "thought")))
+		default:
+			parts = append(parts, call())
+		}
+	}
+	return parts
+}
+
+const blanks = " \t\r\n\v\f"
+
+// normal returns parts as a parser gives them: neighbouring texts as one, nothing blank, ids by number, arguments compact.
+func normal(parts []messages.AssistantContent) []messages.AssistantContent {
+	var out []messages.AssistantContent
+	run, calls := "", 0
+	end := func() {
+		if run = strings.Trim(run, blanks); run != "" {
+			out = append(out, textPart(run))
+		}
+		run = ""
+	}
+	for _, p := range parts {
+		switch p := p.(type) {
+		case messages.Text:
+			run += p.Text
+		case messages.Thought:
+			if s := strings.Trim(p.Text, blanks); s != "" {
+				end()
+				out = append(out, thoughtPart(s))
+			}
+		case messages.ToolCall:
+			end()
+			calls++
+			var b bytes.Buffer
+			if json.Compact(&b, []byte(p.Arguments)) == nil {
+				p.Arguments = b.String()
+			}
+			p.ID = fmt.Sprintf("call_%d", calls)
+			out = append(out, p)
+		}
+	}
+	end()
+	return out
+}
+
+func checkRoundTrip(t require.TestingT, p markdownpolicy.Policy, parts []messages.AssistantContent) {
+	written := p.(markdownpolicy.Renderer).Render(parts)
+	doc, err := p.ParseResponse(written)
+	require.NoError(t, err, "%q", written)
+	require.Equal(t, normal(parts), normal(doc.Contents()), "%q", written)
+}
+
+func TestS2_1_WhatIsRenderedIsRead(t *testing.T) {
+	for _, l := range policies(t) {
+		if l.mixes {
+			continue
+		}
+		t.Run(l.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) { checkRoundTrip(t, l.Policy, l.parts(t)) })
+		})
+	}
+}
+
+func TestS2_1_LargeArgumentsAreRead(t *testing.T) {
+	large, err := json.Marshal(map[string]string{"text": strings.Repeat("\"quoted\" ``` </tool_call> \\ \n{[日本]}", 1<<15)})
+	require.NoError(t, err)
+	require.Greater(t, len(large), 1<<20)
+	for _, l := range policies(t) {
+		if l.mixes {
+			continue
+		}
+		checkRoundTrip(t, l.Policy, []messages.AssistantContent{thoughtPart("Long."), callPart("", "write", string(large))})
+	}
+}
+
+func TestS2_2_ExamplesAreWhatTheyShow(t *testing.T) {
+	defs := []tools.Definition{{Name: "look", Description: "Looks."}}
+	for _, name := range markdownpolicy.Names() {
+		p, err := markdownpolicy.New(name, markdownpolicy.Options{})
+		require.NoError(t, err)
+		told := p.FormatInstructions(defs)
+		examples := markdownpolicy.ShownBy(p)
+		require.NotEmpty(t, examples)
+		for _, e := range examples {
+			require.Contains(t, told, "<example>\n"+e.Text+"\n</example>", name)
+			require.Equal(t, e.Parts, partsOf(t, p, e.Text), "%s: %s", name, e.Text)
+		}
+		require.Equal(t, len(examples), strings.Count(told, "<example>"), "%s: every example is one of these", name)
+	}
+}
+
+// checkReply checks the laws for one reply: read in pieces it gives the same, what is released adds up to it, and nothing of
+// it is lost or doubled.
+func checkReply(t require.TestingT, l lawful, reply string, size int) {
+	doc, err := l.ParseResponse(reply)
+	if err != nil {
+		broken, ok := errors.AsType[*markdownpolicy.ParseError](err)
+		require.True(t, ok, "%v", err)
+		require.NotEmpty(t, broken.Policy)
+		require.NotEmpty(t, broken.Expected)
+		require.LessOrEqual(t, broken.Offset, len(reply))
+		require.Equal(t, 1+strings.Count(reply[:broken.Offset], "\n"), broken.Line)
+	}
+	for _, r := range doc.Repairs {
+		require.LessOrEqual(t, r.Offset, len(reply))
+		require.Equal(t, 1+strings.Count(reply[:r.Offset], "\n"), r.Line)
+	}
+	checkPlaces(t, l, reply, doc.Parts)
+	size = 1 + max(size, -size)%max(1, len(reply))
+	p := l.parser()
+	var released []markdownpolicy.Part
+	for rest := reply; rest != ""; {
+		n := min(size, len(rest))
+		released = append(released, p.Write(rest[:n])...)
+		rest = rest[n:]
+	}
+	again, rest, err2 := p.Close()
+	require.Equal(t, doc, again, "%s: %q in pieces of %d", l.name, reply, size)
+	require.Equal(t, where(err), where(err2), "%s: %q in pieces of %d", l.name, reply, size)
+	require.Equal(t, joined(doc.Parts), joined(append(released, rest...)), "%s: %q in pieces of %d", l.name, reply, size)
+}
+
+// where returns what an error says; how much of the text it shows may depend on how much of it has come.
+func where(err error) error {
+	if broken, ok := errors.AsType[*markdownpolicy.ParseError](err); ok {
+		shown := *broken
+		shown.Found = ""
+		return &shown
+	}
+	return err
+}
+
+// joined joins neighbouring texts, and neighbouring thoughts, as one who is given pieces does.
+func joined(parts []markdownpolicy.Part) (out []messages.AssistantContent) {
+	for _, p := range parts {
+		var last messages.AssistantContent
+		if len(out) > 0 {
+			last = out[len(out)-1]
+		}
+		switch c := p.Content.(type) {
+		case messages.Text:
+			if before, ok := last.(messages.Text); ok {
+				out[len(out)-1] = textPart(before.Text + c.Text)
+				continue
+			}
+		case messages.Thought:
+			if before, ok := last.(messages.Thought); ok {
+				out[len(out)-1] = thoughtPart(before.Text + c.Text)
+				continue
+			}
+		}
+		out = append(out, p.Content)
+	}
+	return out
+}
+
+// checkPlaces checks that parts stand where they say, one after the other, with nothing but blanks between.
+func checkPlaces(t require.TestingT, l lawful, reply string, parts []markdownpolicy.Part) {
+	at := 0
+	for i, p := range parts {
+		require.LessOrEqual(t, at, p.Start, "%s: %q: part %d of %v", l.name, reply, i, parts)
+		require.Less(t, p.Start, p.End, "%s: %q: part %d", l.name, reply, i)
+		require.LessOrEqual(t, p.End, len(reply))
+		l.requireBlank(t, reply, reply[at:p.Start])
+		at = p.End
+		if c, ok := p.Content.(messages.Text); ok {
+			require.Equal(t, strings.Trim(c.Text, blanks), c.Text)
+			require.NotEmpty(t, c.Text)
+			if !l.drops {
+				there := reply[p.Start:p.End]
+				require.True(t, isWithin(c.Text, there), "%s: %q: part %d, %q, is not there", l.name, reply, i, c.Text)
+				require.Equal(t, marksOfNothing.Replace(c.Text), marksOfNothing.Replace(there), "%s: %q: part %d", l.name, reply, i)
+			}
+			if i > 0 {
+				_, twice := parts[i-1].Content.(messages.Text)
+				require.False(t, twice, "%s: %q: neighbouring texts", l.name, reply)
+			}
+		}
+	}
+	l.requireBlank(t, reply, reply[at:])
+}
+
+// isWithin reports whether text is what is left of another if something is left out.
+func isWithin(text, whole string) bool {
+	for i := range len(whole) {
+		if text != "" && text[0] == whole[i] {
+			text = text[1:]
+		}
+	}
+	return text == ""
+}
+
+// marksOfNothing, and blanks, may be left out: they stand around a thought that is blank, or say nothing by themselves.
+var marksOfNothing = strings.NewReplacer(" ", "", "\t", "", "\n", "", "\r", "", "thought", "", "`", "", "~", "", "<think>", "", "</think>", "",
+	"<thought>", "", "</thought>", "", "[THINK]", "", "[/THINK]", "", "\\", "", "<|python_tag|>", "", "<|eom_id|>", "")
+
+func (l lawful) requireBlank(t require.TestingT, reply, between string) {
+	if !l.drops {
+		require.Empty(t, strings.Trim(marksOfNothing.Replace(between), blanks+l.around), "%s: %q: lost", l.name, reply)
+	}
+}
+
+func TestS2_4_S2_20_AnyReplyObeysTheLaws(t *testing.T) {
+	for _, l := range policies(t) {
+		t.Run(l.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				reply := prose.Draw(t, "reply")
+				if rapid.Bool().Draw(t, "rendered") {
+					reply += l.render(l.parts(t)) + prose.Draw(t, "behind")
+				}
+				checkReply(t, l, reply, rapid.IntRange(0, 40).Draw(t, "size"))
+			})
+		})
+	}
+}
+
+func TestS2_20_AnyBytesObeyTheLaws(t *testing.T) {
+	for _, l := range policies(t) {
+		rapid.Check(t, func(t *rapid.T) {
+			checkReply(t, l, string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")), rapid.IntRange(0, 9).Draw(t, "size"))
+		})
+	}
+}
+
+func TestS2_20_TimeIsLinear(t *testing.T) {
+	const size, bound = 1 << 17, 5 * time.Second // a square law takes seconds
+	more := []string{"``` ", "```json\n{", "{\"", "{\"a\":", "{\"name\":", "\n```\n", "\n~~~", "\n```tool_call\n{\"a\":\"", "<think></think>", "\\<think>", "\nAction:", "{ ", "\n``` x", "[{", "t(", "[t(", "\"<think>"}
+	for _, l := range policies(t) {
+		for _, s := range append(more, scraps...) {
+			text := strings.Repeat(s, size/len(s))
+			took := measure(l, text, len(text))
+			if took >= bound { // the machine may be busy
+				took = measure(l, text, len(text))
+			}
+			require.Less(t, took, bound, "%s: %d bytes of %q", l.name, len(text), s)
+			took = measure(l, text[:size/16], 3)
+			require.Less(t, took, bound, "%s: %d bytes of %q in pieces", l.name, size/16, s)
+		}
+	}
+}
+
+// measure returns how long a reply takes to read in pieces of some size.
+func measure(l lawful, text string, size int) time.Duration {
+	start := time.Now()
+	p := l.parser()
+	for len(text) > 0 {
+		n := min(size, len(text))
+		p.Write(text[:n])
+		text = text[n:]
+	}
+	_, _, _ = p.Close()
+	return time.Since(start)
+}
+
+func BenchmarkParse(b *testing.B) {
+	words := strings.Repeat("The model says (at some length) what it thinks of \"this\", and of that: `code`, 1 < 2, {braces} and [links](x).\n", 1<<13)
+	for _, name := range markdownpolicy.Names() {
+		p, err := markdownpolicy.New(name, markdownpolicy.Options{})
+		require.NoError(b, err)
+		l := lawful{Policy: p, turns: name == "react"}
+		parts := []messages.AssistantContent{callPart("", "write_file", `{"path":"a/b.txt","content":"some text\nwith \"quotes\" and more","mode":420}`)}
+		calls := l.render(parts)
+		if !l.turns {
+			for len(parts) < 4000 {
+				parts = append(parts, parts...)
+			}
+			calls = l.render(parts)
+		}
+		for kind, text := range map[string]string{"prose": words, "calls": calls} {
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					if _, err := p.ParseResponse(text); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package markdownpolicy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Llama is the format that Llama 3.1 to 3.3 were trained on: calls are JSON objects with "name" and "parameters", as they are
+// in the text, one on each line or with semicolons between them, perhaps after <|python_tag|>. Thoughts stand between <think>
+// and </think>. The zero value is ready.
+//
+// An object in the text is a call if its members are in this order: perhaps a "type", the "name", and "parameters" or
+// "arguments"; or these first. If Options.Tools are given, the name must be that of a tool, unless the reply begins with the
+// call or <|python_tag|> stands before it. Any other JSON is text.
+//
+// See https://github.com/meta-llama/llama-models/blob/main/models/llama3_1/prompt_format.md.
+type Llama struct{ Options }
+
+// llamaForm is a call as JSON.
+var llamaForm = callForm{name: "name", arguments: "parameters", others: []string{"arguments"}}
+
+const pythonTag = "<|python_tag|>"
+
+// Name implements [Namer].
+func (Llama) Name() string { return "llama" }
+
+// ParseResponse implements [Policy].
+func (l Llama) ParseResponse(text string) (Document, error) { return parse(l.NewParser(), text) }
+
+// NewParser implements [Streamer].
+func (l Llama) NewParser() Parser { return newEngine(l.Name(), l.Mode, l.syntax()) }
+
+// Render implements [Renderer].
+func (l Llama) Render(parts []messages.AssistantContent) string {
+	s := l.syntax()
+	var texts []string
+	for _, p := range joinTexts(parts) {
+		switch p := p.(type) {
+		case messages.Text:
+			t := s.escape(p.Text)
+			if strings.HasSuffix(t, ";") { // not one between two calls
+				t += "\n"
+			}
+			texts = append(texts, t)
+		case messages.Thought:
+			texts = append(texts, thoughtTags.write(p.Text))
+		case messages.ToolCall:
+			texts = append(texts, llamaForm.write(p))
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// FormatQuery implements [Policy]. Results stand between <tool_response> and </tool_response>.
+func (l Llama) FormatQuery(history messages.History) (messages.History, error) {
+	return formatQuery(history, l.Render, func(outputs []messages.ToolOutput) string {
+		return writeResults("tool_response", outputs)
+	})
+}
+
+// FormatInstructions implements [Policy].
+func (l Llama) FormatInstructions(defs []tools.Definition) string {
+	return instruct(`You can call tools. Write each call as a JSON object with the keys "name" and "parameters", in this order, on a line of its own. `+
+		`"parameters" is an object that fits the schema of the tool. You can write several calls. `+
+		`The results come in the next message, between <tool_response> and </tool_response>.
+Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.
+To write such an object or mark as plain text, put a backslash before it.`, l.examples(), defs)
+}
+
+func (l Llama) examples() []example { return workedExamples(l.Render) }
+
+func (l Llama) syntax() rawSyntax {
+	s := newRawSyntax("{;", llamaMark(l), thoughtTags.thought(), dropped(pythonTag))
+	s.bare = ";"
+	return s
+}
+
+// llamaMark is the beginning of an object with one of the keys of a call; or a semicolon between two objects.
+type llamaMark struct{ Options }
+
+var llamaKeys = []string{"name", "parameters", "arguments", "type"}
+
+// stands implements [rawMark].
+func (llamaMark) stands(text string, at int) (yes, partly bool) {
+	if text[at] == ';' {
+		object, partly := afterSemicolon(text, at)
+		return object > 0, partly
+	}
+	h := header{text: text, pos: at + 1}
+	key, ok := h.key()
+	return ok && slices.Contains(llamaKeys, key), !ok && h.partly
+}
+
+// afterSemicolon returns the place of the call before which a semicolon stands, directly behind an object, with one line
+// break in between at most; or 0.
+func afterSemicolon(text string, at int) (object int, partly bool) {
+	const most = 64 // blanks
+	if !strings.HasSuffix(strings.TrimRight(text[max(0, at-most):at], " \t"), "}") {
+		return 0, false
+	}
+	object = at + 1
+	for object < len(text) && object-at < most && strings.IndexByte(blanks, text[object]) >= 0 {
+		object++
+	}
+	if object == len(text) {
+		return 0, true
+	}
+	if text[object] != '{' || strings.Count(text[at:object], "\n") > 1 {
+		return 0, false
+	}
+	if yes, partly := (llamaMark{}).stands(text, object); !yes {
+		return 0, partly
+	}
+	return object, false
+}
+
+// begin implements [rawMark].
+func (m llamaMark) begin(start int) block { return &llamaBlock{Options: m.Options, start: start} }
+
+// llamaBlock reads an object that may be a call.
+type llamaBlock struct {
+	Options
+	start int
+	scan  jsonScan
+}
+
+func (b *llamaBlock) read(text string, final bool) verdict {
+	object := b.start
+	if text[b.start] == ';' {
+		object, _ = afterSemicolon(text, b.start)
+	}
+	if b.scan.pos == 0 {
+		meant, partly := b.isMeant(text, object)
+		if !meant && partly && !final {
+			return verdict{}
+		}
+		if !meant {
+			return verdict{kind: isText, end: b.start + 1}
+		}
+		b.scan.pos = object
+	}
+	end, ok := b.scan.scan(text)
+	if !ok && !final {
+		return verdict{}
+	}
+	if !ok && b.Mode == ModeText {
+		return verdict{kind: isText, end: b.start + 1, seen: len(text)}
+	}
+	if !ok {
+		end = len(text)
+	}
+	call, repairs, err := llamaForm.read(text[object:end], object, b.Mode)
+	switch {
+	case err != nil:
+		return verdict{kind: isBroken, end: end, err: err}
+	case !b.allowed(text, object, call.Name):
+		return verdict{kind: isText, end: end}
+	}
+	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: object, End: end}}}
+}
+
+// isMeant reports whether an object begins as a call does. If not, partly says that more of it has to come for that.
+func (b *llamaBlock) isMeant(text string, object int) (meant, partly bool) {
+	if follows(text, object, pythonTag) {
+		return true, false
+	}
+	h := header{text: text, pos: object + 1}
+	for named := false; ; {
+		key, ok := h.key()
+		switch {
+		case !ok:
+			return false, h.partly
+		case key == "parameters" || key == "arguments":
+			return true, false
+		case named || key != "name" && key != "type":
+			return false, false
+		}
+		value, ok := h.value()
+		if !ok || key == "name" && !b.allowed(text, object, value) {
+			return false, !ok && h.partly
+		}
+		named = key == "name"
+	}
+}
+
+// allowed reports whether an object that names a tool is a call.
+func (b *llamaBlock) allowed(text string, object int, name string) bool {
+	return b.mayCall(name) || isStart(text, object) || follows(text, object, pythonTag)
+}
+
+// header reads the first members of an object, as long as they are short strings.
+type header struct {
+	text   string
+	pos    int
+	partly bool // the text ended
+}
+
+// most is how long a string, or the blanks between two things, may be.
+const headerMost = 256
+
+// skip reads a byte, and blanks before it.
+func (h *header) skip(c byte) bool {
+	end := min(len(h.text), h.pos+headerMost)
+	for h.pos < end && strings.IndexByte(" \t\r\n", h.text[h.pos]) >= 0 {
+		h.pos++
+	}
+	if h.pos == len(h.text) {
+		h.partly = true
+		return false
+	}
+	if h.text[h.pos] != c {
+		return false
+	}
+	h.pos++
+	return true
+}
+
+// str reads a string.
+func (h *header) str() (string, bool) {
+	if !h.skip('"') {
+		return "", false
+	}
+	rest := h.text[h.pos:min(len(h.text), h.pos+headerMost)]
+	i := 0
+	for i < len(rest) && rest[i] != '"' {
+		if rest[i] == '\\' {
+			i++
+		}
+		i++
+	}
+	if i >= len(rest) {
+		h.partly = len(rest) < headerMost
+		return "", false
+	}
+	literal := h.text[h.pos-1 : h.pos+i+1]
+	h.pos += i + 1
+	return decodeString(literal), true
+}
+
+// key reads the name of a member, and the colon.
+func (h *header) key() (string, bool) {
+	key, ok := h.str()
+	return key, ok && h.skip(':')
+}
+
+// value reads a value that is a string, and the comma behind it.
+func (h *header) value() (string, bool) {
+	value, ok := h.str()
+	return value, ok && h.skip(',')
+}

@@ -1,0 +1,153 @@
+package markdownpolicy
+
+import "strings"
+
+// space skips blanks and comments.
+func (m *mender) space() bool {
+	for {
+		m.pos = skipBlanks(m.text, m.pos)
+		rest := m.text[m.pos:]
+		size, what := 0, "removed a comment"
+		switch {
+		case strings.HasPrefix(rest, "\u00a0") || strings.HasPrefix(rest, "\ufeff"):
+			size, what = len("\u00a0"), "removed a blank that is none in JSON"
+			if rest[0] == "\ufeff"[0] {
+				size = len("\ufeff")
+			}
+		case strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "#"):
+			size = m.lineComment(rest)
+		case strings.HasPrefix(rest, "/*"):
+			size = strings.Index(rest, "*/") + len("*/")
+			if size < len("/**/") {
+				return false
+			}
+		default:
+			return true
+		}
+		if size == 0 || !m.note(m.pos, what) {
+			return false
+		}
+		m.pos += size
+	}
+}
+
+// lineComment returns the length of a comment to the end of the line, or 0 if JSON may go on in it: with brackets or a
+// member, behind something on the same line.
+func (m *mender) lineComment(rest string) int {
+	size := strings.IndexByte(rest, '\n')
+	if size < 0 {
+		size = len(rest)
+		m.cut = true
+	}
+	line := m.text[strings.LastIndexByte(m.text[:m.pos], '\n')+1 : m.pos]
+	comment := rest[:size]
+	if strings.Trim(line, blanks) != "" && (strings.ContainsAny(comment, "{}[]") || strings.Contains(comment, `":`)) {
+		return 0
+	}
+	return size
+}
+
+// delimiters are what strings stand between.
+var delimiters = []struct{ open, close string }{{`"`, `"`}, {"'", "'"}, {"“", "”"}, {"„", "“"}, {"‘", "’"}}
+
+// quoted reads a string. The names of members must not hold control characters.
+func (m *mender) quoted(isName bool) bool {
+	for _, d := range delimiters {
+		if !strings.HasPrefix(m.text[m.pos:], d.open) {
+			continue
+		}
+		if d.open != `"` && !m.note(m.pos, "put a string in double quotes") {
+			return false
+		}
+		m.pos += len(d.open)
+		m.out = append(m.out, '"')
+		s := stringMender{mender: m, close: d.close, isName: isName}
+		if !s.content() {
+			return false
+		}
+		m.pos += len(d.close)
+		m.out = append(m.out, '"')
+		return true
+	}
+	return false
+}
+
+// stringMender reads what stands in a string.
+type stringMender struct {
+	*mender
+	close    string
+	isName   bool
+	broken   bool // has control characters
+	escaped  bool // has escapes of JSON, quotes aside
+	unusual  bool // has backslashes that stand for themselves
+	apostrop bool
+}
+
+// content reads up to the closing quote.
+func (s *stringMender) content() bool {
+	for !s.atEnd() {
+		c := s.next()
+		switch {
+		case c == s.close[0] && strings.HasPrefix(s.text[s.pos:], s.close):
+			return !s.escaped || !s.unusual
+		case c == '\\':
+			if !s.escape() {
+				return false
+			}
+			continue
+		case c < ' ':
+			if s.isName || !s.once(&s.broken, "escaped the control characters in a string") {
+				return false
+			}
+		}
+		s.out = appendStringByte(s.out, c)
+		s.pos++
+	}
+	return false
+}
+
+// once lists a repair the first time.
+func (s *stringMender) once(seen *bool, what string) bool {
+	if *seen {
+		return true
+	}
+	*seen = true
+	return s.note(s.pos, what)
+}
+
+// patternEscapes are what has a backslash before it in regular expressions, and in no string: there it stands for itself.
+const patternEscapes = `dDsSwW.()[]{}*+?|^`
+
+// escape reads a backslash and what it escapes.
+func (s *stringMender) escape() bool {
+	rest := s.text[s.pos:]
+	if len(rest) < 2 {
+		return false
+	}
+	size, c := 2, rest[1]
+	switch {
+	case c == '"':
+		s.out = append(s.out, rest[:size]...)
+	case c == '\'':
+		if s.close != "'" && !s.once(&s.apostrop, `removed the backslash before '`) {
+			return false
+		}
+		s.out = append(s.out, c)
+	case c == 'u' && len(rest) >= 6 && isHex(rest[2:6]):
+		size = 6
+		s.out, s.escaped = append(s.out, rest[:size]...), true
+	case strings.IndexByte(`\bfnrt`, c) >= 0 || c == '/' && s.close == `"`:
+		s.out, s.escaped = append(s.out, rest[:size]...), true
+	case strings.IndexByte(patternEscapes, c) >= 0:
+		if !s.once(&s.unusual, "doubled the backslashes in a string") {
+			return false
+		}
+		s.out = append(s.out, '\\', '\\', c)
+	default:
+		return false
+	}
+	s.pos += size
+	return true
+}
+
+func isHex(s string) bool { return s != "" && strings.Trim(s, "0123456789abcdefABCDEF") == "" }

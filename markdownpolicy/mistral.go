@@ -1,0 +1,158 @@
+package markdownpolicy
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Mistral is the format of Mistral's models: [TOOL_CALLS] and a JSON array of objects with "name" and "arguments". The newer
+// form, [TOOL_CALLS]name[ARGS]{…} and [TOOL_CALLS]name{…}, with a mark for each call, is read as well. Thoughts stand between
+// [THINK] and [/THINK]. The zero value is ready.
+// See https://docs.mistral.ai/cookbooks/concept-deep-dive-tokenization-tool_calling.
+//
+// Many servers take the mark away. Where Options.Tools names the tools, a reply that begins with an array of objects is read as
+// if it were there, if each is a call of one of the tools.
+//
+// JSON that is cut off is an error; a thought that is not closed goes to the end.
+type Mistral struct{ Options }
+
+const (
+	mistralMark = "[TOOL_CALLS]"
+	mistralEnd  = "[/TOOL_CALLS]" // of some models
+)
+
+var mistralThought = tagPair{open: "[THINK]", close: "[/THINK]"}
+
+// Name implements [Namer].
+func (Mistral) Name() string { return "mistral" }
+
+// ParseResponse implements [Policy].
+func (m Mistral) ParseResponse(text string) (Document, error) { return parse(m.NewParser(), text) }
+
+// NewParser implements [Streamer].
+func (m Mistral) NewParser() Parser { return newEngine(m.Name(), m.Mode, m.syntax()) }
+
+// Render implements [Renderer].
+func (m Mistral) Render(parts []messages.AssistantContent) string {
+	text := m.syntax().tagSyntax.render(parts, mistralThought, func(c messages.ToolCall) string {
+		return mistralMark + "[" + hermesForm.write(c) + "]"
+	})
+	if yes, _ := beginsObjects(strings.TrimLeft(text, `\`), 0); yes && m.Tools != nil {
+		text = `\` + text
+	}
+	return text
+}
+
+// FormatQuery implements [Policy]. Results stand between [TOOL_RESULTS] and [/TOOL_RESULTS], under a line of JSON that says
+// which call they answer.
+func (m Mistral) FormatQuery(history messages.History) (messages.History, error) {
+	return formatQuery(history, m.Render, func(outputs []messages.ToolOutput) string {
+		texts := make([]string, len(outputs))
+		for i, o := range outputs {
+			head := `[TOOL_RESULTS]{"name": ` + quote(o.ToolName) + `, "call_id": ` + quote(o.CallID)
+			if !o.OK() {
+				head += `, "status": ` + quote(resultStatus(o))
+			}
+			texts[i] = tagPair{open: head + "}", close: "[/TOOL_RESULTS]"}.write(resultText(o))
+		}
+		return strings.Join(texts, "\n")
+	})
+}
+
+// FormatInstructions implements [Policy].
+func (m Mistral) FormatInstructions(defs []tools.Definition) string {
+	return instruct(`You can call tools. Write [TOOL_CALLS] and behind it a JSON array with an object for each call, with the keys "name" and "arguments". `+
+		`"arguments" is an object that fits the schema of the tool. The results come in the next message, between [TOOL_RESULTS] and [/TOOL_RESULTS].
+Thoughts that are not for the user stand between [THINK] and [/THINK], before the calls. All other text is for the user.
+To write one of these marks as plain text, put a backslash before it.`, m.examples(), defs)
+}
+
+func (m Mistral) examples() []example { return workedExamples(m.Render) }
+
+func (m Mistral) syntax() *mistralSyntax {
+	return &mistralSyntax{Options: m.Options, begun: m.Tools == nil, tagSyntax: newTagSyntax(mistralThought.thought(), tag{mistralMark, func(start, after int) block {
+		return &mistralBlock{Options: m.Options, start: start, after: after, pos: after}
+	}})}
+}
+
+// mistralBlock reads what stands behind [TOOL_CALLS]: JSON, or a name and JSON.
+type mistralBlock struct {
+	Options
+	start, after int
+
+	pos   int // looked at so far
+	scan  jsonScan
+	value int // where the JSON begins; 0 while that is not known
+	end   int // where it ends; 0 while that is not known
+}
+
+func (b *mistralBlock) read(text string, final bool) verdict {
+	if b.value == 0 {
+		if v, decided := b.head(text, final); decided {
+			return v
+		}
+	}
+	if b.end == 0 {
+		end, ok := b.scan.scan(text)
+		if !ok && !final {
+			return verdict{}
+		}
+		if b.end = end; !ok {
+			b.end = len(text)
+		}
+	}
+	end := b.end
+	switch closed, wait := standsAt(text, end, mistralEnd, final); {
+	case wait:
+		return verdict{}
+	case closed:
+		end += len(mistralEnd)
+	}
+	call := callBlock{Options: b.Options, start: b.start, after: b.after}
+	if err := b.calls(&call, text); err != nil {
+		return call.broken(err, b.end)
+	}
+	return call.done(end)
+}
+
+// head looks for the beginning of the JSON, behind a name if there is one.
+func (b *mistralBlock) head(text string, final bool) (verdict, bool) {
+	const longest = 256 // name and marks
+	for ; b.pos < len(text) && b.pos < b.after+longest; b.pos++ {
+		c := text[b.pos]
+		if c == '{' || c == '[' && !b.isMark(text) {
+			b.value, b.scan = b.pos, jsonScan{pos: b.pos}
+			return verdict{}, false
+		}
+	}
+	if b.pos == len(text) && !final {
+		return verdict{}, true
+	}
+	err := broken(b.after, "a JSON array of calls behind "+mistralMark, text[b.after:min(len(text), b.after+80)], nil)
+	return verdict{kind: isBroken, end: b.after, seen: b.pos, err: err}, true
+}
+
+// isMark reports whether the bracket belongs to a mark behind the name, rather than to an array.
+func (b *mistralBlock) isMark(text string) bool {
+	return strings.Trim(text[b.after:b.pos], blanks) != ""
+}
+
+// calls reads the calls.
+func (b *mistralBlock) calls(into *callBlock, text string) *ParseError {
+	name, _, _ := strings.Cut(text[b.after:b.value], "[") // before [CALL_ID]… and [ARGS]
+	if name = strings.Trim(name, blanks); name == "" {
+		return into.add(text, b.value, b.end)
+	}
+	if strings.ContainsAny(name, " \t\r\n\"") {
+		return broken(b.after, "the name of a tool behind "+mistralMark, name, nil)
+	}
+	arguments, repairs, err := readObject(text[b.value:b.end], b.value, b.Mode)
+	if err != nil {
+		err.Expected = `the arguments of "` + name + `" as a JSON object`
+		return err
+	}
+	into.calls, into.repairs = []Part{callAt(b.after, name, arguments)}, repairs
+	return nil
+}

@@ -1,0 +1,113 @@
+package policyclient
+
+import (
+	"context"
+
+	"github.com/segue-go/segue/internal/config"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Config says how a policy is spoken. The zero Config is ready.
+type Config struct {
+	MaxRepairs int     // how often a reply that cannot be read is sent back, in one call; 0 means 2, negative means never
+	Prompts    Prompts // what is said to the model besides the policy's instructions
+}
+
+// Wrap is Config.Wrap with the zero [Config].
+func Wrap(c llmclient.Client, p markdownpolicy.Policy) llmclient.Client { return Config{}.Wrap(c, p) }
+
+// Wrap returns a Client that speaks to c by the policy. It is safe for concurrent use if both are, as the built-in policies
+// are. A Config that cannot be used is reported by Complete.
+func (cfg Config) Wrap(c llmclient.Client, p markdownpolicy.Policy) llmclient.Client {
+	prompts, err := cfg.Prompts.parse()
+	return &client{inner: c, policy: p, repairs: config.Count(cfg.MaxRepairs, 2), prompts: prompts, err: err}
+}
+
+type client struct {
+	inner   llmclient.Client
+	policy  markdownpolicy.Policy
+	repairs int // most
+	prompts *config.Prompts
+	err     error // of the Config
+}
+
+// Unwrap returns the client that is asked.
+func (c *client) Unwrap() llmclient.Client { return c.inner }
+
+// Complete asks until a reply can be read, or was sent back often enough.
+func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+	if err := c.check(req); err != nil {
+		return nil, err
+	}
+	if req.ToolFormat == llmclient.ToolsText {
+		return c.inner.Complete(ctx, req, onDelta)
+	}
+	c = c.knowing(req.Tools)
+	first, err := c.request(req)
+	if err != nil {
+		return nil, &llmclient.Error{Code: llmclient.CodeBadRequest, Model: req.Model, Message: err.Error(), Err: err}
+	}
+	next := first
+	var attempts []llmclient.Attempt
+	for n := 1; ; n++ {
+		r := &reply{policy: c.policy, asked: req, onDelta: onDelta}
+		resp, err := r.fetch(ctx, c.inner, next)
+		if err != nil {
+			return nil, errorAfter(attempts, r.brokenOff(err))
+		}
+		problem := r.read(resp)
+		if problem == nil {
+			return r.response(attempts, resp), nil
+		}
+		unreadable := r.unreadable(resp, problem)
+		if n > c.repairs {
+			return nil, errorAfter(attempts, unreadable)
+		}
+		if next, err = c.again(first, unreadable.Generated, problem); err != nil {
+			return nil, errorAfter(attempts, unreadable)
+		}
+		attempts = append(attempts, attemptsOf(unreadable)...)
+		llmclient.Notify(ctx, llmclient.Notice{Kind: llmclient.NoticeRepair, Model: unreadable.Model, Attempt: n, Err: unreadable, Discard: r.told})
+	}
+}
+
+// check returns what is wrong with the client itself.
+func (c *client) check(req *llmclient.Request) error {
+	switch {
+	case c.inner == nil:
+		return &llmclient.Error{Code: llmclient.CodeNotFound, Model: req.Model, Message: "policyclient: the client is nil: Wrap was given nothing to wrap"}
+	case c.policy == nil:
+		return &llmclient.Error{Code: llmclient.CodeBadRequest, Model: req.Model, Message: "policyclient: the policy is nil; markdownpolicy.Fenced{} is one"}
+	case c.err != nil:
+		return &llmclient.Error{Code: llmclient.CodeBadRequest, Model: req.Model, Message: c.err.Error(), Err: c.err}
+	default:
+		return nil
+	}
+}
+
+// knowing returns the client with a policy that knows the tools.
+func (c *client) knowing(defs []tools.Definition) *client {
+	own := *c
+	if t, ok := c.policy.(markdownpolicy.Tooled); ok && len(defs) > 0 {
+		own.policy = t.WithTools(defs)
+	}
+	return &own
+}
+
+// again returns the request with a reply to it that could not be read, and what was wrong with that.
+func (c *client) again(first *llmclient.Request, text string, problem *markdownpolicy.ParseError) (*llmclient.Request, error) {
+	feedback, err := c.prompts.Fill("Repair", map[string]any{"Feedback": problem.Feedback()})
+	if err != nil {
+		return nil, err
+	}
+	next := *first
+	next.Messages = first.Messages.Clip()
+	if text != "" {
+		next.Messages = append(next.Messages, messages.AssistantText(text))
+	}
+	next.Messages = append(next.Messages, messages.UserText(feedback)).Clip()
+	return &next, nil
+}

@@ -1,0 +1,90 @@
+package policyclient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+)
+
+// response returns what was read in place of the message of resp.
+func (r *reply) response(attempts []llmclient.Attempt, resp *llmclient.Response) *llmclient.Response {
+	own := *resp
+	own.Message.Content = r.content
+	own.Attempts = slices.Concat(attempts, resp.Attempts)
+	calls := own.Message.Calls() != nil
+	switch {
+	case calls && cmp.Or(own.Finish, llmclient.FinishStop) == llmclient.FinishStop:
+		own.Finish = llmclient.FinishToolCalls
+	case !calls && own.Finish == llmclient.FinishToolCalls:
+		own.Finish = llmclient.FinishStop
+	}
+	return &own
+}
+
+// unreadable returns the error for a reply that was read as far as the problem.
+func (r *reply) unreadable(resp *llmclient.Response, problem *markdownpolicy.ParseError) *llmclient.Error {
+	return &llmclient.Error{
+		Code:      llmclient.CodeMalformedToolCall,
+		Message:   problem.Error(),
+		Model:     cmp.Or(resp.Model, r.asked.Model),
+		Generated: r.text.String(),
+		Partial:   messages.Assistant{Content: r.content},
+		Usage:     resp.Usage,
+		Attempts:  resp.Attempts,
+		Err:       problem,
+	}
+}
+
+// brokenOff returns the error of a client with what had arrived read by the policy.
+func (r *reply) brokenOff(err error) error {
+	e, ok := errors.AsType[*llmclient.Error](err)
+	if !ok || e.Partial.Text() == "" {
+		return err
+	}
+	own := copied(err)
+	r.onDelta = nil
+	_ = r.finish(e.Partial, true, false) // of a reply that is cut nothing is sent back
+	own.Partial.Content = r.content
+	return own
+}
+
+// copied returns err as an error of our own.
+func copied(err error) *llmclient.Error {
+	e, ok := errors.AsType[*llmclient.Error](err)
+	if !ok {
+		own := &llmclient.Error{Err: err}
+		switch {
+		case errors.Is(err, context.Canceled):
+			own.Code = llmclient.CodeCanceled
+		case errors.Is(err, context.DeadlineExceeded):
+			own.Code = llmclient.CodeTimeout
+		}
+		return own
+	}
+	own := *e
+	if err != error(e) { //nolint:errorlint // the very same value
+		own.Err = err
+	}
+	return &own
+}
+
+// attemptsOf lists a reply that was sent back, behind what failed before it.
+func attemptsOf(e *llmclient.Error) []llmclient.Attempt {
+	sent := llmclient.Attempt{Model: e.Model, Usage: e.Usage, Code: e.Code, Error: e.Message}
+	return append(slices.Clip(e.Attempts), sent)
+}
+
+// errorAfter returns err with the attempts made before it.
+func errorAfter(attempts []llmclient.Attempt, err error) error {
+	if len(attempts) == 0 {
+		return err
+	}
+	own := copied(err)
+	own.Attempts = slices.Concat(attempts, own.Attempts)
+	return own
+}

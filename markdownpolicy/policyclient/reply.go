@@ -1,0 +1,238 @@
+package policyclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+)
+
+// reply is one reply, while it arrives and when it is read.
+type reply struct {
+	policy  markdownpolicy.Policy
+	asked   *llmclient.Request    // by whoever asked us
+	onDelta func(llmclient.Delta) // nil: it is not streamed
+	told    bool                  // onDelta was called
+
+	parser  markdownpolicy.Parser
+	text    strings.Builder       // what the parser was given
+	certain []markdownpolicy.Part // what it released before its end
+
+	content []messages.AssistantContent // when it is read
+}
+
+// begin makes the reply empty.
+func (r *reply) begin() {
+	if s, ok := r.policy.(markdownpolicy.Streamer); ok {
+		r.parser = s.NewParser()
+	} else {
+		r.parser = &whole{policy: r.policy}
+	}
+	r.text.Reset()
+	r.certain = nil
+}
+
+// fetch asks c, and reads what it streams. Where a client further in begins its reply anew, so does the reply.
+func (r *reply) fetch(ctx context.Context, c llmclient.Client, req *llmclient.Request) (*llmclient.Response, error) {
+	r.begin()
+	var hear func(llmclient.Delta)
+	if r.onDelta != nil {
+		hear = r.hear
+	}
+	inner := llmclient.WithNotify(ctx, func(n llmclient.Notice) {
+		if n.Discard {
+			r.begin()
+		}
+		llmclient.Notify(ctx, n)
+	})
+	resp, err := c.Complete(inner, req, hear)
+	if resp == nil && err == nil {
+		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: req.Model, Message: fmt.Sprintf("policyclient: client %T returned neither a response nor an error", c)}
+	}
+	return resp, err
+}
+
+// hear takes a piece of what the client streams.
+func (r *reply) hear(d llmclient.Delta) {
+	if d.Kind == llmclient.DeltaText {
+		r.write(d.Text)
+		return
+	}
+	r.tell(d.Kind, d.Text)
+}
+
+func (r *reply) write(piece string) {
+	if piece == "" {
+		return
+	}
+	r.text.WriteString(piece)
+	parts := r.parser.Write(piece)
+	if len(r.certain) == 0 {
+		r.lead(parts)
+	}
+	r.certain = append(r.certain, parts...)
+	r.release(parts)
+}
+
+func (r *reply) release(parts []markdownpolicy.Part) {
+	for _, p := range parts {
+		switch c := p.Content.(type) {
+		case messages.Text:
+			r.tell(llmclient.DeltaText, c.Text)
+		case messages.Thought:
+			r.tell(llmclient.DeltaThought, c.Text)
+		default: // a call is not streamed
+		}
+	}
+}
+
+func (r *reply) tell(kind llmclient.DeltaKind, text string) {
+	if r.onDelta != nil && text != "" {
+		r.told = true
+		r.onDelta(llmclient.Delta{Kind: kind, Text: text})
+	}
+}
+
+// lead puts the blanks at the beginning of the reply before its first part, if that is a text: without a policy they would
+// be there too, and a text that goes on from another may need them.
+func (r *reply) lead(parts []markdownpolicy.Part) {
+	if len(parts) == 0 {
+		return
+	}
+	first := &parts[0]
+	t, ok := first.Content.(messages.Text)
+	if lead := r.text.String()[:min(first.Start, r.text.Len())]; ok && strings.TrimSpace(lead) == "" {
+		first.Content, first.Start = messages.Text{Text: lead + t.Text}, 0
+	}
+}
+
+// trail does the same at the end.
+func (r *reply) trail(parts []markdownpolicy.Part) {
+	if len(parts) == 0 {
+		return
+	}
+	last := &parts[len(parts)-1]
+	t, ok := last.Content.(messages.Text)
+	if trail := r.text.String()[min(last.End, r.text.Len()):]; ok && strings.TrimSpace(trail) == "" {
+		last.Content, last.End = messages.Text{Text: t.Text + trail}, r.text.Len()
+		r.tell(llmclient.DeltaText, trail)
+	}
+}
+
+// read reads the whole reply. The error says why it must be sent back.
+func (r *reply) read(resp *llmclient.Response) *markdownpolicy.ParseError {
+	callable := false
+	switch resp.Finish {
+	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
+		callable = len(r.asked.Tools) > 0
+	default:
+	}
+	return r.finish(resp.Message, resp.Finish == llmclient.FinishLength, callable)
+}
+
+// finish reads the whole of a message, which may be cut. If it is callable, the model may have meant what cannot be read
+// as a call.
+func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy.ParseError {
+	if m.Text() == "" {
+		r.content = m.Content
+		return nil
+	}
+	r.catchUp(m.Text())
+	doc, rest, err := r.parser.Close()
+	problem := asParseError(err)
+	parts := doc.Parts
+	switch {
+	case problem == nil || !cut && !callable:
+		if cut {
+			parts = withoutMended(doc, r.text.String())
+		}
+		r.end(parts, rest)
+	case len(r.certain) > 0:
+		parts = joined(r.certain)
+	default:
+		if parts = r.before(problem); cut { // else it is sent back, or an error
+			r.release(parts)
+		}
+	}
+	r.identify(parts, m.Calls())
+	r.content = beside(m.Content, parts)
+	if cut || !callable {
+		return nil
+	}
+	return problem
+}
+
+// end tells what the parser had not released, up to the blanks at the end.
+func (r *reply) end(parts, rest []markdownpolicy.Part) {
+	if len(r.certain) == 0 {
+		r.lead(rest)
+	}
+	r.lead(parts)
+	r.release(rest)
+	r.trail(parts)
+}
+
+// before returns what stands before a problem, where the parser had released nothing: the parts of the longest text that
+// ends at the problem, or with a line before it, and can be read.
+func (r *reply) before(problem *markdownpolicy.ParseError) []markdownpolicy.Part {
+	text := r.text.String()
+	text = text[:min(problem.Offset, len(text))]
+	for patience := 1 << 20; text != "" && patience > 0; patience -= len(text) { // in bytes
+		if doc, err := r.policy.ParseResponse(text); err == nil {
+			return doc.Parts
+		}
+		text = text[:strings.LastIndexByte(text[:len(text)-1], '\n')+1]
+	}
+	return nil
+}
+
+// asParseError returns the error of a policy, in the form that all should have.
+func asParseError(err error) *markdownpolicy.ParseError {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*markdownpolicy.ParseError](err); ok {
+		return e
+	}
+	return &markdownpolicy.ParseError{Line: 1, Expected: "a reply in the format that was given", Err: err}
+}
+
+// catchUp gives the parser what was not streamed. A client that streamed something else than it returned broke its
+// promise: what it returned counts.
+func (r *reply) catchUp(text string) {
+	rest, ok := strings.CutPrefix(text, r.text.String())
+	if !ok {
+		r.begin()
+		r.onDelta, rest = nil, text
+	}
+	r.write(rest)
+}
+
+// identify gives calls their ids.
+func (r *reply) identify(parts []markdownpolicy.Part, native []messages.ToolCall) {
+	n := 0
+	for i, p := range parts {
+		call, ok := p.Content.(messages.ToolCall)
+		if !ok {
+			continue
+		}
+		for call.ID = ""; call.ID == "" || taken(call.ID, native, r.asked.Messages); {
+			n++
+			call.ID = fmt.Sprintf("call_%d_%d", len(r.asked.Messages), n)
+		}
+		parts[i].Content = call
+	}
+}
+
+func taken(id string, beside []messages.ToolCall, h messages.History) bool {
+	is := func(c messages.ToolCall) bool { return c.ID == id }
+	return slices.ContainsFunc(beside, is) || slices.ContainsFunc(h, func(m messages.Message) bool {
+		a, ok := m.(messages.Assistant)
+		return ok && slices.ContainsFunc(a.Calls(), is)
+	})
+}

@@ -1,0 +1,133 @@
+package policyclient
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/internal/config"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+)
+
+// Prompts are templates (text/template) of what is said to the model besides the policy's instructions; "" means the
+// default. All but Repair stand behind the instructions.
+type Prompts struct {
+	Required string // some tool must be called. No data
+	Tool     string // one tool must be called. Data: .Tool, its name
+	None     string // no tool may be called, though there are some. No data
+	Schema   string // the answer must be JSON. Data: .Name and .Schema, the JSON Schema
+	Repair   string // the reply could not be read. Data: .Feedback, what ParseError.Feedback says
+}
+
+var defaultPrompts = Prompts{
+	Required: "In your next reply you must call at least one tool.",
+	Tool:     `In your next reply you must call the tool "{{.Tool}}".`,
+	None:     "Do not call a tool in your next reply.",
+	Schema:   "When you give your answer, its text must be JSON alone, without anything before or after it. It must follow this JSON Schema:\n{{.Schema}}",
+	Repair:   "{{.Feedback}}",
+}
+
+func (p Prompts) parse() (*config.Prompts, error) {
+	return config.Parse("policyclient",
+		config.Prompt{Name: "Required", Text: p.Required, Default: defaultPrompts.Required},
+		config.Prompt{Name: "Tool", Text: p.Tool, Default: defaultPrompts.Tool, Sample: map[string]any{"Tool": "a tool"}},
+		config.Prompt{Name: "None", Text: p.None, Default: defaultPrompts.None},
+		config.Prompt{Name: "Schema", Text: p.Schema, Default: defaultPrompts.Schema, Sample: map[string]any{"Name": "a name", "Schema": "{}"}},
+		config.Prompt{Name: "Repair", Text: p.Repair, Default: defaultPrompts.Repair, Sample: map[string]any{"Feedback": "a problem"}},
+	)
+}
+
+// request returns the request as the client within is asked it: plain messages, and nothing native.
+func (c *client) request(req *llmclient.Request) (*llmclient.Request, error) {
+	history, err := c.policy.FormatQuery(req.Messages)
+	if err != nil {
+		return nil, fmt.Errorf("policyclient: %w", err)
+	}
+	said, err := c.said(req)
+	if err != nil {
+		return nil, err
+	}
+	own := *req
+	own.Messages = instructed(history, said)
+	own.Tools, own.ToolFormat, own.ToolChoice, own.Schema = nil, "", llmclient.ToolChoice{}, nil
+	own.Stop = c.stops(req.Stop)
+	return &own, nil
+}
+
+// said returns the instructions, and in words what is not sent.
+func (c *client) said(req *llmclient.Request) (string, error) {
+	choice, err := c.choice(req)
+	if err != nil {
+		return "", err
+	}
+	said := []string{c.policy.FormatInstructions(req.Tools), choice}
+	if req.Schema != nil {
+		schema, err := c.prompts.Fill("Schema", map[string]any{"Name": req.Schema.Name, "Schema": string(req.Schema.Schema)})
+		if err != nil {
+			return "", err
+		}
+		said = append(said, schema)
+	}
+	return paragraphs(said...), nil
+}
+
+// choice says in words whether tools must or must not be called.
+func (c *client) choice(req *llmclient.Request) (string, error) {
+	if len(req.Tools) == 0 {
+		return "", nil
+	}
+	switch req.ToolChoice.Mode {
+	case "", llmclient.ChooseAuto:
+		return "", nil
+	case llmclient.ChooseNone:
+		return c.prompts.Fill("None", nil)
+	case llmclient.ChooseRequired:
+		return c.prompts.Fill("Required", nil)
+	case llmclient.ChooseTool:
+		return c.prompts.Fill("Tool", map[string]any{"Tool": req.ToolChoice.Name})
+	default:
+		return "", fmt.Errorf("policyclient: unknown tool choice %q", req.ToolChoice.Mode)
+	}
+}
+
+// stops returns the stop sequences of the request and the policy, each once.
+func (c *client) stops(asked []string) []string {
+	stopper, ok := c.policy.(markdownpolicy.Stopper)
+	if !ok {
+		return asked
+	}
+	all := slices.Clip(asked)
+	for _, s := range stopper.Stop() {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// instructed returns the history with a text in the system message that comes first, which may be a new one. A text that
+// stands there already is not said again.
+func instructed(h messages.History, said string) messages.History {
+	if said == "" {
+		return h
+	}
+	if len(h) == 0 {
+		return messages.History{messages.System{Text: said}}
+	}
+	system, ok := h[0].(messages.System)
+	if !ok {
+		return slices.Concat(messages.History{messages.System{Text: said}}, h)
+	}
+	if strings.Contains(system.Text, said) {
+		return h
+	}
+	system.Text = paragraphs(system.Text, said)
+	return slices.Concat(messages.History{system}, h[1:])
+}
+
+// paragraphs joins texts with an empty line between them, those that are empty aside.
+func paragraphs(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return strings.TrimSpace(s) == "" }), "\n\n")
+}

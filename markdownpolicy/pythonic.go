@@ -1,0 +1,164 @@
+package markdownpolicy
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Pythonic is the format that Llama 4, Llama 3.2 and other models were trained on: a list of calls in the syntax of Python,
+// such as [get_weather(city="Paris"), get_time()], at the beginning of a line, perhaps between <|python_start|> and
+// <|python_end|>. Arguments are literals with names; **{…} stands for names that Python has not. Thoughts stand between
+// <think> and </think>. The zero value is ready.
+//
+// If Options.Tools are given, the first name must be that of a tool, unless the reply begins with the list.
+//
+// See https://github.com/meta-llama/llama-models/blob/main/models/llama4/prompt_format.md.
+type Pythonic struct{ Options }
+
+const (
+	pythonStart = "<|python_start|>"
+	pythonEnd   = "<|python_end|>"
+)
+
+// Name implements [Namer].
+func (Pythonic) Name() string { return "pythonic" }
+
+// ParseResponse implements [Policy].
+func (p Pythonic) ParseResponse(text string) (Document, error) { return parse(p.NewParser(), text) }
+
+// NewParser implements [Streamer].
+func (p Pythonic) NewParser() Parser { return newEngine(p.Name(), p.Mode, p.syntax()) }
+
+// Render implements [Renderer]. Calls that follow each other stand in one list.
+func (p Pythonic) Render(parts []messages.AssistantContent) string {
+	s := p.syntax()
+	var texts, calls []string
+	end := func() {
+		if len(calls) > 0 {
+			texts = append(texts, "["+strings.Join(calls, ", ")+"]")
+		}
+		calls = nil
+	}
+	for _, part := range joinTexts(parts) {
+		switch part := part.(type) {
+		case messages.Text:
+			end()
+			texts = append(texts, s.escape(part.Text))
+		case messages.Thought:
+			end()
+			texts = append(texts, thoughtTags.write(part.Text))
+		case messages.ToolCall:
+			calls = append(calls, writePyCall(part))
+		}
+	}
+	end()
+	return strings.Join(texts, "\n")
+}
+
+// FormatQuery implements [Policy]. Results stand between <tool_response> and </tool_response>.
+func (p Pythonic) FormatQuery(history messages.History) (messages.History, error) {
+	return formatQuery(history, p.Render, func(outputs []messages.ToolOutput) string {
+		return writeResults("tool_response", outputs)
+	})
+}
+
+// FormatInstructions implements [Policy].
+func (p Pythonic) FormatInstructions(defs []tools.Definition) string {
+	return instruct(`You can call tools. Write the calls as a list in the syntax of Python, on a line of its own: [name(argument=value, …), …]. `+
+		`Values are literals that fit the schema of the tool; write **{"key": value} for a key that is no Python name. `+
+		`The results come in the next message, between <tool_response> and </tool_response>.
+Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.
+To write such a list or mark as plain text, put a backslash before it.`, p.examples(), defs)
+}
+
+func (p Pythonic) examples() []example { return workedExamples(p.Render) }
+
+func (p Pythonic) syntax() rawSyntax {
+	return newRawSyntax("[", pythonicMark(p), thoughtTags.thought(), dropped(pythonStart), dropped(pythonEnd))
+}
+
+// pythonicMark is a bracket at the beginning of a line with a name and a parenthesis behind it.
+type pythonicMark struct{ Options }
+
+// stands implements [rawMark].
+func (pythonicMark) stands(text string, at int) (yes, partly bool) {
+	if !beginsLine(text, at) {
+		return false, false
+	}
+	h := pyHeader{text: text, pos: at + 1}
+	yes = h.call()
+	return yes, !yes && h.partly
+}
+
+// beginsLine reports whether only a few blanks and backslashes, or one of the marks, stand before a place on its line.
+func beginsLine(text string, at int) bool {
+	const most = 64
+	if at > 0 && strings.IndexByte("\\ \t\n\r>", text[at-1]) < 0 {
+		return false
+	}
+	line := strings.TrimRight(text[:at], `\`)
+	before := strings.TrimRight(line[max(0, len(line)-most):], " \t")
+	if before == "" {
+		return len(line) < most
+	}
+	return before[len(before)-1] == '\n' || before[len(before)-1] == '\r' ||
+		strings.HasSuffix(before, pythonStart) || strings.HasSuffix(before, thoughtTags.close)
+}
+
+// begin implements [rawMark].
+func (m pythonicMark) begin(start int) block {
+	return &pythonicBlock{Options: m.Options, start: start, scan: pyScan{pos: start}}
+}
+
+// pythonicBlock reads a list of calls.
+type pythonicBlock struct {
+	Options
+	start int
+	end   int // of the list, once it is known
+	scan  pyScan
+}
+
+func (b *pythonicBlock) read(text string, final bool) verdict {
+	if b.scan.pos == b.start {
+		switch meant, partly := b.isMeant(text); {
+		case partly && !final:
+			return verdict{}
+		case !meant:
+			return verdict{kind: isText, end: b.start + 1}
+		}
+	}
+	if b.end == 0 {
+		b.end = b.scan.scan(text, final)
+	}
+	switch {
+	case !final && (b.end == 0 || b.end == len(text)):
+		return verdict{}
+	case b.end == 0 && b.Mode == ModeText:
+		return verdict{kind: isText, end: b.start + 1, seen: len(text)}
+	case b.end == 0:
+		b.end = len(text)
+	case b.end < len(text) && text[b.end] == '(': // a link of Markdown
+		return verdict{kind: isText, end: b.end}
+	}
+	parts, repairs, err := pyCalls(text[:b.end], b.start, b.Mode)
+	if err != nil {
+		return verdict{kind: isBroken, end: b.end, err: err}
+	}
+	return verdict{kind: isParts, end: b.end, parts: parts, repairs: repairs}
+}
+
+// isMeant reports whether the first name is that of a tool, and what stands behind the first argument is no comparison.
+func (b *pythonicBlock) isMeant(text string) (meant, partly bool) {
+	h := pyHeader{text: text, pos: b.start + 1}
+	name := h.name()
+	h.pos = b.start + 1
+	if !h.call() {
+		return false, false
+	}
+	if rest := text[h.pos:]; text[h.pos-1] == '=' && (rest == "" || rest[0] == '=') {
+		return false, rest == ""
+	}
+	return b.mayCall(name) || isStart(text, b.start) || follows(text, b.start, pythonStart), false
+}

@@ -1,0 +1,163 @@
+package markdownpolicy
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// arguments makes JSON of the input of an action. end is the place behind what was used of it, in the reply.
+func (p ReAct) arguments(a action) (args string, end int, repairs []Repair, err *ParseError) {
+	value := strings.TrimLeft(a.input, blanks)
+	at := a.at + len(a.input) - len(value)
+	value = strings.TrimRight(value, blanks)
+	end = at + len(value)
+	tool := p.tool(a.name)
+	switch {
+	case value == "" && tool != nil && len(parametersOf(tool).Required) > 0:
+		return "", end, nil, p.inputError(a, at, value)
+	case value == "" || value == "null":
+		return "{}", end, nil, nil
+	case !a.exact && isObjectLike(value):
+		args, used, repairs, err := readInputObject(value, at, p.Mode)
+		return args, at + used, repairs, err
+	}
+	var text string
+	if !a.exact && value[0] == '"' && json.Unmarshal([]byte(value), &text) == nil {
+		if isObject(text) {
+			return strings.Trim(text, blanks), end, nil, nil
+		}
+		value = text
+	}
+	args, ok := p.wrap(a.name, value)
+	if !ok {
+		return "", end, nil, p.inputError(a, at, value)
+	}
+	return args, end, nil, nil
+}
+
+func (p ReAct) inputError(a action, at int, value string) *ParseError {
+	return broken(at, `an "Action Input:" line with a JSON object, the arguments of `+a.name, value, nil)
+}
+
+// wrap makes arguments of an input that is no object: of a tool with one parameter, it is that parameter. Where the tool
+// is not known, it is a JSON string, so that no name is made up.
+func (p ReAct) wrap(tool, value string) (string, bool) {
+	def := p.tool(tool)
+	if def == nil {
+		return string(appendString(nil, value)), true
+	}
+	name, kind, ok := parametersOf(def).only()
+	if !ok {
+		return "", false
+	}
+	switch kind {
+	case "string", "":
+		value = string(appendString(nil, value))
+	default:
+		if !json.Valid([]byte(value)) || jsonType(value) != kind && (kind != "number" || jsonType(value) != "integer") {
+			return "", false
+		}
+	}
+	return "{" + string(appendString(nil, name)) + ":" + value + "}", true
+}
+
+// jsonType returns the JSON Schema type of a JSON value.
+func jsonType(value string) string {
+	switch value[0] {
+	case '"':
+		return "string"
+	case '[':
+		return "array"
+	case '{':
+		return "object"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	if strings.ContainsAny(value, ".eE") {
+		return "number"
+	}
+	return "integer"
+}
+
+// isObjectLike reports whether text is meant as a JSON object, in a code block or not.
+func isObjectLike(text string) bool {
+	body, _ := fenced(text)
+	body = strings.TrimLeft(body, blanks)
+	if !strings.HasPrefix(body, "{") {
+		return false
+	}
+	body = strings.TrimLeft(body[1:], blanks)
+	return body == "" || strings.IndexByte(`"'}`, body[0]) >= 0
+}
+
+func isObject(text string) bool {
+	var o map[string]json.RawMessage
+	return json.Unmarshal([]byte(text), &o) == nil && o != nil
+}
+
+// fenced returns what stands in the code block that the text begins with, and where that is; without a block, all of it.
+func fenced(text string) (body string, at int) {
+	at = len(text) - len(strings.TrimLeft(text, blanks))
+	if !readMark(text[at:], true).fence {
+		return text[at:], at
+	}
+	at += runOf(text, at, text[at:at+1], len(text)) - at
+	at = runOf(text, at, " \t", len(text))
+	for at < len(text) && (text[at]|0x20 >= 'a' && text[at]|0x20 <= 'z' || text[at] >= '0' && text[at] <= '9') {
+		at++
+	}
+	return text[at:], at
+}
+
+// readInputObject reads the object that value begins with, in a code block or not; what follows is no part of it. used is
+// the length of what was read. What cannot change its meaning is mended in every mode, such as a comma too much or the
+// quotes of Python; an object that does not end is mended only if mode is [ModeRepair].
+func readInputObject(value string, at int, mode Mode) (object string, used int, repairs []Repair, err *ParseError) {
+	body, skipped := fenced(value)
+	inBlock := skipped > 0
+	skipped += len(body) - len(strings.TrimLeft(body, blanks))
+	body = value[skipped:]
+	used = len(value)
+	if end := objectEnd(body); end > 0 {
+		body, mode, used = body[:end], ModeRepair, skipped+end
+	}
+	if rest := strings.TrimLeft(value[used:], blanks); inBlock && readMark(rest, true).fence {
+		used = len(value) - len(rest) + runOf(rest, 0, rest[:1], len(rest))
+	}
+	object, repairs, err = readObject(body, at+skipped, mode)
+	return object, used, repairs, err
+}
+
+// objectEnd returns the place behind the object or dict that text begins with, or 0 if it does not end.
+func objectEnd(text string) int {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"', '\'':
+			i = quoteEnd(text, i)
+		case '{', '[', '(':
+			depth++
+		case '}', ']', ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// quoteEnd returns the place of the quote that ends the string which begins at i; len(text) if there is none.
+func quoteEnd(text string, i int) int {
+	quote := text[i]
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case quote:
+			return i
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,245 @@
+package markdownpolicy
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+)
+
+// tagSyntax is the syntax of formats whose marks are fixed texts, such as "<tool_call>" and "[THINK]". A backslash before a
+// mark makes it text; one backslash is then taken away.
+type tagSyntax struct {
+	tags    []tag
+	leads   string // the bytes that marks begin with
+	seconds string // the bytes that come next
+}
+
+// tag is a mark, and what reads the thing that begins with it.
+type tag struct {
+	mark  string
+	begin func(start, after int) block
+}
+
+func newTagSyntax(tags ...tag) tagSyntax {
+	s := tagSyntax{tags: tags}
+	for _, t := range tags {
+		if !strings.Contains(s.leads, t.mark[:1]) {
+			s.leads += t.mark[:1]
+		}
+		if !strings.Contains(s.seconds, t.mark[1:2]) {
+			s.seconds += t.mark[1:2]
+		}
+	}
+	return s
+}
+
+// find implements [syntax].
+func (s tagSyntax) find(text string, from int) (int, bool) {
+	for at := from; ; at++ {
+		i := s.lead(text[at:])
+		if i < 0 {
+			return escapeBefore(text, from, len(text)), false
+		}
+		at += i
+		switch t, partly := s.match(text, at); {
+		case t != nil:
+			return escapeBefore(text, from, at), true
+		case partly:
+			return escapeBefore(text, from, at), false
+		}
+	}
+}
+
+// lead returns the place of the first byte that a mark may begin with, or -1.
+func (s tagSyntax) lead(text string) int {
+	if len(s.leads) == 1 {
+		return strings.IndexByte(text, s.leads[0])
+	}
+	return strings.IndexAny(text, s.leads)
+}
+
+// match returns the mark that stands at a place. If there is none, partly says that the text may end within one.
+func (s tagSyntax) match(text string, at int) (found *tag, partly bool) {
+	if at+1 < len(text) && strings.IndexByte(s.seconds, text[at+1]) < 0 {
+		return nil, false
+	}
+	rest := text[at:]
+	for i := range s.tags {
+		mark := s.tags[i].mark
+		if strings.HasPrefix(rest, mark) {
+			return &s.tags[i], false
+		}
+		partly = partly || len(rest) < len(mark) && strings.HasPrefix(mark, rest)
+	}
+	return nil, partly
+}
+
+// escapeBefore returns the place of the backslash before at, or at if there is none.
+func escapeBefore(text string, from, at int) int {
+	if at > from && text[at-1] == '\\' {
+		return at - 1
+	}
+	return at
+}
+
+// begin implements [syntax].
+func (s tagSyntax) begin(text string, at int) block {
+	if text[at] == '\\' {
+		t, _ := s.match(text, at+1)
+		return fixedBlock{kind: isParts, end: at + 1 + len(t.mark), parts: []Part{
+			{Content: messages.Text{Text: t.mark}, Start: at, End: at + 1 + len(t.mark)},
+		}}
+	}
+	t, _ := s.match(text, at)
+	return t.begin(at, at+len(t.mark))
+}
+
+// escape writes a text such that no mark is read in it.
+func (s tagSyntax) escape(text string) string {
+	var b strings.Builder
+	done := 0
+	for at := 0; ; at++ {
+		i := s.lead(text[at:])
+		if i < 0 {
+			break
+		}
+		at += i
+		if t, _ := s.match(text, at); t != nil {
+			b.WriteString(text[done:at] + `\`)
+			done = at
+		}
+	}
+	return b.String() + text[done:]
+}
+
+// render writes parts, with a line break between any two.
+func (s tagSyntax) render(parts []messages.AssistantContent, thought tagPair, call func(messages.ToolCall) string) string {
+	var texts []string
+	for _, p := range joinTexts(parts) {
+		switch p := p.(type) {
+		case messages.Text:
+			texts = append(texts, s.escape(p.Text))
+		case messages.Thought:
+			texts = append(texts, thought.write(p.Text))
+		case messages.ToolCall:
+			texts = append(texts, call(p))
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// fixedBlock is a block that is known from its mark.
+type fixedBlock verdict
+
+func (b fixedBlock) read(string, bool) verdict { return verdict(b) }
+
+// dropped is the tag of a mark that is left out of the text.
+func dropped(mark string) tag {
+	return tag{mark, func(_, after int) block { return fixedBlock{kind: isParts, end: after} }}
+}
+
+// tagPair is the marks around something.
+type tagPair struct {
+	open, close string
+	until       []string // more marks that end it, and are not part of it
+}
+
+// thoughtTags are the marks around a thought that most models write.
+var thoughtTags = tagPair{open: "<think>", close: "</think>"}
+
+// write writes text between the marks, on lines of its own, such that its end is not read in it.
+func (p tagPair) write(text string) string {
+	for _, m := range p.ends() {
+		text = strings.ReplaceAll(text, m, `\`+m)
+	}
+	return p.open + "\n" + text + "\n" + p.close
+}
+
+// ends returns the marks that end it.
+func (p tagPair) ends() []string { return append([]string{p.close}, p.until...) }
+
+// thought is the tag of thoughts. One that is not closed goes to the end.
+func (p tagPair) thought() tag {
+	return tag{p.open, func(start, after int) block {
+		return &thoughtBlock{start: start, body: after, marks: p, pos: after}
+	}}
+}
+
+// thoughtBlock reads a thought.
+type thoughtBlock struct {
+	start, body int
+	marks       tagPair
+	pos         int // looked for the end so far
+}
+
+func (b *thoughtBlock) read(text string, final bool) verdict {
+	for {
+		at, mark := b.next(text)
+		if at < 0 {
+			if !final {
+				return verdict{}
+			}
+			return b.verdict(text, len(text), len(text))
+		}
+		if escapeBefore(text, b.body, at) == at {
+			end := at
+			if mark == b.marks.close {
+				end += len(mark)
+			}
+			return b.verdict(text, at, end)
+		}
+		b.pos = at + 1
+	}
+}
+
+// next returns the first mark that ends the thought, and its place, or -1.
+func (b *thoughtBlock) next(text string) (at int, mark string) {
+	at, kept := -1, 0
+	for _, m := range b.marks.ends() {
+		end := len(text)
+		if at >= 0 {
+			end = min(end, at+len(m))
+		}
+		if i := strings.Index(text[b.pos:end], m); i >= 0 {
+			at, mark = b.pos+i, m
+		}
+		kept = max(kept, len(m)-1)
+	}
+	if at < 0 {
+		b.pos = max(b.pos, len(text)-kept)
+	}
+	return at, mark
+}
+
+func (b *thoughtBlock) verdict(text string, bodyEnd, end int) verdict {
+	held := text[b.body:bodyEnd]
+	for _, m := range b.marks.ends() {
+		held = strings.ReplaceAll(held, `\`+m, m)
+	}
+	return verdict{kind: isParts, end: end, parts: []Part{{Content: messages.Thought{Text: held}, Start: b.start, End: end}}}
+}
+
+// standsAt says whether a mark stands at a place, or may, once more of the text has come.
+func standsAt(text string, at int, mark string, final bool) (yes, wait bool) {
+	rest := text[at:]
+	if strings.HasPrefix(rest, mark) {
+		return true, false
+	}
+	return false, !final && len(rest) < len(mark) && strings.HasPrefix(mark, rest)
+}
+
+// writeResults writes what a model is given of results, each between tags of that name that say which call it answers.
+func writeResults(tag string, outputs []messages.ToolOutput) string {
+	texts := make([]string, len(outputs))
+	for i, o := range outputs {
+		open := "<" + tag + " name=" + quote(o.ToolName) + " call_id=" + quote(o.CallID)
+		if !o.OK() {
+			open += " status=" + quote(resultStatus(o))
+		}
+		texts[i] = tagPair{open: open + ">", close: "</" + tag + ">"}.write(resultText(o))
+	}
+	return strings.Join(texts, "\n")
+}
+
+// quote writes a JSON string.
+func quote(s string) string { return string(appendString(nil, s)) }

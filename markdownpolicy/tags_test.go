@@ -1,0 +1,146 @@
+package markdownpolicy_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/markdownpolicy"
+)
+
+// tagScraps are pieces of what models write between marks, in every dialect.
+var tagScraps = []string{
+	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<|tool▁call▁begin|>", "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<｜tool",
+	"<|tool_call_start|>", "<|tool_call_end|>", "[f(a='x')]", "f(a=1)\n", "<function_calls>", "</function_calls>",
+	"<start_function_call>", "<end_function_call>", "call:f{a:<escape>x<escape>}", "<escape>", "call:",
+	"<function=f>", "<parameter=a>", "</parameter>", "</function>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "function",
+	"<read_file>", "<path>", "</path>", "</read_file>", "<write_file>", "<content>", "</content>", "</write_file>", "read_file",
+	`[{"name":"read_file","arguments":{}}]`, "[ {", "}]",
+}
+
+var tagProse = rapid.Custom(func(t *rapid.T) string {
+	return strings.Join(rapid.SliceOfN(rapid.OneOf(scrap, rapid.SampledFrom(tagScraps)), 0, 12).Draw(t, "scraps"), "")
+})
+
+func TestS2_1_TagVariantsReadWhatTheyRender(t *testing.T) {
+	for _, l := range tagVariants() {
+		t.Run(l.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				checkRoundTrip(t, l.Policy, append(l.parts(t), textPart(tagProse.Draw(t, "text")), thoughtPart(tagProse.Draw(t, "thought"))))
+			})
+		})
+	}
+}
+
+func TestS2_20_TagVariantsInPieces(t *testing.T) {
+	for _, l := range tagVariants() {
+		t.Run(l.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				reply := tagProse.Draw(t, "reply")
+				if rapid.Bool().Draw(t, "rendered") {
+					reply = l.render(l.parts(t)) + reply
+				}
+				checkPieces(t, l, reply, rapid.IntRange(1, 40).Draw(t, "size"))
+			})
+		})
+	}
+}
+
+// checkPieces checks that a reply in pieces is read as the whole is, and that what is released adds up to it.
+func checkPieces(t require.TestingT, l lawful, reply string, size int) {
+	doc, err := l.ParseResponse(reply)
+	p := l.parser()
+	var released []markdownpolicy.Part
+	for rest := reply; rest != ""; {
+		n := min(size, len(rest))
+		released = append(released, p.Write(rest[:n])...)
+		rest = rest[n:]
+	}
+	again, rest, err2 := p.Close()
+	require.Equal(t, doc, again, "%s: %q in pieces of %d", l.name, reply, size)
+	require.Equal(t, where(err), where(err2), "%s: %q", l.name, reply)
+	require.Equal(t, joined(doc.Parts), joined(append(released, rest...)), "%s: %q", l.name, reply)
+	at := 0
+	for _, part := range doc.Parts {
+		require.LessOrEqual(t, at, part.Start, "%s: %q", l.name, reply)
+		require.LessOrEqual(t, part.Start, part.End, "%s: %q", l.name, reply)
+		at = part.End
+	}
+	require.LessOrEqual(t, at, len(reply))
+}
+
+func TestS2_20_TagVariantsTakeLinearTime(t *testing.T) {
+	const size, bound = 1 << 18, 10 * time.Second
+	for _, l := range tagVariants() {
+		for _, s := range append(tagScraps, "<", "[", "\\", " ", "{", "<think>", "<tool_call>", "<tool_call>{", "<tool_call>f(", "<tool_call>[{", "<read_file><path>", "<read_file><path>x</path>", "<function=f><parameter=a></parameter>") {
+			text := strings.Repeat(s, size/len(s))
+			for _, open := range []string{"", "<tool_call>", "<read_file><path>", "\\", "["} {
+				require.Less(t, measure(l, open+text, size), bound, "%s: %q and %d bytes of %q", l.name, open, size, s)
+				require.Less(t, measure(l, open+text[:size/16], 3), bound, "%s: %q and %q in pieces", l.name, open, s)
+			}
+		}
+	}
+}
+
+func TestInstructionsOfTagVariants(t *testing.T) {
+	for _, l := range tagVariants() {
+		require.Empty(t, l.FormatInstructions(nil), l.name)
+		told := l.FormatInstructions(fileTools)
+		require.Contains(t, told, "read_file")
+		for _, e := range markdownpolicy.ShownBy(l.Policy) {
+			require.Contains(t, told, e.Text)
+			require.Equal(t, e.Parts, partsOf(t, l.Policy, e.Text), l.name)
+		}
+	}
+}
+
+func fuzzTags(f *testing.F, policies []lawful, seeds ...string) {
+	for _, s := range seeds {
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, reply string, size int) {
+		for _, l := range policies {
+			checkPieces(t, l, reply, 1+max(size, -(size+1))%max(1, len(reply)))
+			if !utf8.ValidString(reply) {
+				continue // bytes that are not UTF-8 may be replaced in names
+			}
+			written := l.render(must(l.ParseResponse(reply)).Contents())
+			doc, err := l.ParseResponse(written)
+			require.NoError(t, err)
+			require.Equal(t, written, l.render(doc.Contents()))
+		}
+	})
+}
+
+func named(all []lawful, prefix string) (some []lawful) {
+	for _, l := range all {
+		if strings.HasPrefix(l.name, prefix) {
+			some = append(some, l)
+		}
+	}
+	return some
+}
+
+func FuzzXML(f *testing.F) {
+	fuzzTags(f, named(append(tagVariants(), policies(f)...), "xml"),
+		"a <tool_call><name>n</name><arguments>{\"a\":\"</arguments>\"}</arguments></tool_call> b", "<read_file><path>x</path></read_file>",
+		"<write_file><content></content></content>", "<think>x</think>\\<tool_call>")
+}
+
+func FuzzHermes(f *testing.F) {
+	fuzzTags(f, named(append(tagVariants(), policies(f)...), "hermes"),
+		`<think>x</think><tool_call>[{"name":"a","arguments":{}},{"name":"b"}]</tool_call>`, `<tool_call>{"name":"a"}}`, "x</think>\\<tool_call>{",
+		"<tool_call><function=f><parameter=a>1</parameter></function></tool_call>", "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>",
+		"<|tool_call_start|>[f(a='b')]<|tool_call_end|>", "<start_function_call>call:f{a:<escape>x<escape>}<end_function_call>",
+		"<｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{}\n```<｜tool▁call▁end｜>")
+}
+
+func FuzzMistral(f *testing.F) {
+	fuzzTags(f, named(append(tagVariants(), policies(f)...), "mistral"),
+		`a [TOOL_CALLS][{"name":"a","arguments":{"x":"]"}},{"name":"b"}][/TOOL_CALLS]`, `[THINK]x[/THINK][TOOL_CALLS]f[CALL_ID]1[ARGS]{"a":1}b`,
+		`[{"name":"read_file","arguments":{}}]]`, `\[{`, `[TOOL_CALLS]f{"a":`)
+}

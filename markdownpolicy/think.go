@@ -1,0 +1,170 @@
+package markdownpolicy
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Think takes a model's thoughts between <think> and </think> out of a reply, and has the rest read by another policy. A
+// thought without an end goes on to the end of the reply. A tag within double quotes on its line, as in the arguments of a
+// call, is none; nor is one with a backslash before it, which is taken away.
+type Think struct {
+	Policy Policy // reads the rest; nil is [Fenced]
+	Start  ThinkStart
+}
+
+// ThinkStart says how the first thought of a reply begins.
+type ThinkStart string
+
+// The ways to begin.
+const (
+	// ThinkAny reads both forms below: what stands before a first tag </think> is a thought. Nothing is released before
+	// the first tag, as it might still be one.
+	ThinkAny ThinkStart = ""
+
+	// ThinkTagged is for models that write <think>: a </think> without it is text, and text is released at once.
+	ThinkTagged ThinkStart = "tagged"
+
+	// ThinkOpen is for models whose prompt ends with <think>: a reply begins within a thought, with or without the tag.
+	ThinkOpen ThinkStart = "open"
+)
+
+const (
+	thinkTag    = "<think>"
+	thinkEndTag = "</think>"
+)
+
+func (t Think) policy() Policy {
+	if t.Policy == nil {
+		return Fenced{}
+	}
+	return t.Policy
+}
+
+// Name returns the name of the policy that reads the rest.
+func (t Think) Name() string { return nameOf(t.policy()) }
+
+// FormatInstructions returns those of the policy that reads the rest: models that think so do it unasked.
+func (t Think) FormatInstructions(defs []tools.Definition) string {
+	return t.policy().FormatInstructions(defs)
+}
+
+// FormatQuery implements [Policy]. Past thoughts stand between tags.
+func (t Think) FormatQuery(h messages.History) (messages.History, error) {
+	return formatQuery(h, t.Render, t.results)
+}
+
+// results writes results as the policy that reads the rest writes them behind their calls.
+func (t Think) results(outputs []messages.ToolOutput) string {
+	var turn messages.Assistant
+	h := messages.History{nil}
+	for _, o := range outputs {
+		turn.Content = append(turn.Content, messages.ToolCall{ID: o.CallID, Name: o.ToolName, Arguments: "{}"})
+		h = append(h, messages.Tool{ToolOutput: o})
+	}
+	h[0] = turn
+	rendered, err := t.policy().FormatQuery(h)
+	if err != nil {
+		return Fenced{}.results(outputs)
+	}
+	var texts []string
+	for _, m := range rendered {
+		if u, ok := m.(messages.User); ok {
+			texts = append(texts, u.Text())
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// Render implements [Renderer].
+func (t Think) Render(parts []messages.AssistantContent) string {
+	var blocks []string
+	var rest []messages.AssistantContent
+	end := func() {
+		if text := render(t.policy(), rest); text != "" {
+			blocks = append(blocks, escapeTags(text))
+		}
+		rest = nil
+	}
+	for i, p := range joinTexts(parts) {
+		thought, ok := p.(messages.Thought)
+		if !ok {
+			if i == 0 && t.Start == ThinkOpen {
+				blocks = append(blocks, thinkTag+thinkEndTag)
+			}
+			rest = append(rest, p)
+			continue
+		}
+		end()
+		blocks = append(blocks, thinkTag+"\n"+strings.ReplaceAll(thought.Text, thinkEndTag, `\`+thinkEndTag)+"\n"+thinkEndTag)
+	}
+	end()
+	return strings.Join(blocks, "\n\n")
+}
+
+// escapeTags writes a backslash before each tag that would be read as one.
+func escapeTags(text string) string {
+	var b strings.Builder
+	var q quotes
+	from := 0
+	for {
+		at, length := nextTag(text, from)
+		if length == 0 {
+			b.WriteString(text[from:])
+			return b.String()
+		}
+		b.WriteString(text[from:at])
+		if !q.open(text, at) {
+			b.WriteByte('\\')
+		}
+		b.WriteString(text[at : at+length])
+		from = at + length
+	}
+}
+
+// nextTag returns the place and the length of the next tag, or 0 for the length.
+func nextTag(text string, from int) (at, length int) {
+	for at = from; ; at++ {
+		i := strings.IndexByte(text[at:], '<')
+		if i < 0 {
+			return len(text), 0
+		}
+		at += i
+		if strings.HasPrefix(text[at:], thinkTag) {
+			return at, len(thinkTag)
+		}
+		if strings.HasPrefix(text[at:], thinkEndTag) {
+			return at, len(thinkEndTag)
+		}
+	}
+}
+
+// quotes counts double quotes.
+type quotes struct {
+	pos int // looked at so far
+	odd bool
+}
+
+// open reports whether a place stands within double quotes on its line. Places must not go back.
+func (q *quotes) open(text string, at int) bool {
+	if i := strings.LastIndexByte(text[q.pos:at], '\n'); i >= 0 {
+		q.pos, q.odd = q.pos+i+1, false
+	}
+	for q.pos < at {
+		i := strings.IndexAny(text[q.pos:at], `"\`)
+		if i < 0 {
+			q.pos = at
+			break
+		}
+		q.pos += i + 1
+		switch {
+		case text[q.pos-1] == '"':
+			q.odd = !q.odd
+		case q.pos < at && q.odd: // what stands behind a backslash counts for nothing
+			q.pos++
+		}
+	}
+	return q.odd
+}

@@ -1,0 +1,100 @@
+package markdownpolicy_test
+
+import (
+	"testing"
+
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+	"github.com/stretchr/testify/require"
+)
+
+func TestS2_22_ThoughtsBetweenTags(t *testing.T) {
+	call := `{"name":"t","arguments":{"html":"<think></think>"}}`
+	block := "```tool_call\n" + call + "\n```"
+	did := callPart("call_1", "t", `{"html":"<think></think>"}`)
+	for _, tt := range []struct {
+		reply string
+		want  []messages.AssistantContent
+	}{
+		{"<think>hm</think>Paris.", []messages.AssistantContent{thoughtPart("hm"), textPart("Paris.")}},
+		{"\n<think>\nhm\n\nhm\n</think>\n\n" + block, []messages.AssistantContent{thoughtPart("hm\n\nhm"), did}},
+		{"I should look.</think>Paris.", []messages.AssistantContent{thoughtPart("I should look."), textPart("Paris.")}},
+		{block + " is what I could say.\n</think>\nHello.", []messages.AssistantContent{thoughtPart(block + " is what I could say."), textPart("Hello.")}},
+		{"Well. <think>cut off " + fencedCall, []messages.AssistantContent{textPart("Well."), thoughtPart("cut off " + fencedCall)}},
+		{"<think> </think>Hi.", []messages.AssistantContent{textPart("Hi.")}},
+		{"A <think></think> b", []messages.AssistantContent{textPart("A  b")}},
+		{"<think>a</think>b<think>c</think>\n" + block + "<think>d", []messages.AssistantContent{thoughtPart("a"), textPart("b"), thoughtPart("c"), did, thoughtPart("d")}},
+		{"<think>a</think><think>b</think>", []messages.AssistantContent{thoughtPart("a"), thoughtPart("b")}},
+		{block, []messages.AssistantContent{did}},
+		{"`\\<think>` begins, `\\</think>` ends", []messages.AssistantContent{textPart("`<think>` begins, `</think>` ends")}},
+		{"<think>a</think>b</think>", []messages.AssistantContent{thoughtPart("a"), textPart("b</think>")}},
+		{"", nil},
+	} {
+		for size := range len(tt.reply) + 1 {
+			checkReply(t, lawful{Policy: markdownpolicy.Think{}, name: "think"}, tt.reply, size)
+		}
+		got := partsOf(t, markdownpolicy.Think{}, tt.reply)
+		require.Equal(t, tt.want, append([]messages.AssistantContent(nil), got...), "%q", tt.reply)
+	}
+}
+
+func TestS2_22_CallsAreCountedThroughTheReply(t *testing.T) {
+	block := "```tool_call\n{\"name\":\"t\",\"arguments\":{}}\n```\n"
+	require.Equal(t, []messages.AssistantContent{callPart("call_1", "t", "{}"), thoughtPart("more"), callPart("call_2", "t", "{}"), callPart("call_3", "t", "{}")},
+		partsOf(t, markdownpolicy.Think{}, block+"<think>more</think>\n"+block+block))
+}
+
+func TestS2_22_WaysToBegin(t *testing.T) {
+	open := markdownpolicy.Think{Start: markdownpolicy.ThinkOpen}
+	require.Equal(t, []messages.AssistantContent{thoughtPart("hm"), textPart("Hi.")}, partsOf(t, open, "hm</think>Hi."))
+	require.Equal(t, []messages.AssistantContent{thoughtPart("hm"), textPart("Hi.")}, partsOf(t, open, " <think>hm</think>Hi."))
+	require.Equal(t, []messages.AssistantContent{thoughtPart("hm")}, partsOf(t, open, "hm"))
+	tagged := markdownpolicy.Think{Start: markdownpolicy.ThinkTagged}
+	require.Equal(t, []messages.AssistantContent{textPart("hm</think>Hi.")}, partsOf(t, tagged, "hm</think>Hi."))
+
+	require.Empty(t, markdownpolicy.Think{}.NewParser().Write("This may be a thought yet"))
+	require.Len(t, tagged.NewParser().Write("This is none"), 1)
+	for _, p := range []markdownpolicy.Think{open, {}} {
+		parser := p.NewParser()
+		parser.Write("<think>")
+		require.Equal(t, []markdownpolicy.Part{{Content: thoughtPart("Let me"), Start: 8, End: 14}}, parser.Write(" Let me "), "thoughts are released as they come")
+		require.Equal(t, []markdownpolicy.Part{{Content: thoughtPart(" see"), Start: 14, End: 18}}, parser.Write("see</think"))
+	}
+}
+
+func TestThinkPlacesErrorsInTheReply(t *testing.T) {
+	reply := "<think>a\nb</think>\nSee: \\<think>\n```tool_call\n{\"name\":}\n```\n<think>c</think>d"
+	doc, err := markdownpolicy.Think{}.ParseResponse(reply)
+	var broken *markdownpolicy.ParseError
+	require.ErrorAs(t, err, &broken)
+	require.Equal(t, 5, broken.Line)
+	require.Equal(t, []messages.AssistantContent{
+		thoughtPart("a\nb"), textPart("See: <think>\n```tool_call\n{\"name\":}\n```"), thoughtPart("c"), textPart("d"),
+	}, doc.Contents(), "thoughts behind an error are no text")
+	require.Equal(t, "fenced", doc.Policy)
+}
+
+func TestThinkRendersWithTheOtherPolicy(t *testing.T) {
+	h := messages.History{
+		messages.Assistant{Content: []messages.AssistantContent{thoughtPart("a </think> b"), callPart("c", "look", "{}")}},
+		messages.Tool{ToolOutput: messages.ToolOutput{CallID: "c", ToolName: "look", Output: "seen"}},
+	}
+	got, err := markdownpolicy.Think{}.FormatQuery(h)
+	require.NoError(t, err)
+	plain, err := markdownpolicy.Fenced{}.FormatQuery(h)
+	require.NoError(t, err)
+	require.Equal(t, "<think>\na \\</think> b\n</think>\n\n```tool_call\n{\"name\": \"look\", \"arguments\": {}}\n```", got[0].(messages.Assistant).Text())
+	require.Equal(t, plain[1], got[1])
+}
+
+func FuzzThink(f *testing.F) {
+	f.Add("a <think>b</think>c\\</think> \"<think>\" ```json\n{\"name\":\"t\",\"arguments\":{}}\n```", 2)
+	f.Add("hm\n</think>\n```tool_call\n{\n```\n<think>x", 1)
+	f.Fuzz(func(t *testing.T, reply string, size int) {
+		for _, start := range []markdownpolicy.ThinkStart{markdownpolicy.ThinkAny, markdownpolicy.ThinkTagged, markdownpolicy.ThinkOpen} {
+			p := markdownpolicy.Think{Start: start}
+			checkReply(t, lawful{Policy: p, name: "think"}, reply, size)
+			checkRoundTrip(t, p, []messages.AssistantContent{textPart(reply), callPart("", "t", "{}"), thoughtPart(reply), textPart(reply)})
+		}
+	})
+}
