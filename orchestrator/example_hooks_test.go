@@ -16,7 +16,7 @@ import (
 )
 
 // Hooks are a middleware: it sees each step before and after it is performed, and may change both. The end of a run is an
-// event. (S3-19)
+// event. Scenario S3-19.
 func ExampleMiddleware_hooks() {
 	hooks := func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {

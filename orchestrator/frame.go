@@ -202,6 +202,17 @@ func (f *frame) abandon(reason string) []messages.ToolOutput {
 	return results
 }
 
+// withStop adds what a stop cut off to the messages that a strategy gives itself; it was not told of that.
+func (f *frame) withStop(out delegation.Output) delegation.Output {
+	if out.Messages == nil || len(f.answers) == 0 {
+		return out
+	}
+	if stop, ok := f.answers[len(f.answers)-1].(nextstep.Stop); ok {
+		out.Messages = append(out.Messages.Clip(), said(stop)...)
+	}
+	return out
+}
+
 // output completes what a strategy left with what only the Machine knows.
 func (f *frame) output(out delegation.Output) delegation.Output {
 	if len(out.Data) > 0 && !json.Valid(out.Data) {

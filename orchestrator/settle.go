@@ -275,7 +275,7 @@ func (m *Machine) unwind(e *ending) nextstep.NextStep {
 		for _, output := range f.abandon(e.reason) {
 			m.emit(EventToolFinished, ToolFinished{Output: output})
 		}
-		out := f.output(m.conclude(f, e.reason))
+		out := f.output(f.withStop(m.conclude(f, e.reason)))
 		out.Err = e.err
 		if _, open := out.Messages.Last().(messages.Tool); open && e.note != "" && e.note != "-" {
 			out.Messages = append(out.Messages, messages.AssistantText(e.note)).Clip()

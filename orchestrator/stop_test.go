@@ -10,10 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -194,4 +196,26 @@ func TestCauses(t *testing.T) {
 			}
 		}
 	})
+}
+
+// concluding gives messages of its own when it is stopped.
+type concluding struct{ scene }
+
+func (c *concluding) Conclude(string) delegation.Output {
+	return delegation.Output{Messages: messages.History{messages.UserText("in my own words")}}
+}
+
+// What a stop cut off stands behind the messages that a strategy gives itself, too.
+func TestStop_ownMessages(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	client := llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+		cancel()
+		return nil, &llmclient.Error{Code: llmclient.CodeCanceled, Partial: messages.AssistantText("half"), Err: ctx.Err()}
+	})
+	o := solver(t, client, func(c *orchestrator.Config) {
+		c.Strategies = strategy.Set{"solve": func() strategy.Strategy { return new(concluding) }}
+	})
+	res, err := o.Run(ctx, task("go"))
+	require.Error(t, err)
+	require.Equal(t, messages.History{messages.UserText("in my own words"), messages.AssistantText("half")}, res.Output.Messages)
 }

@@ -46,6 +46,7 @@ var allowed = map[string][]string{
 	"strategy/stepagent":          {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "internal/config"},
 	"orchestrator":                {"checkpoint", "messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "github.com/google/uuid"},
 	"orchestrator/sse":            {"messages", "delegation", "checkpoint", "strategy", "orchestrator"},
+	"strategy/builtin":            {"llmclient", "tools", "strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/retry", "strategy/react", "strategy/reasonactobserve"},
 	"strategy/strategytest":       {"checkpoint", "messages", "delegation", "tools", "llmclient", "llmclient/scripted", "nextstep", "strategy", "orchestrator", "github.com/cockroachdb/datadriven", "github.com/stretchr/testify"},
 	"internal/config":             {},
 	"internal/archtest":           {},

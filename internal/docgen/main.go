@@ -12,6 +12,11 @@ import (
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/react"
+	"github.com/segue-go/segue/strategy/reasonactobserve"
+	"github.com/segue-go/segue/strategy/reflection"
+	"github.com/segue-go/segue/strategy/retry"
+	"github.com/segue-go/segue/strategy/stepagent"
 )
 
 //go:generate go run .
@@ -22,6 +27,11 @@ const folder = "../../docs/states"
 var tables = []*strategy.Table{
 	completetask.Table,
 	planreviseexecute.Table,
+	react.Table,
+	reasonactobserve.Table,
+	reflection.Table,
+	retry.Table,
+	stepagent.Table,
 }
 
 func main() {

@@ -4,6 +4,8 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/react"
+	"github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/retry"
 )
@@ -26,6 +28,8 @@ var makers = []maker{
 	of(PlanAndExecute, pre.Table, pre.New, func(c *pre.Config) {
 		c.Evaluation, c.AcceptProse, c.Answer = pre.EvaluateNever, true, pre.AnswerSynthesize
 	}),
+	of(react.Name, react.Table, react.New),
+	of(reasonactobserve.Name, reasonactobserve.Table, reasonactobserve.New),
 	of(reflection.Name, reflection.Table, reflection.New),
 	of(retry.Name, retry.Table, retry.New),
 }

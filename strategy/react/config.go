@@ -1,0 +1,135 @@
+package react
+
+import (
+	"errors"
+
+	"github.com/segue-go/segue/internal/config"
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/strategy"
+)
+
+// Name is the usual name of this strategy in a strategy.Set.
+const Name = "react"
+
+// Config says how the task is worked on. The zero Config is useful.
+type Config struct {
+	Model       string      `json:"model,omitempty"`       // for Request.Model; "" means the client's own
+	System      string      `json:"system,omitempty"`      // the system prompt; it is put first unless the conversation has one already. The instructions of Policy come after it
+	Tools       []string    `json:"tools,omitzero"`        // names of the run's tools to use; nil means all that the frame may use, empty means none
+	Temperature *float64    `json:"temperature,omitempty"` // nil means the provider's default
+	MaxTokens   int         `json:"max_tokens,omitempty"`  // most tokens in a reply; 0 means the provider's default
+	OnLimit     LimitPolicy `json:"on_limit,omitempty"`    // what to do when no step is left; "" means LimitConclude
+	Prompts     Prompts     `json:"prompts,omitzero"`      // what the strategy says to the model
+
+	// MaxSteps bounds the turns: those that act, and the one that answers. 0 means 10, negative means no bound but the
+	// run's limits.
+	MaxSteps int `json:"max_steps,omitempty"`
+
+	// MaxRetries bounds the requests that ask again after a reply that was no turn: something was missing in it, it could
+	// not be read, or it was cut off. They are not counted in MaxSteps. 0 means 3, negative means none.
+	MaxRetries int `json:"max_retries,omitempty"`
+
+	// Policy is the text format. Nil is markdownpolicy.ReAct{}. One that is a markdownpolicy.Tooled is told the tools, and
+	// what its WithTools returns is used; a type that embeds ReAct needs one of its own.
+	Policy Policy `json:"-"`
+}
+
+// Policy is a format of turns: markdownpolicy.ReAct is one. It must be safe for concurrent use.
+type Policy interface {
+	markdownpolicy.Policy
+
+	// ParseTurn reads a reply. An error is a *markdownpolicy.ParseError; the Turn then says what is missing.
+	ParseTurn(text string) (markdownpolicy.Turn, error)
+}
+
+// LimitPolicy says what to do when MaxSteps is reached without an answer. The output is an error with code limit either
+// way, and "finished" is false.
+type LimitPolicy string
+
+// The policies for the limit.
+const (
+	LimitConclude LimitPolicy = "conclude" // one more request, for an answer without an action: it is the Result beside the error
+	LimitFail     LimitPolicy = "fail"     // no more requests
+)
+
+// Prompts are templates (text/template) of what the strategy says to the model; "" means the default. The data is a
+// [PromptData]. How thoughts, actions and observations are written is up to Config.Policy.
+type Prompts struct {
+	Again    string `json:"again,omitempty"`    // the reply was no turn
+	Unknown  string `json:"unknown,omitempty"`  // the observation where there is no tool of the name
+	Conclude string `json:"conclude,omitempty"` // no step is left
+}
+
+// PromptData is what prompts are filled in with.
+type PromptData struct {
+	Missing  string   // for Again: what the reply lacks, as in markdownpolicy.Turn; "" where it could not be used for another reason
+	Problem  string   // for Again: what is wrong with the reply and what to do about it, in sentences
+	Tool     string   // for Unknown: the name that the model wrote
+	Known    []string // the names of the tools
+	Steps    int      // steps taken, this one included
+	MaxSteps int      // negative: no bound
+}
+
+var defaultPrompts = Prompts{
+	Again:    `{{.Problem}}`,
+	Unknown:  `there is no tool "{{.Tool}}"; {{if .Known}}the tools are: {{range $i, $name := .Known}}{{if $i}}, {{end}}{{$name}}{{end}}{{else}}no tools can be used{{end}}`,
+	Conclude: `You have taken {{.Steps}} steps, which is all that this task allows. Do not write another action. Write the Final Answer now with what you know, and say what is missing.`,
+}
+
+// settings is a Config that was checked, with everything compiled that can be.
+type settings struct {
+	Config
+	err     error
+	caps    strategy.Caps
+	prompts *config.Prompts
+}
+
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
+// orchestrator.New or orchestrator.NewMachine.
+func New(cfg Config) func() strategy.Strategy {
+	s := &settings{Config: cfg}
+	s.err = s.compile()
+	return func() strategy.Strategy {
+		return &react{settings: s, fsm: Table.New(s.caps), policy: s.Policy}
+	}
+}
+
+// Bound returns how many model calls a run can make at most, retries hidden inside a client aside; -1 if there is no
+// bound.
+func (c Config) Bound() int {
+	if c.MaxSteps < 0 {
+		return -1
+	}
+	conclusion := 1
+	if c.OnLimit == LimitFail {
+		conclusion = 0
+	}
+	return config.Or(c.MaxSteps, 10) + config.Count(c.MaxRetries, 3) + conclusion
+}
+
+func (s *settings) compile() error {
+	s.MaxSteps = config.Or(s.MaxSteps, 10)
+	s.caps = strategy.Caps{capSteps: s.MaxSteps - 1, capRetries: config.Count(s.MaxRetries, 3)}
+	if s.MaxSteps < 0 {
+		s.caps[capSteps] = strategy.Unbounded
+	}
+	if s.Policy == nil {
+		s.Policy = markdownpolicy.ReAct{}
+	}
+	return errors.Join(
+		config.OneOf("react", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
+		s.parsePrompts(),
+	)
+}
+
+func (s *settings) parsePrompts() (err error) {
+	s.prompts, err = config.Parse("react",
+		config.Prompt{Name: "Again", Text: s.Prompts.Again, Default: defaultPrompts.Again, Sample: sample},
+		config.Prompt{Name: "Unknown", Text: s.Prompts.Unknown, Default: defaultPrompts.Unknown, Sample: sample},
+		config.Prompt{Name: "Conclude", Text: s.Prompts.Conclude, Default: defaultPrompts.Conclude, Sample: sample},
+	)
+	return err
+}
+
+// sample is what prompts are tried on.
+var sample = PromptData{Missing: "Action", Problem: "a problem", Tool: "a tool", Known: []string{"another"}, Steps: 1, MaxSteps: 1}

@@ -1,0 +1,120 @@
+package react
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+)
+
+// open begins both forms of the conversation: system prompt, what was said before, the goal.
+func (s *react) open(in delegation.Input) error {
+	if t, ok := s.policy.(markdownpolicy.Tooled); ok {
+		if p, ok := t.WithTools(s.tools).(Policy); ok {
+			s.policy = p
+		}
+	}
+	before, repairs := in.Messages.Repair()
+	for _, r := range repairs {
+		s.repaired = append(s.repaired, r.String())
+	}
+	s.history = make(messages.History, 0, len(before)+8)
+	if s.System != "" && (len(before) == 0 || before[0].Role() != messages.RoleSystem) {
+		s.history = append(s.history, messages.System{Text: s.System})
+	}
+	s.history = append(s.history, before...)
+	if in.Goal != "" {
+		s.history = append(s.history, messages.UserText(in.Goal))
+	}
+	s.ids = map[string]bool{}
+	for _, m := range before {
+		if a, ok := m.(messages.Assistant); ok {
+			for _, c := range a.Calls() {
+				s.ids[c.ID] = true
+			}
+		}
+	}
+	return s.openText()
+}
+
+// openText puts the conversation so far into text, with the policy's instructions in the system prompt.
+func (s *react) openText() error {
+	text, err := s.policy.FormatQuery(s.history.Clip())
+	if err != nil {
+		return fmt.Errorf("react: the conversation cannot be put into text: %w", err)
+	}
+	s.text = text
+	instructions := s.policy.FormatInstructions(s.tools)
+	if instructions == "" {
+		return nil
+	}
+	if len(text) == 0 || text[0].Role() != messages.RoleSystem {
+		s.text = append(messages.History{messages.System{Text: instructions}}, text...)
+		return nil
+	}
+	system := text[0].(messages.System)
+	if strings.Contains(system.Text, instructions) {
+		return nil
+	}
+	system.Text += "\n\n" + instructions
+	s.text = append(messages.History{system}, text[1:]...)
+	return nil
+}
+
+// newID returns an id that no call of the conversation has.
+func (s *react) newID() string {
+	for {
+		s.call++
+		if id := fmt.Sprintf("call_%d", s.call); !s.ids[id] {
+			return id
+		}
+	}
+}
+
+// observe shows the model the result of the action in a turn.
+func (s *react) observe(turn messages.Assistant, out messages.ToolOutput) error {
+	_, observation, err := s.written(turn, out)
+	if err == nil {
+		s.text = append(s.text, messages.UserText(observation))
+	}
+	return err
+}
+
+// written returns a turn that acts, and the result of its action, as the policy writes them.
+func (s *react) written(turn messages.Assistant, out messages.ToolOutput) (said, observation string, err error) {
+	for _, c := range turn.Calls() { // there is one
+		out.CallID, out.ToolName = c.ID, c.Name
+	}
+	text, err := s.policy.FormatQuery(messages.History{turn, messages.Tool{ToolOutput: out}})
+	if err != nil {
+		return "", "", fmt.Errorf("react: an action cannot be put into text: %w", err)
+	}
+	if len(text) == 2 {
+		a, isTurn := text[0].(messages.Assistant)
+		u, isResult := text[1].(messages.User)
+		if isTurn && isResult {
+			return a.Text(), u.Text(), nil
+		}
+	}
+	return "", "", fmt.Errorf("react: the policy %T does not write an action as one reply and one message behind it", s.policy)
+}
+
+// say tells the model something.
+func (s *react) say(prompt string, data PromptData) error {
+	text, err := s.prompt(prompt, data)
+	if err == nil {
+		s.text = append(s.text, messages.UserText(text))
+	}
+	return err
+}
+
+// prompt fills in a template.
+func (s *react) prompt(name string, data PromptData) (string, error) {
+	data.Steps, data.MaxSteps = s.steps, s.MaxSteps
+	for i := range s.tools {
+		data.Known = append(data.Known, s.tools[i].Name)
+	}
+	return s.prompts.Fill(name, data)
+}

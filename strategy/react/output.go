@@ -1,0 +1,72 @@
+package react
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// ToolUse is one action in the metadata of an output.
+type ToolUse struct {
+	Tool    string `json:"tool"`
+	CallID  string `json:"call_id,omitempty"` // "" where there is no tool of the name
+	Success bool   `json:"success"`
+}
+
+// fail ends with an error and what was reached.
+func (s *react) fail(code delegation.Code, err error) nextstep.NextStep {
+	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: s.output()})
+}
+
+// limited is the end for want of steps.
+func (s *react) limited(result *string) nextstep.NextStep {
+	out := s.output()
+	out.Result = result
+	return nextstep.ReportError{
+		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("react: the limit of %d steps is reached", s.MaxSteps)},
+		Output: out,
+	}
+}
+
+// withResult puts a part of an answer beside an error.
+func withResult(step nextstep.NextStep, text *string) nextstep.NextStep {
+	if r, ok := step.(nextstep.ReportError); ok && text != nil && *text != "" {
+		r.Output.Result = text
+		return r
+	}
+	return step
+}
+
+// output is what was reached. The last reply is in it even where it came to nothing.
+func (s *react) output() delegation.Output {
+	history := s.history.Clip()
+	if s.scrap != "" {
+		history = append(history, messages.AssistantText(s.scrap)).Clip()
+	}
+	return delegation.Output{Messages: history, Metadata: s.metadata()}
+}
+
+// metadata tells about the work. Nothing in it can fail to encode.
+func (s *react) metadata() delegation.Metadata {
+	m := delegation.Metadata{"steps": strconv.AppendInt(nil, int64(s.steps), 10)}
+	_ = m.Set("finished", false)
+	if s.implicit {
+		_ = m.Set("implicit", true)
+	}
+	if len(s.used) > 0 {
+		_ = m.Set("tools", s.used)
+	}
+	switch s.finish {
+	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
+	default:
+		_ = m.Set("finish", s.finish)
+	}
+	if len(s.repaired) > 0 {
+		_ = m.Set("repaired", s.repaired)
+	}
+	return m
+}

@@ -1,0 +1,62 @@
+package react_test
+
+import (
+	"testing"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/strategy/react"
+	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/tools"
+)
+
+// set holds the configurations that the stories name.
+var set = strategy.Set{
+	"complete-task":       completetask.New(completetask.Config{}),
+	"react":               react.New(react.Config{Policy: terse{}}),
+	"three-steps":         react.New(react.Config{MaxSteps: 3, Policy: terse{}}),
+	"two-steps-then-fail": react.New(react.Config{MaxSteps: 2, OnLimit: react.LimitFail, Policy: terse{}}),
+	"with-system":         react.New(react.Config{System: "Be brief.", Policy: terse{}}),
+	"no-retry":            react.New(react.Config{MaxRetries: -1, Policy: terse{}}),
+	"no-tools":            react.New(react.Config{Tools: []string{}}),
+	"whole-instructions":  react.New(react.Config{}),
+}
+
+const stories = "../../testdata/stories/react"
+
+func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
+
+// S1-2: the stories end alike whichever way they are run.
+func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }
+
+func TestConform(t *testing.T) {
+	for _, name := range []string{"react", "three-steps", "two-steps-then-fail", "no-retry", "no-tools", "whole-instructions"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps := 2
+			if name == "no-retry" { // whose paths are short
+				steps = 3
+			}
+			strategytest.Conform(t, strategytest.Subject{
+				New: set[name],
+				Input: delegation.Input{Goal: "a task", Messages: messages.History{
+					messages.UserText("hello"),
+					messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}}},
+					messages.Tool{ToolOutput: messages.ToolOutput{CallID: "call_1", ToolName: "look", Output: "nothing"}},
+					messages.AssistantText("hi"),
+				}},
+				Tools: []tools.Definition{{Name: "look"}},
+				Steps: steps,
+				Replies: []llmclient.Response{
+					say("Thought: t\nAction: look\nAction Input: {}\nObservation: made up"),
+					say("Action: fly\nAction Input: up"),
+					say("Thought: t"),
+					say("Final Answer: 42"),
+				},
+			})
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package react
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+// judge does what a reply says.
+func (s *react) judge(resp llmclient.Response) nextstep.NextStep {
+	s.finish = resp.Finish
+	turn, err := s.read(resp.Message)
+	s.scrap = strings.TrimSpace(resp.Message.Text())
+	switch {
+	case resp.Finish == llmclient.FinishContentFilter:
+		step := s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("react: the provider withheld the reply, or a part of it"))
+		return withResult(step, turn.Answer)
+	case resp.Finish == llmclient.FinishLength && !whole(turn, s.scrap):
+		return s.cutOff(turn)
+	case err != nil:
+		return s.unread(turn, err)
+	case turn.Action != nil:
+		return s.act(resp.Message, turn)
+	case turn.Answer == nil || strings.TrimSpace(*turn.Answer) == "":
+		return s.unread(turn, nil)
+	default:
+		return s.answer(resp.Message, turn)
+	}
+}
+
+// read reads a reply. A model may call a tool natively although none was offered so; the first such call is the action.
+func (s *react) read(m messages.Assistant) (markdownpolicy.Turn, error) {
+	calls := m.Calls()
+	if len(calls) == 0 {
+		return s.policy.ParseTurn(m.Text())
+	}
+	return markdownpolicy.Turn{Thought: m.Text(), Action: &calls[0]}, nil
+}
+
+// whole reports whether a turn that was read from a reply without blanks around it is all there although the reply was cut
+// off: something follows it.
+func whole(turn markdownpolicy.Turn, text string) bool {
+	return turn.Kept != "" && turn.Missing == "" && !strings.HasSuffix(text, turn.Kept)
+}
+
+// act runs the action of a turn, or tells the model that there is no such tool.
+func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.NextStep {
+	call := *turn.Action
+	known := slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == call.Name })
+	call.ID = "unknown"
+	if known {
+		call.ID = s.newID()
+	}
+	said := asSaid(m, turn.Thought, call)
+	if turn.Kept == "" { // it was no text
+		kept, _, err := s.written(said, messages.ToolOutput{})
+		if err != nil {
+			return s.fail(delegation.CodeInvalid, err)
+		}
+		turn.Kept = kept
+	}
+	s.steps++
+	s.text = append(s.text, messages.AssistantText(turn.Kept))
+	if !known {
+		return s.mistake(said, call)
+	}
+	s.history, s.scrap = append(s.history, said), ""
+	return s.fsm.Then(acted, nextstep.ExecuteTools{Calls: []messages.ToolCall{call}})
+}
+
+// mistake tells the model that there is no tool of the name that it wrote.
+func (s *react) mistake(said messages.Assistant, call messages.ToolCall) nextstep.NextStep {
+	known, err := s.prompt("Unknown", PromptData{Tool: call.Name})
+	if err == nil {
+		err = s.observe(said, messages.ToolOutput{Status: messages.StatusFailed, Reason: "not_offered", Output: known})
+	}
+	if err != nil {
+		return s.fail(delegation.CodeInvalid, err)
+	}
+	s.used = append(s.used, ToolUse{Tool: call.Name})
+	return s.goOn(mistaken)
+}
+
+// answer ends with the answer of a turn.
+func (s *react) answer(m messages.Assistant, turn markdownpolicy.Turn) nextstep.NextStep {
+	s.steps++
+	s.keep(m, turn)
+	out := s.output()
+	out.Result = turn.Answer
+	_ = out.Metadata.Set("finished", true)
+	return s.fsm.Then(finished, nextstep.Complete{Output: out})
+}
+
+// keep adds an answer to the messages.
+func (s *react) keep(m messages.Assistant, turn markdownpolicy.Turn) {
+	s.implicit, s.scrap = turn.Implicit, ""
+	s.history = append(s.history, asSaid(m, turn.Thought, messages.Text{Text: *turn.Answer}))
+}
+
+// cutOff deals with a reply that ended at the token limit, before the end of its turn.
+func (s *react) cutOff(turn markdownpolicy.Turn) nextstep.NextStep {
+	if s.fsm.Can(reasked) {
+		return s.again(s.scrap, PromptData{Problem: "Your reply was cut off at the length limit. Write it again, and shorter."})
+	}
+	step := s.fail(delegation.CodeTruncated, errors.New("react: the reply was cut off at the token limit"))
+	return withResult(step, turn.Answer)
+}
+
+// unread deals with a reply that is neither an action nor an answer. err is nil if the answer in it is blank.
+func (s *react) unread(turn markdownpolicy.Turn, err error) nextstep.NextStep {
+	data := PromptData{Missing: turn.Missing}
+	parse, ok := errors.AsType[*markdownpolicy.ParseError](err)
+	switch {
+	case ok:
+		data.Problem = parse.Feedback()
+	case err != nil:
+		data.Problem = "Your reply could not be read: " + err.Error()
+	case turn.Kept == "":
+		data.Missing, err = "Action", errors.New("it is empty")
+		data.Problem = "Your reply was empty. Write an action with its input, or the final answer."
+	default:
+		data.Missing, err = "Final Answer", errors.New("its answer is empty")
+		data.Problem = "Your reply holds no text of an answer. Write the final answer."
+	}
+	if s.fsm.Can(reasked) {
+		return s.again(turn.Kept, data)
+	}
+	return s.fail(delegation.CodeFailed, fmt.Errorf("react: the reply is neither an action nor an answer: %w", err))
+}
+
+// again shows the model its reply, tells it what was wrong with it, and asks once more.
+func (s *react) again(reply string, data PromptData) nextstep.NextStep {
+	if reply != "" {
+		s.text = append(s.text, messages.AssistantText(reply))
+	}
+	if err := s.say("Again", data); err != nil {
+		return s.fail(delegation.CodeInvalid, err)
+	}
+	return s.fsm.Then(reasked, s.request())
+}
+
+// conclusion takes the last reply. An action in it is not run.
+func (s *react) conclusion(resp llmclient.Response) nextstep.NextStep {
+	s.finish = resp.Finish
+	turn, err := s.read(resp.Message)
+	if err != nil || turn.Answer == nil || strings.TrimSpace(*turn.Answer) == "" {
+		s.scrap = strings.TrimSpace(resp.Message.Text())
+		return s.fsm.Then(concluded, s.limited(nil))
+	}
+	s.keep(resp.Message, turn)
+	return s.fsm.Then(concluded, s.limited(turn.Answer))
+}
+
+// asSaid is a turn as a message: what the provider told of the model's thoughts, its thought, and what it does.
+func asSaid(m messages.Assistant, thought string, does messages.AssistantContent) messages.Assistant {
+	var parts []messages.AssistantContent
+	for _, c := range m.Content {
+		if t, ok := c.(messages.Thought); ok {
+			parts = append(parts, t)
+		}
+	}
+	if thought != "" {
+		parts = append(parts, messages.Thought{Text: thought})
+	}
+	return messages.Assistant{Content: append(parts, does)}
+}

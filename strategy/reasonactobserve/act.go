@@ -1,0 +1,199 @@
+package reasonactobserve
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+// act lets the model act: with the data sources looked at first, and not at all without tools.
+func (s *reasonActObserve) act() nextstep.NextStep {
+	s.before = len(s.history)
+	if c := s.consult; c != nil {
+		s.consult = nil
+		s.calls = []messages.ToolCall{{ID: "retrieval_1", Name: c.tool.Name, Arguments: c.arguments}}
+		s.history = append(s.history, messages.Assistant{Content: []messages.AssistantContent{s.calls[0]}})
+		s.note(c.tool.Name)
+		return s.then(consulted, nextstep.ExecuteTools{Calls: s.calls})
+	}
+	return s.offer()
+}
+
+// retrieved takes what the data sources hold.
+func (s *reasonActObserve) retrieved(results []messages.ToolOutput) nextstep.NextStep {
+	s.take(results)
+	return s.offer()
+}
+
+// offer offers the tools.
+func (s *reasonActObserve) offer() nextstep.NextStep {
+	if len(s.tools) == 0 {
+		return s.then(acted, s.observe())
+	}
+	if _, own := s.history.Last().(messages.Assistant); own {
+		s.say("Act", PromptData{})
+		s.before = len(s.history)
+	}
+	return s.then(decided, s.request(s.history, s.tools...))
+}
+
+// acted takes the reply of the act turn.
+func (s *reasonActObserve) acted(reply messages.Assistant) nextstep.NextStep {
+	calls, said := reply.Calls(), reply.Text()
+	switch {
+	case len(calls) == 0 && strings.TrimSpace(said) == "":
+		s.record(reply, "") // a thought, at most
+		return s.then(acted, s.observe())
+	case len(calls) == 0:
+		s.record(reply, "")
+		if s.finish == llmclient.FinishLength {
+			return s.failWith(said, delegation.CodeTruncated, errors.New("reasonactobserve: the answer was cut off at the token limit"))
+		}
+		return s.done(said)
+	case s.finish == llmclient.FinishLength:
+		s.record(reply, "CutCall")
+		for _, m := range s.history[len(s.history)-len(calls):] {
+			s.show(m.(messages.Tool).ToolOutput, calls)
+		}
+		return s.then(acted, s.observe())
+	}
+	if !s.RunAll {
+		reply, calls = only(reply, calls[0]), calls[:1]
+	}
+	s.history = append(s.history, reply)
+	return s.execute(calls)
+}
+
+// only is a reply with one of its calls.
+func only(reply messages.Assistant, call messages.ToolCall) messages.Assistant {
+	reply.Content = slices.DeleteFunc(slices.Clone(reply.Content), func(c messages.AssistantContent) bool {
+		other, ok := c.(messages.ToolCall)
+		return ok && other.ID != call.ID
+	})
+	return reply
+}
+
+// execute runs those of the calls that were not made too often, and refuses the others.
+func (s *reasonActObserve) execute(calls []messages.ToolCall) nextstep.NextStep {
+	s.calls, s.refused = calls, nil
+	var admitted []messages.ToolCall
+	for _, c := range calls {
+		key := c.Name + " " + canonical(c.Arguments)
+		if n := s.runs[key]; s.MaxRepeats > 0 && n >= s.MaxRepeats {
+			s.refused = append(s.refused, messages.ToolOutput{
+				CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: "repeated",
+				Output: s.prompt("Repeated", PromptData{Tool: c.Name, Repeats: n}),
+			})
+			continue
+		}
+		s.runs[key]++
+		s.note(c.Name)
+		admitted = append(admitted, c)
+	}
+	if len(admitted) == 0 {
+		return s.executed(nil)
+	}
+	return s.then(called, nextstep.ExecuteTools{Calls: admitted})
+}
+
+// executed takes the results of the calls that ran, and puts those of the others between them.
+func (s *reasonActObserve) executed(results []messages.ToolOutput) nextstep.NextStep {
+	all, refused := make([]messages.ToolOutput, 0, len(s.calls)), s.refused
+	for _, c := range s.calls {
+		switch {
+		case len(refused) > 0 && refused[0].CallID == c.ID:
+			all, refused = append(all, refused[0]), refused[1:]
+		case len(results) > 0:
+			all, results = append(all, results[0]), results[1:]
+		}
+	}
+	s.refused = nil
+	s.take(all)
+	return s.then(acted, s.observe())
+}
+
+// take puts results into the conversation, and among those of the step.
+func (s *reasonActObserve) take(results []messages.ToolOutput) {
+	for _, r := range results {
+		s.history = append(s.history, messages.Tool{ToolOutput: r})
+		s.show(r, s.calls)
+	}
+	s.calls = nil
+}
+
+// show puts the result of one of the calls among those of the step, shortened. The marks around what came from outside
+// stay whole.
+func (s *reasonActObserve) show(r messages.ToolOutput, calls []messages.ToolCall) {
+	arguments := ""
+	if i := slices.IndexFunc(calls, func(c messages.ToolCall) bool { return c.ID == r.CallID }); i >= 0 {
+		arguments = s.shorten(calls[i].Arguments)
+	}
+	r.Output = s.shorten(r.Output)
+	s.results = append(s.results, PromptResult{Tool: r.ToolName, Arguments: arguments, Text: r.ForModel(), OK: r.OK()})
+}
+
+// shorten cuts a text to the configured number of characters, and says so.
+func (s *reasonActObserve) shorten(text string) string {
+	if s.MaxObserved < 0 || utf8.RuneCountInString(text) <= s.MaxObserved {
+		return text
+	}
+	n := 0
+	for i := range text {
+		if n == s.MaxObserved {
+			return text[:i] + "…"
+		}
+		n++
+	}
+	return text
+}
+
+// note notes that a tool is run.
+func (s *reasonActObserve) note(tool string) {
+	if !slices.Contains(s.used, tool) {
+		s.used = append(s.used, tool)
+	}
+}
+
+// canonical is a JSON text in one way of writing it; what is none stays as it is.
+func canonical(arguments string) string {
+	d := json.NewDecoder(strings.NewReader(arguments))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || d.More() {
+		return arguments
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return arguments
+	}
+	return string(data)
+}
+
+// consultation is a call of the tool of Config.Retrieval.
+type consultation struct {
+	tool      tools.Definition
+	arguments string
+}
+
+// prepare makes the arguments of what the input names, and reports whether it names enough.
+func (c *consultation) prepare(goal string, data json.RawMessage) bool {
+	var known struct {
+		Sources []string `json:"data_sources"`
+		User    string   `json:"user"`
+	}
+	if len(bytes.TrimSpace(data)) == 0 || json.Unmarshal(data, &known) != nil || len(known.Sources) == 0 || known.User == "" {
+		return false
+	}
+	arguments, err := json.Marshal(map[string]any{"query": goal, "data_sources": known.Sources, "user": known.User})
+	c.arguments = string(arguments)
+	return err == nil
+}

@@ -1,0 +1,203 @@
+package reasonactobserve
+
+import (
+	"errors"
+
+	"github.com/segue-go/segue/internal/config"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// Name is the usual name of this strategy in a strategy.Set.
+const Name = "reason-act-observe"
+
+// Config says how the task is worked on. The zero Config is useful.
+type Config struct {
+	Model       string   `json:"model,omitempty"`       // for Request.Model; "" means the client's own
+	System      string   `json:"system,omitempty"`      // the system prompt; it is put first unless the conversation has one already
+	Tools       []string `json:"tools,omitzero"`        // names of the run's tools to act with; nil means all that the frame may use, empty means none
+	Temperature *float64 `json:"temperature,omitempty"` // nil means the provider's default
+	MaxTokens   int      `json:"max_tokens,omitempty"`  // most tokens in a reply; 0 means the provider's default
+
+	MaxSteps int         `json:"max_steps,omitempty"` // rounds of reason, act and observe; 0 means 10, negative means no bound but the run's limits
+	OnLimit  LimitPolicy `json:"on_limit,omitempty"`  // what to do when no step is left; "" means LimitConclude
+
+	RunAll      bool `json:"run_all,omitempty"`      // run all calls of a reply; else only the first, and the others are left out of the conversation
+	MaxRepeats  int  `json:"max_repeats,omitempty"`  // runs of one tool with the same arguments, before it is refused; 0 means 3, negative means no bound
+	MaxObserved int  `json:"max_observed,omitempty"` // characters of a result that the observe turn is shown; 0 means 400, negative means all
+	NoInput     bool `json:"no_input,omitempty"`     // the model cannot ask the user
+
+	Retrieval Retrieval `json:"retrieval,omitzero"` // looks at data sources before the first act turn
+	Prompts   Prompts   `json:"prompts,omitzero"`   // what the strategy says to the model
+}
+
+// Retrieval names a tool of the run that looks things up in data sources. It is called once, before the first act turn,
+// if Input.Data names data sources and a user,
+//
+//	{"data_sources": ["handbook", "tickets"], "user": "ann@example.com"}
+//
+// with these two and the goal as "query". The tool must be read-only. It may be offered to the model as well.
+type Retrieval struct {
+	Tool string `json:"tool,omitempty"` // "" means none
+}
+
+// LimitPolicy says what to do when MaxSteps is reached.
+type LimitPolicy string
+
+// The policies for the limit.
+const (
+	LimitConclude LimitPolicy = "conclude" // one more request, without tools: its answer is the Result beside an error with code limit
+	LimitAccept   LimitPolicy = "accept"   // the same, and the answer is a success, with "limited" in the metadata
+	LimitFail     LimitPolicy = "fail"     // no more requests: an error with code limit
+)
+
+// Prompts are templates (text/template) of what the strategy says to the model; "" means the default. The data is a
+// [PromptData]. The prompts Reason, Decide and Observe stand only in the request that they are for, as its last message;
+// the others become part of the conversation.
+type Prompts struct {
+	Reason   string `json:"reason,omitempty"`    // asks for a decision
+	Decide   string `json:"decide,omitempty"`    // asks for it again, in plain JSON, after a reply of nothing
+	Act      string `json:"act,omitempty"`       // sends the model to act where its own words are the last
+	Observe  string `json:"observe,omitempty"`   // shows what the tools returned, and asks what it means
+	Answer   string `json:"answer,omitempty"`    // the model is done, and has not said the answer
+	Conclude string `json:"conclude,omitempty"`  // no step is left
+	NoAnswer string `json:"no_answer,omitempty"` // the user did not answer. Data: .Problem
+	Noted    string `json:"noted,omitempty"`     // the result of a control call. Data: .Tool
+	NotRun   string `json:"not_run,omitempty"`   // the result of a call where no tools can be called. Data: .Tool
+	CutCall  string `json:"cut_call,omitempty"`  // the result of a call in a reply that was cut off, and so was not run. Data: .Tool
+	Repeated string `json:"repeated,omitempty"`  // the result of a call that was made too often. Data: .Tool, .Repeats
+}
+
+// PromptData is what prompts are filled in with.
+type PromptData struct {
+	Goal     string         // what the task is
+	Step     int            // from 1
+	MaxSteps int            // 0: no bound
+	Tool     string         // the control tool that is to be called, or the tool that a result is of
+	Tools    []string       // for Reason and Decide: what can be called in the act turn
+	CanAsk   bool           // for Reason and Decide: the user can be asked
+	Results  []PromptResult // for Observe: what was done in this step
+	Problem  string
+	Repeats  int
+}
+
+// PromptResult is the result of a call.
+type PromptResult struct {
+	Tool      string
+	Arguments string // as the model wrote them
+	Text      string // cut to Config.MaxObserved
+	OK        bool
+}
+
+var defaultPrompts = Prompts{
+	Reason: `The task: {{.Goal}}
+
+This is step {{.Step}}{{if .MaxSteps}} of {{.MaxSteps}}{{end}}. Decide what comes next, and call {{.Tool}}:
+- If you can answer the task now, set finish and put the whole answer into final_answer.
+{{if .CanAsk}}- If something is missing that only the user can tell, ask for it in request_input.
+{{end}}- Otherwise say in plan what to do next.{{if .Tools}} You are then given these tools: {{range $i, $t := .Tools}}{{if $i}}, {{end}}{{$t}}{{end}}.{{end}}`,
+	Decide: `Your reply was empty. Answer with one JSON object and nothing else:
+{"plan": "what to do next", "finish": false}
+or, if you can answer the task now:
+{"finish": true, "final_answer": "the whole answer"}{{if .CanAsk}}
+or, if only the user can tell what is missing:
+{"finish": false, "request_input": {"question": "…"}}{{end}}`,
+	Act: `Do that now: call a tool, or answer the task.`,
+	Observe: `The task: {{.Goal}}
+
+{{if .Results}}What was done in step {{.Step}}, long results shortened:
+{{range .Results}}
+{{.Tool}} {{.Arguments}}{{if not .OK}} (failed){{end}}
+{{.Text}}
+{{end}}{{else}}No tools were executed in step {{.Step}}.
+{{end}}
+Call {{.Tool}}: say in observation what was learned, and whether the task should_continue; if not, put the whole answer into final_answer.`,
+	Answer:   `Answer the task now.`,
+	Conclude: `All {{.MaxSteps}} steps are used up. Do not call any more tools. Answer the task now with what you know, and say what is missing.`,
+	NoAnswer: `The user did not answer: {{.Problem}}`,
+	Noted:    `Noted.`,
+	NotRun:   `This call was not run: {{.Tool}} cannot be called here.`,
+	CutCall:  `This call was not run: the reply was cut off at the length limit, and the call may be incomplete. Make it again, with shorter arguments or in smaller parts.`,
+	Repeated: `This call was not run: {{.Tool}} has run with these arguments as often as it may ({{.Repeats}}), and the results stand above. Do something else.`,
+}
+
+// settings is a Config that was checked, with everything compiled that can be.
+type settings struct {
+	Config
+	err     error
+	caps    strategy.Caps
+	decide  tools.Definition
+	prompts *config.Prompts
+}
+
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
+// orchestrator.New or orchestrator.NewMachine.
+func New(cfg Config) func() strategy.Strategy {
+	s := &settings{Config: cfg}
+	s.err = s.compile()
+	return func() strategy.Strategy {
+		return &reasonActObserve{settings: s, fsm: Table.New(s.caps), runs: map[string]int{}}
+	}
+}
+
+// Bound returns how many model calls a run can make at most, retries hidden inside a client aside; -1 if there is no
+// bound. A step makes four: reason, reason again in plain JSON, act and observe. Two are added: one for a forced tool
+// choice that the provider refuses, and one for the last answer.
+func (c Config) Bound() int {
+	if c.MaxSteps < 0 {
+		return -1
+	}
+	return 4*config.Or(c.MaxSteps, 10) + 2
+}
+
+func (s *settings) compile() error {
+	s.caps = strategy.Caps{capSteps: config.Or(s.MaxSteps, 10) - 1, capUnforced: 1}
+	if s.MaxSteps < 0 {
+		s.caps[capSteps] = strategy.Unbounded
+	}
+	s.MaxSteps = max(0, config.Or(s.MaxSteps, 10))
+	s.MaxRepeats = config.Or(s.MaxRepeats, 3)
+	s.MaxObserved = config.Or(s.MaxObserved, 400)
+	s.decide = decideDefinition(!s.NoInput)
+	return errors.Join(
+		config.OneOf(pkg, "OnLimit", &s.OnLimit, LimitConclude, LimitAccept, LimitFail),
+		s.parsePrompts(),
+	)
+}
+
+const pkg = "reasonactobserve"
+
+func (s *settings) parsePrompts() (err error) {
+	p, d := s.Prompts, defaultPrompts
+	s.prompts, err = config.Parse(pkg,
+		config.Prompt{Name: "Reason", Text: p.Reason, Default: d.Reason, Sample: sample},
+		config.Prompt{Name: "Decide", Text: p.Decide, Default: d.Decide, Sample: sample},
+		config.Prompt{Name: "Act", Text: p.Act, Default: d.Act, Sample: sample},
+		config.Prompt{Name: "Observe", Text: p.Observe, Default: d.Observe, Sample: sample},
+		config.Prompt{Name: "Answer", Text: p.Answer, Default: d.Answer, Sample: sample},
+		config.Prompt{Name: "Conclude", Text: p.Conclude, Default: d.Conclude, Sample: sample},
+		config.Prompt{Name: "NoAnswer", Text: p.NoAnswer, Default: d.NoAnswer, Sample: sample},
+		config.Prompt{Name: "Noted", Text: p.Noted, Default: d.Noted, Sample: sample},
+		config.Prompt{Name: "NotRun", Text: p.NotRun, Default: d.NotRun, Sample: sample},
+		config.Prompt{Name: "CutCall", Text: p.CutCall, Default: d.CutCall, Sample: sample},
+		config.Prompt{Name: "Repeated", Text: p.Repeated, Default: d.Repeated, Sample: sample},
+	)
+	return err
+}
+
+// sample is what prompts are tried on.
+var sample = PromptData{
+	Goal: "a goal", Step: 1, MaxSteps: 2, Tool: DecideNext, Tools: []string{"a tool"}, CanAsk: true,
+	Results: []PromptResult{{Tool: "a tool", Arguments: "{}", Text: "a result", OK: true}},
+	Problem: "a problem", Repeats: 3,
+}
+
+// prompt fills in a template. One that fails on its data ends the strategy with its next step.
+func (s *reasonActObserve) prompt(name string, data PromptData) string {
+	data.Goal, data.Step, data.MaxSteps = s.goal, s.step, s.MaxSteps
+	filled, err := s.prompts.Fill(name, data)
+	if err != nil && s.promptErr == nil {
+		s.promptErr = err
+	}
+	return filled
+}

@@ -1,0 +1,100 @@
+package reasonactobserve
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// answered takes the answer that was asked for in plain words.
+func (s *reasonActObserve) answered(reply messages.Assistant) nextstep.NextStep {
+	s.record(reply, "NotRun")
+	switch text := reply.Text(); {
+	case s.finish == llmclient.FinishLength:
+		return s.failWith(text, delegation.CodeTruncated, errors.New("reasonactobserve: the answer was cut off at the token limit"))
+	case text == "":
+		return s.fail(delegation.CodeFailed, errors.New("reasonactobserve: the model said that it is done, and gave no answer"))
+	default:
+		return s.done(text)
+	}
+}
+
+// concluded takes the last reply, for which there were no steps left.
+func (s *reasonActObserve) concluded(reply messages.Assistant) nextstep.NextStep {
+	s.record(reply, "NotRun")
+	text := reply.Text()
+	if s.OnLimit == LimitAccept && text != "" && s.finish != llmclient.FinishLength {
+		return s.done(text)
+	}
+	var result *string
+	if text != "" {
+		result = &text
+	}
+	return s.fsm.Then(concluded, s.limited(result))
+}
+
+// done ends with an answer, which becomes the last message if it is not.
+func (s *reasonActObserve) done(answer string) nextstep.NextStep {
+	last, ok := s.history.Last().(messages.Assistant)
+	if !ok || last.Text() != answer {
+		s.history = append(s.history, messages.AssistantText(answer))
+	}
+	out := s.output()
+	out.Result = &answer
+	return s.fsm.Then(finished, nextstep.Complete{Output: out})
+}
+
+// limited is the end for want of steps.
+func (s *reasonActObserve) limited(result *string) nextstep.NextStep {
+	out := s.output()
+	out.Result = result
+	_ = out.Metadata.Set("limited", true)
+	return nextstep.ReportError{
+		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("reasonactobserve: the limit of %d steps is reached", s.step)},
+		Output: out,
+	}
+}
+
+// fail ends with an error and what was reached.
+func (s *reasonActObserve) fail(code delegation.Code, err error) nextstep.NextStep {
+	return s.failWith("", code, err)
+}
+
+// failWith ends with an error, and a text beside it.
+func (s *reasonActObserve) failWith(text string, code delegation.Code, err error) nextstep.NextStep {
+	out := s.output()
+	if text != "" {
+		out.Result = &text
+	}
+	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: out})
+}
+
+// output is what was reached.
+func (s *reasonActObserve) output() delegation.Output {
+	var m delegation.Metadata
+	set := func(name string, v any) { _ = m.Set(name, v) } // all of these can be encoded
+	set("steps", s.step)
+	set("model_calls", s.asked)
+	if len(s.used) > 0 {
+		set("tools", s.used)
+	}
+	switch s.finish {
+	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
+	case llmclient.FinishLength:
+		set("truncated", true)
+		fallthrough
+	default:
+		set("finish", s.finish)
+	}
+	if s.fsm.State() == Concluding {
+		set("limited", true)
+	}
+	if len(s.repaired) > 0 {
+		set("repaired", s.repaired)
+	}
+	return delegation.Output{Messages: s.history.Clip(), Metadata: m}
+}

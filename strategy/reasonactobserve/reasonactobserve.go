@@ -1,0 +1,339 @@
+// Package reasonactobserve is the strategy that works on a task in steps of three turns: in the first the model decides
+// what comes next, in the second it calls tools, in the third it says what that showed and whether to go on.
+//
+//	reason    The model calls agent_decide_next: it finishes with an answer, asks the user something, or says its plan.
+//	act       The model is offered the tools of the run. Of the calls in its reply the first runs (all with RunAll). A
+//	          reply of text alone is the answer. Without tools the turn is left out.
+//	observe   The model is shown what the tools returned, shortened, and calls agent_observe_decide: it finishes with an
+//	          answer, or the next step begins. The results stand in the conversation whole, for the turns that follow.
+//
+// The control tools are read by the strategy and never run. Where a model does not call them, the decision is taken from
+// the last fitting JSON object in its text; without one, the step goes on. The choice of a control tool is forced until a
+// provider refuses that, once. A question to the user runs as the tool [RequestInput], so that the run waits until somebody
+// answers; the answer is put into the conversation as a message of the user, and the next step begins with it. A call with
+// the same arguments is refused after MaxRepeats runs, and the model is told. With [Config.Retrieval] the data sources that
+// the input names are looked at before the first act turn.
+//
+// At most MaxSteps steps are made, and a last request without tools when they are used up: at most 4 * MaxSteps + 2
+// model calls ([Config.Bound]). Its answer is the Result beside an error with code limit, or as OnLimit says.
+//
+// The metadata of an output holds "steps" and "model_calls" (numbers), and where they apply "tools" (names of those that
+// were run, in the order of their first run), "finish" (why the model stopped, if not by itself), "truncated" (true),
+// "limited" (true: the steps were used up), "repaired" (what was mended in the messages it was given).
+//
+// Two other loops of this family are configurations of package completetask: tool-first, which sees nothing but tools and
+// an answer, is its zero Config; llm-only, which answers without tools, is its Config with empty Tools.
+//
+// The source of the loop is the Reason-Act-Observe loop of a chat service's agent mode, after ReAct (Yao et al., 2022,
+// arXiv:2210.03629).
+package reasonactobserve
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+var (
+	_ strategy.Strategy       = (*reasonActObserve)(nil)
+	_ strategy.FailureHandler = (*reasonActObserve)(nil)
+	_ strategy.Concluder      = (*reasonActObserve)(nil)
+	_ strategy.CallEditor     = (*reasonActObserve)(nil)
+	_ strategy.ToolUser       = (*reasonActObserve)(nil)
+	_ strategy.ToolProvider   = (*reasonActObserve)(nil)
+	_ strategy.Stater         = (*reasonActObserve)(nil)
+	_ strategy.Checker        = (*reasonActObserve)(nil)
+)
+
+type reasonActObserve struct {
+	strategy.Defaults
+	*settings
+	fsm *strategy.FSM
+
+	tools     []tools.Definition // to act with
+	consult   *consultation      // still to be made; nil: none
+	unusable  error              // the tools of the run do not fit the Config
+	goal      string
+	history   messages.History
+	repaired  []string
+	promptErr error // a prompt could not be filled in
+
+	step     int
+	before   int                   // length of the history when this step began to act
+	results  []PromptResult        // of this step
+	calls    []messages.ToolCall   // of this turn, in order; those in refused are not awaited
+	refused  []messages.ToolOutput // for these of them
+	runs     map[string]int        // how often a tool was run with the same arguments, by both
+	used     []string              // tools that were run
+	unforced bool                  // the provider does not take a forced tool choice
+	asked    int                   // model calls answered
+	finish   llmclient.FinishReason
+}
+
+// Check implements strategy.Checker.
+func (s *reasonActObserve) Check() error { return s.err }
+
+// State implements strategy.Stater.
+func (s *reasonActObserve) State() strategy.State { return s.fsm.State() }
+
+// Tools implements strategy.ToolProvider.
+func (s *reasonActObserve) Tools() []tools.Tool {
+	if s.NoInput {
+		return nil
+	}
+	return []tools.Tool{requestInput{tools.AskUser()}}
+}
+
+// UseTools implements strategy.ToolUser.
+func (s *reasonActObserve) UseTools(defs []tools.Definition) {
+	find := func(name string) (tools.Definition, bool) {
+		i := slices.IndexFunc(defs, func(d tools.Definition) bool { return d.Name == name })
+		if i < 0 {
+			s.unusable = fmt.Errorf("reasonactobserve: may not use the tool %q: the run has none of that name, or the frame may not use it", name)
+			return tools.Definition{}, false
+		}
+		return defs[i], true
+	}
+	s.tools = defs
+	if s.Config.Tools != nil {
+		s.tools = nil
+		for _, name := range s.Config.Tools {
+			if d, ok := find(name); ok {
+				s.tools = append(s.tools, d)
+			}
+		}
+	}
+	for _, d := range s.tools {
+		if d.Name == DecideNext || d.Name == ObserveDecide {
+			s.unusable = fmt.Errorf("reasonactobserve: the run has a tool %q, which is the name of a control tool: rename it", d.Name)
+		}
+	}
+	if s.Retrieval.Tool == "" {
+		return
+	}
+	if d, ok := find(s.Retrieval.Tool); ok {
+		s.consult = &consultation{tool: d}
+		if !d.ReadOnly {
+			s.unusable = fmt.Errorf("reasonactobserve: the tool %q of Retrieval is not read-only", d.Name)
+		}
+	}
+}
+
+// Initialize implements strategy.Strategy.
+func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
+	if s.err != nil {
+		return s.fail(delegation.CodeInvalid, s.err)
+	}
+	history, repairs := in.Messages.Repair()
+	for _, r := range repairs {
+		s.repaired = append(s.repaired, r.String())
+	}
+	if s.goal = in.Goal; s.goal == "" {
+		s.goal = lastQuestion(history)
+	}
+	s.open(history, in.Goal)
+	switch {
+	case s.unusable != nil:
+		return s.fail(delegation.CodeInvalid, s.unusable)
+	case s.goal == "":
+		return s.fail(delegation.CodeInvalid, errors.New("reasonactobserve: there is nothing to do: the input has neither a goal nor a user message"))
+	}
+	if s.consult != nil && !s.consult.prepare(s.goal, in.Data) {
+		s.consult = nil
+	}
+	s.step = 1
+	return s.then(started, s.reason())
+}
+
+// open puts the conversation together: system prompt, what was said before, the goal.
+func (s *reasonActObserve) open(history messages.History, goal string) {
+	s.history = make(messages.History, 0, len(history)+8)
+	if s.System != "" && (len(history) == 0 || history[0].Role() != messages.RoleSystem) {
+		s.history = append(s.history, messages.System{Text: s.System})
+	}
+	s.history = append(s.history, history...)
+	if goal != "" {
+		s.history = append(s.history, messages.UserText(goal))
+	}
+}
+
+// lastQuestion is what the user said last.
+func lastQuestion(h messages.History) string {
+	for _, m := range slices.Backward(h) {
+		if u, ok := m.(messages.User); ok {
+			return u.Text()
+		}
+	}
+	return ""
+}
+
+// ProcessAPIResponse implements strategy.Strategy.
+func (s *reasonActObserve) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
+	turn := s.turn()
+	if turn == nil {
+		return s.fsm.Then(called, nil) // out of turn: the table says so
+	}
+	s.asked++
+	s.finish = resp.Finish
+	text := resp.Message.Text()
+	switch resp.Finish {
+	case llmclient.FinishContentFilter:
+		s.record(resp.Message, "NotRun")
+		return s.failWith(text, delegation.Code(llmclient.CodeContentFilter), errors.New("reasonactobserve: the provider withheld the reply, or a part of it"))
+	case llmclient.FinishRefusal:
+		if text != "" && s.fsm.State() != Concluding {
+			s.record(resp.Message, "NotRun")
+			return s.done(text)
+		}
+	default:
+	}
+	return turn(resp.Message)
+}
+
+// turn is what takes a reply in this state; nil if none is awaited.
+func (s *reasonActObserve) turn() func(messages.Assistant) nextstep.NextStep {
+	switch s.fsm.State() {
+	case Reasoning, Deciding:
+		return s.reasoned
+	case Acting:
+		return s.acted
+	case Observing:
+		return s.observed
+	case Answering:
+		return s.answered
+	case Concluding:
+		return s.concluded
+	default:
+		return nil
+	}
+}
+
+// ProcessToolResults implements strategy.Strategy.
+func (s *reasonActObserve) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
+	switch s.fsm.State() {
+	case AskingUser:
+		return s.replied(results)
+	case Retrieving:
+		return s.retrieved(results)
+	case Executing:
+		return s.executed(results)
+	default:
+		return s.fsm.Then(acted, nil) // out of turn: the table says so
+	}
+}
+
+// EditCalls implements strategy.CallEditor.
+func (s *reasonActObserve) EditCalls(calls []messages.ToolCall) {
+	if a, ok := s.history.Last().(messages.Assistant); ok && s.fsm.State() != AskingUser {
+		edited := a.WithCalls(calls)
+		s.history[len(s.history)-1] = edited // it stood in no request yet
+		s.calls = edited.Calls()
+	}
+}
+
+// ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is not forced again, and a
+// call that it could not read is the model's to mend.
+func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	if refusesChoice(f) && s.fsm.Can(unforced) {
+		s.asked++
+		s.unforced = true
+		if s.fsm.State() == Observing {
+			return s.then(unforced, s.observe())
+		}
+		return s.then(unforced, s.reason())
+	}
+	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) {
+		partial := messages.AssistantText(f.Partial.Text())
+		switch s.fsm.State() {
+		case Reasoning, Deciding:
+			s.asked++
+			return s.reasoned(partial)
+		case Observing:
+			s.asked++
+			return s.observed(partial)
+		case Acting:
+			s.asked++
+			s.record(partial, "CutCall")
+			s.results = append(s.results, PromptResult{Tool: "a call that could not be read", Text: f.Message})
+			return s.then(acted, s.observe())
+		}
+	}
+	out := s.output()
+	if !f.Partial.Empty() {
+		out.Messages = append(out.Messages, f.Partial)
+	}
+	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: out})
+}
+
+// Conclude implements strategy.Concluder. Where the last request was the conversation, the frame knows more of it: what
+// had arrived of a reply, or of results.
+func (s *reasonActObserve) Conclude(string) delegation.Output {
+	out := s.output()
+	switch s.fsm.State() {
+	case Acting, Executing, Answering, Concluding:
+		out.Messages = nil
+	}
+	return out
+}
+
+// request asks the model.
+func (s *reasonActObserve) request(h messages.History, offered ...tools.Definition) nextstep.GetChatCompletion {
+	return nextstep.GetChatCompletion{Request: llmclient.Request{
+		Model: s.Model, Messages: h.Clip(), Tools: offered, Temperature: s.Temperature, MaxTokens: s.MaxTokens,
+	}}
+}
+
+// say adds a prompt to the conversation.
+func (s *reasonActObserve) say(name string, data PromptData) {
+	s.history = append(s.history, messages.UserText(s.prompt(name, data)))
+}
+
+// with is a conversation with a prompt behind it that does not stay.
+func (s *reasonActObserve) with(h messages.History, name string, data PromptData) messages.History {
+	return append(h.Clip(), messages.UserText(s.prompt(name, data)))
+}
+
+// then fires a trigger with a step that was made of prompts; one that could not be filled in is an error.
+func (s *reasonActObserve) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
+	if s.promptErr != nil {
+		return s.fail(delegation.CodeInvalid, s.promptErr)
+	}
+	return s.fsm.Then(on, step)
+}
+
+// record adds a reply to the conversation, and answers its calls, of which none is run.
+func (s *reasonActObserve) record(reply messages.Assistant, why string) {
+	if reply.Empty() {
+		return
+	}
+	s.history = append(s.history, reply)
+	for _, c := range reply.Calls() {
+		out := messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: "not_run"}
+		if c.Name == s.control() {
+			out.Status, out.Reason = messages.StatusOK, ""
+			out.Output = s.prompt("Noted", PromptData{Tool: c.Name})
+		} else {
+			out.Output = s.prompt(why, PromptData{Tool: c.Name})
+		}
+		s.history = append(s.history, messages.Tool{ToolOutput: out})
+	}
+}
+
+// control is the control tool of this turn.
+func (s *reasonActObserve) control() string {
+	switch s.fsm.State() {
+	case Reasoning, Deciding:
+		return DecideNext
+	case Observing:
+		return ObserveDecide
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,69 @@
+package reasonactobserve_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
+	rao "github.com/segue-go/segue/strategy/reasonactobserve"
+	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/tools"
+)
+
+// brief are prompts that leave the stories readable.
+var brief = rao.Prompts{
+	Reason:  `Step {{.Step}}{{if .MaxSteps}} of {{.MaxSteps}}{{end}}: decide.`,
+	Decide:  `Decide, in JSON.`,
+	Observe: `Observe:{{range .Results}} [{{.Tool}} {{.Arguments}}{{if not .OK}} failed{{end}}: {{.Text}}]{{else}} no tools were executed{{end}}`,
+}
+
+// set holds the configurations that the stories name.
+var set = strategy.Set{
+	"reason-act-observe": rao.New(rao.Config{}),
+	"three-steps":        rao.New(rao.Config{MaxSteps: 3, Prompts: brief}),
+	"two-steps":          rao.New(rao.Config{MaxSteps: 2, Prompts: brief}),
+	"two-steps-accept":   rao.New(rao.Config{MaxSteps: 2, OnLimit: rao.LimitAccept, Prompts: brief}),
+	"two-steps-fail":     rao.New(rao.Config{MaxSteps: 2, OnLimit: rao.LimitFail, Prompts: brief}),
+	"run-all":            rao.New(rao.Config{RunAll: true, MaxRepeats: 1, Prompts: brief}),
+	"no-tools":           rao.New(rao.Config{Tools: []string{}, NoInput: true, Prompts: brief}),
+	"two-repeats":        rao.New(rao.Config{MaxRepeats: 2, Prompts: brief}),
+	"forty-characters":   rao.New(rao.Config{MaxObserved: 40, Prompts: brief}),
+	"missing-tool":       rao.New(rao.Config{Tools: []string{"no_such_tool"}}),
+	"retrieval":          rao.New(rao.Config{Retrieval: rao.Retrieval{Tool: "look"}, Prompts: brief}),
+}
+
+func TestStories(t *testing.T) {
+	strategytest.Stories(t, "../../testdata/stories/reasonactobserve", set)
+}
+
+func calling(name, args string) llmclient.Response {
+	return llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{
+		messages.ToolCall{ID: "c", Name: name, Arguments: args},
+	}}}
+}
+
+func TestConform(t *testing.T) {
+	for _, name := range []string{"reason-act-observe", "no-tools", "retrieval"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			strategytest.Conform(t, strategytest.Subject{
+				New: set[name],
+				Input: delegation.Input{
+					Goal:     "a task",
+					Messages: messages.History{messages.UserText("hello"), messages.AssistantText("hi")},
+					Data:     json.RawMessage(`{"data_sources":["a"],"user":"u"}`),
+				},
+				Tools: []tools.Definition{{Name: "look", ReadOnly: true}},
+				Steps: 2, // TestAnyModel goes deeper
+				Replies: []llmclient.Response{
+					calling(rao.DecideNext, `{"finish":true}`),
+					calling(rao.DecideNext, `{"finish":false,"request_input":{"question":"Which?"}}`),
+					calling(rao.ObserveDecide, `{"should_continue":"false"}`),
+				},
+			})
+		})
+	}
+}

@@ -1,0 +1,135 @@
+package reasonactobserve
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+// reason asks for a decision. A tool that the strategy is about to call itself must be offered before: it stands beside
+// the control tool.
+func (s *reasonActObserve) reason() nextstep.GetChatCompletion {
+	data := s.deciding()
+	data.Tool = DecideNext
+	offered := []tools.Definition{s.decide}
+	if s.consult != nil {
+		offered = append(offered, s.consult.tool)
+	}
+	return s.forced(s.request(s.with(s.history, "Reason", data), offered...), DecideNext)
+}
+
+func (s *reasonActObserve) deciding() PromptData {
+	data := PromptData{CanAsk: !s.NoInput}
+	for _, d := range s.tools {
+		data.Tools = append(data.Tools, d.Name)
+	}
+	return data
+}
+
+// forced is a request in which the model must call the control tool, if the provider can be told so.
+func (s *reasonActObserve) forced(step nextstep.GetChatCompletion, tool string) nextstep.GetChatCompletion {
+	step.Request.ToolChoice = llmclient.ToolChoice{Mode: llmclient.ChooseTool, Name: tool}
+	if s.unforced {
+		step.Request.ToolChoice = llmclient.ToolChoice{Mode: llmclient.ChooseAuto}
+	}
+	return step
+}
+
+// refusesChoice reports whether a provider refused a request for its forced tool choice.
+func refusesChoice(f nextstep.Failure) bool {
+	return f.Code == delegation.Code(llmclient.CodeBadRequest) && strings.Contains(f.Message, "tool_choice")
+}
+
+// reasoned takes the reply of the reason turn.
+func (s *reasonActObserve) reasoned(reply messages.Assistant) nextstep.NextStep {
+	s.record(reply, "NotRun")
+	d, ok := readDecision(reply, DecideNext, decideKeys)
+	switch {
+	case !ok && strings.TrimSpace(reply.Text()) == "" && s.fsm.Can(silent):
+		return s.then(silent, s.request(s.with(s.history, "Decide", s.deciding())))
+	case d.FinalAnswer != "":
+		return s.done(string(d.FinalAnswer))
+	case d.Finish == yes && !d.prose && d.beside != "":
+		return s.done(d.beside)
+	case d.Finish == yes:
+		return s.answer()
+	case d.RequestInput != nil && d.RequestInput.Question != "" && !s.NoInput:
+		return s.ask(*d.RequestInput)
+	default:
+		return s.act()
+	}
+}
+
+// answer asks for the answer in plain words.
+func (s *reasonActObserve) answer() nextstep.NextStep {
+	s.say("Answer", PromptData{})
+	return s.then(satisfied, s.request(s.history))
+}
+
+// ask asks the user. The call stands in no conversation: the model asked in its decision.
+func (s *reasonActObserve) ask(q input) nextstep.NextStep {
+	arguments, err := json.Marshal(q)
+	if err != nil {
+		return s.fail(delegation.CodeInvalid, err)
+	}
+	call := messages.ToolCall{ID: "input_" + strconv.Itoa(s.step), Name: RequestInput, Arguments: string(arguments)}
+	return s.then(asked, nextstep.ExecuteTools{Calls: []messages.ToolCall{call}})
+}
+
+// replied puts what the user said into the conversation.
+func (s *reasonActObserve) replied(results []messages.ToolOutput) nextstep.NextStep {
+	for _, r := range results {
+		if r.OK() {
+			s.history = append(s.history, messages.UserText(r.Output))
+		} else {
+			s.say("NoAnswer", PromptData{Problem: r.Output})
+		}
+	}
+	return s.next()
+}
+
+// observe shows the model what this step did, and asks what it means. The results as they are stand in the conversation
+// behind s.before; here they are shortened.
+func (s *reasonActObserve) observe() nextstep.GetChatCompletion {
+	h := s.with(s.history[:s.before], "Observe", PromptData{Tool: ObserveDecide, Results: s.results})
+	return s.forced(s.request(h, observeDefinition), ObserveDecide)
+}
+
+// observed takes the reply of the observe turn.
+func (s *reasonActObserve) observed(reply messages.Assistant) nextstep.NextStep {
+	s.record(reply, "NotRun")
+	d, _ := readDecision(reply, ObserveDecide, observeKeys)
+	switch {
+	case d.FinalAnswer != "":
+		return s.done(string(d.FinalAnswer))
+	case d.ShouldContinue != no:
+		return s.next()
+	case d.beside != "":
+		return s.done(d.beside)
+	case d.Observation != "":
+		return s.done(string(d.Observation))
+	default:
+		return s.answer()
+	}
+}
+
+// next begins the next step, or ends for want of one.
+func (s *reasonActObserve) next() nextstep.NextStep {
+	switch {
+	case s.fsm.Can(again):
+		s.step++
+		s.results = nil
+		return s.then(again, s.reason())
+	case s.OnLimit == LimitFail:
+		return s.fsm.Then(gaveUp, s.limited(nil))
+	default:
+		s.say("Conclude", PromptData{})
+		return s.then(exhausted, s.request(s.history))
+	}
+}

@@ -1,0 +1,79 @@
+package stepagent
+
+import (
+	"fmt"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// finish ends with an answer, or has the model reminded that it must call the final tool: then the next iteration is to
+// begin.
+func (s *stepAgent) finish(text string) nextstep.NextStep {
+	last, ok := s.history.Last().(messages.Assistant)
+	if text != "" && (!ok || last.Text() != text) {
+		s.history = append(s.history, messages.AssistantText(text))
+	}
+	if s.FinalTool == "" || s.reminders == s.MaxReminders || s.iteration == s.MaxIterations {
+		return s.done(&text)
+	}
+	remind, err := s.prompt("Remind")
+	if err != nil {
+		return s.fail(delegation.NewError(delegation.CodeInvalid, err))
+	}
+	s.reminders++
+	s.answer, s.aligned = &text, false
+	s.history = append(s.history, messages.UserText(remind))
+	return nil
+}
+
+// done ends with an answer.
+func (s *stepAgent) done(answer *string) nextstep.NextStep {
+	if answer != nil && *answer != "" {
+		if last, ok := s.history.Last().(messages.Assistant); !ok || last.Text() != *answer {
+			s.history = append(s.history, messages.AssistantText(*answer))
+		}
+	}
+	out := s.output()
+	out.Result = answer
+	return s.fsm.Then(finished, nextstep.Complete{Output: out})
+}
+
+// limited is the end for want of iterations.
+func (s *stepAgent) limited() nextstep.NextStep {
+	out := s.output()
+	out.Result = s.answer
+	return s.fsm.Then(gaveUp, nextstep.ReportError{
+		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("stepagent: Max iterations reached: %d", s.MaxIterations)},
+		Output: out,
+	})
+}
+
+// fail ends with an error and what was reached.
+func (s *stepAgent) fail(err error) nextstep.NextStep {
+	out := s.output()
+	out.Result = s.answer
+	return s.fsm.Then(failed, nextstep.ReportError{Err: err, Output: out})
+}
+
+// output is what was reached.
+func (s *stepAgent) output() delegation.Output {
+	var m delegation.Metadata
+	set := func(name string, v any) { _ = m.Set(name, v) } // all of these can be encoded
+	set("iterations", s.iteration)
+	set("model_calls", s.asked)
+	if len(s.notes) > 0 {
+		set("notes", s.notes)
+	}
+	if s.plan != "" {
+		set("plan", s.plan)
+	}
+	if s.failures > 0 {
+		set("plan_failures", s.failures)
+	}
+	if len(s.repaired) > 0 {
+		set("repaired", s.repaired)
+	}
+	return delegation.Output{Messages: s.history.Clip(), Metadata: m}
+}

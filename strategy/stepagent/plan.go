@@ -1,0 +1,63 @@
+package stepagent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// prompt fills in a template.
+func (s *stepAgent) prompt(name string) (string, error) {
+	data := PromptData{
+		Goal: s.in.Goal, Iteration: s.iteration, MaxIterations: s.MaxIterations, Plan: s.plan, FinalTool: s.FinalTool,
+	}
+	for _, d := range s.tools {
+		data.Tools = append(data.Tools, d.Name)
+	}
+	return s.prompts.Fill(name, data)
+}
+
+// makePlan asks for a plan.
+func (s *stepAgent) makePlan() nextstep.NextStep {
+	text, err := s.prompt("Plan")
+	if err != nil {
+		return s.fail(delegation.NewError(delegation.CodeInvalid, err))
+	}
+	s.aligned = false
+	return s.fsm.Then(due, nextstep.GetChatCompletion{Request: llmclient.Request{
+		Model: s.PlanModel, Messages: append(s.history.Clip(), messages.UserText(text)),
+	}})
+}
+
+// planned takes a plan, and the step it was made for.
+func (s *stepAgent) planned(resp llmclient.Response) nextstep.NextStep {
+	text := strings.TrimSpace(resp.Message.Text())
+	switch {
+	case resp.Finish == llmclient.FinishContentFilter || resp.Finish == llmclient.FinishRefusal || resp.Finish == llmclient.FinishLength:
+		return s.unplanned(fmt.Errorf("stepagent: the reply is no plan: the model stopped for the reason %q", resp.Finish))
+	case text == "":
+		return s.unplanned(errors.New("stepagent: the reply is no plan: it is empty"))
+	}
+	s.plan, s.misplans = text, 0
+	follow, err := s.prompt("Follow")
+	if err != nil {
+		return s.fail(delegation.NewError(delegation.CodeInvalid, err))
+	}
+	s.history = append(s.history, messages.AssistantText(text), messages.UserText(follow))
+	return s.follow(s.take())
+}
+
+// unplanned skips a plan, or ends the run if that was done often enough in a row.
+func (s *stepAgent) unplanned(cause error) nextstep.NextStep {
+	s.misplans++
+	s.failures++
+	if s.misplans == s.MaxPlanFailures {
+		return s.fail(delegation.AsError(cause))
+	}
+	return s.follow(s.take())
+}

@@ -1,0 +1,283 @@
+// Package stepagent is the strategy whose single step is a function of the user's. The function looks at the conversation
+// and says what is next; everything around it is done here: iterations and their bound, tools, plans, a final tool.
+//
+//	loop for each iteration
+//	    make a plan, if one is due                     (PlanEvery)
+//	    call Config.Step, which returns
+//	        Continue(messages...)    the next iteration, with these messages added
+//	        Finish(text)             the end, with an answer
+//	        ToolCalls(calls...)      run tools; the next iteration sees their results
+//	        Ask(request, then)       ask a model, and go on within the same step
+//	        Fail(err)                the end, with an error
+//
+// A turn also ends when the final tool is called (FinalTool), and when the result of a tool that is not untrusted is a JSON
+// object with "should_continue" false; its "result", if it is a text, is then the answer, else what the model said beside
+// the call. Both hold on the last iteration too.
+//
+// At most MaxIterations steps are taken, each with at most MaxAsks model calls, and a plan every PlanEvery of them
+// ([Config.Bound]). Running out of iterations is an error with code limit, with the last thing said as the Result beside
+// it. A step function that panics, or returns what is no result, fails the frame with a [*StepError].
+//
+// The metadata of an output holds "iterations" (begun) and "model_calls" (numbers), and where they apply "notes" (a
+// list of [Note]), "plan" (the last one), "plan_failures" (in all), "repaired" (what was mended in the messages it was
+// given).
+//
+// The source of the interface is the CustomAgent trait of a step-based agent framework in Rust.
+package stepagent
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+var (
+	_ strategy.Strategy       = (*stepAgent)(nil)
+	_ strategy.FailureHandler = (*stepAgent)(nil)
+	_ strategy.Concluder      = (*stepAgent)(nil)
+	_ strategy.CallEditor     = (*stepAgent)(nil)
+	_ strategy.ToolUser       = (*stepAgent)(nil)
+	_ strategy.ToolProvider   = (*stepAgent)(nil)
+	_ strategy.Stater         = (*stepAgent)(nil)
+	_ strategy.Checker        = (*stepAgent)(nil)
+)
+
+type stepAgent struct {
+	strategy.Defaults
+	*settings
+	fsm *strategy.FSM
+
+	tools    []tools.Definition // what a request may offer
+	in       delegation.Input
+	history  messages.History
+	laws     messages.Validator
+	repaired []string
+	state    any // of the user's
+	notes    []Note
+
+	iteration int
+	asks      int                                 // in this iteration
+	then      func(llmclient.Response) StepResult // takes the reply that is awaited
+	reply     *messages.Assistant                 // the last one that this step asked for; nil: none
+	aligned   bool                                // the last request held the conversation, and what came after is in both
+	calls     []messages.ToolCall                 // awaiting results
+	answer    *string                             // last thing said in this run
+	plan      string
+	misplans  int // plans that failed, in a row
+	failures  int // of plans, in all
+	reminders int
+	asked     int // model calls answered
+}
+
+// Check implements strategy.Checker.
+func (s *stepAgent) Check() error { return s.err }
+
+// State implements strategy.Stater.
+func (s *stepAgent) State() strategy.State { return s.fsm.State() }
+
+// UseTools implements strategy.ToolUser.
+func (s *stepAgent) UseTools(defs []tools.Definition) {
+	s.tools = append(s.tools, defs...)
+	for _, t := range s.Tools() {
+		s.tools = append(s.tools, t.Definition())
+	}
+}
+
+// Tools implements strategy.ToolProvider.
+func (s *stepAgent) Tools() []tools.Tool {
+	own := append([]tools.Tool(nil), s.Config.Tools...)
+	if s.FinalTool != "" {
+		own = append(own, tools.NewPureRaw(s.final, func(arguments string) (string, error) {
+			if _, ok := finalAnswer(arguments); !ok {
+				return "", &tools.ArgumentError{Tool: s.FinalTool, Problems: []tools.Problem{{Pointer: "/answer", Message: "must be a text"}}}
+			}
+			return "The answer is received.", nil
+		}))
+	}
+	return own
+}
+
+// finalAnswer reads the arguments of the final tool.
+func finalAnswer(arguments string) (string, bool) {
+	var args struct {
+		Answer *string `json:"answer"`
+	}
+	if json.Unmarshal([]byte(arguments), &args) != nil || args.Answer == nil {
+		return "", false
+	}
+	return *args.Answer, true
+}
+
+// Initialize implements strategy.Strategy.
+func (s *stepAgent) Initialize(in delegation.Input) nextstep.NextStep {
+	if s.err != nil {
+		return s.fail(delegation.NewError(delegation.CodeInvalid, s.err))
+	}
+	s.in = in
+	history, repairs := in.Messages.Repair()
+	for _, r := range repairs {
+		s.repaired = append(s.repaired, r.String())
+	}
+	s.history = make(messages.History, 0, len(history)+8)
+	if s.System != "" && (len(history) == 0 || history[0].Role() != messages.RoleSystem) {
+		s.history = append(s.history, messages.System{Text: s.System})
+	}
+	s.history = append(s.history, history...)
+	if in.Goal != "" {
+		s.history = append(s.history, messages.UserText(in.Goal))
+	}
+	if s.NewState != nil {
+		made := s.guarded("NewState", func() StepResult {
+			s.state = s.NewState()
+			return Continue()
+		})
+		if made.kind == kindFail {
+			return s.fail(made.err)
+		}
+	}
+	return s.advance()
+}
+
+// advance begins iterations until something is wanted of the outside.
+func (s *stepAgent) advance() nextstep.NextStep {
+	for s.iteration < s.MaxIterations {
+		s.iteration++
+		s.asks, s.reply = 0, nil
+		if s.PlanEvery > 0 && (s.iteration-1)%s.PlanEvery == 0 {
+			return s.makePlan()
+		}
+		if next := s.settle(s.take()); next != nil {
+			return next
+		}
+	}
+	return s.limited()
+}
+
+// follow does what a step says, and begins the next iteration if it wants nothing of the outside.
+func (s *stepAgent) follow(res StepResult) nextstep.NextStep {
+	if next := s.settle(res); next != nil {
+		return next
+	}
+	return s.advance()
+}
+
+// take takes one step.
+func (s *stepAgent) take() StepResult {
+	return s.guarded("the step function", func() StepResult {
+		return s.Step(Step{
+			Iteration: s.iteration,
+			Last:      s.iteration == s.MaxIterations,
+			Goal:      s.in.Goal,
+			Params:    s.in.Data,
+			History:   s.history.Clip(),
+			Plan:      s.plan,
+			Tools:     slices.Clip(s.tools),
+			State:     s.state,
+			notes:     &s.notes,
+		})
+	})
+}
+
+// ProcessAPIResponse implements strategy.Strategy.
+func (s *stepAgent) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
+	switch s.fsm.State() {
+	case Planning:
+		s.asked++
+		return s.planned(resp)
+	case Asking:
+		s.asked++
+		then := s.then
+		s.reply, s.then = &resp.Message, nil
+		return s.follow(s.guarded("the function that takes a reply", func() StepResult { return then(resp) }))
+	default:
+		return s.fsm.Then(asked, nil) // out of turn: the table says so
+	}
+}
+
+// EditCalls implements strategy.CallEditor.
+func (s *stepAgent) EditCalls(calls []messages.ToolCall) {
+	if a, ok := s.history.Last().(messages.Assistant); ok {
+		edited := a.WithCalls(calls)
+		s.history[len(s.history)-1] = edited // it stood in no request yet
+		s.calls = edited.Calls()
+	}
+}
+
+// ProcessToolResults implements strategy.Strategy.
+func (s *stepAgent) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
+	if s.fsm.State() != Executing {
+		return s.fsm.Then(called, nil) // out of turn: the table says so
+	}
+	var said string
+	if a, ok := s.history.Last().(messages.Assistant); ok {
+		said = a.Text()
+	}
+	for _, r := range results {
+		s.history = append(s.history, messages.Tool{ToolOutput: r})
+	}
+	for i, r := range results {
+		if s.FinalTool != "" && r.ToolName == s.FinalTool && r.OK() && i < len(s.calls) {
+			if answer, ok := finalAnswer(s.calls[i].Arguments); ok {
+				return s.done(&answer)
+			}
+		}
+	}
+	for _, r := range results {
+		if result, ends := endsTurn(r); ends {
+			if result == nil && said != "" {
+				result = &said
+			}
+			return s.done(result)
+		}
+	}
+	s.calls = nil
+	return s.advance()
+}
+
+// endsTurn reports whether the result of a tool says that the turn is over, and the answer that it gives. What came from
+// outside cannot say so.
+func endsTurn(r messages.ToolOutput) (result *string, ends bool) {
+	var verdict struct {
+		ShouldContinue *bool           `json:"should_continue"`
+		Result         json.RawMessage `json:"result"`
+	}
+	if r.Untrusted || !r.OK() || json.Unmarshal([]byte(r.Output), &verdict) != nil || verdict.ShouldContinue == nil || *verdict.ShouldContinue {
+		return nil, false
+	}
+	if json.Unmarshal(verdict.Result, &result) != nil {
+		result = nil
+	}
+	return result, true
+}
+
+// ProcessFailure implements strategy.FailureHandler: a plan that could not be made is skipped.
+func (s *stepAgent) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	cause := &delegation.Error{Code: f.Code, Message: f.Message}
+	if s.fsm.State() == Planning {
+		s.asked++
+		return s.unplanned(cause)
+	}
+	out := s.output()
+	if s.aligned && !f.Partial.Empty() {
+		out.Messages = append(out.Messages, f.Partial)
+	}
+	out.Result = s.answer
+	return s.fsm.Then(failed, nextstep.ReportError{Err: cause, Output: out})
+}
+
+// Conclude implements strategy.Concluder. Where the last request was the conversation, the frame knows more of it: what
+// had arrived of a reply, or of results.
+func (s *stepAgent) Conclude(string) delegation.Output {
+	out := s.output()
+	out.Result = s.answer
+	if s.aligned {
+		out.Messages = nil
+	}
+	return out
+}

@@ -1,0 +1,78 @@
+package stepagent_test
+
+import (
+	"testing"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/stepagent"
+	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/tools"
+)
+
+// loop asks with all tools, runs what is called, and finishes with a text.
+func loop(step stepagent.Step) stepagent.StepResult {
+	return stepagent.Ask(llmclient.Request{Tools: step.Tools}, func(resp llmclient.Response) stepagent.StepResult {
+		if calls := resp.Message.Calls(); len(calls) > 0 {
+			return stepagent.ToolCalls(calls...)
+		}
+		return stepagent.Finish(resp.Message.Text())
+	})
+}
+
+// talk asks, and goes on with the reply.
+func talk(stepagent.Step) stepagent.StepResult {
+	return stepagent.Ask(llmclient.Request{}, func(resp llmclient.Response) stepagent.StepResult {
+		return stepagent.Continue(resp.Message, messages.UserText("Go on."))
+	})
+}
+
+// twice asks two times in each step.
+func twice(stepagent.Step) stepagent.StepResult {
+	return stepagent.Ask(llmclient.Request{}, func(first llmclient.Response) stepagent.StepResult {
+		return stepagent.Ask(llmclient.Request{Messages: messages.History{messages.UserText("Better than this? " + first.Message.Text())}}, func(second llmclient.Response) stepagent.StepResult {
+			return stepagent.Finish(second.Message.Text())
+		})
+	})
+}
+
+var plans = stepagent.Prompts{Plan: `Plan before {{.Iteration}} of {{.MaxIterations}}.`, Follow: `Follow it.`}
+
+// set holds the configurations that the stories name.
+var set = strategy.Set{
+	"example":     stepagent.New(exampleAgent("example")),
+	"loop":        stepagent.New(stepagent.Config{Step: loop, System: "Be brief."}),
+	"two":         stepagent.New(stepagent.Config{Step: loop, MaxIterations: 2}),
+	"final":       stepagent.New(stepagent.Config{Step: loop, FinalTool: "final", MaxIterations: 4}),
+	"final-two":   stepagent.New(stepagent.Config{Step: loop, FinalTool: "final", MaxIterations: 2}),
+	"twice":       stepagent.New(stepagent.Config{Step: twice}),
+	"talk":        stepagent.New(stepagent.Config{Step: talk, MaxIterations: 3}),
+	"plan":        stepagent.New(stepagent.Config{Step: talk, MaxIterations: 5, PlanEvery: 2, Prompts: plans}),
+	"plan-always": stepagent.New(stepagent.Config{Step: talk, MaxIterations: 7, PlanEvery: 1, Prompts: plans}),
+	"plan-words":  stepagent.New(stepagent.Config{Step: loop, PlanEvery: 1}),
+	"idle": stepagent.New(stepagent.Config{MaxIterations: 3, Step: func(stepagent.Step) stepagent.StepResult {
+		return stepagent.Continue()
+	}}),
+}
+
+func TestStories(t *testing.T) { strategytest.Stories(t, "../../testdata/stories/stepagent", set) }
+
+func TestConform(t *testing.T) {
+	for name, factory := range set {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps := 2
+			if name == "twice" || name == "example" || name == "two" {
+				steps = 3
+			}
+			strategytest.Conform(t, strategytest.Subject{
+				New:   factory,
+				Input: delegation.Input{Goal: "a task", Messages: messages.History{messages.UserText("hello"), messages.AssistantText("hi")}},
+				Tools: []tools.Definition{{Name: "look"}},
+				Steps: steps,
+			})
+		})
+	}
+}
