@@ -43,7 +43,7 @@ func (b *callBlock) read(text string, final bool) verdict {
 		case callValue:
 			v, decided = b.json(text, final)
 		default:
-			v, decided = b.plain(text, final)
+			return b.plain(text, final)
 		}
 		if decided {
 			return v
@@ -134,40 +134,23 @@ func excessBrackets(text string, pos int, final bool) (end int, wait bool) {
 	return end, end == len(text) && end < pos+most && !final
 }
 
-// json looks for the end of a JSON value.
+// json reads a JSON value. One that is broken, as a bracket or a quote is missing, ends before the first closing mark.
 func (b *callBlock) json(text string, final bool) (verdict, bool) {
-	end, ok := b.scan.scan(text)
-	if !ok && !final {
+	looked, ok := b.scan.scan(text)
+	switch {
+	case !ok && !final:
 		return verdict{}, true
+	case !ok:
+		looked = len(text)
+	}
+	end := looked
+	if i := strings.Index(text[b.value:end], b.close); i >= 0 && (!ok || !json.Valid([]byte(text[b.value:end]))) {
+		end = b.value + i
+	}
+	if err := b.add(text, b.value, end); err != nil {
+		return b.broken(err, looked), true
 	}
 	b.state, b.pos = callStart, end
-	if !ok {
-		end = len(text)
-		b.pos = end
-	}
-	err := error(nil)
-	if ok {
-		if e := b.add(text, b.value, end); e == nil {
-			return verdict{}, false
-		} else {
-			err = e
-		}
-	}
-	return b.cut(text, end, err)
-}
-
-// cut tries again with a value that ends where the first closing mark stands in it: a bracket or a quote was missing.
-func (b *callBlock) cut(text string, looked int, cause error) (verdict, bool) {
-	end := looked
-	if i := strings.Index(text[b.value:looked], b.close); i >= 0 {
-		end = b.value + i
-	} else if e, ok := cause.(*ParseError); ok {
-		return b.broken(e, looked), true
-	}
-	if e := b.add(text, b.value, end); e != nil {
-		return b.broken(e, looked), true
-	}
-	b.pos = end
 	return verdict{}, false
 }
 
@@ -232,12 +215,12 @@ func elements(array string) iter.Seq2[int, string] {
 }
 
 // plain looks for the end of a body that is not JSON.
-func (b *callBlock) plain(text string, final bool) (verdict, bool) {
+func (b *callBlock) plain(text string, final bool) verdict {
 	from := max(b.scan.pos, b.pos)
 	i := strings.Index(text[from:], b.close)
 	if i < 0 && !final {
 		b.scan.pos = max(b.pos, len(text)-len(b.close)+1)
-		return verdict{}, true
+		return verdict{}
 	}
 	bodyEnd, end := len(text), len(text)
 	if i >= 0 {
@@ -245,10 +228,10 @@ func (b *callBlock) plain(text string, final bool) (verdict, bool) {
 	}
 	calls, repairs, err := b.readBody(text[b.pos:bodyEnd], b.pos)
 	if err != nil {
-		return b.broken(err, bodyEnd), true
+		return b.broken(err, bodyEnd)
 	}
 	b.calls, b.repairs = calls, repairs
-	return b.done(end), true
+	return b.done(end)
 }
 
 // done says that the block ends there. Each call goes from its beginning, the first from the mark, to that of the next.

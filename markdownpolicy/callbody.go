@@ -134,10 +134,7 @@ func trimLines(value string) string {
 
 // readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…: the first key belongs to the first value.
 func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) {
-	name := body
-	if i := strings.Index(body, "<arg_"); i >= 0 {
-		name = body[:i]
-	}
+	name, _, _ := strings.Cut(body, "<arg_")
 	rest := body[len(name):]
 	if name = strings.Trim(name, blanks); name == "" || strings.IndexByte(name, '\n') >= 0 {
 		return nil, nil, broken(at, "the name of a tool before <arg_key>", body, nil)

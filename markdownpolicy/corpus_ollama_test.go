@@ -124,67 +124,64 @@ func ollamaCorpusCase(t *testing.T, l ollamaLine) corpusCase {
 		text:   string(o.Content) + o.ExpectedContent + o.ExpectedText,
 	}
 	c.id = fmt.Sprintf("ollama-tooltext %s %s %d", strings.TrimSuffix(l.File, "_test.go"), strings.TrimPrefix(l.Func, "Test"), l.N)
-	options := markdownpolicy.Options{Mode: markdownpolicy.ModeError}
-	within := func(dialect markdownpolicy.Dialect, thinks bool) {
-		hermes := markdownpolicy.Hermes{Options: options, Dialect: dialect}
-		if thinks {
-			hermes.Thoughts = markdownpolicy.ThoughtsOpen
-		}
-		c.policy = hermes
+	var options markdownpolicy.Options
+	hermes := markdownpolicy.Hermes{Dialect: ollamaDialects[l.File].dialect}
+	if o.thinks(l.File) {
+		hermes.Thoughts = markdownpolicy.ThoughtsOpen
 	}
-	body := func(dialect markdownpolicy.Dialect, open, close string, held looseText) { // what stands between the marks
-		within(dialect, false)
-		c.pieces, c.anyText = []string{open + strings.TrimSuffix(strings.TrimPrefix(string(held), open), close) + close}, true
-	}
+	c.policy = hermes
 	switch l.File {
 	case "tools_test.go":
 		o.template(&c, l.Func, options)
-	case "cogito_test.go":
-		within(markdownpolicy.DialectDeepSeek, o.HasThinkingSupport || o.ExpectedThinking != "")
-		if strings.HasSuffix(l.Func, "Content") {
-			body(markdownpolicy.DialectDeepSeek, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", o.Content)
-		}
-	case "deepseek3_test.go":
-		within(markdownpolicy.DialectDeepSeek, o.HasThinking)
-		if strings.HasSuffix(l.Func, "Content") {
-			body(markdownpolicy.DialectDeepSeek, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", o.Content)
-		}
-	case "lfm2_test.go":
-		within(markdownpolicy.DialectLFM, o.HasThinking)
-		if strings.HasSuffix(l.Func, "Content") {
-			body(markdownpolicy.DialectLFM, "<|tool_call_start|>", "<|tool_call_end|>", o.Content)
-		}
-	case "olmo3_test.go":
-		within(markdownpolicy.DialectOlmo, false)
-		if l.Func == "TestParseOlmo3FunctionCalls" || l.Func == "value" {
-			body(markdownpolicy.DialectOlmo, "<function_calls>", "</function_calls>", o.Input)
-		}
-	case "functiongemma_test.go":
-		within(markdownpolicy.DialectGemma, false)
 	case "ministral_test.go":
 		c.policy = markdownpolicy.Mistral{Options: options}
-		o.events(&c)
-		if o.Think { // their template ends with the mark
+		if o.events(&c); o.Think { // their template ends with the mark
 			c.pieces = slices.Insert(c.pieces, 0, "[THINK]")
 		}
-	case "nemotron3nano_test.go":
-		within("", o.ThinkValue.Value)
 	case "parser_test.go":
-		within("", false)
-		c.policy = markdownpolicy.Think{Policy: c.policy, Start: markdownpolicy.ThinkTagged}
-		o.events(&c)
-	case "qwen3vl_thinking_test.go":
-		within("", o.PrefillMsg == nil)
+		c.policy = markdownpolicy.Think{Policy: hermes, Start: markdownpolicy.ThinkTagged}
 		o.events(&c)
 	case "qwen3vl_nonthinking_test.go":
-		c.policy = markdownpolicy.Hermes{Options: options, Thoughts: markdownpolicy.ThoughtsNone}
+		c.policy = markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsNone}
 		o.events(&c)
-	default: // qwen3coder, glm46
-		within("", false)
+	default:
 		o.events(&c)
-		o.bodies(t, &c, body)
+		o.bodies(t, &c)
+		switch {
+		case strings.HasSuffix(l.Func, "Content"):
+			o.body(&c, l.File, o.Content)
+		case l.Func == "TestParseOlmo3FunctionCalls" || l.Func == "value":
+			o.body(&c, l.File, o.Input)
+		}
 	}
 	return c
+}
+
+// ollamaDialects are the dialects of the parsers that have one, and the marks of a call in them.
+var ollamaDialects = map[string]struct {
+	dialect     markdownpolicy.Dialect
+	open, close string
+}{
+	"cogito_test.go":        {markdownpolicy.DialectDeepSeek, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"},
+	"deepseek3_test.go":     {markdownpolicy.DialectDeepSeek, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"},
+	"lfm2_test.go":          {markdownpolicy.DialectLFM, "<|tool_call_start|>", "<|tool_call_end|>"},
+	"olmo3_test.go":         {markdownpolicy.DialectOlmo, "<function_calls>", "</function_calls>"},
+	"functiongemma_test.go": {markdownpolicy.DialectGemma, "", ""},
+	"glm46_test.go":         {markdownpolicy.DialectHermes, "<tool_call>", "</tool_call>"},
+	"qwen3coder_test.go":    {markdownpolicy.DialectHermes, "<tool_call>", "</tool_call>"},
+}
+
+// thinks says whether a reply begins within a thought.
+func (o ollamaCase) thinks(file string) bool {
+	return o.HasThinking || o.HasThinkingSupport || o.ThinkValue.Value ||
+		file == "cogito_test.go" && o.ExpectedThinking != "" || file == "qwen3vl_thinking_test.go" && o.PrefillMsg == nil
+}
+
+// body sets the marks of a call around what a part of a parser is given.
+func (o ollamaCase) body(c *corpusCase, file string, held looseText) {
+	marks := ollamaDialects[file]
+	c.pieces = []string{marks.open + strings.TrimSuffix(strings.TrimPrefix(string(held), marks.open), marks.close) + marks.close}
+	c.anyText = true
 }
 
 // template reads the cases of the parser that goes by a template, and of the functions below it.
@@ -272,24 +269,24 @@ func (o ollamaCase) events(c *corpusCase) {
 }
 
 // bodies reads the cases of what stands between the tags of Qwen-Coder and GLM.
-func (o ollamaCase) bodies(t *testing.T, c *corpusCase, body func(markdownpolicy.Dialect, string, string, looseText)) {
+func (o ollamaCase) bodies(t *testing.T, c *corpusCase) {
 	switch {
 	case o.Xml != "":
-		body("", "<tool_call>", "</tool_call>", o.Xml)
+		o.body(c, "glm46_test.go", o.Xml)
 		arguments := map[string]any{}
 		for i, key := range o.WantKeys {
 			arguments[key] = o.WantValues[i]
 		}
 		c.calls = []corpusCall{{"function_name", arguments}}
 	case o.RawToolCall != "":
-		body("", "<tool_call>", "</tool_call>", o.RawToolCall)
+		o.body(c, "glm46_test.go", o.RawToolCall)
 		if strings.Contains(string(o.Tools), "_unresolved") { // the corpus does not have the tools: they are told from what is expected
 			hermes := c.policy.(markdownpolicy.Hermes)
 			hermes.Tools = typedAs(t, c.calls[0])
 			c.policy = hermes
 		}
 	case o.Raw != "": // they make XML of it, with the names as attributes
-		body("", "<tool_call>", "</tool_call>", o.Raw)
+		o.body(c, "glm46_test.go", o.Raw)
 		var function struct {
 			Name      string `xml:"name,attr"`
 			Parameter []struct {

@@ -227,6 +227,7 @@ func (b *elementBlock) read(text string, final bool) verdict {
 		repairs = append(repairs, Repair{Offset: b.pos, What: "added the missing </" + b.name + ">"})
 	case elementCut:
 		return b.broken(broken(len(text), "</"+b.child.name+">", "", nil), len(text))
+	default: // it is whole
 	}
 	part, more, err := b.call(b.fields)
 	if err != nil {

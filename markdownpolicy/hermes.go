@@ -53,7 +53,7 @@ func (h Hermes) Render(parts []messages.AssistantContent) string {
 	if h.Thoughts == ThoughtsNone {
 		parts = slices.DeleteFunc(slices.Clone(parts), isThought)
 	}
-	text := h.syntax().tagSyntax.render(parts, h.thoughts(), func(c messages.ToolCall) string {
+	text := h.syntax().render(parts, h.thoughts(), func(c messages.ToolCall) string {
 		return marks.open + "\n" + hermesForm.write(c) + "\n" + marks.close
 	})
 	if h.Thoughts == ThoughtsOpen && text != "" && !strings.HasPrefix(text, thoughtTags.open) {

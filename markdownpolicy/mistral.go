@@ -36,7 +36,7 @@ func (m Mistral) NewParser() Parser { return newEngine(m.Name(), m.Mode, m.synta
 
 // Render implements [Renderer].
 func (m Mistral) Render(parts []messages.AssistantContent) string {
-	text := m.syntax().tagSyntax.render(parts, mistralThought, func(c messages.ToolCall) string {
+	text := m.syntax().render(parts, mistralThought, func(c messages.ToolCall) string {
 		return mistralMark + "[" + hermesForm.write(c) + "]"
 	})
 	if yes, _ := beginsObjects(strings.TrimLeft(text, `\`), 0); yes && m.Tools != nil {

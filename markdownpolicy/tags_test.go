@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
 )
 
 // tagScraps are pieces of what models write between marks, in every dialect.
@@ -30,7 +31,11 @@ func TestS2_1_TagVariantsReadWhatTheyRender(t *testing.T) {
 	for _, l := range tagVariants() {
 		t.Run(l.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				checkRoundTrip(t, l.Policy, append(l.parts(t), textPart(tagProse.Draw(t, "text")), thoughtPart(tagProse.Draw(t, "thought"))))
+				parts := []messages.AssistantContent{textPart(tagProse.Draw(t, "text")), thoughtPart(tagProse.Draw(t, "thought"))}
+				if rapid.Bool().Draw(t, "call") {
+					parts = append(parts, callPart("", toolName.Draw(t, "name"), arguments.Draw(t, "arguments")))
+				}
+				checkRoundTrip(t, l.Policy, append(parts, textPart(tagProse.Draw(t, "end"))))
 			})
 		})
 	}
@@ -42,7 +47,7 @@ func TestS2_20_TagVariantsInPieces(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				reply := tagProse.Draw(t, "reply")
 				if rapid.Bool().Draw(t, "rendered") {
-					reply = l.render(l.parts(t)) + reply
+					reply = l.render([]messages.AssistantContent{thoughtPart(reply), callPart("", "read_file", `{"path":"<tool_call>"}`)}) + reply
 				}
 				checkPieces(t, l, reply, rapid.IntRange(1, 40).Draw(t, "size"))
 			})
@@ -74,14 +79,19 @@ func checkPieces(t require.TestingT, l lawful, reply string, size int) {
 }
 
 func TestS2_20_TagVariantsTakeLinearTime(t *testing.T) {
-	const size, bound = 1 << 18, 10 * time.Second
+	const size, bound = 1 << 16, 300 * time.Millisecond // a square law takes seconds
+	scraps := append([]string{
+		"<", "[", "\\", " ", "{", "<think>", "<tool_call>", "<tool_call>{", "<tool_call>f(", "<tool_call>[{", "<tool_call>{}]",
+		"<read_file><path>", "<read_file><path>x</path>", "<read_file><path>x</path> y", "<function=f><parameter=a></parameter>",
+	}, tagScraps...)
 	for _, l := range tagVariants() {
-		for _, s := range append(tagScraps, "<", "[", "\\", " ", "{", "<think>", "<tool_call>", "<tool_call>{", "<tool_call>f(", "<tool_call>[{", "<read_file><path>", "<read_file><path>x</path>", "<function=f><parameter=a></parameter>") {
+		for _, s := range scraps {
 			text := strings.Repeat(s, size/len(s))
-			for _, open := range []string{"", "<tool_call>", "<read_file><path>", "\\", "["} {
+			for _, open := range []string{"", "<tool_call>", "<read_file><path>"} {
 				require.Less(t, measure(l, open+text, size), bound, "%s: %q and %d bytes of %q", l.name, open, size, s)
-				require.Less(t, measure(l, open+text[:size/16], 3), bound, "%s: %q and %q in pieces", l.name, open, s)
 			}
+			require.Less(t, measure(l, text[:size/8], 3), bound, "%s: %q in pieces", l.name, s)
+			require.Less(t, measure(l, "<tool_call>"+text[:size/8], 3), bound, "%s: %q in pieces in a call", l.name, s)
 		}
 	}
 }

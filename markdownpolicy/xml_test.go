@@ -1,7 +1,6 @@
 package markdownpolicy_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,6 +111,12 @@ func TestS2_8_XMLByMode(t *testing.T) {
 	}
 }
 
+func TestXMLRendersAStringOfArguments(t *testing.T) {
+	held := callPart("call_1", "n", `"{\"a\":\"</arguments></tool_call>\"}"`)
+	written := markdownpolicy.XML{}.Render(parts(held))
+	require.Equal(t, parts(callPart("call_1", "n", `{"a":"</arguments></tool_call>"}`)), partsOf(t, markdownpolicy.XML{}, written))
+}
+
 func TestXMLCutParameterIsAnError(t *testing.T) {
 	xml := markdownpolicy.XML{Options: markdownpolicy.Options{Tools: fileTools, Mode: markdownpolicy.ModeRepair}}
 	_, err := xml.ParseResponse("<write_file><path>a</path><content>half of it")
@@ -176,10 +181,14 @@ func must(doc markdownpolicy.Document, _ error) markdownpolicy.Document { return
 
 // tagVariants are policies of tags with options.
 func tagVariants() (all []lawful) {
-	for _, dialect := range []markdownpolicy.Dialect{"", markdownpolicy.DialectDeepSeek, markdownpolicy.DialectLFM, markdownpolicy.DialectOlmo, markdownpolicy.DialectGemma} {
-		for _, thoughts := range []markdownpolicy.Thoughts{"", markdownpolicy.ThoughtsOpen} {
-			all = append(all, lawful{name: strings.Trim("hermes/"+string(dialect)+"/"+string(thoughts), "/"), Policy: markdownpolicy.Hermes{Dialect: dialect, Thoughts: thoughts}})
-		}
+	for _, h := range []markdownpolicy.Hermes{
+		{Thoughts: markdownpolicy.ThoughtsOpen},
+		{Dialect: markdownpolicy.DialectDeepSeek, Thoughts: markdownpolicy.ThoughtsOpen},
+		{Dialect: markdownpolicy.DialectLFM},
+		{Dialect: markdownpolicy.DialectOlmo},
+		{Dialect: markdownpolicy.DialectGemma},
+	} {
+		all = append(all, lawful{name: "hermes/" + string(h.Dialect) + "/" + string(h.Thoughts), Policy: h})
 	}
 	withTools := markdownpolicy.Options{Tools: fileTools, Mode: markdownpolicy.ModeText}
 	return append(all,
