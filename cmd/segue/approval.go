@@ -1,6 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"sync"
+
+	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -11,6 +16,9 @@ const (
 	approveNever     = "never"
 	approveUntrusted = "untrusted"
 )
+
+// approvalWords are all of them, the usual one first.
+var approvalWords = []string{approveAsk, approveAlways, approveNever, approveUntrusted}
 
 // approvalPolicy is what a word of --approve stands for. Calls that change nothing are always made.
 func approvalPolicy(word string) orchestrator.ApprovalPolicy {
@@ -26,6 +34,20 @@ func approvalPolicy(word string) orchestrator.ApprovalPolicy {
 	}
 }
 
+// toolPolicy is what a word stands for where it is said of one tool: of what it reads as well.
+func toolPolicy(word string) orchestrator.ApprovalPolicy {
+	switch word {
+	case approveAlways:
+		return orchestrator.AllowAlways
+	case approveNever:
+		return orchestrator.AllowNever
+	case approveUntrusted:
+		return orchestrator.AskIfUntrusted
+	default:
+		return orchestrator.AskAlways
+	}
+}
+
 // ifChanging is a policy for tools that are not read-only.
 func ifChanging(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
@@ -36,7 +58,60 @@ func ifChanging(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy 
 	}
 }
 
-// approval is a middleware that has tool calls approved. Somebody at a terminal may take as long as it takes.
-func approval(policy orchestrator.ApprovalPolicy) orchestrator.Middleware {
-	return orchestrator.Approve(orchestrator.ApprovalConfig{Default: policy, Expires: -1})
+// approvals say which tool calls are made.
+type approvals struct {
+	usual orchestrator.ApprovalPolicy
+	tools map[string]orchestrator.ApprovalPolicy
+}
+
+// newApprovals returns what a word of --approve stands for. To call an agent needs no approval: what it does may.
+func newApprovals(word string, agents []string) approvals {
+	made := approvals{approvalPolicy(word), map[string]orchestrator.ApprovalPolicy{}}
+	for _, name := range agents {
+		made.tools[name] = orchestrator.AllowAlways
+	}
+	return made
+}
+
+// approvals returns what an agent says of its tool calls.
+func (a agentConfig) approvals() approvals {
+	made := newApprovals(cmp.Or(a.Approval.Default, approveAsk), a.children(asTool))
+	for tool, word := range a.Approval.Tools {
+		made.tools[tool] = toolPolicy(word)
+	}
+	return made
+}
+
+// middleware has tool calls approved, each policy as wrap makes it. Somebody at a terminal may take as long as it takes.
+func (a approvals) middleware(wrap func(orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy) orchestrator.Middleware {
+	cfg := orchestrator.ApprovalConfig{Default: wrap(a.usual), Tools: map[string]orchestrator.ApprovalPolicy{}, Expires: -1}
+	for tool, policy := range a.tools {
+		cfg.Tools[tool] = wrap(policy)
+	}
+	return orchestrator.Approve(cfg)
+}
+
+// byAgent is a middleware with approvals of their own for the agents, by their addresses, and usual for all others. Whose a
+// frame is shows in what it asks its model.
+func byAgent(usual orchestrator.Middleware, agents map[string]orchestrator.Middleware) orchestrator.Middleware {
+	return func(next orchestrator.Handler) orchestrator.Handler {
+		other, own := usual(next), map[string]orchestrator.Handler{}
+		for address, approve := range agents {
+			own[address] = approve(next)
+		}
+		var frames sync.Map // of orchestrator.Handler by frame
+		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+			frame := call.Run + " " + call.Frame
+			if step, ok := call.Step.(nextstep.GetChatCompletion); ok {
+				if handler, ok := own[step.Request.Model]; ok {
+					frames.Store(frame, handler)
+				}
+				return next(ctx, call)
+			}
+			if handler, ok := frames.Load(frame); ok {
+				return handler.(orchestrator.Handler)(ctx, call)
+			}
+			return other(ctx, call)
+		}
+	}
 }

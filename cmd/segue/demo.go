@@ -63,13 +63,17 @@ func (c *cli) demo(ctx context.Context, out output) error {
 		return failed(err)
 	}
 	defer func() { _ = root.Close() }()
+	set, err := strategySet(settings{system: demoSystem})
+	if err != nil {
+		return failed(err)
+	}
 	s := c.screen(out)
 	s.tell("scripted model, no network; the files are in " + dir)
 	err = c.perform(ctx, job{
 		client:     scripted.New(replies...),
-		strategies: strategySet(settings{system: demoSystem}),
+		strategies: set,
 		tools:      files,
-		approve:    orchestrator.AllowAlways,
+		approve:    newApprovals(approveAlways, nil),
 		task:       orchestrator.Task{Run: "demo", Strategy: pre.Name, Input: delegation.Input{Goal: demoTask}},
 	}, out, s)
 	if err != nil {

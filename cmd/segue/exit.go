@@ -78,7 +78,7 @@ func advice(code int, err error) string {
 	}
 	switch llmclient.CodeOf(err) {
 	case llmclient.CodeAuth:
-		return "check OPENAI_API_KEY"
+		return "check OPENAI_API_KEY, or what the api_key_env of the model names"
 	case llmclient.CodeQuota:
 		return "check the credit of the account"
 	case llmclient.CodeNotFound:
@@ -87,6 +87,8 @@ func advice(code int, err error) string {
 		return "try again later"
 	case llmclient.CodeUnavailable:
 		return "check --base-url and the network, or try again later"
+	case llmclient.CodeMalformedToolCall:
+		return "take another model, or another --policy"
 	case llmclient.CodeContextLength:
 		return "shorten the task, or take a model with a larger context"
 	default:

@@ -35,11 +35,12 @@ func TestOutcome(t *testing.T) {
 		{orchestrator.StatusLimit, limit("depth"), exitLimit, "orchestrator: run r frame 0: the limit of 2 depth is reached"},
 		{orchestrator.StatusLimit, plainLimit, exitLimit, plainLimit.Message + "; raise it with --max-steps"},
 		{orchestrator.StatusStopped, errors.New("x"), exitInterrupted, "x"},
-		{orchestrator.StatusFailed, provider(llmclient.CodeAuth), exitProvider, "llmclient: auth: m; check OPENAI_API_KEY"},
+		{orchestrator.StatusFailed, provider(llmclient.CodeAuth), exitProvider, "llmclient: auth: m; check OPENAI_API_KEY, or what the api_key_env of the model names"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeQuota), exitProvider, "llmclient: quota: m; check the credit of the account"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeNotFound), exitProvider, "llmclient: not_found: m; check --model and --base-url"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeRateLimited), exitProvider, "llmclient: rate_limited: m; try again later"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeUnavailable), exitProvider, "llmclient: unavailable: m; check --base-url and the network, or try again later"},
+		{orchestrator.StatusFailed, provider(llmclient.CodeMalformedToolCall), exitProvider, "llmclient: malformed_tool_call: m; take another model, or another --policy"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeContextLength), exitProvider, "llmclient: context_length: m; shorten the task, or take a model with a larger context"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeBadRequest), exitProvider, "llmclient: bad_request: m"},
 	} {
@@ -81,7 +82,7 @@ func TestREADME(t *testing.T) {
 		require.Contains(t, about, fmt.Sprintf("\n  %-4d ", code))
 	}
 	c := &cli{}
-	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "approve", "no-ask", "max-steps", "output", "json", "quiet", "verbose"} {
+	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "approve", "no-ask", "max-steps", "config", "agent", "source", "output", "json", "quiet", "verbose"} {
 		require.NotNil(t, c.runCommand().Flags().Lookup(flag), flag)
 		require.Contains(t, string(text), "--"+flag, flag)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/strategy/builtin"
 )
 
 // The languages of diagrams.
@@ -30,13 +32,13 @@ func (c *cli) graphCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			b, ok := builtins()[args[0]]
-			if !ok {
+			table := builtin.Table(args[0])
+			if table == nil {
 				return fmt.Errorf("no strategy %q; there are: %s", args[0], names)
 			}
-			diagram := b.table.Mermaid
+			diagram := table.Mermaid
 			if format.value == formatDOT {
-				diagram = b.table.DOT
+				diagram = table.DOT
 			}
 			return write(c.stdout, diagram())
 		},

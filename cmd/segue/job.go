@@ -15,18 +15,23 @@ type job struct {
 	client     llmclient.Client
 	strategies strategy.Set
 	tools      []tools.Tool
-	approve    orchestrator.ApprovalPolicy // of tool calls
+	approve    approvals            // of tool calls
+	agents     map[string]approvals // of those of agents, by their addresses
 	task       orchestrator.Task
 }
 
 // orchestrator returns what makes the run, with p at the terminal; nil is nobody.
 func (j job) orchestrator(p *person) (*orchestrator.Orchestrator, error) {
 	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools}
-	policy := j.approve
+	wrap := func(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy { return policy }
 	if p != nil {
-		cfg.Reply, policy = p.reply, p.unlessAllowed(policy)
+		cfg.Reply, wrap = p.reply, p.unlessAllowed
 	}
-	cfg.Middleware = []orchestrator.Middleware{approval(policy)}
+	agents := map[string]orchestrator.Middleware{}
+	for address, a := range j.agents {
+		agents[address] = a.middleware(wrap)
+	}
+	cfg.Middleware = []orchestrator.Middleware{byAgent(j.approve.middleware(wrap), agents)}
 	return orchestrator.New(cfg)
 }
 

@@ -3,6 +3,8 @@
 //	segue demo                     a run with a scripted model: no key, no network
 //	segue run [flags] TASK|-       a run with a model
 //	segue graph STRATEGY           the state machine of a strategy
+//	segue parse [FILE|-]           the thoughts and tool calls in the text of a reply
+//	segue policies                 the text formats for tool calls
 //	segue version                  what was built, and of what
 //	segue completion SHELL         completions for a shell
 //

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/filetools"
@@ -27,18 +24,24 @@ type runFlags struct {
 	strategy choice
 	model    string
 	baseURL  string
+	policy   string
 	system   string
 	dir      string
 	approve  choice
 	noAsk    bool
 	maxSteps int
+	config   string
+	agent    string
+	source   string
 	out      output
+
+	given func(flag string) bool // reports whether the command line has a flag
 }
 
 func (c *cli) runCommand() *cobra.Command {
 	f := &runFlags{
 		strategy: oneOf(strategyNames()...),
-		approve:  oneOf(approveAsk, approveAlways, approveNever, approveUntrusted),
+		approve:  oneOf(approvalWords...),
 	}
 	cmd := &cobra.Command{
 		Use:   "run [flags] TASK|-",
@@ -50,6 +53,10 @@ Strategies:
   complete-task         the model works on the task with the tools until it answers
   plan-revise-execute   the model makes a plan and judges it; each step is worked on by itself, by complete-task or, if the
                         plan says so, planned in turn; when a step fails, the rest of the plan is made anew
+  and those that segue graph --help lists
+
+A configuration has models and agents by name, and rules that choose the agent of a task: segue agents lists them, segue
+config checks it. What flags say is stronger than what it says.
 
 At a terminal (standard input and standard error), you are asked to approve each tool call that changes something, and
 the model can ask you questions. Anywhere else such a run ends with exit code 4, and says what it waits for. Approve:
@@ -58,13 +65,18 @@ the model can ask you questions. Anywhere else such a run ends with exit code 4,
   never       calls that change something are refused, and the model is told so
   untrusted   you are asked about them once the run has read text from outside, such as a file
 
+A model, or server, that has no tool calls of its own can write them as text: --policy says in which format; see segue
+policies.
+
 Ctrl-C stops the run after the step in progress, and ends a question that is open; a second one stops it at once.`,
 		Example: `  segue run "What is a segue?"
   segue run --dir notes "Write action-items.md: who does what until when"
   segue run --strategy plan-revise-execute --dir src "Write OVERVIEW.md: what each package is for"
   segue run --dir notes --approve always "Sort the items in action-items.md by date"
   git diff | segue run --no-ask --system "Review this change." -
-  segue run --base-url http://localhost:11434/v1 --model qwen3 "Say hello"`,
+  segue run --base-url http://localhost:11434/v1 --model qwen3 "Say hello"
+  segue run --agent planner --source voice "Plan the week"
+  segue run --base-url http://localhost:8080/v1 --policy fenced --dir notes "What is open?"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New(`run takes one TASK, in quotes, or - for standard input; see segue run --help`)
@@ -78,12 +90,18 @@ Ctrl-C stops the run after the step in progress, and ends a question that is ope
 	flags := cmd.Flags()
 	flags.StringVar(&f.model, "model", "", "the model (default SEGUE_MODEL, or "+defaultModel+")")
 	flags.StringVar(&f.baseURL, "base-url", "", "the server, up to and without /chat/completions (default OPENAI_BASE_URL, or OpenAI)")
+	offerPolicy(cmd, &f.policy, "", "let the model write its tool calls as text in this format (default the tool calls of the server)")
 	flags.StringVar(&f.system, "system", "", "the system prompt")
 	flags.StringVar(&f.dir, "dir", "", "let the model list, read, write and search the files in this folder, and no others")
+	flags.StringVar(&f.config, "config", "", "the configuration; '' is none (default ./"+usualConfig+" if it is there, or SEGUE_CONFIG)")
+	flags.StringVar(&f.agent, "agent", "", "the agent of the configuration that does it (default by its rules)")
+	flags.StringVar(&f.source, "source", "", "where the task comes from, for the rules of the configuration")
 	flags.BoolVar(&f.noAsk, "no-ask", false, "do not let the model ask you questions")
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "most steps: model calls, batches of tool calls, and steps of plans that are handed on; negative: no bound (default 50 model calls for a task or a step of a plan)")
 	f.out.flags(cmd)
+	f.given = flags.Changed
 	_ = cmd.MarkFlagDirname("dir") // the only error is an unknown flag
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 	return cmd
 }
 
@@ -93,30 +111,100 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	if err != nil {
 		return err
 	}
-	client, err := c.client(f)
+	config, err := c.configOf(f)
 	if err != nil {
 		return err
 	}
-	j := job{
-		client:     client,
-		approve:    approvalPolicy(f.approve.value),
-		strategies: strategySet(settings{system: f.system, bound: f.maxSteps != 0}),
-		task:       orchestrator.Task{Strategy: f.strategy.value, Input: delegation.Input{Goal: goal}},
-	}
-	if f.maxSteps != 0 {
-		j.task.Limits = delegation.Limits{Steps: f.maxSteps, ModelCalls: -1, ToolCalls: -1}
-	}
+	var list []tools.Tool
 	if f.dir != "" {
 		var root *os.Root
-		if j.tools, root, err = fileTools(f.dir); err != nil {
+		if list, root, err = fileTools(f.dir); err != nil {
 			return err
 		}
 		defer func() { _ = root.Close() }()
 	}
 	if !f.noAsk {
-		j.tools = append(j.tools, tools.AskUser())
+		list = append(list, tools.AskUser())
 	}
-	return c.perform(ctx, j, f.out, c.screen(f.out))
+	s := c.screen(f.out)
+	var j job
+	if config == nil {
+		j, err = c.plainJob(f, list)
+	} else {
+		var why string
+		if f.agent, why, err = config.choose(f.agent, f.source, goal); err == nil {
+			s.tell("agent " + f.agent + " (" + why + ")")
+			j, err = c.agentJob(f, config, list)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	j.task.Input = delegation.Input{Goal: goal}
+	if f.maxSteps != 0 {
+		j.task.Limits = delegation.Limits{Steps: f.maxSteps, ModelCalls: -1, ToolCalls: -1}
+	}
+	return c.perform(ctx, j, f.out, s)
+}
+
+// configOf reads the configuration that a run goes by; nil if there is none.
+func (c *cli) configOf(f *runFlags) (*configuration, error) {
+	path, err := c.configPath(f.config, f.given("config"))
+	if err != nil {
+		return nil, err
+	}
+	if path != "" {
+		return readConfig(path)
+	}
+	for _, flag := range []string{"agent", "source"} {
+		if f.given(flag) {
+			return nil, fmt.Errorf("--%s needs a configuration: ./%s, or --config FILE, or SEGUE_CONFIG", flag, usualConfig)
+		}
+	}
+	return nil, nil //nolint:nilnil // a configuration is not needed
+}
+
+func (f *runFlags) settings() settings {
+	return settings{system: f.system, bound: f.maxSteps != 0, noAsk: f.noAsk}
+}
+
+// plainJob is a run without a configuration.
+func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
+	client, _, err := c.environment(f)
+	if err != nil {
+		return job{}, err
+	}
+	set, err := strategySet(f.settings())
+	return job{
+		client: client, strategies: set, tools: list,
+		approve: newApprovals(f.approve.value, nil),
+		task:    orchestrator.Task{Strategy: f.strategy.value},
+	}, err
+}
+
+// agentJob is a run of an agent. What flags say is stronger than what the file says.
+func (c *cli) agentJob(f *runFlags, config *configuration, list []tools.Tool) (job, error) {
+	o := crewOptions{settings: f.settings(), tools: list, files: f.dir != "", ask: !f.noAsk}
+	if f.given("strategy") {
+		o.strategy = f.strategy.value
+	}
+	crew, err := config.crew(f.agent, o)
+	if err != nil {
+		return job{}, err
+	}
+	client, err := c.router(f, config, crew)
+	if err != nil {
+		return job{}, err
+	}
+	j := job{
+		client: client, strategies: crew.strategies, tools: crew.tools,
+		approve: newApprovals(f.approve.value, crew.called),
+		task:    orchestrator.Task{Strategy: f.agent, Limits: config.limits(f.agent)},
+	}
+	if !f.given("approve") {
+		j.agents = crew.approvals
+	}
+	return j, nil
 }
 
 // goal returns the task, which may stand in standard input.
@@ -132,23 +220,6 @@ func (c *cli) goal(arg string) (string, error) {
 		return "", errors.New("the task is empty; say what to do")
 	}
 	return arg, nil
-}
-
-// client returns the model that flags and environment name.
-func (c *cli) client(f *runFlags) (llmclient.Client, error) {
-	key, url := c.getenv("OPENAI_API_KEY"), cmp.Or(f.baseURL, c.getenv("OPENAI_BASE_URL"))
-	if key == "" && url == "" {
-		return nil, errors.New("there is no model to ask: set OPENAI_API_KEY, or name a server with --base-url or OPENAI_BASE_URL; segue demo needs neither")
-	}
-	chat, err := openaichat.New(openaichat.Config{
-		Model:   cmp.Or(f.model, c.getenv("SEGUE_MODEL"), defaultModel),
-		APIKey:  key,
-		BaseURL: url,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return llmclient.Retry(chat, llmclient.RetryConfig{AfterOutput: true}), nil
 }
 
 // fileTools returns the tools for the files of a folder. The folder must be closed after their last use.

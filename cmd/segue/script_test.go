@@ -30,7 +30,7 @@ import (
 //	events FILE                 a text is what --output jsonl writes
 //
 // A server at $SERVER answers the n-th request with the HTTP response in the file replies/n, and writes the request to
-// requests/n.
+// requests/n. The configuration testdata/segue.yaml is at $CONFIG; its models are asked at OPENAI_BASE_URL.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -41,6 +41,11 @@ func TestScripts(t *testing.T) {
 			env.Defer(server.Close)
 			env.Setenv("SERVER", server.URL)
 			env.Setenv("GORACE", noSleep)
+			config, err := filepath.Abs("testdata/segue.yaml")
+			if err != nil {
+				return err
+			}
+			env.Setenv("CONFIG", config)
 			return os.Mkdir(filepath.Join(env.WorkDir, "requests"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -1,10 +1,12 @@
 package main
 
 import (
-	"maps"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
@@ -13,55 +15,106 @@ import (
 type settings struct {
 	system string
 	bound  bool // the steps are bounded by the person: bounds on model calls that strategies have of their own are off
+	noAsk  bool
 }
 
-// builtin is a strategy that the command line offers.
-type builtin struct {
-	table *strategy.Table
-	make  func(settings) func() strategy.Strategy
-}
-
-// builtins are the strategies by name.
-func builtins() map[string]builtin {
-	return map[string]builtin{
-		completetask.Name: {table: completetask.Table, make: completeTask},
-		pre.Name:          {table: pre.Table, make: planReviseExecute},
-	}
-}
-
-// strategyNames lists them, the usual one first.
+// strategyNames lists the strategies, the usual one first.
 func strategyNames() []string {
-	names := slices.Sorted(maps.Keys(builtins()))
+	names := builtin.Names()
 	usual := slices.Index(names, completetask.Name)
 	return slices.Concat([]string{completetask.Name}, names[:usual], names[usual+1:])
 }
 
-// strategySet makes all of them, since each may delegate to the others.
-func strategySet(s settings) strategy.Set {
-	set := strategy.Set{}
-	for name, b := range builtins() {
-		set[name] = b.make(s)
+// strategySet makes all of them, since each may delegate to the others. In plan-revise-execute each step may choose
+// whether it is planned in turn.
+func strategySet(s settings) (strategy.Set, error) {
+	specs := map[string]builtin.Spec{}
+	for _, name := range builtin.Names() {
+		own := map[string]any{}
+		if name == pre.Name {
+			own = map[string]any{
+				"executor": completetask.Name, "executors": []string{completetask.Name, pre.Name},
+				"answer": pre.AnswerSynthesize, "accept_prose": true,
+			}
+		}
+		config, err := json.Marshal(s.put(own, partsOf(name)))
+		if err != nil {
+			return nil, err
+		}
+		specs[name] = builtin.Spec{Strategy: name, Config: config}
 	}
-	return set
+	return builtin.Set(specs)
 }
 
-func completeTask(s settings) func() strategy.Strategy {
-	cfg := completetask.Config{System: s.system}
+// put puts into the config of a strategy what of the settings it has a place for.
+func (s settings) put(config map[string]any, has parts) map[string]any {
+	if s.system != "" && has["system"] {
+		config["system"] = s.system
+	}
 	if s.bound {
-		cfg.MaxModelCalls = -1
+		for _, own := range []string{"max_model_calls", "max_tool_rounds", "max_steps"} {
+			if has[own] && !has["executor"] { // there, the steps are those of a plan
+				config[own] = -1
+			}
+		}
 	}
-	return completetask.New(cfg)
+	if s.noAsk && has["no_input"] {
+		config["no_input"] = true
+	}
+	return config
 }
 
-// planReviseExecute lets each step choose whether it is planned in turn.
-func planReviseExecute(s settings) func() strategy.Strategy {
-	return pre.New(pre.Config{
-		System:      s.system,
-		Executor:    completetask.Name,
-		Executors:   []string{completetask.Name, pre.Name},
-		Answer:      pre.AnswerSynthesize,
-		AcceptProse: true,
-	})
+// parts are the keys that the config of a strategy has.
+type parts map[string]bool
+
+// partsOf returns the keys of the config of a strategy.
+func partsOf(name string) parts {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	found := parts{}
+	if json.Unmarshal(builtin.Schema(name), &schema) == nil {
+		for key := range schema.Properties {
+			found[key] = true
+		}
+	}
+	return found
+}
+
+// executor returns the key that says what the strategy hands its work on to; "" if it does all of it itself. Needed says
+// that it hands on all of it.
+func (p parts) executor() (key string, needed bool) {
+	switch {
+	case p["executor"]:
+		return "executor", true
+	case p["strategy"]:
+		return "strategy", true
+	case p["generator"]:
+		return "generator", false
+	default:
+		return "", false
+	}
+}
+
+// fromAgent are the keys of configs that are said in an agent, and where.
+var fromAgent = map[string]string{
+	"model": "model", "system": "system", "tools": "tools", "step_tools": "tools",
+	"executor": "children", "executors": "children", "strategy": "children", "generator": "children",
+}
+
+// membersOfConfig returns the members of the config of a strategy; none is an empty one.
+func membersOfConfig(config json.RawMessage) (map[string]any, error) {
+	members := map[string]any{}
+	if len(config) == 0 {
+		return members, nil
+	}
+	if err := json.Unmarshal(config, &members); err != nil {
+		return nil, fmt.Errorf("the config of a strategy is a mapping: %w", err)
+	}
+	if members == nil { // null
+		members = map[string]any{}
+	}
+	return members, nil
 }
 
 // told reports whether a state shows in any progress. What strategies do in the others shows by itself.

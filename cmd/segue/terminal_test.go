@@ -115,11 +115,13 @@ func begin(t *testing.T, approve string, more []tools.Tool, replies ...scripted.
 	t.Cleanup(func() { _ = root.Close() })
 	c := &cli{stdin: s.input, stdout: &s.stdout, stderr: s, getenv: func(string) string { return "" }, interactive: true}
 	out := output{form: oneOf(formText)}
+	set, err := strategySet(settings{})
+	require.NoError(t, err)
 	j := job{
 		client:     s.model,
-		strategies: strategySet(settings{}),
+		strategies: set,
 		tools:      append(append(files, tools.AskUser()), more...),
-		approve:    approvalPolicy(approve),
+		approve:    newApprovals(approve, nil),
 		task:       orchestrator.Task{Run: "r", Strategy: completetask.Name, Input: delegation.Input{Goal: "task"}},
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check a configuration, or write the JSON Schema of one",
+		Long: `Config is about segue.yaml: models and agents by name, and rules that choose the agent of a task. segue run reads the file
+of --config, else ./segue.yaml if it is there, else the file that SEGUE_CONFIG names.`,
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Say everything that is wrong with a configuration",
+		Long: `Check reads a configuration and writes everything that is wrong with it to standard error, a line for each problem:
+FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked, and no key is needed.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return c.checkConfig(append(args, "")[0], len(args) > 0)
+		},
+	}, &cobra.Command{
+		Use:     "schema",
+		Short:   "Write the JSON Schema of a configuration",
+		Example: "  segue config schema > segue.schema.json",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return write(c.stdout, string(configSchema(true))+"\n") },
+	})
+	return cmd
+}
+
+// checkConfig carries out segue config check.
+func (c *cli) checkConfig(file string, given bool) error {
+	config, err := c.theConfig(file, given)
+	if e, ok := errors.AsType[*configError](err); ok {
+		for _, p := range e.problems {
+			if err := write(c.stderr, e.path+":"+oneLine(p.String())+"\n"); err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("%s cannot be used: %s", e.path, counted(len(e.problems), "problem"))
+	}
+	if err != nil {
+		return err
+	}
+	return write(c.stdout, fmt.Sprintf("%s can be used: %s, %s, %s\n", config.path,
+		counted(len(config.Models), "model"), counted(len(config.Agents), "agent"), counted(len(config.Rules), "rule")))
+}
+
+// theConfig reads the configuration; there must be one.
+func (c *cli) theConfig(file string, given bool) (*configuration, error) {
+	path, err := c.configPath(file, given)
+	if err != nil {
+		return nil, err
+	}
+	if path == "" {
+		return nil, errors.New("there is no configuration: no ./" + usualConfig + ", and SEGUE_CONFIG is not set; name a file")
+	}
+	return readConfig(path)
+}
+
+// agentRecord is an agent in the form json.
+type agentRecord struct {
+	Name        string   `json:"name"`
+	Strategy    string   `json:"strategy"`
+	Model       string   `json:"model"` // "" is that of the environment
+	Description string   `json:"description"`
+	Default     bool     `json:"default"`
+	Children    []string `json:"children"`
+}
+
+func (c *cli) agentsCommand() *cobra.Command {
+	var file string
+	form := oneOf(formText, formJSON)
+	cmd := &cobra.Command{
+		Use:   "agents",
+		Short: "List the agents of the configuration",
+		Long: `Agents lists the agents of the configuration with their strategies, models and descriptions. The default is marked with *;
+a model - is that of the environment.`,
+		Args: cobra.NoArgs,
+	}
+	form.offer(cmd, "output", "a text to read, or a JSON array of objects")
+	cmd.Flags().StringVar(&file, "config", "", "the configuration (default ./"+usualConfig+" if it is there, or SEGUE_CONFIG)")
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml") // the only error is an unknown flag
+	cmd.RunE = func(*cobra.Command, []string) error {
+		config, err := c.theConfig(file, file != "")
+		if err != nil {
+			return err
+		}
+		return c.listAgents(config, form.value)
+	}
+	return cmd
+}
+
+func (c *cli) listAgents(config *configuration, form string) error {
+	records := []agentRecord{}
+	for _, name := range sortedKeys(config.Agents) {
+		a := config.Agents[name]
+		r := agentRecord{
+			Name: name, Strategy: a.strategy(), Model: config.modelOf(a), Description: a.Description,
+			Default: name == config.Default || len(config.Agents) == 1, Children: []string{},
+		}
+		for _, child := range a.Children {
+			r.Children = append(r.Children, child.Agent)
+		}
+		records = append(records, r)
+	}
+	if form == formJSON {
+		return (&printer{w: c.stdout}).encode(records)
+	}
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, r := range records {
+		mark := " "
+		if r.Default {
+			mark = "*"
+		}
+		if _, err := fmt.Fprintf(table, "%s %s\t%s\t%s\t%s\n", mark, r.Name, r.Strategy, cmp.Or(r.Model, "-"), oneLine(r.Description)); err != nil {
+			return err
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return write(c.stdout, b.String())
+}

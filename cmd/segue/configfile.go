@@ -1,0 +1,214 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// usualConfig is the configuration that is read where it lies in the current folder.
+const usualConfig = "segue.yaml"
+
+// configFile is what a configuration says.
+type configFile struct {
+	Models  map[string]modelConfig `json:"models,omitempty" jsonschema:"the models, by the names that the agents call them"`
+	Agents  map[string]agentConfig `json:"agents" jsonschema:"the agents, by name"`
+	Default string                 `json:"default,omitempty" jsonschema:"the agent of a request that no rule fits; not needed where there is only one"`
+	Rules   []ruleConfig           `json:"rules,omitempty" jsonschema:"choose the agent of a request: first those of a source, then those of keywords and patterns, each in the order of the file"`
+}
+
+// modelConfig is a model, and how to ask it.
+type modelConfig struct {
+	Model     string      `json:"model" jsonschema:"the provider's name for the model"`
+	BaseURL   string      `json:"base_url,omitempty" jsonschema:"the server, up to and without /chat/completions; not given: OPENAI_BASE_URL, or OpenAI"`
+	APIKeyEnv string      `json:"api_key_env,omitempty" jsonschema:"the NAME of the environment variable that holds the key; not given: OPENAI_API_KEY if base_url is not given either, else no key is sent"`
+	Policy    string      `json:"policy,omitempty" jsonschema:"the text format in which the model writes its tool calls, or several with commas between them; not given: the tool calls of the server"`
+	Limits    modelLimits `json:"limits,omitzero" jsonschema:"how fast and how often the model is asked"`
+	Fallbacks []string    `json:"fallbacks,omitempty" jsonschema:"other models of this file, asked in this order where this one fails"`
+}
+
+// modelLimits bound the requests to a model.
+type modelLimits struct {
+	RequestsPerMinute int    `json:"requests_per_minute,omitempty" jsonschema:"most requests in a minute, evenly spaced; 0: no limit"`
+	Retries           int    `json:"retries,omitempty" jsonschema:"most tries after the first where a request fails for a reason that passes; 0: 3; negative: none"`
+	Timeout           string `json:"timeout,omitempty" jsonschema:"the longest that one request may take, such as 90s or 2m; not given: no bound"`
+}
+
+// agentConfig is a strategy with all that it needs.
+type agentConfig struct {
+	Description string            `json:"description,omitempty" jsonschema:"what the agent is for; a model that may call it as a tool is told so"`
+	Strategy    string            `json:"strategy,omitempty" jsonschema:"the name of a strategy; not given: complete-task"`
+	Config      json.RawMessage   `json:"config,omitempty" jsonschema:"what the strategy can be told besides"`
+	Model       string            `json:"model,omitempty" jsonschema:"the name of a model of this file; not needed where there is only one"`
+	System      string            `json:"system,omitempty" jsonschema:"the system prompt"`
+	Tools       []string          `json:"tools,omitzero" jsonschema:"the tools that it may use; not given: all that the run has; empty: none"`
+	Children    []childConfig     `json:"children,omitempty" jsonschema:"other agents that it may call or hand work on to"`
+	Limits      delegation.Limits `json:"limits,omitzero" jsonschema:"bounds of a run of this agent, with all that it begins"`
+	Approval    approvalConfig    `json:"approval,omitzero" jsonschema:"which of its tool calls need your approval"`
+}
+
+// childConfig is an agent that another one may use.
+type childConfig struct {
+	Agent string `json:"agent" jsonschema:"the name of the agent"`
+	As    string `json:"as,omitempty" jsonschema:"tool, the usual one: the model may call it; executor: the strategy hands work on to it"`
+}
+
+// approvalConfig has the words of --approve.
+type approvalConfig struct {
+	Default string            `json:"default,omitempty" jsonschema:"of the tools that are not named; not given: ask"`
+	Tools   map[string]string `json:"tools,omitempty" jsonschema:"by the name of a tool"`
+}
+
+// ruleConfig chooses an agent by one of three things.
+type ruleConfig struct {
+	Source   string   `json:"source,omitempty" jsonschema:"fits what --source says, letter by letter"`
+	Keywords []string `json:"keywords,omitempty" jsonschema:"fits a task with one of these words, or sequences of words, in capitals or not"`
+	Pattern  string   `json:"pattern,omitempty" jsonschema:"fits a task that this regular expression (RE2) is found in"`
+	Agent    string   `json:"agent" jsonschema:"the agent that is chosen"`
+}
+
+// The ways in which an agent uses another.
+const (
+	asTool     = "tool"
+	asExecutor = "executor"
+)
+
+// children returns the names of the agents that are used in this way.
+func (a agentConfig) children(as string) []string {
+	var names []string
+	for _, child := range a.Children {
+		if cmp.Or(child.As, asTool) == as {
+			names = append(names, child.Agent)
+		}
+	}
+	return names
+}
+
+// strategy returns the name of the strategy, not an alias.
+func (a agentConfig) strategy() string { return realName(cmp.Or(a.Strategy, completetask.Name)) }
+
+// realName returns the name that an alias stands for.
+func realName(name string) string { return cmp.Or(builtin.Aliases()[name], name) }
+
+// configuration is a file that was read.
+type configuration struct {
+	configFile
+	path string
+	at   positions
+}
+
+// configError says what is wrong with a configuration.
+type configError struct {
+	path     string
+	problems []problem
+}
+
+// Error tells the first problem.
+func (e *configError) Error() string {
+	text := e.path + ":" + e.problems[0].String()
+	if more := len(e.problems) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more; see segue config check)", more)
+	}
+	return text
+}
+
+// readConfig reads a configuration and checks it. Problems with what it says are a [*configError].
+func readConfig(path string) (*configuration, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the configuration: %w", err)
+	}
+	c := &configuration{path: path}
+	if problems := inOrder(c.parse(text)); len(problems) > 0 {
+		return nil, &configError{path, problems}
+	}
+	return c, nil
+}
+
+// parse fills in c and returns what is wrong.
+func (c *configuration) parse(text []byte) []problem {
+	value, at, problems := readYAML(text)
+	c.at = at
+	if len(problems) > 0 {
+		return problems
+	}
+	document, err := json.Marshal(value)
+	if err != nil {
+		return []problem{{at: position{1, 1}, text: "it cannot be written as JSON"}}
+	}
+	// What is of the wrong type stays empty, and is told by the schema.
+	_, wrongType := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(document, &c.configFile))
+	problems = slices.Concat(c.secrets(value), c.shape(string(document)), c.check())
+	switch {
+	case len(problems) > 0:
+		return problems
+	case wrongType:
+		return []problem{{at: position{1, 1}, text: "a value is of the wrong type"}}
+	default:
+		return c.tryAgents()
+	}
+}
+
+// shape holds the file against its schema.
+func (c *configuration) shape(document string) []problem {
+	schema, err := tools.CompileSchema(configSchema(false))
+	if err != nil {
+		return []problem{{at: position{1, 1}, text: err.Error()}}
+	}
+	e, ok := errors.AsType[*tools.SchemaError](schema.Check(document))
+	if !ok {
+		return nil
+	}
+	return c.placed("", e.Problems)
+}
+
+// placed gives each problem with a part of the file its place; keys that are unknown have their own.
+func (c *configuration) placed(pointer string, found []tools.Problem) []problem {
+	var all []problem
+	for _, p := range found {
+		where, named := pointer+p.Pointer, false
+		if strings.HasPrefix(p.Message, "unknown ") {
+			members := c.at.members(where)
+			for _, key := range sortedKeys(members) {
+				if strings.Contains(p.Message, fmt.Sprintf("%q", key)) {
+					all, named = append(all, c.problem(members[key], "there is no such key")), true
+				}
+			}
+		}
+		if !named {
+			all = append(all, c.problem(where, "%s", p.Message))
+		}
+	}
+	return all
+}
+
+func (c *configuration) problem(pointer, format string, args ...any) problem {
+	return problem{pointer, c.at.of(pointer), fmt.Sprintf(format, args...)}
+}
+
+// configPath returns the file that is to be read: that of a flag, ./segue.yaml if it is there, or SEGUE_CONFIG; "" is
+// none.
+func (c *cli) configPath(flag string, given bool) (string, error) {
+	if given {
+		return flag, nil
+	}
+	_, err := os.Stat(usualConfig)
+	switch {
+	case err == nil:
+		return usualConfig, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return c.getenv("SEGUE_CONFIG"), nil
+	default:
+		return "", fmt.Errorf("cannot read the configuration: %w", err)
+	}
+}

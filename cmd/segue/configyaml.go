@@ -1,0 +1,240 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// position is a place in a file; both numbers begin at 1.
+type position struct{ line, column int }
+
+// positions are the places of values, by JSON pointer; of a member of a mapping, that of its key.
+type positions map[string]position
+
+// of returns the place of a value, or of the nearest value around it.
+func (p positions) of(pointer string) position {
+	for {
+		if at, ok := p[pointer]; ok {
+			return at
+		}
+		if pointer == "" {
+			return position{1, 1}
+		}
+		pointer = pointer[:max(0, strings.LastIndexByte(pointer, '/'))]
+	}
+}
+
+// members returns the pointers of the members of a mapping by their keys.
+func (p positions) members(pointer string) map[string]string {
+	found := map[string]string{}
+	for candidate := range p {
+		rest, ok := strings.CutPrefix(candidate, pointer+"/")
+		if ok && !strings.Contains(rest, "/") {
+			found[unescape.Replace(rest)] = candidate
+		}
+	}
+	return found
+}
+
+// The escapes of a JSON pointer (RFC 6901).
+var (
+	escape   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescape = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// within returns the pointer of a part of what a pointer points to.
+func within(pointer string, part any) string { return pointer + "/" + escape.Replace(fmt.Sprint(part)) }
+
+// problem is one thing that is wrong with a file. Its text quotes names and no values.
+type problem struct {
+	pointer string
+	at      position
+	text    string
+}
+
+// String says where, and what.
+func (p problem) String() string {
+	where := fmt.Sprintf("%d:%d: ", p.at.line, p.at.column)
+	if p.pointer != "" {
+		where += pathOf(p.pointer) + ": "
+	}
+	return where + p.text
+}
+
+// pathOf writes a JSON pointer as people write paths: agents.planner.children[0].agent.
+func pathOf(pointer string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if _, err := strconv.Atoi(part); err == nil && b.Len() > 0 {
+			b.WriteString("[" + part + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(oneLine(unescape.Replace(part)))
+	}
+	return b.String()
+}
+
+// readYAML reads a text of one YAML document whose values could be JSON.
+func readYAML(text []byte) (any, positions, []problem) {
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, nil, []problem{syntaxProblem(err)}
+	}
+	r := &yamlReader{at: positions{"": {1, 1}}}
+	var bodies []ast.Node
+	for _, doc := range file.Docs {
+		if doc.Body != nil {
+			bodies = append(bodies, doc.Body)
+		}
+	}
+	switch len(bodies) {
+	case 0:
+		return nil, r.at, []problem{{at: position{1, 1}, text: "the file is empty"}}
+	case 1:
+		value := r.value("", bodies[0])
+		return value, r.at, r.problems
+	default:
+		return nil, r.at, []problem{{at: placeOf(bodies[1]), text: "the file holds more than one document"}}
+	}
+}
+
+// syntaxProblem is an error of the parser, without the lines of the file that it would show.
+func syntaxProblem(err error) problem {
+	p := problem{at: position{1, 1}, text: "it is not YAML"}
+	if e, ok := errors.AsType[yaml.Error](err); ok {
+		p.text += ": " + oneLine(e.GetMessage())
+		if t := e.GetToken(); t != nil && t.Position != nil {
+			p.at = position{t.Position.Line, t.Position.Column}
+		}
+	}
+	return p
+}
+
+// yamlReader makes JSON values of nodes.
+type yamlReader struct {
+	at       positions
+	problems []problem
+}
+
+func (r *yamlReader) refuse(pointer string, n ast.Node, text string) {
+	r.problems = append(r.problems, problem{pointer, placeOf(n), text})
+}
+
+// value returns a node as encoding/json would decode it.
+func (r *yamlReader) value(pointer string, n ast.Node) any {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return r.mapping(pointer, n.Values)
+	case *ast.MappingValueNode:
+		return r.mapping(pointer, []*ast.MappingValueNode{n})
+	case *ast.SequenceNode:
+		list := make([]any, len(n.Values))
+		for i, item := range n.Values {
+			own := within(pointer, i)
+			r.at[own] = placeOf(item)
+			list[i] = r.value(own, item)
+		}
+		return list
+	case *ast.StringNode:
+		return n.Value
+	case *ast.LiteralNode:
+		return n.Value.Value
+	case *ast.IntegerNode:
+		return n.Value
+	case *ast.FloatNode:
+		return n.Value
+	case *ast.BoolNode:
+		return n.Value
+	case nil, *ast.NullNode:
+		return nil
+	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
+		r.refuse(pointer, n, "anchors and aliases are not supported; write it out")
+	case *ast.TagNode:
+		r.refuse(pointer, n, "tags are not supported")
+	default:
+		r.refuse(pointer, n, "this is no value that JSON has")
+	}
+	return nil
+}
+
+func (r *yamlReader) mapping(pointer string, values []*ast.MappingValueNode) any {
+	members := make(map[string]any, len(values))
+	for _, v := range values {
+		key, ok := keyOf(v.Key)
+		if !ok {
+			r.refuse(pointer, v.Key, "a key must be a word; merge keys and keys of several parts are not supported")
+			continue
+		}
+		own := within(pointer, key)
+		if _, twice := members[key]; twice {
+			r.refuse(own, v.Key, "the key is there twice")
+			continue
+		}
+		r.at[own] = placeOf(v.Key)
+		members[key] = r.value(own, v.Value)
+	}
+	return members
+}
+
+func keyOf(n ast.MapKeyNode) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
+		return n.GetToken().Value, true
+	default:
+		return "", false
+	}
+}
+
+// placeOf returns where a node begins.
+func placeOf(n ast.Node) position {
+	var t *token.Token
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		if len(n.Values) > 0 && !n.IsFlowStyle {
+			return placeOf(n.Values[0])
+		}
+		t = n.Start
+	case *ast.MappingValueNode:
+		return placeOf(n.Key)
+	default:
+		t = n.GetToken()
+	}
+	if t == nil || t.Position == nil {
+		return position{1, 1}
+	}
+	return position{t.Position.Line, t.Position.Column}
+}
+
+// inOrder sorts problems by place, and keeps the first at each value: what is said of it later follows from that.
+func inOrder(problems []problem) []problem {
+	seen := map[string]bool{}
+	kept := slices.DeleteFunc(slices.Clone(problems), func(p problem) bool {
+		twice := seen[p.pointer]
+		seen[p.pointer] = p.pointer != ""
+		return twice
+	})
+	slices.SortStableFunc(kept, func(a, b problem) int {
+		if a.at.line != b.at.line {
+			return a.at.line - b.at.line
+		}
+		return a.at.column - b.at.column
+	})
+	return kept
+}
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/tools"
+)
+
+// shownTool stands in instructions where there is no other.
+var shownTool = tools.Definition{
+	Name:        "get_weather",
+	Description: "Says what the weather is in a city.",
+	Parameters:  json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`),
+}
+
+// policyRecord is a policy in the form json.
+type policyRecord struct {
+	Name         string `json:"name"`
+	Instructions string `json:"instructions"`
+}
+
+func (c *cli) policiesCommand() *cobra.Command {
+	var file string
+	form := oneOf(formText, formJSON)
+	cmd := &cobra.Command{
+		Use:   "policies",
+		Short: "List the text formats for tool calls, with what a model is told of each",
+		Long: `Policies lists the formats in which models that have no tool calls of their own can write them as text, with the
+instructions that go into the system prompt. The first is the default. The tool in them is an example, unless --tools says.`,
+		Example: "  segue policies --tools tools.json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			defs, err := readTools(file)
+			if err != nil {
+				return err
+			}
+			if file == "" {
+				defs = []tools.Definition{shownTool}
+			}
+			return c.listPolicies(form.value, defs)
+		},
+	}
+	form.offer(cmd, "output", "a text to read, or a JSON array of objects with name and instructions")
+	offerTools(cmd, &file)
+	return cmd
+}
+
+func (c *cli) listPolicies(form string, defs []tools.Definition) error {
+	var records []policyRecord
+	for _, name := range markdownpolicy.Names() {
+		p, err := markdownpolicy.New(name, markdownpolicy.Options{Tools: defs})
+		if err != nil {
+			return err
+		}
+		records = append(records, policyRecord{name, p.FormatInstructions(defs)})
+	}
+	if form == formJSON {
+		return (&printer{w: c.stdout}).encode(records)
+	}
+	var b strings.Builder
+	for i, r := range records {
+		usual := ""
+		if i == 0 {
+			usual = " (the default)"
+		}
+		fmt.Fprintf(&b, "== %s%s\n\n%s\n\n", r.Name, usual, cmp.Or(r.Instructions, "There is nothing to say without tools."))
+	}
+	return write(c.stdout, strings.TrimSuffix(b.String(), "\n"))
+}
+
+// offerPolicy adds the flag for the name of a policy.
+func offerPolicy(cmd *cobra.Command, name *string, usual, usage string) {
+	cmd.Flags().StringVar(name, "policy", usual, usage)
+	names := markdownpolicy.Names()
+	// The only error is an unknown flag.
+	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// offerTools adds the flag for a file of tool definitions.
+func offerTools(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "tools", "", `the tools: a file with a JSON array of {"name","description","parameters"}`)
+	_ = cmd.MarkFlagFilename("tools", "json") // the only error is an unknown flag
+}
+
+// policyOf returns the policy of a name, or of several with commas between them: the first that is found in a reply reads
+// it.
+func policyOf(names string, o markdownpolicy.Options) (markdownpolicy.Policy, error) {
+	var chain markdownpolicy.Chain
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			return nil, errors.New("the name of a policy is empty; see segue policies")
+		}
+		p, err := markdownpolicy.New(name, o)
+		if err != nil {
+			return nil, err
+		}
+		chain = append(chain, p)
+	}
+	if len(chain) == 1 {
+		return chain[0], nil
+	}
+	return chain, nil
+}
+
+// readTools reads a file of tool definitions; no file is none.
+func readTools(file string) ([]tools.Definition, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the file of --tools: %w", err)
+	}
+	defs := []tools.Definition{}
+	if err := json.Unmarshal(data, &defs); err != nil {
+		return nil, fmt.Errorf(`the file of --tools is no JSON array of {"name","description","parameters"}: %w`, err)
+	}
+	for i, d := range defs {
+		if d.Name == "" {
+			return nil, fmt.Errorf("the file of --tools: tool %d has no name", i+1)
+		}
+	}
+	return defs, nil
+}
