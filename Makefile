@@ -27,6 +27,8 @@ test: ## run every test of every module with the race detector
 	done; \
 	echo "== bytes and allocations of a step, which the race detector would change"; \
 	(cd bench && $(GO) test -run TestMemoryOfAStep .) || status=1; \
+	echo "== ten thousand random compositions, and as many suspended runs, which the race detector would slow down"; \
+	$(GO) test -run 'TestRandomCompositions|TestSuspendedRuns' ./strategy/builtin ./orchestrator || status=1; \
 	exit $$status
 
 lint: $(LINT) ## run the linters

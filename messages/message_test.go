@@ -1,6 +1,7 @@
 package messages_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/segue-go/segue/messages"
@@ -75,4 +76,10 @@ func TestOutputOK(t *testing.T) {
 	for status, ok := range map[messages.Status]bool{"": true, messages.StatusOK: true, messages.StatusFailed: false, messages.StatusUnknown: false} {
 		require.Equal(t, ok, messages.ToolOutput{Status: status}.OK(), status)
 	}
+}
+
+// A provider's figures may be anything: a sum stays at the largest number instead of turning negative.
+func TestUsage_saturates(t *testing.T) {
+	huge := messages.Usage{Input: math.MaxInt64, Total: math.MaxInt64 - 1}
+	require.Equal(t, messages.Usage{Input: math.MaxInt64, Total: math.MaxInt64, Output: 2}, huge.Add(messages.Usage{Input: 1, Total: 5, Output: 2}))
 }

@@ -7,11 +7,15 @@ package planreviseexecute
 //	+ (MaxSteps + MaxRevisions) * perStep
 //
 // since a step that is done never runs again, and each step that fails costs a revision. Plans within plans nest:
-// c.Bound(c.Bound(leaf)) is the bound of two levels. A Config that cannot be used has the bound 0.
+// c.Bound(c.Bound(leaf)) is the bound of two levels. A negative perStep has none, which is -1; a Config that cannot be used
+// has the bound 0.
 func (c Config) Bound(perStep int) int {
 	s := settings{Config: c}
 	if s.compile() != nil {
 		return 0
+	}
+	if perStep < 0 {
+		return -1
 	}
 	plans := s.MaxRevisions + 1
 	own := plans + s.MaxRetries

@@ -1,0 +1,288 @@
+package builtin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/strategy/completetask"
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/react"
+	"github.com/segue-go/segue/strategy/reasonactobserve"
+	"github.com/segue-go/segue/strategy/reflection"
+	"github.com/segue-go/segue/strategy/retry"
+	"github.com/segue-go/segue/strategy/stepagent"
+)
+
+// mostNodes is how many strategies there are in a composition at most. Each may delegate to those behind it, so it is the
+// depth of the tree too.
+const mostNodes = 6
+
+// composition is a case: a tree of strategies, and what it meets.
+type composition struct {
+	Nodes  []composedNode // each under the name that nodeName gives it; the first is the root
+	Agents []bool         // which of them are tools too
+	Tools  []int          // which of the tools there are not: those of 1
+	Limits delegation.Limits
+	Input  delegation.Input
+	Seed   uint64 // of what the model says
+	Sense  int    // how often of 10 times that is to the point
+	Person int    // what becomes of questions: there is nobody, an answer, nobody now
+	Stop   int    // the number of the model call at which the run is stopped; 0: it is not
+	Now    bool   // and how
+	Whole  bool   // by Run, else by Stream
+}
+
+// composedNode is a strategy and the JSON of its Config.
+type composedNode struct {
+	Strategy string
+	Config   string
+	Children []int // that it delegates to
+}
+
+func nodeName(i int) string { return fmt.Sprint("n", i) }
+
+// settable lists values for the keys of Configs, in JSON. What a Config refuses is left out, so that strategies may differ
+// in what a key takes. Keys that name a strategy are drawn apart.
+var settable = map[string][]string{
+	"system":            {`"Be brief."`},
+	"tools":             {`[]`, `["look"]`, `["look","fails"]`, `["look","strict"]`, `["agent_n1"]`, `["agent_n2","agent_n5"]`, `["no_such_tool"]`},
+	"step_tools":        {`[]`, `["look"]`, `["no_such_tool"]`},
+	"tool_choice":       {`{"mode":"required"}`, `{"mode":"none"}`, `{"mode":"tool","name":"look"}`, `{"mode":"tool","name":"no_such_tool"}`},
+	"tool_format":       {`"text"`},
+	"schema":            {`{"name":"s","schema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}}`},
+	"on_length":         {`"fail"`, `"accept"`, `"continue"`},
+	"on_empty":          {`"accept"`, `"ask"`, `"fail"`},
+	"on_limit":          {`"conclude"`, `"fail"`, `"accept"`},
+	"on_rejected":       {`"accept"`, `"fail"`},
+	"detector":          {`"error"`, `"strict"`},
+	"evaluation":        {`"never"`, `"model"`},
+	"results":           {`"all"`, `"dependencies"`},
+	"answer":            {`"last"`, `"synthesize"`},
+	"accept_prose":      {`true`},
+	"json_critique":     {`true`},
+	"run_all":           {`true`},
+	"no_input":          {`true`},
+	"retrieval":         {`{"tool":"look"}`, `{"tool":"fails"}`, `{"tool":"no_such_tool"}`},
+	"limits":            {`{"model_calls":3}`, `{"steps":9}`, `{"depth":3}`, `{"total_tokens":90}`, `{"tool_calls":2}`},
+	"step_limits":       {`{"model_calls":3}`, `{"steps":9}`, `{"depth":3}`, `{"total_tokens":90}`, `{"tool_calls":2}`},
+	"max_model_calls":   {`1`, `2`, `3`, `-1`},
+	"max_retries":       {`1`, `2`, `-1`},
+	"max_steps":         {`1`, `2`, `3`, `-1`},
+	"max_revisions":     {`1`, `2`, `-1`},
+	"max_iterations":    {`1`, `2`},
+	"max_tool_rounds":   {`1`, `2`, `-1`},
+	"max_repeats":       {`1`, `-1`},
+	"max_result":        {`1`, `9`, `-1`},
+	"max_observed":      {`1`, `9`, `-1`},
+	"max_asks":          {`1`, `-1`},
+	"plan_every":        {`1`, `2`},
+	"max_plan_failures": {`1`, `-1`},
+	"max_reminders":     {`1`, `-1`},
+	"final_tool":        {`"final"`},
+}
+
+// plain are the keys that change nothing of how a strategy works.
+var plain = []string{"model", "critic_model", "plan_model", "temperature", "max_tokens", "prompts"}
+
+// refs are the keys that name strategies.
+var refs = []string{"strategy", "generator", "executor", "executors"}
+
+// composer draws compositions.
+type composer struct {
+	kinds      []string
+	delegating []string                       // those that name strategies
+	keys       map[string][]string            // by kind
+	takes      map[string]map[string][]string // by kind and key
+}
+
+// newComposer finds out what the Configs of the built-in strategies, and of step agents, can be.
+func newComposer(t *testing.T) *composer {
+	t.Helper()
+	c := &composer{kinds: append(builtin.Names(), stepagent.Name), keys: map[string][]string{}, takes: map[string]map[string][]string{}}
+	c.kinds = slices.Compact(slices.Sorted(slices.Values(c.kinds)))
+	for _, kind := range c.kinds {
+		c.takes[kind] = map[string][]string{}
+		for _, key := range keysOf(t, kind) {
+			if slices.Contains(plain, key) {
+				continue
+			}
+			c.keys[kind] = append(c.keys[kind], key)
+			if slices.Contains(refs, key) {
+				if !slices.Contains(c.delegating, kind) {
+					c.delegating = append(c.delegating, kind)
+				}
+				continue
+			}
+			require.Contains(t, settable, key, "the Config of %s has a key that this test does not draw", kind)
+			for _, value := range settable[key] {
+				if _, err := factory(kind, fmt.Sprintf(`{%q:%s}`, key, value)); err == nil {
+					c.takes[kind][key] = append(c.takes[kind][key], value)
+				}
+			}
+			require.NotEmpty(t, c.takes[kind][key], "the Config of %s takes none of the values that this test has for %s", kind, key)
+		}
+	}
+	return c
+}
+
+// keysOf returns the keys of the JSON of a Config.
+func keysOf(t *testing.T, kind string) []string {
+	t.Helper()
+	if kind == stepagent.Name {
+		return []string{"system", "max_iterations", "max_asks", "plan_every", "max_plan_failures", "final_tool", "max_reminders"}
+	}
+	var schema struct{ Properties map[string]json.RawMessage }
+	require.NoError(t, json.Unmarshal(builtin.Schema(kind), &schema))
+	return slices.Sorted(maps.Keys(schema.Properties))
+}
+
+// factory makes a strategy; a step agent has the step of this test.
+func factory(kind, config string) (func() strategy.Strategy, error) {
+	if kind != stepagent.Name {
+		return builtin.New(kind, json.RawMessage(config))
+	}
+	cfg := stepagent.Config{Step: oneStep}
+	if err := json.Unmarshal([]byte(config), &cfg); err != nil {
+		return nil, err
+	}
+	made := stepagent.New(cfg)
+	return made, made().(strategy.Checker).Check()
+}
+
+// draw draws a composition.
+func (c *composer) draw(t *rapid.T) composition {
+	n := 1 + mostNodes - rapid.IntRange(1, mostNodes).Draw(t, "fewer nodes") // rapid draws small numbers more often
+	p := composition{
+		Tools:  rapid.SliceOfN(rapid.IntRange(0, 3), len(composedTools), len(composedTools)).Draw(t, "tools"),
+		Agents: make([]bool, n),
+		Input:  c.input(t),
+		Seed:   rapid.Uint64().Draw(t, "seed"),
+		Sense:  10 - rapid.SampledFrom([]int{1, 0, 2, 5, 3, 10, 0}).Draw(t, "nonsense"),
+		Person: rapid.IntRange(0, 2).Draw(t, "person"),
+		Whole:  rapid.IntRange(0, 4).Draw(t, "whole") == 0,
+		Limits: c.limits(t),
+	}
+	if rapid.IntRange(0, 3).Draw(t, "stopped") == 1 {
+		p.Stop, p.Now = rapid.IntRange(1, 8).Draw(t, "stop"), rapid.Bool().Draw(t, "now")
+	}
+	agents := rapid.IntRange(0, 2).Draw(t, "with agents") < 2
+	for i := range n {
+		p.Nodes = append(p.Nodes, c.node(t, i, n))
+		p.Agents[i] = agents && rapid.IntRange(0, 3).Draw(t, "no agent") != 1
+	}
+	return p
+}
+
+func (c *composer) input(t *rapid.T) delegation.Input {
+	in := delegation.Input{Goal: rapid.SampledFrom([]string{"go", "do it at once", "look", "tell", "", "ask", "plan", "think", "answer"}).Draw(t, "goal")}
+	if rapid.IntRange(0, 3).Draw(t, "before") == 2 {
+		in.Messages = before
+	}
+	if rapid.IntRange(0, 3).Draw(t, "data") == 2 {
+		in.Data = json.RawMessage(`{"data_sources":["handbook"],"user":"ann"}`)
+	}
+	return in
+}
+
+func (c *composer) limits(t *rapid.T) delegation.Limits {
+	l := delegation.Limits{
+		ModelCalls: 41 - rapid.IntRange(1, 40).Draw(t, "fewer model calls"),
+		Depth:      6 - rapid.IntRange(0, 5).Draw(t, "less depth"),
+	}
+	if rapid.IntRange(0, 3).Draw(t, "limited") == 2 {
+		l.Steps = 61 - rapid.IntRange(1, 60).Draw(t, "fewer steps")
+		l.ToolCalls = 20 - rapid.IntRange(0, 20).Draw(t, "fewer tool calls")
+		l.TotalTokens = 400 - rapid.Int64Range(0, 400).Draw(t, "fewer tokens")
+	}
+	return l
+}
+
+// node draws strategy i of n.
+func (c *composer) node(t *rapid.T, i, n int) composedNode {
+	kind := rapid.SampledFrom(c.kinds).Draw(t, "kind")
+	if i+1 < n && rapid.IntRange(0, 3).Draw(t, "delegates") != 1 {
+		kind = rapid.SampledFrom(c.delegating).Draw(t, "kind")
+	}
+	node, config := composedNode{Strategy: kind}, map[string]json.RawMessage{}
+	for _, key := range c.keys[kind] {
+		if values := c.takes[kind][key]; len(values) > 0 {
+			if at := rapid.IntRange(0, 3*len(values)).Draw(t, key); at > 2*len(values) {
+				config[key] = json.RawMessage(values[3*len(values)-at])
+			}
+			continue
+		}
+		if i+1 == n || rapid.IntRange(0, 9).Draw(t, key) == 0 {
+			continue
+		}
+		child := rapid.IntRange(i+1, n-1).Draw(t, key)
+		if rapid.IntRange(0, 19).Draw(t, "itself") == 0 {
+			child = i
+		}
+		node.Children = append(node.Children, child)
+		config[key] = json.RawMessage(fmt.Sprintf("%q", nodeName(child)))
+		if key == "executors" {
+			config[key] = json.RawMessage(fmt.Sprintf("[%q]", nodeName(child)))
+		}
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		panic(err)
+	}
+	node.Config = string(text)
+	return node
+}
+
+// bound returns how many model calls node i can make at most, as its Bound says; -1 where none can be told.
+func (p *composition) bound(i int) int {
+	if slices.Contains(p.Agents, true) {
+		return -1
+	}
+	n := p.Nodes[i]
+	inner := completetask.Config{}.Bound() // what the names that were not drawn stand for
+	for _, child := range n.Children {
+		if child == i {
+			return -1
+		}
+		below := p.bound(child)
+		if below < 0 {
+			return -1
+		}
+		inner = max(inner, below)
+	}
+	switch n.Strategy {
+	case completetask.Name, builtin.ToolFirst, builtin.LLMOnly:
+		return configOf(n, completetask.Config{}).Bound()
+	case pre.Name:
+		return configOf(n, pre.Config{}).Bound(inner)
+	case builtin.PlanAndExecute:
+		return configOf(n, pre.Config{Evaluation: pre.EvaluateNever, Answer: pre.AnswerSynthesize}).Bound(inner)
+	case reflection.Name:
+		return configOf(n, reflection.Config{}).Bound(inner)
+	case retry.Name:
+		return configOf(n, retry.Config{}).Bound(inner)
+	case react.Name:
+		return configOf(n, react.Config{}).Bound()
+	case reasonactobserve.Name:
+		return configOf(n, reasonactobserve.Config{}).Bound()
+	case stepagent.Name:
+		return configOf(n, stepagent.Config{Step: oneStep}).Bound()
+	default:
+		panic("no bound is known of " + n.Strategy)
+	}
+}
+
+func configOf[C any](n composedNode, preset C) C {
+	if err := json.Unmarshal([]byte(n.Config), &preset); err != nil {
+		panic(err)
+	}
+	return preset
+}
