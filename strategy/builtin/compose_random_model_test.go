@@ -297,7 +297,8 @@ var composedTools = []tools.Tool{
 	tools.NewRaw(tools.Definition{Name: "garbles", Sequential: true}, func(context.Context, string) (string, error) { return "\xff\x00" + strings.Repeat("y", 9000), nil }),
 	tools.New(tools.Definition{Name: "strict"}, func(_ context.Context, in struct {
 		X int `json:"x"`
-	}) (json.RawMessage, error) {
+	},
+	) (json.RawMessage, error) {
 		return json.RawMessage(fmt.Sprint(in.X)), nil
 	}),
 	tools.AskUser(),

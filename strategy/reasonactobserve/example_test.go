@@ -136,3 +136,27 @@ func Example() {
 	// agent_completion map[steps:2]
 	// It is 42.
 }
+
+// One step: the model decides, calls a tool, and says what that showed.
+func ExampleNew() {
+	look := tools.NewPure(tools.Definition{Name: "look", Description: "Looks at a file."},
+		func(in struct{ Path string }) (string, error) { return in.Path + " holds 42", nil })
+	agent, err := orchestrator.New(orchestrator.Config{
+		Client: scripted.New(
+			scripted.Calls(scripted.Call(rao.DecideNext, `{"plan":"Look at notes.txt.","finish":false}`, "")),
+			scripted.Calls(scripted.Call("look", `{"Path":"notes.txt"}`, "")),
+			scripted.Calls(scripted.Call(rao.ObserveDecide, `{"observation":"42","should_continue":false,"final_answer":"It is 42."}`, "")),
+		),
+		Strategies: strategy.Set{"work": rao.New(rao.Config{MaxSteps: 3})},
+		Tools:      []tools.Tool{look},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Which number is in notes.txt?"}})
+	fmt.Println(result.Output.Text(), err)
+	fmt.Printf("%s step, tools %s\n", result.Output.Metadata["steps"], result.Output.Metadata["tools"])
+	// Output:
+	// It is 42. <nil>
+	// 1 step, tools ["look"]
+}

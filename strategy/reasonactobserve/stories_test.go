@@ -35,9 +35,12 @@ var set = strategy.Set{
 	"retrieval":          rao.New(rao.Config{Retrieval: rao.Retrieval{Tool: "look"}, Prompts: brief}),
 }
 
-func TestStories(t *testing.T) {
-	strategytest.Stories(t, "../../testdata/stories/reasonactobserve", set)
-}
+const stories = "../../testdata/stories/reasonactobserve"
+
+func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
+
+// S1-2: the stories end alike whichever way they are run.
+func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }
 
 func calling(name, args string) llmclient.Response {
 	return llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{

@@ -26,9 +26,12 @@ var set = strategy.Set{
 	"no-tools":         reflection.New(reflection.Config{Tools: []string{}}),
 }
 
-func TestStories(t *testing.T) {
-	strategytest.Stories(t, "../../testdata/stories/reflection", set)
-}
+const stories = "../../testdata/stories/reflection"
+
+func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
+
+// S1-2: the stories end alike whichever way they are run.
+func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }
 
 func TestConform(t *testing.T) {
 	for _, name := range []string{"reflection", "two-iterations", "must-be-approved", "another-critic", "delegating", "two-rounds"} {

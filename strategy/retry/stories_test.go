@@ -34,9 +34,12 @@ var set = strategy.Set{
 	}}),
 }
 
-func TestStories(t *testing.T) {
-	strategytest.Stories(t, "../../testdata/stories/retry", set)
-}
+const stories = "../../testdata/stories/retry"
+
+func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
+
+// S1-2: the stories end alike whichever way they are run.
+func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }
 
 func TestConform(t *testing.T) {
 	for _, name := range []string{"retry", "strict", "shouts"} {
