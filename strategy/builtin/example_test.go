@@ -1,0 +1,188 @@
+package builtin_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/strategy/completetask"
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/react"
+	"github.com/segue-go/segue/strategy/reasonactobserve"
+	"github.com/segue-go/segue/strategy/reflection"
+	"github.com/segue-go/segue/strategy/retry"
+	"github.com/segue-go/segue/strategy/stepagent"
+	"github.com/segue-go/segue/tools"
+)
+
+// With tool-first the model has to call a tool before it may answer.
+func ExampleNew_toolFirst() {
+	factory, err := builtin.New("tool-first", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	model := scripted.New(scripted.Calls(scripted.Call("clock", `{}`, "")), scripted.Text("It is noon."))
+	agent, err := orchestrator.New(orchestrator.Config{
+		Client:     model,
+		Strategies: strategy.Set{"look": factory},
+		Tools: []tools.Tool{tools.NewPure(tools.Definition{Name: "clock", Description: "Tells the time."},
+			func(struct{}) (string, error) { return "12:00", nil })},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "How late is it?"}})
+	fmt.Println(result.Output.Text(), err)
+	for _, req := range model.Requests() {
+		fmt.Printf("choice %q\n", req.ToolChoice.Mode)
+	}
+	// Output:
+	// It is noon. <nil>
+	// choice "required"
+	// choice ""
+}
+
+// With llm-only no tool is offered, whatever the run has.
+func ExampleNew_llmOnly() {
+	factory, err := builtin.New("llm-only", json.RawMessage(`{"system":"Be brief."}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	agent, err := orchestrator.New(orchestrator.Config{
+		Client:     scripted.New(scripted.Text("Hello.")),
+		Strategies: strategy.Set{"talk": factory},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Say hello."}})
+	fmt.Println(result.Output.Text(), err)
+	// Output: Hello. <nil>
+}
+
+// With plan-and-execute the plan is not judged, and the answer is made of all results.
+func ExampleNew_planAndExecute() {
+	set, err := builtin.Set(map[string]builtin.Spec{
+		"plan": {Strategy: "plan-and-execute", Config: json.RawMessage(`{"executor":"work"}`)},
+		"work": {Strategy: "complete-task"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	agent, err := orchestrator.New(orchestrator.Config{
+		Client: scripted.New(
+			scripted.Calls(scripted.Call("submit_plan", `{"steps":["Count the chairs.","Count the tables."]}`, "")),
+			scripted.Text("four"),
+			scripted.Text("one"),
+			scripted.Text("Four chairs and a table."),
+		),
+		Strategies: set,
+		Default:    "plan",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is in the room?"}})
+	fmt.Println(result.Output.Text(), err)
+	// Output: Four chairs and a table. <nil>
+}
+
+// Strategies are composed by name. The bound of the whole is computed from the inside out.
+func ExampleSet() {
+	set, err := builtin.Set(map[string]builtin.Spec{
+		"solve":    {Strategy: "complete-task", Config: json.RawMessage(`{"max_model_calls":5}`)},
+		"reviewed": {Strategy: "reflection", Config: json.RawMessage(`{"generator":"solve","max_iterations":1,"on_rejected":"fail"}`)},
+		"careful":  {Strategy: "retry", Config: json.RawMessage(`{"strategy":"reviewed","max_retries":1}`)},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	agent, err := orchestrator.New(orchestrator.Config{
+		Client: scripted.New(
+			scripted.Text("41"), scripted.Text("It is one more."),
+			scripted.Text("42"), scripted.Text("APPROVED"),
+		),
+		Strategies: set,
+		Default:    "careful",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for e := range agent.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 6 times 7?"}}) {
+		switch d := e.Detail.(type) {
+		case orchestrator.FrameEntered:
+			fmt.Println(e.Frame, d.Strategy)
+		case orchestrator.RunFinished:
+			fmt.Println(d.Status, d.Output.Text())
+		}
+	}
+	solve := completetask.Config{MaxModelCalls: 5}
+	reviewed := reflection.Config{Generator: "solve", MaxIterations: 1}
+	careful := retry.Config{Strategy: "reviewed", MaxRetries: 1}
+	fmt.Println("at most", careful.Bound(reviewed.Bound(solve.Bound())), "model calls")
+	// Output:
+	// 0 careful
+	// 0.1 reviewed
+	// 0.1.1 solve
+	// 0.2 reviewed
+	// 0.2.1 solve
+	// done 42
+	// at most 18 model calls
+}
+
+// The planner chooses who carries out a step. What it may choose, executors says.
+func ExampleSet_executors() {
+	set, err := builtin.Set(map[string]builtin.Spec{
+		"plan":   {Strategy: "plan-revise-execute", Config: json.RawMessage(`{"evaluation":"never","executor":"lookup","executors":["write"]}`)},
+		"lookup": {Strategy: "react"},
+		"write":  {Strategy: "reflection", Config: json.RawMessage(`{"json_critique":true}`)},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	steps := `{"steps":[{"id":"a","goal":"Find a rhyme for cat."},{"id":"b","goal":"Write the line.","depends_on":["a"],"executor":"write"}]}`
+	agent, err := orchestrator.New(orchestrator.Config{
+		Client: scripted.New(
+			scripted.Calls(scripted.Call("submit_plan", steps, "")),
+			scripted.Text("Thought: Easy.\nFinal Answer: hat"),
+			scripted.Text("The cat has a hat."),
+			scripted.Text(`{"approved":true,"feedback":""}`),
+		),
+		Strategies: set,
+		Default:    "plan",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "A line about a cat."}})
+	fmt.Println(result.Output.Text(), err)
+	// Output: The cat has a hat. <nil>
+}
+
+// The most model calls that the zero Configs can make, where what they delegate is a complete-task.
+func Example_bounds() {
+	solve := completetask.Config{}.Bound()
+	fmt.Println("complete-task", solve)
+	fmt.Println("plan-revise-execute", pre.Config{}.Bound(solve))
+	fmt.Println("plan-and-execute", pre.Config{Evaluation: pre.EvaluateNever, Answer: pre.AnswerSynthesize}.Bound(solve))
+	fmt.Println("reflection", reflection.Config{}.Bound(0))
+	fmt.Println("react", react.Config{}.Bound())
+	fmt.Println("retry", retry.Config{}.Bound(solve))
+	fmt.Println("reason-act-observe", reasonactobserve.Config{}.Bound())
+	fmt.Println("step-agent", stepagent.Config{}.Bound())
+	// Output:
+	// complete-task 53
+	// plan-revise-execute 1230
+	// plan-and-execute 1227
+	// reflection 57
+	// react 14
+	// retry 159
+	// reason-act-observe 42
+	// step-agent 80
+}
