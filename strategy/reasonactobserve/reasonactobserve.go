@@ -21,8 +21,8 @@
 // were run, in the order of their first run), "finish" (why the model stopped, if not by itself), "truncated" (true),
 // "limited" (true: the steps were used up), "repaired" (what was mended in the messages it was given).
 //
-// Two other loops of this family are configurations of package completetask: tool-first, which sees nothing but tools and
-// an answer, is its zero Config; llm-only, which answers without tools, is its Config with empty Tools.
+// Two other loops of this family are configurations of package completetask: tool-first, which has to call a tool before it
+// answers, is its Config with a required ToolChoice; llm-only, which answers without tools, is its Config with empty Tools.
 //
 // The source of the loop is the Reason-Act-Observe loop of a chat service's agent mode, after ReAct (Yao et al., 2022,
 // arXiv:2210.03629).
