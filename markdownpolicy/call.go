@@ -16,8 +16,9 @@ type callForm struct {
 	others    []string // more keys that are read as the arguments, where those are not there
 }
 
-// read reads a call from the JSON that stands at an offset of the reply. Arguments are kept as they are written; missing
-// and null ones are {}, and a JSON string that holds an object is decoded once.
+// read reads a call from the JSON that stands at an offset of the reply. Arguments are kept as they are written, and a JSON
+// string that holds an object is decoded once. Missing and null ones are {}, but where members stand that say nothing here,
+// they may be meant as the arguments: that is an error.
 func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
 	object, repairs, err := readObject(text, at, mode)
 	if err != nil {
@@ -30,6 +31,12 @@ func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Rep
 	call := messages.ToolCall{Name: decodeString(name)}
 	if call.Name == "" {
 		return messages.ToolCall{}, nil, broken(at, f.expects()+`, with "`+f.name+`" the name of a tool`, text, nil)
+	}
+	if arguments == "" || arguments == "null" {
+		if keys := f.unexpected(object); len(keys) > 0 {
+			found := "no arguments but " + strings.Join(keys, ", ")
+			return messages.ToolCall{}, nil, broken(at, `the arguments of "`+call.Name+`" as a JSON object under "`+f.arguments+`"`, found, nil)
+		}
 	}
 	fixed, more, err := readArguments(arguments, at+max(0, strings.Index(text, arguments)), mode)
 	if err != nil {
@@ -59,6 +66,19 @@ func (f callForm) fields(object string) (name, arguments string) {
 		}
 	}
 	return name, arguments
+}
+
+// harmlessKeys are what servers write beside the name of a call, and never arguments.
+var harmlessKeys = []string{"type", "id", "index"}
+
+// unexpected returns the keys, in quotes, of members that are no part of a call.
+func (f callForm) unexpected(object string) (keys []string) {
+	for key := range members(object) {
+		if key != f.name && key != f.arguments && !slices.Contains(f.others, key) && !slices.Contains(harmlessKeys, key) {
+			keys = append(keys, quote(key))
+		}
+	}
+	return keys
 }
 
 // readArguments reads the value of the arguments of a call.

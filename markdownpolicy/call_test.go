@@ -2,6 +2,7 @@ package markdownpolicy_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,7 +42,9 @@ func TestS2_9_Arguments(t *testing.T) {
 		`{"arguments":{"name":"x"},"name":"t"}`:                           `{"name":"x"}`,
 		`{"name":"t","arguments":"{\"param\":\"x\"}"}`:                    `{"param":"x"}`,
 		`{"name":"t","arguments":"{\"a\":\"{\\\"b\\\":1}\"}"}`:            `{"a":"{\"b\":1}"}`,
-		`{"name":"t","parameters":{"a":1}}`:                               `{}`,
+		`{"id":"x","type":"function","name":"t"}`:                         `{}`,
+		`{"index":0,"name":"t","arguments":null}`:                         `{}`,
+		`{"name":"t","arguments":{},"a":1}`:                               `{}`,
 		`{"name":"t","arguments":{"a":1},"arguments2":{"b":2},"id":"x" }`: `{"a":1}`,
 	} {
 		call, repairs, err := markdownpolicy.ReadCall(text, markdownpolicy.ModeError, "name", "arguments")
@@ -104,4 +107,28 @@ func TestS2_1_CallsComeBack(t *testing.T) {
 	require.Equal(t, `{"name": "t", "arguments": "{broken\n"}`, markdownpolicy.WriteCall(messages.ToolCall{Name: "t", Arguments: "{broken\n"}))
 	require.Equal(t, `{"name": "t", "arguments": {"a":1}}`, markdownpolicy.WriteCall(messages.ToolCall{Name: "t", Arguments: "{\n \"a\": 1\n}"}))
 	require.Equal(t, `{"name": "t", "arguments": {}}`, markdownpolicy.WriteCall(messages.ToolCall{Name: "t"}))
+}
+
+func TestS2_9_ArgumentsElsewhereAreNotNone(t *testing.T) {
+	for text, keys := range map[string]string{
+		`{"name":"add","parameters":{"a":1}}`:             `"parameters"`,
+		`{"name":"add","args":{"a":1}}`:                   `"args"`,
+		`{"name":"add","a":1,"b":2}`:                      `"a", "b"`,
+		`{"name":"add","arguments":null,"input":{"a":1}}`: `"input"`,
+		`{"id":"1","a":1,"name":"add"}`:                   `"a"`,
+	} {
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
+			_, _, err := markdownpolicy.ReadCall(text, mode, "name", "arguments")
+			require.NotNil(t, err, text)
+			require.Contains(t, err.Expected, `"arguments"`)
+			require.Equal(t, "no arguments but "+keys, err.Found)
+
+			reply := "<tool_call>" + strings.Replace(text, "parameters", "params", 1) + "</tool_call>"
+			_, perr := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: mode}}.ParseResponse(reply)
+			require.Error(t, perr, reply)
+		}
+	}
+	const reply = `<tool_call>{"name":"add","args":{"a":1}}</tool_call>`
+	hermes := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
+	require.Equal(t, parts(textPart(reply)), partsOf(t, hermes, reply))
 }

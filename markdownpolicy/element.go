@@ -229,12 +229,27 @@ func (b *elementBlock) read(text string, final bool) verdict {
 		return b.broken(broken(len(text), "</"+b.child.name+">", "", nil), len(text))
 	default: // it is whole
 	}
+	if twice, ok := doubled(b.fields); ok {
+		return b.broken(broken(twice.at, "<"+twice.name+"> once in <"+b.name+">", twice.text, nil), seen)
+	}
 	part, more, err := b.call(b.fields)
 	if err != nil {
 		return b.broken(err, seen)
 	}
 	part.Start, part.End = b.start, b.pos
 	return verdict{kind: isParts, end: b.pos, parts: []Part{part}, repairs: append(repairs, more...)}
+}
+
+// doubled returns the first field with the name of one before it: which of them is meant cannot be known.
+func doubled(fields []field) (field, bool) {
+	seen := make(map[string]bool, len(fields))
+	for _, f := range fields {
+		if seen[f.name] {
+			return f, true
+		}
+		seen[f.name] = true
+	}
+	return field{}, false
 }
 
 // broken says that it is meant as a call and is none. As text it is the mark alone, so that what is right behind it is found.

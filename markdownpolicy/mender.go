@@ -66,10 +66,11 @@ func (m *mender) tuple() bool {
 	return len(m.out) == start+len("[]") || m.commas > 0 && !m.ended
 }
 
-// missing closes a container at the end of the text.
+// missing closes a container at the end of the text. More items of an array may have been cut off, unless it
+// is the outermost: that is a list of calls, each of which is whole.
 func (m *mender) missing(closing byte) bool {
 	m.ended = true
-	return !m.cut && m.note(len(m.text), "added the missing "+string(closing)+" at the end")
+	return (closing != ']' || m.depth == 1) && !m.cut && m.note(len(m.text), "added the missing "+string(closing)+" at the end")
 }
 
 // comma reads a comma. Behind it there must be something.
@@ -115,7 +116,8 @@ func (m *mender) member() bool {
 	}
 	m.out = append(m.out, ':')
 	m.pos++
-	return m.space() && m.value()
+	comments := m.comments
+	return m.space() && m.comments == comments && m.value() // the value may be in a comment
 }
 
 // name reads the name of a member: a string, a word or an integer.
@@ -166,7 +168,7 @@ func (m *mender) number() bool {
 		m.pos++
 	}
 	value, ok := jsonNumber(m.text[at:m.pos])
-	if !ok || m.atEnd() {
+	if !ok || m.text[at] == '+' || m.atEnd() {
 		return false
 	}
 	m.out = append(m.out, value...)

@@ -24,6 +24,9 @@ func (m *mender) space() bool {
 		default:
 			return true
 		}
+		if what == "removed a comment" {
+			m.comments++
+		}
 		if size == 0 || !m.note(m.pos, what) {
 			return false
 		}

@@ -79,10 +79,11 @@ func (p ReAct) readBlob(value string, at int) (action, bool) {
 	return a, true
 }
 
-// brackets finds the input in a value such as Search[Nick Park]. It returns the places of the brackets, or 0.
+// brackets finds the input in a value such as Search[Nick Park]. It returns the places of the brackets, or 0, as for a name
+// behind a backslash or of a tool, which may hold brackets.
 func (p ReAct) brackets(value, line string) (open, end int) {
 	open = strings.IndexByte(line, '[')
-	if open <= 0 || strings.Trim(line[:open], decoration) == "" {
+	if open <= 0 || line[0] == '\\' || p.tool(strings.Trim(line, blanks)) != nil || strings.Trim(line[:open], decoration) == "" {
 		return 0, 0
 	}
 	for _, text := range [...]string{line, value} {

@@ -13,7 +13,7 @@ func (p ReAct) arguments(a action) (args string, end int, repairs []Repair, err 
 	end = at + len(value)
 	tool := p.tool(a.name)
 	switch {
-	case value == "" && tool != nil && len(parametersOf(tool).Required) > 0:
+	case (value == "" || value == "null") && tool != nil && len(parametersOf(tool).Required) > 0:
 		return "", end, nil, p.inputError(a, at, value)
 	case value == "" || value == "null":
 		return "{}", end, nil, nil

@@ -282,3 +282,25 @@ func TestReActResults(t *testing.T) {
 		messages.UserText("Observation (f, 1): {\"a\":1}\nObservation (f, 2): failed (error): no such thing"),
 	}, plain)
 }
+
+func TestReActNamesWithBrackets(t *testing.T) {
+	def := []tools.Definition{{Name: "a[b]", Parameters: []byte(`{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}`)}}
+	for _, p := range []markdownpolicy.ReAct{{}, {Options: markdownpolicy.Options{Tools: def}}} {
+		want := parts(callPart("call_1", "a[b]", `{"x":"y"}`))
+		reply := p.Render(want)
+		require.Contains(t, reply, `a[b]`)
+		require.Equal(t, want, partsOf(t, p, reply))
+	}
+	p := markdownpolicy.ReAct{Options: markdownpolicy.Options{Tools: def}}
+	require.Equal(t, parts(callPart("call_1", "a[b]", `{"x":"y"}`)), partsOf(t, p, "Action: a[b]\nAction Input: {\"x\":\"y\"}"))
+}
+
+func TestReActNullIsNoInputWhereOneIsRequired(t *testing.T) {
+	def := []tools.Definition{{Name: "f", Parameters: []byte(`{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}`)}, {Name: "g"}}
+	p := markdownpolicy.ReAct{Options: markdownpolicy.Options{Tools: def}}
+	turn, err := p.ParseTurn("Action: f\nAction Input: null")
+	var broken *markdownpolicy.ParseError
+	require.ErrorAs(t, err, &broken)
+	require.Equal(t, "Action Input", turn.Missing)
+	require.Equal(t, parts(callPart("call_1", "g", "{}")), partsOf(t, p, "Action: g\nAction Input: null"))
+}

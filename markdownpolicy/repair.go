@@ -54,12 +54,12 @@ func notObject(text string, at int, mode Mode) *ParseError {
 
 // repairJSON mends a JSON object or array, where there is one thing only that it can mean:
 //
-//   - closing brackets that are missing at the end, and closing braces too many there, but not a string, a number or a
-//     member that may have been cut off;
+//   - closing braces that are missing or too many at the end, but not a string, a number, a member or an array within
+//     that may have been cut off;
 //   - commas before a closing bracket, and missing ones where a new line begins a member or two brackets meet;
 //   - names for keys, and strings in single or typographic quotes;
-//   - True, None and other spellings of the constants; numbers such as .5, +1 and 1_000;
-//   - comments; line breaks, tabs and \' in strings; backslashes that only a regular expression can mean;
+//   - True, None and other spellings of the constants; numbers such as .5 and 1_000;
+//   - comments, but not between a name and its value; line breaks, tabs and \' in strings; backslashes that only a regular expression can mean;
 //   - tuples of Python; an object all of whose quotes are escaped.
 //
 // What may mean two things is refused: ok is false. So are two members of the same name, missing values, text around the
@@ -91,15 +91,16 @@ func unescape(text string) (string, bool) {
 
 // mender reads what is nearly JSON, and writes it as JSON. Its methods return false where it must be refused.
 type mender struct {
-	text    string
-	pos     int
-	out     []byte
-	repairs []Repair
-	depth   int
-	cut     bool            // a comment goes on to the end of the text: what else is missing there may stand in it
-	commas  int             // in the container that was read last
-	ended   bool            // a closing bracket was missing at the end
-	names   map[string]bool // of the members of the object that is read
+	text     string
+	pos      int
+	out      []byte
+	repairs  []Repair
+	depth    int
+	cut      bool            // a comment goes on to the end of the text: what else is missing there may stand in it
+	commas   int             // in the container that was read last
+	comments int             // removed so far
+	ended    bool            // a closing bracket was missing at the end
+	names    map[string]bool // of the members of the object that is read
 }
 
 // note lists a repair.

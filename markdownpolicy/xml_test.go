@@ -55,7 +55,6 @@ func TestS2_14_XMLReadsTagsOfTools(t *testing.T) {
 		{"typed", "<read_file><path> a.go </path><from>3</from><all>True</all></read_file>", parts(callPart("call_1", "read_file", `{"path":"a.go","from":3,"all":true}`))},
 		{"a number as text", "<read_file><path>3</path><from>three</from></read_file>", parts(callPart("call_1", "read_file", `{"path":"3","from":"three"}`))},
 		{"values in JSON", `<edit><lines>[1, "2"]</lines><how>{"x":1}</how><ratio>0.5</ratio></edit>`, parts(callPart("call_1", "edit", `{"lines":[1, "2"],"how":{"x":1},"ratio":0.5}`))},
-		{"twice", "<read_file><path>a</path><path>b</path></read_file>", parts(callPart("call_1", "read_file", `{"path":"b"}`))},
 		{
 			"closing tags in the text", "<write_file><path>a</path><content>\n  x </content> y\n</path>\n</content></write_file>",
 			parts(callPart("call_1", "write_file", `{"path":"a","content":"  x </content> y\n</path>"}`)),
@@ -83,7 +82,7 @@ func TestS2_8_XMLByMode(t *testing.T) {
 		offset          int
 		repaired        string // the arguments; "" if it is refused
 	}{
-		{"Hi\n" + call + `{"a":["b"</arguments></tool_call>`, "arguments", 39, `{"a":["b"]}`},
+		{"Hi\n" + call + `{"a":["b"</arguments></tool_call>`, "arguments", 39, ""},
 		{call + "{}</arguments> Done.", "<arguments>, <name> or </tool_call>", 51, "{}"},
 		{call + "text</arguments></tool_call>", "arguments", 36, ""},
 		{"<tool_call><arguments>{}</arguments></tool_call>", "<name>", 0, ""},
@@ -196,4 +195,24 @@ func tagVariants() (all []lawful) {
 		lawful{name: "xml/tools", Policy: markdownpolicy.XML{Options: withTools}},
 		lawful{name: "mistral/tools", Policy: markdownpolicy.Mistral{Options: withTools}},
 	)
+}
+
+func TestS2_8_XMLRefusesDoubledChildren(t *testing.T) {
+	for _, reply := range []string{
+		"<tool_call><name>a</name><name>b</name><arguments>{}</arguments></tool_call>",
+		`<tool_call><name>a</name><arguments>{"x":1}</arguments><arguments>{"y":2}</arguments></tool_call>`,
+		"<read_file><path>a</path><path>b</path></read_file>",
+		"<read_file><path>a</path><from>1</from><path>a</path></read_file>",
+	} {
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
+			xml := markdownpolicy.XML{Options: markdownpolicy.Options{Mode: mode, Tools: fileTools}}
+			_, err := xml.ParseResponse(reply)
+			var broken *markdownpolicy.ParseError
+			require.ErrorAs(t, err, &broken, reply)
+			require.Contains(t, broken.Expected, "once in <")
+		}
+		xml := markdownpolicy.XML{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText, Tools: fileTools}}
+		require.Equal(t, parts(textPart(reply)), partsOf(t, xml, reply))
+		checkEveryCut(t, xml, reply)
+	}
 }
