@@ -11,9 +11,10 @@ import (
 // than text may begin, and how it is read. The engine does the rest: text, places, pieces, bounds.
 type syntax interface {
 	// find returns the place of the first mark at or after from, and true. If there is none it returns false, and the place
-	// from which on the text may be the beginning of a mark that is not all there yet: len(text) where it cannot be. A mark
-	// is whatever has to be looked at, such as an escaped one.
-	find(text string, from int) (at int, found bool)
+	// from which on the text may be the beginning of a mark that is not all there yet: len(text) where it cannot be. final
+	// says that nothing more comes: what is not all there then is no mark, and does not hide those behind it. A mark is
+	// whatever has to be looked at, such as an escaped one.
+	find(text string, from int, final bool) (at int, found bool)
 
 	// begin starts to read what stands at a mark.
 	begin(text string, at int) block
@@ -103,7 +104,7 @@ func (e *engine) Close() (Document, []Part, error) {
 
 func (e *engine) run(text string, final bool) {
 	for e.err == nil && e.pos < len(text) {
-		if e.block == nil && !e.next(text) {
+		if e.block == nil && !e.next(text, final) {
 			return
 		}
 		v := e.block.read(text, final)
@@ -115,12 +116,12 @@ func (e *engine) run(text string, final bool) {
 }
 
 // next finds the next mark, and deals with the text before it. It returns false if there is none.
-func (e *engine) next(text string) bool {
+func (e *engine) next(text string, final bool) bool {
 	if e.tired {
 		e.plain(text, len(text))
 		return false
 	}
-	at, found := e.syntax.find(text, e.pos)
+	at, found := e.syntax.find(text, e.pos, final)
 	e.plain(text, at)
 	if found {
 		e.block = e.syntax.begin(text, at)

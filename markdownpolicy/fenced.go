@@ -16,7 +16,9 @@ import (
 //	```
 //
 // Models that fall back into what they know are understood, too: a block named json or not at all, or an object in prose, is
-// a call if it has the keys "name" and "arguments" and no other. A block of calls may hold several objects, or a list.
+// a call if it has the keys "name" and "arguments" and no other. If Options.Tools are given, an object in prose must have the
+// name of a tool, and must not stand behind an open backquote on its line, in a line that begins with ">", or in one that is
+// indented as code. A block of calls may hold several objects, or a list.
 // Other blocks are text, whatever stands in them. Blocks are found as CommonMark says; the last may lack its end.
 //
 // To show such a block instead of using it, a backslash stands before it, which is taken away.
@@ -93,7 +95,7 @@ func (f Fenced) escape(text string) string {
 	var b strings.Builder
 	from := 0
 	for {
-		at, found := s.find(text, from)
+		at, found := s.find(text, from, true)
 		b.WriteString(text[from:at])
 		from = at
 		if !found {
@@ -158,13 +160,14 @@ type fencedSyntax struct {
 	inCode bool  // within a block that is text
 	code   fence // which
 	object objectBlock
+	prose  prose
 }
 
 // find implements [syntax]. Marks are the runs that begin a block, braces that may begin an object, and both with a
 // backslash before them.
-func (s *fencedSyntax) find(text string, from int) (int, bool) {
+func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 	if s.inCode {
-		if !s.code.find(text, false) {
+		if !s.code.find(text, final) {
 			return len(text), false
 		}
 		s.inCode, from = false, max(from, s.code.end)
@@ -185,7 +188,7 @@ func (s *fencedSyntax) find(text string, from int) (int, bool) {
 			behind = skipRun(text, i, text[i])
 			kind = fenceMark(text, i, behind, escaped)
 		}
-		if kind != markNone {
+		if kind == markFound || kind == markMaybe && !final {
 			if escaped {
 				i--
 			}
@@ -193,10 +196,7 @@ func (s *fencedSyntax) find(text string, from int) (int, bool) {
 		}
 		i = behind
 	}
-	if len(text) > from && text[len(text)-1] == '\\' {
-		return len(text) - 1, false
-	}
-	return len(text), false
+	return held(text, from, final), false
 }
 
 type markKind uint8
@@ -268,6 +268,7 @@ func (s *fencedSyntax) begin(text string, at int) block {
 		return escapedMark{at: at, end: at + s.markLength(text, at)}
 	case '{':
 		s.object = objectBlock{syntax: s, at: at, scan: objectScan{pos: at}}
+		s.object.shown = s.tools != nil && s.prose.shows(text, at)
 		return &s.object
 	default:
 		return &fencedBlock{syntax: s, fence: fence{start: at}}
@@ -287,6 +288,7 @@ type objectBlock struct {
 	syntax *fencedSyntax
 	at     int
 	scan   objectScan
+	shown  bool // to the user, as code or a quotation
 }
 
 func (b *objectBlock) read(text string, final bool) verdict {
@@ -297,7 +299,7 @@ func (b *objectBlock) read(text string, final bool) verdict {
 		return verdict{kind: isText, end: b.at + 1, seen: b.scan.pos}
 	}
 	object := text[b.at:b.scan.pos]
-	if callKey(object) == markFound && json.Valid([]byte(object)) && b.syntax.exact(object) {
+	if callKey(object) == markFound && json.Valid([]byte(object)) && b.syntax.exact(object) && !b.shown {
 		if call, repairs, err := fencedForm.read(object, b.at, ModeError); err == nil {
 			part := Part{Content: call, Start: b.at, End: b.scan.pos}
 			return verdict{kind: isParts, end: b.scan.pos, parts: []Part{part}, repairs: repairs}
@@ -322,12 +324,8 @@ func (s *fencedSyntax) exact(object string) bool {
 			return false
 		}
 	}
-	if n == 1 {
-		for _, d := range s.tools {
-			if named && d.Name == name {
-				return true
-			}
-		}
+	if s.tools == nil {
+		return named && n == 2
 	}
-	return named && n == 2
+	return named && n <= 2 && Options{Tools: s.tools}.mayCall(name)
 }

@@ -285,3 +285,23 @@ func FuzzFenced(f *testing.F) {
 		checkRoundTrip(t, markdownpolicy.Fenced{}, []messages.AssistantContent{textPart(reply), callPart("", "t", "{}"), thoughtPart(reply), textPart(reply)})
 	})
 }
+
+func TestS2_12_ObjectsInProseAreCallsOfKnownTools(t *testing.T) {
+	known := markdownpolicy.Fenced{Options: markdownpolicy.Options{Tools: []tools.Definition{{Name: "t"}}}}
+	object := `{"name":"t","arguments":{}}`
+	for _, reply := range []string{
+		object, "See: " + object, "`a` " + object, "   " + object, "\\`" + object, "`\n" + object, "> a\n" + object,
+	} {
+		require.Contains(t, partsOf(t, known, reply), callPart("call_1", "t", "{}"), "%q", reply)
+	}
+	for _, reply := range []string{
+		`See: {"name":"x","arguments":{}}`, "Such as `" + object + "`.", "Such as `` ` " + object + " ``.", "> " + object, "So:\n  > so: " + object,
+		"So:\n\n    " + object, "So:\n\n\t" + object,
+	} {
+		require.Equal(t, []messages.AssistantContent{textPart(reply)}, partsOf(t, known, reply))
+		for size := range len(reply) + 1 {
+			checkReply(t, lawful{Policy: known, name: "fenced"}, reply, size)
+		}
+		checkRoundTrip(t, known, []messages.AssistantContent{textPart(reply), callPart("", "t", "{}"), textPart(reply + " " + object)})
+	}
+}

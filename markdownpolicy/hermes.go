@@ -120,12 +120,12 @@ type hermesSyntax struct {
 	within *thoughtBlock // that the reply begins in, until that has begun
 }
 
-func (s *hermesSyntax) find(text string, from int) (int, bool) {
+func (s *hermesSyntax) find(text string, from int, final bool) (int, bool) {
 	if s.within == nil {
-		return s.tagSyntax.find(text, from)
+		return s.tagSyntax.find(text, from, final)
 	}
 	at := skipBlanks(text, from)
-	opened, wait := standsAt(text, at, thoughtTags.open, false)
+	opened, wait := standsAt(text, at, thoughtTags.open, final)
 	if wait || at == len(text) {
 		return at, false
 	}

@@ -146,10 +146,26 @@ func TestS2_8_LlamaModes(t *testing.T) {
 	require.Equal(t, call("call_1", "f", "{}"), doc.Contents()[1], "a broken call does not hide another")
 }
 
+func TestS2_8_LlamaMarksBehindHalfAMark(t *testing.T) {
+	for reply, want := range map[string][]messages.AssistantContent{
+		`{"\<|python_tag|>`:                  contents(text(`{"<|python_tag|>`)),
+		"Use {\"\n<think>secret</think>":     contents(text(`Use {"`), messages.Thought{Text: "secret"}),
+		"Use {\"\n<think>secret</think> ok.": contents(text(`Use {"`), messages.Thought{Text: "secret"}, text("ok.")),
+	} {
+		doc, err := markdownpolicy.Llama{}.ParseResponse(reply)
+		require.NoError(t, err)
+		require.Equal(t, want, doc.Contents(), "%q", reply)
+		again, err := inPieces(t, markdownpolicy.Llama{}, reply, 1)
+		require.NoError(t, err)
+		require.Equal(t, doc, again)
+	}
+}
+
 func FuzzLlama(f *testing.F) {
 	for _, seed := range []string{`{"name":"f","parameters":{}}; {"name":"g","arguments":"{}"}`, `\{"name":`, `<|python_tag|>{"type":"x","name":"f"`, "<think>x</think>;{", `x}; {"name": "`, `x};`} {
 		f.Add(seed, 3)
 	}
+	f.Add(`{"<|python_tag|>`, -19)
 	f.Fuzz(func(t *testing.T, reply string, n int) {
 		fuzzPolicy(t, markdownpolicy.Llama{}, reply, n)
 		fuzzPolicy(t, markdownpolicy.Llama{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair, Tools: []tools.Definition{{Name: "f"}}}}, reply, n)

@@ -15,21 +15,21 @@ type mistralSyntax struct {
 	pos   int  // of the beginning, looked at so far
 }
 
-func (s *mistralSyntax) find(text string, from int) (int, bool) {
+func (s *mistralSyntax) find(text string, from int, final bool) (int, bool) {
 	if s.begun {
-		return s.tagSyntax.find(text, from)
+		return s.tagSyntax.find(text, from, final)
 	}
 	at := skipBlanks(text, from)
 	for s.pos = max(s.pos, at); s.pos < len(text) && text[s.pos] == '\\'; s.pos++ {
 	}
 	yes, wait := beginsObjects(text, s.pos)
-	if wait {
+	if wait && !final {
 		return at, false
 	}
 	if s.begun, s.bare = true, yes; yes {
 		return at, true
 	}
-	return s.tagSyntax.find(text, at)
+	return s.tagSyntax.find(text, at, final)
 }
 
 // beginsObjects reports whether an array of objects begins at a place, or may, once more of the text has come.

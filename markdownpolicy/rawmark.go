@@ -34,17 +34,17 @@ func newRawSyntax(leads string, mark rawMark, tags ...tag) rawSyntax {
 }
 
 // find implements [syntax].
-func (s rawSyntax) find(text string, from int) (int, bool) {
+func (s rawSyntax) find(text string, from int, final bool) (int, bool) {
 	for at := from; ; at++ {
 		i := strings.IndexAny(text[at:], s.leads)
 		if i < 0 {
-			return escapeBefore(text, from, len(text)), false
+			return held(text, from, final), false
 		}
 		at += i
 		switch yes, partly := s.stands(text, at); {
 		case yes:
 			return s.escapeBefore(text, from, at), true
-		case partly:
+		case partly && !final:
 			return s.escapeBefore(text, from, at), false
 		}
 	}

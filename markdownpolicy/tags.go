@@ -34,17 +34,17 @@ func newTagSyntax(tags ...tag) tagSyntax {
 }
 
 // find implements [syntax].
-func (s tagSyntax) find(text string, from int) (int, bool) {
+func (s tagSyntax) find(text string, from int, final bool) (int, bool) {
 	for at := from; ; at++ {
 		i := s.lead(text[at:])
 		if i < 0 {
-			return escapeBefore(text, from, len(text)), false
+			return held(text, from, final), false
 		}
 		at += i
 		switch t, partly := s.match(text, at); {
 		case t != nil:
 			return escapeBefore(text, from, at), true
-		case partly:
+		case partly && !final:
 			return escapeBefore(text, from, at), false
 		}
 	}
@@ -72,6 +72,14 @@ func (s tagSyntax) match(text string, at int) (found *tag, partly bool) {
 		partly = partly || len(rest) < len(mark) && strings.HasPrefix(mark, rest)
 	}
 	return nil, partly
+}
+
+// held returns the place from which on a text without a mark may be the beginning of one: a backslash at its end.
+func held(text string, from int, final bool) int {
+	if final {
+		return len(text)
+	}
+	return escapeBefore(text, from, len(text))
 }
 
 // escapeBefore returns the place of the backslash before at, or at if there is none.

@@ -8,7 +8,7 @@ import (
 )
 
 // Think takes a model's thoughts between <think> and </think> out of a reply, and has the rest read by another policy. A
-// thought without an end goes on to the end of the reply. A tag within double quotes on its line, as in the arguments of a
+// thought without an end goes on to the end of the reply. A tag between double quotes on its line, as in the arguments of a
 // call, is none; nor is one with a backslash before it, which is taken away.
 type Think struct {
 	Policy Policy // reads the rest; nil is [Fenced]
@@ -116,7 +116,7 @@ func escapeTags(text string) string {
 			return b.String()
 		}
 		b.WriteString(text[from:at])
-		if !q.open(text, at) {
+		if quoted, _ := q.around(text, at, at+length, true); !quoted {
 			b.WriteByte('\\')
 		}
 		b.WriteString(text[at : at+length])
@@ -141,13 +141,38 @@ func nextTag(text string, from int) (at, length int) {
 	}
 }
 
-// quotes counts double quotes.
+// quotes counts double quotes. One directly behind a digit begins nothing: it stands for inches.
 type quotes struct {
-	pos int // looked at so far
-	odd bool
+	pos   int // looked at so far
+	odd   bool
+	ahead int // from pos to here nothing closes the quote
 }
 
-// open reports whether a place stands within double quotes on its line. Places must not go back.
+// around reports whether a tag stands between two double quotes on its line. sure is false where more of the line has to
+// come for that. Places must not go back.
+func (q *quotes) around(text string, at, behind int, final bool) (quoted, sure bool) {
+	const most = 1 << 16 // bytes from the tag to the second quote
+	if !q.open(text, at) {
+		return false, true
+	}
+	q.ahead = max(q.ahead, behind)
+	for end := min(len(text), behind+most); q.ahead < end; q.ahead++ {
+		switch text[q.ahead] {
+		case '"':
+			return true, true
+		case '\n':
+			return false, true
+		case '\\':
+			if q.ahead+1 == len(text) {
+				return false, final
+			}
+			q.ahead++
+		}
+	}
+	return false, final || q.ahead >= behind+most
+}
+
+// open reports whether an odd number of quotes stands before a place on its line.
 func (q *quotes) open(text string, at int) bool {
 	if i := strings.LastIndexByte(text[q.pos:at], '\n'); i >= 0 {
 		q.pos, q.odd = q.pos+i+1, false
@@ -160,6 +185,7 @@ func (q *quotes) open(text string, at int) bool {
 		}
 		q.pos += i + 1
 		switch {
+		case text[q.pos-1] == '"' && !q.odd && q.pos > 1 && strings.IndexByte("0123456789", text[q.pos-2]) >= 0:
 		case text[q.pos-1] == '"':
 			q.odd = !q.odd
 		case q.pos < at && q.odd: // what stands behind a backslash counts for nothing

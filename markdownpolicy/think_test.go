@@ -28,6 +28,12 @@ func TestS2_22_ThoughtsBetweenTags(t *testing.T) {
 		{block, []messages.AssistantContent{did}},
 		{"`\\<think>` begins, `\\</think>` ends", []messages.AssistantContent{textPart("`<think>` begins, `</think>` ends")}},
 		{"<think>a</think>b</think>", []messages.AssistantContent{thoughtPart("a"), textPart("b</think>")}},
+		{"6\" pipe <think>secret</think> done", []messages.AssistantContent{textPart("6\" pipe"), thoughtPart("secret"), textPart("done")}},
+		{"6\" pipe <think>a \"secret\"</think> done", []messages.AssistantContent{textPart("6\" pipe"), thoughtPart("a \"secret\""), textPart("done")}},
+		{"about 5\" disks</think> answer", []messages.AssistantContent{thoughtPart("about 5\" disks"), textPart("answer")}},
+		{"a \" b <think>secret</think> done\n\"", []messages.AssistantContent{textPart("a \" b"), thoughtPart("secret"), textPart("done\n\"")}},
+		{"<think></think>a \" b \\<think> \\\" <think>c</think>", []messages.AssistantContent{textPart("a \" b <think> \\\""), thoughtPart("c")}},
+		{"the tag \"<think>\" begins", []messages.AssistantContent{textPart("the tag \"<think>\" begins")}},
 		{"", nil},
 	} {
 		for size := range len(tt.reply) + 1 {
@@ -89,6 +95,7 @@ func TestThinkRendersWithTheOtherPolicy(t *testing.T) {
 
 func FuzzThink(f *testing.F) {
 	f.Add("a <think>b</think>c\\</think> \"<think>\" ```json\n{\"name\":\"t\",\"arguments\":{}}\n```", 2)
+	f.Add("a \" <think>b</think> \\<think>\n\"</think>\"\\", 1)
 	f.Add("hm\n</think>\n```tool_call\n{\n```\n<think>x", 1)
 	f.Fuzz(func(t *testing.T, reply string, size int) {
 		for _, start := range []markdownpolicy.ThinkStart{markdownpolicy.ThinkAny, markdownpolicy.ThinkTagged, markdownpolicy.ThinkOpen} {

@@ -103,9 +103,17 @@ func (t *thinkParser) step(text string, final bool) bool {
 	if length == 0 {
 		return t.pause(text, final)
 	}
-	t.scan = at + length
 	escaped := at > t.pos && text[at-1] == '\\'
 	closing := length == len(thinkEndTag)
+	quoted := false
+	if !t.within {
+		var sure bool
+		if quoted, sure = t.quotes.around(text, at, at+length, final); !sure {
+			t.wait(text, at)
+			return false
+		}
+	}
+	t.scan = at + length
 	switch {
 	case t.within && (!closing || at < t.until):
 	case t.within && escaped:
@@ -117,7 +125,7 @@ func (t *thinkParser) step(text string, final bool) bool {
 		t.out.endThought()
 		t.pos, t.within = t.scan, false
 		t.quotes = quotes{pos: t.pos}
-	case t.quotes.open(text, at):
+	case quoted:
 	case !t.tagged && escaped: // nothing is certain yet
 	case !t.tagged && closing:
 		t.within, t.until, t.tagged = true, at, true
@@ -133,6 +141,15 @@ func (t *thinkParser) step(text string, final bool) bool {
 		t.pos, t.within = t.scan, true
 	}
 	return true
+}
+
+// wait deals with the text before a tag that may be quoted.
+func (t *thinkParser) wait(text string, at int) {
+	t.scan = at
+	if to := escapeBefore(text, t.pos, at); t.tagged {
+		t.rest(text, t.pos, to)
+		t.pos = to
+	}
 }
 
 // pause deals with text that holds no tag that counts, but may end with the beginning of one. It returns true where the text

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -119,14 +121,36 @@ func readTools(file string) ([]tools.Definition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the file of --tools: %w", err)
 	}
-	defs := []tools.Definition{}
-	if err := json.Unmarshal(data, &defs); err != nil {
+	var defs []tools.Definition
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	err = d.Decode(&defs)
+	if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
+		err = errors.New("something stands behind it")
+	}
+	if err == nil && defs == nil {
+		err = errors.New("it is null")
+	}
+	if err != nil {
 		return nil, fmt.Errorf(`the file of --tools is no JSON array of {"name","description","parameters"}: %w`, err)
 	}
+	return defs, checkTools(defs)
+}
+
+// checkTools returns what is wrong with definitions from a file.
+func checkTools(defs []tools.Definition) error {
+	places := map[string]int{}
 	for i, d := range defs {
 		if d.Name == "" {
-			return nil, fmt.Errorf("the file of --tools: tool %d has no name", i+1)
+			return fmt.Errorf("the file of --tools: tool %d has no name", i+1)
 		}
+		if first, taken := places[d.Name]; taken {
+			return fmt.Errorf("the file of --tools: tools %d and %d are both named %q", first, i+1, d.Name)
+		}
+		if len(d.Parameters) > 0 && d.Parameters[0] != '{' {
+			return fmt.Errorf("the file of --tools: the parameters of tool %d, %q, are no JSON object", i+1, d.Name)
+		}
+		places[d.Name] = i + 1
 	}
-	return defs, nil
+	return nil
 }

@@ -48,7 +48,7 @@ func (r *reply) brokenOff(err error) error {
 	}
 	own := copied(err)
 	r.onDelta = nil
-	_ = r.finish(e.Partial, true, false) // of a reply that is cut nothing is sent back
+	_ = r.finish(e.Partial, true, r.mayCall()) // of a reply that is cut nothing is sent back
 	own.Partial.Content = r.content
 	return own
 }

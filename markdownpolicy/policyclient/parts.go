@@ -88,3 +88,33 @@ func beside(native []messages.AssistantContent, parts []markdownpolicy.Part) []m
 	}
 	return all
 }
+
+// seam is where the last part of a reply ends that calls were made texts of.
+type seam struct {
+	end  int
+	text bool // it is one
+}
+
+// texts returns parts with the source of each call as text, and the blanks between two texts that a call stood between.
+func (s *seam) texts(parts []markdownpolicy.Part, source string) []markdownpolicy.Part {
+	var out []markdownpolicy.Part
+	for _, p := range parts {
+		held, isText := "", false
+		switch c := p.Content.(type) {
+		case messages.Text:
+			held, isText = c.Text, true
+		case messages.ToolCall:
+			held, isText = source[min(p.Start, len(source)):min(p.End, len(source))], true
+		default:
+		}
+		if gap := source[min(s.end, p.Start, len(source)):min(p.Start, len(source))]; isText && s.text && strings.TrimSpace(gap) == "" {
+			held, p.Start = gap+held, p.Start-len(gap)
+		}
+		s.end, s.text = p.End, isText
+		if isText {
+			p.Content = messages.Text{Text: held}
+		}
+		out = append(out, p)
+	}
+	return out
+}

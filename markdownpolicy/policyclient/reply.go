@@ -22,6 +22,7 @@ type reply struct {
 	parser  markdownpolicy.Parser
 	text    strings.Builder       // what the parser was given
 	certain []markdownpolicy.Part // what it released before its end
+	seam    seam
 
 	content []messages.AssistantContent // when it is read
 }
@@ -34,7 +35,7 @@ func (r *reply) begin() {
 		r.parser = &whole{policy: r.policy}
 	}
 	r.text.Reset()
-	r.certain = nil
+	r.certain, r.seam = nil, seam{}
 }
 
 // fetch asks c, and reads what it streams. Where a client further in begins its reply anew, so does the reply.
@@ -80,6 +81,9 @@ func (r *reply) write(piece string) {
 }
 
 func (r *reply) release(parts []markdownpolicy.Part) {
+	if !r.mayCall() {
+		parts = r.seam.texts(parts, r.text.String())
+	}
 	for _, p := range parts {
 		switch c := p.Content.(type) {
 		case messages.Text:
@@ -126,17 +130,21 @@ func (r *reply) trail(parts []markdownpolicy.Part) {
 
 // read reads the whole reply. The error says why it must be sent back.
 func (r *reply) read(resp *llmclient.Response) *markdownpolicy.ParseError {
-	callable := false
+	cut := resp.Finish == llmclient.FinishLength
 	switch resp.Finish {
-	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
-		callable = len(r.asked.Tools) > 0
+	case "", llmclient.FinishStop, llmclient.FinishToolCalls, llmclient.FinishLength:
+		return r.finish(resp.Message, cut, r.mayCall())
 	default:
+		return r.finish(resp.Message, cut, false)
 	}
-	return r.finish(resp.Message, resp.Finish == llmclient.FinishLength, callable)
 }
 
-// finish reads the whole of a message, which may be cut. If it is callable, the model may have meant what cannot be read
-// as a call.
+// mayCall reports whether the model was given tools to call.
+func (r *reply) mayCall() bool {
+	return len(r.asked.Tools) > 0 && r.asked.ToolChoice.Mode != llmclient.ChooseNone
+}
+
+// finish reads the whole of a message, which may be cut. If it is not callable, what looks like a call is text.
 func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy.ParseError {
 	if m.Text() == "" {
 		r.content = m.Content
@@ -158,6 +166,9 @@ func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy
 		if parts = r.before(problem); cut { // else it is sent back, or an error
 			r.release(parts)
 		}
+	}
+	if !callable {
+		parts = joined(new(seam).texts(parts, r.text.String()))
 	}
 	r.identify(parts, m.Calls())
 	r.content = beside(m.Content, parts)

@@ -1,6 +1,7 @@
 package policyclient_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -114,4 +115,25 @@ func TestErrorOfAnotherType(t *testing.T) {
 	require.ErrorIs(t, err, errRefused)
 	require.Equal(t, llmclient.CodeMalformedToolCall, llmclient.CodeOf(err))
 	require.Zero(t, model.Remaining())
+}
+
+// A reply that may hold no call keeps what looks like one as text.
+func TestCallsThatMayNotBe(t *testing.T) {
+	text := "Two.\n\n```tool_call\n{\"name\":\"add\",\"arguments\":{}}\n```\n\nThree."
+	without, none := question(), question()
+	without.Tools, none.ToolChoice = nil, llmclient.ToolChoice{Mode: llmclient.ChooseNone}
+	for _, req := range []*llmclient.Request{without, none} {
+		resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Stream(pieces(text, 3)...)), markdownpolicy.Fenced{}), req)
+		require.NoError(t, err)
+		require.Equal(t, messages.AssistantText(text), resp.Message)
+		require.Equal(t, llmclient.FinishStop, cmp.Or(resp.Finish, llmclient.FinishStop))
+		require.Equal(t, text, h.text)
+	}
+	for _, finish := range []llmclient.FinishReason{llmclient.FinishRefusal, llmclient.FinishContentFilter} {
+		model := scripted.New(scripted.Reply{Text: text, Finish: finish})
+		resp, _, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced{}), question())
+		require.NoError(t, err)
+		require.Equal(t, messages.AssistantText(text), resp.Message)
+		require.Equal(t, finish, resp.Finish)
+	}
 }
