@@ -112,11 +112,14 @@ func (t *agentTool) Call(ctx context.Context, arguments string) (string, error) 
 	return gathered(texts, errs)
 }
 
+// errBrokeOff is the error of an agent whose run has not ended, and can go on.
+var errBrokeOff = errors.New("orchestrator: the agent's run broke off")
+
 // gathered makes one result of those of several runs.
 func gathered(texts []string, errs []error) (string, error) {
 	failed := 0
 	for i, err := range errs {
-		if errors.Is(err, ErrSuspended) {
+		if errors.Is(err, ErrSuspended) || errors.Is(err, errBrokeOff) {
 			return "", err
 		}
 		if err != nil {
@@ -171,8 +174,8 @@ type host struct {
 	agents  []string // the ids of the calls of agents, in order
 
 	mu        sync.Mutex
-	spent     nextstep.Spent
-	untrusted map[string]bool // by call
+	spent     map[string]nextstep.Spent // by call
+	untrusted map[string]bool           // by call
 }
 
 type hostKey struct{}
@@ -180,12 +183,19 @@ type hostKey struct{}
 // host prepares for the agents of a batch, on the goroutine of the loop.
 func (r *run) host(calls []messages.ToolCall) *host {
 	f, _ := r.m.stack.Top()
-	h := &host{run: r, call: r.call, allowed: f.allowed, left: r.m.remains(len(calls)), untrusted: map[string]bool{}}
+	h := &host{run: r, call: r.call, allowed: f.allowed, spent: map[string]nextstep.Spent{}, untrusted: map[string]bool{}}
+	if step, ok := r.m.pending.(nextstep.ExecuteTools); ok {
+		calls = step.Calls // those that wait have their share, too
+	}
+	h.left = r.m.remains(len(calls)).without(r.asks().spent)
 	h.call.Replies = nil
 	if r.people != nil {
 		h.call.Replies = r.call.Replies
 	}
 	for _, c := range calls {
+		if _, done := resultOf(r.partial, c.ID); done {
+			continue
+		}
 		if t, ok := r.lookup(c.Name); ok && agentOf(t) != nil {
 			h.agents = append(h.agents, c.ID)
 		}
@@ -208,19 +218,26 @@ func agentOf(t tools.Tool) *agentTool {
 	return nil
 }
 
-// settle tells what the agents of a batch have used, and marks results that hold text from outside. A nil host had none.
-func (h *host) settle(results []messages.ToolOutput) nextstep.Spent {
+// settle tells what the agents of a batch have used whose calls have a result, and those that were cut off; what agents
+// have used that wait is told when they are resumed. It marks results that hold text from outside. A nil host had none.
+func (h *host) settle(results []messages.ToolOutput) (done, cut nextstep.Spent) {
 	if h == nil {
-		return nextstep.Spent{}
+		return done, cut
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range results {
-		results[i].Untrusted = results[i].Untrusted || h.untrusted[results[i].CallID]
+		o := &results[i]
+		o.Untrusted = o.Untrusted || h.untrusted[o.CallID]
+		switch {
+		case isSuspended(*o):
+		case o.Reason == messages.ReasonInterrupted:
+			cut = cut.Add(h.spent[o.CallID])
+		default:
+			done = done.Add(h.spent[o.CallID])
+		}
 	}
-	spent := h.spent
-	h.spent = nextstep.Spent{}
-	return spent
+	return done, cut
 }
 
 // make makes the run of a task, or goes on with it, and returns its result.
@@ -234,7 +251,7 @@ func (h *host) make(ctx context.Context, t *agentTool, call string, task Task) (
 		return h.result(r, t, call, RunFinished{Status: r.m.status, Output: r.m.output})
 	}
 	var text string
-	err = errors.New("orchestrator: the agent's run broke off")
+	err = errBrokeOff
 	r.goOn(ctx, h.run.stop, h.run.streams, func(e Event, _ error) bool {
 		switch d := e.Detail.(type) {
 		case RunStarted, RunResumed:
@@ -256,11 +273,11 @@ func (h *host) make(ctx context.Context, t *agentTool, call string, task Task) (
 func (h *host) begin(ctx context.Context, t *agentTool, task *Task) (*run, error) {
 	o, allowed := h.run.o, narrow(h.allowed, t.Tools)
 	if o.store == nil || len(h.call.Replies) == 0 && !h.run.resumed {
-		return o.begin(ctx, task, allowed, h.call.Run, h.run.streams)
+		return o.begin(ctx, task, allowed, origin{run: h.call.Run, untrusted: h.call.Untrusted}, h.run.streams)
 	}
 	r, err := o.load(ctx, task.Run, allowed)
 	if errors.Is(err, checkpoint.ErrNotFound) {
-		return o.begin(ctx, task, allowed, h.call.Run, h.run.streams)
+		return o.begin(ctx, task, allowed, origin{run: h.call.Run, untrusted: h.call.Untrusted}, h.run.streams)
 	}
 	if err != nil || r.m.Done() {
 		return r, err
@@ -288,7 +305,7 @@ func (h *host) result(r *run, t *agentTool, call string, end RunFinished) (strin
 		return "", &SuspendedError{Waits: end.Waits}
 	}
 	h.mu.Lock()
-	h.spent = h.spent.Add(nextstep.Spent{Steps: used.steps, ModelCalls: used.modelCalls, ToolCalls: used.toolCalls, Usage: used.usage})
+	h.spent[call] = h.spent[call].Add(nextstep.Spent{Steps: used.steps, ModelCalls: used.modelCalls, ToolCalls: used.toolCalls, Usage: used.usage})
 	h.untrusted[call] = h.untrusted[call] || r.m.untrusted
 	h.mu.Unlock()
 	if end.Output.Err == nil {
@@ -323,6 +340,21 @@ func (m *Machine) remains(calls int) remains {
 		}
 	}
 	return left
+}
+
+// without returns what is left once that is spent.
+func (l remains) without(s nextstep.Spent) remains {
+	rest := func(left, used int64) int64 {
+		if left < 0 {
+			return left
+		}
+		return max(0, left-used)
+	}
+	return remains{
+		depth: l.depth, steps: rest(l.steps, int64(s.Steps)), modelCalls: rest(l.modelCalls, int64(s.ModelCalls)),
+		toolCalls: rest(l.toolCalls, int64(s.ToolCalls)), input: rest(l.input, s.Usage.Input),
+		output: rest(l.output, s.Usage.Output), total: rest(l.total, s.Usage.Total),
+	}
 }
 
 // lesser returns the smaller of what is left and what is left of another limit.

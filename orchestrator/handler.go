@@ -179,7 +179,8 @@ func (r *run) execute(ctx context.Context) (nextstep.Answer, error) {
 	batch.Wake, r.parallel = r.sink.share(r.call.Seq), len(batch.Calls) > 1
 	defer r.sink.unshare()
 	results := r.session.Run(ctx, batch)
-	r.people.spent = r.people.spent.Add(agents.settle(results))
+	done, cut := agents.settle(results)
+	r.people.spent, r.people.cut = r.people.spent.Add(done), r.people.cut.Add(cut)
 	if slices.ContainsFunc(results, isSuspended) {
 		return nil, r.asks().suspend(results)
 	}

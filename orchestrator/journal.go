@@ -52,6 +52,8 @@ type start struct {
 	Input    delegation.Input  `json:"input"`
 	Limits   delegation.Limits `json:"limits"`
 	Parent   string            `json:"parent,omitempty"` // the run of which a tool made this one
+
+	Untrusted bool `json:"untrusted,omitempty"` // which had read text from outside
 }
 
 const journalVersion = 1

@@ -49,7 +49,7 @@ type run struct {
 
 // loop makes a run. It is the only loop there is.
 func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield func(Event, error) bool) {
-	r, err := o.begin(ctx, &task, o.tools.Definitions(), "", streams)
+	r, err := o.begin(ctx, &task, o.tools.Definitions(), origin{}, streams)
 	if err != nil {
 		yield(Event{}, err)
 		return
@@ -57,12 +57,19 @@ func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield 
 	r.goOn(ctx, task.Stop, streams, yield)
 }
 
-// begin makes a run of a task, and its journal. The parent is the run that it is made for, if there is one.
-func (o *Orchestrator) begin(ctx context.Context, task *Task, allowed []tools.Definition, parent string, streams bool) (*run, error) {
+// origin is the run that another is made for.
+type origin struct {
+	run       string // "": none
+	untrusted bool   // it has read text from outside
+}
+
+// begin makes a run of a task, and its journal.
+func (o *Orchestrator) begin(ctx context.Context, task *Task, allowed []tools.Definition, parent origin, streams bool) (*run, error) {
 	m, err := o.machine(task, allowed, streams)
 	if err != nil {
 		return nil, err
 	}
+	m.untrusted = m.untrusted || parent.untrusted
 	r := &run{o: o, m: m, now: time.Now()}
 	if err := r.open(ctx, task, parent); err != nil {
 		r.close()
@@ -72,7 +79,7 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, allowed []tools.De
 }
 
 // open begins the journal of a run.
-func (r *run) open(ctx context.Context, task *Task, parent string) error {
+func (r *run) open(ctx context.Context, task *Task, parent origin) error {
 	if r.o.store == nil {
 		return nil
 	}
@@ -84,7 +91,9 @@ func (r *run) open(ctx context.Context, task *Task, parent string) error {
 		Strategy: r.m.root.strategy,
 		Input:    task.Input,
 		Limits:   r.m.root.limits,
-		Parent:   parent,
+		Parent:   parent.run,
+
+		Untrusted: parent.untrusted,
 	}})
 }
 
@@ -149,7 +158,7 @@ func (r *run) settle(answer nextstep.Answer) nextstep.Answer {
 	if r.people == nil {
 		return answer
 	}
-	spent, calls := r.people.spent, r.people.edited
+	spent, calls := r.people.spent.Add(r.people.cut), r.people.edited
 	if spent == (nextstep.Spent{}) && calls == nil {
 		return answer
 	}

@@ -148,6 +148,7 @@ func (r *run) fold(e *entry, allowed []tools.Definition) error {
 		task := Task{Run: r.journal.run, Strategy: e.Start.Strategy, Input: e.Start.Input, Limits: e.Start.Limits}
 		m, err := r.o.machine(&task, allowed, false)
 		if err == nil {
+			m.untrusted = m.untrusted || e.Start.Untrusted
 			r.m = m
 		}
 		return err

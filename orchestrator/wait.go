@@ -193,6 +193,7 @@ type people struct {
 
 	// The loop's own:
 	spent  nextstep.Spent      // by runs that tools made in this step
+	cut    nextstep.Spent      // the same, of calls that were cut off, and are made again if the run is resumed
 	edited []messages.ToolCall // the calls of this step, where a middleware has changed them; nil otherwise
 }
 
@@ -319,7 +320,7 @@ func (p *people) reset(seq int) {
 	defer p.mu.Unlock()
 	p.waits, p.open, p.replies, p.new, p.asking, p.used = nil, nil, nil, 0, nil, nil
 	p.now, p.settled = place{}, seq
-	p.spent, p.edited = nextstep.Spent{}, nil
+	p.spent, p.cut, p.edited = nextstep.Spent{}, nextstep.Spent{}, nil
 }
 
 func isSuspended(o messages.ToolOutput) bool { return o.Reason == tools.ReasonSuspended }
