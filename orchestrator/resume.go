@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
 )
@@ -212,40 +211,4 @@ func (r *run) take(ctx context.Context, replies []Reply) error {
 	r.asks().replied(replies)
 	r.fresh = replies
 	return r.journal.append(ctx, &entry{Type: entryReply, At: now, Seq: r.m.Seq(), Replies: replies})
-}
-
-// remaining returns those calls of a batch that have no result yet.
-func (r *run) remaining(calls []messages.ToolCall) []messages.ToolCall {
-	var left []messages.ToolCall
-	for _, c := range calls {
-		if _, ok := resultOf(r.partial, c.ID); !ok {
-			left = append(left, c)
-		}
-	}
-	return left
-}
-
-func resultOf(results []messages.ToolOutput, id string) (messages.ToolOutput, bool) {
-	i := slices.IndexFunc(results, func(o messages.ToolOutput) bool { return o.CallID == id })
-	if i < 0 {
-		return messages.ToolOutput{}, false
-	}
-	return results[i], true
-}
-
-// whole puts the results of a batch together that was made in parts: a call without a result is answered by missing.
-func (r *run) whole(results []messages.ToolOutput, missing func(messages.ToolCall) messages.ToolOutput) []messages.ToolOutput {
-	calls := r.m.pending.(nextstep.ExecuteTools).Calls
-	all := make([]messages.ToolOutput, 0, len(calls))
-	for _, c := range calls {
-		out, ok := resultOf(r.partial, c.ID)
-		if !ok {
-			out, ok = resultOf(results, c.ID)
-		}
-		if !ok {
-			out = missing(c)
-		}
-		all = append(all, out)
-	}
-	return all
 }

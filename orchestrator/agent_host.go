@@ -1,0 +1,167 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+// host is what the agents of a step are run in. It reaches their tools through the context.
+type host struct {
+	run     *run
+	call    Call
+	allowed []tools.Definition
+	left    remains
+	agents  []string // the ids of the calls of agents, in order
+
+	mu        sync.Mutex
+	spent     map[string]nextstep.Spent // by call
+	untrusted map[string]bool           // by call
+}
+
+type hostKey struct{}
+
+// host prepares for the agents of a batch, on the goroutine of the loop.
+func (r *run) host(calls []messages.ToolCall) *host {
+	f, _ := r.m.stack.Top()
+	h := &host{run: r, call: r.call, allowed: f.allowed, spent: map[string]nextstep.Spent{}, untrusted: map[string]bool{}}
+	if step, ok := r.m.pending.(nextstep.ExecuteTools); ok {
+		calls = step.Calls // those that wait have their share, too
+	}
+	h.left = r.m.remains(len(calls)).without(r.asks().spent)
+	h.call.Replies = nil
+	if r.people != nil {
+		h.call.Replies = r.call.Replies
+	}
+	for _, c := range calls {
+		if _, done := resultOf(r.partial, c.ID); done {
+			continue
+		}
+		if t, ok := r.lookup(c.Name); ok && agentOf(t) != nil {
+			h.agents = append(h.agents, c.ID)
+		}
+	}
+	return h
+}
+
+// agentOf returns the agent tool that t is or wraps; nil if there is none.
+func agentOf(t tools.Tool) *agentTool {
+	for t != nil {
+		if a, ok := t.(*agentTool); ok {
+			return a
+		}
+		u, ok := t.(interface{ Unwrap() tools.Tool })
+		if !ok {
+			return nil
+		}
+		t = u.Unwrap()
+	}
+	return nil
+}
+
+// settle tells what the agents of a batch have used whose calls have a result, and those that were cut off; what agents
+// have used that wait is told when they are resumed. It marks results that hold text from outside. A nil host had none.
+func (h *host) settle(results []messages.ToolOutput) (done, cut nextstep.Spent) {
+	if h == nil {
+		return done, cut
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range results {
+		o := &results[i]
+		o.Untrusted = o.Untrusted || h.untrusted[o.CallID]
+		switch {
+		case isSuspended(*o):
+		case o.Reason == messages.ReasonInterrupted:
+			cut = cut.Add(h.spent[o.CallID])
+		default:
+			done = done.Add(h.spent[o.CallID])
+		}
+	}
+	return done, cut
+}
+
+// make makes the run of a task, or goes on with it, and returns its result.
+func (h *host) make(ctx context.Context, t *agentTool, call string, task Task) (string, error) {
+	r, err := h.begin(ctx, t, &task)
+	if err != nil {
+		return "", err
+	}
+	if r.m.Done() {
+		defer r.close()
+		return h.result(r, t, call, RunFinished{Status: r.m.status, Output: r.m.output})
+	}
+	var text string
+	err = errBrokeOff
+	r.goOn(ctx, h.run.stop, h.run.streams, func(e Event, _ error) bool {
+		switch d := e.Detail.(type) {
+		case RunStarted, RunResumed:
+			return true
+		case RunFinished:
+			text, err = h.result(r, t, call, d)
+			return true
+		}
+		if !h.run.streams {
+			return true
+		}
+		e.Depth += h.call.Depth
+		return h.run.sink.nest(ctx, &e, h.call.Seq)
+	})
+	return text, err
+}
+
+// begin starts a run, or takes it up from its journal.
+func (h *host) begin(ctx context.Context, t *agentTool, task *Task) (*run, error) {
+	o, allowed := h.run.o, narrow(h.allowed, t.Tools)
+	if o.store == nil || len(h.call.Replies) == 0 && !h.run.resumed {
+		return o.begin(ctx, task, allowed, origin{run: h.call.Run, untrusted: h.call.Untrusted}, h.run.streams)
+	}
+	r, err := o.load(ctx, task.Run, allowed)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return o.begin(ctx, task, allowed, origin{run: h.call.Run, untrusted: h.call.Untrusted}, h.run.streams)
+	}
+	if err != nil || r.m.Done() {
+		return r, err
+	}
+	var replies []Reply
+	for _, reply := range h.call.Replies {
+		if r.asks().problem(reply, time.Now()) == "" {
+			replies = append(replies, reply)
+		}
+	}
+	if err := r.take(ctx, replies); err != nil {
+		r.close()
+		return nil, err
+	}
+	r.m.Events() // they have been told
+	r.resumed = true
+	return r, nil
+}
+
+// result makes the result of a call of how its run ended. It is called before the run is let go of.
+func (h *host) result(r *run, t *agentTool, call string, end RunFinished) (string, error) {
+	used := r.m.root.used
+	if end.Status == StatusWaiting {
+		h.run.people.nested(h.call.Seq, call, end.Waits)
+		return "", &SuspendedError{Waits: end.Waits}
+	}
+	h.mu.Lock()
+	h.spent[call] = h.spent[call].Add(nextstep.Spent{Steps: used.steps, ModelCalls: used.modelCalls, ToolCalls: used.toolCalls, Usage: used.usage})
+	h.untrusted[call] = h.untrusted[call] || r.m.untrusted
+	h.mu.Unlock()
+	if end.Output.Err == nil {
+		return end.Output.Text(), nil
+	}
+	text := fmt.Sprintf("orchestrator: agent %s ended as %s: %s", t.def.Name, end.Status, end.Output.Err.Message)
+	if reached := end.Output.Text(); reached != "" {
+		text += "\nIt had reached this:\n" + reached
+	}
+	return "", errors.New(text)
+}

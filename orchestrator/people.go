@@ -1,0 +1,234 @@
+package orchestrator
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+// people is what the pending step asked of people, and what they said. While tools run it is used by any goroutine.
+type people struct {
+	mu      sync.Mutex
+	run     *run
+	id      string   // of the run
+	now     place    // the step whose tools run
+	waits   []Wait   // that there were in this step; of two with the same ID the last
+	open    []string // those of them that a reply may still be given to
+	replies []Reply
+	new     int      // replies[new:] are not in the journal
+	asking  []asking // that nobody could answer in this process
+	used    []string // ids of approvals whose calls were made
+	settled int      // the number of the last step that has its answer
+
+	// The loop's own:
+	spent  nextstep.Spent      // by runs that tools made in this step
+	cut    nextstep.Spent      // the same, of calls that were cut off, and are made again if the run is resumed
+	edited []messages.ToolCall // the calls of this step, where a middleware has changed them; nil otherwise
+}
+
+// asks returns what the pending step asked of people.
+func (r *run) asks() *people {
+	if r.people == nil {
+		r.people = new(people)
+	}
+	return r.people
+}
+
+// asking is a wait that keeps a tool call from its result.
+type asking struct {
+	Wait
+	call string // the id of the call; "" for an approval, which its middleware tells of
+}
+
+// place is where a step stands.
+type place struct {
+	frame      string
+	depth, seq int
+	untrusted  bool
+}
+
+// begin lets the tools of a step ask.
+func (p *people) begin(c *Call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.run, p.id = c.run, c.Run
+	p.now = place{frame: c.Frame, depth: c.Depth, seq: c.Seq, untrusted: c.Untrusted}
+}
+
+// step returns the step whose tools may ask, if it has that number.
+func (p *people) step(seq int) (Call, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now
+	return Call{Run: p.id, Frame: now.frame, Depth: now.depth, Seq: now.seq, Untrusted: now.untrusted, run: p.run, tool: true}, now.seq == seq
+}
+
+// find returns w with its ID: as it was asked before, if it was, then with the reply if there is one.
+func (p *people) find(w Wait, now time.Time) (Wait, Reply, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, before := range slices.Backward(p.waits) {
+		same := w
+		same.Expires = before.Expires
+		if before.ID != same.identity() {
+			continue
+		}
+		same.ID = before.ID
+		if i := slices.IndexFunc(p.replies, func(r Reply) bool { return r.WaitID == same.ID && !slices.Contains(p.used, r.WaitID) }); i >= 0 {
+			return same, p.replies[i], true
+		}
+		if !same.expired(now) {
+			return same, Reply{}, false
+		}
+	}
+	w.ID = w.identity()
+	return w, Reply{}, false
+}
+
+// wait notes that w cannot be answered in this process.
+func (p *people) wait(w Wait) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over(w) {
+		return
+	}
+	a := asking{Wait: w, call: w.CallID}
+	if w.Kind == WaitApproval {
+		a.call = ""
+	}
+	p.asking = append(p.asking, a)
+}
+
+// nested notes what a run waits for that a tool call made, in the step of that number.
+func (p *people) nested(seq int, call string, waits []Wait) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if seq <= p.settled {
+		return
+	}
+	for _, w := range waits {
+		p.asking = append(p.asking, asking{Wait: w, call: call})
+	}
+}
+
+// use notes that what was approved has been done: whoever does it again asks again.
+func (p *people) use(waits []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used = append(p.used, waits...)
+}
+
+// answered notes that w was answered in this process.
+func (p *people) answered(w Wait, r Reply) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.over(w) {
+		p.waits, p.replies = append(p.waits, w), append(p.replies, r)
+	}
+}
+
+// over reports whether w is of a step that is over.
+func (p *people) over(w Wait) bool { return w.Seq <= p.settled }
+
+// unstored returns replies that are not in the journal, and what they answer.
+func (p *people) unstored() (replies []Reply, answered []Wait) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	replies = p.replies[p.new:]
+	for _, w := range p.waits {
+		if slices.ContainsFunc(replies, func(r Reply) bool { return r.WaitID == w.ID }) {
+			answered = append(answered, w)
+		}
+	}
+	return replies, answered
+}
+
+// reset forgets everything: the step of that number has its answer.
+func (p *people) reset(seq int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waits, p.open, p.replies, p.new, p.asking, p.used = nil, nil, nil, 0, nil, nil
+	p.now, p.settled = place{}, seq
+	p.spent, p.cut, p.edited = nextstep.Spent{}, nextstep.Spent{}, nil
+}
+
+func isSuspended(o messages.ToolOutput) bool { return o.Reason == tools.ReasonSuspended }
+
+// suspend returns what a batch waits for that left these results.
+func (p *people) suspend(results []messages.ToolOutput) *SuspendedError {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := new(SuspendedError)
+	for _, o := range results {
+		if !isSuspended(o) {
+			s.Results = append(s.Results, o)
+			continue
+		}
+		from := len(s.Waits)
+		for _, a := range p.asking {
+			if a.call == o.CallID {
+				s.Waits = append(s.Waits, a.Wait)
+			}
+		}
+		if len(s.Waits) == from { // the tool asks in a way of its own
+			s.Waits = append(s.Waits, Wait{Kind: WaitQuestion, CallID: o.CallID, Tool: o.ToolName, Text: o.Output})
+		}
+	}
+	return s
+}
+
+// asked reports whether the events of w have been told.
+func (p *people) asked(w Wait) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.asking, func(b asking) bool { return b.ID == w.ID })
+}
+
+// suspended notes what a journal says that the run waits for.
+func (p *people) suspended(e *entry) {
+	p.replied(e.Replies)
+	p.waits = append(p.waits, e.Answered...)
+	if len(e.Waits) == 0 { // the run was broken off in a step that it goes on with
+		return
+	}
+	p.open = p.open[:0]
+	for _, w := range e.Waits {
+		p.waits, p.open = append(p.waits, w), append(p.open, w.ID)
+	}
+}
+
+// replied notes replies that stand in the journal, or will.
+func (p *people) replied(replies []Reply) {
+	p.replies = append(p.replies, replies...)
+	p.new = len(p.replies)
+	p.open = slices.DeleteFunc(p.open, func(id string) bool {
+		return slices.ContainsFunc(replies, func(r Reply) bool { return r.WaitID == id })
+	})
+}
+
+// problem says why a reply is not taken; "" if it is.
+func (p *people) problem(reply Reply, now time.Time) string {
+	id := reply.WaitID
+	if slices.Contains(p.open, id) {
+		i := slices.IndexFunc(p.waits, func(w Wait) bool { return w.ID == id })
+		switch {
+		case p.waits[i].expired(now):
+			return "it has expired; resume the run without a reply to be asked again"
+		case p.waits[i].Kind == WaitQuestion && reply.Text == "" && reply.Reason == "":
+			return "a question is answered by Text, or declined by a Reason"
+		}
+		return ""
+	}
+	if slices.ContainsFunc(p.replies, func(r Reply) bool { return r.WaitID == id }) {
+		return "it has been answered"
+	}
+	if len(p.open) == 0 {
+		return "the run does not wait for anything"
+	}
+	return fmt.Sprintf("the run does not wait for it; it waits for %q", p.open)
+}

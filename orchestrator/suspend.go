@@ -1,0 +1,172 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+// suspended deals with a step that waits for somebody.
+func (r *run) suspended(ctx context.Context, err error) (nextstep.Answer, []Wait) {
+	s, ok := errors.AsType[*SuspendedError](err)
+	if !ok {
+		s = new(SuspendedError)
+	}
+	if len(s.Waits) == 0 {
+		s.Waits = []Wait{{Kind: WaitStep, Text: err.Error()}}
+	}
+	if _, ok := r.m.pending.(nextstep.ExecuteTools); ok {
+		r.partial = append(r.partial, s.Results...)
+	}
+	if cause := r.stopped(ctx); cause != nil {
+		stop := nextstep.Stop{Reason: cause.Error(), Err: cause}
+		if _, ok := r.m.pending.(nextstep.ExecuteTools); ok {
+			stop.Results = r.unanswered()
+		}
+		return stop, nil
+	}
+	return nil, r.identified(s.Waits)
+}
+
+// identified fills in what waits do not say themselves. Their ids differ.
+func (r *run) identified(waits []Wait) []Wait {
+	known := map[string]bool{}
+	var list []Wait
+	for _, w := range waits {
+		w.Run, w.Frame, w.Seq = either(w.Run, r.m.Run()), either(w.Frame, r.call.Frame), either(w.Seq, r.call.Seq)
+		w.Kind = either(w.Kind, WaitStep)
+		if w.ID == "" {
+			w.ID = w.identity()
+		}
+		if !known[w.ID] {
+			known[w.ID], list = true, append(list, w)
+		}
+	}
+	return list
+}
+
+// completed puts the parts of a batch together that was made in parts.
+func (r *run) completed(answer nextstep.Answer) nextstep.Answer {
+	if len(r.partial) == 0 {
+		return answer
+	}
+	switch a := answer.(type) {
+	case nextstep.ToolResults:
+		if mismatch(r.remaining(r.m.pending.(nextstep.ExecuteTools).Calls), a.Results) == "" {
+			a.Results = r.whole(a.Results, notApproved)
+			return a
+		}
+	case nextstep.Failure: // of the rest; what there is stays
+		broken := func(c messages.ToolCall) messages.ToolOutput {
+			return brokenResults([]messages.ToolCall{c}, errors.New(a.Message))[0]
+		}
+		return nextstep.ToolResults{Results: r.whole(nil, broken), Elapsed: a.Elapsed}
+	}
+	return answer
+}
+
+// beginAgain leaves out of a step what the run had done of it before it was resumed.
+func (r *run) beginAgain() {
+	c := &r.call
+	c.Replies = slices.Clone(r.asks().replies)
+	if step, ok := c.Step.(nextstep.ExecuteTools); ok && len(r.partial) > 0 {
+		c.Step = nextstep.ExecuteTools{Calls: r.remaining(step.Calls)}
+	}
+}
+
+// suspend ends the run as waiting.
+func (r *run) suspend(ctx context.Context, waits []Wait) {
+	for _, w := range waits {
+		if !r.asks().asked(w) {
+			r.call.Emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
+		}
+	}
+	if err := r.storeWaits(ctx, waits); err != nil {
+		r.broken(err, r.soFarOfBatch())
+		return
+	}
+	e := r.m.rootEvent(EventRunFinished, RunFinished{Status: StatusWaiting, Output: r.m.soFar(r.soFarOfBatch()), Waits: waits})
+	e.Time = time.Now()
+	r.sink.last(&e, nil)
+}
+
+// storeWaits keeps what a run waits for, and what there is of the step that waits.
+func (r *run) storeWaits(ctx context.Context, waits []Wait) error {
+	if r.journal == nil {
+		return nil
+	}
+	replies, answered := r.asks().unstored()
+	return r.journal.append(ctx, &entry{
+		Type: entryWait, At: r.now, Seq: r.m.Seq(), Frame: r.call.Frame,
+		Waits: waits, Results: r.partial[r.kept:], Replies: replies, Answered: answered, Calls: r.asks().edited,
+		Spent: r.asks().spent,
+	})
+}
+
+// soFarOfBatch is what there is of a batch that waits; nil if the pending step is none.
+func (r *run) soFarOfBatch() nextstep.Answer {
+	if _, ok := r.m.pending.(nextstep.ExecuteTools); !ok {
+		return nil
+	}
+	return nextstep.Stop{Results: r.whole(nil, waiting)}
+}
+
+// waiting stands for the result of a call that waits for somebody.
+func waiting(c messages.ToolCall) messages.ToolOutput {
+	return messages.ToolOutput{
+		CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: tools.ReasonSuspended,
+		Output: "this call waits for somebody",
+	}
+}
+
+// remaining returns those calls of a batch that have no result yet.
+func (r *run) remaining(calls []messages.ToolCall) []messages.ToolCall {
+	var left []messages.ToolCall
+	for _, c := range calls {
+		if _, ok := resultOf(r.partial, c.ID); !ok {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+func resultOf(results []messages.ToolOutput, id string) (messages.ToolOutput, bool) {
+	i := slices.IndexFunc(results, func(o messages.ToolOutput) bool { return o.CallID == id })
+	if i < 0 {
+		return messages.ToolOutput{}, false
+	}
+	return results[i], true
+}
+
+// whole puts the results of a batch together that was made in parts: a call without a result is answered by missing.
+func (r *run) whole(results []messages.ToolOutput, missing func(messages.ToolCall) messages.ToolOutput) []messages.ToolOutput {
+	calls := r.m.pending.(nextstep.ExecuteTools).Calls
+	all := make([]messages.ToolOutput, 0, len(calls))
+	for _, c := range calls {
+		out, ok := resultOf(r.partial, c.ID)
+		if !ok {
+			out, ok = resultOf(results, c.ID)
+		}
+		if !ok {
+			out = missing(c)
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+// soFar is the output of a run that is not done: the conversation of its root. What the pending step was answered, if it is
+// the root's, is added; nil is nothing.
+func (m *Machine) soFar(answer nextstep.Answer) delegation.Output {
+	root := *m.stack.All()[0]
+	if answer != nil && m.stack.Depth() == 1 {
+		root.answers = append(slices.Clip(root.answers), answer)
+	}
+	return root.output(delegation.Output{})
+}
