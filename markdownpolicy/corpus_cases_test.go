@@ -117,7 +117,7 @@ func corpusLines[T any](t *testing.T, path ...string) (lines []T) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(append([]string{"..", "..", "shared", "corpus"}, path...)...))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the corpus is not there")
+		t.Skip("the corpus of recorded texts is not at ../shared/corpus, beside the repository")
 	}
 	require.NoError(t, err)
 	for line := range bytes.Lines(data) {

@@ -23,7 +23,7 @@ var outsideOfFences = map[int]string{
 func TestS2_11_FencesAreThoseOfCommonMark(t *testing.T) {
 	file, err := os.Open("../../shared/corpus/cases/commonmark-fences.jsonl")
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the corpus is not here")
+		t.Skip("the corpus of recorded texts is not at ../shared/corpus, beside the repository")
 	}
 	require.NoError(t, err)
 	defer file.Close()

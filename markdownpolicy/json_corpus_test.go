@@ -20,7 +20,7 @@ func jsonCorpus[T any](t *testing.T, name string) []T {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "shared", "corpus", filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the corpus is not there: " + name)
+		t.Skip("the corpus of recorded texts is not at ../shared/corpus, beside the repository: " + name)
 	}
 	require.NoError(t, err)
 	var rows []T
@@ -125,7 +125,7 @@ func TestS2_8_ModeErrorReadsTheJSONTestSuite(t *testing.T) {
 func TestS2_8_LangChainJSON(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "shared", "corpus", "cases", "langchain-json.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the corpus is not there")
+		t.Skip("the corpus of recorded texts is not at ../shared/corpus, beside the repository")
 	}
 	require.NoError(t, err)
 	var cases struct {

@@ -22,7 +22,7 @@ func reactCorpus[T any](t *testing.T, path ...string) (lines []T) {
 	t.Helper()
 	file, err := os.Open(filepath.Join(append([]string{"..", "..", "shared", "corpus"}, path...)...))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the corpus is not there")
+		t.Skip("the corpus of recorded texts is not at ../shared/corpus, beside the repository")
 	}
 	require.NoError(t, err)
 	defer file.Close()

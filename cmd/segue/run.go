@@ -85,6 +85,12 @@ Ctrl-C stops the run after the step in progress, and ends a question that is ope
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.runTask(cmd.Context(), f, args[0]) },
 	}
+	f.offer(cmd)
+	return cmd
+}
+
+// offer adds the flags to cmd.
+func (f *runFlags) offer(cmd *cobra.Command) {
 	f.strategy.offer(cmd, "strategy", "how to go about the task")
 	f.approve.offer(cmd, "approve", "which tool calls need your approval")
 	flags := cmd.Flags()
@@ -102,7 +108,6 @@ Ctrl-C stops the run after the step in progress, and ends a question that is ope
 	f.given = flags.Changed
 	_ = cmd.MarkFlagDirname("dir") // the only error is an unknown flag
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
-	return cmd
 }
 
 // runTask carries out segue run.

@@ -34,7 +34,9 @@ var pure = []string{
 	"orchestrator/settle.go",
 	"orchestrator/frame.go",
 	"orchestrator/event.go",
-	"orchestrator/digest.go", "orchestrator/limits.go",
+	"orchestrator/limits.go",
+	"orchestrator/digest.go",
+	"orchestrator/agent_budget.go",
 }
 
 // forbidden imports, by the reason.

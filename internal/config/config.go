@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+
+	"github.com/segue-go/segue/tools"
 )
 
 // Or returns v, or otherwise if v is zero.
@@ -28,6 +30,28 @@ func OneOf[C ~string](pkg, field string, c *C, allowed ...C) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %s: %q is not one of %q", pkg, field, *c, allowed)
+}
+
+// Tools returns those of the tools that a frame may use that a Config names, in the order of the names; nil names mean all.
+// The error says which there are not.
+func Tools(pkg string, may []tools.Definition, names []string) ([]tools.Definition, error) {
+	if names == nil {
+		return may, nil
+	}
+	var chosen []tools.Definition
+	var missing []string
+	for _, name := range names {
+		at := slices.IndexFunc(may, func(d tools.Definition) bool { return d.Name == name })
+		if at < 0 {
+			missing = append(missing, name)
+			continue
+		}
+		chosen = append(chosen, may[at])
+	}
+	if missing != nil {
+		return chosen, fmt.Errorf("%s: may not use the tools %q: the run has none of that name, or the frame may not use them", pkg, missing)
+	}
+	return chosen, nil
 }
 
 // Prompt is the template of something that a strategy says to a model.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/internal/config"
+	"github.com/segue-go/segue/tools"
 )
 
 func TestOr_Count(t *testing.T) {
@@ -44,4 +45,19 @@ func TestPrompts(t *testing.T) {
 	require.ErrorContains(t, err, "template: B")
 	_, err = config.Parse("p", config.Prompt{Name: "A", Text: "{{.nothing}}", Sample: map[string]any{}})
 	require.ErrorContains(t, err, "nothing")
+}
+
+func TestTools(t *testing.T) {
+	may := []tools.Definition{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+	all, err := config.Tools("p", may, nil)
+	require.NoError(t, err)
+	require.Equal(t, may, all)
+	none, err := config.Tools("p", may, []string{})
+	require.NoError(t, err)
+	require.Empty(t, none)
+	some, err := config.Tools("p", may, []string{"c", "a"})
+	require.NoError(t, err)
+	require.Equal(t, []tools.Definition{{Name: "c"}, {Name: "a"}}, some)
+	_, err = config.Tools("p", may, []string{"x", "a", "y"})
+	require.ErrorContains(t, err, `p: may not use the tools ["x" "y"]`)
 }

@@ -59,7 +59,7 @@ func codeOf(id string, status int) llmclient.Code {
 
 func recordings(t testing.TB) []recording {
 	if _, err := os.Stat(corpusDir); err != nil {
-		t.Skip("the corpus of recorded traffic is not there: ", corpusDir)
+		t.Skip("the corpus of recorded traffic is not at ../shared/corpus, beside the repository")
 	}
 	files, err := filepath.Glob(filepath.Join(corpusDir, "*", "*.json"))
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -39,7 +40,7 @@ type completeTask struct {
 	fsm *strategy.FSM
 
 	tools    []tools.Definition // offered
-	missing  []string           // asked for in the Config and not there
+	toolsErr error              // the Config names some that may not be used
 	history  messages.History
 	repaired []string
 	calls    []messages.ToolCall // awaiting results
@@ -57,21 +58,7 @@ func (s *completeTask) State() strategy.State { return s.fsm.State() }
 
 // UseTools implements strategy.ToolUser.
 func (s *completeTask) UseTools(defs []tools.Definition) {
-	if s.Tools == nil {
-		s.tools = defs
-		return
-	}
-	for _, name := range s.Tools {
-		found := false
-		for _, d := range defs {
-			if d.Name == name {
-				s.tools, found = append(s.tools, d), true
-			}
-		}
-		if !found {
-			s.missing = append(s.missing, name)
-		}
-	}
+	s.tools, s.toolsErr = config.Tools("completetask", defs, s.Tools)
 }
 
 // Initialize implements strategy.Strategy.
@@ -84,8 +71,8 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 		s.repaired = append(s.repaired, r.String())
 	}
 	s.open(history, in.Goal)
-	if len(s.missing) > 0 {
-		return s.fail(delegation.CodeInvalid, fmt.Errorf("completetask: may not use the tools %q: the run has none of that name, or the frame may not use them", s.missing))
+	if s.toolsErr != nil {
+		return s.fail(delegation.CodeInvalid, s.toolsErr)
 	}
 	if len(s.history) == 0 {
 		return s.fail(delegation.CodeInvalid, errors.New("completetask: there is nothing to do: the input has neither a goal nor messages"))

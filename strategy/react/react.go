@@ -34,11 +34,10 @@ package react
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
@@ -64,7 +63,7 @@ type react struct {
 	policy Policy // which knows the tools
 
 	tools    []tools.Definition // that may be used
-	missing  []string           // asked for in the Config and not there
+	toolsErr error              // the Config names some that may not be used
 	text     messages.History   // as the model sees it
 	history  messages.History   // as the output has it
 	repaired []string
@@ -86,18 +85,7 @@ func (s *react) State() strategy.State { return s.fsm.State() }
 
 // UseTools implements strategy.ToolUser.
 func (s *react) UseTools(defs []tools.Definition) {
-	if s.Tools == nil {
-		s.tools = defs
-		return
-	}
-	for _, name := range s.Tools {
-		at := slices.IndexFunc(defs, func(d tools.Definition) bool { return d.Name == name })
-		if at < 0 {
-			s.missing = append(s.missing, name)
-			continue
-		}
-		s.tools = append(s.tools, defs[at])
-	}
+	s.tools, s.toolsErr = config.Tools("react", defs, s.Tools)
 }
 
 // Initialize implements strategy.Strategy.
@@ -109,8 +97,8 @@ func (s *react) Initialize(in delegation.Input) nextstep.NextStep {
 	switch {
 	case err != nil:
 		return s.fail(delegation.CodeInvalid, err)
-	case len(s.missing) > 0:
-		return s.fail(delegation.CodeInvalid, fmt.Errorf("react: may not use the tools %q: the run has none of that name, or the frame may not use them", s.missing))
+	case s.toolsErr != nil:
+		return s.fail(delegation.CodeInvalid, s.toolsErr)
 	case in.Goal == "" && len(in.Messages) == 0:
 		return s.fail(delegation.CodeInvalid, errors.New("react: there is nothing to do: the input has neither a goal nor messages"))
 	default:

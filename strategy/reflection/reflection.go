@@ -27,7 +27,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
@@ -57,7 +56,7 @@ type reflection struct {
 	repaired  []string
 	goal      string
 	tools     []tools.Definition // offered for drafts
-	missing   []string           // asked for in the Config and not there
+	toolsErr  error              // the Config names some that may not be used
 	history   messages.History
 	draft     *string         // the last one that is whole
 	data      json.RawMessage // of that draft, where its generator gave any
@@ -74,18 +73,7 @@ func (s *reflection) State() strategy.State { return s.fsm.State() }
 
 // UseTools implements strategy.ToolUser.
 func (s *reflection) UseTools(defs []tools.Definition) {
-	if s.Tools == nil {
-		s.tools = defs
-		return
-	}
-	for _, name := range s.Tools {
-		at := slices.IndexFunc(defs, func(d tools.Definition) bool { return d.Name == name })
-		if at < 0 {
-			s.missing = append(s.missing, name)
-			continue
-		}
-		s.tools = append(s.tools, defs[at])
-	}
+	s.tools, s.toolsErr = config.Tools("reflection", defs, s.Tools)
 }
 
 // Initialize implements strategy.Strategy.
@@ -95,8 +83,8 @@ func (s *reflection) Initialize(in delegation.Input) nextstep.NextStep {
 	}
 	s.open(in)
 	switch {
-	case len(s.missing) > 0:
-		return s.fail(delegation.CodeInvalid, fmt.Errorf("reflection: may not use the tools %q: the run has none of that name, or the frame may not use them", s.missing))
+	case s.toolsErr != nil:
+		return s.fail(delegation.CodeInvalid, s.toolsErr)
 	case s.input.Goal == "" && len(s.input.Messages) == 0:
 		return s.fail(delegation.CodeInvalid, errors.New("reflection: there is nothing to do: the input has neither a goal nor messages"))
 	case s.Generator != "":
