@@ -41,7 +41,8 @@ type Agent struct {
 //   - Its events come in the parent's stream, with the Run of the agent and a Depth below the frame that called it; its
 //     RunStarted and RunFinished do not.
 //   - Before it starts it is given its share of what the parent has left of each limit, divided by the number of agents in
-//     the batch, so that together they cannot use more. What it has used counts as the parent's.
+//     the batch, so that together they cannot use more. What it has used counts as the parent's, also when its call was
+//     abandoned: then the model call in progress counts as one without tokens.
 //   - A failed run is a failed result, with the text that was reached.
 //
 // The tool works only in the [Orchestrator] whose Config holds it.

@@ -22,8 +22,9 @@ type host struct {
 	agents  []string // the ids of the calls of agents, in order
 
 	mu        sync.Mutex
-	spent     map[string]nextstep.Spent // by call
-	untrusted map[string]bool           // by call
+	accounts  []*account
+	closed    bool            // the batch has its results
+	untrusted map[string]bool // by call
 }
 
 type hostKey struct{}
@@ -31,7 +32,7 @@ type hostKey struct{}
 // host prepares for the agents of a batch, on the goroutine of the loop.
 func (r *run) host(calls []messages.ToolCall) *host {
 	f, _ := r.m.stack.Top()
-	h := &host{run: r, call: r.call, allowed: f.allowed, spent: map[string]nextstep.Spent{}, untrusted: map[string]bool{}}
+	h := &host{run: r, call: r.call, allowed: f.allowed, untrusted: map[string]bool{}}
 	if step, ok := r.m.pending.(nextstep.ExecuteTools); ok {
 		calls = step.Calls // those that wait have their share, too
 	}
@@ -74,15 +75,16 @@ func (h *host) settle(results []messages.ToolOutput) (done, cut nextstep.Spent) 
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.closed = true
 	for i := range results {
 		o := &results[i]
 		o.Untrusted = o.Untrusted || h.untrusted[o.CallID]
 		switch {
 		case isSuspended(*o):
 		case o.Reason == messages.ReasonInterrupted:
-			cut = cut.Add(h.spent[o.CallID])
+			cut = cut.Add(h.spent(o.CallID))
 		default:
-			done = done.Add(h.spent[o.CallID])
+			done = done.Add(h.spent(o.CallID))
 		}
 	}
 	return done, cut
@@ -94,6 +96,7 @@ func (h *host) make(ctx context.Context, t *agentTool, call string, task Task) (
 	if err != nil {
 		return "", err
 	}
+	r.account = h.open(call)
 	if r.m.Done() {
 		defer r.close()
 		return h.result(r, t, call, RunFinished{Status: r.m.status, Output: r.m.output})
@@ -147,13 +150,12 @@ func (h *host) begin(ctx context.Context, t *agentTool, task *Task) (*run, error
 
 // result makes the result of a call of how its run ended. It is called before the run is let go of.
 func (h *host) result(r *run, t *agentTool, call string, end RunFinished) (string, error) {
-	used := r.m.root.used
+	r.account.charge(r.m)
 	if end.Status == StatusWaiting {
 		h.run.people.nested(h.call.Seq, call, end.Waits)
 		return "", &SuspendedError{Waits: end.Waits}
 	}
 	h.mu.Lock()
-	h.spent[call] = h.spent[call].Add(nextstep.Spent{Steps: used.steps, ModelCalls: used.modelCalls, ToolCalls: used.toolCalls, Usage: used.usage})
 	h.untrusted[call] = h.untrusted[call] || r.m.untrusted
 	h.mu.Unlock()
 	if end.Output.Err == nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -225,4 +227,50 @@ func TestAgentTool_budgetAfterABreak(t *testing.T) {
 	}
 	_, _ = orchestrator.Fold(o.Resume(t.Context(), "r"))
 	require.LessOrEqual(t, asked.Load(), int32(11))
+}
+
+// An agent that ignores its context past the time-out of its tool is abandoned, and paid for: the steps that it had ended
+// with their tokens, the one in progress as a call. So are the agents that it had started itself.
+func TestAgentTool_abandonedIsPaidFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		client := llmclient.ClientFunc(func(_ context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+			reply := func(content ...messages.AssistantContent) (*llmclient.Response, error) {
+				return &llmclient.Response{Message: messages.Assistant{Content: content}, Usage: tokens}, nil
+			}
+			call := func(tool, arguments string) (*llmclient.Response, error) {
+				return reply(messages.ToolCall{ID: "1", Name: tool, Arguments: arguments})
+			}
+			switch goal, round := goalOf(req), toolMessages(req); {
+			case goal == "go" && round == 0:
+				return call("worker", `{"goal":"outer"}`)
+			case goal == "go":
+				return reply(messages.Text{Text: "done"})
+			case goal == "outer":
+				return call("inner", `{"goal":"inner"}`)
+			case round == 0:
+				return call("again", "{}")
+			default:
+				<-release
+				return reply(messages.Text{Text: "late"})
+			}
+		})
+		timeout := func(a *orchestrator.Agent) { a.Definition.Timeout = time.Second }
+		inner := func(a *orchestrator.Agent) { a.Definition.Name = "inner" }
+		for _, c := range []struct {
+			most   int
+			status orchestrator.Status
+		}{{4, orchestrator.StatusLimit}, {5, orchestrator.StatusDone}} {
+			o := solver(t, client, withWork, workAll, with(worker(timeout), worker(inner), echo("again")))
+			ta := task("go")
+			ta.Limits.ModelCalls = c.most
+			res, _ := o.Run(t.Context(), ta)
+			require.Equal(t, c.status, res.Status, "go, outer, inner, the one in progress, go")
+			require.Equal(t, tools.ReasonTimeout, res.Output.ToolMetas()[0].Reason)
+			require.Contains(t, res.Output.ToolMetas()[0].Output, "abandoned")
+			require.EqualValues(t, int64(c.most-1)*tokens.Total, res.Output.Usage.Total)
+		}
+		close(release)
+		synctest.Wait()
+	})
 }

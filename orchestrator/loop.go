@@ -44,6 +44,7 @@ type run struct {
 	partial []messages.ToolOutput // of the pending batch, whose other calls wait for somebody
 	kept    int                   // partial[:kept] stands in the journal
 	people  *people               // nil: nobody was asked yet
+	account *account              // nil: it is no agent's
 }
 
 // loop makes a run. It is the only loop there is.
@@ -111,6 +112,7 @@ func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yiel
 	r.sink.yield, r.sink.cancel = yield, cancel
 	r.tellResumed()
 	for r.tell(m.Events()) && !m.Done() {
+		r.account.charge(m)
 		answer, waits := r.answer(ctx)
 		if waits != nil {
 			r.suspend(ctx, waits)
