@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -107,9 +108,25 @@ func (o *Orchestrator) load(ctx context.Context, id string, allowed []tools.Defi
 	if err := r.claim(id); err != nil {
 		return nil, err
 	}
-	for rec, err := range o.store.Read(ctx, id, 1) {
+	if record, err := r.read(ctx, allowed); err != nil {
+		return nil, r.unread(record, err)
+	}
+	if r.m == nil {
+		return nil, r.unread(0, errors.New("it is empty"))
+	}
+	return r, nil
+}
+
+// read does again what the journal tells. With an error it returns the number of the record that it concerns; 0 if none.
+func (r *run) read(ctx context.Context, allowed []tools.Definition) (record int, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	for rec, err := range r.journal.store.Read(ctx, r.journal.run, 1) {
 		if err != nil {
-			return nil, r.unread(0, err)
+			return 0, err
 		}
 		e, err := readEntry(rec.Data)
 		if err == nil && rec.Seq != r.journal.last+1 {
@@ -119,14 +136,11 @@ func (o *Orchestrator) load(ctx context.Context, id string, allowed []tools.Defi
 			err = r.fold(&e, allowed)
 		}
 		if err != nil {
-			return nil, r.unread(rec.Seq, err)
+			return rec.Seq, err
 		}
 		r.journal.last, r.now = rec.Seq, e.At
 	}
-	if r.m == nil {
-		return nil, r.unread(0, errors.New("it is empty"))
-	}
-	return r, nil
+	return 0, nil
 }
 
 // unread lets go of a run whose journal cannot be read.

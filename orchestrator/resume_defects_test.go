@@ -3,6 +3,7 @@ package orchestrator_test
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -220,4 +221,24 @@ func TestResume_replyToQuestion(t *testing.T) {
 	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"}))
 	require.NoError(t, err)
 	require.Contains(t, res.Output.ToolMetas()[1].Output, "the kind is taken")
+}
+
+// panics is a store that panics when it is read.
+type panics struct{ checkpoint.Memory }
+
+func (*panics) Read(context.Context, string, int) iter.Seq2[checkpoint.Record, error] {
+	panic("no disk")
+}
+
+// A store that panics is a journal that cannot be read, and the run can be tried again.
+func TestResume_storePanics(t *testing.T) {
+	o := solver(t, scripted.New(), stored(new(panics)))
+	for range 2 {
+		_, err := resumed(t, o, "r")
+		var journal *orchestrator.JournalError
+		require.ErrorAs(t, err, &journal)
+		var panicked *orchestrator.PanicError
+		require.ErrorAs(t, err, &panicked)
+		require.Equal(t, "no disk", panicked.Value)
+	}
 }
