@@ -68,11 +68,8 @@ func agentOf(t tools.Tool) *agentTool {
 }
 
 // settle tells what the agents of a batch have used whose calls have a result, and those that were cut off; what agents
-// have used that wait is told when they are resumed. It marks results that hold text from outside. A nil host had none.
+// have used that wait is told when they are resumed. It marks results that hold text from outside.
 func (h *host) settle(results []messages.ToolOutput) (done, cut nextstep.Spent) {
-	if h == nil {
-		return done, cut
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true

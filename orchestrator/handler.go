@@ -179,8 +179,10 @@ func (r *run) execute(ctx context.Context) (nextstep.Answer, error) {
 	batch.Wake, r.parallel = r.sink.share(r.call.Seq), len(batch.Calls) > 1
 	defer r.sink.unshare()
 	results := r.session.Run(ctx, batch)
-	done, cut := agents.settle(results)
-	r.people.spent, r.people.cut = r.people.spent.Add(done), r.people.cut.Add(cut)
+	if agents != nil {
+		done, cut := agents.settle(results)
+		r.people.spent, r.people.cut = r.people.spent.Add(done), r.people.cut.Add(cut)
+	}
 	if slices.ContainsFunc(results, isSuspended) {
 		return nil, r.asks().suspend(results)
 	}

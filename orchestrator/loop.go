@@ -156,13 +156,11 @@ func (r *run) store(ctx context.Context, answer nextstep.Answer) (nextstep.Answe
 // settle puts into an answer what only the loop knows: what runs have used that tools made, and which calls a middleware
 // has changed.
 func (r *run) settle(answer nextstep.Answer) nextstep.Answer {
-	if r.people == nil {
+	p, none := r.people, nextstep.Spent{}
+	if p == nil || p.spent == none && p.cut == none && p.edited == nil {
 		return answer
 	}
-	spent, calls := r.people.spent.Add(r.people.cut), r.people.edited
-	if spent == (nextstep.Spent{}) && calls == nil {
-		return answer
-	}
+	spent, calls := p.spent.Add(p.cut), p.edited
 	switch a := answer.(type) {
 	case nextstep.ToolResults:
 		a.Spent, a.Calls = a.Spent.Add(spent), calls
