@@ -17,7 +17,7 @@ type callForm struct {
 }
 
 // read reads a call from the JSON that stands at an offset of the reply. Arguments are kept as they are written, and a JSON
-// string that holds an object is decoded once. Missing and null ones are {}, but where members stand that say nothing here,
+// string that holds an object is decoded once. Missing, null and empty ones are {}, but where members stand that say nothing here,
 // they may be meant as the arguments: that is an error.
 func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
 	object, repairs, err := readObject(text, at, mode)
@@ -32,11 +32,8 @@ func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Rep
 	if call.Name == "" {
 		return messages.ToolCall{}, nil, broken(at, f.expects()+`, with "`+f.name+`" the name of a tool`, text, nil)
 	}
-	if arguments == "" || arguments == "null" {
-		if keys := f.unexpected(object); len(keys) > 0 {
-			found := "no arguments but " + strings.Join(keys, ", ")
-			return messages.ToolCall{}, nil, broken(at, `the arguments of "`+call.Name+`" as a JSON object under "`+f.arguments+`"`, found, nil)
-		}
+	if err := f.strange(object, call.Name, arguments, at); err != nil {
+		return messages.ToolCall{}, nil, err
 	}
 	fixed, more, err := readArguments(arguments, at+max(0, strings.Index(text, arguments)), mode)
 	if err != nil {
@@ -81,21 +78,38 @@ func (f callForm) unexpected(object string) (keys []string) {
 	return keys
 }
 
+// strange returns an error where there are no arguments but members that are no part of a call.
+func (f callForm) strange(object, name, arguments string, at int) *ParseError {
+	if !saysNothing(arguments) {
+		return nil
+	}
+	keys := f.unexpected(object)
+	if len(keys) == 0 {
+		return nil
+	}
+	expected := `the arguments of "` + name + `" as a JSON object under "` + f.arguments + `"`
+	return broken(at, expected, "no arguments but "+strings.Join(keys, ", "), nil)
+}
+
+// saysNothing reports whether the value of the arguments of a call is missing, null, or a string that is blank or null.
+func saysNothing(value string) bool {
+	if strings.HasPrefix(value, `"`) {
+		value = strings.TrimSpace(decodeString(value))
+	}
+	return value == "" || value == "null"
+}
+
 // readArguments reads the value of the arguments of a call.
 func readArguments(value string, at int, mode Mode) (string, []Repair, *ParseError) {
 	switch {
-	case value == "" || value == "null":
+	case saysNothing(value):
 		return "{}", nil, nil
 	case value[0] == '{':
 		return value, nil, nil
 	case value[0] != '"':
 		return "", nil, broken(at, "a JSON object", value, nil)
 	}
-	held := strings.TrimSpace(decodeString(value))
-	if held == "" || held == "null" {
-		return "{}", nil, nil
-	}
-	object, repairs, err := readObject(held, 0, mode)
+	object, repairs, err := readObject(strings.TrimSpace(decodeString(value)), 0, mode)
 	if err != nil {
 		return "", nil, broken(at, "a JSON object", value, err.Err)
 	}
@@ -135,12 +149,18 @@ func broken(at int, expected, found string, cause error) *ParseError {
 	return &ParseError{Offset: at, Expected: expected, Found: shorten(found), Err: cause}
 }
 
+// brokenFrom is an error about what stands at a place of the reply, and goes on to its end, of which more may come.
+func brokenFrom(text string, at int, expected string) *ParseError {
+	e := broken(at, expected, text[at:], nil)
+	e.onward = true
+	return e
+}
+
 // shorten cuts a text to what fits into an error.
 func shorten(text string) string {
 	const most = 60
-	text = strings.TrimSpace(text)
-	if len(text) <= most {
-		return text
+	if text = trimBlanksLeft(text); len(text) <= most { // of a long text, the blanks at its end are not looked for
+		return trimBlanksRight(text)
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -62,7 +62,7 @@ func (b *callBlock) next(text string, final bool) (verdict, bool) {
 	case closed && len(b.calls) > 0:
 		return b.done(b.pos + len(b.close)), true
 	case ends && len(b.calls) > 0 && !b.listed:
-		return b.done(len(text)), true
+		return b.unended(len(text)), true
 	case closed || ends:
 		return b.broken(broken(b.pos, hermesForm.expects(), "", nil), b.pos), true
 	}
@@ -111,7 +111,7 @@ func (b *callBlock) kindAt(text string, final bool) (kind listKind, wait bool) {
 // unclosed deals with something that stands where the closing mark should. A few brackets too many are left out.
 func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	if b.Mode != ModeRepair {
-		return b.broken(broken(b.pos, b.close, text[b.pos:min(len(text), b.pos+80)], nil), b.pos), true
+		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true
 	}
 	switch end, wait := excessBrackets(text, b.pos, final); {
 	case wait:
@@ -231,6 +231,9 @@ func (b *callBlock) plain(text string, final bool) verdict {
 		return b.broken(err, bodyEnd)
 	}
 	b.calls, b.repairs = calls, repairs
+	if i < 0 {
+		return b.unended(end)
+	}
 	return b.done(end)
 }
 
@@ -245,6 +248,12 @@ func (b *callBlock) done(end int) verdict {
 		last = b.calls[i].Start
 	}
 	return verdict{kind: isParts, end: end, parts: b.calls, repairs: b.repairs}
+}
+
+// unended is done where the text ends before the closing mark.
+func (b *callBlock) unended(end int) verdict {
+	leaveOpen(b.calls)
+	return b.done(end)
 }
 
 // broken says that it is meant as a call and is none. As text it is the mark alone, so that what is right behind it is found.

@@ -14,8 +14,8 @@ import (
 
 // readBody tells the forms apart.
 func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
-	lead := len(text) - len(strings.TrimLeft(text, blanks))
-	body, at := strings.Trim(text, blanks), at+lead
+	lead := len(text) - len(trimBlanksLeft(text))
+	body, at := trimBlanks(text), at+lead
 	switch {
 	case strings.HasPrefix(body, "<function="):
 		return o.readFunction(body, at)
@@ -110,7 +110,7 @@ func parameterEnd(body string, pos int) int {
 		if i < 0 {
 			return -1
 		}
-		after := strings.TrimLeft(body[pos+i+len("</parameter>"):], blanks)
+		after := trimBlanksLeft(body[pos+i+len("</parameter>"):])
 		if after == "" || strings.HasPrefix(after, "<parameter=") || strings.HasPrefix(after, "</function>") {
 			return pos + i
 		}
@@ -120,13 +120,13 @@ func parameterEnd(body string, pos int) int {
 
 // trimLines takes away what models set around a value: blanks, if it is one line, or else the line break at either end.
 func trimLines(value string) string {
-	if trimmed := strings.Trim(value, blanks); strings.IndexByte(trimmed, '\n') < 0 {
+	if trimmed := trimBlanks(value); strings.IndexByte(trimmed, '\n') < 0 {
 		return trimmed
 	}
-	if first, rest, _ := strings.Cut(value, "\n"); strings.Trim(first, blanks) == "" {
+	if first, rest, _ := strings.Cut(value, "\n"); trimBlanks(first) == "" {
 		value = rest
 	}
-	if i := strings.LastIndexByte(value, '\n'); strings.Trim(value[i+1:], blanks) == "" {
+	if i := strings.LastIndexByte(value, '\n'); trimBlanks(value[i+1:]) == "" {
 		value = strings.TrimSuffix(value[:i], "\r")
 	}
 	return value
@@ -136,7 +136,7 @@ func trimLines(value string) string {
 func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) {
 	name, _, _ := strings.Cut(body, "<arg_")
 	rest := body[len(name):]
-	if name = strings.Trim(name, blanks); name == "" || strings.IndexByte(name, '\n') >= 0 {
+	if name = trimBlanks(name); name == "" || strings.IndexByte(name, '\n') >= 0 {
 		return nil, nil, broken(at, "the name of a tool before <arg_key>", body, nil)
 	}
 	keys, values := between(rest, "<arg_key>", "</arg_key>"), between(rest, "<arg_value>", "</arg_value>")
@@ -145,7 +145,7 @@ func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) 
 	}
 	arguments := make([]argument, len(keys))
 	for i := range keys {
-		arguments[i] = argument{strings.Trim(keys[i], blanks), values[i]}
+		arguments[i] = argument{trimBlanks(keys[i]), values[i]}
 	}
 	return []Part{callAt(at, name, argumentsObject(arguments, properties(o.Tools, name)))}, nil, nil
 }
@@ -168,14 +168,14 @@ func between(text, open, close string) (texts []string) {
 // readSeparated reads what stands before and after a separator: name and {…}, or "function" and the name with a block of
 // JSON behind it.
 func readSeparated(before, after string, at, afterAt int, mode Mode) ([]Part, []Repair, *ParseError) {
-	name, object := strings.Trim(before, blanks), after
+	name, object := trimBlanks(before), after
 	if name == "function" {
 		head, block, ok := strings.Cut(after, "```json")
 		held, tail, closed := strings.Cut(block, "\n```")
-		if !ok || !closed || strings.Trim(tail, blanks) != "" {
+		if !ok || !closed || trimBlanks(tail) != "" {
 			return nil, nil, broken(afterAt, "the name of a tool and a ```json block with the arguments", after, nil)
 		}
-		name, object, afterAt = strings.Trim(head, blanks), held, afterAt+len(head)+len("```json")
+		name, object, afterAt = trimBlanks(head), held, afterAt+len(head)+len("```json")
 	}
 	if name == "" || strings.ContainsAny(name, "\n`") {
 		return nil, nil, broken(at, "the name of a tool", before, nil)
@@ -196,7 +196,7 @@ func readEscaped(body string, at int) ([]Part, []Repair, *ParseError) {
 	if ok && name != "" {
 		rest := body[len("call:")+len(name):]
 		if object := escapedJSON(rest); json.Valid(object) {
-			return []Part{callAt(at, strings.Trim(name, blanks), string(object))}, nil, nil
+			return []Part{callAt(at, trimBlanks(name), string(object))}, nil, nil
 		}
 	}
 	return nil, nil, broken(at, "call:name{key:<escape>text<escape>}", body, nil)
@@ -221,7 +221,7 @@ func escapedJSON(text string) []byte {
 		case i <= 0:
 			return nil
 		case text[i] == ':':
-			b, text = appendString(b, strings.Trim(text[:i], blanks)), text[i:]
+			b, text = appendString(b, trimBlanks(text[:i])), text[i:]
 		default:
 			b, text = append(b, text[:i]...), text[i:]
 		}

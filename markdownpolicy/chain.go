@@ -2,6 +2,7 @@ package markdownpolicy
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/messages"
@@ -105,6 +106,7 @@ func (p *wholeParser) Close() (Document, []Part, error) {
 type chainParser struct {
 	links  []*link
 	winner *link
+	differ bool // the links released texts that do not begin alike
 }
 
 // link is a parser of a chain.
@@ -209,19 +211,20 @@ func (p *chainParser) certain() *link {
 
 // agreed releases the text that all links begin with.
 func (p *chainParser) agreed() (parts []Part) {
-	for {
+	for !p.differ && !slices.ContainsFunc(p.links, func(l *link) bool { return l.front() == "" }) {
 		text := p.links[0].front()
 		for _, l := range p.links[1:] {
 			text = text[:commonPrefix(text, l.front())]
 		}
-		if text == "" {
-			return parts
+		if p.differ = text == ""; p.differ {
+			break
 		}
 		parts = append(parts, p.links[0].cut(len(text)))
 		for _, l := range p.links[1:] {
 			l.cut(len(text))
 		}
 	}
+	return parts
 }
 
 func commonPrefix(a, b string) int {

@@ -15,10 +15,10 @@ type collector struct {
 	parts   []Part
 	repairs []Repair
 
-	run        strings.Builder // the text or thought that may still go on, without blanks before it
-	thought    bool            // run is a thought
-	start, end int             // where it stands, without blanks around it
-	solid      int             // run[:solid] does not end in blanks
+	run        growing // the text or thought that may still go on, without blanks before it
+	thought    bool    // run is a thought
+	start, end int     // where it stands, without blanks around it
+	solid      int     // run[:solid] does not end in blanks
 
 	released int    // run[:released] has been released
 	behind   int    // the place behind what has been released of run
@@ -39,7 +39,7 @@ func (c *collector) literal(s string, start, end int) {
 // think adds to the thought, which ends with endThought or the next text.
 func (c *collector) think(s string, start, end int) {
 	if !c.thought {
-		if strings.Trim(s, blanks) == "" {
+		if trimBlanks(s) == "" {
 			return
 		}
 		c.close()
@@ -56,8 +56,8 @@ func (c *collector) endThought() {
 }
 
 func (c *collector) append(s string, start, end int) {
-	if c.run.Len() == 0 {
-		kept := strings.TrimLeft(s, blanks)
+	if c.run.len() == 0 {
+		kept := trimBlanksLeft(s)
 		if kept == "" {
 			return
 		}
@@ -66,14 +66,14 @@ func (c *collector) append(s string, start, end int) {
 		}
 		c.start, c.behind, s = start, start, kept
 	}
-	if kept := strings.TrimRight(s, blanks); kept != "" {
-		c.solid = c.run.Len() + len(kept)
+	if kept := trimBlanksRight(s); kept != "" {
+		c.solid = c.run.len() + len(kept)
 		c.end = end
 		if end-start == len(s) {
 			c.end -= len(s) - len(kept)
 		}
 	}
-	c.run.WriteString(s)
+	c.run.add(s)
 }
 
 // add adds a part. A text stands for what is written there, as an escaped mark does.
@@ -89,11 +89,15 @@ func (c *collector) add(p Part) {
 
 // close ends the text or thought.
 func (c *collector) close() {
-	c.flush()
-	if c.solid > 0 {
+	switch {
+	case c.solid > 0 && c.released == 0: // the same is a part and fresh
+		whole := c.piece(0, c.start)
+		c.parts, c.fresh = append(c.parts, whole), append(c.fresh, whole)
+	case c.solid > 0:
+		c.flush()
 		c.parts = append(c.parts, c.piece(0, c.start))
 	}
-	c.run.Reset()
+	c.run = growing{}
 	c.thought, c.solid, c.released = false, 0, 0
 }
 
@@ -107,7 +111,7 @@ func (c *collector) flush() {
 
 // piece is the text from a place in run on, which stands at start.
 func (c *collector) piece(from, start int) Part {
-	s := c.run.String()[from:c.solid]
+	s := c.run.string()[from:c.solid]
 	if c.thought {
 		return Part{Content: messages.Thought{Text: s}, Start: start, End: c.end}
 	}
@@ -120,4 +124,31 @@ func (c *collector) release() []Part {
 	fresh := c.fresh
 	c.fresh = nil
 	return fresh
+}
+
+// growing is a text that comes in pieces, most often in one.
+type growing struct {
+	one  string          // all of it, while it is one piece
+	many strings.Builder // all of it, then
+}
+
+func (g *growing) add(s string) {
+	switch {
+	case g.len() == 0:
+		g.one = s
+	case g.many.Len() == 0:
+		g.many.WriteString(g.one)
+		fallthrough
+	default:
+		g.many.WriteString(s)
+	}
+}
+
+func (g *growing) len() int { return max(len(g.one), g.many.Len()) }
+
+func (g *growing) string() string {
+	if g.many.Len() == 0 {
+		return g.one
+	}
+	return g.many.String()
 }

@@ -9,6 +9,7 @@ import (
 // followed by another child or by the end of the element; where it is a JSON object, behind its last bracket.
 type element struct {
 	name     string
+	closing  string   // the tag that ends it
 	start    int      // the place of the tag
 	after    int      // the place behind it
 	children []string // what may stand in it; empty: any name
@@ -25,7 +26,8 @@ type element struct {
 // field is an element that holds text.
 type field struct {
 	name, text string
-	at         int // the place of the text
+	at         int    // the place of the text
+	closing    string // the tag that ends it
 }
 
 type elementState uint8
@@ -72,11 +74,11 @@ func (e *element) between(text string, final bool) bool {
 	case kind == tagPartly:
 		return false
 	case kind == tagOpen:
-		e.child = field{name: name, at: end}
+		e.child = field{name: name, at: end, closing: "</" + name + ">"}
 		e.pos, e.state = end, beforeValue
 	case kind == tagClose:
 		e.pos, e.state = end, elementClosed
-	case strings.HasPrefix("</"+e.name+">", text[e.pos:]):
+	case strings.HasPrefix(e.closing, text[e.pos:]):
 		e.pos, e.state = len(text), elementUnclosed
 	default:
 		e.state = elementStrange
@@ -96,10 +98,9 @@ const (
 // tagAt returns the tag that stands at a place, and the place behind it.
 func (e *element) tagAt(text string, pos int, final bool) (name string, end int, kind tagKind) {
 	const longest = 128 // name of a child
-	closing := "</" + e.name + ">"
-	switch closed, wait := standsAt(text, pos, closing, final); {
+	switch closed, wait := standsAt(text, pos, e.closing, final); {
 	case closed:
-		return "", pos + len(closing), tagClose
+		return "", pos + len(e.closing), tagClose
 	case wait || pos == len(text) && !final:
 		return "", pos, tagPartly
 	case pos == len(text) || text[pos] != '<':
@@ -152,7 +153,7 @@ func (e *element) object(text string, final bool) bool {
 
 // afterObject looks for the closing tag behind a JSON object. At the end of the text it may be missing.
 func (e *element) afterObject(text string, final bool) bool {
-	closing := "</" + e.child.name + ">"
+	closing := e.child.closing
 	e.next = skipBlanks(text, max(e.pos, e.next))
 	at := e.next
 	switch closed, wait := standsAt(text, at, closing, final); {
@@ -170,7 +171,7 @@ func (e *element) afterObject(text string, final bool) bool {
 
 // value looks for the end of the value.
 func (e *element) value(text string, final bool) bool {
-	closing := "</" + e.child.name + ">"
+	closing := e.child.closing
 	for {
 		i := strings.Index(text[e.pos:], closing)
 		if i < 0 {
@@ -187,7 +188,7 @@ func (e *element) value(text string, final bool) bool {
 			e.pos = at
 			return false
 		}
-		if kind != tagNone || strings.HasPrefix("</"+e.name+">", text[e.next:]) {
+		if kind != tagNone || strings.HasPrefix(e.closing, text[e.next:]) {
 			e.end(text, at, at+len(closing))
 			return true
 		}
@@ -222,11 +223,11 @@ func (b *elementBlock) read(text string, final bool) verdict {
 	switch b.state {
 	case elementStrange:
 		if b.mode != ModeRepair {
-			return b.broken(broken(b.pos, b.expected(), text[b.pos:], nil), seen)
+			return b.broken(brokenFrom(text, b.pos, b.expected()), seen)
 		}
-		repairs = append(repairs, Repair{Offset: b.pos, What: "added the missing </" + b.name + ">"})
+		repairs = append(repairs, Repair{Offset: b.pos, What: "added the missing " + b.closing})
 	case elementCut:
-		return b.broken(broken(len(text), "</"+b.child.name+">", "", nil), len(text))
+		return b.broken(broken(len(text), b.child.closing, "", nil), len(text))
 	default: // it is whole
 	}
 	if twice, ok := doubled(b.fields); ok {
@@ -236,7 +237,7 @@ func (b *elementBlock) read(text string, final bool) verdict {
 	if err != nil {
 		return b.broken(err, seen)
 	}
-	part.Start, part.End = b.start, b.pos
+	part.Start, part.End, part.Open = b.start, b.pos, b.state == elementUnclosed
 	return verdict{kind: isParts, end: b.pos, parts: []Part{part}, repairs: append(repairs, more...)}
 }
 
@@ -259,9 +260,8 @@ func (b *elementBlock) broken(err *ParseError, seen int) verdict {
 
 // expected is what may stand between children.
 func (b *elementBlock) expected() string {
-	closing := "</" + b.name + ">"
 	if len(b.children) == 0 {
-		return "a parameter between tags, or " + closing
+		return "a parameter between tags, or " + b.closing
 	}
-	return "<" + strings.Join(slices.Sorted(slices.Values(b.children)), ">, <") + "> or " + closing
+	return "<" + strings.Join(slices.Sorted(slices.Values(b.children)), ">, <") + "> or " + b.closing
 }

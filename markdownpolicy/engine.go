@@ -97,6 +97,7 @@ func (e *engine) Close() (Document, []Part, error) {
 	doc := Document{Parts: e.out.parts, Repairs: e.out.repairs}
 	doc.Policy = e.policy
 	if e.err != nil {
+		e.err.complete(text)
 		return doc, rest, e.err
 	}
 	return doc, rest, nil
@@ -165,13 +166,20 @@ func (e *engine) add(p Part) {
 		c.ID = callID(e.calls)
 		p.Content = c
 	case messages.Thought:
-		c.Text = strings.Trim(c.Text, blanks)
+		c.Text = trimBlanks(c.Text)
 		if c.Text == "" {
 			return
 		}
 		p.Content = c
 	}
 	e.out.add(p)
+}
+
+// leaveOpen says of the last of some calls that the text ended before its end mark.
+func leaveOpen(calls []Part) {
+	if n := len(calls); n > 0 {
+		calls[n-1].Open = true
+	}
 }
 
 // giveBack takes a block as text. Where blocks look far ahead and find nothing again and again, no more are tried: the time

@@ -10,6 +10,15 @@ type ParseError struct {
 	Expected string // such as `a JSON object with "name" and "arguments"`
 	Found    string // what stands there, shortened
 	Err      error  // the cause, if there is one
+
+	onward bool // Found is what stands at Offset, of which more may have come since
+}
+
+// complete makes Found what it would have been, had the whole text been there.
+func (e *ParseError) complete(text string) {
+	if e.onward {
+		e.Found, e.onward = shorten(text[e.Offset:]), false
+	}
 }
 
 // Error names policy, line and offset.

@@ -56,7 +56,7 @@ func (f *fence) open(text string, final bool) bool {
 	if !final && (body == eol || text[eol] == '\r' && body == len(text)) {
 		return false
 	}
-	f.info, f.state = strings.Trim(text[f.start+f.length:eol], blanks), fenceBody
+	f.info, f.state = trimBlanks(text[f.start+f.length:eol]), fenceBody
 	if text[f.start] == '`' && strings.IndexByte(f.info, '`') >= 0 {
 		f.state = fenceNone
 	}

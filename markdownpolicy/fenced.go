@@ -16,9 +16,9 @@ import (
 //	```
 //
 // Models that fall back into what they know are understood, too: a block named json or not at all, or an object in prose, is
-// a call if it has the keys "name" and "arguments" and no other. If Options.Tools are given, an object in prose must have the
-// name of a tool, and must not stand behind an open backquote on its line, in a line that begins with ">", or in one that is
-// indented as code. A block of calls may hold several objects, or a list.
+// a call if it has the keys "name" and "arguments" and no other; a list of such objects is as many calls. If Options.Tools
+// are given, an object in prose must have the name of a tool, and must not stand behind an open backquote on its line, in a
+// line that begins with ">", or in one that is indented as code. A block of calls may hold several objects, or a list.
 // Other blocks are text, whatever stands in them. Blocks are found as CommonMark says; the last may lack its end.
 //
 // To show such a block instead of using it, a backslash stands before it, which is taken away.
@@ -91,7 +91,7 @@ func (f Fenced) syntax() *fencedSyntax { return &fencedSyntax{mode: f.Mode, tool
 func (f Fenced) escape(text string) string {
 	s := f.syntax()
 	s.mode = ModeError
-	unclosed := map[byte]int{} // the least length of a run from which on no block is closed
+	e := fencedEscape{fencedSyntax: s, unclosed: map[byte]int{}, patience: 8*len(text) + 1<<16}
 	var b strings.Builder
 	from := 0
 	for {
@@ -102,53 +102,13 @@ func (f Fenced) escape(text string) string {
 			b.WriteString(text[from:])
 			return b.String()
 		}
-		end := s.literalEnd(text, at, unclosed)
+		end := e.literalEnd(text, at)
 		if end == at {
 			b.WriteByte('\\')
 			end += s.markLength(text, at)
 		}
 		b.WriteString(text[at:end])
 		from = end
-	}
-}
-
-// literalEnd returns the place up to which what stands at a mark may be written as it is; the place of the mark if a
-// backslash must stand before it.
-func (s *fencedSyntax) literalEnd(text string, at int, unclosed map[byte]int) int {
-	c := text[at]
-	isFence := c == '`' || c == '~'
-	if n, ok := unclosed[c]; isFence && ok && skipRun(text, at, c)-at >= n {
-		return at
-	}
-	block := s.begin(text, at)
-	v := block.read(text, true)
-	if isFence {
-		fenced := block.(*fencedBlock)
-		f := &fenced.fence
-		if s.inCode {
-			s.inCode = s.code.find(text, true)
-			f = &s.code
-		}
-		if fenced.cut || f.state != fenceClosed && f.state != fenceNone {
-			unclosed[c] = f.length
-			return at
-		}
-	}
-	if v.kind != isText {
-		return at
-	}
-	return v.end
-}
-
-// markLength returns the length of the mark at a place, without what may follow a fence of three.
-func (s *fencedSyntax) markLength(text string, at int) int {
-	switch text[at] {
-	case '\\':
-		return 1 + s.markLength(text, at+1)
-	case '{':
-		return 1
-	default:
-		return 3
 	}
 }
 
@@ -163,8 +123,8 @@ type fencedSyntax struct {
 	prose  prose
 }
 
-// find implements [syntax]. Marks are the runs that begin a block, braces that may begin an object, and both with a
-// backslash before them.
+// find implements [syntax]. Marks are the runs that begin a block, braces that may begin an object, brackets before such, and
+// all with a backslash before them.
 func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 	if s.inCode {
 		if !s.code.find(text, final) {
@@ -173,18 +133,19 @@ func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 		s.inCode, from = false, max(from, s.code.end)
 	}
 	for i := from; ; {
-		n := strings.IndexAny(text[i:], "`~{")
-		if n < 0 {
+		if i = fencedLeads.next(text, i); i == len(text) {
 			break
 		}
-		i += n
 		escaped := i > from && text[i-1] == '\\'
 		var behind int
 		var kind markKind
-		if text[i] == '{' {
+		switch text[i] {
+		case '{':
 			kind = braceMark(text, i, escaped)
 			behind = max(i+1, skipRun(text, i, '{')-1)
-		} else {
+		case '[':
+			kind, behind = bracketMark(text, i, escaped), i+1
+		default:
 			behind = skipRun(text, i, text[i])
 			kind = fenceMark(text, i, behind, escaped)
 		}
@@ -198,6 +159,9 @@ func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 	}
 	return held(text, from, final), false
 }
+
+// fencedLeads are the bytes that marks begin with, but for the backslash before one.
+var fencedLeads = newByteSet("`~{[")
 
 type markKind uint8
 
@@ -219,7 +183,7 @@ func braceMark(text string, at int, escaped bool) markKind {
 	case strings.IndexByte(blanks, text[at+1]) < 0:
 		return markNone
 	}
-	if next := strings.TrimLeft(text[at+1:min(len(text), at+mostBlanks)], blanks); next != "" && next[0] != '"' {
+	if next := trimBlanksLeft(text[at+1 : min(len(text), at+mostBlanks)]); next != "" && next[0] != '"' {
 		return markNone
 	}
 	return markFound
@@ -231,7 +195,7 @@ const mostBlanks = 64
 // callKey says whether an object begins with a key of a call.
 func callKey(object string) markKind {
 	const most = mostBlanks + 16 // with the key
-	rest := strings.TrimLeft(object[1:min(len(object), most)], blanks)
+	rest := trimBlanksLeft(object[1:min(len(object), most)])
 	for _, key := range []string{`"` + fencedForm.name + `"`, `"` + fencedForm.arguments + `"`} {
 		if strings.HasPrefix(rest, key) {
 			return markFound
@@ -270,6 +234,9 @@ func (s *fencedSyntax) begin(text string, at int) block {
 		s.object = objectBlock{syntax: s, at: at, scan: objectScan{pos: at}}
 		s.object.shown = s.tools != nil && s.prose.shows(text, at)
 		return &s.object
+	case '[':
+		shown := s.tools != nil && s.prose.shows(text, at)
+		return &listBlock{syntax: s, at: at, scan: objectScan{pos: at, keyed: true}, shown: shown}
 	default:
 		return &fencedBlock{syntax: s, fence: fence{start: at}}
 	}

@@ -13,6 +13,7 @@ type fencedBlock struct {
 	fence  fence
 	kind   fencedKind
 	cut    bool // it ends with the text, as if it were closed there
+	marks  int  // then: how much of the closing run there is
 }
 
 type fencedKind uint8
@@ -34,8 +35,8 @@ func (b *fencedBlock) read(text string, final bool) verdict {
 		return verdict{kind: isText, end: f.start + f.length}
 	}
 	if b.kind == fencedMaybe && f.state != fenceClosed {
-		body := strings.TrimLeft(text[f.body:min(len(text), f.body+256)], blanks)
-		if body != "" && body[0] != '{' {
+		body := trimBlanksLeft(text[f.body:min(len(text), f.body+256)])
+		if list, wait := beginsObjects(body, 0); body != "" && body[0] != '{' && !list && !wait {
 			b.kind = fencedText
 		}
 	}
@@ -51,7 +52,7 @@ func (b *fencedBlock) read(text string, final bool) verdict {
 	}
 	switch b.kind {
 	case fencedThought:
-		if strings.Trim(f.raw(text), blanks) == "" && !strings.EqualFold(f.info, infoThought) { // nothing may be lost
+		if trimBlanks(f.raw(text)) == "" && !strings.EqualFold(f.info, infoThought) { // nothing may be lost
 			return verdict{kind: isText, end: f.end}
 		}
 		part := Part{Content: messages.Thought{Text: f.content(text)}, Start: f.start, End: f.end}
@@ -112,7 +113,7 @@ func (b *fencedBlock) sameLine(text string, name int) {
 func (b *fencedBlock) calls(text string) verdict {
 	f := &b.fence
 	b.closeBehindObject(text)
-	body := strings.Trim(f.raw(text), blanks)
+	body := trimBlanks(f.raw(text))
 	at := f.body + strings.Index(text[f.body:], body)
 	if b.kind == fencedMaybe && !b.meant(body) {
 		return verdict{kind: isText, end: f.end}
@@ -126,23 +127,24 @@ func (b *fencedBlock) calls(text string) verdict {
 		v.parts = append(v.parts, Part{Content: call, Start: at + offset})
 		v.repairs = append(v.repairs, repairs...)
 	}
-	v.parts[0].Start = f.start
-	for i := range v.parts { // each goes to the next, so that the marks and commas around them belong to one
-		v.parts[i].End = f.end
-		if i > 0 {
-			v.parts[i-1].End = v.parts[i].Start
-		}
+	share(v.parts, f.start, f.end)
+	if f.state != fenceClosed || b.cut && b.marks < f.length {
+		leaveOpen(v.parts)
 	}
 	return v
 }
 
 // meant reports whether the content of a block that is not named as a call is meant as one.
 func (b *fencedBlock) meant(body string) bool {
-	if body == "" || body[0] != '{' || callKey(body) != markFound {
+	object := body
+	if list, _ := beginsObjects(body, 0); list {
+		object = body[skipBlanks(body, 1):]
+	}
+	if object == "" || object[0] != '{' || callKey(object) != markFound {
 		return false
 	}
 	if json.Valid([]byte(body)) {
-		return b.syntax.exact(body)
+		return b.syntax.exactAll(body)
 	}
 	return strings.Contains(body, `"`+fencedForm.name+`"`) && strings.Contains(body, `"`+fencedForm.arguments+`"`)
 }
@@ -153,7 +155,7 @@ func (b *fencedBlock) closeBehindObject(text string) {
 	f := &b.fence
 	raw := f.raw(text)
 	start := skipBlanks(raw, 0)
-	if start == len(raw) || raw[start] != '{' {
+	if start == len(raw) || raw[start] != '{' && raw[start] != '[' {
 		return
 	}
 	scan := jsonScan{pos: start}
@@ -167,6 +169,7 @@ func (b *fencedBlock) closeBehindObject(text string) {
 	}
 	if f.state != fenceClosed && strings.Trim(raw[run:], blanks+text[f.start:f.start+1]) == "" {
 		f.state, f.close, f.end, b.cut = fenceClosed, f.body+end, len(text), true
+		b.marks = strings.Count(raw[run:], text[f.start:f.start+1])
 		return
 	}
 	behind := skipRun(raw, run, text[f.start])

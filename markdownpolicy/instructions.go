@@ -45,7 +45,7 @@ func instruct(format string, shown []example, defs []tools.Definition) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(strings.Trim(format, blanks))
+	b.WriteString(trimBlanks(format))
 	b.WriteString("\n\nExamples. The tools in them are made up.")
 	for _, e := range shown {
 		b.WriteString("\n\nExample: " + e.about + ".\n<example>\n" + e.text + "\n</example>")
@@ -63,7 +63,7 @@ func describeTools(defs []tools.Definition) string {
 	b.WriteString("These are the tools that you can use:")
 	for _, d := range defs {
 		b.WriteString("\n\n- " + d.Name)
-		if about := strings.Trim(d.Description, blanks); about != "" {
+		if about := trimBlanks(d.Description); about != "" {
 			b.WriteString(": " + about)
 		}
 		b.WriteString("\n  Arguments, as a JSON Schema: " + compactSchema(d.Parameters))

@@ -159,7 +159,7 @@ func (b *llamaBlock) read(text string, final bool) verdict {
 	case !b.allowed(text, object, call.Name):
 		return verdict{kind: isText, end: end}
 	}
-	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: object, End: end}}}
+	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: object, End: end, Open: !ok}}}
 }
 
 // isMeant reports whether an object begins as a call does. If not, partly says that more of it has to come for that.

@@ -44,7 +44,7 @@ func (m *mender) lineComment(rest string) int {
 	}
 	line := m.text[strings.LastIndexByte(m.text[:m.pos], '\n')+1 : m.pos]
 	comment := rest[:size]
-	if strings.Trim(line, blanks) != "" && (strings.ContainsAny(comment, "{}[]") || strings.Contains(comment, `":`)) {
+	if trimBlanks(line) != "" && (strings.ContainsAny(comment, "{}[]") || strings.Contains(comment, `":`)) {
 		return 0
 	}
 	return size

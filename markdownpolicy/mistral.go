@@ -84,8 +84,9 @@ type mistralBlock struct {
 
 	pos   int // looked at so far
 	scan  jsonScan
-	value int // where the JSON begins; 0 while that is not known
-	end   int // where it ends; 0 while that is not known
+	value int  // where the JSON begins; 0 while that is not known
+	end   int  // where it ends; 0 while that is not known
+	cut   bool // it ends with the text only
 }
 
 func (b *mistralBlock) read(text string, final bool) verdict {
@@ -99,7 +100,7 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 		if !ok && !final {
 			return verdict{}
 		}
-		if b.end = end; !ok {
+		if b.end, b.cut = end, !ok; !ok {
 			b.end = len(text)
 		}
 	}
@@ -113,6 +114,9 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 	call := callBlock{Options: b.Options, start: b.start, after: b.after}
 	if err := b.calls(&call, text); err != nil {
 		return call.broken(err, b.end)
+	}
+	if b.cut {
+		return call.unended(end)
 	}
 	return call.done(end)
 }
@@ -130,19 +134,19 @@ func (b *mistralBlock) head(text string, final bool) (verdict, bool) {
 	if b.pos == len(text) && !final {
 		return verdict{}, true
 	}
-	err := broken(b.after, "a JSON array of calls behind "+mistralMark, text[b.after:min(len(text), b.after+80)], nil)
+	err := brokenFrom(text, b.after, "a JSON array of calls behind "+mistralMark)
 	return verdict{kind: isBroken, end: b.after, seen: b.pos, err: err}, true
 }
 
 // isMark reports whether the bracket belongs to a mark behind the name, rather than to an array.
 func (b *mistralBlock) isMark(text string) bool {
-	return strings.Trim(text[b.after:b.pos], blanks) != ""
+	return trimBlanks(text[b.after:b.pos]) != ""
 }
 
 // calls reads the calls.
 func (b *mistralBlock) calls(into *callBlock, text string) *ParseError {
 	name, _, _ := strings.Cut(text[b.after:b.value], "[") // before [CALL_ID]… and [ARGS]
-	if name = strings.Trim(name, blanks); name == "" {
+	if name = trimBlanks(name); name == "" {
 		return into.add(text, b.value, b.end)
 	}
 	if strings.ContainsAny(name, " \t\r\n\"") {

@@ -1,8 +1,6 @@
 package markdownpolicy
 
 import (
-	"strings"
-
 	"github.com/segue-go/segue/messages"
 )
 
@@ -60,7 +58,8 @@ func (s *mistralSyntax) begin(text string, at int) block {
 // bareBlock reads an array that may be one of calls.
 type bareBlock struct {
 	callBlock
-	end int // of the array; 0 while that is not known
+	end int  // of the array; 0 while that is not known
+	cut bool // it ends with the text only
 }
 
 func (b *bareBlock) read(text string, final bool) verdict {
@@ -69,7 +68,7 @@ func (b *bareBlock) read(text string, final bool) verdict {
 		if !ok && !final {
 			return verdict{}
 		}
-		if b.end = end; !ok {
+		if b.end, b.cut = end, !ok; !ok {
 			b.end = len(text)
 		}
 	}
@@ -79,13 +78,16 @@ func (b *bareBlock) read(text string, final bool) verdict {
 		if wait {
 			return verdict{}
 		}
-		if strings.Trim(text[end:excess], blanks) != "" {
+		if trimBlanks(text[end:excess]) != "" {
 			b.repairs = append(b.repairs, Repair{Offset: end, What: "left out brackets that nothing opened"})
 		}
 		end = excess
 	}
 	if b.add(text, b.start, b.end) != nil || !b.known() {
 		return verdict{kind: isText, end: b.after, seen: b.end}
+	}
+	if b.cut {
+		return b.unended(end)
 	}
 	return b.done(end)
 }

@@ -65,6 +65,11 @@ type Part struct {
 	Content messages.AssistantContent // Text, Thought, or ToolCall (its ID made by the parser: "call_1", "call_2", … in the reply)
 	Start   int
 	End     int
+
+	// Open says of a call that the reply ended before the mark that ends the call, such as a closing fence or tag, and that
+	// there may have been more of it. Of a whole reply, a model forgot the mark; of one that was cut off, part of the call may be
+	// missing, so it must not be made. A call without such a mark, such as an object in prose, ends behind its last bracket.
+	Open bool
 }
 
 // Contents returns the contents of the parts.

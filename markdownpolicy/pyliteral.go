@@ -161,7 +161,7 @@ func (p *pyReader) canClose() bool {
 		return false
 	}
 	if !p.closed {
-		before := strings.TrimRight(p.text, blanks)
+		before := trimBlanksRight(p.text)
 		p.closed = before != "" && strings.IndexByte(`"')]}`, before[len(before)-1]) >= 0
 	}
 	return p.closed

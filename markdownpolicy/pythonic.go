@@ -116,7 +116,8 @@ func (m pythonicMark) begin(start int) block {
 type pythonicBlock struct {
 	Options
 	start int
-	end   int // of the list, once it is known
+	end   int  // of the list, once it is known
+	cut   bool // it ends with the text only
 	scan  pyScan
 }
 
@@ -138,13 +139,16 @@ func (b *pythonicBlock) read(text string, final bool) verdict {
 	case b.end == 0 && b.Mode == ModeText:
 		return verdict{kind: isText, end: b.start + 1, seen: len(text)}
 	case b.end == 0:
-		b.end = len(text)
+		b.end, b.cut = len(text), true
 	case b.end < len(text) && text[b.end] == '(': // a link of Markdown
 		return verdict{kind: isText, end: b.end}
 	}
 	parts, repairs, err := pyCalls(text[:b.end], b.start, b.Mode)
 	if err != nil {
 		return verdict{kind: isBroken, end: b.end, err: err}
+	}
+	if b.cut {
+		leaveOpen(parts)
 	}
 	return verdict{kind: isParts, end: b.end, parts: parts, repairs: repairs}
 }

@@ -12,8 +12,8 @@ import (
 // is told by how a call begins. A backslash before a mark makes it text; one backslash is then taken away.
 type rawSyntax struct {
 	tags  tagSyntax
-	leads string // the bytes that tags and the mark begin with
-	bare  string // those of them that no backslash goes before
+	leads *byteSet // the bytes that tags and the mark begin with
+	bare  string   // those of them that no backslash goes before
 	mark  rawMark
 }
 
@@ -28,19 +28,17 @@ type rawMark interface {
 }
 
 func newRawSyntax(leads string, mark rawMark, tags ...tag) rawSyntax {
-	s := rawSyntax{tags: newTagSyntax(tags...), leads: leads, mark: mark}
-	s.leads += s.tags.leads
+	s := rawSyntax{tags: newTagSyntax(tags...), mark: mark}
+	s.leads = newByteSet(leads + s.tags.leads)
 	return s
 }
 
 // find implements [syntax].
 func (s rawSyntax) find(text string, from int, final bool) (int, bool) {
 	for at := from; ; at++ {
-		i := strings.IndexAny(text[at:], s.leads)
-		if i < 0 {
+		if at = s.leads.next(text, at); at == len(text) {
 			return held(text, from, final), false
 		}
-		at += i
 		switch yes, partly := s.stands(text, at); {
 		case yes:
 			return s.escapeBefore(text, from, at), true
@@ -61,7 +59,7 @@ func (s rawSyntax) escapeBefore(text string, from, at int) int {
 func (s rawSyntax) isBare(lead byte) bool { return strings.IndexByte(s.bare, lead) >= 0 }
 
 func (s rawSyntax) stands(text string, at int) (yes, partly bool) {
-	if strings.IndexByte(s.tags.leads, text[at]) >= 0 {
+	if s.tags.first[text[at]] {
 		t, partly := s.tags.match(text, at)
 		return t != nil, partly
 	}
@@ -74,8 +72,8 @@ func (s rawSyntax) begin(text string, at int) block {
 	if text[at] == '\\' {
 		mark++
 	}
-	switch isTag := strings.IndexByte(s.tags.leads, text[mark]) >= 0; {
-	case isTag:
+	switch {
+	case s.tags.first[text[mark]]:
 		return s.tags.begin(text, at)
 	case mark > at:
 		literal := Part{Content: messages.Text{Text: text[mark : mark+1]}, Start: at, End: mark + 1}
@@ -90,11 +88,9 @@ func (s rawSyntax) escape(text string) string {
 	var b strings.Builder
 	done := 0
 	for at := 0; ; at++ {
-		i := strings.IndexAny(text[at:], s.leads)
-		if i < 0 {
+		if at = s.leads.next(text, at); at == len(text) {
 			return b.String() + text[done:]
 		}
-		at += i
 		if yes, _ := s.stands(text, at); yes && !s.isBare(text[at]) {
 			b.WriteString(text[done:at] + `\`)
 			done = at
@@ -111,11 +107,11 @@ func (o Options) mayCall(name string) bool {
 }
 
 // isStart reports whether only blanks stand before a place.
-func isStart(text string, at int) bool { return strings.TrimLeft(text[:at], blanks) == "" }
+func isStart(text string, at int) bool { return trimBlanksLeft(text[:at]) == "" }
 
 // follows reports whether a mark stands before a place, with a few blanks in between at most.
 func follows(text string, at int, mark string) bool {
 	const gap = 16
 	before := text[max(0, at-gap-len(mark)):at]
-	return strings.HasSuffix(strings.TrimRight(before, blanks), mark)
+	return strings.HasSuffix(trimBlanksRight(before), mark)
 }

@@ -24,6 +24,9 @@ import (
 // besides a call, cannot be said in this format: [ReAct.Render] writes text before a call as a thought, and further calls as
 // cycles that follow, of which only the first is read.
 //
+// Nothing marks the end of an input. One that is an object ends behind its last bracket, any other where the next keyword
+// stands; where the reply ends instead, or ends behind the name of the tool, [Part].Open is set.
+//
 // An input that is no object becomes the one parameter of the tool, if it has one; of a tool that [Options.Tools] does not
 // know, it becomes a JSON string.
 type ReAct struct{ Options }
@@ -90,7 +93,7 @@ func (r *reactParser) Close() (Document, []Part, error) {
 	if implicit {
 		out.text(text, 0)
 		out.close()
-		r.turn = Turn{Implicit: true, Answer: new(strings.Trim(text, blanks))}
+		r.turn = Turn{Implicit: true, Answer: new(trimBlanks(text))}
 	} else {
 		err = r.decide(text, sections)
 	}
@@ -117,7 +120,7 @@ func (r *reactParser) fill(text string, sections []section) {
 	}
 	r.turn.Thought = strings.Join(thoughts, "\n\n")
 	if at := r.scan.observed; at >= 0 {
-		r.turn.Invented = strings.Trim(text[at:], blanks) != ""
+		r.turn.Invented = trimBlanks(text[at:]) != ""
 	}
 	from, to := 0, len(text)
 	if len(sections) > 0 {
@@ -129,7 +132,7 @@ func (r *reactParser) fill(text string, sections []section) {
 	if n := len(r.scan.out.parts); n > 0 && r.turn.Action != nil {
 		to = r.scan.out.parts[n-1].End
 	}
-	r.turn.Kept = strings.Trim(text[from:to], blanks)
+	r.turn.Kept = trimBlanks(text[from:to])
 }
 
 // decide says what the sections come to, and adds the call.
@@ -181,7 +184,7 @@ func (r *reactParser) answer(s section) *ParseError {
 func (r *reactParser) act(text string, s section, a action, end int) *ParseError {
 	out := &r.scan.out
 	if a.kind == finishing {
-		answer := unescapeMarks(strings.Trim(a.input, blanks))
+		answer := unescapeMarks(trimBlanks(a.input))
 		out.literal(answer, a.at, max(a.at, end))
 		out.close()
 		r.turn.Answer = &answer
@@ -191,7 +194,10 @@ func (r *reactParser) act(text string, s section, a action, end int) *ParseError
 		r.turn.Missing = "Action"
 		return r.unread(text, s.mark, end, broken(s.from, `the name of a tool behind "Action:"`, text[s.from:end], nil))
 	}
-	args, used, repairs, err := r.policy.arguments(a)
+	args, used, open, repairs, err := r.policy.arguments(a)
+	if a.err != nil {
+		err = a.err
+	}
 	if err != nil {
 		r.turn.Missing = "Action Input"
 		return r.unread(text, s.mark, end, err)
@@ -200,7 +206,7 @@ func (r *reactParser) act(text string, s section, a action, end int) *ParseError
 	if a.end > 0 {
 		used = a.end
 	}
-	out.add(Part{Content: call, Start: s.mark, End: used})
+	out.add(Part{Content: call, Start: s.mark, End: used, Open: open && a.end == 0 && end == len(text)})
 	out.repairs = repairs
 	r.turn.Action = &call
 	return nil
@@ -209,7 +215,7 @@ func (r *reactParser) act(text string, s section, a action, end int) *ParseError
 // unread takes what cannot be read as text, which in [ModeText] is the answer.
 func (r *reactParser) unread(text string, from, to int, err *ParseError) *ParseError {
 	out := &r.scan.out
-	raw := strings.Trim(text[from:to], blanks)
+	raw := trimBlanks(text[from:to])
 	out.text(text[from:to], from)
 	out.close()
 	if r.policy.Mode == ModeText {

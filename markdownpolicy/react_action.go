@@ -22,19 +22,23 @@ type action struct {
 	name  string
 	kind  actionKind
 	input string
-	at    int  // where the input stands in the reply
-	has   bool // there is an input
-	exact bool // the input is text as it is, as in Search["x"]
-	end   int  // behind the bracket of that, or the object that holds the action; 0: neither
+	at    int         // where the input stands in the reply
+	has   bool        // there is an input
+	exact bool        // the input is text as it is, as in Search["x"]
+	end   int         // behind the bracket of that, or the object that holds the action; 0: neither
+	err   *ParseError // of such an object: the input may be meant by something else in it
 }
+
+// reactForm is an action as JSON.
+var reactForm = callForm{name: "action", arguments: "action_input"}
 
 const inlineInput = "Action Input:"
 
 // readAction reads what stands behind "Action:", up to the next keyword, at its place in the reply.
 func (p ReAct) readAction(value string, at int) action {
-	trimmed := strings.TrimLeft(value, blanks)
+	trimmed := trimBlanksLeft(value)
 	at += len(value) - len(trimmed)
-	value = strings.TrimRight(trimmed, blanks)
+	value = trimBlanksRight(trimmed)
 	if a, ok := p.readBlob(value, at); ok {
 		return a
 	}
@@ -59,7 +63,7 @@ func (p ReAct) readBlob(value string, at int) (action, bool) {
 	if !isObjectLike(value) {
 		return action{}, false
 	}
-	text, used, _, err := readInputObject(value, at, ModeError)
+	text, used, _, _, err := readInputObject(value, at, ModeError)
 	if err != nil {
 		return action{}, false
 	}
@@ -72,6 +76,7 @@ func (p ReAct) readBlob(value string, at int) (action, bool) {
 	}
 	a := action{at: at, input: string(blob.Input), has: blob.Input != nil, end: at + used}
 	a.name, a.kind = p.readName(blob.Action)
+	a.err = reactForm.strange(text, a.name, a.input, at)
 	var answer string
 	if a.kind == finishing && json.Unmarshal(blob.Input, &answer) == nil {
 		a.input = answer
@@ -83,7 +88,7 @@ func (p ReAct) readBlob(value string, at int) (action, bool) {
 // behind a backslash or of a tool, which may hold brackets.
 func (p ReAct) brackets(value, line string) (open, end int) {
 	open = strings.IndexByte(line, '[')
-	if open <= 0 || line[0] == '\\' || p.tool(strings.Trim(line, blanks)) != nil || strings.Trim(line[:open], decoration) == "" {
+	if open <= 0 || line[0] == '\\' || p.tool(trimBlanks(line)) != nil || strings.Trim(line[:open], decoration) == "" {
 		return 0, 0
 	}
 	for _, text := range [...]string{line, value} {
@@ -100,7 +105,7 @@ const decoration = blanks + "`\"'*[]()<>.,:;!"
 // readName reads the name of an action. A name behind a backslash is what it is; else decoration around it is taken off,
 // unless a tool has it in its name, and some names mean no tool.
 func (p ReAct) readName(text string) (string, actionKind) {
-	text = strings.Trim(text, blanks)
+	text = trimBlanks(text)
 	if exact, ok := strings.CutPrefix(text, `\`); ok || p.tool(text) != nil {
 		return exact, realAction
 	}

@@ -5,34 +5,35 @@ import (
 	"strings"
 )
 
-// arguments makes JSON of the input of an action. end is the place behind what was used of it, in the reply.
-func (p ReAct) arguments(a action) (args string, end int, repairs []Repair, err *ParseError) {
-	value := strings.TrimLeft(a.input, blanks)
+// arguments makes JSON of the input of an action. end is the place behind what was used of it, in the reply; open says that
+// the input does not say by itself that it ends there.
+func (p ReAct) arguments(a action) (args string, end int, open bool, repairs []Repair, err *ParseError) {
+	value := trimBlanksLeft(a.input)
 	at := a.at + len(a.input) - len(value)
-	value = strings.TrimRight(value, blanks)
+	value = trimBlanksRight(value)
 	end = at + len(value)
 	tool := p.tool(a.name)
 	switch {
 	case (value == "" || value == "null") && tool != nil && len(parametersOf(tool).Required) > 0:
-		return "", end, nil, p.inputError(a, at, value)
+		return "", end, true, nil, p.inputError(a, at, value)
 	case value == "" || value == "null":
-		return "{}", end, nil, nil
+		return "{}", end, true, nil, nil
 	case !a.exact && isObjectLike(value):
-		args, used, repairs, err := readInputObject(value, at, p.Mode)
-		return args, at + used, repairs, err
+		args, used, ended, repairs, err := readInputObject(value, at, p.Mode)
+		return args, at + used, !ended, repairs, err
 	}
 	var text string
 	if !a.exact && value[0] == '"' && json.Unmarshal([]byte(value), &text) == nil {
 		if isObject(text) {
-			return strings.Trim(text, blanks), end, nil, nil
+			return trimBlanks(text), end, false, nil, nil
 		}
 		value = text
 	}
 	args, ok := p.wrap(a.name, value)
 	if !ok {
-		return "", end, nil, p.inputError(a, at, value)
+		return "", end, true, nil, p.inputError(a, at, value)
 	}
-	return args, end, nil, nil
+	return args, end, true, nil, nil
 }
 
 func (p ReAct) inputError(a action, at int, value string) *ParseError {
@@ -84,11 +85,11 @@ func jsonType(value string) string {
 // isObjectLike reports whether text is meant as a JSON object, in a code block or not.
 func isObjectLike(text string) bool {
 	body, _ := fenced(text)
-	body = strings.TrimLeft(body, blanks)
+	body = trimBlanksLeft(body)
 	if !strings.HasPrefix(body, "{") {
 		return false
 	}
-	body = strings.TrimLeft(body[1:], blanks)
+	body = trimBlanksLeft(body[1:])
 	return body == "" || strings.IndexByte(`"'}`, body[0]) >= 0
 }
 
@@ -99,7 +100,7 @@ func isObject(text string) bool {
 
 // fenced returns what stands in the code block that the text begins with, and where that is; without a block, all of it.
 func fenced(text string) (body string, at int) {
-	at = len(text) - len(strings.TrimLeft(text, blanks))
+	at = len(text) - len(trimBlanksLeft(text))
 	if !readMark(text[at:], true).fence {
 		return text[at:], at
 	}
@@ -112,22 +113,22 @@ func fenced(text string) (body string, at int) {
 }
 
 // readInputObject reads the object that value begins with, in a code block or not; what follows is no part of it. used is
-// the length of what was read. What cannot change its meaning is mended in every mode, such as a comma too much or the
+// the length of what was read, ended says that the object ends by itself. What cannot change its meaning is mended in every mode, such as a comma too much or the
 // quotes of Python; an object that does not end is mended only if mode is [ModeRepair].
-func readInputObject(value string, at int, mode Mode) (object string, used int, repairs []Repair, err *ParseError) {
+func readInputObject(value string, at int, mode Mode) (object string, used int, ended bool, repairs []Repair, err *ParseError) {
 	body, skipped := fenced(value)
 	inBlock := skipped > 0
-	skipped += len(body) - len(strings.TrimLeft(body, blanks))
+	skipped += len(body) - len(trimBlanksLeft(body))
 	body = value[skipped:]
 	used = len(value)
 	if end := objectEnd(body); end > 0 {
-		body, mode, used = body[:end], ModeRepair, skipped+end
+		body, mode, used, ended = body[:end], ModeRepair, skipped+end, true
 	}
-	if rest := strings.TrimLeft(value[used:], blanks); inBlock && readMark(rest, true).fence {
+	if rest := trimBlanksLeft(value[used:]); inBlock && readMark(rest, true).fence {
 		used = len(value) - len(rest) + runOf(rest, 0, rest[:1], len(rest))
 	}
 	object, repairs, err = readObject(body, at+skipped, mode)
-	return object, used, repairs, err
+	return object, used, ended, repairs, err
 }
 
 // objectEnd returns the place behind the object or dict that text begins with, or 0 if it does not end.

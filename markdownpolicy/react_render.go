@@ -36,7 +36,7 @@ func (p ReAct) Render(parts []messages.AssistantContent) string {
 
 // writeInput writes arguments so that they are read as they are.
 func writeInput(arguments string) string {
-	switch arguments = strings.Trim(arguments, blanks); {
+	switch arguments = trimBlanks(arguments); {
 	case arguments == "":
 		return "{}"
 	case json.Valid([]byte(arguments)):

@@ -21,7 +21,7 @@ func formatQuery(h messages.History, render func([]messages.AssistantContent) st
 		case messages.System, messages.User:
 			out = append(out, m)
 		case messages.Assistant:
-			if text := render(m.Content); strings.Trim(text, blanks) != "" {
+			if text := render(m.Content); trimBlanks(text) != "" {
 				out = append(out, messages.AssistantText(text))
 			}
 		case messages.Tool:
@@ -40,7 +40,7 @@ func formatQuery(h messages.History, render func([]messages.AssistantContent) st
 // resultText is what a model reads of a result: JSON objects and arrays without blanks, any other text as it is, and what
 // is untrusted between marks.
 func resultText(o messages.ToolOutput) string {
-	if t := strings.TrimLeft(o.Output, blanks); t != "" && (t[0] == '{' || t[0] == '[') {
+	if t := trimBlanksLeft(o.Output); t != "" && (t[0] == '{' || t[0] == '[') {
 		var b bytes.Buffer
 		if json.Compact(&b, []byte(o.Output)) == nil {
 			o.Output = b.String()
@@ -67,7 +67,7 @@ func joinTexts(parts []messages.AssistantContent) []messages.AssistantContent {
 	var out []messages.AssistantContent
 	var text strings.Builder
 	end := func() {
-		if t := strings.Trim(text.String(), blanks); t != "" {
+		if t := trimBlanks(text.String()); t != "" {
 			out = append(out, messages.Text{Text: t})
 		}
 		text.Reset()
@@ -77,7 +77,7 @@ func joinTexts(parts []messages.AssistantContent) []messages.AssistantContent {
 		case messages.Text:
 			text.WriteString(p.Text)
 		case messages.Thought:
-			if t := strings.Trim(p.Text, blanks); t != "" {
+			if t := trimBlanks(p.Text); t != "" {
 				end()
 				out = append(out, messages.Thought{Text: t})
 			}

@@ -18,7 +18,7 @@ var errAmbiguous = errors.New("there is no one way to mend it")
 // mode repair it is mended; the dict of Python is such an object too.
 func readObject(text string, at int, mode Mode) (object string, repairs []Repair, err *ParseError) {
 	start := skipBlanks(text, 0)
-	object = strings.TrimRight(text[start:], blanks)
+	object = trimBlanksRight(text[start:])
 	if object != "" && object[0] == '{' && json.Valid([]byte(object)) {
 		return object, nil, nil
 	}
@@ -66,7 +66,7 @@ func notObject(text string, at int, mode Mode) *ParseError {
 // JSON, quotes within strings, brackets that do not match. Time and space are linear in the length of the text. Offsets are
 // relative to it.
 func repairJSON(text string) (fixed string, repairs []Repair, ok bool) {
-	whole := strings.Trim(text, blanks)
+	whole := trimBlanks(text)
 	if json.Valid([]byte(whole)) {
 		return whole, nil, true
 	}

@@ -10,8 +10,9 @@ import (
 // mark makes it text; one backslash is then taken away.
 type tagSyntax struct {
 	tags    []tag
-	leads   string // the bytes that marks begin with
-	seconds string // the bytes that come next
+	leads   string   // the bytes that marks begin with
+	seconds *byteSet // the bytes that come next
+	first   *byteSet // leads
 }
 
 // tag is a mark, and what reads the thing that begins with it.
@@ -21,26 +22,23 @@ type tag struct {
 }
 
 func newTagSyntax(tags ...tag) tagSyntax {
-	s := tagSyntax{tags: tags}
+	s := tagSyntax{tags: tags, seconds: new(byteSet)}
 	for _, t := range tags {
 		if !strings.Contains(s.leads, t.mark[:1]) {
 			s.leads += t.mark[:1]
 		}
-		if !strings.Contains(s.seconds, t.mark[1:2]) {
-			s.seconds += t.mark[1:2]
-		}
+		s.seconds[t.mark[1]] = true
 	}
+	s.first = newByteSet(s.leads)
 	return s
 }
 
 // find implements [syntax].
 func (s tagSyntax) find(text string, from int, final bool) (int, bool) {
 	for at := from; ; at++ {
-		i := s.lead(text[at:])
-		if i < 0 {
+		if at = s.lead(text, at); at == len(text) {
 			return held(text, from, final), false
 		}
-		at += i
 		switch t, partly := s.match(text, at); {
 		case t != nil:
 			return escapeBefore(text, from, at), true
@@ -50,17 +48,32 @@ func (s tagSyntax) find(text string, from int, final bool) (int, bool) {
 	}
 }
 
-// lead returns the place of the first byte that a mark may begin with, or -1.
-func (s tagSyntax) lead(text string) int {
-	if len(s.leads) == 1 {
-		return strings.IndexByte(text, s.leads[0])
+// lead returns the place of the first byte at or after from that a mark may begin with, for all that the next byte says; or
+// len(text).
+func (s tagSyntax) lead(text string, from int) int {
+	for at := from; ; at++ {
+		if len(s.leads) > 1 {
+			at = s.first.next(text, at)
+		} else if i := strings.IndexByte(text[at:], s.leads[0]); i >= 0 {
+			at += i
+		} else {
+			return len(text)
+		}
+		for at < len(text) && s.first[text[at]] {
+			if at+1 == len(text) || s.seconds[text[at+1]] {
+				return at
+			}
+			at++
+		}
+		if at >= len(text) {
+			return len(text)
+		}
 	}
-	return strings.IndexAny(text, s.leads)
 }
 
 // match returns the mark that stands at a place. If there is none, partly says that the text may end within one.
 func (s tagSyntax) match(text string, at int) (found *tag, partly bool) {
-	if at+1 < len(text) && strings.IndexByte(s.seconds, text[at+1]) < 0 {
+	if at+1 < len(text) && !s.seconds[text[at+1]] {
 		return nil, false
 	}
 	rest := text[at:]
@@ -107,11 +120,9 @@ func (s tagSyntax) escape(text string) string {
 	var b strings.Builder
 	done := 0
 	for at := 0; ; at++ {
-		i := s.lead(text[at:])
-		if i < 0 {
+		if at = s.lead(text, at); at == len(text) {
 			break
 		}
-		at += i
 		if t, _ := s.match(text, at); t != nil {
 			b.WriteString(text[done:at] + `\`)
 			done = at

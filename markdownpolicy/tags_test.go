@@ -67,7 +67,7 @@ func checkPieces(t require.TestingT, l lawful, reply string, size int) {
 	}
 	again, rest, err2 := p.Close()
 	require.Equal(t, doc, again, "%s: %q in pieces of %d", l.name, reply, size)
-	require.Equal(t, where(err), where(err2), "%s: %q", l.name, reply)
+	require.Equal(t, err, err2, "%s: %q", l.name, reply)
 	require.Equal(t, joined(doc.Parts), joined(append(released, rest...)), "%s: %q", l.name, reply)
 	at := 0
 	for _, part := range doc.Parts {

@@ -46,6 +46,7 @@ type stretch struct {
 	length int
 	solid  bool   // it is not blank
 	calls  int    // in the reply before it
+	last   bool   // it ends with the reply
 	spans  []span // where its text stands in the reply
 }
 
@@ -192,7 +193,7 @@ func tagStart(text string) int {
 }
 
 func (t *thinkParser) thought(text string, from, to int) {
-	if strings.Trim(text[from:to], blanks) != "" && t.stretch != nil {
+	if trimBlanks(text[from:to]) != "" && t.stretch != nil {
 		if t.stretch.solid {
 			t.endStretch(text)
 		}
@@ -218,7 +219,7 @@ func (t *thinkParser) rest(text string, from, to int) {
 		s.spans = append(s.spans, span{s.length, from})
 	}
 	s.length += to - from
-	s.solid = s.solid || strings.Trim(text[from:to], blanks) != ""
+	s.solid = s.solid || trimBlanks(text[from:to]) != ""
 	for _, p := range s.parser.Write(text[from:to]) {
 		t.out.fresh = append(t.out.fresh, t.place(p, &t.calls))
 	}
@@ -230,6 +231,7 @@ func (t *thinkParser) begin() {
 
 func (t *thinkParser) endStretch(text string) {
 	s := t.stretch
+	s.last = !t.within && t.pos == len(text)
 	doc, rest, err := s.parser.Close()
 	for _, p := range rest {
 		t.out.fresh = append(t.out.fresh, t.place(p, &t.calls))
@@ -263,6 +265,7 @@ func (t *thinkParser) place(p Part, calls *int) Part {
 		p.End = t.stretch.outer(p.End-1) + 1
 	}
 	p.Start = t.stretch.outer(p.Start)
+	p.Open = p.Open && t.stretch.last
 	return p
 }
 

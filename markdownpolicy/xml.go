@@ -1,6 +1,7 @@
 package markdownpolicy
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/segue-go/segue/messages"
@@ -58,9 +59,11 @@ To write one of these opening tags as plain text, put a backslash before it.`, x
 func (x XML) examples() []example { return workedExamples(x.Render) }
 
 func (x XML) syntax() tagSyntax {
+	held := new(elementBlock) // there is one at a time
 	tags := []tag{thoughtTags.thought(), {"<tool_call>", func(start, after int) block {
-		e := element{name: "tool_call", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments"}
-		return &elementBlock{element: e, mode: x.Mode, call: x.readCall}
+		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments"}
+		*held = elementBlock{element: e, mode: x.Mode, call: x.readCall}
+		return held
 	}}}
 	for _, d := range x.Tools {
 		if d.Name == "tool_call" || d.Name == "think" {
@@ -71,11 +74,13 @@ func (x XML) syntax() tagSyntax {
 		for name := range schema {
 			children = append(children, name)
 		}
+		closing := "</" + d.Name + ">"
 		tags = append(tags, tag{"<" + d.Name + ">", func(start, after int) block {
-			e := element{name: d.Name, start: start, after: after, pos: after, children: children}
-			return &elementBlock{element: e, mode: x.Mode, casual: true, call: func(fields []field) (Part, []Repair, *ParseError) {
+			e := element{name: d.Name, closing: closing, start: start, after: after, pos: after, children: children}
+			*held = elementBlock{element: e, mode: x.Mode, casual: true, call: func(fields []field) (Part, []Repair, *ParseError) {
 				return readNamed(d.Name, start, fields, schema)
 			}}
+			return held
 		}})
 	}
 	return newTagSyntax(tags...)
@@ -91,14 +96,14 @@ func (x XML) readCall(fields []field) (Part, []Repair, *ParseError) {
 			arguments = f
 		}
 	}
-	called := strings.Trim(name.text, blanks)
+	called := trimBlanks(name.text)
 	if called == "" {
 		return Part{}, nil, broken(name.at, "the name of a tool between <name> and </name>", "", nil)
 	}
-	text := strings.Trim(arguments.text, blanks)
+	text := trimBlanks(arguments.text)
 	at := arguments.at + strings.Index(arguments.text, text)
 	read := func() (string, []Repair, *ParseError) { return readObject(text, at, x.Mode) }
-	if text == "" || text == "null" || decodeString(text) != "" {
+	if text == "" || text == "null" || text[0] == '"' && json.Valid([]byte(text)) {
 		read = func() (string, []Repair, *ParseError) { return readArguments(text, at, x.Mode) }
 	}
 	object, repairs, err := read()

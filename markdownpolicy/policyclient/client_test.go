@@ -75,14 +75,23 @@ func TestS2_18_systemPrompt(t *testing.T) {
 		schema  *llmclient.Schema
 		want    string
 	}{
-		"new":      {want: "LINES. Tools: add"},
-		"merged":   {history: messages.History{messages.System{Text: "Be brief."}}, want: "Be brief.\n\nLINES. Tools: add"},
-		"once":     {history: messages.History{messages.System{Text: "LINES. Tools: add\nBe brief."}}, want: "LINES. Tools: add\nBe brief."},
-		"not late": {history: messages.History{messages.UserText("Hi."), messages.System{Text: "Late."}}, want: "LINES. Tools: add"},
-		"required": {choice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}, want: "LINES. Tools: add\n\nIn your next reply you must call at least one tool."},
-		"one":      {choice: llmclient.ToolChoice{Mode: llmclient.ChooseTool, Name: "add"}, want: "LINES. Tools: add\n\nIn your next reply you must call the tool \"add\"."},
-		"none":     {choice: llmclient.ToolChoice{Mode: llmclient.ChooseNone}, want: "LINES. Tools: add\n\nDo not call a tool in your next reply."},
-		"auto":     {choice: llmclient.ToolChoice{Mode: llmclient.ChooseAuto}, want: "LINES. Tools: add"},
+		"new":    {want: "LINES. Tools: add"},
+		"merged": {history: messages.History{messages.System{Text: "Be brief."}}, want: "Be brief.\n\nLINES. Tools: add"},
+		"once":   {history: messages.History{messages.System{Text: "LINES. Tools: add\nBe brief."}}, want: "LINES. Tools: add\nBe brief."},
+		"once with a choice": {
+			history: messages.History{messages.System{Text: "LINES. Tools: add\n\nBe brief."}}, choice: llmclient.ToolChoice{Mode: llmclient.ChooseNone},
+			want: "LINES. Tools: add\n\nBe brief.\n\nDo not call a tool in your next reply.",
+		},
+		"the choice once": {
+			history: messages.History{messages.System{Text: "Do not call a tool in your next reply."}}, choice: llmclient.ToolChoice{Mode: llmclient.ChooseNone},
+			want: "Do not call a tool in your next reply.\n\nLINES. Tools: add",
+		},
+		"of other tools": {history: messages.History{messages.System{Text: "LINES. Tools: add sub"}}, want: "LINES. Tools: add sub\n\nLINES. Tools: add"},
+		"not late":       {history: messages.History{messages.UserText("Hi."), messages.System{Text: "Late."}}, want: "LINES. Tools: add"},
+		"required":       {choice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}, want: "LINES. Tools: add\n\nIn your next reply you must call at least one tool."},
+		"one":            {choice: llmclient.ToolChoice{Mode: llmclient.ChooseTool, Name: "add"}, want: "LINES. Tools: add\n\nIn your next reply you must call the tool \"add\"."},
+		"none":           {choice: llmclient.ToolChoice{Mode: llmclient.ChooseNone}, want: "LINES. Tools: add\n\nDo not call a tool in your next reply."},
+		"auto":           {choice: llmclient.ToolChoice{Mode: llmclient.ChooseAuto}, want: "LINES. Tools: add"},
 		"schema": {
 			schema: &llmclient.Schema{Name: "answer", Schema: []byte(`{"type":"array"}`), Strict: true},
 			want:   "LINES. Tools: add\n\nWhen you give your answer, its text must be JSON alone, without anything before or after it. It must follow this JSON Schema:\n{\"type\":\"array\"}",
@@ -130,7 +139,36 @@ func TestS2_19_pastTurns(t *testing.T) {
 		messages.AssistantText("So."), messages.UserText("Go on."),
 	}, sent.Messages)
 	require.Equal(t, []string{"END", "result "}, sent.Stop)
-	require.Equal(t, "call_4_2", resp.Message.Calls()[0].ID, "unlike any in the conversation")
+	require.Equal(t, "call_5_1", resp.Message.Calls()[0].ID, "unlike any in the conversation")
+}
+
+// The ids of calls that were cut out of a conversation do not come again while a later call is in it.
+func TestIDsOfATrimmedConversation(t *testing.T) {
+	turn := func(id string) []messages.Message {
+		return []messages.Message{
+			messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: id, Name: "add", Arguments: "{}"}}},
+			messages.Tool{ToolOutput: messages.ToolOutput{CallID: id, ToolName: "add", Output: "1"}},
+		}
+	}
+	for _, c := range []struct {
+		ids  []string
+		want string
+	}{
+		{nil, "call_1_1"},
+		{[]string{"call_9_1"}, "call_10_1"},
+		{[]string{"call_9_1", "call_11_3"}, "call_12_1"},
+		{[]string{"call_9", "toolu_4_1", "call_x_1", "call_3_y", "call_99999999999999999999_1", "call_-4_1"}, "call_13_1"},
+	} {
+		var history []messages.Message
+		for _, id := range c.ids {
+			history = append(history, turn(id)...)
+		}
+		for range 2 {
+			resp, err := policyclient.Wrap(scripted.New(scripted.Text("call add {}\n")), lines{}).Complete(t.Context(), question(history...), nil)
+			require.NoError(t, err)
+			require.Equal(t, c.want, resp.Message.Calls()[0].ID)
+		}
+	}
 }
 
 func TestNativeParts(t *testing.T) {

@@ -22,6 +22,7 @@
 // was read, its Generated the whole text.
 //
 // There is nothing to send back where no tools were offered or none may be called, or where the model refused or its reply
-// was withheld: then what looks like a call is text, as it was written, and so is what cannot be read. Of a reply that was cut off at the token limit, or by an error, the call at the cut is left out,
-// also where the policy could mend it, and all else is kept; llmclient.FinishLength or the error says that it was cut.
+// was withheld: then what looks like a call is text, as it was written, and so is what cannot be read. Of a reply
+// that was cut off at the token limit, or by an error, a call whose end mark had not come (markdownpolicy.Part.Open) is text
+// too, also where the policy could mend it; llmclient.FinishLength or the error says that it was cut.
 package policyclient

@@ -28,44 +28,54 @@ func (w *whole) Close() (markdownpolicy.Document, []markdownpolicy.Part, error) 
 // joined returns parts that were released in pieces, with neighbouring texts as one, and neighbouring thoughts.
 func joined(pieces []markdownpolicy.Part) []markdownpolicy.Part {
 	var out []markdownpolicy.Part
-	for _, p := range pieces {
-		if len(out) == 0 || !join(&out[len(out)-1], p) {
-			out = append(out, p)
+	for len(pieces) > 0 {
+		run := 1
+		for run < len(pieces) && alike(pieces[0], pieces[run]) {
+			run++
 		}
+		out = append(out, join(pieces[:run]))
+		pieces = pieces[run:]
 	}
 	return out
 }
 
-// join puts a piece behind a part of its kind.
-func join(part *markdownpolicy.Part, piece markdownpolicy.Part) bool {
-	switch more := piece.Content.(type) {
+// alike reports whether both are texts, or both are thoughts.
+func alike(a, b markdownpolicy.Part) bool {
+	switch a.Content.(type) {
 	case messages.Text:
-		if t, ok := part.Content.(messages.Text); ok {
-			part.Content, part.End = messages.Text{Text: t.Text + more.Text}, piece.End
-			return true
-		}
+		_, ok := b.Content.(messages.Text)
+		return ok
 	case messages.Thought:
-		if t, ok := part.Content.(messages.Thought); ok {
-			part.Content, part.End = messages.Thought{Text: t.Text + more.Text}, piece.End
-			return true
-		}
+		_, ok := b.Content.(messages.Thought)
+		return ok
 	default:
+		return false
 	}
-	return false
 }
 
-// withoutMended returns the parts of a text that was cut off: without the call at the cut, where that was mended.
-func withoutMended(doc markdownpolicy.Document, text string) []markdownpolicy.Part {
-	n := len(doc.Parts)
-	if n == 0 || len(doc.Repairs) == 0 {
-		return doc.Parts
+// join makes one part of pieces that are alike.
+func join(pieces []markdownpolicy.Part) markdownpolicy.Part {
+	whole := pieces[0]
+	if len(pieces) == 1 {
+		return whole
 	}
-	last := doc.Parts[n-1]
-	_, call := last.Content.(messages.ToolCall)
-	if call && doc.Repairs[len(doc.Repairs)-1].Offset >= last.Start && strings.TrimSpace(text[min(last.End, len(text)):]) == "" {
-		return doc.Parts[:n-1]
+	var b strings.Builder
+	for _, p := range pieces {
+		switch c := p.Content.(type) {
+		case messages.Text:
+			b.WriteString(c.Text)
+		case messages.Thought:
+			b.WriteString(c.Text)
+		default: // not alike
+		}
 	}
-	return doc.Parts
+	whole.End = pieces[len(pieces)-1].End
+	if _, ok := whole.Content.(messages.Thought); ok {
+		whole.Content = messages.Thought{Text: b.String()}
+	} else {
+		whole.Content = messages.Text{Text: b.String()}
+	}
+	return whole
 }
 
 // beside returns the parts of a message's text, and where they stood among them the thoughts and calls that the server
@@ -92,27 +102,30 @@ func beside(native []messages.AssistantContent, parts []markdownpolicy.Part) []m
 // seam is where the last part of a reply ends that calls were made texts of.
 type seam struct {
 	end  int
-	text bool // it is one
+	text bool // it is a text
+	made bool // of a call
 }
 
-// texts returns parts with the source of each call as text, and the blanks between two texts that a call stood between.
-func (s *seam) texts(parts []markdownpolicy.Part, source string) []markdownpolicy.Part {
+// texts returns parts with the source of some calls as text, and the blanks between that and a text beside it.
+func (s *seam) texts(parts []markdownpolicy.Part, source string, isText func(markdownpolicy.Part) bool) []markdownpolicy.Part {
 	var out []markdownpolicy.Part
 	for _, p := range parts {
-		held, isText := "", false
+		held, text, made := "", false, false
 		switch c := p.Content.(type) {
 		case messages.Text:
-			held, isText = c.Text, true
+			held, text = c.Text, true
 		case messages.ToolCall:
-			held, isText = source[min(p.Start, len(source)):min(p.End, len(source))], true
+			made = isText(p)
+			held, text = source[min(p.Start, len(source)):min(p.End, len(source))], made
 		default:
 		}
-		if gap := source[min(s.end, p.Start, len(source)):min(p.Start, len(source))]; isText && s.text && strings.TrimSpace(gap) == "" {
+		gap := source[min(s.end, p.Start, len(source)):min(p.Start, len(source))]
+		if text && s.text && (made || s.made) && strings.TrimSpace(gap) == "" {
 			held, p.Start = gap+held, p.Start-len(gap)
 		}
-		s.end, s.text = p.End, isText
-		if isText {
-			p.Content = messages.Text{Text: held}
+		s.end, s.text, s.made = p.End, text, made
+		if text {
+			p.Content, p.Open = messages.Text{Text: held}, false
 		}
 		out = append(out, p)
 	}

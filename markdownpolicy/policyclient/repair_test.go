@@ -114,8 +114,8 @@ func TestTruncated(t *testing.T) {
 	resp, h, err := ask(t, policyclient.Wrap(model, lines{}), question())
 	require.NoError(t, err)
 	require.Equal(t, llmclient.FinishLength, resp.Finish)
-	require.Equal(t, []messages.AssistantContent{messages.Text{Text: "Two.\n"}, messages.ToolCall{ID: "call_1_1", Name: "add", Arguments: `{"a":1}`}}, resp.Message.Content)
-	require.Equal(t, "Two.\n", h.text)
+	require.Equal(t, []messages.AssistantContent{messages.Text{Text: "Two.\n"}, messages.ToolCall{ID: "call_1_1", Name: "add", Arguments: `{"a":1}`}, messages.Text{Text: "call add {\"a\":"}}, resp.Message.Content)
+	require.Equal(t, "Two.\ncall add {\"a\":", h.text)
 	require.Empty(t, h.notices)
 
 	broken := &llmclient.Error{Code: llmclient.CodeTruncated, Message: "cut"}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/llmclient"
@@ -18,6 +17,7 @@ type reply struct {
 	asked   *llmclient.Request    // by whoever asked us
 	onDelta func(llmclient.Delta) // nil: it is not streamed
 	told    bool                  // onDelta was called
+	cut     bool                  // it was cut off
 
 	parser  markdownpolicy.Parser
 	text    strings.Builder       // what the parser was given
@@ -81,10 +81,7 @@ func (r *reply) write(piece string) {
 }
 
 func (r *reply) release(parts []markdownpolicy.Part) {
-	if !r.mayCall() {
-		parts = r.seam.texts(parts, r.text.String())
-	}
-	for _, p := range parts {
+	for _, p := range r.seam.texts(parts, r.text.String(), r.isText(r.mayCall())) {
 		switch c := p.Content.(type) {
 		case messages.Text:
 			r.tell(llmclient.DeltaText, c.Text)
@@ -144,31 +141,34 @@ func (r *reply) mayCall() bool {
 	return len(r.asked.Tools) > 0 && r.asked.ToolChoice.Mode != llmclient.ChooseNone
 }
 
-// finish reads the whole of a message, which may be cut. If it is not callable, what looks like a call is text.
+// isText returns which calls are text: all, if the reply may hold none; else one that was cut off, as some of it may be
+// missing.
+func (r *reply) isText(callable bool) func(markdownpolicy.Part) bool {
+	return func(p markdownpolicy.Part) bool { return !callable || r.cut && p.Open }
+}
+
+// finish reads the whole of a message, which may be cut. If it is not callable, what looks like a call is text, and so is
+// what cannot be read where it is not sent back.
 func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy.ParseError {
 	if m.Text() == "" {
 		r.content = m.Content
 		return nil
 	}
 	r.catchUp(m.Text())
+	r.cut = cut
 	doc, rest, err := r.parser.Close()
 	problem := asParseError(err)
 	parts := doc.Parts
 	switch {
-	case problem == nil || !cut && !callable:
-		if cut {
-			parts = withoutMended(doc, r.text.String())
-		}
+	case problem == nil || cut || !callable:
 		r.end(parts, rest)
 	case len(r.certain) > 0:
 		parts = joined(r.certain)
 	default:
-		if parts = r.before(problem); cut { // else it is sent back, or an error
-			r.release(parts)
-		}
+		parts = r.before(problem)
 	}
-	if !callable {
-		parts = joined(new(seam).texts(parts, r.text.String()))
+	if cut || !callable {
+		parts = joined(new(seam).texts(parts, r.text.String(), r.isText(callable)))
 	}
 	r.identify(parts, m.Calls())
 	r.content = beside(m.Content, parts)
@@ -222,28 +222,4 @@ func (r *reply) catchUp(text string) {
 		r.onDelta, rest = nil, text
 	}
 	r.write(rest)
-}
-
-// identify gives calls their ids.
-func (r *reply) identify(parts []markdownpolicy.Part, native []messages.ToolCall) {
-	n := 0
-	for i, p := range parts {
-		call, ok := p.Content.(messages.ToolCall)
-		if !ok {
-			continue
-		}
-		for call.ID = ""; call.ID == "" || taken(call.ID, native, r.asked.Messages); {
-			n++
-			call.ID = fmt.Sprintf("call_%d_%d", len(r.asked.Messages), n)
-		}
-		parts[i].Content = call
-	}
-}
-
-func taken(id string, beside []messages.ToolCall, h messages.History) bool {
-	is := func(c messages.ToolCall) bool { return c.ID == id }
-	return slices.ContainsFunc(beside, is) || slices.ContainsFunc(h, func(m messages.Message) bool {
-		a, ok := m.(messages.Assistant)
-		return ok && slices.ContainsFunc(a.Calls(), is)
-	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/markdownpolicy/policyclient"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
 )
 
 // The blanks at both ends of a reply are there as they are without a policy: a text that goes on from another needs them.
@@ -32,7 +33,52 @@ func TestOuterBlanks(t *testing.T) {
 	}
 }
 
-// A call that the token limit cut is not made, though the policy could mend it.
+// A call of which the token limit cut the end is not made, as nobody knows what it lacks: it is text. Where the model stopped
+// by itself, it is a call.
+func TestTruncated_open(t *testing.T) {
+	calls := []messages.AssistantContent{messages.Text{Text: "Two."}, messages.ToolCall{Name: "add", Arguments: `{"a":1}`}}
+	for _, c := range []struct {
+		policy markdownpolicy.Policy
+		reply  string
+	}{
+		{markdownpolicy.Fenced{}, strings.TrimSuffix(markdownpolicy.Fenced{}.Render(calls), "\n```")},
+		{markdownpolicy.Fenced{}, strings.TrimSuffix(markdownpolicy.Fenced{}.Render(calls), "`")},
+		{markdownpolicy.XML{}, strings.TrimSuffix(markdownpolicy.XML{}.Render(calls), "</tool_call>")},
+		{markdownpolicy.XML{}, strings.TrimSuffix(markdownpolicy.XML{}.Render(calls), "_call>")},
+		{markdownpolicy.Hermes{}, strings.TrimSuffix(markdownpolicy.Hermes{}.Render(calls), "</tool_call>")},
+		{markdownpolicy.Think{Policy: markdownpolicy.Hermes{}}, strings.TrimSuffix(markdownpolicy.Hermes{}.Render(calls), "</tool_call>")},
+		{markdownpolicy.Chain{markdownpolicy.Hermes{}, markdownpolicy.Fenced{}}, strings.TrimSuffix(markdownpolicy.Hermes{}.Render(calls), "</tool_call>")},
+		{markdownpolicy.Pythonic{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}}, "Two.\n[add(a=1), add(a=2)"},
+	} {
+		resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Reply{Deltas: pieces(c.reply, 5), Finish: llmclient.FinishLength}), c.policy), question())
+		require.NoError(t, err)
+		require.Equal(t, llmclient.FinishLength, resp.Finish)
+		require.Equal(t, h.text, resp.Message.Text())
+		if whole := resp.Message.Calls(); len(whole) > 0 { // those before the cut
+			require.Len(t, whole, 1, c.reply)
+			require.Equal(t, "Two.add(a=2)", resp.Message.Text())
+		} else {
+			require.Equal(t, strings.TrimSpace(c.reply), strings.TrimSpace(resp.Message.Text()))
+		}
+
+		resp, _, err = ask(t, policyclient.Wrap(scripted.New(scripted.Text(c.reply)), c.policy), question())
+		require.NoError(t, err)
+		require.NotEmpty(t, resp.Message.Calls(), "%s", c.reply)
+		require.Equal(t, "Two.", resp.Message.Text())
+	}
+	react := markdownpolicy.ReAct{}
+	for reply, made := range map[string]int{"Action: add\nAction Input: {\"a\":1}": 1, "Action: ad": 0, "Action: add\nAction Input: on": 0} {
+		resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Reply{Text: reply, Finish: llmclient.FinishLength}), react), &llmclient.Request{
+			Messages: question().Messages, Tools: []tools.Definition{{Name: "other"}},
+		})
+		require.NoError(t, err)
+		require.Len(t, resp.Message.Calls(), made, reply)
+		require.Equal(t, h.text, resp.Message.Text())
+		require.Equal(t, made == 0, resp.Message.Text() == reply)
+	}
+}
+
+// So is one that the policy could mend.
 func TestTruncated_mended(t *testing.T) {
 	policy := markdownpolicy.Fenced{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}}
 	text := "Two.\n" + policy.Render([]messages.AssistantContent{messages.ToolCall{Name: "add", Arguments: `{"a":1}`}}) +
@@ -40,9 +86,13 @@ func TestTruncated_mended(t *testing.T) {
 	for finish, calls := range map[llmclient.FinishReason]int{llmclient.FinishLength: 1, llmclient.FinishStop: 2} {
 		resp, h, err := ask(t, policyclient.Wrap(scripted.New(scripted.Reply{Text: text, Finish: finish}), policy), question())
 		require.NoError(t, err)
-		require.Equal(t, "Two.", h.text)
-		require.Equal(t, "Two.", resp.Message.Text())
 		require.Len(t, resp.Message.Calls(), calls, "%s", finish)
+		require.Equal(t, h.text, resp.Message.Text())
+		want := "Two."
+		if finish == llmclient.FinishLength {
+			want += text[strings.LastIndex(text, "```"):]
+		}
+		require.Equal(t, want, resp.Message.Text())
 	}
 }
 
@@ -52,8 +102,8 @@ func TestTruncated_pieces(t *testing.T) {
 	model := scripted.New(scripted.Reply{Deltas: pieces(text, 3), Finish: llmclient.FinishLength}, scripted.Reply{Deltas: pieces("<think>a\nb", 2), Finish: llmclient.FinishLength})
 	resp, h, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced{}), question())
 	require.NoError(t, err)
-	require.Equal(t, messages.AssistantText("One, two,\nthree."), resp.Message)
-	require.Equal(t, "One, two,\nthree.", h.text)
+	require.Equal(t, messages.AssistantText(text), resp.Message)
+	require.Equal(t, text, h.text)
 	require.Greater(t, len(h.pieces), 1)
 
 	resp, h, err = ask(t, policyclient.Wrap(model, markdownpolicy.Think{}), question())
@@ -73,8 +123,8 @@ func TestTruncated_nothingReleased(t *testing.T) {
 		model := scripted.New(scripted.Reply{Text: text, Finish: llmclient.FinishLength}, scripted.Text(text))
 		resp, h, err := ask(t, policyclient.Wrap(model, policy), question())
 		require.NoError(t, err)
-		require.Equal(t, messages.AssistantText("Two."), resp.Message)
-		require.Equal(t, "Two.", h.text)
+		require.Equal(t, messages.AssistantText(text), resp.Message)
+		require.Equal(t, text, h.text)
 
 		_, err = policyclient.Config{MaxRepairs: -1}.Wrap(model, policy).Complete(t.Context(), question(), nil)
 		e, ok := errors.AsType[*llmclient.Error](err)

@@ -50,27 +50,27 @@ func (c *client) request(req *llmclient.Request) (*llmclient.Request, error) {
 		return nil, err
 	}
 	own := *req
-	own.Messages = instructed(history, said)
+	own.Messages = instructed(history, said...)
 	own.Tools, own.ToolFormat, own.ToolChoice, own.Schema = nil, "", llmclient.ToolChoice{}, nil
 	own.Stop = c.stops(req.Stop)
 	return &own, nil
 }
 
 // said returns the instructions, and in words what is not sent.
-func (c *client) said(req *llmclient.Request) (string, error) {
+func (c *client) said(req *llmclient.Request) ([]string, error) {
 	choice, err := c.choice(req)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	said := []string{c.policy.FormatInstructions(req.Tools), choice}
 	if req.Schema != nil {
 		schema, err := c.prompts.Fill("Schema", map[string]any{"Name": req.Schema.Name, "Schema": string(req.Schema.Schema)})
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		said = append(said, schema)
 	}
-	return paragraphs(said...), nil
+	return said, nil
 }
 
 // choice says in words whether tools must or must not be called.
@@ -107,24 +107,27 @@ func (c *client) stops(asked []string) []string {
 	return all
 }
 
-// instructed returns the history with a text in the system message that comes first, which may be a new one. A text that
-// stands there already is not said again.
-func instructed(h messages.History, said string) messages.History {
-	if said == "" {
+// instructed returns the history with texts in the system message that comes first, which may be a new one. A text that
+// stands there already, on lines of its own, is not said again.
+func instructed(h messages.History, said ...string) messages.History {
+	var system messages.System
+	rest := h
+	if len(h) > 0 {
+		if first, ok := h[0].(messages.System); ok {
+			system, rest = first, h[1:]
+		}
+	}
+	text := system.Text
+	for _, s := range said {
+		if !strings.Contains("\n"+system.Text+"\n", "\n"+s+"\n") {
+			text = paragraphs(text, s)
+		}
+	}
+	if text == system.Text {
 		return h
 	}
-	if len(h) == 0 {
-		return messages.History{messages.System{Text: said}}
-	}
-	system, ok := h[0].(messages.System)
-	if !ok {
-		return slices.Concat(messages.History{messages.System{Text: said}}, h)
-	}
-	if strings.Contains(system.Text, said) {
-		return h
-	}
-	system.Text = paragraphs(system.Text, said)
-	return slices.Concat(messages.History{system}, h[1:])
+	system.Text = text
+	return slices.Concat(messages.History{system}, rest)
 }
 
 // paragraphs joins texts with an empty line between them, those that are empty aside.

@@ -1,0 +1,93 @@
+package markdownpolicy_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/tools"
+)
+
+// What stands beside arguments that say nothing may be meant as the arguments: it is not lost.
+func TestS2_9_KeysBesideEmptyArguments(t *testing.T) {
+	for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
+		for _, nothing := range []string{``, `"arguments":null,`, `"arguments":"",`, `"arguments":" \n",`, `"arguments":"null",`} {
+			call := `{"name":"t",` + nothing + `"city":"Paris"}`
+			doc, err := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: mode}}.ParseResponse("<tool_call>" + call + "</tool_call>")
+			broken, ok := errors.AsType[*markdownpolicy.ParseError](err)
+			require.True(t, ok, call)
+			require.Contains(t, broken.Found, `"city"`)
+			require.Len(t, doc.Parts, 1, "the text is kept")
+		}
+	}
+	for _, said := range []string{`"arguments":{},`, `"arguments":"{}",`} { // there are none, says the model
+		call, _, err := markdownpolicy.ReadCall(`{"name":"t",`+said+`"city":"Paris"}`, markdownpolicy.ModeError, "name", "arguments")
+		require.Nil(t, err)
+		require.Equal(t, "{}", call.Arguments)
+	}
+	for _, nothing := range []string{`null`, `""`, `"null"`, `{}`, `"{}"`} {
+		call, repairs, err := markdownpolicy.ReadCall(`{"type":"function","name":"t","arguments":`+nothing+`}`, markdownpolicy.ModeError, "name", "arguments")
+		require.Nil(t, err)
+		require.Empty(t, repairs)
+		require.Equal(t, "{}", call.Arguments)
+	}
+	for _, nothing := range []string{``, `"action_input":null,`, `"action_input":"",`} {
+		_, err := markdownpolicy.ReAct{}.ParseResponse(`Action: {"action":"t",` + nothing + `"city":"Paris"}`)
+		broken, ok := errors.AsType[*markdownpolicy.ParseError](err)
+		require.True(t, ok, nothing)
+		require.Contains(t, broken.Found, `"city"`)
+	}
+	require.Len(t, partsOf(t, markdownpolicy.ReAct{}, `Action: {"action":"t","action_input":null}`), 1)
+}
+
+// What an error shows does not depend on how much of the reply had come when it was noticed.
+func TestS2_20_ErrorsInPieces(t *testing.T) {
+	for _, reply := range []string{
+		"<tool_call>this is no call, but a long text that goes on and on, behind what an error shows of it, and then on</tool_call>",
+		"<tool_call><name>t</name> then some text that does not belong here, and is longer than what an error shows of it, by far",
+		"<tool_call>{\"name\":\"t\",\"arguments\":{}} and some text that does not belong here, and is longer than what an error shows of it",
+		"[TOOL_CALLS] and some text that is no call, and is longer than what an error shows of it, by far, and still goes on",
+		"[TOOL_CALLS]\nno call\n",
+		"```tool_call\n{\"name\":1}\n```\nAnd then some more text, which is longer than what an error shows of it, by far.",
+		"[t(a=b)] and so on, and so on, and so on, and so on, and so on, and so on, and so on, and so on, and so on",
+		"{\"name\":\"t\",\"parameters\":3} and so on, and so on, and so on, and so on, and so on, and so on, and so on",
+		"Action: t\nAction Input: {\"a\":\nObservation: and so on, and so on, and so on, and so on, and so on, and so on",
+	} {
+		broken := 0
+		for _, l := range append(policies(t), lawful{Policy: chainOfAll(t, nil), name: "chain/all", mixes: true, drops: true}) {
+			if _, err := l.ParseResponse(reply); err != nil {
+				broken++
+			}
+			for size := range 20 {
+				checkReply(t, l, reply, size)
+			}
+		}
+		require.NotZero(t, broken, reply)
+	}
+}
+
+// Every name that providers take for a tool is one that the formats can say, whether or not the tools are known.
+func TestS2_1_NamesOfTools(t *testing.T) {
+	for _, name := range markdownpolicy.Names() {
+		rapid.Check(t, func(t *rapid.T) {
+			tool := rapid.OneOf(rapid.StringMatching(`[a-zA-Z0-9_-]{1,64}`), rapid.StringMatching(`[a-zA-Z0-9_-]{64}`), rapid.StringMatching(`[0-9-]{1,3}`),
+				rapid.SampledFrom([]string{"fs.read-file", "get-weather", "-", "_", "--", "1", "None", "none", "True", "Finish", "null", "think", "tool_call", "name", "thought", "json"})).Draw(t, "name")
+			call := parts(callPart("", tool, arguments.Draw(t, "arguments")))
+			if rapid.Bool().Draw(t, "two") && name != "react" {
+				call = append(call, callPart("", tool, "{}"))
+			}
+			for _, defs := range [][]tools.Definition{nil, {{Name: tool}}, {{Name: "other"}, {Name: tool, Parameters: []byte(`{"type":"object","properties":{"a":{"type":"string"}}}`)}}} {
+				p, err := markdownpolicy.New(name, markdownpolicy.Options{Tools: defs})
+				require.NoError(t, err)
+				checkRoundTrip(t, p, call)
+				checkRoundTrip(t, p, append(parts(thoughtPart("So.")), call...))
+				if name != "react" {
+					checkRoundTrip(t, p, append(parts(textPart("So.")), call...))
+				}
+			}
+		})
+	}
+}
