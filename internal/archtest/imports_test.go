@@ -48,7 +48,7 @@ var allowed = map[string][]string{
 	"orchestrator/sse":            {"messages", "delegation", "checkpoint", "strategy", "orchestrator"},
 	"strategy/builtin":            {"llmclient", "tools", "strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/retry", "strategy/react", "strategy/reasonactobserve"},
 	"strategy/strategytest":       {"checkpoint", "messages", "delegation", "tools", "llmclient", "llmclient/scripted", "nextstep", "strategy", "orchestrator", "github.com/cockroachdb/datadriven", "github.com/stretchr/testify"},
-	"internal/config":             {"tools"},
+	"internal/config":             {"tools", "llmclient", "nextstep"},
 	"internal/archtest":           {},
 	"internal/docgen":             {"strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/react", "strategy/reasonactobserve", "strategy/reflection", "strategy/retry", "strategy/stepagent"},
 	".":                           {},

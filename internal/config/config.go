@@ -1,4 +1,5 @@
-// Package config checks the Configs of the built-in strategies and fills in their defaults.
+// Package config checks the Configs of the built-in strategies and fills in their defaults. What several of them have to know
+// of a field while they run stands here too, once.
 package config
 
 import (

@@ -124,9 +124,8 @@ type maker struct {
 	make   func(config string) (func() strategy.Strategy, error)
 }
 
-// of returns the maker of a strategy with a Config of type C; preset changes what the zero Config says.
-func of[C any](name string, table *strategy.Table, build func(C) func() strategy.Strategy, preset ...func(*C)) maker {
-	var zero C
+// of returns the maker of a strategy with a Config of type C; preset is what an empty Config says.
+func of[C any](name string, table *strategy.Table, build func(C) func() strategy.Strategy, preset C) maker {
 	reader := tools.New(tools.Definition{Name: "config"}, func(context.Context, C) (string, error) { return "", nil })
 	return maker{
 		name: name, table: table, schema: reader.Definition().Parameters,
@@ -134,16 +133,31 @@ func of[C any](name string, table *strategy.Table, build func(C) func() strategy
 			if _, err := reader.Call(context.Background(), config); err != nil { // which says where it is wrong
 				return nil, named(err, name)
 			}
-			cfg := zero
-			for _, p := range preset {
-				p(&cfg)
-			}
-			if err := json.Unmarshal([]byte(config), &cfg); err != nil {
+			cfg, err := over(preset, config)
+			if err != nil {
 				return nil, fmt.Errorf("builtin: config of %s: %w", name, err)
 			}
 			return build(cfg), nil
 		},
 	}
+}
+
+// over returns the preset with what a config says in its place, each field whole: fields within fields are not mixed.
+func over[C any](preset C, config string) (C, error) {
+	var cfg C
+	var fields, said map[string]json.RawMessage
+	text, err := json.Marshal(preset)
+	if err == nil {
+		err = errors.Join(json.Unmarshal(text, &fields), json.Unmarshal([]byte(config), &said))
+	}
+	if err != nil {
+		return cfg, err
+	}
+	maps.Copy(fields, said)
+	if text, err = json.Marshal(fields); err == nil {
+		err = json.Unmarshal(text, &cfg)
+	}
+	return cfg, err
 }
 
 // named makes an error about the arguments of a tool one about the config of a strategy.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -67,6 +68,22 @@ func TestNew_badConfig(t *testing.T) {
 	require.ErrorContains(t, err, "Prompts")
 }
 
+// A tool choice that no provider could make sense of is refused, also where a preset has one.
+func TestNew_badToolChoice(t *testing.T) {
+	for config, want := range map[string]string{
+		`{"tool_choice":{"mode":"sometimes"}}`:             `"sometimes" is not one of`,
+		`{"tool_choice":{"mode":"tool"}}`:                  `"tool" needs the Name of a tool`,
+		`{"tool_choice":{"name":"add"}}`:                   `the Name "add" is for "tool" alone, and the mode is ""`,
+		`{"tool_choice":{"mode":"auto","name":"add"}}`:     `the Name "add" is for "tool" alone, and the mode is "auto"`,
+		`{"tool_choice":{"mode":"required","tool":"add"}}`: `unknown "tool"`,
+	} {
+		for _, name := range []string{"complete-task", "tool-first", "llm-only"} {
+			_, err := builtin.New(name, json.RawMessage(config))
+			require.ErrorContains(t, err, want, "%s %s", name, config)
+		}
+	}
+}
+
 // The variants differ from what they are made of in their defaults, which a Config may change back.
 func TestNew_variants(t *testing.T) {
 	run := func(name, config string) *scripted.Client {
@@ -82,7 +99,11 @@ func TestNew_variants(t *testing.T) {
 	}
 	require.EqualValues(t, "required", run("tool-first", "").Requests()[0].ToolChoice.Mode)
 	require.EqualValues(t, "auto", run("tool-first", `{"tool_choice":{"mode":"auto"}}`).Requests()[0].ToolChoice.Mode)
+	add := llmclient.ToolChoice{Mode: llmclient.ChooseTool, Name: "add"}
+	require.Equal(t, add, run("tool-first", `{"tool_choice":{"mode":"tool","name":"add"}}`).Requests()[0].ToolChoice)
+	require.Zero(t, run("tool-first", `{"tool_choice":{}}`).Requests()[0].ToolChoice, "an object replaces the preset's whole")
 	require.Empty(t, run("llm-only", "").Requests()[0].Tools)
+	require.Len(t, run("llm-only", `{"tools":["add"]}`).Requests()[0].Tools, 1)
 	require.Len(t, run("default", "").Requests()[0].Tools, 1)
 }
 

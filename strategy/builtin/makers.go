@@ -19,19 +19,17 @@ const (
 
 // makers are the strategies. The table is written once, here, and read only.
 var makers = []maker{
-	of(completetask.Name, completetask.Table, completetask.New),
-	of(ToolFirst, completetask.Table, completetask.New, func(c *completetask.Config) {
-		c.ToolChoice = llmclient.ToolChoice{Mode: llmclient.ChooseRequired}
+	of(completetask.Name, completetask.Table, completetask.New, completetask.Config{}),
+	of(ToolFirst, completetask.Table, completetask.New, completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}),
+	of(LLMOnly, completetask.Table, completetask.New, completetask.Config{Tools: []string{}}),
+	of(pre.Name, pre.Table, pre.New, pre.Config{}),
+	of(PlanAndExecute, pre.Table, pre.New, pre.Config{
+		Evaluation: pre.EvaluateNever, AcceptProse: true, Answer: pre.AnswerSynthesize,
 	}),
-	of(LLMOnly, completetask.Table, completetask.New, func(c *completetask.Config) { c.Tools = []string{} }),
-	of(pre.Name, pre.Table, pre.New),
-	of(PlanAndExecute, pre.Table, pre.New, func(c *pre.Config) {
-		c.Evaluation, c.AcceptProse, c.Answer = pre.EvaluateNever, true, pre.AnswerSynthesize
-	}),
-	of(react.Name, react.Table, react.New),
-	of(reasonactobserve.Name, reasonactobserve.Table, reasonactobserve.New),
-	of(reflection.Name, reflection.Table, reflection.New),
-	of(retry.Name, retry.Table, retry.New),
+	of(react.Name, react.Table, react.New, react.Config{}),
+	of(reasonactobserve.Name, reasonactobserve.Table, reasonactobserve.New, reasonactobserve.Config{}),
+	of(reflection.Name, reflection.Table, reflection.New, reflection.Config{}),
+	of(retry.Name, retry.Table, retry.New, retry.Config{}),
 }
 
 // aliases are the names that others have given to them.

@@ -2,17 +2,18 @@
 // tools it calls are run, and it is asked again with their results, until it answers without a call.
 //
 // At most MaxModelCalls + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them for a conclusion without
-// tools. An answer
-// is never made up: a reply of nothing has a nil Result, and one that was cut off, withheld, or came after the last
-// allowed call is an error that keeps the text.
+// tools; with a forced ToolChoice one more, where the provider refuses it. An answer is never made up: a reply of nothing has
+// a nil Result, and one that was cut off, withheld, or came after the last allowed call is an error that keeps the text.
 //
-// The metadata of an output holds "model_calls" (a number), and where they apply "finish" (why the model stopped, if not
-// by itself), "truncated" (true), "repaired" (what was mended in the messages it was given).
+// The metadata of an output holds "model_calls" (a number; one that fails the run is not counted), and where they apply
+// "finish" (why the model stopped, if not by itself), "truncated" (true), "unforced" (true: the provider refused the forced
+// tool choice, so the model was free to answer without a call), "repaired" (what was mended in the messages it was given).
 package completetask
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
@@ -46,6 +47,7 @@ type completeTask struct {
 	calls    []messages.ToolCall // awaiting results
 	asked    int                 // model calls answered
 	acted    bool                // a tool was called
+	unforced bool                // the provider does not take a forced tool choice
 	pieces   []string            // of an answer that was cut off and goes on
 	finish   llmclient.FinishReason
 }
@@ -59,6 +61,10 @@ func (s *completeTask) State() strategy.State { return s.fsm.State() }
 // UseTools implements strategy.ToolUser.
 func (s *completeTask) UseTools(defs []tools.Definition) {
 	s.tools, s.toolsErr = config.Tools("completetask", defs, s.Tools)
+	is := func(d tools.Definition) bool { return d.Name == s.ToolChoice.Name }
+	if s.toolsErr == nil && s.ToolChoice.Name != "" && len(s.tools) > 0 && !slices.ContainsFunc(s.tools, is) {
+		s.toolsErr = fmt.Errorf("completetask: ToolChoice: there is no tool %q among those that are offered", s.ToolChoice.Name)
+	}
 }
 
 // Initialize implements strategy.Strategy.
@@ -99,21 +105,26 @@ func first(h messages.History) messages.Message {
 	return h[0]
 }
 
+// choice is what holds for the next request with tools: a forced one ends with the first call, or where it is refused.
+func (s *completeTask) choice() llmclient.ToolChoice {
+	switch forced := config.Forced(s.ToolChoice); {
+	case len(s.tools) == 0, forced && s.acted:
+		return llmclient.ToolChoice{}
+	case forced && s.unforced:
+		return llmclient.ToolChoice{Mode: llmclient.ChooseAuto}
+	default:
+		return s.ToolChoice
+	}
+}
+
 // request asks the model, with tools.
 func (s *completeTask) request() nextstep.GetChatCompletion {
-	choice := s.ToolChoice
-	if s.acted && (choice.Mode == llmclient.ChooseRequired || choice.Mode == llmclient.ChooseTool) {
-		choice = llmclient.ToolChoice{}
-	}
-	if len(s.tools) == 0 {
-		choice = llmclient.ToolChoice{}
-	}
 	return nextstep.GetChatCompletion{Request: llmclient.Request{
 		Model:       s.Model,
 		Messages:    s.history.Clip(),
 		Tools:       s.tools,
 		ToolFormat:  s.ToolFormat,
-		ToolChoice:  choice,
+		ToolChoice:  s.choice(),
 		Schema:      s.Schema,
 		Temperature: s.Temperature,
 		MaxTokens:   s.MaxTokens,
@@ -288,8 +299,14 @@ func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 	return s.fsm.Then(concluded, s.limited(result))
 }
 
-// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the model's to mend.
+// ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is not forced again, and a call
+// that it could not read is the model's to mend.
 func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
+	if config.RefusesChoice(f) && config.Forced(s.choice()) && s.fsm.Can(unforced) {
+		s.asked++
+		s.unforced = true
+		return s.fsm.Then(unforced, s.request())
+	}
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reasked) {
 		s.asked++
 		if text := f.Partial.Text(); text != "" {

@@ -92,12 +92,63 @@ func TestConfig_Check(t *testing.T) {
 		`completetask: OnLimit: "x" is not one of`:  {OnLimit: "x"},
 		`completetask: Schema: tools: the schema`:   {Schema: &llmclient.Schema{Schema: []byte(`{"type": 3}`)}},
 		`completetask: Prompts: template: Empty`:    {Prompts: completetask.Prompts{Empty: "{{"}},
+
+		`completetask: OnRefusedChoice: "x" is not one of`:                                         {OnRefusedChoice: "x"},
+		`completetask: ToolChoice: "sometimes" is not one of ["" "auto" "none" "required" "tool"]`: {ToolChoice: llmclient.ToolChoice{Mode: "sometimes"}},
+		`completetask: ToolChoice: "tool" needs the Name of a tool`:                                {ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseTool}},
+		`completetask: ToolChoice: the Name "look" is for "tool" alone, and the mode is ""`:        {ToolChoice: llmclient.ToolChoice{Name: "look"}},
 	} {
 		s := completetask.New(cfg)()
 		require.ErrorContains(t, s.(strategy.Checker).Check(), want)
 		step := s.Initialize(delegation.Input{Goal: "go"})
 		require.ErrorContains(t, step.(nextstep.ReportError).Err, want, "and without a check it cannot be started")
 	}
+}
+
+// A forced choice of a tool that is not offered is a mistake of the Config; without tools there is nothing to force.
+func TestToolChoice_notOffered(t *testing.T) {
+	cfg := completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseTool, Name: "b"}}
+	in := delegation.Input{Goal: "go"}
+	_, step := start(t, cfg, in, "a")
+	require.ErrorContains(t, step.(nextstep.ReportError).Err, `completetask: ToolChoice: there is no tool "b" among those that are offered`)
+	_, step = start(t, cfg, in, "a", "b")
+	require.Equal(t, cfg.ToolChoice, step.(nextstep.GetChatCompletion).Request.ToolChoice)
+	_, step = start(t, cfg, in)
+	require.Zero(t, step.(nextstep.GetChatCompletion).Request.ToolChoice)
+}
+
+// S4-19: a refused choice is asked for once more with auto, once, and only where it was forced and that is what was refused.
+func TestS4_19_refusedChoice(t *testing.T) {
+	forced := completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}
+	fails := forced
+	fails.OnRefusedChoice = completetask.RefusedFail
+	refused := nextstep.Failure{Code: "bad_request", Message: "This model does not support Tool Choice 'required'"}
+	for name, tt := range map[string]struct {
+		cfg     completetask.Config
+		failure nextstep.Failure
+		again   bool
+	}{
+		"refused":         {forced, refused, true},
+		"not forced":      {completetask.Config{}, refused, false},
+		"fails":           {fails, refused, false},
+		"another problem": {forced, nextstep.Failure{Code: "bad_request", Message: "no such model"}, false},
+		"another code":    {forced, nextstep.Failure{Code: "unavailable", Message: refused.Message}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := start(t, tt.cfg, delegation.Input{Goal: "go"}, "a")
+			step := s.(strategy.FailureHandler).ProcessFailure(tt.failure)
+			if !tt.again {
+				require.IsType(t, nextstep.ReportError{}, step)
+				return
+			}
+			require.Equal(t, llmclient.ToolChoice{Mode: llmclient.ChooseAuto}, step.(nextstep.GetChatCompletion).Request.ToolChoice)
+			step = s.(strategy.FailureHandler).ProcessFailure(tt.failure)
+			require.IsType(t, nextstep.ReportError{}, step, "once")
+			require.JSONEq(t, "true", string(step.(nextstep.ReportError).Output.Metadata["unforced"]))
+		})
+	}
+	require.Equal(t, 50+2+1+1, forced.Bound())
+	require.Equal(t, 50+2+1, fails.Bound())
 }
 
 // Every prompt can be replaced.

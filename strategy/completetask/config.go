@@ -28,6 +28,10 @@ type Config struct {
 	OnLimit     LimitPolicy          `json:"on_limit,omitempty"`    // what to do when no model call is left; "" means LimitConclude
 	Prompts     Prompts              `json:"prompts,omitzero"`      // what the strategy says to the model
 
+	// OnRefusedChoice says what to do where the provider refuses a request for its forced ToolChoice, as some models do;
+	// "" means RefusedAuto. The request that asks again is counted neither in MaxModelCalls nor in MaxRetries.
+	OnRefusedChoice RefusedChoicePolicy `json:"on_refused_choice,omitempty"`
+
 	// MaxModelCalls bounds the requests that offer tools; 0 means 50, negative means no bound but the run's limits.
 	MaxModelCalls int `json:"max_model_calls,omitempty"`
 
@@ -65,6 +69,15 @@ type LimitPolicy string
 const (
 	LimitConclude LimitPolicy = "conclude" // one more request, without tools: its answer is the Result beside the error
 	LimitFail     LimitPolicy = "fail"     // no more requests
+)
+
+// RefusedChoicePolicy says what to do where the provider refuses a forced tool choice.
+type RefusedChoicePolicy string
+
+// The policies for a forced choice that is refused.
+const (
+	RefusedAuto RefusedChoicePolicy = "auto" // ask once more with auto, with "unforced" in the metadata; then the model may answer without a call
+	RefusedFail RefusedChoicePolicy = "fail" // the provider's error
 )
 
 // Prompts are templates (text/template) of what the strategy says to the model; "" means the default.
@@ -115,11 +128,21 @@ func (c Config) Bound() int {
 	if c.OnLimit == LimitFail {
 		conclusion = 0
 	}
-	return config.Count(c.MaxModelCalls, 50) + config.Count(c.MaxRetries, 2) + conclusion
+	return config.Count(c.MaxModelCalls, 50) + config.Count(c.MaxRetries, 2) + c.refusals() + conclusion
+}
+
+// refusals is how often a forced choice may be refused before that is the end.
+func (c Config) refusals() int {
+	if config.Forced(c.ToolChoice) && c.OnRefusedChoice != RefusedFail {
+		return 1
+	}
+	return 0
 }
 
 func (s *settings) compile() error {
-	s.caps = strategy.Caps{capRounds: config.Count(s.MaxModelCalls, 50) - 1, capRetries: config.Count(s.MaxRetries, 2)}
+	s.caps = strategy.Caps{
+		capRounds: config.Count(s.MaxModelCalls, 50) - 1, capRetries: config.Count(s.MaxRetries, 2), capUnforced: s.refusals(),
+	}
 	if s.MaxModelCalls < 0 {
 		s.caps[capRounds] = strategy.Unbounded
 	}
@@ -132,6 +155,8 @@ func (s *settings) compile() error {
 		s.schema = schema
 	}
 	problems = append(problems,
+		config.ToolChoice("completetask", "ToolChoice", s.ToolChoice),
+		config.OneOf("completetask", "OnRefusedChoice", &s.OnRefusedChoice, RefusedAuto, RefusedFail),
 		config.OneOf("completetask", "OnLength", &s.OnLength, LengthFail, LengthAccept, LengthContinue),
 		config.OneOf("completetask", "OnEmpty", &s.OnEmpty, EmptyAccept, EmptyAsk, EmptyFail),
 		config.OneOf("completetask", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),

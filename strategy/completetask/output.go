@@ -56,6 +56,9 @@ func (s *completeTask) metadata() delegation.Metadata {
 	default:
 		_ = m.Set("finish", s.finish)
 	}
+	if s.unforced {
+		_ = m.Set("unforced", true)
+	}
 	if len(s.repaired) > 0 {
 		_ = m.Set("repaired", s.repaired)
 	}

@@ -22,6 +22,7 @@ const (
 	called    strategy.Trigger = "called"    // the model called tools
 	answered  strategy.Trigger = "answered"  // the tools answered
 	reasked   strategy.Trigger = "reasked"   // the reply was no answer, and the model is told why
+	unforced  strategy.Trigger = "unforced"  // the provider does not take a forced tool choice: ask again without
 	exhausted strategy.Trigger = "exhausted" // no model call with tools is left
 	concluded strategy.Trigger = "concluded"
 	gaveUp    strategy.Trigger = "gave_up"
@@ -29,10 +30,11 @@ const (
 	failed    strategy.Trigger = "failed"
 )
 
-// The caps of the table; see Config.MaxModelCalls and Config.MaxRetries.
+// The caps of the table; see Config.MaxModelCalls, Config.MaxRetries and Config.OnRefusedChoice.
 const (
-	capRounds  = "rounds"
-	capRetries = "retries"
+	capRounds   = "rounds"
+	capRetries  = "retries"
+	capUnforced = "unforced" // once in a run, where a choice is forced
 )
 
 // Table is the state machine of this strategy.
@@ -53,6 +55,7 @@ var Table = &strategy.Table{
 		{From: []strategy.State{AwaitingModel}, On: called, To: AwaitingTools},
 		{From: []strategy.State{AwaitingTools}, On: answered, To: AwaitingModel, Cap: capRounds},
 		{From: []strategy.State{AwaitingModel}, On: reasked, To: AwaitingModel, Cap: capRetries},
+		{From: []strategy.State{AwaitingModel}, On: unforced, To: AwaitingModel, Cap: capUnforced},
 		{From: []strategy.State{AwaitingTools}, On: exhausted, To: Concluding},
 		{From: []strategy.State{AwaitingTools}, On: gaveUp, To: Limited},
 		{From: []strategy.State{Concluding}, On: concluded, To: Limited},

@@ -32,6 +32,7 @@ var set = strategy.Set{
 	"fails-when-empty":     completetask.New(completetask.Config{OnEmpty: completetask.EmptyFail}),
 	"city":                 completetask.New(completetask.Config{Schema: citySchema}),
 	"forced":               completetask.New(completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}),
+	"forced-or-fail":       completetask.New(completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}, OnRefusedChoice: completetask.RefusedFail}),
 	"names-a-missing-tool": completetask.New(completetask.Config{Tools: []string{"no_such_tool"}}),
 	"with-system":          completetask.New(completetask.Config{System: "Be brief."}),
 }

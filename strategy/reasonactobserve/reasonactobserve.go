@@ -34,6 +34,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -241,7 +242,7 @@ func (s *reasonActObserve) EditCalls(calls []messages.ToolCall) {
 // ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is not forced again, and a
 // call that it could not read is the model's to mend.
 func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
-	if refusesChoice(f) && s.fsm.Can(unforced) {
+	if config.RefusesChoice(f) && s.fsm.Can(unforced) {
 		s.asked++
 		s.unforced = true
 		if s.fsm.State() == Observing {

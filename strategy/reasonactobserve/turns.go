@@ -41,11 +41,6 @@ func (s *reasonActObserve) forced(step nextstep.GetChatCompletion, tool string) 
 	return step
 }
 
-// refusesChoice reports whether a provider refused a request for its forced tool choice.
-func refusesChoice(f nextstep.Failure) bool {
-	return f.Code == delegation.Code(llmclient.CodeBadRequest) && strings.Contains(f.Message, "tool_choice")
-}
-
 // reasoned takes the reply of the reason turn.
 func (s *reasonActObserve) reasoned(reply messages.Assistant) nextstep.NextStep {
 	s.record(reply, "NotRun")
