@@ -14,6 +14,9 @@ import (
 const Name = "reflection"
 
 // Config says who writes drafts, who judges them, and how often. The zero Config is useful.
+//
+// A critique is read strictly ([Approved] says how). A critic that cannot keep to that makes needless rounds, up to
+// MaxIterations, and "approved" in the metadata is false; the last draft is the Result all the same.
 type Config struct {
 	Model       string `json:"model,omitempty"`        // for Request.Model of drafts; "" means the client's own
 	CriticModel string `json:"critic_model,omitempty"` // for Request.Model of critiques; "" means Model

@@ -16,10 +16,11 @@ type Critique struct {
 // Approved reports whether a critique approves what it judges. It is read strictly, since a draft that is revised
 // needlessly costs a round, and one that is approved by mistake is never mended.
 //
-// A critique in JSON, in a fenced code block or not, approves with {"approved": true}. One in words approves if the word
-// "approved" stands alone as its verdict: as its first line, as the first sentence of that line, or as its last line. Case,
-// quotes, marks of Markdown and a label ("Verdict:") do not matter. A verdict that is taken back or made to depend on
-// something ("not approved", "Approved, but …", "APPROVED once line 2 rhymes") is none.
+// A critique in JSON, in a fenced code block or not, approves with {"approved": true}, said once. One in words approves if
+// the word "approved" is a sentence of its own: its first line, the first sentence of that line, or its last line. Case,
+// quotes, marks of Markdown and a label ("Verdict:") do not matter. A verdict that goes on ("Approved - it needs work"), is
+// taken back or made to depend on something ("not approved", "APPROVED. But only if line 2 rhymes") is none. Whatever else
+// stands beside a verdict is not weighed: a critic that names faults, and approves as its last word, has approved.
 func Approved(critique string) bool { return read(critique).Approved }
 
 // read reads a critique, in JSON or in words.
@@ -30,11 +31,12 @@ func read(text string) Critique {
 	return Critique{Approved: approves(text), Feedback: strings.TrimSpace(text)}
 }
 
-// readJSON reads a critique that is an object with a boolean "approved".
+// readJSON reads a critique that is an object with one boolean "approved".
 func readJSON(text string) (Critique, bool) {
 	var fields map[string]json.RawMessage // unlike a struct, it tells "approved" from "APPROVED"
 	var c Critique
-	if json.Unmarshal([]byte(unfenced(text)), &fields) != nil {
+	text = unfenced(text)
+	if json.Unmarshal([]byte(text), &fields) != nil || strings.Count(text, `"approved"`) > 1 {
 		return c, false
 	}
 	switch string(fields["approved"]) {
@@ -86,7 +88,7 @@ func approves(text string) bool {
 	return !slices.ContainsFunc(said, contrary) && !slices.ContainsFunc(said, conditional)
 }
 
-// verdict reports whether a line says that the draft is approved, and what the line goes on to say.
+// verdict reports whether a line, or the first sentence of it, says that the draft is approved, and what else the line says.
 func verdict(line string) (tail string, ok bool) {
 	const word = "approved"
 	line = strings.Trim(line, marks)
@@ -100,11 +102,6 @@ func verdict(line string) (tail string, ok bool) {
 		return "", false
 	}
 	tail = strings.TrimLeft(line[len(word):], emphasis)
-	for _, dash := range []string{" - ", " – ", " — "} {
-		if strings.HasPrefix(tail, dash) {
-			return tail, true
-		}
-	}
 	if tail != "" && strings.ContainsAny(tail[:1], ".!") {
 		tail = strings.TrimLeft(tail[1:], emphasis)
 		return tail, strings.HasPrefix(tail, " ")
