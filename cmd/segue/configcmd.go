@@ -19,16 +19,7 @@ of --config, else ./segue.yaml if it is there, else the file that SEGUE_CONFIG n
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(&cobra.Command{
-		Use:   "check [FILE]",
-		Short: "Say everything that is wrong with a configuration",
-		Long: `Check reads a configuration and writes everything that is wrong with it to standard error, a line for each problem:
-FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked, and no key is needed.`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return c.checkConfig(append(args, "")[0], len(args) > 0)
-		},
-	}, &cobra.Command{
+	cmd.AddCommand(c.configCheckCommand(), &cobra.Command{
 		Use:     "schema",
 		Short:   "Write the JSON Schema of a configuration",
 		Example: "  segue config schema > segue.schema.json",
@@ -38,9 +29,60 @@ FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked
 	return cmd
 }
 
+func (c *cli) configCheckCommand() *cobra.Command {
+	f := &fileFlag{}
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Say everything that is wrong with a configuration",
+		Long: `Check reads a configuration and writes everything that is wrong with it to standard error, a line for each problem:
+FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked, and no key is needed.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return c.checkConfig(f, args) },
+	}
+	f.offer(cmd)
+	return cmd
+}
+
+// fileFlag is the flag --config of a command that needs a configuration, which may stand as its argument too.
+type fileFlag struct {
+	path  string
+	given func(flag string) bool
+}
+
+// offer adds the flag to cmd.
+func (f *fileFlag) offer(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.path, "config", "", "the configuration, as FILE (default ./"+usualConfig+" if it is there, or SEGUE_CONFIG)")
+	f.given = cmd.Flags().Changed
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml") // the only error is an unknown flag
+	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+}
+
+// theConfig reads the configuration; there must be one.
+func (c *cli) theConfig(f *fileFlag, args []string) (*configuration, error) {
+	flag := f.given("config")
+	missing := "no ./" + usualConfig + ", and SEGUE_CONFIG is not set; name a file"
+	file, given := f.path, flag || len(args) > 0
+	switch {
+	case flag && len(args) > 0:
+		return nil, errors.New("name the file once: as an argument or with --config")
+	case flag:
+		missing = "--config names none"
+	case given:
+		file, missing = args[0], "the argument names none"
+	}
+	path, err := c.configPath(file, given)
+	if err != nil {
+		return nil, err
+	}
+	if path == "" {
+		return nil, errors.New("there is no configuration: " + missing)
+	}
+	return readConfig(path)
+}
+
 // checkConfig carries out segue config check.
-func (c *cli) checkConfig(file string, given bool) error {
-	config, err := c.theConfig(file, given)
+func (c *cli) checkConfig(f *fileFlag, args []string) error {
+	config, err := c.theConfig(f, args)
 	if e, ok := errors.AsType[*configError](err); ok {
 		for _, p := range e.problems {
 			if err := write(c.stderr, e.path+":"+oneLine(p.String())+"\n"); err != nil {
@@ -56,18 +98,6 @@ func (c *cli) checkConfig(file string, given bool) error {
 		counted(len(config.Models), "model"), counted(len(config.Agents), "agent"), counted(len(config.Rules), "rule")))
 }
 
-// theConfig reads the configuration; there must be one.
-func (c *cli) theConfig(file string, given bool) (*configuration, error) {
-	path, err := c.configPath(file, given)
-	if err != nil {
-		return nil, err
-	}
-	if path == "" {
-		return nil, errors.New("there is no configuration: no ./" + usualConfig + ", and SEGUE_CONFIG is not set; name a file")
-	}
-	return readConfig(path)
-}
-
 // agentRecord is an agent in the form json.
 type agentRecord struct {
 	Name        string   `json:"name"`
@@ -79,20 +109,19 @@ type agentRecord struct {
 }
 
 func (c *cli) agentsCommand() *cobra.Command {
-	var file string
+	f := &fileFlag{}
 	form := oneOf(formText, formJSON)
 	cmd := &cobra.Command{
-		Use:   "agents",
+		Use:   "agents [FILE]",
 		Short: "List the agents of the configuration",
 		Long: `Agents lists the agents of the configuration with their strategies, models and descriptions. The default is marked with *;
 a model - is that of the environment.`,
-		Args: cobra.NoArgs,
+		Args: cobra.MaximumNArgs(1),
 	}
+	f.offer(cmd)
 	form.offer(cmd, "output", "a text to read, or a JSON array of objects")
-	cmd.Flags().StringVar(&file, "config", "", "the configuration (default ./"+usualConfig+" if it is there, or SEGUE_CONFIG)")
-	_ = cmd.MarkFlagFilename("config", "yaml", "yml") // the only error is an unknown flag
-	cmd.RunE = func(*cobra.Command, []string) error {
-		config, err := c.theConfig(file, file != "")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		config, err := c.theConfig(f, args)
 		if err != nil {
 			return err
 		}

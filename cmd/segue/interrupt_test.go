@@ -123,6 +123,26 @@ func TestInterrupt_asked(t *testing.T) {
 	require.NotContains(t, s.rest(), yourTurn, "nothing more was asked")
 }
 
+// halfAnswer is a server that begins an answer and never ends it.
+func halfAnswer(t *testing.T) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, piece := range []string{"The quick ", "brown"} {
+			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", piece)
+		}
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	s.Config.SetKeepAlivesEnabled(false)
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
 // slowModel is a server that takes its time.
 type slowModel struct {
 	*httptest.Server

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ import (
 
 // The forms of what goes to standard output.
 const (
-	formText  = "text"  // the answer
+	formText  = "text"  // the answer, or what there is of one
 	formJSON  = "json"  // one object at the end
 	formJSONL = "jsonl" // an object for each event, as it happens
 )
@@ -79,6 +80,9 @@ type printer struct {
 	w        io.Writer
 	form     string
 	terminal bool
+
+	reply strings.Builder // what the root's model has said in the present request, or in one that broke off
+	over  bool            // the reply broke off: the next words are of another one
 }
 
 // writes reports whether there is something to write when e happens.
@@ -94,8 +98,43 @@ func (p *printer) beside(s *screen, e orchestrator.Event) error {
 	return s.beside(func() error { return p.event(e) })
 }
 
+// listen keeps what the root's model says until its reply is whole. A root that ends before that has no other result.
+func (p *printer) listen(e orchestrator.Event) {
+	if e.Depth > 1 {
+		return
+	}
+	switch d := e.Detail.(type) {
+	case nil:
+		if e.Kind != orchestrator.EventTextDelta {
+			return
+		}
+		if p.over {
+			p.reply.Reset()
+		}
+		p.over = false
+		p.reply.WriteString(e.Text)
+	case orchestrator.StepTaken:
+		if p.over = d.Err != nil; !p.over {
+			p.reply.Reset()
+		}
+	case orchestrator.RetryWaiting:
+		if d.Discard {
+			p.reply.Reset()
+		}
+	}
+}
+
+// answer is the result of a run, or what there is of one that broke off.
+func (p *printer) answer(end orchestrator.RunFinished) string {
+	if end.Output.Result == nil && (end.Status == orchestrator.StatusStopped || end.Status == orchestrator.StatusFailed) {
+		return p.reply.String()
+	}
+	return end.Output.Text()
+}
+
 // event writes what there is to write when e happens.
 func (p *printer) event(e orchestrator.Event) error {
+	p.listen(e)
 	if !p.writes(e) {
 		return nil
 	}
@@ -110,7 +149,7 @@ func (p *printer) event(e orchestrator.Event) error {
 			Elapsed: out.Elapsed, Error: out.Err, Waits: end.Waits, Messages: out.Messages,
 		})
 	default:
-		return p.text(end.Output.Text())
+		return p.text(p.answer(end))
 	}
 }
 

@@ -31,6 +31,43 @@ func TestPrinter_terminal(t *testing.T) {
 	require.Equal(t, "a\x1b[2Jb\n", b.String())
 }
 
+// TestPrinter_partial shows what the root has said of an answer that broke off, and nothing that was said before or below.
+func TestPrinter_partial(t *testing.T) {
+	says := func(frame, text string) orchestrator.Event {
+		e := at(frame, 1, text, nil)
+		e.Kind = orchestrator.EventTextDelta
+		return e
+	}
+	stopped := at("0", 1, "", orchestrator.RunFinished{Status: orchestrator.StatusStopped})
+	stopped.Kind = orchestrator.EventRunFinished
+	thinks := says("0", "Hm.")
+	thinks.Kind = orchestrator.EventThoughtDelta
+	step := at("0", 1, "", orchestrator.StepTaken{})
+	broken := at("0", 1, "", orchestrator.StepTaken{Err: &delegation.Error{Code: "unavailable"}})
+	for name, tt := range map[string]struct {
+		events []orchestrator.Event
+		want   string
+	}{
+		"stopped":              {[]orchestrator.Event{says("0", "The "), thinks, says("0", "quick"), stopped}, "The quick\n"},
+		"broke off":            {[]orchestrator.Event{says("0", "The quick"), broken, stopped}, "The quick\n"},
+		"in a later step":      {[]orchestrator.Event{says("0", "I look."), step, says("0", "It is"), stopped}, "It is\n"},
+		"after one that was":   {[]orchestrator.Event{says("0", "I look."), step, stopped}, ""},
+		"asked again":          {[]orchestrator.Event{says("0", "I lo"), broken, says("0", "It"), stopped}, "It\n"},
+		"begun anew":           {[]orchestrator.Event{says("0", "half"), at("0", 1, "", orchestrator.RetryWaiting{Discard: true}), says("0", "new"), stopped}, "new\n"},
+		"of a child":           {[]orchestrator.Event{says("0.1", "The quick"), stopped}, ""},
+		"a result is stronger": {[]orchestrator.Event{says("0", "half"), finished("whole")}, "whole\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			p := printer{w: &b, form: formText}
+			for _, e := range tt.events {
+				require.NoError(t, p.event(e))
+			}
+			require.Equal(t, tt.want, b.String())
+		})
+	}
+}
+
 // TestPrinter_json keeps characters readable that only HTML has to hide.
 func TestPrinter_json(t *testing.T) {
 	var b bytes.Buffer

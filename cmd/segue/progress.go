@@ -57,7 +57,7 @@ func describe(e orchestrator.Event, said heard, verbose bool) []note {
 	case orchestrator.WaitEnded:
 		return []note{describeReply(e, d.Reply, verbose)}
 	case orchestrator.FrameLeft:
-		return describeFrame(e, d, verbose)
+		return describeFrame(e, d, said, verbose)
 	case orchestrator.RunFinished:
 		return describeRun(e, d, verbose)
 	default:
@@ -76,7 +76,8 @@ func describeState(e orchestrator.Event, d orchestrator.StateChanged, verbose bo
 // describeStep tells what came of asking a model. What came of running tools has been told call by call.
 func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said heard, verbose bool) []note {
 	if d.Err != nil {
-		return []note{{bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(d.Err.Message, verbose)}}
+		failed := note{bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(d.Err.Message, verbose)}
+		return append([]note{failed}, brokenOff(e, said, verbose)...)
 	}
 	if d.Kind != nextstep.KindGetChatCompletion {
 		return when(verbose, note{dim, place(e) + verb(d.Kind) + colon(join(", ", counted(d.Calls, "call"), lasting(d.Elapsed)))})
@@ -128,9 +129,14 @@ func describeRetry(d orchestrator.RetryWaiting) string {
 	return what + colon(text(d.Error, false))
 }
 
+// brokenOff tells what a model has said in a reply that is not whole. What the root's says is told elsewhere, as its answer is.
+func brokenOff(e orchestrator.Event, said heard, verbose bool) []note {
+	return when(said.text != "" && e.Depth > 1, note{plain, place(e) + "says: " + text(said.text, verbose)})
+}
+
 // describeFrame tells how a strategy ended, and what its parent gets of it. Why the root failed is told with the run's
 // error, and its result is the run's.
-func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, verbose bool) []note {
+func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said heard, verbose bool) []note {
 	child := e.Depth > 1
 	ended := note{good, place(e) + d.Strategy + " done"}
 	if d.Err != nil {
@@ -140,10 +146,11 @@ func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, verbose bool)
 		}
 	}
 	ended.text += colon(join(", ", tokens(d.Usage), lasting(d.Elapsed)))
-	if !child || d.Result == nil {
-		return []note{ended}
+	notes := brokenOff(e, said, verbose)
+	if child && d.Result != nil {
+		notes = append(notes, note{plain, place(e) + "result" + colon(text(*d.Result, verbose))})
 	}
-	return []note{{plain, place(e) + "result" + colon(text(*d.Result, verbose))}, ended}
+	return append(notes, ended)
 }
 
 // status is what goes on now, for a line that the next one replaces; false if e says nothing about that.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -30,6 +31,10 @@ func pseudoTerminal(t *testing.T) (person, process *os.File) {
 	require.NoError(t, err)
 	process, err = os.OpenFile("/dev/pts/"+strconv.Itoa(int(n)), os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
+	modes, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	require.NoError(t, err)
+	modes.Lflag |= unix.NOFLSH // else a Ctrl-C takes back what has just been written, as the answer to it
+	require.NoError(t, unix.IoctlSetTermios(fd, unix.TCSETS, modes))
 	return person, process
 }
 
@@ -45,12 +50,23 @@ type process struct {
 
 func startAtTerminal(t *testing.T) *process {
 	t.Helper()
-	person, tty := pseudoTerminal(t)
 	p := &process{terminal: newTerminal(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{})}
+	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
+	return p
+}
+
+// start begins a command line; --json has its output kept from the terminal.
+func (p *process) start(args ...string) {
+	t := p.t
+	t.Helper()
+	person, tty := pseudoTerminal(t)
 	p.keys = person
-	p.cmd = exec.CommandContext(t.Context(), "segue", "run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
+	p.cmd = exec.CommandContext(t.Context(), "segue", args...)
 	p.cmd.Env = append(os.Environ(), "GORACE="+noSleep, "NO_COLOR=1")
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = tty, &p.stdout, tty
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = tty, tty, tty
+	if slices.Contains(args, "--json") {
+		p.cmd.Stdout = &p.stdout
+	}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, p.cmd.Start())
 	require.NoError(t, tty.Close())
@@ -58,7 +74,6 @@ func startAtTerminal(t *testing.T) *process {
 		defer close(p.read)
 		_, _ = io.Copy(p.terminal, person) // it ends with an error: the process is gone
 	}()
-	return p
 }
 
 // end waits for the end of the process and checks its exit code and the status of its run.
@@ -109,6 +124,21 @@ func TestTerminal_answers(t *testing.T) {
 	p.end(exitDone, "done")
 	require.False(t, p.has("a"))
 	require.True(t, p.has("b"))
+}
+
+// TestTerminal_partial presses Ctrl-C twice while an answer comes: what there is of it stays on the terminal.
+func TestTerminal_partial(t *testing.T) {
+	t.Parallel()
+	p := &process{terminal: newTerminal(t), read: make(chan struct{})}
+	p.start("run", "--base-url", halfAnswer(t).URL, "task")
+	p.await("[0 #1] The quick brown")
+	p.types("\x03")
+	p.await("segue: stopping after this step")
+	p.types("\x03")
+	p.await("segue: stopping now")
+	require.Equal(t, exitInterrupted, codeOf(t, p.cmd.Wait()))
+	<-p.read
+	require.Contains(t, p.rest(), "\nThe quick brown\r\n")
 }
 
 // TestTerminal_interrupts presses Ctrl-C and Ctrl-D while something is asked. The process ends although it reads from the

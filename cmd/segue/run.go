@@ -40,7 +40,7 @@ type runFlags struct {
 
 func (c *cli) runCommand() *cobra.Command {
 	f := &runFlags{
-		strategy: oneOf(strategyNames()...),
+		strategy: oneOf(strategyWords()...),
 		approve:  oneOf(approvalWords...),
 	}
 	cmd := &cobra.Command{
@@ -68,7 +68,8 @@ the model can ask you questions. Anywhere else such a run ends with exit code 4,
 A model, or server, that has no tool calls of its own can write them as text: --policy says in which format; see segue
 policies.
 
-Ctrl-C stops the run after the step in progress, and ends a question that is open; a second one stops it at once.`,
+Ctrl-C stops the run after the step in progress, and ends a question that is open; a second one stops it at once. What
+there is then of an answer goes to standard output all the same, as it does when a reply breaks off.`,
 		Example: `  segue run "What is a segue?"
   segue run --dir notes "Write action-items.md: who does what until when"
   segue run --strategy plan-revise-execute --dir src "Write OVERVIEW.md: what each package is for"
@@ -183,7 +184,7 @@ func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
 	return job{
 		client: client, strategies: set, tools: list,
 		approve: newApprovals(f.approve.value, nil),
-		task:    orchestrator.Task{Strategy: f.strategy.value},
+		task:    orchestrator.Task{Strategy: realName(f.strategy.value)},
 	}, err
 }
 
@@ -191,7 +192,7 @@ func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
 func (c *cli) agentJob(f *runFlags, config *configuration, list []tools.Tool) (job, error) {
 	o := crewOptions{settings: f.settings(), tools: list, files: f.dir != "", ask: !f.noAsk}
 	if f.given("strategy") {
-		o.strategy = f.strategy.value
+		o.strategy = realName(f.strategy.value)
 	}
 	crew, err := config.crew(f.agent, o)
 	if err != nil {

@@ -65,14 +65,21 @@ type screen struct {
 	color   bool
 	quiet   bool
 	verbose bool
-	asks    bool            // somebody sees prompts for what the run waits for
-	text    strings.Builder // that the model says in this step
-	thought strings.Builder
-	shown   bool   // the last line is for what goes on now
-	open    string // the prompt at which somebody types; "" if there is none
-	broken  bool   // the open prompt has other lines behind it
-	held    []note // that come when the prompt is answered
+	asks    bool                // somebody sees prompts for what the run waits for
+	said    map[speaker]*speech // what models say in their present steps
+	shown   bool                // the last line is for what goes on now
+	open    string              // the prompt at which somebody types; "" if there is none
+	broken  bool                // the open prompt has other lines behind it
+	held    []note              // that come when the prompt is answered
 }
+
+// speaker is a frame. Agents that are called as tools have runs of their own.
+type speaker struct{ run, frame string }
+
+func speakerOf(e orchestrator.Event) speaker { return speaker{e.Run, e.Frame} }
+
+// speech is what a model says, as it comes.
+type speech struct{ text, thought strings.Builder }
 
 func (c *cli) screen(out output) *screen {
 	terminal := isTerminal(c.stderr)
@@ -111,28 +118,39 @@ func (s *screen) prompted(e orchestrator.Event) bool {
 	return s.asks && (e.Kind == orchestrator.EventWaitStarted || e.Kind == orchestrator.EventWaitEnded)
 }
 
-// listen keeps what the model says until its step is taken.
+// listen keeps what the models say until their steps are taken, or their frames end without that.
 func (s *screen) listen(e orchestrator.Event) heard {
 	switch d := e.Detail.(type) {
 	case nil:
-		if e.Kind == orchestrator.EventThoughtDelta {
-			s.thought.WriteString(e.Text)
-		} else {
-			s.text.WriteString(e.Text)
-		}
-	case orchestrator.StepTaken:
-		defer s.forget()
+		s.hear(e)
+	case orchestrator.StepTaken, orchestrator.FrameLeft:
+		defer delete(s.said, speakerOf(e))
 	case orchestrator.RetryWaiting:
 		if d.Discard {
-			defer s.forget()
+			defer delete(s.said, speakerOf(e))
 		}
 	}
-	return heard{text: s.text.String(), thought: s.thought.String()}
+	if words, ok := s.said[speakerOf(e)]; ok {
+		return heard{text: words.text.String(), thought: words.thought.String()}
+	}
+	return heard{}
 }
 
-func (s *screen) forget() {
-	s.text.Reset()
-	s.thought.Reset()
+// hear takes the next piece of what a model says.
+func (s *screen) hear(e orchestrator.Event) {
+	words, ok := s.said[speakerOf(e)]
+	if !ok {
+		words = &speech{}
+		if s.said == nil {
+			s.said = map[speaker]*speech{}
+		}
+		s.said[speakerOf(e)] = words
+	}
+	if e.Kind == orchestrator.EventThoughtDelta {
+		words.thought.WriteString(e.Text)
+	} else {
+		words.text.WriteString(e.Text)
+	}
 }
 
 // say shows a line that is about no event, even if there is to be no progress, and at once. It may be called from any

@@ -7,13 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 )
 
 func delta(text string) orchestrator.Event {
-	return orchestrator.Event{Frame: "0", Seq: 1, Kind: orchestrator.EventTextDelta, Text: text}
+	return orchestrator.Event{Run: "r", Frame: "0", Seq: 1, Kind: orchestrator.EventTextDelta, Text: text}
 }
 
 // TestScreen_live plays what a terminal shows while a model answers: the last line is written anew until a line that
@@ -109,6 +110,29 @@ func TestScreen_discard(t *testing.T) {
 	s.event(at("0", 1, "", orchestrator.RetryWaiting{Kind: "retry"}))
 	s.event(at("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
 	require.Contains(t, b.String(), "says: whole\n")
+}
+
+// TestScreen_partial tells what was said below the root when it broke off. Those that speak at the same time are told apart.
+func TestScreen_partial(t *testing.T) {
+	var b bytes.Buffer
+	s := &screen{w: &b}
+	for _, piece := range []struct{ run, frame, text string }{
+		{"r", "0.1", "The "}, {"r", "0.2", "A "}, {"agent", "0.1", "not "}, {"r", "0.1", "quick"}, {"r", "0.2", "lazy"},
+	} {
+		e := at(piece.frame, 1, piece.text, nil)
+		e.Run = piece.run
+		e.Kind = orchestrator.EventTextDelta
+		s.event(e)
+	}
+	s.event(at("0.1", 1, "", orchestrator.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "stopped", Message: "now"}}))
+	s.event(at("0.2", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
+	s.event(at("0.2", 1, "", orchestrator.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
+	require.Equal(t, `  [0.1 #1] says: The quick
+  [0.1 #1] s failed (stopped): now
+  [0.2 #1] model failed (unavailable): gone
+  [0.2 #1] says: A lazy
+  [0.2 #1] s failed (unavailable): gone
+`, b.String())
 }
 
 func TestScreen_quiet(t *testing.T) {
