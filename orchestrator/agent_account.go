@@ -31,21 +31,22 @@ func (h *host) spent(call string) nextstep.Spent {
 	return sum
 }
 
-// charge puts down what the run of m has used so far. The pending step counts as taken: its tokens are not known yet. The
-// account of a run that is no agent is nil.
-func (a *account) charge(m *Machine) {
+// charge puts down what a run has used so far. The pending step counts as taken: its tokens are not known yet. The account of
+// a run that is no agent is nil.
+func (a *account) charge(r *run) {
 	if a == nil {
 		return
 	}
-	used := m.root.used
+	used := r.m.root.used
 	own := nextstep.Spent{Steps: used.steps, ModelCalls: used.modelCalls, ToolCalls: used.toolCalls, Usage: used.usage}
-	switch step := m.pending.(type) {
+	switch step := r.m.pending.(type) {
 	case nextstep.GetChatCompletion:
 		own.ModelCalls++
 	case nextstep.ExecuteTools:
 		own.ToolCalls += len(step.Calls)
 	}
-	a.put(own, nextstep.Spent{})
+	within, _, _ := r.people.settled()
+	a.put(own.Add(within), nextstep.Spent{})
 }
 
 // put changes an account, and with it those of all runs above. Locks are taken from below. What comes after the batch of the

@@ -67,24 +67,27 @@ func agentOf(t tools.Tool) *agentTool {
 	return nil
 }
 
-// settle tells what the agents of a batch have used whose calls have a result, and those that were cut off; what agents
-// have used that wait is told when they are resumed. It marks results that hold text from outside.
-func (h *host) settle(results []messages.ToolOutput) (done, cut nextstep.Spent) {
+// settle puts down what the agents of a batch have used, and marks results that hold text from outside.
+func (h *host) settle(results []messages.ToolOutput, p *people) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true
 	for i := range results {
 		o := &results[i]
 		o.Untrusted = o.Untrusted || h.untrusted[o.CallID]
-		switch {
+		delete(p.held, o.CallID)
+		switch used := h.spent(o.CallID); {
 		case isSuspended(*o):
+			if p.held == nil {
+				p.held = map[string]nextstep.Spent{}
+			}
+			p.held[o.CallID] = used
 		case o.Reason == messages.ReasonInterrupted:
-			cut = cut.Add(h.spent(o.CallID))
+			p.cut = p.cut.Add(used)
 		default:
-			done = done.Add(h.spent(o.CallID))
+			p.spent = p.spent.Add(used)
 		}
 	}
-	return done, cut
 }
 
 // make makes the run of a task, or goes on with it, and returns its result.
@@ -147,7 +150,7 @@ func (h *host) begin(ctx context.Context, t *agentTool, task *Task) (*run, error
 
 // result makes the result of a call of how its run ended. It is called before the run is let go of.
 func (h *host) result(r *run, t *agentTool, call string, end RunFinished) (string, error) {
-	r.account.charge(r.m)
+	r.account.charge(r)
 	if end.Status == StatusWaiting {
 		h.run.people.nested(h.call.Seq, call, end.Waits)
 		return "", &SuspendedError{Waits: end.Waits}

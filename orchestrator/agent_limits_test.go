@@ -232,45 +232,74 @@ func TestAgentTool_budgetAfterABreak(t *testing.T) {
 // An agent that ignores its context past the time-out of its tool is abandoned, and paid for: the steps that it had ended
 // with their tokens, the one in progress as a call. So are the agents that it had started itself.
 func TestAgentTool_abandonedIsPaidFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		client := llmclient.ClientFunc(func(_ context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
-			reply := func(content ...messages.AssistantContent) (*llmclient.Response, error) {
-				return &llmclient.Response{Message: messages.Assistant{Content: content}, Usage: tokens}, nil
-			}
-			call := func(tool, arguments string) (*llmclient.Response, error) {
-				return reply(messages.ToolCall{ID: "1", Name: tool, Arguments: arguments})
-			}
-			switch goal, round := goalOf(req), toolMessages(req); {
-			case goal == "go" && round == 0:
-				return call("worker", `{"goal":"outer"}`)
-			case goal == "go":
-				return reply(messages.Text{Text: "done"})
-			case goal == "outer":
-				return call("inner", `{"goal":"inner"}`)
-			case round == 0:
-				return call("again", "{}")
-			default:
-				<-release
-				return reply(messages.Text{Text: "late"})
+	for _, c := range []struct {
+		goal string
+		used int // model calls with the one in progress, until the agent is abandoned
+	}{{"alone", 3}, {"outer", 4}} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			defer close(release)
+			client := llmclient.ClientFunc(func(_ context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+				goal, round := goalOf(req), toolMessages(req)
+				content := messages.AssistantContent(messages.Text{Text: "done"})
+				call := func(tool, arguments string) { content = messages.ToolCall{ID: "1", Name: tool, Arguments: arguments} }
+				switch {
+				case goal == "go" && round == 0:
+					call("worker", `{"goal":"`+c.goal+`"}`)
+				case goal == "outer":
+					call("inner", `{"goal":"alone"}`)
+				case goal == "alone" && round == 0:
+					call("again", "{}")
+				case goal == "alone":
+					<-release
+				}
+				return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{content}}, Usage: tokens}, nil
+			})
+			timeout := func(a *orchestrator.Agent) { a.Definition.Timeout = time.Second }
+			inner := func(a *orchestrator.Agent) { a.Definition.Name = "inner" }
+			for most, status := range map[int]orchestrator.Status{c.used: orchestrator.StatusLimit, c.used + 1: orchestrator.StatusDone} {
+				o := solver(t, client, withWork, workAll, with(worker(timeout), worker(inner), echo("again")))
+				ta := task("go")
+				ta.Limits.ModelCalls = most
+				res, _ := o.Run(t.Context(), ta)
+				require.Equal(t, status, res.Status)
+				out := res.Output.ToolMetas()[0]
+				require.Equal(t, tools.ReasonTimeout, out.Reason)
+				if c.goal == "alone" { // else it may be that the inner one is abandoned first
+					require.Contains(t, out.Output, "abandoned")
+				}
+				require.Equal(t, int64(most-1)*tokens.Total, res.Output.Usage.Total)
 			}
 		})
-		timeout := func(a *orchestrator.Agent) { a.Definition.Timeout = time.Second }
-		inner := func(a *orchestrator.Agent) { a.Definition.Name = "inner" }
-		for _, c := range []struct {
-			most   int
-			status orchestrator.Status
-		}{{4, orchestrator.StatusLimit}, {5, orchestrator.StatusDone}} {
-			o := solver(t, client, withWork, workAll, with(worker(timeout), worker(inner), echo("again")))
-			ta := task("go")
-			ta.Limits.ModelCalls = c.most
-			res, _ := o.Run(t.Context(), ta)
-			require.Equal(t, c.status, res.Status, "go, outer, inner, the one in progress, go")
-			require.Equal(t, tools.ReasonTimeout, res.Output.ToolMetas()[0].Reason)
-			require.Contains(t, res.Output.ToolMetas()[0].Output, "abandoned")
-			require.EqualValues(t, int64(c.most-1)*tokens.Total, res.Output.Usage.Total)
+	}
+}
+
+// What an agent has used that waits counts when its parent is resumed and ends without it.
+func TestAgentTool_waitsAndIsNotResumed(t *testing.T) {
+	m := always(func(req *llmclient.Request) scripted.Reply {
+		if goalOf(req) == "go" {
+			return billed(scripted.Calls(scripted.Call("worker", `{"goal":"a"}`, "1")))
 		}
-		close(release)
-		synctest.Wait()
+		return billed(scripted.Calls(question("a?", "q")))
 	})
+	o := solver(t, m, withWork, workAll, with(worker(), tools.AskUser()), stored(new(checkpoint.Memory)))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	res, err = orchestrator.Fold(o.Resume(t.Context(), "r"))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status, "nobody answered")
+	require.Equal(t, 2*tokens.Total, res.Output.Usage.Total)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var end orchestrator.RunFinished
+	for e := range o.Resume(ctx, "r") {
+		cancel()
+		end, _ = e.Detail.(orchestrator.RunFinished)
+	}
+	require.Equal(t, orchestrator.StatusStopped, end.Status)
+	require.Equal(t, 2*tokens.Total, end.Output.Usage.Total)
+	again, _ := orchestrator.Fold(o.Resume(t.Context(), "r"))
+	require.Equal(t, end.Output.Usage, again.Output.Usage)
 }

@@ -180,8 +180,7 @@ func (r *run) execute(ctx context.Context) (nextstep.Answer, error) {
 	defer r.sink.unshare()
 	results := r.session.Run(ctx, batch)
 	if agents != nil {
-		done, cut := agents.settle(results)
-		r.people.spent, r.people.cut = r.people.spent.Add(done), r.people.cut.Add(cut)
+		agents.settle(results, r.people)
 	}
 	if slices.ContainsFunc(results, isSuspended) {
 		return nil, r.asks().suspend(results)

@@ -28,13 +28,14 @@ type entry struct {
 	Kind   string `json:"kind,omitempty"`   // entryAnswer
 	Digest string `json:"digest,omitempty"` // entryAnswer
 
-	Answer   json.RawMessage       `json:"answer,omitempty"`   // entryAnswer; the form of nextstep.MarshalAnswer
-	Waits    []Wait                `json:"waits,omitempty"`    // entryWait: all that the run waits for
-	Results  []messages.ToolOutput `json:"results,omitempty"`  // entryWait: of the calls that do not wait, new ones
-	Calls    []messages.ToolCall   `json:"calls,omitempty"`    // entryWait: as in nextstep.ToolResults
-	Spent    nextstep.Spent        `json:"spent,omitzero"`     // entryWait: by runs whose results stand here
-	Answered []Wait                `json:"answered,omitempty"` // entryWait: those that were answered in this process, by Replies
-	Replies  []Reply               `json:"replies,omitempty"`  // entryWait: given in this process; entryReply
+	Answer   json.RawMessage           `json:"answer,omitempty"`   // entryAnswer; the form of nextstep.MarshalAnswer
+	Waits    []Wait                    `json:"waits,omitempty"`    // entryWait: all that the run waits for
+	Results  []messages.ToolOutput     `json:"results,omitempty"`  // entryWait: of the calls that do not wait, new ones
+	Calls    []messages.ToolCall       `json:"calls,omitempty"`    // entryWait: as in nextstep.ToolResults
+	Spent    nextstep.Spent            `json:"spent,omitzero"`     // entryWait: by runs whose results stand here
+	Held     map[string]nextstep.Spent `json:"held,omitempty"`     // entryWait: by runs that wait, by call
+	Answered []Wait                    `json:"answered,omitempty"` // entryWait: those that were answered in this process, by Replies
+	Replies  []Reply                   `json:"replies,omitempty"`  // entryWait: given in this process; entryReply
 }
 
 type entryType string

@@ -112,7 +112,7 @@ func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yiel
 	r.sink.yield, r.sink.cancel = yield, cancel
 	r.tellResumed()
 	for r.tell(m.Events()) && !m.Done() {
-		r.account.charge(m)
+		r.account.charge(r)
 		answer, waits := r.answer(ctx)
 		if waits != nil {
 			r.suspend(ctx, waits)
@@ -156,11 +156,10 @@ func (r *run) store(ctx context.Context, answer nextstep.Answer) (nextstep.Answe
 // settle puts into an answer what only the loop knows: what runs have used that tools made, and which calls a middleware
 // has changed.
 func (r *run) settle(answer nextstep.Answer) nextstep.Answer {
-	p, none := r.people, nextstep.Spent{}
-	if p == nil || p.spent == none && p.cut == none && p.edited == nil {
+	spent, calls, some := r.people.settled()
+	if !some {
 		return answer
 	}
-	spent, calls := p.spent.Add(p.cut), p.edited
 	switch a := answer.(type) {
 	case nextstep.ToolResults:
 		a.Spent, a.Calls = a.Spent.Add(spent), calls

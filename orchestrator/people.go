@@ -23,12 +23,13 @@ type people struct {
 	new     int      // replies[new:] are not in the journal
 	asking  []asking // that nobody could answer in this process
 	used    []string // ids of approvals whose calls were made
-	settled int      // the number of the last step that has its answer
+	past    int      // the number of the last step that has its answer
 
 	// The loop's own:
-	spent  nextstep.Spent      // by runs that tools made in this step
-	cut    nextstep.Spent      // the same, of calls that were cut off, and are made again if the run is resumed
-	edited []messages.ToolCall // the calls of this step, where a middleware has changed them; nil otherwise
+	spent  nextstep.Spent            // by runs that tools made in this step
+	cut    nextstep.Spent            // the same, of calls that were cut off, and are made again if the run is resumed
+	held   map[string]nextstep.Spent // the same, of calls that wait, by call
+	edited []messages.ToolCall       // the calls of this step, where a middleware has changed them; nil otherwise
 }
 
 // asks returns what the pending step asked of people.
@@ -108,7 +109,7 @@ func (p *people) wait(w Wait) {
 func (p *people) nested(seq int, call string, waits []Wait) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if seq <= p.settled {
+	if seq <= p.past {
 		return
 	}
 	for _, w := range waits {
@@ -133,7 +134,7 @@ func (p *people) answered(w Wait, r Reply) {
 }
 
 // over reports whether w is of a step that is over.
-func (p *people) over(w Wait) bool { return w.Seq <= p.settled }
+func (p *people) over(w Wait) bool { return w.Seq <= p.past }
 
 // unstored returns replies that are not in the journal, and what they answer.
 func (p *people) unstored() (replies []Reply, answered []Wait) {
@@ -148,13 +149,27 @@ func (p *people) unstored() (replies []Reply, answered []Wait) {
 	return replies, answered
 }
 
+// settled returns what runs have used in this step that tools made, and its calls if they were changed; false if that is
+// nothing. It is for the loop, as long as no tool runs. The people of a run that asked nobody are nil.
+func (p *people) settled() (spent nextstep.Spent, calls []messages.ToolCall, some bool) {
+	none := nextstep.Spent{}
+	if p == nil || p.spent == none && p.cut == none && p.held == nil && p.edited == nil {
+		return none, nil, false
+	}
+	spent = p.spent.Add(p.cut)
+	for _, held := range p.held {
+		spent = spent.Add(held)
+	}
+	return spent, p.edited, true
+}
+
 // reset forgets everything: the step of that number has its answer.
 func (p *people) reset(seq int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waits, p.open, p.replies, p.new, p.asking, p.used = nil, nil, nil, 0, nil, nil
-	p.now, p.settled = place{}, seq
-	p.spent, p.cut, p.edited = nextstep.Spent{}, nextstep.Spent{}, nil
+	p.now, p.past = place{}, seq
+	p.spent, p.cut, p.held, p.edited = nextstep.Spent{}, nextstep.Spent{}, nil, nil
 }
 
 func isSuspended(o messages.ToolOutput) bool { return o.Reason == tools.ReasonSuspended }

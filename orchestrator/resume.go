@@ -174,7 +174,7 @@ func (r *run) fold(e *entry, allowed []tools.Definition) error {
 		r.asks().suspended(e)
 		r.partial = append(r.partial, e.Results...)
 		r.kept = len(r.partial)
-		r.asks().spent = e.Spent
+		r.asks().spent, r.people.held = e.Spent, e.Held
 		if e.Calls != nil {
 			r.people.edited = e.Calls
 		}

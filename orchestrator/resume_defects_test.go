@@ -242,3 +242,18 @@ func TestResume_storePanics(t *testing.T) {
 		require.Equal(t, "no disk", panicked.Value)
 	}
 }
+
+// A tool that waits in a way of its own is told of as one that asks.
+func TestResume_toolThatWaits(t *testing.T) {
+	own := tools.NewRaw(tools.Definition{Name: "own"}, func(context.Context, string) (string, error) { return "", tools.ErrSuspended })
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("own", "{}", "1"))), with(own), stored(new(checkpoint.Memory)))
+	events, err := all(t, o.Stream(t.Context(), task("go")))
+	require.NoError(t, err)
+	n := 0
+	for _, e := range events {
+		if e.Kind == orchestrator.EventWaitStarted {
+			n++
+		}
+	}
+	require.Equal(t, 1, n)
+}

@@ -270,12 +270,13 @@ func (m *Machine) afford(modelCalls, toolCalls int) *ending {
 
 // unwind ends frames from the top down, each with its last output, and returns what the one below wants next.
 func (m *Machine) unwind(e *ending) nextstep.NextStep {
+	var child *delegation.Output
 	for {
 		f, _ := m.stack.Top()
 		for _, output := range f.abandon(e.reason) {
 			m.emit(EventToolFinished, ToolFinished{Output: output})
 		}
-		out := f.output(f.withStop(m.conclude(f, e.reason)))
+		out := f.output(f.withStop(conclude(f.st, e.reason, child)))
 		out.Err = e.err
 		if _, open := out.Messages.Last().(messages.Tool); open && e.note != "" && e.note != "-" {
 			out.Messages = append(out.Messages, messages.AssistantText(e.note)).Clip()
@@ -284,21 +285,24 @@ func (m *Machine) unwind(e *ending) nextstep.NextStep {
 			return m.leave(f, out)
 		}
 		m.left(f, out)
+		child = &out
 	}
 }
 
-// conclude asks a strategy for its last output.
-func (m *Machine) conclude(f *frame, reason string) (out delegation.Output) {
-	c, ok := f.st.(strategy.Concluder)
-	if !ok {
-		return delegation.Output{}
-	}
+// conclude asks a strategy for its last output, once it knows that of its child; nil: it had none.
+func conclude(st strategy.Strategy, reason string, child *delegation.Output) (out delegation.Output) {
 	defer func() {
 		if recover() != nil {
 			out = delegation.Output{}
 		}
 	}()
-	return c.Conclude(reason)
+	if h, ok := st.(strategy.Inheritor); ok && child != nil {
+		h.Inherit(*child)
+	}
+	if c, ok := st.(strategy.Concluder); ok {
+		return c.Conclude(reason)
+	}
+	return delegation.Output{}
 }
 
 // defect fails a frame whose strategy asked for what nobody can do.

@@ -87,11 +87,15 @@ func (r *run) suspend(ctx context.Context, waits []Wait) {
 			r.call.Emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
 		}
 	}
+	r.sink.drain()
 	if err := r.storeWaits(ctx, waits); err != nil {
 		r.broken(err, r.soFarOfBatch())
 		return
 	}
-	e := r.m.rootEvent(EventRunFinished, RunFinished{Status: StatusWaiting, Output: r.m.soFar(r.soFarOfBatch()), Waits: waits})
+	out := r.m.soFar(r.soFarOfBatch())
+	spent, _, _ := r.people.settled()
+	out.Usage = out.Usage.Add(spent.Usage)
+	e := r.m.rootEvent(EventRunFinished, RunFinished{Status: StatusWaiting, Output: out, Waits: waits})
 	e.Time = time.Now()
 	r.sink.last(&e, nil)
 }
@@ -105,7 +109,7 @@ func (r *run) storeWaits(ctx context.Context, waits []Wait) error {
 	return r.journal.append(ctx, &entry{
 		Type: entryWait, At: r.now, Seq: r.m.Seq(), Frame: r.call.Frame,
 		Waits: waits, Results: r.partial[r.kept:], Replies: replies, Answered: answered, Calls: r.asks().edited,
-		Spent: r.asks().spent,
+		Spent: r.asks().spent, Held: r.people.held,
 	})
 }
 

@@ -19,6 +19,7 @@
 //	FailureHandler   ProcessFailure(nextstep.Failure) nextstep.NextStep   hears of a step that could not be performed; without it the frame fails
 //	CallEditor       EditCalls([]messages.ToolCall)                       hears of calls that a middleware changed; without it the strategy keeps the model's
 //	Concluder        Conclude(reason string) delegation.Output            gives a last output when the run is stopped; without it the messages so far are the output
+//	Inheritor        Inherit(delegation.Output)                           hears what its child had reached when the run was stopped, before Conclude
 //	ToolUser         UseTools([]tools.Definition)                         hears which of the run's tools its frame may use
 //	ToolProvider     Tools() []tools.Tool                                 brings tools of its own
 //	Stater           State() State                                        tells its state, for events and diagrams

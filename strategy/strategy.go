@@ -40,6 +40,12 @@ type Concluder interface {
 	Conclude(reason string) delegation.Output
 }
 
+// Inheritor is a [Strategy] that wants to know what its child had reached when its run was stopped. Inherit is called before
+// Conclude, with the child's last output; it has an error. No further step will be performed.
+type Inheritor interface {
+	Inherit(out delegation.Output)
+}
+
 // ToolUser is a [Strategy] that works with the tools of the run. UseTools is called once for each frame, before
 // Initialize, with those that the frame may use; the slice is read-only.
 type ToolUser interface {

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,10 +22,12 @@ import (
 // at the same time do not disturb each other.
 type babble struct {
 	*composition
+	fans bool // requests may be made at the same time
 	stop func()
 
 	mu     sync.Mutex
 	asked  int            // requests
+	offers bool           // one of them offered an agent
 	billed int            // those, and the attempts hidden behind them
 	usage  messages.Usage // of all of them
 	broken []string
@@ -41,7 +44,7 @@ func (b *babble) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 	if err := req.Messages.Validate(); err != nil {
 		b.blame("a request breaks the laws: %v", err)
 	}
-	b.begin()
+	b.begin(req)
 	if ctx.Err() != nil {
 		return nil, &llmclient.Error{Code: llmclient.CodeCanceled, Err: context.Cause(ctx)}
 	}
@@ -58,32 +61,23 @@ func (b *babble) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 }
 
 // begin counts a request and holds it against the limits.
-func (b *babble) begin() {
+func (b *babble) begin(req *llmclient.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked++
+	b.offers = b.offers || len(agentsAmong(req.Tools)) > 0
 	if b.asked == b.Stop {
 		b.stop()
 	}
 	if b.asked > b.Limits.ModelCalls {
 		b.broken = append(b.broken, fmt.Sprintf("%d requests are made, and %d is the limit", b.asked, b.Limits.ModelCalls))
 	}
-	if !b.fans() && b.billed >= b.Limits.ModelCalls {
+	if !b.fans && b.billed >= b.Limits.ModelCalls {
 		b.broken = append(b.broken, fmt.Sprintf("a request is made after %d, hidden attempts included, and %d is the limit", b.billed, b.Limits.ModelCalls))
 	}
-	if most := b.Limits.TotalTokens; most > 0 && !b.fans() && b.usage.Total >= most {
+	if most := b.Limits.TotalTokens; most > 0 && !b.fans && b.usage.Total >= most {
 		b.broken = append(b.broken, fmt.Sprintf("a request is made after %d tokens, and %d is the limit", b.usage.Total, most))
 	}
-}
-
-// fans reports whether requests may be made at the same time.
-func (p *composition) fans() bool {
-	for _, agent := range p.Agents {
-		if agent {
-			return true
-		}
-	}
-	return false
 }
 
 // bill notes what an answer costs.
@@ -137,15 +131,24 @@ func newVoice(seed uint64, req *llmclient.Request) *voice {
 	return &voice{Rand: rand.New(rand.NewPCG(seed, h.Sum64())), req: req, tag: fmt.Sprintf("%x", h.Sum64()&0xffffff)}
 }
 
+// agentsAmong returns those of the tools that are agents.
+func agentsAmong(defs []tools.Definition) []tools.Definition {
+	return slices.DeleteFunc(slices.Clone(defs), func(d tools.Definition) bool { return !strings.HasPrefix(d.Name, agentPrefix) })
+}
+
 // one returns one of the values.
 func one[T any](v *voice, values ...T) T { return values[v.IntN(len(values))] }
 
 // fitting is a reply to the point.
 func (v *voice) fitting() *llmclient.Response {
-	if len(v.req.Tools) > 0 && v.IntN(3) > 0 {
+	tools, agents := v.req.Tools, agentsAmong(v.req.Tools)
+	if len(tools) > 0 && v.IntN(3) > 0 || len(agents) > 0 && v.IntN(2) > 0 {
 		var calls []messages.ToolCall
 		for range 1 + v.IntN(3) {
-			name := v.req.Tools[v.IntN(len(v.req.Tools))].Name
+			name := one(v, tools...).Name
+			if len(agents) > 0 && v.IntN(3) > 0 {
+				name = one(v, agents...).Name
+			}
 			calls = append(calls, v.call(len(calls), name, v.arguments(name)))
 		}
 		return v.reply("", calls...)
@@ -175,8 +178,8 @@ func (v *voice) arguments(name string) string {
 		return `{"question":"which?"}`
 	case name == "final":
 		return `{"answer":"42"}`
-	case strings.HasPrefix(name, "agent_"):
-		return one(v, `{"goal":"a part"}`, `{"goals":["one","two","three"]}`, `{"goals":["one"]}`)
+	case strings.HasPrefix(name, agentPrefix):
+		return one(v, `{"goal":"a part"}`, `{"goal":"the rest"}`, `{"goals":["one","two","three"]}`, `{"goals":["one"]}`)
 	default:
 		return one(v, `{}`, `{"x":1}`)
 	}

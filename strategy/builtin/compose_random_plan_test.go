@@ -28,17 +28,18 @@ const mostNodes = 6
 
 // composition is a case: a tree of strategies, and what it meets.
 type composition struct {
-	Nodes  []composedNode // each under the name that nodeName gives it; the first is the root
-	Agents []bool         // which of them are tools too
-	Tools  []int          // which of the tools there are not: those of 1
-	Limits delegation.Limits
-	Input  delegation.Input
-	Seed   uint64 // of what the model says
-	Sense  int    // how often of 10 times that is to the point
-	Person int    // what becomes of questions: there is nobody, an answer, nobody now
-	Stop   int    // the number of the model call at which the run is stopped; 0: it is not
-	Now    bool   // and how
-	Whole  bool   // by Run, else by Stream
+	Nodes   []composedNode // each under the name that nodeName gives it; the first is the root
+	Agents  int            // which of them are tools too: none, all, all but the root, the last one
+	Missing int            // the number of the tool that there is not; 0: all are there
+	Limits  delegation.Limits
+	Input   delegation.Input
+	Seed    uint64 // of what the model says
+	Sense   int    // how often of 10 times that is to the point
+	Person  int    // what becomes of questions: there is nobody, an answer, nobody now
+	Stop    int    // the number of the model call at which the run is stopped; 0: it is not
+	Now     bool   // and how
+	Whole   bool   // by Run, else by Stream
+	Stored  bool   // with a journal
 }
 
 // composedNode is a strategy and the JSON of its Config.
@@ -62,6 +63,7 @@ var settable = map[string][]string{
 	"on_length":         {`"fail"`, `"accept"`, `"continue"`},
 	"on_empty":          {`"accept"`, `"ask"`, `"fail"`},
 	"on_limit":          {`"conclude"`, `"fail"`, `"accept"`},
+	"on_refused_choice": {`"auto"`, `"fail"`},
 	"on_rejected":       {`"accept"`, `"fail"`},
 	"detector":          {`"error"`, `"strict"`},
 	"evaluation":        {`"never"`, `"model"`},
@@ -100,6 +102,7 @@ var refs = []string{"strategy", "generator", "executor", "executors"}
 type composer struct {
 	kinds      []string
 	delegating []string                       // those that name strategies
+	offering   []string                       // those that offer tools themselves
 	keys       map[string][]string            // by kind
 	takes      map[string]map[string][]string // by kind and key
 }
@@ -109,6 +112,9 @@ func newComposer(t *testing.T) *composer {
 	t.Helper()
 	c := &composer{kinds: append(builtin.Names(), stepagent.Name), keys: map[string][]string{}, takes: map[string]map[string][]string{}}
 	c.kinds = slices.Compact(slices.Sorted(slices.Values(c.kinds)))
+	c.offering = slices.DeleteFunc(slices.Clone(c.kinds), func(kind string) bool {
+		return slices.Contains([]string{builtin.LLMOnly, builtin.PlanAndExecute, pre.Name, retry.Name}, kind)
+	})
 	for _, kind := range c.kinds {
 		c.takes[kind] = map[string][]string{}
 		for _, key := range keysOf(t, kind) {
@@ -162,28 +168,54 @@ func factory(kind, config string) (func() strategy.Strategy, error) {
 func (c *composer) draw(t *rapid.T) composition {
 	n := 1 + mostNodes - rapid.IntRange(1, mostNodes).Draw(t, "fewer nodes") // rapid draws small numbers more often
 	p := composition{
-		Tools:  rapid.SliceOfN(rapid.IntRange(0, 3), len(composedTools), len(composedTools)).Draw(t, "tools"),
-		Agents: make([]bool, n),
-		Input:  c.input(t),
-		Seed:   rapid.Uint64().Draw(t, "seed"),
-		Sense:  10 - rapid.SampledFrom([]int{1, 0, 2, 5, 3, 10, 0}).Draw(t, "nonsense"),
-		Person: rapid.IntRange(0, 2).Draw(t, "person"),
-		Whole:  rapid.IntRange(0, 4).Draw(t, "whole") == 0,
-		Limits: c.limits(t),
+		Missing: rapid.IntRange(0, len(composedTools)).Draw(t, "missing tool"),
+		Input:   c.input(t),
+		Seed:    rapid.Uint64().Draw(t, "seed"),
+		Sense:   10 - rapid.SampledFrom([]int{1, 0, 2, 5, 3, 10, 0}).Draw(t, "nonsense"),
+		Person:  rapid.IntRange(0, 2).Draw(t, "person"),
+		Whole:   rapid.IntRange(0, 4).Draw(t, "whole") == 1,
+		Stored:  rapid.IntRange(0, 3).Draw(t, "stored") == 1,
+		Limits:  c.limits(t),
 	}
 	if rapid.IntRange(0, 3).Draw(t, "stopped") == 1 {
 		p.Stop, p.Now = rapid.IntRange(1, 8).Draw(t, "stop"), rapid.Bool().Draw(t, "now")
 	}
-	agents := rapid.IntRange(0, 2).Draw(t, "with agents") < 2
+	p.Agents = rapid.SampledFrom([]int{0, 2, 1, 2, 3}).Draw(t, "agents")
 	for i := range n {
-		p.Nodes = append(p.Nodes, c.node(t, i, n))
-		p.Agents[i] = agents && rapid.IntRange(0, 3).Draw(t, "no agent") != 1
+		kinds, bare := c.kinds, false
+		if i == 0 && p.Agents > 0 && rapid.IntRange(0, 3).Draw(t, "delegates only") != 3 {
+			kinds, bare = c.offering, true // else few would call an agent
+		} else if i+1 < n && rapid.IntRange(0, 3).Draw(t, "delegates") != 1 {
+			kinds = c.delegating
+		}
+		p.Nodes = append(p.Nodes, c.node(t, rapid.SampledFrom(kinds).Draw(t, "kind"), bare, i, n))
 	}
 	return p
 }
 
+// agents returns the numbers of the strategies that are tools.
+func (p *composition) agents() []int {
+	var all []int
+	for i := range p.Nodes {
+		all = append(all, i)
+	}
+	switch p.Agents {
+	case 0:
+		return nil
+	case 1:
+		return all
+	case 2:
+		return all[1:]
+	default:
+		return all[len(all)-1:]
+	}
+}
+
+// fans reports whether requests may be made at the same time.
+func (p *composition) fans() bool { return len(p.agents()) > 0 }
+
 func (c *composer) input(t *rapid.T) delegation.Input {
-	in := delegation.Input{Goal: rapid.SampledFrom([]string{"go", "do it at once", "look", "tell", "", "ask", "plan", "think", "answer"}).Draw(t, "goal")}
+	in := delegation.Input{Goal: rapid.SampledFrom([]string{"go", "do it at once", "look", "tell", "ask", "plan", "think", "answer", "find", "write", "read", "count", "", "sum"}).Draw(t, "goal")}
 	if rapid.IntRange(0, 3).Draw(t, "before") == 2 {
 		in.Messages = before
 	}
@@ -206,14 +238,13 @@ func (c *composer) limits(t *rapid.T) delegation.Limits {
 	return l
 }
 
-// node draws strategy i of n.
-func (c *composer) node(t *rapid.T, i, n int) composedNode {
-	kind := rapid.SampledFrom(c.kinds).Draw(t, "kind")
-	if i+1 < n && rapid.IntRange(0, 3).Draw(t, "delegates") != 1 {
-		kind = rapid.SampledFrom(c.delegating).Draw(t, "kind")
-	}
+// node draws strategy i of n, of a kind. A bare one offers all tools.
+func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNode {
 	node, config := composedNode{Strategy: kind}, map[string]json.RawMessage{}
 	for _, key := range c.keys[kind] {
+		if bare && (key == "tools" || key == "generator") {
+			continue
+		}
 		if values := c.takes[kind][key]; len(values) > 0 {
 			if at := rapid.IntRange(0, 3*len(values)).Draw(t, key); at > 2*len(values) {
 				config[key] = json.RawMessage(values[3*len(values)-at])
@@ -243,7 +274,7 @@ func (c *composer) node(t *rapid.T, i, n int) composedNode {
 
 // bound returns how many model calls node i can make at most, as its Bound says; -1 where none can be told.
 func (p *composition) bound(i int) int {
-	if slices.Contains(p.Agents, true) {
+	if p.fans() {
 		return -1
 	}
 	n := p.Nodes[i]

@@ -10,17 +10,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/completetask"
-	"github.com/segue-go/segue/tools"
 )
 
 // TestRandomCompositions runs trees of built-in strategies, drawn at random, against models that say anything, 10,000 of
@@ -39,19 +39,52 @@ func TestRandomCompositions(t *testing.T) {
 	for shard := range shards {
 		t.Run(fmt.Sprintf("shard %d", shard), func(t *testing.T) {
 			t.Parallel()
-			ends, made := map[string]int{}, factories{}
+			s, seen := newStage(), tally{ends: map[string]int{}}
 			rapid.Check(t, func(t *rapid.T) {
 				p := rapid.Custom(c.draw).Draw(t, "composition")
-				w := newComposed(&p, made)
-				ends[w.run()]++
+				w := s.play(&p)
+				seen.add(w)
 				if len(w.broken) > 0 {
-					slices.Sort(w.broken) // what shrinks has to fail alike
 					t.Fatal(strings.Join(w.broken, "\n"))
 				}
 			})
-			t.Logf("the runs ended as %v", ends)
+			seen.enough(t)
 		})
 	}
+}
+
+// tally counts what the cases were.
+type tally struct {
+	cases, offer, start, stored, stopped int
+	ends                                 map[string]int
+}
+
+func (c *tally) add(w *composed) {
+	count := func(n *int, is bool) {
+		if is {
+			*n++
+		}
+	}
+	c.cases++
+	c.ends[w.end]++
+	count(&c.offer, w.offers)
+	count(&c.start, w.agents.Load() > 0)
+	count(&c.stored, w.Stored && w.agents.Load() > 0)
+	count(&c.stopped, w.Stop > 0 && w.Stop <= w.asked && w.agents.Load() > 0)
+}
+
+// enough holds the cases, if they are many, to have had agents at work often enough.
+func (c *tally) enough(t *testing.T) {
+	t.Helper()
+	t.Logf("of %d cases %d offer agents and %d start some, %d of these with a store and %d stopped; they ended as %v",
+		c.cases, c.offer, c.start, c.stored, c.stopped, c.ends)
+	if c.cases < 400 {
+		return
+	}
+	require.Greater(t, 4*c.offer, c.cases, "a quarter offers agents")
+	require.Greater(t, 20*c.start, 3*c.cases, "three of twenty start some")
+	require.Positive(t, c.stored, "some of them have a store")
+	require.Positive(t, c.stopped, "some of them are stopped")
 }
 
 // manyChecks has rapid make n checks in this test, unless the command line says how many.
@@ -66,33 +99,6 @@ func manyChecks(t *testing.T, n int) {
 	t.Cleanup(func() { require.NoError(t, checks.Value.Set(before)) })
 }
 
-// factories keeps strategies that were made, by what they were made of.
-type factories map[[2]string]func() strategy.Strategy
-
-func (f factories) of(n composedNode) func() strategy.Strategy {
-	key := [2]string{n.Strategy, n.Config}
-	if f[key] == nil {
-		made, err := factory(n.Strategy, n.Config)
-		if err != nil {
-			panic(fmt.Sprintf("the Config %s of %s: %v", n.Config, n.Strategy, err))
-		}
-		f[key] = made
-	}
-	return f[key]
-}
-
-// agentTools are the strategies as tools, by their number.
-var agentTools = func() (list []tools.Tool) {
-	for i := range mostNodes {
-		name := nodeName(i)
-		list = append(list, orchestrator.AgentTool(orchestrator.Agent{
-			Definition: tools.Definition{Name: "agent_" + name, ReadOnly: i%2 == 0},
-			Strategy:   name, FanOut: i%3 > 0, Limits: delegation.Limits{ModelCalls: 2 * i},
-		}))
-	}
-	return list
-}()
-
 // composed is a case in progress.
 type composed struct {
 	babble
@@ -101,14 +107,19 @@ type composed struct {
 	cancel  context.CancelFunc
 	open    []string // frames of the run that were entered and not left
 	waiting []string // runs that have waited
-	started int      // tool calls
+	nodes   []func() strategy.Strategy
+	store   checkpoint.Memory
+	agents  atomic.Int64 // steps of agents
+	end     string       // how it ended
+	started int          // tool calls
 	steps   map[string]int
 	last    *orchestrator.Event
 	ended   int
 }
 
-func newComposed(p *composition, made factories) *composed {
-	w := &composed{babble: babble{composition: p}, stopped: make(chan struct{}), steps: map[string]int{}}
+// play plays a case.
+func (s *stage) play(p *composition) *composed {
+	w := &composed{babble: babble{composition: p, fans: p.fans()}, o: s.orchestrator(p), stopped: make(chan struct{}), steps: map[string]int{}}
 	w.stop = func() {
 		if p.Now {
 			w.cancel()
@@ -116,40 +127,25 @@ func newComposed(p *composition, made factories) *composed {
 		}
 		close(w.stopped)
 	}
-	cfg := orchestrator.Config{Client: &w.babble, Strategies: strategy.Set{}}
-	cfg.Strategies[completetask.Name] = completetask.New(completetask.Config{})
-	for i, n := range p.Nodes {
-		cfg.Strategies[nodeName(i)] = made.of(n)
-		if p.Agents[i] {
-			cfg.Tools = append(cfg.Tools, agentTools[i])
-		}
+	for _, n := range p.Nodes {
+		w.nodes = append(w.nodes, s.factory(n))
 	}
-	for i, missing := range p.Tools {
-		if missing != 1 {
-			cfg.Tools = append(cfg.Tools, composedTools[i])
-		}
-	}
-	if p.Person > 0 {
-		cfg.Reply = func(_ context.Context, wait orchestrator.Wait) (orchestrator.Reply, error) {
-			if p.Person == 1 {
-				return orchestrator.Reply{WaitID: wait.ID, Approve: true, Text: "that one"}, nil
-			}
-			return orchestrator.Reply{}, orchestrator.ErrSuspended
-		}
-	}
-	var err error
-	if w.o, err = orchestrator.New(cfg); err != nil {
-		panic(err)
-	}
+	s.now.Store(w)
+	defer s.now.Store(nil)
+	w.run()
+	slices.Sort(w.broken) // what shrinks has to fail alike
 	return w
 }
 
-// run makes the run, and says how it ended.
-func (w *composed) run() string {
-	ctx, cancel := context.WithCancel(context.Background())
+// composedRun is the id of every run.
+const composedRun = "r"
+
+// run makes the run.
+func (w *composed) run() {
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), caseKey{}, w))
 	defer cancel()
 	w.cancel = cancel
-	task := orchestrator.Task{Strategy: nodeName(0), Run: "r", Input: w.Input, Limits: w.Limits, Stop: w.stopped}
+	task := orchestrator.Task{Strategy: nodeName(0), Run: composedRun, Input: w.Input, Limits: w.Limits, Stop: w.stopped}
 	var res orchestrator.Result
 	if w.Whole {
 		res, _ = w.o.Run(ctx, task)
@@ -157,16 +153,46 @@ func (w *composed) run() string {
 		for e := range w.o.Stream(ctx, task) {
 			w.see(&e)
 			if end, ok := e.Detail.(orchestrator.RunFinished); ok {
-				res.Status, res.Output = end.Status, end.Output
+				res.Run, res.Status, res.Output, res.Waits = e.Run, end.Status, end.Output, end.Waits
 			}
 		}
 		w.seen(res)
 	}
 	w.judge(res)
-	if res.Output.Err != nil {
-		return fmt.Sprint(res.Status, " ", res.Output.Err.Code)
+	if w.Stored {
+		w.resume(res)
 	}
-	return string(res.Status)
+	w.end = string(res.Status)
+	if res.Output.Err != nil {
+		w.end += " " + string(res.Output.Err.Code)
+	}
+}
+
+// resume resumes the run, and holds it to the end that it had: it is told again, and what was waited for is waited for.
+// Only where agents wait may there be more to do: for those that nothing was left for before.
+func (w *composed) resume(res orchestrator.Result) {
+	ctx, asked := context.WithValue(context.Background(), caseKey{}, w), w.asked
+	again, err := orchestrator.Fold(w.o.Resume(ctx, composedRun))
+	if again.Run == "" {
+		w.blame("the run cannot be resumed: %v", err)
+		return
+	}
+	if w.fans && res.Status == orchestrator.StatusWaiting {
+		return
+	}
+	if was, is := told(res), told(again); was != is {
+		w.blame("the run that was resumed has ended otherwise:\n%s\n%s", was, is)
+	}
+	if w.asked != asked {
+		w.blame("%d requests are made again", w.asked-asked)
+	}
+}
+
+// told is how a run ended, as text, but for how long it took.
+func told(res orchestrator.Result) string {
+	res.Output.Elapsed = 0
+	text, err := json.Marshal(res)
+	return fmt.Sprint(string(text), err)
 }
 
 // see takes note of an event.
@@ -205,7 +231,7 @@ func (w *composed) seen(res orchestrator.Result) {
 	}
 	w.open = slices.DeleteFunc(w.open, func(frame string) bool { // an agent whose parent was stopped while it waits
 		run, _, _ := strings.Cut(frame, " ")
-		return run != "r" && slices.Contains(w.waiting, run)
+		return run != composedRun && slices.Contains(w.waiting, run)
 	})
 	if len(w.open) > 0 && res.Status != orchestrator.StatusWaiting {
 		w.blame("frames %v are not left", w.open)
@@ -244,7 +270,8 @@ func (w *composed) judge(res orchestrator.Result) {
 	if most := w.bound(0); most >= 0 && w.asked > most {
 		w.blame("%d requests are made, and the bound is %d", w.asked, most)
 	}
-	if res.Status != orchestrator.StatusStopped && res.Status != orchestrator.StatusWaiting && w.Stop == 0 && out.Usage != w.usage {
+	whole := w.Stop == 0 || !w.Now // else what a reply cost that nobody waited for is not in it
+	if whole && out.Usage != w.usage || out.Usage.Total > w.usage.Total {
 		w.blame("the usage is %+v, and %+v was billed", out.Usage, w.usage)
 	}
 	w.again(out)

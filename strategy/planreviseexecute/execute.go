@@ -59,17 +59,10 @@ func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nexts
 
 // ended notes how the current step ended, and goes on.
 func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
-	s.plan = s.plan.copy() // the old one stands in what was handed out
-	step := &s.plan.Steps[s.step]
-	step.Attempts++
-	step.Elapsed += out.Elapsed
-	step.Result, step.Err = out.Result, nil
-	if out.Err != nil {
-		step.Status = StepFailed
-		step.Err = &delegation.Error{Code: out.Err.Code, Message: s.cut(out.Err.Message)}
-		return s.revise(broke, Revision{Step: step.ID, Feedback: step.Err.Message}, *step)
+	step := s.note(out)
+	if step.Err != nil {
+		return s.revise(broke, Revision{Step: step.ID, Feedback: step.Err.Message}, step)
 	}
-	step.Status = StepDone
 	s.last = out.Result
 	if s.plan.next() >= 0 {
 		return s.execute()
@@ -79,6 +72,20 @@ func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
 		return s.then(executed, s.request())
 	}
 	return s.fsm.Then(finished, nextstep.Complete{Output: s.output()})
+}
+
+// note puts down in the plan what became of the step in progress.
+func (s *planReviseExecute) note(out delegation.Output) Step {
+	s.plan = s.plan.copy() // the old one stands in what was handed out
+	step := &s.plan.Steps[s.step]
+	step.Attempts++
+	step.Elapsed += out.Elapsed
+	step.Status, step.Result, step.Err = StepDone, out.Result, nil
+	if out.Err != nil {
+		step.Status = StepFailed
+		step.Err = &delegation.Error{Code: out.Err.Code, Message: s.cut(out.Err.Message)}
+	}
+	return *step
 }
 
 // results returns the results of the named steps, or of all that are done, each cut to the configured size.

@@ -1,15 +1,28 @@
 // Package planreviseexecute is the strategy that makes a plan, has it judged, carries it out step by step through other
 // strategies, and makes it anew when it is rejected or a step fails.
 //
-// The model submits plans and judgements by calling tools of the strategy, [SubmitPlan] and [SubmitEvaluation]. Each step
-// is delegated: the child sees the goal of the step, the results that it depends on, and nothing else unless Config.Share
-// says so; of its work only the result comes back. A step may be carried out by this strategy itself, and so be planned
-// in turn. Steps that are done stay done.
+//	plan -> judge -> (approved) steps, one at a time -> answer
+//	  ^       |                   |
+//	  |    rejected             failed
+//	  +-------+-------------------+
+//
+// The model submits plans and judgements by calling tools of the strategy, [SubmitPlan] and [SubmitEvaluation]; a reply
+// without a call that can be used is answered with a reminder. Config.Evaluation has the plan judged by a Go function, or by
+// nobody. Each step is delegated: the child sees the goal of the step, the results that it depends on, and nothing else
+// unless Config.Share says so; of its work only the result comes back. A step may be carried out by this strategy itself, and
+// so be planned in turn. Steps that are done stay done. The answer is the result of the last step, or is made of all results
+// by one more request (Config.Answer).
+//
+// At most MaxRevisions + 1 plans are made, each judged once, of at most MaxSteps steps, and MaxRetries reminders are given in
+// all; [Config.Bound] says how many model calls that can be.
 //
 // Nothing is lost on the way to an error: the metadata of every output holds "plan" (a [Plan] with the status, result,
-// attempts and time of each step) and "revisions" (a list of [Revision]), and with an error "phase", where it stood.
+// attempts and time of each step, of which there may be none yet), and where they apply "revisions" (a list of [Revision]),
+// "repaired" (what was mended in the messages it was given), and with an error "phase", where it stood.
 //
-// [Config.Bound] says how many model calls a run can make at most.
+// The source of the loop is the planner of an agent framework that submits and evaluates plans by tool calls; that a plan is
+// made before any work and kept apart from it is the idea of Plan-and-Solve (Wang et al., 2023,
+// https://arxiv.org/abs/2305.04091).
 package planreviseexecute
 
 import (
@@ -30,6 +43,7 @@ var (
 	_ strategy.Strategy       = (*planReviseExecute)(nil)
 	_ strategy.FailureHandler = (*planReviseExecute)(nil)
 	_ strategy.Concluder      = (*planReviseExecute)(nil)
+	_ strategy.Inheritor      = (*planReviseExecute)(nil)
 	_ strategy.ToolProvider   = (*planReviseExecute)(nil)
 	_ strategy.Stater         = (*planReviseExecute)(nil)
 	_ strategy.Checker        = (*planReviseExecute)(nil)
@@ -311,6 +325,9 @@ func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep
 	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: out})
 }
 
+// Inherit implements strategy.Inheritor: the step in progress shows what there is of it.
+func (s *planReviseExecute) Inherit(out delegation.Output) { s.note(out) }
+
 // Conclude implements strategy.Concluder.
 func (s *planReviseExecute) Conclude(string) delegation.Output {
 	out := s.partial()
@@ -353,7 +370,7 @@ func (s *planReviseExecute) output() delegation.Output {
 			m[name] = raw
 		}
 	}
-	set("plan", s.plan)
+	set("plan", Plan{Steps: append([]Step{}, s.plan.Steps...)}) // a list, if an empty one
 	if len(s.revisions) > 0 {
 		set("revisions", s.revisions)
 	}

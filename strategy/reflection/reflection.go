@@ -17,8 +17,8 @@
 //
 // A run makes at most MaxIterations drafts and as many critiques; [Config.Bound] says how many model calls that can be.
 //
-// The metadata of an output holds "iterations" (how many drafts were judged), "approved" (whether the Result was),
-// "critiques" (a list of [Critique]), and where it applies "repaired" (what was mended in the messages it was given).
+// The metadata of an output holds "iterations" (how many drafts were judged), "approved" (whether the Result was), and where
+// they apply "critiques" (a list of [Critique]), "repaired" (what was mended in the messages it was given).
 //
 // The loop is that of Self-Refine (Madaan et al., 2023, https://arxiv.org/abs/2303.17651).
 package reflection
@@ -42,6 +42,7 @@ var (
 	_ strategy.Strategy       = (*reflection)(nil)
 	_ strategy.FailureHandler = (*reflection)(nil)
 	_ strategy.Concluder      = (*reflection)(nil)
+	_ strategy.Inheritor      = (*reflection)(nil)
 	_ strategy.CallEditor     = (*reflection)(nil)
 	_ strategy.ToolUser       = (*reflection)(nil)
 	_ strategy.Stater         = (*reflection)(nil)
@@ -276,6 +277,13 @@ func (s *reflection) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 		s.scrap = text
 	}
 	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: s.broken()})
+}
+
+// Inherit implements strategy.Inheritor: what there is of a first draft is better than none.
+func (s *reflection) Inherit(out delegation.Output) {
+	if s.draft == nil {
+		s.scrap = out.Text()
+	}
 }
 
 // Conclude implements strategy.Concluder.

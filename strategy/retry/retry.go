@@ -39,6 +39,7 @@ var (
 	_ strategy.Strategy       = (*retry)(nil)
 	_ strategy.FailureHandler = (*retry)(nil)
 	_ strategy.Concluder      = (*retry)(nil)
+	_ strategy.Inheritor      = (*retry)(nil)
 	_ strategy.Stater         = (*retry)(nil)
 	_ strategy.Checker        = (*retry)(nil)
 )
@@ -170,6 +171,12 @@ func (s *retry) again(why string) nextstep.NextStep {
 // ProcessFailure implements strategy.FailureHandler: an attempt that could not be made is not tried again.
 func (s *retry) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	return s.fail(&delegation.Error{Code: f.Code, Message: f.Message})
+}
+
+// Inherit implements strategy.Inheritor: an attempt that was cut off counts as one.
+func (s *retry) Inherit(out delegation.Output) {
+	s.note(out)
+	s.attempts[len(s.attempts)-1].Failure = cut(out.Err.Message)
 }
 
 // Conclude implements strategy.Concluder.

@@ -3,18 +3,16 @@ package strategytest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -29,21 +27,33 @@ import (
 // github.com/cockroachdb/datadriven: a command with arguments, lines of input, "----", and the output.
 //
 //	model              what the model will say: replies separated by blank lines, each a list of lines
-//	                     say TEXT               a text; one in double quotes may hold \n
+//	                     for TEXT               only for a request whose last message of the user holds this
+//	                     say TEXT               a text; one in double quotes may hold \n; another is the next piece of it
 //	                     think TEXT             a thought
 //	                     call ID NAME [ARGS]    a tool call, with the arguments as they are
 //	                     finish REASON          the finish reason, where it is not the usual one
 //	                     usage INPUT OUTPUT     tokens
 //	                     fail CODE [TEXT]       no reply: an error of that llmclient.Code
 //	                     nothing                a reply of nothing
+//	                     hang                   it takes a day: all else comes first
 //	tool NAME [FLAG…]  a tool whose result is the input; flags: failed, panics, read-only, sequential
+//	agent NAME STRATEGY [fan-out] [NAME=N…]
+//	                   a tool that runs a strategy, as orchestrator.AgentTool makes it, with limits of each run
 //	limits NAME=N…     limits of the runs below, named as in the JSON form of delegation.Limits
-//	run STRATEGY [history=last] [deltas]
-//	                   a run whose goal is the input, after the messages of the last run if so said
+//	run STRATEGY [history=last] [replies=last] [deltas] [brief] [stop=WHERE] [stop-now=WHERE]
+//	                   a run whose goal is the input, after the messages of the last run and with the replies that it
+//	                   had if so said; brief leaves changes of state out of the output, and of steps all but the
+//	                   results of agents
 //
 // The output of run is what happened: which frames were entered and left, how states changed, what each step asked for
-// (of the messages of a request, those that the last request of its frame did not have) and what it was answered. Where
-// the replies are not used up, that is said too.
+// (of the messages of a request, those that the last request of its frame did not have) and what it was answered, and
+// what each frame below the root has used. Where the replies are not used up, that is said too. Agents, which work at the
+// same time, are told one after the other, in the step that ran them; each has a name ("4/c1/2": the second goal of the
+// call c1 in step 4) and numbers its own frames and steps.
+//
+// A run is stopped in a step ("#3", or "4/c1/2#1" for one of an agent), or in the first step of a frame ("0.1"): after it
+// (stop) or before it has an answer (stop-now). If others work at the same time, they first get as far as they can. A
+// script is played in a bubble of testing/synctest, by its clock.
 func Stories(t *testing.T, dir string, set strategy.Set) {
 	t.Helper()
 	tell(t, dir, set, nil)
@@ -67,7 +77,8 @@ func tell(t *testing.T, dir string, set strategy.Set, before func(*testing.T, *s
 type story struct {
 	set     strategy.Set
 	before  func(*testing.T, *storyRun)
-	replies []scripted.Reply
+	replies []scripted.Reply // of the next run
+	told    []scripted.Reply // of the last one
 	tools   []tools.Tool
 	limits  delegation.Limits
 	last    messages.History
@@ -78,6 +89,7 @@ type storyRun struct {
 	config orchestrator.Config // without a Client
 	task   orchestrator.Task
 	script []scripted.Reply
+	stop   stop
 }
 
 func (s *story) command(t *testing.T, d *datadriven.TestData) string {
@@ -93,13 +105,19 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 	case "tool":
 		s.addTool(t, d)
 		return ""
+	case "agent":
+		s.addAgent(t, d)
+		return ""
 	case "limits":
-		s.setLimits(t, d)
+		s.limits = delegation.Limits{}
+		for _, arg := range d.CmdArgs {
+			setLimit(t, d, &s.limits, arg)
+		}
 		return ""
 	case "run":
 		return s.run(t, d)
 	default:
-		d.Fatalf(t, "no command %q: the commands are model, tool, limits and run", d.Cmd)
+		d.Fatalf(t, "no command %q: the commands are model, tool, agent, limits and run", d.Cmd)
 		return ""
 	}
 }
@@ -125,8 +143,7 @@ func (s *story) addTool(t *testing.T, d *datadriven.TestData) {
 			d.Fatalf(t, "a tool has no flag %q", flag.Key)
 		}
 	}
-	s.tools = slices.DeleteFunc(s.tools, func(have tools.Tool) bool { return have.Definition().Name == def.Name })
-	s.tools = append(s.tools, tools.NewRaw(def, func(context.Context, string) (string, error) {
+	s.add(tools.NewRaw(def, func(context.Context, string) (string, error) {
 		switch {
 		case panics:
 			panic(output)
@@ -138,54 +155,106 @@ func (s *story) addTool(t *testing.T, d *datadriven.TestData) {
 	}))
 }
 
-func (s *story) setLimits(t *testing.T, d *datadriven.TestData) {
+// addAgent makes a strategy a tool.
+func (s *story) addAgent(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
-	s.limits = delegation.Limits{}
-	for _, arg := range d.CmdArgs {
-		var n int
-		arg.Scan(t, 0, &n)
-		switch arg.Key {
-		case "depth":
-			s.limits.Depth = n
-		case "steps":
-			s.limits.Steps = n
-		case "model_calls":
-			s.limits.ModelCalls = n
-		case "tool_calls":
-			s.limits.ToolCalls = n
-		case "total_tokens":
-			s.limits.TotalTokens = int64(n)
-		default:
-			d.Fatalf(t, "there is no limit %q", arg.Key)
+	if len(d.CmdArgs) < 2 {
+		d.Fatalf(t, "usage: agent NAME STRATEGY [fan-out] [NAME=N…]")
+	}
+	a := orchestrator.Agent{Definition: tools.Definition{Name: d.CmdArgs[0].Key}, Strategy: d.CmdArgs[1].Key}
+	for _, arg := range d.CmdArgs[2:] {
+		if arg.Key == "fan-out" {
+			a.FanOut = true
+			continue
 		}
+		setLimit(t, d, &a.Limits, arg)
+	}
+	s.add(orchestrator.AgentTool(a))
+}
+
+// add offers a tool to the runs below, in the place of one of the same name.
+func (s *story) add(tool tools.Tool) {
+	name := tool.Definition().Name
+	s.tools = slices.DeleteFunc(s.tools, func(have tools.Tool) bool { return have.Definition().Name == name })
+	s.tools = append(s.tools, tool)
+}
+
+func setLimit(t *testing.T, d *datadriven.TestData, l *delegation.Limits, arg datadriven.CmdArg) {
+	t.Helper()
+	var n int
+	arg.Scan(t, 0, &n)
+	switch arg.Key {
+	case "depth":
+		l.Depth = n
+	case "steps":
+		l.Steps = n
+	case "model_calls":
+		l.ModelCalls = n
+	case "tool_calls":
+		l.ToolCalls = n
+	case "total_tokens":
+		l.TotalTokens = int64(n)
+	default:
+		d.Fatalf(t, "there is no limit %q", arg.Key)
 	}
 }
 
-func (s *story) run(t *testing.T, d *datadriven.TestData) string {
+// run makes a run, and forgets its script.
+func (s *story) run(t *testing.T, d *datadriven.TestData) (told string) {
 	t.Helper()
 	if len(d.CmdArgs) == 0 {
-		d.Fatalf(t, "usage: run STRATEGY [history=last] [deltas]")
+		d.Fatalf(t, "usage: run STRATEGY [history=last] [replies=last] [deltas] [brief] [stop=WHERE] [stop-now=WHERE]")
 	}
 	in := delegation.Input{Goal: strings.TrimSpace(d.Input)}
-	if d.HasArg("history") {
-		in.Messages = s.last
+	var run storyRun
+	tr := newTrace()
+	for _, arg := range d.CmdArgs[1:] {
+		switch arg.Key {
+		case "history":
+			in.Messages = s.last
+		case "replies":
+			s.replies = s.told
+		case "deltas":
+			tr.deltas = true
+		case "brief":
+			tr.brief = true
+		case "stop", "stop-now":
+			run.stop.now = arg.Key == "stop-now"
+			arg.Scan(t, 0, &run.stop.at)
+		default:
+			d.Fatalf(t, "a run has no flag %q", arg.Key)
+		}
 	}
-	run := storyRun{
-		config: orchestrator.Config{Strategies: s.set, Tools: s.tools, Limits: s.limits},
-		task:   orchestrator.Task{Strategy: d.CmdArgs[0].Key, Run: "story", Input: in},
-		script: s.replies,
-	}
-	if s.before != nil {
-		s.before(t, &run)
-	}
+	run.script = s.replies
+	run.config = orchestrator.Config{Strategies: s.set, Tools: s.tools, Limits: s.limits}
+	run.task = orchestrator.Task{Strategy: d.CmdArgs[0].Key, Run: storyID, Input: in}
+	synctest.Test(t, func(t *testing.T) {
+		if s.before != nil {
+			s.before(t, &run)
+		}
+		s.play(t, &run, tr)
+	})
+	s.replies, s.told = nil, run.script
+	return tr.root.text.String()
+}
+
+// storyID is the id of every run.
+const storyID = "story"
+
+// play makes the run and writes it down.
+func (s *story) play(t *testing.T, run *storyRun, tr *trace) {
+	t.Helper()
+	ctx, stops := newStopper(t.Context(), run.stop)
+	defer stops.cancel(nil)
 	model := scripted.New(run.script...)
-	tr := trace{deltas: d.HasArg("deltas")}
-	run.config.Client, run.config.Middleware = model, []orchestrator.Middleware{tr.around}
+	run.config.Client, run.config.Middleware = model, []orchestrator.Middleware{tr.around, stops.around}
+	run.task.Stop = stops.asked
 	o, err := orchestrator.New(run.config)
 	require.NoError(t, err)
-	for e, err := range o.Stream(t.Context(), run.task) {
+	for e, err := range o.Stream(ctx, run.task) {
 		if e.Kind == "" {
-			return fmt.Sprintf("not started: %v\n", err)
+			tr.root.line(0, "not started: %v", err)
+			return
 		}
 		tr.event(e)
 		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
@@ -194,60 +263,9 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 		}
 	}
 	if left := model.Remaining(); left > 0 {
-		tr.line(0, "(the model had %d replies left)", left)
+		tr.root.line(0, "(the model had %d replies left)", left)
 	}
-	s.replies = nil
-	return tr.text.String()
-}
-
-// parseReplies reads the input of the command model.
-func parseReplies(input string) ([]scripted.Reply, error) {
-	var replies []scripted.Reply
-	for block := range strings.SplitSeq(input, "\n\n") {
-		if strings.TrimSpace(block) == "" {
-			continue
-		}
-		var r scripted.Reply
-		for line := range strings.Lines(block) {
-			if err := parseReply(&r, strings.TrimSpace(line)); err != nil {
-				return nil, err
-			}
-		}
-		replies = append(replies, r)
+	if run.stop.at != "" && !stops.made() {
+		tr.root.line(0, "(it was not stopped: there is no %s)", run.stop.at)
 	}
-	return replies, nil
-}
-
-func parseReply(r *scripted.Reply, line string) error {
-	verb, rest, _ := strings.Cut(line, " ")
-	switch verb {
-	case "", "nothing":
-	case "say":
-		r.Text = unquote(rest)
-	case "think":
-		r.Thought = unquote(rest)
-	case "call":
-		id, rest, _ := strings.Cut(rest, " ")
-		name, args, _ := strings.Cut(rest, " ")
-		r.Calls = append(r.Calls, messages.ToolCall{ID: id, Name: name, Arguments: args})
-	case "finish":
-		r.Finish = llmclient.FinishReason(rest)
-	case "usage":
-		if _, err := fmt.Sscan(rest, &r.Usage.Input, &r.Usage.Output); err != nil {
-			return fmt.Errorf("usage INPUT OUTPUT: %w", err)
-		}
-	case "fail":
-		code, text, _ := strings.Cut(rest, " ")
-		r.Err = &llmclient.Error{Code: llmclient.Code(code), Message: text}
-	default:
-		return fmt.Errorf("a reply has no line %q: the lines are say, think, call, finish, usage, fail and nothing", verb)
-	}
-	return nil
-}
-
-func unquote(s string) string {
-	if u, err := strconv.Unquote(s); err == nil {
-		return u
-	}
-	return s
 }

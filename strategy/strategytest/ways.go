@@ -2,16 +2,12 @@ package strategytest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"iter"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 )
@@ -21,9 +17,12 @@ import (
 //
 //   - Run, and Stream;
 //   - with a journal: broken off at each event, and resumed from the journal by another Orchestrator;
-//   - with a journal: resumed from each beginning of it, as after a crash.
+//   - with a journal: resumed from each beginning of it, and of those of its agents, as after a crash.
 //
-// It is not broken off while tools run: a call that is cut off may have had its effect, and is not made again.
+// It is not broken off while tools run, agents aside: a call that is cut off may have had its effect, and is not made
+// again. A run that is stopped is stopped in the same place when it is resumed. One that is stopped after a step while
+// agents work is resumed only once it has ended, because a run that is resumed has no Task to say so; and so is one that
+// is cut off when agents were stopped already and the run itself was not.
 //
 // A strategy that decides by anything but what it is given, or that does not survive its own answers in their JSON form,
 // ends differently.
@@ -31,12 +30,15 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 	t.Helper()
 	tell(t, dir, set, func(t *testing.T, r *storyRun) {
 		t.Helper()
-		plain := newProcess(t, r, false)
-		res, err := plain.in(nil).Run(t.Context(), r.task)
-		w := ways{storyRun: r, t: t, first: newProcess(t, r, true), second: newProcess(t, r, true), want: end(t, res, err)}
-		w.same("Stream", plain.in(nil).Stream(t.Context(), r.task))
-		w.breakOff()
+		m := newModel(r.script)
+		plain := newProcess(t, r, m, false)
+		res, err := plain.run(nil)
+		m.again = true
+		w := ways{storyRun: r, t: t, want: end(t, res, err)}
+		w.first, w.second = newProcess(t, r, m, true), newProcess(t, r, m, true)
+		w.same("Stream", plain.stream(nil))
 		w.crash()
+		w.breakOff()
 	})
 }
 
@@ -46,14 +48,30 @@ type ways struct {
 	t             *testing.T
 	first, second *process
 	want          string
+	records       int  // in the journal of the run, once it has ended
+	among         bool // it is stopped in the step of an agent, or in one that runs agents
+}
+
+// crash resumes the run from each beginning of what is stored, the whole of it among them.
+func (w *ways) crash() {
+	whole := new(store)
+	_, _ = w.first.run(whole)
+	w.records, w.among = len(whole.journal(w.t, storyID)), whole.among(w.first.stops.key)
+	for n := range whole.log {
+		begun := new(store)
+		for _, a := range whole.log[:n+1] {
+			require.NoError(w.t, begun.Append(w.t.Context(), a.run, a.records...))
+		}
+		w.resume("resumed after a crash", begun)
+	}
 }
 
 // breakOff breaks the run off at each event.
 func (w *ways) breakOff() {
 	for at := 1; ; at++ {
-		store, event := new(checkpoint.Memory), 0
+		begun, event := new(store), 0
 		kind := orchestrator.EventKind("")
-		for e, err := range w.first.in(store).Stream(w.t.Context(), w.task) {
+		for e, err := range w.first.stream(begun) {
 			if err != nil { // the end
 				break
 			}
@@ -70,20 +88,18 @@ func (w *ways) breakOff() {
 		if kind == "" { // there are no more, or it cannot even begin
 			return
 		}
-		w.same("broken off at "+string(kind)+" and resumed", w.second.in(store).Resume(w.t.Context(), w.task.Run))
+		w.resume("broken off at "+string(kind)+" and resumed", begun)
 	}
 }
 
-// crash resumes the run from each beginning of its journal, the whole of it among them.
-func (w *ways) crash() {
-	whole := new(checkpoint.Memory)
-	_, _ = w.first.in(whole).Run(w.t.Context(), w.task)
-	records := journal(w.t, whole)
-	for n := range records {
-		store := new(checkpoint.Memory)
-		require.NoError(w.t, store.Append(w.t.Context(), w.task.Run, records[:n+1]...))
-		w.same("resumed after a crash", w.second.in(store).Resume(w.t.Context(), w.task.Run))
+// resume goes on with a run in another process, if it then has to end as it would have.
+func (w *ways) resume(way string, begun *store) {
+	w.t.Helper()
+	ended := len(begun.journal(w.t, storyID)) == w.records
+	if !ended && w.among && (!w.stop.now || begun.stopped(w.t)) {
+		return
 	}
+	w.same(way, w.second.resume(begun))
 }
 
 // same holds a way to the end that the run has.
@@ -125,61 +141,4 @@ func dropTimes(v any) {
 			dropTimes(inner)
 		}
 	}
-}
-
-// process is an Orchestrator whose store and model change: to make one takes longer than a run.
-type process struct {
-	*orchestrator.Orchestrator
-	*checkpoint.Memory
-	t      *testing.T
-	script []scripted.Reply
-	model  *scripted.Client
-}
-
-func newProcess(t *testing.T, r *storyRun, stores bool) *process {
-	t.Helper()
-	p := &process{t: t, script: r.script}
-	cfg := r.config
-	cfg.Client = p
-	if stores {
-		cfg.Store = p
-	}
-	var err error
-	p.Orchestrator, err = orchestrator.New(cfg)
-	require.NoError(t, err)
-	return p
-}
-
-// in gives the process a store. Its model goes on behind what it has said according to the journal there.
-func (p *process) in(store *checkpoint.Memory) *process {
-	said := 0
-	if store != nil {
-		for _, rec := range journal(p.t, store) {
-			var entry struct{ Type, Kind string }
-			require.NoError(p.t, json.Unmarshal(rec.Data, &entry))
-			if entry.Type == "answer" && entry.Kind == "get_chat_completion" {
-				said++
-			}
-		}
-	}
-	p.Memory, p.model = store, scripted.New(p.script[min(said, len(p.script)):]...)
-	return p
-}
-
-// Complete implements llmclient.Client.
-func (p *process) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
-	return p.model.Complete(ctx, req, onDelta)
-}
-
-// journal returns the records of the run in store; none if it has not begun.
-func journal(t *testing.T, store *checkpoint.Memory) []checkpoint.Record {
-	t.Helper()
-	var list []checkpoint.Record
-	for _, run := range store.Runs() {
-		for rec, err := range store.Read(t.Context(), run, 1) {
-			require.NoError(t, err)
-			list = append(list, rec)
-		}
-	}
-	return list
 }

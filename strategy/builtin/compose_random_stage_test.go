@@ -1,0 +1,145 @@
+package builtin_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync/atomic"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// stage is what the cases of a shard are played on, one after the other. To make an Orchestrator takes longer than a case,
+// so those with the same tools share one; it knows which case it is from the context, and its strategies are those of the
+// case in progress.
+type stage struct {
+	made  map[[2]string]func() strategy.Strategy // by kind and Config
+	built map[string]*orchestrator.Orchestrator  // by what they were built of
+	now   atomic.Pointer[composed]
+}
+
+func newStage() *stage {
+	return &stage{made: map[[2]string]func() strategy.Strategy{}, built: map[string]*orchestrator.Orchestrator{}}
+}
+
+// factory returns the factory of a strategy.
+func (s *stage) factory(n composedNode) func() strategy.Strategy {
+	key := [2]string{n.Strategy, n.Config}
+	if s.made[key] == nil {
+		made, err := factory(n.Strategy, n.Config)
+		if err != nil {
+			panic(fmt.Sprintf("the Config %s of %s: %v", n.Config, n.Strategy, err))
+		}
+		s.made[key] = made
+	}
+	return s.made[key]
+}
+
+// orchestrator returns an Orchestrator for a composition.
+func (s *stage) orchestrator(p *composition) *orchestrator.Orchestrator {
+	key := fmt.Sprint(len(p.Nodes), p.Agents, p.Missing, p.Person > 0, p.Stored)
+	if s.built[key] != nil {
+		return s.built[key]
+	}
+	cfg := orchestrator.Config{
+		Client:     llmclient.ClientFunc(ask),
+		Strategies: strategy.Set{completetask.Name: completetask.New(completetask.Config{})},
+		Tools:      p.tools(),
+		Middleware: []orchestrator.Middleware{seeAgents},
+	}
+	for i := range p.Nodes {
+		cfg.Strategies[nodeName(i)] = func() strategy.Strategy {
+			if w := s.now.Load(); w != nil {
+				return w.nodes[i]()
+			}
+			return completetask.New(completetask.Config{})() // while it is built
+		}
+	}
+	if p.Person > 0 {
+		cfg.Reply = answer
+	}
+	if p.Stored {
+		cfg.Store = caseStore{}
+	}
+	o, err := orchestrator.New(cfg)
+	if err != nil {
+		panic(err)
+	}
+	s.built[key] = o
+	return o
+}
+
+// caseKey is the key under which a context has its case.
+type caseKey struct{}
+
+func caseOf(ctx context.Context) *composed { return ctx.Value(caseKey{}).(*composed) }
+
+// ask has the model of a case answer.
+func ask(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+	return caseOf(ctx).Complete(ctx, req, onDelta)
+}
+
+// answer is somebody who answers, or is away.
+func answer(ctx context.Context, wait orchestrator.Wait) (orchestrator.Reply, error) {
+	if caseOf(ctx).Person == 1 {
+		return orchestrator.Reply{WaitID: wait.ID, Approve: true, Text: "that one"}, nil
+	}
+	return orchestrator.Reply{}, orchestrator.ErrSuspended
+}
+
+// seeAgents is a middleware that notes that agents are at work.
+func seeAgents(next orchestrator.Handler) orchestrator.Handler {
+	return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+		if call.Run != composedRun {
+			caseOf(ctx).agents.Add(1)
+		}
+		return next(ctx, call)
+	}
+}
+
+// caseStore is the store of the case.
+type caseStore struct{}
+
+func (caseStore) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
+	return caseOf(ctx).store.Append(ctx, run, records...)
+}
+
+func (caseStore) Read(ctx context.Context, run string, from int) iter.Seq2[checkpoint.Record, error] {
+	return caseOf(ctx).store.Read(ctx, run, from)
+}
+
+// agentTools are the strategies as tools, by their number.
+var agentTools = func() (list []tools.Tool) {
+	for i := range mostNodes {
+		name := nodeName(i)
+		list = append(list, orchestrator.AgentTool(orchestrator.Agent{
+			Definition: tools.Definition{Name: "agent_" + name, ReadOnly: i%2 == 0},
+			Strategy:   name, FanOut: i%3 > 0, Limits: delegation.Limits{ModelCalls: 2 * i},
+		}))
+	}
+	return list
+}()
+
+// agentPrefix is how the names of agents begin.
+const agentPrefix = "agent_n"
+
+// tools are those of a composition.
+func (p *composition) tools() []tools.Tool {
+	var list []tools.Tool
+	for _, i := range p.agents() {
+		list = append(list, agentTools[i])
+	}
+	for i, tool := range composedTools {
+		if i != p.Missing-1 {
+			list = append(list, tool)
+		}
+	}
+	return list
+}
