@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
@@ -218,4 +219,43 @@ func TestStop_ownMessages(t *testing.T) {
 	res, err := o.Run(ctx, task("go"))
 	require.Error(t, err)
 	require.Equal(t, messages.History{messages.UserText("in my own words"), messages.AssistantText("half")}, res.Output.Messages)
+}
+
+// inheriting delegates, and gives back what its child had reached when the run was stopped.
+type inheriting struct {
+	scene
+	to    string
+	child delegation.Output
+}
+
+func (s *inheriting) Initialize(in delegation.Input) nextstep.NextStep {
+	return nextstep.Delegate{Strategy: s.to, Input: in}
+}
+
+func (s *inheriting) Inherit(out delegation.Output) { s.child = out }
+
+func (s *inheriting) Conclude(string) delegation.Output {
+	text := s.child.Text() + " of it, " + string(s.child.Err.Code)
+	return delegation.Output{Result: &text}
+}
+
+// reaching has a result when it is stopped.
+type reaching struct{ scene }
+
+func (s *reaching) Conclude(string) delegation.Output {
+	half := "half"
+	return delegation.Output{Result: &half}
+}
+
+// A strategy hears what its child had reached before it concludes, over any depth.
+func TestStop_inherited(t *testing.T) {
+	set := strategy.Set{
+		"main":   func() strategy.Strategy { return &inheriting{to: "middle"} },
+		"middle": func() strategy.Strategy { return &inheriting{to: "work"} },
+		"work":   func() strategy.Strategy { return new(reaching) },
+	}
+	m, err := orchestrator.NewMachine(orchestrator.MachineConfig{Set: set, Root: "main", Input: delegation.Input{Goal: "go"}})
+	require.NoError(t, err)
+	step(t, m, nextstep.Stop{Reason: "enough"})
+	require.Equal(t, "half of it, stopped of it, stopped", m.Output().Text())
 }
