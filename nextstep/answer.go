@@ -33,7 +33,8 @@ type ToolResults struct {
 	Calls []messages.ToolCall `json:"calls,omitempty"`
 }
 
-// Spent is what runs have used that were made within a step: agents as tools.
+// Spent is what a step has used besides what its answer shows: by runs that were made within it (agents as tools), or before
+// it was cut off.
 type Spent struct {
 	Steps      int            `json:"steps,omitempty"`
 	ModelCalls int            `json:"model_calls,omitempty"`
@@ -88,7 +89,7 @@ type Stop struct {
 	Results []messages.ToolOutput `json:"results,omitempty"` // of tools, in call order: finished, interrupted, or never started; nil if none was started
 	Usage   messages.Usage        `json:"usage,omitzero"`    // what was billed all the same
 	Elapsed time.Duration         `json:"elapsed,omitzero"`
-	Spent   Spent                 `json:"spent,omitzero"` // by runs that the tools made
+	Spent   Spent                 `json:"spent,omitzero"` // model calls that were cut off, hidden attempts included, and what runs that tools made have used
 
 	// Err is the cause within the process, as that of a Failure.
 	Err error `json:"-"`

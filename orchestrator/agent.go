@@ -144,19 +144,24 @@ func (t *agentTool) inputs(arguments string) (inputs []delegation.Input, single 
 		return []delegation.Input{in}, true, err
 	}
 	var args struct {
-		Goal  string   `json:"goal"`
-		Goals []string `json:"goals"`
+		Goal  string          `json:"goal"`
+		Goals json.RawMessage `json:"goals"`
 	}
-	if err := json.Unmarshal([]byte(arguments), &args); err != nil {
+	var goals []string
+	err = json.Unmarshal([]byte(arguments), &args)
+	if err == nil && t.FanOut && args.Goals != nil {
+		err = json.Unmarshal(args.Goals, &goals)
+	}
+	if err != nil {
 		return nil, false, &tools.ArgumentError{Tool: t.def.Name, Problems: []tools.Problem{{Message: err.Error()}}}
 	}
-	if t.FanOut && (args.Goal == "") == (len(args.Goals) == 0) {
+	if t.FanOut && (args.Goal == "") == (len(goals) == 0) {
 		return nil, false, &tools.ArgumentError{Tool: t.def.Name, Problems: []tools.Problem{{Message: `needs either "goal" or "goals"`}}}
 	}
-	if len(args.Goals) == 0 {
+	if len(goals) == 0 {
 		return []delegation.Input{{Goal: args.Goal, Data: json.RawMessage(arguments)}}, true, nil
 	}
-	for _, goal := range args.Goals {
+	for _, goal := range goals {
 		inputs = append(inputs, delegation.Input{Goal: goal})
 	}
 	return inputs, false, nil

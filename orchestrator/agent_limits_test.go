@@ -303,3 +303,68 @@ func TestAgentTool_waitsAndIsNotResumed(t *testing.T) {
 	again, _ := orchestrator.Fold(o.Resume(t.Context(), "r"))
 	require.Equal(t, end.Output.Usage, again.Output.Usage)
 }
+
+// Agents that obey when the time-out of their tool ends them are paid for, too: with the call that was cut off.
+func TestAgentTool_stoppedAtItsTimeout(t *testing.T) {
+	const most = 10
+	synctest.Test(t, func(t *testing.T) {
+		var calls, looks atomic.Int32
+		goals := scripted.Call("worker", `{"goals":["1","2","3","4","5","6","7","8"]}`, "1")
+		client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+			calls.Add(1)
+			if goalOf(req) == "go" {
+				return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{goals}}}, nil
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		fanOut := func(a *orchestrator.Agent) { a.FanOut, a.Definition.Timeout = true, time.Second }
+		ta := task("go")
+		ta.Limits.ModelCalls = most
+		res, _ := solver(t, client, withWork, workAll, with(worker(fanOut))).Run(t.Context(), ta)
+		require.Equal(t, orchestrator.StatusLimit, res.Status)
+		require.EqualValues(t, most, calls.Load())
+
+		client = func(_ context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+			call := goals
+			if goalOf(req) != "go" {
+				call = scripted.Call("look", "{}", "1")
+			}
+			return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{call}}}, nil
+		}
+		look := tools.NewRaw(tools.Definition{Name: "look"}, func(ctx context.Context, _ string) (string, error) {
+			looks.Add(1)
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+		ta.Limits = delegation.Limits{ToolCalls: most}
+		res, _ = solver(t, client, withWork, workAll, with(worker(fanOut), look)).Run(t.Context(), ta)
+		require.Equal(t, orchestrator.StatusLimit, res.Status)
+		last := len(res.Output.ToolMetas()) - 1
+		require.Equal(t, "not_started", res.Output.ToolMetas()[last].Reason)
+		require.EqualValues(t, most-last, looks.Load())
+	})
+}
+
+// A tool whose parameters are its own may have goals that are no fan-out.
+func TestAgentTool_goalsOfItsOwn(t *testing.T) {
+	own := worker(func(a *orchestrator.Agent) {
+		a.Definition.Parameters = []byte(`{"type":"object","properties":{"goal":{"type":"string"},"goals":{"type":"array"}}}`)
+	})
+	var data []string
+	m := always(func(req *llmclient.Request) scripted.Reply {
+		switch {
+		case goalOf(req) != "go":
+			data = append(data, goalOf(req))
+			return scripted.Text("did it")
+		case answered(req):
+			return scripted.Text("done")
+		default:
+			return scripted.Calls(scripted.Call("worker", `{"goal":"main","goals":[{"name":"a"},"b"]}`, "1"))
+		}
+	})
+	res, err := solver(t, m, withWork, workAll, with(own)).Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"main"}, data)
+	require.Equal(t, "did it", res.Output.ToolMetas()[0].Output)
+}

@@ -131,6 +131,7 @@ func (m *Machine) fail(f *frame, a nextstep.Failure, cause *delegation.Error) ne
 // feedStop ends the run: every frame unwinds, open calls are closed.
 func (m *Machine) feedStop(f *frame, a nextstep.Stop) nextstep.NextStep {
 	t := spent(a.Spent)
+	t.toolCalls += begun(a.Results)
 	t.usage, t.elapsed = t.usage.Add(whole(a.Usage)), a.Elapsed
 	m.charge(&t)
 	if len(a.Results) > 0 {
@@ -146,6 +147,17 @@ func (m *Machine) feedStop(f *frame, a nextstep.Stop) nextstep.NextStep {
 		err:    stoppedBy(a),
 		note:   m.stopNote,
 	})
+}
+
+// begun counts the calls of a batch that was cut off which had begun.
+func begun(results []messages.ToolOutput) int {
+	n := 0
+	for _, o := range results {
+		if o.Status != messages.StatusFailed || o.Reason != messages.ReasonInterrupted {
+			n++
+		}
+	}
+	return n
 }
 
 func stoppedBy(a nextstep.Stop) *delegation.Error {

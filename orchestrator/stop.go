@@ -98,6 +98,9 @@ func (r *run) interrupted(ctx context.Context, answer nextstep.Answer) nextstep.
 		stop.Results = a.Results
 	case nextstep.Failure:
 		stop.Partial, stop.Usage = a.Partial, a.Usage
+		if r.m.pending.Kind() == nextstep.KindGetChatCompletion {
+			stop.Spent.ModelCalls = 1 + len(a.Attempts)
+		}
 		for _, attempt := range a.Attempts {
 			stop.Usage = stop.Usage.Add(attempt.Usage)
 		}

@@ -229,9 +229,10 @@ func (w *composed) seen(res orchestrator.Result) {
 	if w.ended != 1 || w.last.Kind != orchestrator.EventRunFinished {
 		w.blame("there are %d terminal events", w.ended)
 	}
-	w.open = slices.DeleteFunc(w.open, func(frame string) bool { // an agent whose parent was stopped while it waits
+	w.open = slices.DeleteFunc(w.open, func(frame string) bool { // an agent whose parent was stopped while it waits, or one below
 		run, _, _ := strings.Cut(frame, " ")
-		return run != composedRun && slices.Contains(w.waiting, run)
+		waits := func(other string) bool { return other == run || strings.HasPrefix(other, run+"/") }
+		return run != composedRun && slices.ContainsFunc(w.waiting, waits)
 	})
 	if len(w.open) > 0 && res.Status != orchestrator.StatusWaiting {
 		w.blame("frames %v are not left", w.open)
