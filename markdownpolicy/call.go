@@ -18,7 +18,7 @@ type callForm struct {
 
 // read reads a call from the JSON that stands at an offset of the reply. Arguments are kept as they are written, and a JSON
 // string that holds an object is decoded once. Missing, null and empty ones are {}, but where members stand that say nothing here,
-// they may be meant as the arguments: that is an error.
+// they may be meant as the arguments: that is an error. So is a key of these that stands twice.
 func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
 	object, repairs, err := readObject(text, at, mode)
 	if err != nil {
@@ -27,7 +27,15 @@ func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Rep
 		}
 		return messages.ToolCall{}, nil, err
 	}
-	name, arguments := f.fields(object)
+	return f.readValid(text, object, repairs, at, mode)
+}
+
+// readValid is read for text of which a valid object was made by repairs.
+func (f callForm) readValid(text, object string, repairs []Repair, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
+	name, arguments, again := f.fields(object)
+	if again != "" {
+		return messages.ToolCall{}, nil, repeated(at, quote(again), text)
+	}
 	call := messages.ToolCall{Name: decodeString(name)}
 	if call.Name == "" {
 		return messages.ToolCall{}, nil, broken(at, f.expects()+`, with "`+f.name+`" the name of a tool`, text, nil)
@@ -50,9 +58,16 @@ func (f callForm) expects() string {
 }
 
 // fields returns the values of the name and of the arguments, as they are written in a valid object; "" if there is none.
-func (f callForm) fields(object string) (name, arguments string) {
+// again is the first key of these that stands there twice, in whatever case.
+func (f callForm) fields(object string) (name, arguments, again string) {
 	rank := len(f.others) + 1 // of the key that the arguments were found under: the smaller, the better
+	var seen uint
 	for key, value := range members(object) {
+		bit := f.bit(key)
+		if seen&bit != 0 {
+			return name, arguments, key
+		}
+		seen |= bit
 		switch i := slices.Index(f.others, key); {
 		case key == f.name:
 			name = value
@@ -62,7 +77,22 @@ func (f callForm) fields(object string) (name, arguments string) {
 			arguments, rank = value, i
 		}
 	}
-	return name, arguments
+	return name, arguments, ""
+}
+
+// bit is a number of its own, of one bit, for each key of a call, and 0 for other keys.
+func (f callForm) bit(key string) uint {
+	same := func(other string) bool { return strings.EqualFold(key, other) }
+	switch {
+	case same(f.name):
+		return 1
+	case same(f.arguments):
+		return 2
+	}
+	if i := slices.IndexFunc(f.others, same); i >= 0 {
+		return 4 << i
+	}
+	return 0
 }
 
 // harmlessKeys are what servers write beside the name of a call, and never arguments.
@@ -147,6 +177,11 @@ func appendArguments(dst []byte, arguments string) []byte {
 // broken is an error about the text that stands at an offset of the reply.
 func broken(at int, expected, found string, cause error) *ParseError {
 	return &ParseError{Offset: at, Expected: expected, Found: shorten(found), Err: cause}
+}
+
+// repeated is an error about something that stands twice where only one can be meant.
+func repeated(at int, what, found string) *ParseError {
+	return broken(at, what+" only once in a call", found, nil)
 }
 
 // brokenFrom is an error about what stands at a place of the reply, and goes on to its end, of which more may come.

@@ -132,3 +132,27 @@ func TestS2_9_ArgumentsElsewhereAreNotNone(t *testing.T) {
 	hermes := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
 	require.Equal(t, parts(textPart(reply)), partsOf(t, hermes, reply))
 }
+
+// What a string of JSON holds is looked at once: a string in it is no object.
+func TestS2_9_ArgumentsAreDecodedOnce(t *testing.T) {
+	const twice = `"\"{\\\"a\\\":1}\""`
+	for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
+		_, _, err := markdownpolicy.ReadCall(`{"name":"t","arguments":`+twice+`}`, mode, "name", "arguments")
+		require.NotNil(t, err)
+		require.Contains(t, err.Expected, `"arguments" of "t" to be a JSON object`)
+		for _, p := range []struct {
+			markdownpolicy.Policy
+			reply string
+		}{
+			{markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: mode}}, `<tool_call>{"name":"t","arguments":` + twice + `}</tool_call>`},
+			{markdownpolicy.XML{Options: markdownpolicy.Options{Mode: mode}}, `<tool_call><name>t</name><arguments>` + twice + `</arguments></tool_call>`},
+		} {
+			_, err := p.ParseResponse(p.reply)
+			require.Error(t, err, p.reply)
+		}
+	}
+	call, _, err := markdownpolicy.ReadCall(`{"name":"t","arguments":"{\"a\":\"\\\"x\\\"\"}"}`, markdownpolicy.ModeError, "name", "arguments")
+	require.Nil(t, err)
+	require.Equal(t, `{"a":"\"x\""}`, call.Arguments)
+	require.Equal(t, parts(callPart("call_1", "t", twice)), partsOf(t, markdownpolicy.ReAct{}, "Action: t\nAction Input: "+twice), "text that is no object is an input of its own")
+}

@@ -12,15 +12,19 @@ import (
 // the closing mark. The closing mark may be missing at the end of the text, and the end of a list before the closing mark.
 type callBlock struct {
 	Options
-	start int    // the place of the opening mark
-	after int    // the place behind it
-	close string // the closing mark
+	start int     // the place of the opening mark
+	after int     // the place behind it
+	close string  // the closing mark
+	ends  *finder // of closing marks
+
+	hurried bool // a body that holds another opening mark has no end
 
 	pos     int // looked at so far
 	state   callState
-	scan    jsonScan
-	value   int  // where the value that is scanned begins
-	listed  bool // the values are in a list
+	strict  strictScan
+	scan    jsonScan // where that finds no end
+	value   int      // where the value that is scanned begins
+	listed  bool     // the values are in a list
 	calls   []Part
 	repairs []Repair
 }
@@ -32,6 +36,9 @@ const (
 	callValue                  // in JSON
 	callBody                   // in something else
 )
+
+// hurry implements [hasty].
+func (b *callBlock) hurry() { b.hurried = true }
 
 func (b *callBlock) read(text string, final bool) verdict {
 	for {
@@ -74,6 +81,7 @@ func (b *callBlock) next(text string, final bool) (verdict, bool) {
 		b.pos++
 	case kind == listValue:
 		b.state, b.value, b.scan = callValue, b.pos, jsonScan{pos: b.pos}
+		b.strict.begin(b.pos)
 	case len(b.calls) > 0:
 		return b.unclosed(text, final)
 	default:
@@ -134,24 +142,40 @@ func excessBrackets(text string, pos int, final bool) (end int, wait bool) {
 	return end, end == len(text) && end < pos+most && !final
 }
 
-// json reads a JSON value. One that is broken, as a bracket or a quote is missing, ends before the first closing mark.
+// json reads a JSON value.
 func (b *callBlock) json(text string, final bool) (verdict, bool) {
-	looked, ok := b.scan.scan(text)
+	state := b.strict.scan(text)
+	end := b.strict.pos
 	switch {
-	case !ok && !final:
+	case state == scanDone:
+	case state == scanNone && b.Mode == ModeText: // nothing mends it
+		return b.broken(broken(end, hermesForm.expects(), "", nil), end), true
+	case state == scanMore && !final:
 		return verdict{}, true
-	case !ok:
-		looked = len(text)
-	}
-	end := looked
-	if i := strings.Index(text[b.value:end], b.close); i >= 0 && (!ok || !json.Valid([]byte(text[b.value:end]))) {
-		end = b.value + i
+	default:
+		var known bool
+		if end, known = b.brokenEnd(text, final); !known {
+			return verdict{}, true
+		}
 	}
 	if err := b.add(text, b.value, end); err != nil {
-		return b.broken(err, looked), true
+		return b.broken(err, max(end, b.strict.pos)), true
 	}
 	b.state, b.pos = callStart, end
 	return verdict{}, false
+}
+
+// brokenEnd returns where JSON that is broken ends: where its brackets do, or before the first closing mark.
+func (b *callBlock) brokenEnd(text string, final bool) (end int, known bool) {
+	closing := b.ends.next(text, b.value)
+	upTo := text
+	if closing >= 0 {
+		upTo = text[:closing]
+	}
+	if end, ok := b.scan.scan(upTo); ok {
+		return end, true
+	}
+	return len(upTo), closing >= 0 || final
 }
 
 // add takes a JSON value as calls.
@@ -161,9 +185,13 @@ func (b *callBlock) add(text string, from, to int) *ParseError {
 		err.Expected = hermesForm.expects()
 		return err
 	}
+	read := b.readJSON
+	if text[from] == '[' {
+		read = b.readElement
+	}
 	var calls []Part
 	for offset, value := range values {
-		call, more, err := b.readJSON(value, from+offset)
+		call, more, err := read(value, from+offset)
 		if err != nil {
 			return err
 		}
@@ -216,22 +244,23 @@ func elements(array string) iter.Seq2[int, string] {
 
 // plain looks for the end of a body that is not JSON.
 func (b *callBlock) plain(text string, final bool) verdict {
-	from := max(b.scan.pos, b.pos)
-	i := strings.Index(text[from:], b.close)
-	if i < 0 && !final {
-		b.scan.pos = max(b.pos, len(text)-len(b.close)+1)
+	closing := b.ends.next(text, b.pos)
+	if closing < 0 && !final {
 		return verdict{}
 	}
 	bodyEnd, end := len(text), len(text)
-	if i >= 0 {
-		bodyEnd, end = from+i, from+i+len(b.close)
+	if closing >= 0 {
+		bodyEnd, end = closing, closing+len(b.close)
+	}
+	if b.hurried && strings.Contains(text[b.after:bodyEnd], text[b.start:b.after]) {
+		return b.broken(broken(b.pos, b.close, "", nil), b.after)
 	}
 	calls, repairs, err := b.readBody(text[b.pos:bodyEnd], b.pos)
 	if err != nil {
 		return b.broken(err, bodyEnd)
 	}
 	b.calls, b.repairs = calls, repairs
-	if i < 0 {
+	if closing < 0 {
 		return b.unended(end)
 	}
 	return b.done(end)

@@ -44,14 +44,41 @@ func (o Options) readJSON(text string, at int) (messages.ToolCall, []Repair, *Pa
 	if err == nil || !json.Valid([]byte(text)) || text[0] != '{' {
 		return call, repairs, err
 	}
-	n := 0
+	return o.readOtherJSON(text, at, err)
+}
+
+// readElement is readJSON for JSON that is known to be valid.
+func (o Options) readElement(text string, at int) (messages.ToolCall, []Repair, *ParseError) {
+	if text[0] != '{' {
+		return o.readJSON(text, at) // which says what is wrong
+	}
+	call, repairs, err := hermesForm.readValid(text, text, nil, at, o.Mode)
+	if err == nil {
+		return call, repairs, nil
+	}
+	return o.readOtherJSON(text, at, err)
+}
+
+// readOtherJSON reads the forms of readJSON that are not that of Hermes: to that, err applies.
+func (o Options) readOtherJSON(text string, at int, err *ParseError) (call messages.ToolCall, repairs []Repair, _ *ParseError) {
+	n, functions, function := 0, 0, ""
 	for key, value := range members(text) {
-		if n++; key == "function" && value[0] == '{' {
-			return hermesForm.read(value, at+strings.Index(text, value), o.Mode)
+		n++
+		if key == "function" {
+			functions, function = functions+1, value
 		}
 		if o.knows(key) && n == 1 {
 			call.Name, call.Arguments = key, value
 		}
+	}
+	_, _, again := hermesForm.fields(text)
+	switch {
+	case again != "":
+		return call, repairs, err
+	case functions > 1:
+		return call, repairs, repeated(at, `"function"`, text)
+	case functions == 1 && function[0] == '{':
+		return hermesForm.read(function, at+strings.Index(text, function), o.Mode)
 	}
 	if n != 1 || call.Name == "" {
 		return call, repairs, err
@@ -86,6 +113,9 @@ func (o Options) readFunction(body string, at int) ([]Part, []Repair, *ParseErro
 	}
 	if rest := strings.TrimSpace(strings.TrimPrefix(body[pos:], "</function>")); rest != "" {
 		return expected(pos, "<parameter=key> or </function>")
+	}
+	if key, again := repeatedName(arguments); again {
+		return nil, nil, repeated(at, "<parameter="+key+">", body)
 	}
 	return []Part{callAt(at, name, argumentsObject(arguments, properties(o.Tools, name)))}, nil, nil
 }
@@ -132,36 +162,56 @@ func trimLines(value string) string {
 	return value
 }
 
-// readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…: the first key belongs to the first value.
+// readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…: the first key belongs to the first value. Of two
+// keys of one name the last counts, as for those who serve the models that write this. A text ends at the first closing tag that is followed by another tag of these.
 func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) {
 	name, _, _ := strings.Cut(body, "<arg_")
-	rest := body[len(name):]
+	pos := len(name)
 	if name = trimBlanks(name); name == "" || strings.IndexByte(name, '\n') >= 0 {
 		return nil, nil, broken(at, "the name of a tool before <arg_key>", body, nil)
 	}
-	keys, values := between(rest, "<arg_key>", "</arg_key>"), between(rest, "<arg_value>", "</arg_value>")
+	var keys, values []string
+	for pos < len(body) {
+		if held, end, ok := between(body, pos, pairKey); ok {
+			keys, pos = append(keys, trimBlanks(held)), end
+		} else if held, end, ok := between(body, pos, pairValue); ok {
+			values, pos = append(values, held), end
+		} else {
+			return nil, nil, broken(at+pos, "<arg_key>…</arg_key> or <arg_value>…</arg_value>", body[pos:], nil)
+		}
+	}
 	if len(keys) != len(values) {
 		return nil, nil, broken(at, "an <arg_value>…</arg_value> for each <arg_key>…</arg_key>", body, nil)
 	}
 	arguments := make([]argument, len(keys))
 	for i := range keys {
-		arguments[i] = argument{trimBlanks(keys[i]), values[i]}
+		arguments[i] = argument{keys[i], values[i]}
 	}
 	return []Part{callAt(at, name, argumentsObject(arguments, properties(o.Tools, name)))}, nil, nil
 }
 
-// between returns the texts that stand between two marks.
-func between(text, open, close string) (texts []string) {
-	for {
-		_, rest, ok := strings.Cut(text, open)
-		if !ok {
-			return texts
+var (
+	pairKey   = tagPair{open: "<arg_key>", close: "</arg_key>"}
+	pairValue = tagPair{open: "<arg_value>", close: "</arg_value>"}
+)
+
+// between returns the text between two marks of which the first stands at a place, and the place behind it and blanks.
+func between(body string, pos int, marks tagPair) (held string, end int, ok bool) {
+	rest, ok := strings.CutPrefix(body[pos:], marks.open)
+	if !ok {
+		return "", pos, false
+	}
+	start := len(body) - len(rest)
+	for at := start; ; {
+		i := strings.Index(body[at:], marks.close)
+		if i < 0 {
+			return "", pos, false
 		}
-		held, rest, ok := strings.Cut(rest, close)
-		if !ok {
-			return texts
+		at += i + len(marks.close)
+		end = skipBlanks(body, at)
+		if after := body[end:]; after == "" || strings.HasPrefix(after, pairKey.open) || strings.HasPrefix(after, pairValue.open) {
+			return body[start : at-len(marks.close)], end, true
 		}
-		texts, text = append(texts, held), rest
 	}
 }
 
@@ -196,6 +246,9 @@ func readEscaped(body string, at int) ([]Part, []Repair, *ParseError) {
 	if ok && name != "" {
 		rest := body[len("call:")+len(name):]
 		if object := escapedJSON(rest); json.Valid(object) {
+			if repeatsName(string(object)) {
+				return nil, nil, repeated(at, "each key", body)
+			}
 			return []Part{callAt(at, trimBlanks(name), string(object))}, nil, nil
 		}
 	}

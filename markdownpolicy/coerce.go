@@ -11,8 +11,20 @@ import (
 // argument is a named argument of a call that is written as plain text, without saying of which type it is.
 type argument struct{ name, text string }
 
+// repeatedName returns the first name that two arguments have.
+func repeatedName(arguments []argument) (name string, again bool) {
+	seen := make(map[string]bool, len(arguments))
+	for _, a := range arguments {
+		if seen[a.name] {
+			return a.name, true
+		}
+		seen[a.name] = true
+	}
+	return "", false
+}
+
 // argumentsObject writes arguments as a JSON object, each of the type that the schema of the tool has for it; without one
-// it is a string. Of two of one name the last counts, as in JSON.
+// it is a string. Of two of one name the last counts.
 func argumentsObject(arguments []argument, schema map[string]property) string {
 	last := make(map[string]int, len(arguments))
 	for i, a := range arguments {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -118,6 +119,7 @@ func ollamaCorpusCase(t *testing.T, l ollamaLine) corpusCase {
 	}
 	var o ollamaCase
 	require.NoError(t, json.Unmarshal(l.Case, &o), "%s %d", l.Func, l.N)
+	o.restore(l)
 	c := corpusCase{
 		pieces: slices.Concat(o.Inputs, o.Chunks, []string{string(o.Input)}),
 		calls:  slices.Concat(o.Calls, o.ExpectedCalls, o.ExpectedToolCalls, o.Expected, o.WantToolCall),
@@ -155,6 +157,29 @@ func ollamaCorpusCase(t *testing.T, l ollamaLine) corpusCase {
 		}
 	}
 	return c
+}
+
+// restore puts in what the corpus lost of a case: the minus of a number that is expected, and a text that their test computes.
+func (o *ollamaCase) restore(l ollamaLine) {
+	switch fmt.Sprint(strings.TrimPrefix(l.Func, "Test"), " ", l.N) {
+	case "LFM2Parser_parseToolCallsContent 19":
+		o.Expected[0].arguments = map[string]any{"offset": -10.0}
+	case "value 3":
+		o.ExpectedCalls[0].arguments = map[string]any{"v": -10.0}
+	case "FindArguments 30":
+		data := strings.Repeat("a{b}c", 100)
+		o.Buffer, o.Want = looseText(`{"name": "test", "arguments": {"data": "`+data+`"}}`), map[string]any{"data": data}
+	}
+}
+
+// objectFinder reads a text with FindObject: the object is the arguments of a call without a name.
+type objectFinder struct{ markdownpolicy.Policy }
+
+func (objectFinder) ParseResponse(text string) (doc markdownpolicy.Document, _ error) {
+	if object, ok := markdownpolicy.FindObject(text); ok {
+		doc.Parts = []markdownpolicy.Part{{Content: messages.ToolCall{Arguments: object}}}
+	}
+	return doc, nil
 }
 
 // ollamaDialects are the dialects of the parsers that have one, and the marks of a call in them.
@@ -216,6 +241,8 @@ func (o ollamaCase) template(c *corpusCase, test string, options markdownpolicy.
 			c.policy = deepseek
 		case o.Tool != "" || strings.Contains(buffer, `"name"`):
 			c.policy, c.pieces = hermes, []string{"<tool_call>" + buffer + "</tool_call>"}
+		case !strings.HasPrefix(buffer, "{"): // text around the arguments
+			c.policy = objectFinder{}
 		default:
 			c.policy, c.pieces = markdownpolicy.Mistral{Options: options}, []string{"[TOOL_CALLS]f[ARGS]" + buffer}
 		}

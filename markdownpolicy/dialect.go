@@ -48,18 +48,19 @@ func (d Dialect) leftOut() (tags []tag) {
 	}
 	for _, bar := range []string{"｜", "|"} {
 		marks := tagPair{open: "<" + bar + "tool▁outputs▁begin" + bar + ">", close: "<" + bar + "tool▁outputs▁end" + bar + ">"}
+		held := marks.thought()
 		tags = append(tags, tag{marks.open, func(start, after int) block {
-			return madeUp{&thoughtBlock{start: start, body: after, marks: marks, pos: after}}
+			return madeUp{held.begin(start, after)}
 		}})
 	}
 	return tags
 }
 
 // madeUp leaves out what stands between two marks.
-type madeUp struct{ *thoughtBlock }
+type madeUp struct{ block }
 
 func (b madeUp) read(text string, final bool) verdict {
-	v := b.thoughtBlock.read(text, final)
+	v := b.block.read(text, final)
 	v.parts = nil
 	return v
 }

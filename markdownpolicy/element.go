@@ -14,13 +14,27 @@ type element struct {
 	after    int      // the place behind it
 	children []string // what may stand in it; empty: any name
 	json     string   // the child that may be a JSON object
+	ends     childEnds
+	strictly bool // JSON is not mended
+	hurried  bool // a value that holds the tag of the element has no end
 
 	pos    int // looked at so far
 	next   int // behind blanks that have been looked at, and may be behind pos
+	looked int // how far any scan went
 	state  elementState
-	scan   jsonScan
-	child  field // the one that is read
+	strict strictScan
+	scan   jsonScan // where that finds no end
+	child  field    // the one that is read
 	fields []field
+}
+
+// childEnds finds, by the name of the child, the closing tags that end one. There is one for all elements of a name.
+type childEnds map[string]*childEnd
+
+// childEnd is a [finder] of closing tags that are followed by another child or the end of the element.
+type childEnd struct {
+	finder
+	next int // behind the blanks behind a tag
 }
 
 // field is an element that holds text.
@@ -42,6 +56,7 @@ const (
 	elementUnclosed // the text ends behind a child
 	elementStrange  // something stands at pos that does not belong there
 	elementCut      // the text ends within a child
+	elementBroken   // a child is no JSON that could be mended
 )
 
 // read looks on, and returns false while the end is not there.
@@ -135,20 +150,43 @@ func (e *element) before(text string, final bool) bool {
 	}
 	if e.next < len(text) && text[e.next] == '{' {
 		e.state, e.scan = inJSON, jsonScan{pos: e.next}
+		e.strict.begin(e.next)
 	}
 	return true
 }
 
-// object looks for the end of a JSON object. If there is none, as a bracket is missing, it ends as other values do.
+// object looks for the end of a JSON object. One that is broken ends where its brackets do, if that is before a tag that ends
+// the child, or else as other values do.
 func (e *element) object(text string, final bool) bool {
-	end, ok := e.scan.scan(text)
+	switch e.strict.scan(text) {
+	case scanDone:
+		e.pos, e.state = e.strict.pos, afterJSON
+		return true
+	case scanMore:
+		if final {
+			e.state = inValue
+		}
+		return final
+	default: // it is broken
+	}
+	if e.strictly {
+		e.pos, e.state = e.strict.pos, elementBroken
+		return true
+	}
+	upTo, found := e.endOf(text, e.strict.pos, final)
+	if final && !found {
+		upTo = len(text)
+	}
+	end, ok := e.scan.scan(text[:upTo])
 	switch {
 	case ok:
 		e.pos, e.state = end, afterJSON
-	case final:
+	case found || final:
 		e.state = inValue
+	default:
+		return false
 	}
-	return ok || final
+	return true
 }
 
 // afterObject looks for the closing tag behind a JSON object. At the end of the text it may be missing.
@@ -171,36 +209,54 @@ func (e *element) afterObject(text string, final bool) bool {
 
 // value looks for the end of the value.
 func (e *element) value(text string, final bool) bool {
-	closing := e.child.closing
-	for {
-		i := strings.Index(text[e.pos:], closing)
-		if i < 0 {
-			e.pos = max(e.pos, len(text)-len(closing)+1)
-			if final {
-				e.state = elementCut
-			}
-			return final
-		}
-		at := e.pos + i
-		e.next = skipBlanks(text, max(e.next, at+len(closing)))
-		_, _, kind := e.tagAt(text, e.next, final)
-		if kind == tagPartly {
-			e.pos = at
-			return false
-		}
-		if kind != tagNone || strings.HasPrefix(e.closing, text[e.next:]) {
-			e.end(text, at, at+len(closing))
-			return true
-		}
-		e.pos = at + 1
+	at, found := e.endOf(text, e.pos, final)
+	switch {
+	case !found && !final:
+		return false
+	case !found, e.hurried && strings.Contains(text[e.child.at:at], text[e.start:e.after]):
+		e.state = elementCut
+	default:
+		e.end(text, at, at+len(e.child.closing))
 	}
+	return true
+}
+
+// endOf returns the place of the first tag at or after a place that ends the child, or, and false, the place before which
+// there is none.
+func (e *element) endOf(text string, from int, final bool) (at int, found bool) {
+	f := e.ends[e.child.name]
+	if f == nil {
+		f = new(childEnd)
+		e.ends[e.child.name] = f
+	}
+	if from < f.from || from > f.at {
+		*f = childEnd{finder: finder{mark: e.child.closing, from: from, at: from}}
+	}
+	for !f.found {
+		i := strings.Index(text[f.at:], f.mark)
+		if i < 0 {
+			f.at = max(f.at, len(text)-len(f.mark)+1)
+			return f.at, false
+		}
+		f.at += i
+		f.next = skipBlanks(text, max(f.next, f.at+len(f.mark)))
+		_, _, kind := e.tagAt(text, f.next, final)
+		if kind == tagPartly {
+			return f.at, false
+		}
+		if f.found = kind != tagNone || strings.HasPrefix(e.closing, text[f.next:]); !f.found {
+			f.at++
+		}
+	}
+	return f.at, true
 }
 
 // end says where the value ends, and what follows begins.
 func (e *element) end(text string, at, after int) {
 	e.child.text = text[e.child.at:at]
 	e.fields = append(e.fields, e.child)
-	e.pos, e.state, e.scan = after, betweenChildren, jsonScan{}
+	e.looked = max(e.looked, e.strict.pos, e.scan.pos)
+	e.pos, e.state = after, betweenChildren
 }
 
 // elementBlock is the block of an element that is a call.
@@ -211,11 +267,14 @@ type elementBlock struct {
 	call   func([]field) (Part, []Repair, *ParseError)
 }
 
+// hurry implements [hasty].
+func (b *elementBlock) hurry() { b.hurried = true }
+
 func (b *elementBlock) read(text string, final bool) verdict {
 	if !b.element.read(text, final) {
 		return verdict{}
 	}
-	seen := max(b.pos, b.scan.pos)
+	seen := max(b.pos, b.looked)
 	if b.casual && len(b.fields) == 0 && (b.state == elementStrange || b.state == elementUnclosed) {
 		return verdict{kind: isText, end: b.after, seen: seen}
 	}
@@ -228,6 +287,8 @@ func (b *elementBlock) read(text string, final bool) verdict {
 		repairs = append(repairs, Repair{Offset: b.pos, What: "added the missing " + b.closing})
 	case elementCut:
 		return b.broken(broken(len(text), b.child.closing, "", nil), len(text))
+	case elementBroken:
+		return b.broken(broken(b.pos, "a JSON object", "", nil), seen)
 	default: // it is whole
 	}
 	if twice, ok := doubled(b.fields); ok {

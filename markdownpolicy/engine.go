@@ -28,6 +28,10 @@ type block interface {
 	read(text string, final bool) verdict
 }
 
+// hasty is a block that may look far ahead in vain. Told to hurry, before it is read, it looks ahead no further than the time
+// for a reply stays linear in its length.
+type hasty interface{ hurry() }
+
 // verdict is what a block says of itself.
 type verdict struct {
 	kind    verdictKind
@@ -63,7 +67,7 @@ type engine struct {
 
 	seen   int  // how far any block looked
 	wasted int  // bytes that blocks looked at to find that they are text
-	tired  bool // what still comes is text
+	tired  bool // blocks have to hurry
 }
 
 func newEngine(policy string, mode Mode, s syntax) *engine {
@@ -118,14 +122,13 @@ func (e *engine) run(text string, final bool) {
 
 // next finds the next mark, and deals with the text before it. It returns false if there is none.
 func (e *engine) next(text string, final bool) bool {
-	if e.tired {
-		e.plain(text, len(text))
-		return false
-	}
 	at, found := e.syntax.find(text, e.pos, final)
 	e.plain(text, at)
 	if found {
 		e.block = e.syntax.begin(text, at)
+		if b, ok := e.block.(hasty); ok && e.tired {
+			b.hurry()
+		}
 	}
 	return found
 }
@@ -182,13 +185,12 @@ func leaveOpen(calls []Part) {
 	}
 }
 
-// giveBack takes a block as text. Where blocks look far ahead and find nothing again and again, no more are tried: the time
-// for a reply must be linear in its length.
+// giveBack takes a block as text. Where blocks look far ahead and find nothing again and again, the others have to hurry.
 func (e *engine) giveBack(text string, v verdict) {
 	const patience = 8
 	e.seen = max(e.seen, v.seen, v.end)
 	e.wasted += max(v.seen, v.end) - e.pos
-	e.tired = e.wasted > patience*e.seen+1<<16
+	e.tired = e.wasted > patience*e.seen+1<<17
 	e.plain(text, v.end)
 }
 

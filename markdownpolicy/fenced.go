@@ -1,7 +1,6 @@
 package markdownpolicy
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/segue-go/segue/messages"
@@ -91,8 +90,8 @@ func (f Fenced) syntax() *fencedSyntax { return &fencedSyntax{mode: f.Mode, tool
 func (f Fenced) escape(text string) string {
 	s := f.syntax()
 	s.mode = ModeError
-	e := fencedEscape{fencedSyntax: s, unclosed: map[byte]int{}, patience: 8*len(text) + 1<<16}
 	var b strings.Builder
+	e := fencedEscape{fencedSyntax: s, written: &b, unclosed: map[byte]int{}}
 	from := 0
 	for {
 		at, found := s.find(text, from, true)
@@ -117,10 +116,11 @@ type fencedSyntax struct {
 	mode  Mode
 	tools []tools.Definition
 
-	inCode bool  // within a block that is text
-	code   fence // which
-	object objectBlock
-	prose  prose
+	inCode  bool  // within a block that is text
+	code    fence // which
+	object  objectBlock
+	objects strictScans
+	prose   prose
 }
 
 // find implements [syntax]. Marks are the runs that begin a block, braces that may begin an object, brackets before such, and
@@ -230,16 +230,20 @@ func (s *fencedSyntax) begin(text string, at int) block {
 	switch text[at] {
 	case '\\':
 		return escapedMark{at: at, end: at + s.markLength(text, at)}
-	case '{':
-		s.object = objectBlock{syntax: s, at: at, scan: objectScan{pos: at}}
-		s.object.shown = s.tools != nil && s.prose.shows(text, at)
-		return &s.object
-	case '[':
-		shown := s.tools != nil && s.prose.shows(text, at)
-		return &listBlock{syntax: s, at: at, scan: objectScan{pos: at, keyed: true}, shown: shown}
+	case '{', '[':
+		return s.beginObject(text, at, s.tools != nil && s.prose.shows(text, at))
 	default:
 		return &fencedBlock{syntax: s, fence: fence{start: at}}
 	}
+}
+
+// beginObject starts to read an object or a list of such, which is perhaps shown to the user, as code or a quotation.
+func (s *fencedSyntax) beginObject(text string, at int, shown bool) block {
+	if text[at] == '[' {
+		return &listBlock{syntax: s, at: at, shown: shown}
+	}
+	s.object = objectBlock{syntax: s, at: at, shown: shown}
+	return &s.object
 }
 
 // escapedMark is a mark with a backslash before it, which is text without it.
@@ -254,28 +258,25 @@ func (m escapedMark) read(text string, _ bool) verdict {
 type objectBlock struct {
 	syntax *fencedSyntax
 	at     int
-	scan   objectScan
 	shown  bool // to the user, as code or a quotation
 }
 
 func (b *objectBlock) read(text string, final bool) verdict {
-	switch state := b.scan.scan(text); {
+	end, state := b.syntax.objects.end(text, b.at)
+	switch {
 	case state == scanMore && !final:
 		return verdict{}
 	case state != scanDone:
-		return verdict{kind: isText, end: b.at + 1, seen: b.scan.pos}
+		return verdict{kind: isText, end: b.at + 1}
 	}
-	object := text[b.at:b.scan.pos]
-	if callKey(object) == markFound && json.Valid([]byte(object)) && b.syntax.exact(object) && !b.shown {
+	object := text[b.at:end]
+	if callKey(object) == markFound && b.syntax.exact(object) && !b.shown {
 		if call, repairs, err := fencedForm.read(object, b.at, ModeError); err == nil {
-			part := Part{Content: call, Start: b.at, End: b.scan.pos}
-			return verdict{kind: isParts, end: b.scan.pos, parts: []Part{part}, repairs: repairs}
+			part := Part{Content: call, Start: b.at, End: end}
+			return verdict{kind: isParts, end: end, parts: []Part{part}, repairs: repairs}
 		}
 	}
-	if !json.Valid([]byte(object)) {
-		return verdict{kind: isText, end: b.at + 1, seen: b.scan.pos}
-	}
-	return verdict{kind: isText, end: b.scan.pos}
+	return verdict{kind: isText, end: end}
 }
 
 // exact reports whether a valid object has the keys of a call and no other: the name alone is enough for a known tool.

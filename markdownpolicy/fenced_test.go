@@ -279,10 +279,12 @@ func FuzzFenced(f *testing.F) {
 	f.Add("~~~json {x}\r\n{\"name\":\"a\"}\r~~~ \n```thought\n`` ```\n", 1)
 	f.Fuzz(func(t *testing.T, reply string, size int) {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
-			p := markdownpolicy.Fenced{Options: markdownpolicy.Options{Mode: mode}}
-			checkReply(t, lawful{Policy: p, name: "fenced"}, reply, size)
+			for _, defs := range [][]tools.Definition{nil, lawTools} {
+				p := markdownpolicy.Fenced{Options: markdownpolicy.Options{Mode: mode, Tools: defs}}
+				checkReply(t, lawful{Policy: p, name: "fenced"}, reply, size)
+				checkRoundTrip(t, p, []messages.AssistantContent{textPart(reply), callPart("", "t", "{}"), thoughtPart(reply), textPart(reply)})
+			}
 		}
-		checkRoundTrip(t, markdownpolicy.Fenced{}, []messages.AssistantContent{textPart(reply), callPart("", "t", "{}"), thoughtPart(reply), textPart(reply)})
 	})
 }
 
@@ -303,5 +305,16 @@ func TestS2_12_ObjectsInProseAreCallsOfKnownTools(t *testing.T) {
 			checkReply(t, lawful{Policy: known, name: "fenced"}, reply, size)
 		}
 		checkRoundTrip(t, known, []messages.AssistantContent{textPart(reply), callPart("", "t", "{}"), textPart(reply + " " + object)})
+	}
+}
+
+// A backslash that is written before a fence moves the code that begins with it: what stands behind it is shown no more.
+func TestS2_1_CodeThatBackslashesMove(t *testing.T) {
+	for _, text := range []string{
+		"\\``` and ``` {\"name\":\"t\",\"arguments\":{}}",
+		"\\```x``` [{\"name\":\"t\",\"arguments\":{}}] end",
+		"`{\"name\":\"t\",\"arguments\":{}}` {\"name\":\"t\",\"arguments\":{}}",
+	} {
+		checkRoundTrip(t, markdownpolicy.Fenced{Options: markdownpolicy.Options{Tools: lawTools}}, parts(textPart(text)))
 	}
 }

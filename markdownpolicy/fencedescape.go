@@ -1,10 +1,12 @@
 package markdownpolicy
 
+import "strings"
+
 // fencedEscape finds out where backslashes must stand in a text that is to be read as text.
 type fencedEscape struct {
 	*fencedSyntax
-	unclosed map[byte]int // the least length of a run from which on no block is closed
-	patience int          // how many bytes may still be looked at behind braces
+	written  *strings.Builder // what stands before, as it will be read: with backslashes
+	unclosed map[byte]int     // the least length of a run from which on no block is closed
 }
 
 // literalEnd returns the place up to which what stands at a mark may be written as it is; the place of the mark if a
@@ -15,14 +17,9 @@ func (e *fencedEscape) literalEnd(text string, at int) int {
 	if n, ok := e.unclosed[c]; isFence && ok && skipRun(text, at, c)-at >= n {
 		return at
 	}
-	if (c == '{' || c == '[') && e.patience < 0 {
-		return e.hasty(text, at)
-	}
-	block := s.begin(text, at)
+	block := e.begin(text, at)
 	v := block.read(text, true)
-	if !isFence {
-		e.patience -= max(v.seen, v.end) - at
-	} else {
+	if isFence {
 		fenced := block.(*fencedBlock)
 		f := &fenced.fence
 		if s.inCode {
@@ -40,16 +37,13 @@ func (e *fencedEscape) literalEnd(text string, at int) int {
 	return v.end
 }
 
-// hasty is literalEnd for a brace or a bracket where patience is used up, without a look at what stands behind the first key.
-func (e *fencedEscape) hasty(text string, at int) int {
-	object := at
-	if text[at] == '[' {
-		object = skipBlanks(text, at+1)
+// begin is that of the syntax, but tells what is shown from what is written: a backslash before a fence moves the code that
+// begins with it.
+func (e *fencedEscape) begin(text string, at int) block {
+	if c := text[at]; c == '{' || c == '[' {
+		return e.beginObject(text, at, e.tools != nil && e.prose.shows(e.written.String(), e.written.Len()))
 	}
-	if callKey(text[object:]) == markFound {
-		return at
-	}
-	return at + 1
+	return e.fencedSyntax.begin(text, at)
 }
 
 // markLength returns the length of the mark at a place, without what may follow a fence of three.

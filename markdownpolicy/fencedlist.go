@@ -1,7 +1,5 @@
 package markdownpolicy
 
-import "encoding/json"
-
 // bracketMark says whether the bracket at a place is a mark: the beginning of a list of objects, the first of which may be a
 // call.
 func bracketMark(text string, at int, escaped bool) markKind {
@@ -21,7 +19,6 @@ func bracketMark(text string, at int, escaped bool) markKind {
 type listBlock struct {
 	syntax *fencedSyntax
 	at     int
-	scan   objectScan
 	shown  bool // to the user, as code or a quotation
 }
 
@@ -29,20 +26,16 @@ func (b *listBlock) read(text string, final bool) verdict {
 	if b.shown {
 		return verdict{kind: isText, end: b.at + 1}
 	}
-	state := b.scan.scan(text)
-	if state == scanMore && !final {
+	none := verdict{kind: isText, end: b.at + 1}
+	end, state := b.syntax.objects.end(text, b.at)
+	switch {
+	case state == scanMore && !final:
 		return verdict{}
-	}
-	none := verdict{kind: isText, end: b.at + 1, seen: b.scan.pos}
-	if state != scanDone {
+	case state != scanDone || !b.syntax.exactAll(text[b.at:end]):
 		return none
 	}
-	list := text[b.at:b.scan.pos]
-	if !json.Valid([]byte(list)) || !b.syntax.exactAll(list) {
-		return none
-	}
-	v := verdict{kind: isParts, end: b.scan.pos}
-	for offset, object := range elements(list) {
+	v := verdict{kind: isParts, end: end}
+	for offset, object := range elements(text[b.at:end]) {
 		call, repairs, err := fencedForm.read(object, b.at+offset, ModeError)
 		if err != nil {
 			return none
@@ -59,10 +52,18 @@ func (s *fencedSyntax) exactAll(text string) bool {
 	if text[0] == '{' {
 		return s.exact(text)
 	}
-	for _, element := range elements(text) {
-		if element[0] != '{' || !s.exact(element) {
+	for pos := skipBlanks(text, 1); text[pos] != ']'; pos = skipBlanks(text, pos) {
+		if text[pos] == ',' {
+			pos = skipBlanks(text, pos+1)
+		}
+		if text[pos] != '{' { // the end of which is not looked for
 			return false
 		}
+		end := valueEnd(text, pos)
+		if !s.exact(text[pos:end]) {
+			return false
+		}
+		pos = end
 	}
 	return true
 }

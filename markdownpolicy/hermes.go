@@ -103,13 +103,14 @@ func (h Hermes) syntax() *hermesSyntax {
 		tags = append(tags, h.thoughts().thought())
 	}
 	for _, marks := range h.Dialect.pairs() {
+		ends := &finder{mark: marks.close}
 		tags = append(tags, tag{marks.open, func(start, after int) block {
-			return &callBlock{Options: h.Options, start: start, after: after, close: marks.close}
+			return &callBlock{Options: h.Options, start: start, after: after, close: marks.close, ends: ends}
 		}})
 	}
 	s := &hermesSyntax{tagSyntax: newTagSyntax(append(tags, h.Dialect.leftOut()...)...)}
 	if h.Thoughts == ThoughtsOpen {
-		s.within = &thoughtBlock{marks: h.thoughts()}
+		s.within = &thoughtBlock{marks: h.thoughts(), ends: h.thoughts().finders()}
 	}
 	return s
 }

@@ -139,3 +139,22 @@ func TestS2_22_HermesThoughts(t *testing.T) {
 	}
 	require.Equal(t, "a", markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsNone}.Render(parts(thoughtPart("t"), textPart("a"))))
 }
+
+// What stands around the pairs of GLM, or behind what looks like the end of a value, is not lost.
+func TestS2_3_HermesPairsWithWords(t *testing.T) {
+	const key = "<tool_call>f<arg_key>a</arg_key>"
+	require.Equal(t, parts(callPart("call_1", "f", `{"a":"x</arg_value>y"}`)),
+		partsOf(t, markdownpolicy.Hermes{}, key+"<arg_value>x</arg_value>y</arg_value></tool_call>"))
+	for _, reply := range []string{
+		key + " JUNK <arg_value>x</arg_value>y</arg_value> TAIL</tool_call>",
+		key + "<arg_value>x</arg_value> TAIL</tool_call>",
+		key + "<arg_value>x</tool_call>",
+	} {
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
+			_, err := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: mode}}.ParseResponse(reply)
+			require.ErrorContains(t, err, "<arg_value>", reply)
+		}
+		text := markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}
+		require.Equal(t, parts(textPart(reply)), partsOf(t, text, reply))
+	}
+}

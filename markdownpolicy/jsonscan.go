@@ -12,28 +12,35 @@ type jsonScan struct {
 // scan looks on, from where it stopped, and returns the place behind the value and true, or false if it is not there yet.
 // pos must stand at the opening bracket before the first scan.
 func (s *jsonScan) scan(text string) (end int, ok bool) {
-	for s.pos < len(text) {
-		b := text[s.pos]
-		s.pos++
+	for {
+		stops := jsonBrackets
 		switch {
-		case s.escaped:
-			s.escaped = false
+		case s.escaped && s.pos < len(text):
+			s.pos, s.escaped = s.pos+1, false
+			continue
 		case s.inString:
-			switch b {
-			case '\\':
-				s.escaped = true
-			case '"':
-				s.inString = false
-			}
-		case b == '"':
-			s.inString = true
-		case b == '{' || b == '[':
+			stops = jsonStringStops
+		}
+		if s.pos = stops.next(text, s.pos); s.pos >= len(text) {
+			return 0, false
+		}
+		s.pos++
+		switch text[s.pos-1] {
+		case '\\':
+			s.escaped = true
+		case '"':
+			s.inString = !s.inString
+		case '{', '[':
 			s.depth++
-		case b == '}' || b == ']':
+		default:
 			if s.depth--; s.depth <= 0 {
 				return s.pos, true
 			}
 		}
 	}
-	return 0, false
 }
+
+var (
+	jsonBrackets    = newByteSet(`"{}[]`) // and what begins a string
+	jsonStringStops = newByteSet(`"\`)
+)

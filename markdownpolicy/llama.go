@@ -73,36 +73,46 @@ To write such an object or mark as plain text, put a backslash before it.`, l.ex
 func (l Llama) examples() []example { return workedExamples(l.Render) }
 
 func (l Llama) syntax() rawSyntax {
-	s := newRawSyntax("{;", llamaMark(l), thoughtTags.thought(), dropped(pythonTag))
+	s := newRawSyntax("{;", &llamaMark{Options: l.Options}, thoughtTags.thought(), dropped(pythonTag))
 	s.bare = ";"
 	return s
 }
 
-// llamaMark is the beginning of an object with one of the keys of a call; or a semicolon between two objects.
-type llamaMark struct{ Options }
+// llamaMark is the beginning of an object with one of the keys of a call; or a semicolon between a call and such an object.
+type llamaMark struct {
+	Options
+	last    int // the place behind the last call; 0: there is none
+	objects strictScans
+}
 
 var llamaKeys = []string{"name", "parameters", "arguments", "type"}
 
 // stands implements [rawMark].
-func (llamaMark) stands(text string, at int) (yes, partly bool) {
-	if text[at] == ';' {
-		object, partly := afterSemicolon(text, at)
-		return object > 0, partly
+func (m *llamaMark) stands(text string, at int) (yes, partly bool) {
+	if text[at] != ';' {
+		return hasLlamaKey(text, at)
 	}
+	if m.last == 0 || m.last > at || at > m.last+llamaGap || strings.Trim(text[m.last:at], " \t") != "" {
+		return false, false
+	}
+	object, partly := afterSemicolon(text, at)
+	return object > 0, partly
+}
+
+// llamaGap is how many blanks may stand before a semicolon, and behind it.
+const llamaGap = 64
+
+// hasLlamaKey reports whether the object at a place begins with one of the keys of a call.
+func hasLlamaKey(text string, at int) (yes, partly bool) {
 	h := header{text: text, pos: at + 1}
 	key, ok := h.key()
 	return ok && slices.Contains(llamaKeys, key), !ok && h.partly
 }
 
-// afterSemicolon returns the place of the call before which a semicolon stands, directly behind an object, with one line
-// break in between at most; or 0.
+// afterSemicolon returns the place of the call before which a semicolon stands, with one line break in between at most; or 0.
 func afterSemicolon(text string, at int) (object int, partly bool) {
-	const most = 64 // blanks
-	if !strings.HasSuffix(strings.TrimRight(text[max(0, at-most):at], " \t"), "}") {
-		return 0, false
-	}
 	object = at + 1
-	for object < len(text) && object-at < most && strings.IndexByte(blanks, text[object]) >= 0 {
+	for object < len(text) && object-at < llamaGap && strings.IndexByte(blanks, text[object]) >= 0 {
 		object++
 	}
 	if object == len(text) {
@@ -111,21 +121,29 @@ func afterSemicolon(text string, at int) (object int, partly bool) {
 	if text[object] != '{' || strings.Count(text[at:object], "\n") > 1 {
 		return 0, false
 	}
-	if yes, partly := (llamaMark{}).stands(text, object); !yes {
+	if yes, partly := hasLlamaKey(text, object); !yes {
 		return 0, partly
 	}
 	return object, false
 }
 
 // begin implements [rawMark].
-func (m llamaMark) begin(start int) block { return &llamaBlock{Options: m.Options, start: start} }
+func (m *llamaMark) begin(start int) block {
+	return &llamaBlock{Options: m.Options, mark: m, start: start}
+}
 
 // llamaBlock reads an object that may be a call.
 type llamaBlock struct {
 	Options
-	start int
+	mark  *llamaMark
+	start int // with the semicolon
 	scan  jsonScan
+
+	hurried bool // an object that is no JSON is text
 }
+
+// hurry implements [hasty].
+func (b *llamaBlock) hurry() { b.hurried = true }
 
 func (b *llamaBlock) read(text string, final bool) verdict {
 	object := b.start
@@ -141,6 +159,14 @@ func (b *llamaBlock) read(text string, final bool) verdict {
 			return verdict{kind: isText, end: b.start + 1}
 		}
 		b.scan.pos = object
+	}
+	if b.hurried {
+		switch _, state := b.mark.objects.end(text, object); {
+		case state == scanMore && !final:
+			return verdict{}
+		case state != scanDone:
+			return verdict{kind: isText, end: b.start + 1}
+		}
 	}
 	end, ok := b.scan.scan(text)
 	if !ok && !final {
@@ -159,7 +185,8 @@ func (b *llamaBlock) read(text string, final bool) verdict {
 	case !b.allowed(text, object, call.Name):
 		return verdict{kind: isText, end: end}
 	}
-	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: object, End: end, Open: !ok}}}
+	b.mark.last = end
+	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: b.start, End: end, Open: !ok}}}
 }
 
 // isMeant reports whether an object begins as a call does. If not, partly says that more of it has to come for that.
@@ -173,7 +200,7 @@ func (b *llamaBlock) isMeant(text string, object int) (meant, partly bool) {
 		switch {
 		case !ok:
 			return false, h.partly
-		case key == "parameters" || key == "arguments":
+		case key == "parameters" || key == "arguments" || named && key == "name":
 			return true, false
 		case named || key != "name" && key != "type":
 			return false, false

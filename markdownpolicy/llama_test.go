@@ -88,6 +88,11 @@ func TestS2_12_LlamaCalls(t *testing.T) {
 		{"without parameters", `{"name": "f"}`, contents(text(`{"name": "f"}`))},
 		{"no object", `{"name": "f", "age"`, contents(text(`{"name": "f", "age"`))},
 		{"escaped", `\{"name": "f", "parameters": {}}`, contents(text(`{"name": "f", "parameters": {}}`))},
+		{
+			"a semicolon behind code", `function f() { return 1 }; {"name":"f","parameters":{}} ; {"name":"g","parameters":{}}`,
+			contents(text("function f() { return 1 };"), call("call_1", "f", `{}`), call("call_2", "g", `{}`)),
+		},
+		{"a semicolon behind an object", `{"a":1}; {"name":"f","parameters":{}}`, contents(text(`{"a":1};`), call("call_1", "f", `{}`))},
 		{"a semicolon", `{"name": "f", "parameters": {}};`, contents(call("call_1", "f", `{}`), text(";"))},
 		{"code", `<|python_tag|>print("x")`, contents(text(`print("x")`))},
 		{"nothing", " \n", contents()},

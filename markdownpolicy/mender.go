@@ -3,6 +3,8 @@ package markdownpolicy
 import (
 	"encoding/json"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // container reads an object or an array, from its opening bracket on.
@@ -87,14 +89,40 @@ func (m *mender) comma(closing byte) bool {
 	return true
 }
 
-// commaMissing reports whether between an item that ends at a place and what comes next there can only be a comma.
+// commaMissing reports whether between an item that ends at a place and what comes next there can only be a comma. In a tuple
+// it cannot: Python makes one string of two.
 func (m *mender) commaMissing(closing byte, end int) bool {
 	before, after := m.text[end-1], m.next()
-	if closing == ']' {
-		return (before == '}' || before == ']') && (after == '{' || after == '[')
-	}
 	gap := m.text[end:m.pos]
-	return after == '"' && gap != "" && (before != '"' || strings.Contains(gap, "\n"))
+	switch {
+	case closing == ']':
+		return (before == '}' || before == ']') && (after == '{' || after == '[')
+	case closing == ')' || after != '"' || gap == "":
+		return false
+	case m.out[len(m.out)-1] == '"':
+		return strings.Contains(gap, "\n") && isComplete(string(m.out[m.string+1:len(m.out)-1]))
+	default:
+		return true
+	}
+}
+
+// isComplete reports whether what stands in a string of JSON looks as if it ends there, rather than at a quote within it that
+// lacks its backslash: it ends with a letter, a digit, or a sign that ends a sentence or closes a bracket, and has its
+// brackets and quotes in pairs.
+func isComplete(held string) bool {
+	last, _ := utf8.DecodeLastRuneInString(held)
+	if !unicode.IsLetter(last) && !unicode.IsDigit(last) && !strings.ContainsRune(".!?)]}", last) {
+		return false
+	}
+	if held[max(0, len(held)-2)] == '\\' { // it ends with an escape
+		return false
+	}
+	for _, pair := range [...]string{"()", "[]", "{}", "<>"} {
+		if strings.Count(held, pair[:1]) != strings.Count(held, pair[1:]) {
+			return false
+		}
+	}
+	return strings.Count(held, `\"`)%2 == 0 && strings.Count(held, "`")%2 == 0
 }
 
 // member reads a member of an object.

@@ -1,9 +1,14 @@
 package markdownpolicy
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // space skips blanks and comments.
 func (m *mender) space() bool {
+	behind := m.text[:m.pos]
 	for {
 		m.pos = skipBlanks(m.text, m.pos)
 		rest := m.text[m.pos:]
@@ -17,20 +22,41 @@ func (m *mender) space() bool {
 		case strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "#"):
 			size = m.lineComment(rest)
 		case strings.HasPrefix(rest, "/*"):
-			size = strings.Index(rest, "*/") + len("*/")
+			size = strings.Index(rest[len("/*"):], "*/") + len("/**/")
 			if size < len("/**/") {
 				return false
 			}
 		default:
 			return true
 		}
-		if what == "removed a comment" {
-			m.comments++
-		}
 		if size == 0 || !m.note(m.pos, what) {
 			return false
 		}
+		if what == "removed a comment" {
+			m.comments++
+			if !isRemark(behind, rest[:size]) {
+				return false
+			}
+		}
 		m.pos += size
+	}
+}
+
+// isRemark reports whether a comment behind a text is nothing but one. Behind a number or a constant it begins with a letter:
+// {"n": 90 // 60} is a division in Python, and # and /* before a number may be meant as the other of two values. Behind a
+// string it has no quotes, which may be those of the string.
+func isRemark(behind, comment string) bool {
+	if behind == "" {
+		return true
+	}
+	switch last := behind[len(behind)-1]; {
+	case isNameByte(last) || last == '.':
+		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(comment, "/#* \t"))
+		return unicode.IsLetter(first)
+	case last == '"' || last == '\'' || last >= utf8.RuneSelf:
+		return !strings.ContainsAny(comment, `"'“”’`)
+	default:
+		return true
 	}
 }
 
@@ -63,6 +89,7 @@ func (m *mender) quoted(isName bool) bool {
 			return false
 		}
 		m.pos += len(d.open)
+		m.string = len(m.out)
 		m.out = append(m.out, '"')
 		s := stringMender{mender: m, close: d.close, isName: isName}
 		if !s.content() {
@@ -78,12 +105,11 @@ func (m *mender) quoted(isName bool) bool {
 // stringMender reads what stands in a string.
 type stringMender struct {
 	*mender
-	close    string
-	isName   bool
-	broken   bool // has control characters
-	escaped  bool // has escapes of JSON, quotes aside
-	unusual  bool // has backslashes that stand for themselves
-	apostrop bool
+	close   string
+	isName  bool
+	broken  bool // has control characters
+	escaped bool // has escapes of JSON, quotes aside
+	unusual bool // has backslashes that stand for themselves
 }
 
 // content reads up to the closing quote.
@@ -121,7 +147,8 @@ func (s *stringMender) once(seen *bool, what string) bool {
 // patternEscapes are what has a backslash before it in regular expressions, and in no string: there it stands for itself.
 const patternEscapes = `dDsSwW.()[]{}*+?|^`
 
-// escape reads a backslash and what it escapes.
+// escape reads a backslash and what it escapes. \' is an escape between single quotes only: elsewhere the backslash may be meant
+// to stay, as in a command of a shell.
 func (s *stringMender) escape() bool {
 	rest := s.text[s.pos:]
 	if len(rest) < 2 {
@@ -131,10 +158,7 @@ func (s *stringMender) escape() bool {
 	switch {
 	case c == '"':
 		s.out = append(s.out, rest[:size]...)
-	case c == '\'':
-		if s.close != "'" && !s.once(&s.apostrop, `removed the backslash before '`) {
-			return false
-		}
+	case c == '\'' && s.close == "'":
 		s.out = append(s.out, c)
 	case c == 'u' && len(rest) >= 6 && isHex(rest[2:6]):
 		size = 6

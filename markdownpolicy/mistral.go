@@ -82,11 +82,12 @@ type mistralBlock struct {
 	Options
 	start, after int
 
-	pos   int // looked at so far
-	scan  jsonScan
-	value int  // where the JSON begins; 0 while that is not known
-	end   int  // where it ends; 0 while that is not known
-	cut   bool // it ends with the text only
+	pos    int // looked at so far
+	scan   jsonScan
+	strict strictScan
+	value  int  // where the JSON begins; 0 while that is not known
+	end    int  // where it ends; 0 while that is not known
+	cut    bool // it ends with the text only
 }
 
 func (b *mistralBlock) read(text string, final bool) verdict {
@@ -96,6 +97,10 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 		}
 	}
 	if b.end == 0 {
+		if b.Mode == ModeText && b.strict.scan(text) == scanNone { // nothing mends it
+			err := broken(b.strict.pos, "JSON behind "+mistralMark, "", nil)
+			return verdict{kind: isBroken, end: b.after, seen: b.strict.pos, err: err}
+		}
 		end, ok := b.scan.scan(text)
 		if !ok && !final {
 			return verdict{}
@@ -112,7 +117,11 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 		end += len(mistralEnd)
 	}
 	call := callBlock{Options: b.Options, start: b.start, after: b.after}
-	if err := b.calls(&call, text); err != nil {
+	err := b.calls(&call, text)
+	if err == nil && b.cut && len(call.calls) == 0 { // an array that was cut off before its first element
+		err = broken(b.value, "a JSON array of calls behind "+mistralMark, text[b.value:b.end], nil)
+	}
+	if err != nil {
 		return call.broken(err, b.end)
 	}
 	if b.cut {
@@ -128,6 +137,7 @@ func (b *mistralBlock) head(text string, final bool) (verdict, bool) {
 		c := text[b.pos]
 		if c == '{' || c == '[' && !b.isMark(text) {
 			b.value, b.scan = b.pos, jsonScan{pos: b.pos}
+			b.strict.begin(b.pos)
 			return verdict{}, false
 		}
 	}
@@ -145,12 +155,13 @@ func (b *mistralBlock) isMark(text string) bool {
 
 // calls reads the calls.
 func (b *mistralBlock) calls(into *callBlock, text string) *ParseError {
-	name, _, _ := strings.Cut(text[b.after:b.value], "[") // before [CALL_ID]… and [ARGS]
-	if name = trimBlanks(name); name == "" {
+	head := trimBlanks(text[b.after:b.value])
+	if head == "" {
 		return into.add(text, b.value, b.end)
 	}
-	if strings.ContainsAny(name, " \t\r\n\"") {
-		return broken(b.after, "the name of a tool behind "+mistralMark, name, nil)
+	name, id, _ := strings.Cut(strings.TrimSuffix(head, "[ARGS]"), "[CALL_ID]")
+	if name = trimBlanks(name); name == "" || strings.ContainsAny(name+trimBlanks(id), " \t\r\n\"[]") {
+		return broken(b.after, "the name of a tool behind "+mistralMark+", and [ARGS] or nothing before its arguments", head, nil)
 	}
 	arguments, repairs, err := readObject(text[b.value:b.end], b.value, b.Mode)
 	if err != nil {

@@ -40,6 +40,10 @@ func TestS2_8_MistralByMode(t *testing.T) {
 		{`[TOOL_CALLS][{"name":"a","arguments":{"x":"y"`, "a JSON object", `{"x":"y"}`},
 		{`[TOOL_CALLS]a[ARGS]{"x":"y"`, `the arguments of "a"`, `{"x":"y"}`},
 		{`[TOOL_CALLS]some words {"x":1}`, "the name of a tool", ""},
+		{`[TOOL_CALLS]search[ARGS] I think that {"a":1}`, "[ARGS] or nothing", ""},
+		{`[TOOL_CALLS]search I think [ARGS]{"a":1}`, "the name of a tool", ""},
+		{`[TOOL_CALLS]search[CALL_ID]9 or 8[ARGS]{"a":1}`, "the name of a tool", ""},
+		{`[TOOL_CALLS][`, "a JSON", ""},
 		{`[TOOL_CALLS] none`, "a JSON array", ""},
 		{`[TOOL_CALLS][1]`, "a JSON object", ""},
 	} {

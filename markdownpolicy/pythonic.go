@@ -119,14 +119,19 @@ type pythonicBlock struct {
 	end   int  // of the list, once it is known
 	cut   bool // it ends with the text only
 	scan  pyScan
+
+	hurried bool // it is text
 }
+
+// hurry implements [hasty].
+func (b *pythonicBlock) hurry() { b.hurried = true }
 
 func (b *pythonicBlock) read(text string, final bool) verdict {
 	if b.scan.pos == b.start {
 		switch meant, partly := b.isMeant(text); {
 		case partly && !final:
 			return verdict{}
-		case !meant:
+		case !meant, b.hurried:
 			return verdict{kind: isText, end: b.start + 1}
 		}
 	}

@@ -183,6 +183,11 @@ func (r *reactParser) answer(s section) *ParseError {
 // act takes an action.
 func (r *reactParser) act(text string, s section, a action, end int) *ParseError {
 	out := &r.scan.out
+	if a.err != nil {
+		r.turn.Missing = "Action Input"
+		return r.unread(text, s.mark, end, a.err)
+	}
+	out.repairs = a.repairs
 	if a.kind == finishing {
 		answer := unescapeMarks(trimBlanks(a.input))
 		out.literal(answer, a.at, max(a.at, end))
@@ -195,9 +200,6 @@ func (r *reactParser) act(text string, s section, a action, end int) *ParseError
 		return r.unread(text, s.mark, end, broken(s.from, `the name of a tool behind "Action:"`, text[s.from:end], nil))
 	}
 	args, used, open, repairs, err := r.policy.arguments(a)
-	if a.err != nil {
-		err = a.err
-	}
 	if err != nil {
 		r.turn.Missing = "Action Input"
 		return r.unread(text, s.mark, end, err)
@@ -207,7 +209,7 @@ func (r *reactParser) act(text string, s section, a action, end int) *ParseError
 		used = a.end
 	}
 	out.add(Part{Content: call, Start: s.mark, End: used, Open: open && a.end == 0 && end == len(text)})
-	out.repairs = repairs
+	out.repairs = append(out.repairs, repairs...)
 	r.turn.Action = &call
 	return nil
 }

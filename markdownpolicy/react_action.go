@@ -26,7 +26,9 @@ type action struct {
 	has   bool        // there is an input
 	exact bool        // the input is text as it is, as in Search["x"]
 	end   int         // behind the bracket of that, or the object that holds the action; 0: neither
-	err   *ParseError // of such an object: the input may be meant by something else in it
+	err   *ParseError // of such an object: it cannot be read, or the input may be meant by something else in it
+
+	repairs []Repair // of such an object
 }
 
 // reactForm is an action as JSON.
@@ -58,14 +60,18 @@ func (p ReAct) readAction(value string, at int) action {
 	return a
 }
 
-// readBlob reads an action that is written as one JSON object, {"action":…,"action_input":…}, in a code block or not.
+// readBlob reads an action that is written as one JSON object, {"action":…,"action_input":…}, in a code block or not. An
+// object that cannot be read is an action with an error.
 func (p ReAct) readBlob(value string, at int) (action, bool) {
 	if !isObjectLike(value) {
 		return action{}, false
 	}
-	text, used, _, _, err := readInputObject(value, at, ModeError)
+	text, used, ended, repairs, err := readInputObject(value, at, p.Mode)
+	if err == nil && !ended {
+		err = broken(at+used, reactForm.expects()+", with its end", "", nil)
+	}
 	if err != nil {
-		return action{}, false
+		return action{at: at, err: err}, true
 	}
 	var blob struct {
 		Action string          `json:"action"`
@@ -74,9 +80,12 @@ func (p ReAct) readBlob(value string, at int) (action, bool) {
 	if json.Unmarshal([]byte(text), &blob) != nil || blob.Action == "" {
 		return action{}, false
 	}
-	a := action{at: at, input: string(blob.Input), has: blob.Input != nil, end: at + used}
+	a := action{at: at, input: string(blob.Input), has: blob.Input != nil, end: at + used, repairs: repairs}
 	a.name, a.kind = p.readName(blob.Action)
 	a.err = reactForm.strange(text, a.name, a.input, at)
+	if _, _, again := reactForm.fields(text); again != "" {
+		a.err = repeated(at, quote(again), text)
+	}
 	var answer string
 	if a.kind == finishing && json.Unmarshal(blob.Input, &answer) == nil {
 		a.input = answer

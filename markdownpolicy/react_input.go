@@ -113,8 +113,7 @@ func fenced(text string) (body string, at int) {
 }
 
 // readInputObject reads the object that value begins with, in a code block or not; what follows is no part of it. used is
-// the length of what was read, ended says that the object ends by itself. What cannot change its meaning is mended in every mode, such as a comma too much or the
-// quotes of Python; an object that does not end is mended only if mode is [ModeRepair].
+// the length of what was read, ended says that the object ends by itself. It is read as readDict does.
 func readInputObject(value string, at int, mode Mode) (object string, used int, ended bool, repairs []Repair, err *ParseError) {
 	body, skipped := fenced(value)
 	inBlock := skipped > 0
@@ -122,13 +121,32 @@ func readInputObject(value string, at int, mode Mode) (object string, used int, 
 	body = value[skipped:]
 	used = len(value)
 	if end := objectEnd(body); end > 0 {
-		body, mode, used, ended = body[:end], ModeRepair, skipped+end, true
+		body, used, ended = body[:end], skipped+end, true
 	}
 	if rest := trimBlanksLeft(value[used:]); inBlock && readMark(rest, true).fence {
 		used = len(value) - len(rest) + runOf(rest, 0, rest[:1], len(rest))
 	}
-	object, repairs, err = readObject(body, at+skipped, mode)
+	object, repairs, err = readDict(body, at+skipped, mode)
 	return object, used, ended, repairs, err
+}
+
+// readDict reads an object as readObject does, and in every mode also a dict of Python, with its quotes, constants and a comma
+// behind the last member. The format does not say that an input is JSON, so that is no repair, but it is listed as one. Of a
+// text that is nearly JSON, it must also be what a repair makes of it: the two languages do not have the same escapes.
+func readDict(text string, at int, mode Mode) (object string, repairs []Repair, err *ParseError) {
+	object, repairs, err = readObject(text, at, mode)
+	if err == nil || mode == ModeRepair {
+		return object, repairs, err
+	}
+	dict, end, notPython := pyLiteral(text, 0)
+	if notPython != nil || end < len(text) {
+		return "", nil, err
+	}
+	fixed, repairs, unclear := readObject(text, at, ModeRepair)
+	if unclear != nil || fixed != dict {
+		return "", nil, err
+	}
+	return fixed, repairs, nil
 }
 
 // objectEnd returns the place behind the object or dict that text begins with, or 0 if it does not end.

@@ -304,3 +304,73 @@ func TestReActNullIsNoInputWhereOneIsRequired(t *testing.T) {
 	require.Equal(t, "Action Input", turn.Missing)
 	require.Equal(t, parts(callPart("call_1", "g", "{}")), partsOf(t, p, "Action: g\nAction Input: null"))
 }
+
+// A dict of Python is an input in every mode; what is neither that nor JSON is mended in mode repair only.
+func TestS1_21_reactReadsAndRepairs(t *testing.T) {
+	in := func(mode markdownpolicy.Mode, input string) (string, error) {
+		p := markdownpolicy.ReAct{Options: markdownpolicy.Options{Mode: mode}}
+		doc, err := p.ParseResponse("Action: search\nAction Input: " + input)
+		if err != nil {
+			return "", err
+		}
+		require.Len(t, doc.Parts, 1)
+		return doc.Contents()[0].(messages.ToolCall).Arguments, nil
+	}
+	for input, want := range map[string]string{
+		`{'a': True, "b": None}`:              `{"a":true,"b":null}`,
+		`{"a": "x",}`:                         `{"a":"x"}`,
+		`{'a': ('it\'s', 1), 2: "x\n"}`:       `{"a":["it's",1],"2":"x\n"}`,
+		"```json\n{'a': [1, 2,]}\n``` So.":    `{"a":[1,2]}`,
+		"{'a': 1} // 60":                      `{"a":1}`,
+		`{"a": "b\/c", "u": "\u00e9"}`:        `{"a": "b\/c", "u": "\u00e9"}`,
+		`{'command': 'echo \'it\'\\\'\'s\''}`: `{"command":"echo 'it'\\''s'"}`,
+	} {
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
+			got, err := in(mode, input)
+			require.NoError(t, err, input)
+			require.Equal(t, want, got)
+		}
+	}
+	for input, want := range map[string]string{ // "": it is refused in mode repair too
+		`{"a": {"b": 1}`:                `{"a":{"b":1}}`,
+		"{\"a\": \"x\ny\"}":             `{"a":"x\ny"}`,
+		"{\"a\": 1 // one\n}":           `{"a":1}`,
+		"{\"a\": \"x\"\n\"b\": 1}":      `{"a":"x","b":1}`,
+		`{"a": 1, b: 2}`:                `{"a":1,"b":2}`,
+		`{"a": “x”}`:                    `{"a":"x"}`,
+		`{"a": "b\/c",}`:                `{"a":"b\/c"}`,
+		`{"a": "x\x41"}`:                "",
+		`{"command":"echo 'it'\''s'"}`:  "",
+		"{\"n\": 90 // 60\n}":           "",
+		"{\"n\": 90 # 60\n}":            "",
+		"{\"t\": (\"a \"\n\"b\", 1)}":   "",
+		"{\"a\": \"print(\"\n\"x\": 1}": "",
+		`{'a': 1, 'a': 2}`:              "",
+		`{'a': (1)}`:                    "",
+	} {
+		_, err := in(markdownpolicy.ModeError, input)
+		broken, ok := errors.AsType[*markdownpolicy.ParseError](err)
+		require.True(t, ok, "%s: %v", input, err)
+		require.Equal(t, "react", broken.Policy)
+		got, err := in(markdownpolicy.ModeRepair, input)
+		require.Equal(t, want == "", err != nil, input)
+		require.Equal(t, want, got, input)
+	}
+}
+
+func TestReActActionAsAnObjectThatCannotBeRead(t *testing.T) {
+	in := func(mode markdownpolicy.Mode) markdownpolicy.ReAct {
+		return markdownpolicy.ReAct{Options: markdownpolicy.Options{Mode: mode}}
+	}
+	const nearly = "Action: {\"action\": \"f\", \"action_input\": {\"a\": \"x\ny\"}}"
+	_, err := in(markdownpolicy.ModeError).ParseResponse(nearly)
+	require.Error(t, err)
+	require.Equal(t, parts(textPart(nearly)), partsOf(t, in(markdownpolicy.ModeText), nearly))
+	doc, err := in(markdownpolicy.ModeRepair).ParseResponse(nearly)
+	require.NoError(t, err)
+	require.Equal(t, parts(callPart("call_1", "f", `{"a":"x\ny"}`)), doc.Contents())
+	require.NotEmpty(t, doc.Repairs)
+
+	_, err = in(markdownpolicy.ModeRepair).ParseResponse(`Action: {"action": "f", "action_input": {"a": 1}`)
+	require.ErrorContains(t, err, "with its end", "more of it may be missing")
+}

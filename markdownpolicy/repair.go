@@ -56,10 +56,12 @@ func notObject(text string, at int, mode Mode) *ParseError {
 //
 //   - closing braces that are missing or too many at the end, but not a string, a number, a member or an array within
 //     that may have been cut off;
-//   - commas before a closing bracket, and missing ones where a new line begins a member or two brackets meet;
+//   - commas before a closing bracket, and missing ones where a new line begins a member behind what ends as a text does, or two
+//     brackets meet;
 //   - names for keys, and strings in single or typographic quotes;
 //   - True, None and other spellings of the constants; numbers such as .5 and 1_000;
-//   - comments, but not between a name and its value; line breaks, tabs and \' in strings; backslashes that only a regular expression can mean;
+//   - comments, but not between a name and its value, nor behind a number unless they begin with a letter;
+//   - line breaks and tabs in strings; backslashes that only a regular expression can mean;
 //   - tuples of Python; an object all of whose quotes are escaped.
 //
 // What may mean two things is refused: ok is false. So are two members of the same name, missing values, text around the
@@ -98,9 +100,16 @@ type mender struct {
 	depth    int
 	cut      bool            // a comment goes on to the end of the text: what else is missing there may stand in it
 	commas   int             // in the container that was read last
+	string   int             // the place in out of the string that was read last
 	comments int             // removed so far
 	ended    bool            // a closing bracket was missing at the end
 	names    map[string]bool // of the members of the object that is read
+}
+
+// repeatsName reports whether in a valid JSON object, or in one within it, two members have the same name.
+func repeatsName(object string) bool {
+	m := mender{text: object}
+	return !m.document()
 }
 
 // note lists a repair.

@@ -91,3 +91,47 @@ func TestS2_1_NamesOfTools(t *testing.T) {
 		})
 	}
 }
+
+// Of two members of a call with the same name, nobody knows which is meant.
+func TestS2_9_WhatStandsTwiceInACall(t *testing.T) {
+	for _, c := range []struct {
+		policy, reply, expected string
+	}{
+		{"hermes", `<tool_call>{"name":"a","name":"b","arguments":{"x":1}}</tool_call>`, `"name" only once`},
+		{"hermes", `<tool_call>{"name":"a","arguments":{"x":1},"arguments":{"y":2}}</tool_call>`, `"arguments" only once`},
+		{"hermes", `<tool_call>{"name":"a","arguments":{"x":1},"\u0061rguments":{"x":1}}</tool_call>`, `"arguments" only once`},
+		{"hermes", `<tool_call>[{"name":"a"},{"name":"a","Name":"b"}]</tool_call>`, `"Name" only once`},
+		{"hermes", `<tool_call>{"name":"a","parameters":{},"parameters":{"y":2}}</tool_call>`, `"parameters" only once`},
+		{"hermes", `<tool_call>{"function":{"name":"a"},"function":{"name":"b"}}</tool_call>`, `"function" only once`},
+		{"hermes", `<tool_call>{"name":"a","name":"b","function":{"name":"c"}}</tool_call>`, `"name" only once`},
+		{"hermes", `<tool_call>{"function":{"name":"a","name":"b"}}</tool_call>`, `"name" only once`},
+		{"hermes", "<tool_call><function=f><parameter=a>1</parameter><parameter=b>1</parameter><parameter=a>1</parameter></function></tool_call>", "<parameter=a> only once"},
+		{"gemma", "<start_function_call>call:f{a:<escape>x<escape>,a:2}<end_function_call>", "each key only once"},
+		{"gemma", "<start_function_call>call:f{b:[{a:1,a:2}]}<end_function_call>", "each key only once"},
+		{"fenced", "```tool_call\n{\"name\":\"a\",\"name\":\"b\",\"arguments\":{}}\n```", `"name" only once`},
+		{"mistral", `[TOOL_CALLS][{"name":"a","arguments":{},"arguments":{}}]`, `"arguments" only once`},
+		{"llama", `{"name":"a","name":"b","parameters":{}}`, `"name" only once`},
+		{"llama", `{"name":"a","parameters":{},"parameters":{}}`, `"parameters" only once`},
+		{"react", `Action: {"action":"a","action":"b","action_input":{}}`, `"action" only once`},
+		{"react", `Action: {"action":"Finish","action_input":"a","action_input":"b"}`, `"action_input" only once`},
+	} {
+		in := func(mode markdownpolicy.Mode) markdownpolicy.Policy {
+			o := markdownpolicy.Options{Mode: mode}
+			if c.policy == "gemma" {
+				return markdownpolicy.Hermes{Dialect: markdownpolicy.DialectGemma, Options: o}
+			}
+			p, err := markdownpolicy.New(c.policy, o)
+			require.NoError(t, err)
+			return p
+		}
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
+			_, err := in(mode).ParseResponse(c.reply)
+			broken, ok := errors.AsType[*markdownpolicy.ParseError](err)
+			require.True(t, ok, c.reply)
+			require.Contains(t, broken.Expected, c.expected, c.reply)
+		}
+		require.Equal(t, parts(textPart(c.reply)), partsOf(t, in(markdownpolicy.ModeText), c.reply))
+	}
+	const within = `<tool_call>{"name":"a","arguments":{"x":1,"x":2}}</tool_call>`
+	require.Equal(t, parts(callPart("call_1", "a", `{"x":1,"x":2}`)), partsOf(t, markdownpolicy.Hermes{}, within), "what stands in the arguments is for the tool")
+}

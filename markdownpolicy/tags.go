@@ -179,16 +179,26 @@ func (p tagPair) ends() []string { return append([]string{p.close}, p.until...) 
 
 // thought is the tag of thoughts. One that is not closed goes to the end.
 func (p tagPair) thought() tag {
+	ends := p.finders()
 	return tag{p.open, func(start, after int) block {
-		return &thoughtBlock{start: start, body: after, marks: p, pos: after}
+		return &thoughtBlock{start: start, body: after, marks: p, ends: ends, pos: after}
 	}}
+}
+
+// finders find the marks that end it.
+func (p tagPair) finders() (all []*finder) {
+	for _, mark := range p.ends() {
+		all = append(all, &finder{mark: mark})
+	}
+	return all
 }
 
 // thoughtBlock reads a thought.
 type thoughtBlock struct {
 	start, body int
 	marks       tagPair
-	pos         int // looked for the end so far
+	ends        []*finder
+	pos         int // before it there is no end
 }
 
 func (b *thoughtBlock) read(text string, final bool) verdict {
@@ -213,19 +223,11 @@ func (b *thoughtBlock) read(text string, final bool) verdict {
 
 // next returns the first mark that ends the thought, and its place, or -1.
 func (b *thoughtBlock) next(text string) (at int, mark string) {
-	at, kept := -1, 0
-	for _, m := range b.marks.ends() {
-		end := len(text)
-		if at >= 0 {
-			end = min(end, at+len(m))
+	at = -1
+	for _, f := range b.ends {
+		if i := f.next(text, b.pos); i >= 0 && (at < 0 || i <= at) {
+			at, mark = i, f.mark
 		}
-		if i := strings.Index(text[b.pos:end], m); i >= 0 {
-			at, mark = b.pos+i, m
-		}
-		kept = max(kept, len(m)-1)
-	}
-	if at < 0 {
-		b.pos = max(b.pos, len(text)-kept)
 	}
 	return at, mark
 }

@@ -60,8 +60,10 @@ func (x XML) examples() []example { return workedExamples(x.Render) }
 
 func (x XML) syntax() tagSyntax {
 	held := new(elementBlock) // there is one at a time
+	ends := childEnds{}
 	tags := []tag{thoughtTags.thought(), {"<tool_call>", func(start, after int) block {
-		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments"}
+		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments", ends: ends, strictly: x.Mode == ModeText}
+		e.strict.brackets = held.strict.brackets // the space of it
 		*held = elementBlock{element: e, mode: x.Mode, call: x.readCall}
 		return held
 	}}}
@@ -74,9 +76,9 @@ func (x XML) syntax() tagSyntax {
 		for name := range schema {
 			children = append(children, name)
 		}
-		closing := "</" + d.Name + ">"
+		closing, ends := "</"+d.Name+">", childEnds{}
 		tags = append(tags, tag{"<" + d.Name + ">", func(start, after int) block {
-			e := element{name: d.Name, closing: closing, start: start, after: after, pos: after, children: children}
+			e := element{name: d.Name, closing: closing, start: start, after: after, pos: after, children: children, ends: ends}
 			*held = elementBlock{element: e, mode: x.Mode, casual: true, call: func(fields []field) (Part, []Repair, *ParseError) {
 				return readNamed(d.Name, start, fields, schema)
 			}}

@@ -37,7 +37,8 @@ type client struct {
 // Unwrap returns the client that is asked.
 func (c *client) Unwrap() llmclient.Client { return c.inner }
 
-// Complete asks until a reply can be read, or was sent back often enough.
+// Complete asks until a reply can be read, or was sent back often enough. A reply that cannot be read is not sent back once ctx
+// is done.
 func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	if err := c.check(req); err != nil {
 		return nil, err
@@ -65,6 +66,9 @@ func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 		unreadable := r.unreadable(resp, problem)
 		if n > c.repairs {
 			return nil, errorAfter(attempts, unreadable)
+		}
+		if ctx.Err() != nil {
+			return nil, errorAfter(attempts, canceled(ctx, unreadable))
 		}
 		if next, err = c.again(first, unreadable.Generated, problem); err != nil {
 			return nil, errorAfter(attempts, unreadable)

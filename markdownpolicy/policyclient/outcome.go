@@ -40,6 +40,22 @@ func (r *reply) unreadable(resp *llmclient.Response, problem *markdownpolicy.Par
 	}
 }
 
+// canceled returns the error of a call whose ctx was done before a reply was sent back. What could be read of that is in it.
+func canceled(ctx context.Context, unreadable *llmclient.Error) *llmclient.Error {
+	own := *unreadable
+	own.Code = llmclient.CodeCanceled
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		own.Code = llmclient.CodeTimeout
+	}
+	own.Message = "policyclient: gave up before a reply that could not be read was sent back: " + unreadable.Message
+	cause := context.Cause(ctx)
+	if cause != ctx.Err() { //nolint:errorlint // the very same value
+		cause = errors.Join(ctx.Err(), cause)
+	}
+	own.Err = errors.Join(cause, unreadable.Err)
+	return &own
+}
+
 // brokenOff returns the error of a client with what had arrived read by the policy.
 func (r *reply) brokenOff(err error) error {
 	e, ok := errors.AsType[*llmclient.Error](err)

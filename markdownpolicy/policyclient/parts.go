@@ -1,6 +1,7 @@
 package policyclient
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy"
@@ -97,6 +98,22 @@ func beside(native []messages.AssistantContent, parts []markdownpolicy.Part) []m
 		all = append(all, p.Content)
 	}
 	return all
+}
+
+// nativeText writes a call that a server told apart from the text.
+func nativeText(c messages.ToolCall) string {
+	call := struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}{c.Name, json.RawMessage(c.Arguments)}
+	if !json.Valid(call.Arguments) {
+		call.Arguments, _ = json.Marshal(c.Arguments) // a string always can be
+	}
+	var line strings.Builder
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(call)
+	return strings.TrimSuffix(line.String(), "\n")
 }
 
 // seam is where the last part of a reply ends that calls were made texts of.

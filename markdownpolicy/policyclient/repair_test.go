@@ -93,6 +93,36 @@ func TestRepairTurn_fails(t *testing.T) {
 	require.Len(t, refused.Attempts, 1, "the client's own error is not changed")
 }
 
+// A client that does not look at its ctx is not asked again once that is done.
+func TestRepairTurn_canceled(t *testing.T) {
+	cause := errors.New("the user left")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	asked := 0
+	inner := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
+		if asked++; asked == 2 {
+			cancel(cause)
+		}
+		return &llmclient.Response{Message: messages.AssistantText(bad), Usage: tokens(10)}, nil
+	})
+	_, err := policyclient.Wrap(inner, lines{}).Complete(ctx, question(), nil)
+	e, ok := errors.AsType[*llmclient.Error](err)
+	require.True(t, ok)
+	require.Equal(t, 2, asked)
+	require.Equal(t, llmclient.CodeCanceled, e.Code)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, cause)
+	require.Equal(t, "Wait.\n", e.Partial.Text())
+	require.Equal(t, bad, e.Generated)
+	require.Equal(t, tokens(10), e.Usage)
+	require.Len(t, e.Attempts, 1)
+
+	ctx, cancelTimeout := context.WithTimeout(t.Context(), 0)
+	defer cancelTimeout()
+	_, err = policyclient.Wrap(inner, lines{}).Complete(ctx, question(), nil)
+	require.Equal(t, llmclient.CodeTimeout, llmclient.CodeOf(err))
+	require.Equal(t, 3, asked)
+}
+
 // Where no tool may be called, and where the reply is no answer, nothing was meant as a call.
 func TestUnreadableText(t *testing.T) {
 	req := question()

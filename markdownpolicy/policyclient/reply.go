@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/llmclient"
@@ -147,9 +148,13 @@ func (r *reply) isText(callable bool) func(markdownpolicy.Part) bool {
 	return func(p markdownpolicy.Part) bool { return !callable || r.cut && p.Open }
 }
 
-// finish reads the whole of a message, which may be cut. If it is not callable, what looks like a call is text, and so is
-// what cannot be read where it is not sent back.
+// finish reads the whole of a message, which may be cut. If it is not callable, what looks like a call is text, and so are
+// native calls, and what cannot be read where it is not sent back.
 func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy.ParseError {
+	if native := m.Calls(); !callable && len(native) > 0 {
+		m.Content = slices.DeleteFunc(slices.Clone(m.Content), isCall)
+		defer r.addAsText(native)
+	}
 	if m.Text() == "" {
 		r.content = m.Content
 		return nil
@@ -176,6 +181,26 @@ func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy
 		return nil
 	}
 	return problem
+}
+
+func isCall(c messages.AssistantContent) bool {
+	_, ok := c.(messages.ToolCall)
+	return ok
+}
+
+// addAsText adds native calls behind all else as text, as JSON on a line each. Of a reply that may hold calls, but is withheld,
+// nothing is streamed at its end.
+func (r *reply) addAsText(native []messages.ToolCall) {
+	for _, c := range native {
+		line := nativeText(c)
+		if (messages.Assistant{Content: r.content}).Text() != "" {
+			line = "\n" + line
+		}
+		r.content = append(slices.Clip(r.content), messages.Text{Text: line})
+		if !r.mayCall() {
+			r.tell(llmclient.DeltaText, line)
+		}
+	}
 }
 
 // end tells what the parser had not released, up to the blanks at the end.

@@ -187,3 +187,32 @@ func TestCallsThatMayNotBe(t *testing.T) {
 		require.Equal(t, finish, resp.Finish)
 	}
 }
+
+// Neither does one that holds a native call beside the text: it is text, behind all else.
+func TestNativeCallsThatMayNotBe(t *testing.T) {
+	call := messages.ToolCall{ID: "x", Name: "add", Arguments: `{"a":"<"}`}
+	const asText = `{"name":"add","arguments":{"a":"<"}}`
+	without, none := question(), question()
+	without.Tools, none.ToolChoice = nil, llmclient.ToolChoice{Mode: llmclient.ChooseNone}
+	for text, want := range map[string]string{"": asText, "Two.": "Two.\n" + asText} {
+		for _, req := range []*llmclient.Request{without, none} {
+			model := scripted.New(scripted.Reply{Text: text, Calls: []messages.ToolCall{call}, Finish: llmclient.FinishToolCalls})
+			resp, h, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced{}), req)
+			require.NoError(t, err)
+			require.Empty(t, resp.Message.Calls())
+			require.Equal(t, want, resp.Message.Text())
+			require.Equal(t, want, h.text)
+			require.Equal(t, llmclient.FinishStop, resp.Finish)
+		}
+		model := scripted.New(scripted.Reply{Text: text, Calls: []messages.ToolCall{call}, Finish: llmclient.FinishRefusal})
+		resp, h, err := ask(t, policyclient.Wrap(model, markdownpolicy.Fenced{}), question())
+		require.NoError(t, err)
+		require.Empty(t, resp.Message.Calls())
+		require.Equal(t, want, resp.Message.Text())
+		require.Equal(t, text, h.text)
+	}
+	broken := scripted.Reply{Calls: []messages.ToolCall{{ID: "x", Name: "add", Arguments: "{"}}}
+	resp, _, err := ask(t, policyclient.Wrap(scripted.New(broken), markdownpolicy.Fenced{}), without)
+	require.NoError(t, err)
+	require.Equal(t, `{"name":"add","arguments":"{"}`, resp.Message.Text())
+}

@@ -1,0 +1,102 @@
+package markdownpolicy_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+)
+
+// wordy are calls in every format, cut into their marks and what stands between.
+var wordy = []struct {
+	policy  func(markdownpolicy.Options) markdownpolicy.Policy
+	replies [][]string
+}{
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Fenced{Options: o} }, [][]string{
+		{"```tool_call\n", `{"name":"t","arguments":{}}`, "\n```"},
+		{"```json\n", "[", `{"name":"t","arguments":{}}`, ",", `{"name":"t","arguments":{}}`, "]", "\n```"},
+		{`{"name":"t","arguments":{}}`, `{"name":"t","arguments":{}}`},
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.XML{Options: o} }, [][]string{
+		{"<tool_call>", "<name>", "t", "</name>", "<arguments>", "{", "}", "</arguments>", "</tool_call>"},
+		{"<read_file>", "<path>", "x", "</path>", "</read_file>"},
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Hermes{Options: o} }, [][]string{
+		{"<tool_call>", `{"name":"t","arguments":{}}`, `{"name":"t","arguments":{}}`, "</tool_call>"},
+		{"<tool_call>", "[", `{"name":"t","arguments":{}}`, ",", `{"name":"t","arguments":{}}`, "]", "</tool_call>"},
+		{"<tool_call>", "<function=", "t", ">", "<parameter=", "a", ">", "1", "</parameter>", "<parameter=b>", "2", "</parameter>", "</function>", "</tool_call>"},
+		{"<tool_call>", "t", "<arg_key>", "a", "</arg_key>", "<arg_value>", "1", "</arg_value>", "<arg_key>", "b", "</arg_key>", "<arg_value>", "2", "</arg_value>", "</tool_call>"},
+		{"<tool_call>", "t", "</tool_call>"},
+		{"<think>", "x", "</think>", "<tool_call>", "t", "(", "a", "=", "1", ")", "</tool_call>"},
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy {
+		return markdownpolicy.Hermes{Options: o, Dialect: markdownpolicy.DialectDeepSeek}
+	}, [][]string{
+		{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "function", "<｜tool▁sep｜>", "t", "\n```json\n", "{", "}", "\n```", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"},
+		{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "t", "<｜tool▁sep｜>", "{", "}", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"},
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy {
+		return markdownpolicy.Hermes{Options: o, Dialect: markdownpolicy.DialectLFM}
+	}, [][]string{{"<|tool_call_start|>", "[", "t", "(", "a", "=", "'x'", ")", ",", "t()", "]", "<|tool_call_end|>"}}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy {
+		return markdownpolicy.Hermes{Options: o, Dialect: markdownpolicy.DialectOlmo}
+	}, [][]string{{"<function_calls>", "t()", "\n", "t(a=1)", "</function_calls>"}}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy {
+		return markdownpolicy.Hermes{Options: o, Dialect: markdownpolicy.DialectGemma}
+	}, [][]string{{"<start_function_call>", "call:", "t", "{", "a", ":", "<escape>", "x", "<escape>", ",", "b:", "1", "}", "<end_function_call>"}}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Llama{Options: o} }, [][]string{
+		{`{"name":"t","parameters":{}}`, ";", `{"name":"t","parameters":{}}`, ";"},
+		{"<|python_tag|>", `{"name":"t","parameters":{}}`, "\n", `{"name":"t","parameters":{}}`},
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Pythonic{Options: o} }, [][]string{
+		{"[", "t", "(", "a", "=", "1", ")", ",", "t()", "]"},
+		{"<|python_start|>", "[", "t()", "]", "<|python_end|>"},
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Mistral{Options: o} }, [][]string{
+		{"[TOOL_CALLS]", "[", `{"name":"t","arguments":{}}`, ",", `{"name":"t","arguments":{}}`, "]", "[/TOOL_CALLS]"},
+		{"[TOOL_CALLS]", "t", "[CALL_ID]9[ARGS]", "{", "}", "[TOOL_CALLS]", "t", "[ARGS]", "{}"},
+		{"[TOOL_CALLS]", "t", "{", "}", "[/TOOL_CALLS]"},
+		{"[", `{"name":"t","arguments":{}}`, "]"},
+		{"[THINK]", "x", "[/THINK]"},
+	}},
+}
+
+// TestS2_3_WordsBetweenMarksAreNotLost puts words between any two marks of a call. They are in a text, in the call, or in an
+// error; or what became of them is listed as a repair.
+func TestS2_3_WordsBetweenMarksAreNotLost(t *testing.T) {
+	for _, w := range wordy {
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
+			p := w.policy(markdownpolicy.Options{Mode: mode, Tools: lawTools})
+			for _, reply := range w.replies {
+				for i := range len(reply) + 1 {
+					for _, word := range []string{"JUNK", " I think JUNK ", "\nJUNK\n", "<JUNK>", "}JUNK; {"} {
+						text := strings.Join(slices.Insert(slices.Clone(reply), i, word), "")
+						checkWord(t, p, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+func checkWord(t *testing.T, p markdownpolicy.Policy, text string) {
+	doc, err := p.ParseResponse(text)
+	if err != nil || len(doc.Repairs) > 0 {
+		return
+	}
+	said := ""
+	for _, c := range doc.Contents() {
+		switch c := c.(type) {
+		case messages.ToolCall:
+			said += c.Name + c.Arguments
+		default:
+			said += fmt.Sprint(c)
+		}
+	}
+	require.Contains(t, said, "JUNK", "%T: %q", p, text)
+}
