@@ -197,7 +197,7 @@ func (f *frame) abandon(reason string) []messages.ToolOutput {
 			Output:   "the call was not started: " + reason,
 		})
 	}
-	f.answers = append(f.answers, nextstep.ToolResults{Results: results})
+	f.answers = append(f.answers, nextstep.Stop{Results: results}) // the strategy is not told
 	f.calls, f.refused = nil, nil
 	return results
 }

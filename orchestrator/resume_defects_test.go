@@ -257,3 +257,26 @@ func TestResume_toolThatWaits(t *testing.T) {
 	}
 	require.Equal(t, 1, n)
 }
+
+// Of a batch that was in progress when the run broke off nobody knows whether it has had its effect: a run that is stopped as
+// soon as it is resumed does not say that it was not started.
+func TestResume_stoppedAtOnce(t *testing.T) {
+	hang := tools.NewRaw(tools.Definition{Name: "hang"}, func(ctx context.Context, _ string) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("hang", "{}", "1"))), with(hang), stored(new(checkpoint.Memory)))
+	ctx, cancel := context.WithCancel(t.Context())
+	for e := range o.Stream(ctx, task("go")) {
+		if e.Kind == orchestrator.EventToolStarted {
+			break
+		}
+	}
+	for e := range o.Resume(ctx, "r") {
+		cancel()
+		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+			require.Equal(t, orchestrator.StatusStopped, end.Status)
+			require.Equal(t, messages.StatusUnknown, end.Output.ToolMetas()[0].Status)
+		}
+	}
+}

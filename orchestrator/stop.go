@@ -23,19 +23,27 @@ func (r *run) breakOff(ctx context.Context, results []messages.ToolOutput) {
 	}
 }
 
-// stopBefore stops the run before its pending step. Of a batch that waits, results that are there are kept.
+// stopBefore stops the run before its pending step. Of a batch that waits, results that are there are kept. Of a batch that
+// is the first step after the run was resumed nobody knows whether it had begun before.
 func (r *run) stopBefore(cause error) nextstep.Answer {
 	stop := nextstep.Stop{Reason: cause.Error(), Err: cause}
-	if len(r.partial) > 0 {
-		stop.Results = r.unanswered()
+	if _, ok := r.m.pending.(nextstep.ExecuteTools); !ok {
+		return stop
+	}
+	waits := r.people != nil && len(r.people.open) > 0
+	switch first := r.call.Seq == 0; {
+	case waits || len(r.partial) > 0:
+		stop.Results = r.unanswered(notApproved)
+	case r.resumed && first:
+		stop.Results = r.unanswered(func(c messages.ToolCall) messages.ToolOutput { return mayHaveRun(c, cause) })
 	}
 	return stop
 }
 
-// unanswered are the results of a batch whose other calls were waiting when the run was stopped, which is told.
-func (r *run) unanswered() []messages.ToolOutput {
+// unanswered are the results of a batch that the run is stopped in, those of its other calls made by missing, which is told.
+func (r *run) unanswered(missing func(messages.ToolCall) messages.ToolOutput) []messages.ToolOutput {
 	return r.whole(nil, func(c messages.ToolCall) messages.ToolOutput {
-		out := notApproved(c)
+		out := missing(c)
 		frame, depth := r.m.Frame() // of a run that is stopped as soon as it is resumed no step has begun
 		e := Event{Run: r.m.Run(), Frame: frame, Depth: depth, Seq: r.m.Seq(), Time: r.now, Kind: EventToolFinished, Detail: ToolFinished{Output: out}}
 		r.sink.deliver(&e)
@@ -117,10 +125,14 @@ func (r *run) interrupted(ctx context.Context, answer nextstep.Answer) nextstep.
 func unknownResults(calls []messages.ToolCall, cause error) []messages.ToolOutput {
 	results := make([]messages.ToolOutput, len(calls))
 	for i, c := range calls {
-		results[i] = messages.ToolOutput{
-			CallID: c.ID, ToolName: c.Name, Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted,
-			Output: "the call was interrupted, and may have had its effect: " + cause.Error(),
-		}
+		results[i] = mayHaveRun(c, cause)
 	}
 	return results
+}
+
+func mayHaveRun(c messages.ToolCall, cause error) messages.ToolOutput {
+	return messages.ToolOutput{
+		CallID: c.ID, ToolName: c.Name, Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted,
+		Output: "the call was interrupted, and may have had its effect: " + cause.Error(),
+	}
 }

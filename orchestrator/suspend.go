@@ -27,7 +27,7 @@ func (r *run) suspended(ctx context.Context, err error) (nextstep.Answer, []Wait
 	if cause := r.stopped(ctx); cause != nil {
 		stop := nextstep.Stop{Reason: cause.Error(), Err: cause}
 		if _, ok := r.m.pending.(nextstep.ExecuteTools); ok {
-			stop.Results = r.unanswered()
+			stop.Results = r.unanswered(notApproved)
 		}
 		return stop, nil
 	}

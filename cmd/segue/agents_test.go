@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/builtin"
 )
 
 // server is a provider whose n-th answer is the n-th of those it is given. It keeps what it was asked.
@@ -219,6 +222,124 @@ default: plain
 	s = newServer(t, calls("list_files", "{}"), says("Done."))
 	got = segue(t, strings.ReplaceAll(file, "SERVER", s.URL), nil, "--agent", "worker", "--max-steps", "9", "--dir", t.TempDir(), "Go")
 	require.Equal(t, "Done.\n", got.stdout, got.stderr)
+}
+
+// What executors may use is bounded by the tools of the agent that hands work on to them: one without tools of its own is offered
+// what is left, in each place that it works in.
+func TestAgents_bounds(t *testing.T) {
+	const file = `
+models: {m: {model: m, base_url: SERVER}}
+agents:
+  lead: {children: [{agent: helper}, {agent: planner}]}
+  planner: {description: Plans., strategy: retry, tools: [read_file], children: [{agent: helper, as: executor}]}
+  none: {strategy: plan-and-execute, tools: [], children: [{agent: helper, as: executor}]}
+  judge: {strategy: reflection, tools: [read_file, ask_user], children: [{agent: narrow, as: executor}]}
+  narrow: {tools: [ask_user], children: [{agent: helper}]}
+  thinker: {strategy: retry, tools: [read_file], children: [{agent: rao, as: executor}]}
+  rao: {strategy: reason-act-observe}
+  twice: {strategy: retry, tools: [read_file], children: [{agent: inner, as: executor}]}
+  inner: {strategy: retry}
+  helper: {description: Helps.}
+default: lead
+`
+	offered := func(request string) string {
+		_, body, _ := strings.Cut(request, " {")
+		var r struct {
+			Tools []struct{ Function struct{ Name string } }
+		}
+		require.NoError(t, json.Unmarshal([]byte("{"+body), &r))
+		var names []string
+		for _, tool := range r.Tools {
+			names = append(names, tool.Function.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	const all = "list_files read_file search_files write_file ask_user"
+	for agent, tt := range map[string]struct{ answers, want []string }{
+		"planner": {[]string{says("Done.")}, []string{"read_file"}},
+		"none":    {[]string{calls("submit_plan", `{"steps":[{"goal":"x"}]}`), says("Done."), says("Done.")}, []string{"submit_plan", "", ""}},
+		"judge":   {[]string{calls("helper", `{"goal":"x"}`), says("Helped."), says("Done."), says("APPROVED")}, []string{"ask_user helper", "read_file ask_user", "ask_user helper", ""}},
+		"twice":   {[]string{says("Done.")}, []string{"read_file"}},
+		"thinker": {[]string{calls("agent_decide_next", `{"plan":"x"}`), calls("read_file", `{"path":"none"}`), calls("agent_observe_decide", `{"observation":"x","should_continue":false,"final_answer":"Done."}`)}, []string{"agent_decide_next", "read_file", "agent_observe_decide"}},
+		"lead": {
+			[]string{calls("planner", `{"goal":"x"}`), says("no"), calls("helper", `{"goal":"x"}`), says("no"), says("Done.")},
+			[]string{all + " helper planner", "read_file", all + " helper planner", all, all + " helper planner"},
+		},
+	} {
+		t.Run(agent, func(t *testing.T) {
+			s := newServer(t, tt.answers...)
+			got := segue(t, strings.ReplaceAll(file, "SERVER", s.URL), nil, "--agent", agent, "--dir", t.TempDir(), "Go")
+			require.Equal(t, "Done.\n", got.stdout, got.stderr)
+			var seen []string
+			for _, r := range s.requests {
+				seen = append(seen, offered(r))
+			}
+			require.Equal(t, tt.want, seen)
+		})
+	}
+}
+
+// Every strategy that works with tools can be offered no more than an agent may use.
+func TestOffering_everyStrategy(t *testing.T) {
+	for _, name := range builtin.Names() {
+		factory, err := builtin.New(name, nil)
+		require.NoError(t, err)
+		if _, ok := factory().(strategy.ToolUser); ok {
+			wrapped, ok := offeringOf(factory, nil)().(offering)
+			require.True(t, ok, name)
+			own := 0
+			if p, ok := factory().(strategy.ToolProvider); ok {
+				own = len(p.Tools())
+			}
+			require.Len(t, wrapped.Tools(), own, name)
+		}
+	}
+}
+
+// A run needs the keys and the folder of those whom it can reach, with the strategy that the flag names.
+func TestAgents_unreached(t *testing.T) {
+	s := newServer(t, says("Done."), says("Done."), says("Done."), says("Done."))
+	file := `
+models:
+  m: {model: m, base_url: ` + s.URL + `}
+  other: {model: o, api_key_env: KEY_B}
+agents:
+  careful: {strategy: reflection, model: m, children: [{agent: w, as: executor}]}
+  lead: {model: m, children: [{agent: w}], tools: [read_file]}
+  both: {strategy: plan-revise-execute, model: m, children: [{agent: ok, as: executor}, {agent: w, as: executor}]}
+  again: {strategy: retry, children: [{agent: ok, as: executor}]}
+  w: {model: other, description: Works., tools: [read_file]}
+  ok: {model: m}
+default: lead
+`
+	for _, args := range [][]string{
+		{"--agent", "careful", "--strategy", "complete-task"}, {"--agent", "lead", "--strategy", "llm-only"}, {"--agent", "both", "--strategy", "retry"}, {"--agent", "again"},
+	} {
+		got := segue(t, file, nil, append(args, "Go")...)
+		require.Equal(t, "Done.\n", got.stdout, "%v: %s", args, got.stderr)
+	}
+	for agent, want := range map[string]string{"careful": "it uses read_file: name the folder with --dir", "lead": "it uses read_file: name the folder with --dir"} {
+		got := segue(t, file, nil, "--agent", agent, "Go")
+		require.Equal(t, 2, got.code)
+		require.Contains(t, got.stderr, want)
+	}
+	got := segue(t, file, nil, "--agent", "careful", "--dir", t.TempDir(), "Go")
+	require.Contains(t, got.stderr, "KEY_B, which its api_key_env names, is not set")
+}
+
+// The limits of an agent bound each call of it as a tool, and not the agent that calls it.
+func TestAgents_limitsOfTools(t *testing.T) {
+	s := newServer(t, calls("helper", `{"goal":"x"}`), calls("list_files", "{}"), says("Done."), says("Too much."))
+	got := segue(t, `
+models: {m: {model: m, base_url: `+s.URL+`}}
+agents:
+  lead: {children: [{agent: helper}]}
+  helper: {description: Helps., limits: {model_calls: 1}}
+default: lead
+`, nil, "--dir", t.TempDir(), "Go")
+	require.Equal(t, "Done.\n", got.stdout, got.stderr)
+	require.Len(t, s.requests, 3)
+	require.Contains(t, s.requests[2], "limit")
 }
 
 // A request that takes longer than its model may is given up.

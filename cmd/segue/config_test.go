@@ -56,7 +56,7 @@ func TestConfig_problems(t *testing.T) {
 				"7:7: agents.a.config.system: say it in the agent: system", "8:7: agents.a.config.executor: say it in the agent: children",
 			},
 		},
-		"config value": {"agents: {a: {config: {on_limit: explode}}}", []string{`1:14: agents.a.config: completetask: OnLimit: "explode" is not one of ["conclude" "fail"]`}},
+		"config value": {"agents: {a: {config: {on_limit: explode}}}", []string{`1:23: agents.a.config.on_limit: must be one of "conclude", "fail"`}},
 		"config list":  {"agents: {a: {config: []}}", []string{"1:14: agents.a.config: got array, want object"}},
 		"children": {
 			"agents:\n  a:\n    children:\n      - {agent: b}\n      - {agent: c, as: tool}\n      - {agent: b, as: executor}\n      - {agent: b, as: friend}\n  b: {}\n",
@@ -85,6 +85,50 @@ func TestConfig_problems(t *testing.T) {
 				"5:10: agents.x: there is more than one model; say which: model: a or b or c", `5:21: agents.y.model: no model "z"; there are: a, b, c`,
 			},
 		},
+		"choices": {
+			"agents:\n  o:\n    config:\n      on_limit: Fail\n      tool_choice: {mode: tool}\n      max_tokens: 9223372036854775808\n  p: {strategy: planning, config: {max_steps: -1, evaluation: func}}\n  t: {strategy: tool-first, config: {tool_choice: {name: read_file}}}\n",
+			[]string{
+				`4:7: agents.o.config.on_limit: must be one of "conclude", "fail"`, `5:7: agents.o.config.tool_choice: missing "name"`,
+				"6:7: agents.o.config.max_tokens: must be at most 9223372036854775807", "7:36: agents.p.config.max_steps: must be at least 0",
+				`7:51: agents.p.config.evaluation: must be one of "model", "never"`, "8:52: agents.t.config.tool_choice.name: not allowed here", `8:38: agents.t.config.tool_choice: missing "mode"`,
+			},
+		},
+		"prompts": {
+			"agents:\n  a:\n    config:\n      prompts:\n        empty: '{{'\n        conclude: '{{.Nothing}}'\n        continue: Go on.\n",
+			[]string{
+				"5:9: agents.a.config.prompts.empty: template: Empty:1: unclosed action",
+				"6:9: agents.a.config.prompts.conclude: template: Conclude:1:2: executing \"Conclude\" at <.Nothing>: map has no entry for key \"Nothing\"",
+			},
+		},
+		"number with an exponent": {"agents: {a: {config: {temperature: 1e-1, max_tokens: 1e3}, description: 'x 1e3'}}", []string{}},
+		"number that is a text":   {"agents: {a: {config: {temperature: '1e-1'}}}", []string{"1:23: agents.a.config.temperature: got string, want null or number"}},
+		"endless number":          {"agents: {a: {config: {temperature: 1e999}}}", []string{"1:36: agents.a.config.temperature: the number is too large"}},
+		"too large": {"agents: {a: {limits: {steps: 1e30}}}\nmodels: {m: {model: x, limits: {retries: 9223372036854775808, requests_per_minute: -1e19}}}\n", []string{
+			"1:23: agents.a.limits.steps: must be at most 9223372036854775807",
+			"2:33: models.m.limits.retries: must be at most 9223372036854775807", "2:63: models.m.limits.requests_per_minute: must be at least -9223372036854775808",
+		}},
+		"byte order mark": {"\ufeffagents:\n  a: {strateg: x}\n", []string{"2:7: agents.a.strateg: there is no such key"}},
+		"twice": {
+			"agents:\n  a:\n    tools: [read_file, ask_user, read_file]\n    children: [{agent: b}, {agent: b, as: tool}]\n  b: {description: Helps.}\n  p: {strategy: planning, children: [{agent: b, as: executor}, {agent: b, as: executor}]}\n",
+			[]string{
+				"3:34: agents.a.tools[2]: the tool is there twice", "4:28: agents.a.children[1]: the agent is there twice", "6:64: agents.p.children[1]: the agent is there twice",
+			},
+		},
+		"bounds of executors": {
+			"agents:\n  p: {strategy: retry, tools: [read_file], children: [{agent: a, as: executor}]}\n  a: {strategy: planning, tools: [ask_user, read_file], children: [{agent: b, as: executor}]}\n  b: {children: [{agent: c}, {agent: d}]}\n  c: {description: Helps., tools: [list_files]}\n  d: {description: Helps.}\n",
+			[]string{
+				"3:35: agents.a.tools[0]: p hands work on to a, and its tools do not allow ask_user",
+				"5:36: agents.c.tools[0]: a hands work on to c, and its tools do not allow list_files",
+			},
+		},
+		"models of executors": {
+			"models: {a: {model: x}, b: {model: y}}\nagents:\n  r: {strategy: retry, children: [{agent: w, as: executor}]}\n  s: {strategy: retry}\n  w: {model: a}\n",
+			[]string{"4:3: agents.s: there is more than one model; say which: model: a or b"},
+		},
+		"tools of those that hand on": {
+			"agents:\n  r: {strategy: reflection, children: [{agent: b}, {agent: w, as: executor}]}\n  w: {}\n  b: {description: Helps.}\n",
+			[]string{"2:3: agents.r: reflection with an executor calls no tools; give them to another agent"},
+		},
 		"servers": {
 			"models:\n  a: {model: x, base_url: localhost, limits: {timeout: 5}}\n  b: {model: x, base_url: 'http://h/v1?x=1', limits: {timeout: -5s}}\nagents: {x: {model: a}}\n",
 			[]string{
@@ -106,7 +150,10 @@ func TestConfig_problems(t *testing.T) {
 			require.ElementsMatch(t, tt.want, got)
 		})
 	}
-	_, got := parsed("agents: {a: {strategy: reflexion}}")
+	_, got := parsed("agents: {a: {config: {schema: {name: x, schema: {type: nonsense}}}}}")
+	require.Len(t, got, 1)
+	require.True(t, strings.HasPrefix(got[0], "1:23: agents.a.config.schema: tools: the schema: "), got[0])
+	_, got = parsed("agents: {a: {strategy: reflexion}}")
 	require.Len(t, got, 1)
 	for _, name := range strategyWords() {
 		require.Contains(t, got[0], name)
@@ -124,6 +171,10 @@ func TestConfig_problems(t *testing.T) {
 func TestConfig_secrets(t *testing.T) {
 	for _, member := range []string{
 		"api_key: sk-canary1", "key: canary1", "api_key_env: sk-canary1", "api_key_env: gsk_canary1", "token: {a: canary1}",
+		"api_key_env: |sk-canary1 x", "api_key_env: >-sk-canary1", "api_key_env: |\n      sk-canary1\n      y", "api_key_env: \"\\canary1\"",
+		"api_key_env: @canary1", "api_key_env: `canary1`", "api_key_env: !canary1{ x", "api_key_env: %canary1", "api_key_env:canary1", "api_key_env=canary1: x",
+		"canary1: x\n    canary1: y", "? [canary1]\n    : x", "api_key_env: *canary1", "api_key_env: &canary1 x", "api_key_env: x: canary1",
+		"{api_key_env:sk-canary1}: x", "api_key_env: {sk-canary1", "api_key_env: [canary1, {a:canary1}]", "api_key_env:" + strings.Repeat("canary1", 20) + ": x",
 		"base_url: 'https://canary1@host/v1'", "base_url: 'https://host/v1?key=canary1'", "secret: [canary1",
 	} {
 		_, got := parsed("models:\n  m:\n    model: x\n    " + member + "\nagents: {a: {}}\n")

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -138,8 +136,13 @@ func (c *configuration) checkAgent(name string) []problem {
 	if _, ok := c.Models[a.Model]; a.Model != "" && !ok {
 		found = append(found, c.problem(at+"/model", "no model %q; there are: %s", a.Model, listed(c.Models)))
 	}
-	if a.Model == "" && len(c.Models) > 1 {
+	if a.Model == "" && len(c.Models) > 1 && a.asksModel() {
 		found = append(found, c.problem(at, "there is more than one model; say which: model: %s", strings.Join(sortedKeys(c.Models), " or ")))
+	}
+	for i, tool := range a.Tools {
+		if slices.Contains(a.Tools[:i], tool) {
+			found = append(found, c.problem(within(at+"/tools", i), "the tool is there twice"))
+		}
 	}
 	for i, child := range a.Children {
 		found = append(found, c.checkChild(name, i, child)...)
@@ -152,7 +155,7 @@ func (c *configuration) checkAgent(name string) []problem {
 	if builtin.Table(a.strategy()) == nil {
 		return found // the schema says so
 	}
-	return append(append(found, c.checkFit(name)...), c.checkStrategy(name)...)
+	return slices.Concat(found, c.checkFit(name), c.checkBound(name), c.checkStrategy(name))
 }
 
 func (c *configuration) checkChild(name string, i int, child childConfig) []problem {
@@ -164,84 +167,25 @@ func (c *configuration) checkChild(name string, i int, child childConfig) []prob
 		if key, _ := partsOf(c.Agents[name].strategy()).executor(); key == "" {
 			return []problem{c.problem(at, "the strategy %s hands nothing on; use the agent as: %s", c.Agents[name].strategy(), asTool)}
 		}
-		return nil
-	}
-	if c.Agents[child.Agent].Description == "" {
+	} else if c.Agents[child.Agent].Description == "" {
 		return []problem{c.problem(at, "%s needs a description, for the model that may call it", child.Agent)}
 	}
+	if slices.ContainsFunc(c.Agents[name].Children[:i], func(other childConfig) bool { return other.Agent == child.Agent }) {
+		return []problem{c.problem(at, "the agent is there twice")}
+	}
 	return nil
-}
-
-// checkFit finds what an agent says and its strategy has no use for.
-func (c *configuration) checkFit(name string) []problem {
-	a, at := c.Agents[name], within("/agents", name)
-	parts, executors := partsOf(a.strategy()), a.children(asExecutor)
-	var found []problem
-	_, needed := parts.executor()
-	if worked := needed && len(executors) == 0; !worked { // else a complete-task of its own takes them
-		if a.Model != "" && !parts["model"] {
-			found = append(found, c.problem(at+"/model", "%s asks no model itself; say it of the executor", a.strategy()))
-		}
-		if a.System != "" && !parts["system"] {
-			found = append(found, c.problem(at+"/system", "%s asks no model itself; say it of the executor", a.strategy()))
-		}
-		if len(a.children(asTool)) > 0 && !parts["tools"] || a.strategy() == builtin.LLMOnly && (a.Tools != nil || len(a.Children) > 0) {
-			found = append(found, c.problem(at, "%s calls no tools; give them to another agent", a.strategy()))
-		}
-	}
-	if len(executors) > 1 && !parts["executors"] {
-		found = append(found, c.problem(at+"/children", "%s takes one executor", a.strategy()))
-	}
-	if len(executors) > 1 && !strings.Contains(string(a.Config), `"step_limits"`) {
-		for _, other := range executors {
-			if c.Agents[other].Limits != (agentConfig{}.Limits) {
-				found = append(found, c.problem(at+"/children", "the executor %s has limits, and there is more than one executor: bound them all with config: {step_limits: …}", other))
-			}
-		}
-	}
-	return found
-}
-
-// checkStrategy holds the config of an agent against its strategy.
-func (c *configuration) checkStrategy(name string) []problem {
-	a, at := c.Agents[name], within("/agents", name)+"/config"
-	members, err := membersOfConfig(a.Config)
-	if err != nil {
-		return []problem{c.problem(at, "must be a mapping")}
-	}
-	var found []problem
-	for _, key := range sortedKeys(members) {
-		if where, ok := fromAgent[key]; ok && partsOf(a.strategy())[key] {
-			found = append(found, c.problem(within(at, key), "say it in the agent: %s", where))
-			delete(members, key)
-		}
-	}
-	if critic, ok := members["critic_model"].(string); ok {
-		if _, known := c.Models[critic]; !known {
-			found = append(found, c.problem(at+"/critic_model", "no model %q; there are: %s", critic, listed(c.Models)))
-		}
-	}
-	rest, err := json.Marshal(members)
-	if err != nil {
-		return append(found, c.problem(at, "%v", err))
-	}
-	_, err = builtin.New(a.strategy(), rest)
-	if e, ok := errors.AsType[*tools.ArgumentError](err); ok {
-		return append(found, c.placed(at, e.Problems)...)
-	}
-	if err != nil {
-		found = append(found, c.problem(at, "%s", oneLine(err.Error())))
-	}
-	return found
 }
 
 func (c *configuration) checkRule(i int) []problem {
 	r, at := c.Rules[i], within("/rules", i)
 	found := c.knownAgent(at+"/agent", r.Agent)
 	given := 0
-	for _, is := range []bool{r.Source != "", r.Keywords != nil, r.Pattern != ""} {
-		if is {
+	for key, empty := range map[string]bool{"source": r.Source == "", "keywords": len(r.Keywords) == 0, "pattern": r.Pattern == ""} {
+		if _, said := c.at[at+"/"+key]; said {
 			given++
+			if empty {
+				found = append(found, c.problem(at+"/"+key, "is empty, and so would fit nothing"))
+			}
 		}
 	}
 	if given != 1 {

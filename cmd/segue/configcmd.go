@@ -102,7 +102,7 @@ func (c *cli) checkConfig(f *fileFlag, args []string) error {
 type agentRecord struct {
 	Name        string   `json:"name"`
 	Strategy    string   `json:"strategy"`
-	Model       string   `json:"model"` // "" is that of the environment
+	Model       string   `json:"model"` // "" is that of the environment, or none where executors do all of the work
 	Description string   `json:"description"`
 	Default     bool     `json:"default"`
 	Children    []string `json:"children"`
@@ -115,7 +115,7 @@ func (c *cli) agentsCommand() *cobra.Command {
 		Use:   "agents [FILE]",
 		Short: "List the agents of the configuration",
 		Long: `Agents lists the agents of the configuration with their strategies, models and descriptions. The default is marked with *;
-a model - is that of the environment.`,
+a model - is that of the environment, or none where executors do all of the work.`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	f.offer(cmd)

@@ -147,46 +147,50 @@ func (c *configuration) parse(text []byte) []problem {
 		return []problem{{at: position{1, 1}, text: "it cannot be written as JSON"}}
 	}
 	// What is of the wrong type stays empty, and is told by the schema.
-	_, wrongType := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(document, &c.configFile))
-	problems = slices.Concat(c.secrets(value), c.shape(string(document)), c.check())
-	switch {
-	case len(problems) > 0:
+	err = json.Unmarshal(document, &c.configFile)
+	problems = slices.Concat(c.secrets(value), c.shape("", looseSchema, document), c.check())
+	if len(problems) > 0 {
 		return problems
-	case wrongType:
-		return []problem{{at: position{1, 1}, text: "a value is of the wrong type"}}
-	default:
-		return c.tryAgents()
 	}
+	if problems = c.shape("", wholeSchema, document); len(problems) > 0 { // so that an editor says the same
+		return problems
+	}
+	if err != nil {
+		return []problem{{at: position{1, 1}, text: "a value is of the wrong type"}}
+	}
+	return c.tryAgents()
 }
 
-// shape holds the file against its schema.
-func (c *configuration) shape(document string) []problem {
-	schema, err := tools.CompileSchema(configSchema(false))
+// shape holds a part of the file against a schema.
+func (c *configuration) shape(pointer string, schema compiledSchema, part json.RawMessage) []problem {
+	compiled, err := schema()
 	if err != nil {
-		return []problem{{at: position{1, 1}, text: err.Error()}}
+		return []problem{c.problem(pointer, "%v", err)}
 	}
-	e, ok := errors.AsType[*tools.SchemaError](schema.Check(document))
+	e, ok := errors.AsType[*tools.SchemaError](compiled.Check(string(part)))
 	if !ok {
 		return nil
 	}
-	return c.placed("", e.Problems)
+	return c.placed(pointer, e.Problems)
 }
 
 // placed gives each problem with a part of the file its place; keys that are unknown have their own.
 func (c *configuration) placed(pointer string, found []tools.Problem) []problem {
 	var all []problem
 	for _, p := range found {
-		where, named := pointer+p.Pointer, false
-		if strings.HasPrefix(p.Message, "unknown ") {
-			members := c.at.members(where)
-			for _, key := range sortedKeys(members) {
-				if strings.Contains(p.Message, fmt.Sprintf("%q", key)) {
-					all, named = append(all, c.problem(members[key], "there is no such key")), true
-				}
+		where := pointer + p.Pointer
+		if !strings.HasPrefix(p.Message, "unknown ") {
+			all = append(all, c.problem(where, "%s", p.Message))
+			continue
+		}
+		members, before := c.at.members(where), len(all)
+		for _, key := range sortedKeys(members) {
+			if strings.Contains(p.Message, fmt.Sprintf("%q", key)) {
+				all = append(all, c.problem(members[key], "there is no such key"))
 			}
 		}
-		if !named {
-			all = append(all, c.problem(where, "%s", p.Message))
+		if len(all) == before { // a long one
+			all = append(all, c.problem(where, "there is a key that is not known"))
 		}
 	}
 	return all

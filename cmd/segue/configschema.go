@@ -5,10 +5,41 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/tools"
+)
+
+// Forms of texts. They are a little wider than what is read: no form of all programs that read schemas tells letters.
+const (
+	urlPattern  = `^$|^[hH][tT][tT][pP][sS]?://[^/?#@]+(/[^?#]*)?$`
+	timePattern = `^$|^\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
+	wordPattern = "[^\\s!-/:-@\\[-`{-~]"
+)
+
+// compiledSchema makes a schema ready for use, once.
+type compiledSchema func() (*tools.Schema, error)
+
+// The schemas of configurations, and of the config of each strategy. They never change.
+var (
+	looseSchema = compiledSchema(sync.OnceValues(func() (*tools.Schema, error) { return tools.CompileSchema(configSchema(false)) }))
+	wholeSchema = compiledSchema(sync.OnceValues(func() (*tools.Schema, error) { return tools.CompileSchema(configSchema(true)) }))
+
+	strategySchemas = sync.OnceValue(func() map[string]compiledSchema {
+		schemas := map[string]compiledSchema{}
+		for _, name := range builtin.Names() {
+			schemas[name] = sync.OnceValues(func() (*tools.Schema, error) {
+				text, err := json.Marshal(strategySchema(name))
+				if err != nil {
+					return nil, err
+				}
+				return tools.CompileSchema(text)
+			})
+		}
+		return schemas
+	})
 )
 
 // node is a part of a JSON Schema.
@@ -26,8 +57,8 @@ func (n node) at(keys ...string) node {
 	return n
 }
 
-// configSchema returns the JSON Schema of a configuration. Whole is that which is shipped: it says what each strategy can
-// be told, which [configuration.check] finds out for itself, with the parts that an agent fills in left out.
+// configSchema returns the JSON Schema of a configuration. Whole is that which is shipped: it also says what
+// [configuration.check] finds out for itself and says in its own words.
 func configSchema(whole bool) json.RawMessage {
 	inferred := tools.New(tools.Definition{Name: "configuration"}, func(context.Context, configFile) (string, error) { return "", nil })
 	var top node
@@ -46,12 +77,9 @@ func configSchema(whole bool) json.RawMessage {
 	has.at("children", "items", "properties", "as")["enum"] = []string{asTool, asExecutor}
 	has.at("approval", "properties", "default")["enum"] = approvalWords
 	has.at("approval", "properties", "tools", "additionalProperties")["enum"] = approvalWords
+	bounded(top)
 	if whole {
-		model.at("api_key_env")["pattern"] = envPattern
-		names := map[string]any{"pattern": namePattern}
-		top.at("properties", "models")["propertyNames"] = names
-		top.at("properties", "agents")["propertyNames"] = names
-		agent["allOf"] = configsByStrategy()
+		top.complete()
 	}
 	text, err := json.MarshalIndent(top, "", "  ")
 	if err != nil {
@@ -60,18 +88,39 @@ func configSchema(whole bool) json.RawMessage {
 	return text
 }
 
-// configsByStrategy say what the config of an agent holds, for each strategy.
+// complete adds what [configuration.check] says in words of its own.
+func (n node) complete() {
+	models, agents := n.at("properties", "models"), n.at("properties", "agents")
+	models["propertyNames"] = node{"pattern": namePattern}
+	agents["propertyNames"] = node{"pattern": namePattern, "not": node{"enum": toolNames}}
+	agents["minProperties"] = 1
+	model := models.at("additionalProperties", "properties")
+	model.at("api_key_env")["pattern"] = "^$|" + envPattern
+	model.at("base_url")["pattern"] = urlPattern
+	model.at("policy")["pattern"] = policyPattern()
+	model.at("limits", "properties", "timeout")["pattern"] = timePattern
+	agent := agents.at("additionalProperties")
+	agent.at("properties", "tools")["uniqueItems"] = true
+	agent.at("properties", "children")["uniqueItems"] = true
+	agent["allOf"] = configsByStrategy()
+	rule := n.at("properties", "rules", "items")
+	rule.at("properties", "source")["minLength"] = 1
+	rule.at("properties", "pattern")["minLength"] = 1
+	rule.at("properties", "keywords")["minItems"] = 1
+	rule.at("properties", "keywords", "items")["pattern"] = wordPattern
+	rule["oneOf"] = []node{{"required": []string{"source"}}, {"required": []string{"keywords"}}, {"required": []string{"pattern"}}}
+}
+
+// policyPattern fits the names of text formats, with commas between them.
+func policyPattern() string {
+	name := `\s*(` + strings.Join(markdownpolicy.Names(), "|") + `)\s*`
+	return "^$|^" + name + "(," + name + ")*$"
+}
+
+// configsByStrategy say what an agent can say, for each strategy.
 func configsByStrategy() []any {
 	var all []any
 	for _, name := range builtin.Names() {
-		var config node
-		if err := json.Unmarshal(builtin.Schema(name), &config); err != nil {
-			continue // a test shows that all are JSON
-		}
-		properties := config.at("properties")
-		for key := range fromAgent {
-			delete(properties, key)
-		}
 		words := []string{name}
 		for alias, real := range builtin.Aliases() {
 			if real == name {
@@ -83,7 +132,14 @@ func configsByStrategy() []any {
 		if name != (agentConfig{}).strategy() {
 			when["required"] = []string{"strategy"}
 		}
-		all = append(all, node{"if": when, "then": node{"properties": node{"config": config}}})
+		then := node{"config": strategySchema(name)}
+		if key, _ := partsOf(name).executor(); key == "" {
+			then["children"] = node{"items": node{"properties": node{"as": node{"const": asTool}}}}
+		}
+		if name == builtin.LLMOnly {
+			then["tools"], then["children"] = false, node{"maxItems": 0}
+		}
+		all = append(all, node{"if": when, "then": node{"properties": then}})
 	}
 	return all
 }

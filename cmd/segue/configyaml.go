@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,14 +84,22 @@ func pathOf(pointer string) string {
 		if b.Len() > 0 {
 			b.WriteByte('.')
 		}
-		b.WriteString(oneLine(unescape.Replace(part)))
+		b.WriteString(shown(unescape.Replace(part)))
 	}
 	return b.String()
 }
 
+// shown is a key as a path has it. Where a space was left out after its colon, the value became a part of it: that is not shown.
+func shown(key string) string {
+	if i := strings.IndexAny(key, ":="); i >= 0 {
+		key = key[:i+1] + "…"
+	}
+	return oneLine(key)
+}
+
 // readYAML reads a text of one YAML document whose values could be JSON.
 func readYAML(text []byte) (any, positions, []problem) {
-	file, err := parser.ParseBytes(text, 0)
+	file, err := parser.ParseBytes(bytes.TrimPrefix(text, []byte("\ufeff")), 0)
 	if err != nil {
 		return nil, nil, []problem{syntaxProblem(err)}
 	}
@@ -110,16 +121,33 @@ func readYAML(text []byte) (any, positions, []problem) {
 	}
 }
 
-// syntaxProblem is an error of the parser, without the lines of the file that it would show.
+// syntaxProblem is an error of the parser, without any text of the file.
 func syntaxProblem(err error) problem {
 	p := problem{at: position{1, 1}, text: "it is not YAML"}
 	if e, ok := errors.AsType[yaml.Error](err); ok {
-		p.text += ": " + oneLine(e.GetMessage())
+		p.text += ": " + unquoted(e.GetMessage())
 		if t := e.GetToken(); t != nil && t.Position != nil {
 			p.at = position{t.Position.Line, t.Position.Column}
 		}
 	}
 	return p
+}
+
+// unquoted is a message of the parser, or one in its place: the parser puts what it quotes of the file between double quotes,
+// and nothing else.
+func unquoted(message string) string {
+	switch {
+	case strings.HasPrefix(message, "mapping key"):
+		return "the key is there twice"
+	case strings.HasPrefix(message, "invalid header option"):
+		return "after | and > the text begins on the next line"
+	case strings.HasSuffix(message, "is a reserved character"):
+		return "a text that begins with this character needs quotes"
+	case strings.Contains(message, `"`):
+		return "this cannot be read"
+	default:
+		return oneLine(message)
+	}
 }
 
 // yamlReader makes JSON values of nodes.
@@ -148,7 +176,7 @@ func (r *yamlReader) value(pointer string, n ast.Node) any {
 		}
 		return list
 	case *ast.StringNode:
-		return n.Value
+		return r.text(pointer, n)
 	case *ast.LiteralNode:
 		return n.Value.Value
 	case *ast.IntegerNode:
@@ -168,6 +196,26 @@ func (r *yamlReader) value(pointer string, n ast.Node) any {
 	}
 	return nil
 }
+
+// text returns the value of a string, which is a number where the parser takes a number for a text: one with an exponent and no
+// point, or a large one.
+func (r *yamlReader) text(pointer string, n *ast.StringNode) any {
+	switch {
+	case n.Token.Type != token.StringType || !numberForm.MatchString(n.Value):
+		return n.Value
+	case strings.ContainsAny(n.Value, ".eE"):
+		f, err := strconv.ParseFloat(n.Value, 64)
+		if err != nil {
+			r.refuse(pointer, n, "the number is too large")
+		}
+		return f
+	default:
+		return json.Number(n.Value)
+	}
+}
+
+// numberForm is that of numbers in JSON.
+var numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
 func (r *yamlReader) mapping(pointer string, values []*ast.MappingValueNode) any {
 	members := make(map[string]any, len(values))

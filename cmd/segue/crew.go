@@ -36,24 +36,20 @@ type crewOptions struct {
 // address is what an agent calls its model in requests. It shows who asks.
 func address(agent string) string { return "agent/" + agent }
 
+// recruit is an agent of a crew. The first one may be changed by flags.
+type recruit struct {
+	name string
+	agentConfig
+}
+
 // crew makes an agent and all that it can reach.
 func (c *configuration) crew(name string, o crewOptions) (*crew, error) {
-	made := &crew{agents: c.reach(name), strategies: strategy.Set{}, tools: slices.Clone(o.tools), models: map[string]string{}, approvals: map[string]approvals{}}
-	for i, each := range made.agents {
-		a, own := c.Agents[each], o
-		if i > 0 {
-			own.strategy, own.system = "", ""
-		}
-		if own.strategy != "" && realName(own.strategy) != a.strategy() {
-			a = a.with(own.strategy)
-		}
-		if own.system == "" {
-			own.system = a.System
-		}
-		if err := c.enlist(made, each, a, own); err != nil {
-			return nil, fmt.Errorf("agent %s: %w", each, err)
-		}
-		for _, child := range a.children(asTool) {
+	made := &crew{strategies: strategy.Set{}, tools: slices.Clone(o.tools), models: map[string]string{}, approvals: map[string]approvals{}}
+	recruits := c.reach(name, o.strategy)
+	for _, m := range recruits {
+		made.agents = append(made.agents, m.name)
+		made.approvals[address(m.name)] = m.approvals()
+		for _, child := range m.children(asTool) {
 			if !slices.Contains(made.called, child) {
 				made.called = append(made.called, child)
 				made.tools = append(made.tools, orchestrator.AgentTool(orchestrator.Agent{
@@ -63,76 +59,115 @@ func (c *configuration) crew(name string, o crewOptions) (*crew, error) {
 				}))
 			}
 		}
-		made.approvals[address(each)] = a.approvals()
+	}
+	for i, m := range recruits {
+		own := o
+		if i > 0 || own.system == "" {
+			own.system = m.System
+		}
+		if err := c.enlist(made, m, own); err != nil {
+			return nil, fmt.Errorf("agent %s: %w", m.name, err)
+		}
 	}
 	return made, nil
 }
 
-// with returns the agent with another strategy: what was said to the first one is not for it.
+// with returns the agent with another strategy: what was said to the first one is not for it, and it has no children that
+// it could not use.
 func (a agentConfig) with(other string) agentConfig {
 	a.Strategy, a.Config = other, nil
-	if key, _ := partsOf(a.strategy()).executor(); key == "" {
-		a.Children = slices.DeleteFunc(slices.Clone(a.Children), func(child childConfig) bool { return child.As == asExecutor })
-	} else if many := a.children(asExecutor); len(many) > 1 && !partsOf(a.strategy())["executors"] {
-		a.Children = slices.DeleteFunc(slices.Clone(a.Children), func(child childConfig) bool {
-			return child.As == asExecutor && child.Agent != many[0]
-		})
+	key, _ := partsOf(a.strategy()).executor()
+	executors := a.children(asExecutor)
+	if !partsOf(a.strategy())["executors"] {
+		executors = executors[:min(1, len(executors))]
+	}
+	if key == "" {
+		executors = nil
+	}
+	a.Children = slices.DeleteFunc(slices.Clone(a.Children), func(child childConfig) bool {
+		return child.As == asExecutor && !slices.Contains(executors, child.Agent)
+	})
+	if !a.callsTools() {
+		a.Children = slices.DeleteFunc(a.Children, func(child childConfig) bool { return child.As != asExecutor })
+	}
+	if a.strategy() == builtin.LLMOnly {
+		a.Tools = nil
 	}
 	return a
 }
 
+// callsTools reports whether the agent itself calls tools: one with executors leaves that to them.
+func (a agentConfig) callsTools() bool {
+	key, _ := partsOf(a.strategy()).executor()
+	return a.strategy() != builtin.LLMOnly && (key == "" || len(a.children(asExecutor)) == 0)
+}
+
+// asksModel reports whether the agent itself asks a model.
+func (a agentConfig) asksModel() bool {
+	has := partsOf(a.strategy())
+	_, needed := has.executor()
+	return has["model"] || needed && len(a.children(asExecutor)) == 0
+}
+
 func (c *configuration) limits(agent string) delegation.Limits { return c.Agents[agent].Limits }
 
-// reach returns the names of an agent and all that it can call or hand on to, itself first.
-func (c *configuration) reach(name string) []string {
-	names := []string{name}
-	for i := 0; i < len(names); i++ {
-		for _, child := range c.Agents[names[i]].Children {
-			if !slices.Contains(names, child.Agent) {
-				names = append(names, child.Agent)
+// reach returns an agent, with another strategy if that is not "", and all that it can call or hand on to, itself first.
+func (c *configuration) reach(name, other string) []recruit {
+	first := c.Agents[name]
+	if other != "" && realName(other) != first.strategy() {
+		first = first.with(other)
+	}
+	recruits := []recruit{{name, first}}
+	for i := 0; i < len(recruits); i++ {
+		for _, child := range recruits[i].Children {
+			if !slices.ContainsFunc(recruits, func(m recruit) bool { return m.name == child.Agent }) {
+				recruits = append(recruits, recruit{child.Agent, c.Agents[child.Agent]})
 			}
 		}
 	}
-	return names
+	return recruits
 }
 
 // enlist makes the strategy of an agent. Where it hands on all of its work and no executor is named, a complete-task with
 // the agent's own model, system prompt and tools does it.
-func (c *configuration) enlist(made *crew, name string, a agentConfig, o crewOptions) error {
-	offered, err := a.offered(o)
+func (c *configuration) enlist(made *crew, m recruit, o crewOptions) error {
+	offered, err := m.offered(o)
 	if err != nil {
 		return err
 	}
-	config, err := membersOfConfig(a.Config)
+	config, err := membersOfConfig(m.Config)
 	if err != nil {
 		return err
 	}
-	has, executors := partsOf(a.strategy()), a.children(asExecutor)
-	key, needed := has.executor()
-	worker := ""
-	if needed && len(executors) == 0 {
-		worker = name + "/" + completetask.Name
-		task := map[string]any{"model": address(name), "tools": offered}
-		if err := made.add(worker, completetask.Name, o.put(task, partsOf(completetask.Name))); err != nil {
-			return err
-		}
-		config[key] = worker
-	}
-	c.handOn(config, has, executors)
+	has, executors := partsOf(m.strategy()), m.children(asExecutor)
 	if has["model"] {
-		config["model"] = address(name)
+		config["model"] = address(m.name)
 	}
-	if has["tools"] && worker == "" && a.strategy() != builtin.LLMOnly && (len(executors) == 0 || a.Tools != nil) {
-		config["tools"] = offered
+	if m.asksModel() {
+		made.models[address(m.name)] = c.modelOf(m.agentConfig)
 	}
-	if has["step_tools"] && len(executors) > 0 && a.Tools != nil {
-		config["step_tools"] = offered
-	}
-	made.models[address(name)] = c.modelOf(a)
 	if critic, ok := config["critic_model"].(string); ok {
 		made.models[critic] = critic
 	}
-	return made.add(name, a.strategy(), o.put(config, has))
+	key, needed := has.executor()
+	switch {
+	case len(executors) > 0:
+		c.handOn(config, has, executors)
+		if m.Tools != nil { // whom the executors may call is up to them
+			config[has.bound()] = append(offered, made.called...)
+		}
+		offered = nil
+	case needed:
+		worker := m.name + "/" + completetask.Name
+		task := o.put(map[string]any{"model": address(m.name)}, partsOf(completetask.Name))
+		if err := made.add(worker, completetask.Name, task, m.Tools != nil, offered); err != nil {
+			return err
+		}
+		config[key], offered = worker, nil
+	case !m.callsTools():
+		offered = nil
+	}
+	return made.add(m.name, m.strategy(), o.put(config, has), m.Tools != nil, offered)
 }
 
 // handOn names the executors in the config of a strategy, with the limits of the one that there is.
@@ -156,8 +191,12 @@ func (c *configuration) handOn(config map[string]any, has parts, executors []str
 	}
 }
 
-// add makes a strategy of its config.
-func (m *crew) add(name, strategy string, config map[string]any) error {
+// add makes a strategy of its config. The tools are those that it offers, nil if it offers none; it must have them all if
+// they are named, else it offers those that it may use.
+func (m *crew) add(name, strategy string, config map[string]any, named bool, offered []string) error {
+	if named && offered != nil {
+		config["tools"] = offered
+	}
 	text, err := json.Marshal(config)
 	if err != nil {
 		return err
@@ -165,6 +204,9 @@ func (m *crew) add(name, strategy string, config map[string]any) error {
 	factory, err := builtin.New(strategy, text)
 	if err != nil {
 		return err
+	}
+	if !named && offered != nil {
+		factory = offeringOf(factory, offered)
 	}
 	m.strategies[name] = factory
 	return nil
@@ -190,9 +232,9 @@ func (a agentConfig) offered(o crewOptions) ([]string, error) {
 	return append(names, a.children(asTool)...), nil
 }
 
-// modelOf returns the name of the model of an agent; "" is that of the environment.
+// modelOf returns the name of the model of an agent; "" is that of the environment, or none if the agent asks none.
 func (c *configuration) modelOf(a agentConfig) string {
-	if a.Model == "" && len(c.Models) == 1 {
+	if a.Model == "" && len(c.Models) == 1 && a.asksModel() {
 		return sortedKeys(c.Models)[0]
 	}
 	return a.Model

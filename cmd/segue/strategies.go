@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -96,6 +97,14 @@ func (p parts) executor() (key string, needed bool) {
 	}
 }
 
+// bound returns the key that says what tools executors may use.
+func (p parts) bound() string {
+	if p["step_tools"] {
+		return "step_tools"
+	}
+	return "tools"
+}
+
 // fromAgent are the keys of configs that are said in an agent, and where.
 var fromAgent = map[string]string{
 	"model": "model", "system": "system", "tools": "tools", "step_tools": "tools",
@@ -108,7 +117,9 @@ func membersOfConfig(config json.RawMessage) (map[string]any, error) {
 	if len(config) == 0 {
 		return members, nil
 	}
-	if err := json.Unmarshal(config, &members); err != nil {
+	d := json.NewDecoder(bytes.NewReader(config))
+	d.UseNumber() // large ones stay what they are
+	if err := d.Decode(&members); err != nil {
 		return nil, fmt.Errorf("the config of a strategy is a mapping: %w", err)
 	}
 	if members == nil { // null

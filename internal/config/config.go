@@ -33,26 +33,43 @@ func OneOf[C ~string](pkg, field string, c *C, allowed ...C) error {
 	return fmt.Errorf("%s: %s: %q is not one of %q", pkg, field, *c, allowed)
 }
 
-// Tools returns those of the tools that a frame may use that a Config names, in the order of the names; nil names mean all.
-// The error says which there are not.
+// Distinct checks names in a field of a package's Config: none may stand there twice.
+func Distinct(pkg, field string, names []string) error {
+	var twice []string
+	for i, name := range names {
+		if slices.Contains(names[:i], name) && !slices.Contains(twice, name) {
+			twice = append(twice, name)
+		}
+	}
+	if twice != nil {
+		return fmt.Errorf("%s: %s: names %q more than once: leave out all but one", pkg, field, twice)
+	}
+	return nil
+}
+
+// Tools returns those of the tools that a frame may use that a Config names in its field Tools, in the order of the names; nil
+// names mean all. The error says which there are not, or which are named twice; such are returned once.
 func Tools(pkg string, may []tools.Definition, names []string) ([]tools.Definition, error) {
 	if names == nil {
 		return may, nil
 	}
 	var chosen []tools.Definition
 	var missing []string
+	twice := Distinct(pkg, "Tools", names)
 	for _, name := range names {
 		at := slices.IndexFunc(may, func(d tools.Definition) bool { return d.Name == name })
 		if at < 0 {
 			missing = append(missing, name)
 			continue
 		}
-		chosen = append(chosen, may[at])
+		if !slices.ContainsFunc(chosen, func(d tools.Definition) bool { return d.Name == name }) {
+			chosen = append(chosen, may[at])
+		}
 	}
 	if missing != nil {
-		return chosen, fmt.Errorf("%s: may not use the tools %q: the run has none of that name, or the frame may not use them", pkg, missing)
+		return chosen, errors.Join(twice, fmt.Errorf("%s: may not use the tools %q: the run has none of that name, or the frame may not use them", pkg, missing))
 	}
-	return chosen, nil
+	return chosen, twice
 }
 
 // Prompt is the template of something that a strategy says to a model.

@@ -26,6 +26,12 @@ func TestOneOf(t *testing.T) {
 	require.EqualError(t, config.OneOf("p", "F", &c, "x", "y"), `p: F: "z" is not one of ["x" "y"]`)
 }
 
+func TestDistinct(t *testing.T) {
+	require.NoError(t, config.Distinct("p", "F", nil))
+	require.NoError(t, config.Distinct("p", "F", []string{"a", "b"}))
+	require.EqualError(t, config.Distinct("p", "F", []string{"a", "b", "a", "b", "a"}), `p: F: names ["a" "b"] more than once: leave out all but one`)
+}
+
 func TestPrompts(t *testing.T) {
 	type data struct{ Goal string }
 	p, err := config.Parse("p",
@@ -60,4 +66,8 @@ func TestTools(t *testing.T) {
 	require.Equal(t, []tools.Definition{{Name: "c"}, {Name: "a"}}, some)
 	_, err = config.Tools("p", may, []string{"x", "a", "y"})
 	require.ErrorContains(t, err, `p: may not use the tools ["x" "y"]`)
+	once, err := config.Tools("p", may, []string{"a", "x", "a"})
+	require.ErrorContains(t, err, `p: Tools: names ["a"] more than once`)
+	require.ErrorContains(t, err, `p: may not use the tools ["x"]`)
+	require.Equal(t, []tools.Definition{{Name: "a"}}, once)
 }

@@ -50,8 +50,8 @@ func All() strategy.Set {
 }
 
 // New returns a factory for the strategy of a name, or of an alias, from the JSON of its Config. The error is a
-// [*strategy.UnknownError] that lists the names; a [*tools.ArgumentError] with the path of each key that is unknown or of
-// the wrong type; or what the strategy itself has against its Config.
+// [*strategy.UnknownError] that lists the names; a [*tools.ArgumentError] with the path of each key that is unknown, of the
+// wrong type, or undoes what the name says ([ToolFirst], [LLMOnly]); or what the strategy itself has against its Config.
 func New(name string, config json.RawMessage) (func() strategy.Strategy, error) {
 	m, ok := find(name)
 	if !ok {
@@ -61,16 +61,15 @@ func New(name string, config json.RawMessage) (func() strategy.Strategy, error) 
 	if strings.TrimSpace(text) == "" || strings.TrimSpace(text) == "null" {
 		text = "{}"
 	}
-	factory, err := m.make(text)
-	if err != nil {
-		return nil, err
+	return m.make(text)
+}
+
+// check returns what a strategy has against its Config.
+func check(st strategy.Strategy) error {
+	if c, ok := st.(strategy.Checker); ok {
+		return c.Check()
 	}
-	if c, ok := factory().(strategy.Checker); ok {
-		if err := c.Check(); err != nil {
-			return nil, err
-		}
-	}
-	return factory, nil
+	return nil
 }
 
 // Names returns the names of the strategies, sorted.
@@ -124,8 +123,11 @@ type maker struct {
 	make   func(config string) (func() strategy.Strategy, error)
 }
 
+// promise checks that a Config of type C leaves what the name of a preset says, and returns where it does not.
+type promise[C any] func(C) []tools.Problem
+
 // of returns the maker of a strategy with a Config of type C; preset is what an empty Config says.
-func of[C any](name string, table *strategy.Table, build func(C) func() strategy.Strategy, preset C) maker {
+func of[C any](name string, table *strategy.Table, build func(C) func() strategy.Strategy, preset C, kept ...promise[C]) maker {
 	reader := tools.New(tools.Definition{Name: "config"}, func(context.Context, C) (string, error) { return "", nil })
 	return maker{
 		name: name, table: table, schema: reader.Definition().Parameters,
@@ -137,7 +139,18 @@ func of[C any](name string, table *strategy.Table, build func(C) func() strategy
 			if err != nil {
 				return nil, fmt.Errorf("builtin: config of %s: %w", name, err)
 			}
-			return build(cfg), nil
+			factory := build(cfg)
+			if err := check(factory()); err != nil {
+				return nil, err
+			}
+			var broken []tools.Problem
+			for _, p := range kept {
+				broken = append(broken, p(cfg)...)
+			}
+			if broken != nil {
+				return nil, named(&tools.ArgumentError{Problems: broken}, name)
+			}
+			return factory, nil
 		},
 	}
 }

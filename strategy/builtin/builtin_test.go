@@ -84,7 +84,28 @@ func TestNew_badToolChoice(t *testing.T) {
 	}
 }
 
-// The variants differ from what they are made of in their defaults, which a Config may change back.
+// What the name of a preset says cannot be configured away: the key that would do it is named.
+func TestNew_brokenPromise(t *testing.T) {
+	for _, c := range []struct{ name, config, pointer string }{
+		{"llm-only", `{"tools":["add"]}`, "/tools"},
+		{"llm-only", `{"tools":null}`, "/tools"},
+		{"tool-first", `{"tool_choice":{"mode":"auto"}}`, "/tool_choice"},
+		{"tool-first", `{"tool_choice":{"mode":"none"}}`, "/tool_choice"},
+		{"tool-first", `{"tool_choice":{}}`, "/tool_choice"},
+		{"tool-first", `{"tool_choice":null}`, "/tool_choice"},
+		{"tool-first", `{"tools":[]}`, "/tools"},
+	} {
+		_, err := builtin.New(c.name, json.RawMessage(c.config))
+		var wrong *tools.ArgumentError
+		require.ErrorAs(t, err, &wrong, "%s %s", c.name, c.config)
+		require.Equal(t, c.pointer, wrong.Problems[0].Pointer)
+		require.ErrorContains(t, err, "the config of "+c.name)
+	}
+	_, err := builtin.New("complete-task", json.RawMessage(`{"tools":["add","add"]}`))
+	require.ErrorContains(t, err, `Tools: names ["add"] more than once`)
+}
+
+// The variants differ from what they are made of in their defaults.
 func TestNew_variants(t *testing.T) {
 	run := func(name, config string) *scripted.Client {
 		factory, err := builtin.New(name, json.RawMessage(config))
@@ -98,12 +119,10 @@ func TestNew_variants(t *testing.T) {
 		return model
 	}
 	require.EqualValues(t, "required", run("tool-first", "").Requests()[0].ToolChoice.Mode)
-	require.EqualValues(t, "auto", run("tool-first", `{"tool_choice":{"mode":"auto"}}`).Requests()[0].ToolChoice.Mode)
 	add := llmclient.ToolChoice{Mode: llmclient.ChooseTool, Name: "add"}
 	require.Equal(t, add, run("tool-first", `{"tool_choice":{"mode":"tool","name":"add"}}`).Requests()[0].ToolChoice)
-	require.Zero(t, run("tool-first", `{"tool_choice":{}}`).Requests()[0].ToolChoice, "an object replaces the preset's whole")
 	require.Empty(t, run("llm-only", "").Requests()[0].Tools)
-	require.Len(t, run("llm-only", `{"tools":["add"]}`).Requests()[0].Tools, 1)
+	require.Empty(t, run("llm-only", `{"tools":[],"system":"Be brief."}`).Requests()[0].Tools)
 	require.Len(t, run("default", "").Requests()[0].Tools, 1)
 }
 

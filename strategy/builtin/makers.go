@@ -8,20 +8,21 @@ import (
 	"github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/retry"
+	"github.com/segue-go/segue/tools"
 )
 
-// The names of those that are a strategy of another name with other defaults.
+// The names of those that are a strategy of another name with other defaults. What the name says cannot be configured away.
 const (
-	ToolFirst      = "tool-first"       // complete-task that must call a tool before it answers
-	LLMOnly        = "llm-only"         // complete-task without tools
+	ToolFirst      = "tool-first"       // complete-task that must call a tool before it answers: no tool_choice but a forced one, and no empty tools
+	LLMOnly        = "llm-only"         // complete-task without tools: no tools but empty ones
 	PlanAndExecute = "plan-and-execute" // plan-revise-execute without a judgement, that takes a plan in prose
 )
 
 // makers are the strategies. The table is written once, here, and read only.
 var makers = []maker{
 	of(completetask.Name, completetask.Table, completetask.New, completetask.Config{}),
-	of(ToolFirst, completetask.Table, completetask.New, completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}),
-	of(LLMOnly, completetask.Table, completetask.New, completetask.Config{Tools: []string{}}),
+	of(ToolFirst, completetask.Table, completetask.New, completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}, toolFirst),
+	of(LLMOnly, completetask.Table, completetask.New, completetask.Config{Tools: []string{}}, llmOnly),
 	of(pre.Name, pre.Table, pre.New, pre.Config{}),
 	of(PlanAndExecute, pre.Table, pre.New, pre.Config{
 		Evaluation: pre.EvaluateNever, AcceptProse: true, Answer: pre.AnswerSynthesize,
@@ -36,4 +37,25 @@ var makers = []maker{
 var aliases = map[string]string{
 	"default":  completetask.Name,
 	"planning": PlanAndExecute,
+}
+
+// toolFirst keeps the choice forced, and something to choose from.
+func toolFirst(c completetask.Config) (problems []tools.Problem) {
+	if mode := c.ToolChoice.Mode; mode != llmclient.ChooseRequired && mode != llmclient.ChooseTool {
+		problems = append(problems, tools.Problem{
+			Pointer: "/tool_choice", Message: `must force a call, by the mode "required" or "tool"; without, take complete-task`,
+		})
+	}
+	if c.Tools != nil && len(c.Tools) == 0 {
+		problems = append(problems, tools.Problem{Pointer: "/tools", Message: "must not be empty: there would be no tool to call; without tools, take llm-only"})
+	}
+	return problems
+}
+
+// llmOnly keeps tools away.
+func llmOnly(c completetask.Config) []tools.Problem {
+	if c.Tools != nil && len(c.Tools) == 0 {
+		return nil
+	}
+	return []tools.Problem{{Pointer: "/tools", Message: "must be left out or empty: llm-only offers no tools; with tools, take complete-task"}}
 }

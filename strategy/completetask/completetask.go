@@ -3,7 +3,8 @@
 //
 // At most MaxModelCalls + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them for a conclusion without
 // tools; with a forced ToolChoice one more, where the provider refuses it. An answer is never made up: a reply of nothing has
-// a nil Result, and one that was cut off, withheld, or came after the last allowed call is an error that keeps the text.
+// a nil Result, and one that was cut off, withheld, or came after the last allowed call is an error that keeps the text. So is
+// an answer kept that was asked for again, because it was cut off or not of the schema, where nothing better follows.
 //
 // The metadata of an output holds "model_calls" (a number; one that fails the run is not counted), and where they apply
 // "finish" (why the model stopped, if not by itself), "truncated" (true), "unforced" (true: the provider refused the forced
@@ -49,6 +50,7 @@ type completeTask struct {
 	acted    bool                // a tool was called
 	unforced bool                // the provider does not take a forced tool choice
 	pieces   []string            // of an answer that was cut off and goes on
+	refused  string              // the last answer that was not of the schema
 	finish   llmclient.FinishReason
 }
 
@@ -150,7 +152,7 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 	case resp.Finish == llmclient.FinishContentFilter:
 		s.closeCalls(calls)
 		step := s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("completetask: the provider withheld the reply, or a part of it"))
-		return withResult(step, resp.Message.Text())
+		return withResult(step, s.reached(resp.Message.Text()))
 	case len(calls) > 0 && resp.Finish == llmclient.FinishLength:
 		return s.reissue(calls)
 	case len(calls) > 0:
@@ -180,7 +182,7 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	case s.fsm.Can(answered):
 		return s.fsm.Then(answered, s.request())
 	case s.OnLimit == LimitFail:
-		return s.fsm.Then(gaveUp, s.limited(nil))
+		return s.fsm.Then(gaveUp, s.limited(s.reached("")))
 	default:
 		s.say("Conclude", map[string]any{"Calls": s.asked})
 		step := s.request()
@@ -208,6 +210,9 @@ func (s *completeTask) joined(text string) string {
 	return strings.Join(append(s.pieces, text), "")
 }
 
+// reached is as much of an answer as there is, with the text that came last; "" if there is nothing.
+func (s *completeTask) reached(last string) string { return config.Or(s.joined(last), s.refused) }
+
 // cutOff deals with a text that ended at the token limit.
 func (s *completeTask) cutOff(text string) nextstep.NextStep {
 	switch {
@@ -218,7 +223,7 @@ func (s *completeTask) cutOff(text string) nextstep.NextStep {
 		return s.again("Continue", nil)
 	default:
 		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the answer was cut off at the token limit"))
-		return withResult(step, s.joined(text))
+		return withResult(step, s.reached(text))
 	}
 }
 
@@ -226,7 +231,8 @@ func (s *completeTask) cutOff(text string) nextstep.NextStep {
 func (s *completeTask) reissue(calls []messages.ToolCall) nextstep.NextStep {
 	s.closeCalls(calls)
 	if !s.fsm.Can(reasked) {
-		return s.fail(delegation.CodeTruncated, errors.New("completetask: the model's tool calls were cut off at the token limit"))
+		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the model's tool calls were cut off at the token limit"))
+		return withResult(step, s.reached(""))
 	}
 	return s.fsm.Then(reasked, s.request())
 }
@@ -252,7 +258,7 @@ func (s *completeTask) empty() nextstep.NextStep {
 	case s.OnEmpty != EmptyFail && s.fsm.Can(reasked):
 		return s.again("Empty", nil)
 	default:
-		return s.fail(delegation.CodeFailed, errors.New("completetask: the model's reply was empty"))
+		return withResult(s.fail(delegation.CodeFailed, errors.New("completetask: the model's reply was empty")), s.refused)
 	}
 }
 
@@ -264,7 +270,7 @@ func (s *completeTask) checked(text string) nextstep.NextStep {
 	case err == nil:
 		return s.done(text, []byte(data))
 	case s.fsm.Can(reasked):
-		s.pieces = nil
+		s.pieces, s.refused = nil, text
 		return s.again("Schema", map[string]any{"Problem": err.Error()})
 	default:
 		return withResult(s.fail(delegation.CodeInvalid, fmt.Errorf("completetask: the answer is not of the schema: %w", err)), text)
@@ -292,11 +298,7 @@ func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 		s.history = append(s.history, resp.Message)
 		s.closeCalls(resp.Message.Calls())
 	}
-	var result *string
-	if text := resp.Message.Text(); text != "" {
-		result = &text
-	}
-	return s.fsm.Then(concluded, s.limited(result))
+	return s.fsm.Then(concluded, s.limited(config.Or(resp.Message.Text(), s.reached(""))))
 }
 
 // ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is not forced again, and a call
@@ -314,15 +316,16 @@ func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 		}
 		return s.again("Malformed", map[string]any{"Problem": f.Message, "Generated": f.Partial.Text()})
 	}
-	return s.fsm.Then(failed, nextstep.ReportError{
+	step := s.fsm.Then(failed, nextstep.ReportError{
 		Err:    &delegation.Error{Code: f.Code, Message: f.Message},
 		Output: delegation.Output{Metadata: s.metadata()}, // the Machine knows the messages, a part of a reply included
 	})
+	return withResult(step, s.reached(""))
 }
 
 // Conclude implements strategy.Concluder.
 func (s *completeTask) Conclude(string) delegation.Output {
-	return delegation.Output{Metadata: s.metadata()}
+	return delegation.Output{Result: textOf(s.reached("")), Metadata: s.metadata()}
 }
 
 // say adds a prompt of the strategy to the conversation.

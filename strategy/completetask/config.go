@@ -155,6 +155,7 @@ func (s *settings) compile() error {
 		s.schema = schema
 	}
 	problems = append(problems,
+		config.Distinct("completetask", "Tools", s.Tools),
 		config.ToolChoice("completetask", "ToolChoice", s.ToolChoice),
 		config.OneOf("completetask", "OnRefusedChoice", &s.OnRefusedChoice, RefusedAuto, RefusedFail),
 		config.OneOf("completetask", "OnLength", &s.OnLength, LengthFail, LengthAccept, LengthContinue),

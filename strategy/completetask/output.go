@@ -23,9 +23,9 @@ func (s *completeTask) fail(code delegation.Code, err error) nextstep.NextStep {
 }
 
 // limited is the end for want of model calls.
-func (s *completeTask) limited(result *string) nextstep.NextStep {
+func (s *completeTask) limited(result string) nextstep.NextStep {
 	out := s.output()
-	out.Result = result
+	out.Result = textOf(result)
 	return nextstep.ReportError{
 		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("completetask: the limit of %d model calls is reached", s.caps[capRounds]+1)},
 		Output: out,
@@ -34,11 +34,19 @@ func (s *completeTask) limited(result *string) nextstep.NextStep {
 
 // withResult puts a text beside an error.
 func withResult(step nextstep.NextStep, text string) nextstep.NextStep {
-	if r, ok := step.(nextstep.ReportError); ok && text != "" {
-		r.Output.Result = &text
+	if r, ok := step.(nextstep.ReportError); ok {
+		r.Output.Result = textOf(text)
 		return r
 	}
 	return step
+}
+
+// textOf is a text as a Result: nil if it is "".
+func textOf(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 func (s *completeTask) output() delegation.Output {

@@ -87,16 +87,23 @@ type Prompts struct {
 	Remind     string `json:"remind,omitempty"`     // the reply held no call of the tool that is wanted
 	Step       string `json:"step,omitempty"`       // the goal of a child
 	Synthesize string `json:"synthesize,omitempty"` // asks for the answer
+	Received   string `json:"received,omitempty"`   // the result of a call that can be used
+	Unread     string `json:"unread,omitempty"`     // what is wrong with a call whose result does not say it
+	CutCall    string `json:"cut_call,omitempty"`   // the result of a call in a reply that was cut off, and so was not run
+	Withheld   string `json:"withheld,omitempty"`   // the result of a call in a reply that was withheld
+	NotRun     string `json:"not_run,omitempty"`    // the result of a call where no tools can be called
+	NoResult   string `json:"no_result,omitempty"`  // in the place of a result that is none
+	CutResult  string `json:"cut_result,omitempty"` // behind a result that was cut to Config.MaxResult. No data
 }
 
 // PromptData is what prompts are filled in with.
 type PromptData struct {
 	Goal     string         // of the strategy
-	Tool     string         // the tool that is to be called
+	Tool     string         // the tool that is to be called, or was called
 	Plan     Plan           // as it stands
 	Step     Step           // for Step: the step; for Revise: the step that failed, if one did
 	Results  []PromptResult // for Step, Revise and Synthesize: of steps that are done, cut to Config.MaxResult
-	Feedback string         // for Revise: why the plan was rejected, or how the step failed
+	Feedback string         // for Revise: why the plan was rejected, or how the step failed; for Unread: what is wrong
 	MaxSteps int
 	Choices  []string // for Plan and Revise: the executors that a step may choose
 }
@@ -135,6 +142,13 @@ Results of earlier steps:
 {{.Text}}
 {{end}}
 Answer the goal now, from these results alone: {{.Goal}}`,
+	Received:  `{{if eq .Tool "submit_plan"}}The plan{{else}}The judgement{{end}} is received.`,
+	Unread:    `{{.Feedback}}`,
+	CutCall:   `This call was not run: the reply was cut off at the length limit. Make it again, shorter.`,
+	Withheld:  `The reply was withheld.`,
+	NotRun:    `There are no tools here.`,
+	NoResult:  `(no result)`,
+	CutResult: `[cut off here: the result is longer]`,
 }
 
 // settings is a Config that was checked, with everything compiled that can be.
@@ -182,6 +196,7 @@ func (s *settings) compile() error {
 		problems = append(problems, errors.New("planreviseexecute: Evaluation is func, and Judge is nil"))
 	}
 	problems = append(problems,
+		config.Distinct("planreviseexecute", "StepTools", s.StepTools),
 		config.OneOf("planreviseexecute", "Evaluation", &s.Evaluation, EvaluateByModel, EvaluateByFunc, EvaluateNever),
 		config.OneOf("planreviseexecute", "Results", &s.Results, ResultsOfDependencies, ResultsOfAll),
 		config.OneOf("planreviseexecute", "Answer", &s.Answer, AnswerLast, AnswerSynthesize),
@@ -198,6 +213,13 @@ func (s *settings) parsePrompts() (err error) {
 		config.Prompt{Name: "Remind", Text: s.Prompts.Remind, Default: defaultPrompts.Remind, Sample: sample},
 		config.Prompt{Name: "Step", Text: s.Prompts.Step, Default: defaultPrompts.Step, Sample: sample},
 		config.Prompt{Name: "Synthesize", Text: s.Prompts.Synthesize, Default: defaultPrompts.Synthesize, Sample: sample},
+		config.Prompt{Name: "Received", Text: s.Prompts.Received, Default: defaultPrompts.Received, Sample: sample},
+		config.Prompt{Name: "Unread", Text: s.Prompts.Unread, Default: defaultPrompts.Unread, Sample: sample},
+		config.Prompt{Name: "CutCall", Text: s.Prompts.CutCall, Default: defaultPrompts.CutCall, Sample: sample},
+		config.Prompt{Name: "Withheld", Text: s.Prompts.Withheld, Default: defaultPrompts.Withheld, Sample: sample},
+		config.Prompt{Name: "NotRun", Text: s.Prompts.NotRun, Default: defaultPrompts.NotRun, Sample: sample},
+		config.Prompt{Name: "NoResult", Text: s.Prompts.NoResult, Default: defaultPrompts.NoResult, Sample: sample},
+		config.Prompt{Name: "CutResult", Text: s.Prompts.CutResult, Default: defaultPrompts.CutResult},
 	)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/nextstep"
 )
 
@@ -33,7 +34,7 @@ func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 	if s.Results == ResultsOfAll {
 		needs = nil
 	}
-	data := PromptData{Goal: s.goal, Plan: s.plan, Step: step, MaxSteps: s.MaxSteps}
+	data := s.about(PromptData{Step: step})
 	if s.Results == ResultsOfAll || len(needs) > 0 {
 		data.Results = s.results(needs)
 	}
@@ -84,6 +85,7 @@ func (s *planReviseExecute) note(out delegation.Output) Step {
 	if out.Err != nil {
 		step.Status = StepFailed
 		step.Err = &delegation.Error{Code: out.Err.Code, Message: s.cut(out.Err.Message)}
+		s.scrap = config.Or(out.Result, s.scrap)
 	}
 	return *step
 }
@@ -95,9 +97,11 @@ func (s *planReviseExecute) results(ids []string) []PromptResult {
 		if step.Status != StepDone || ids != nil && !slices.Contains(ids, step.ID) {
 			continue
 		}
-		text := "(no result)"
+		var text string
 		if step.Result != nil {
 			text = s.cut(*step.Result)
+		} else {
+			text = s.prompt("NoResult", s.about(PromptData{Step: step}))
 		}
 		list = append(list, PromptResult{ID: step.ID, Goal: step.Goal, Text: text})
 	}
@@ -113,7 +117,7 @@ func (s *planReviseExecute) cut(text string) string {
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	return strings.TrimSpace(text[:n]) + "\n[cut off here: the result is longer]"
+	return strings.TrimSpace(text[:n]) + "\n" + s.prompt("CutResult", PromptData{})
 }
 
 // copy returns a plan that shares nothing that can be written to.

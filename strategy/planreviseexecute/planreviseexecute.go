@@ -16,7 +16,8 @@
 // At most MaxRevisions + 1 plans are made, each judged once, of at most MaxSteps steps, and MaxRetries reminders are given in
 // all; [Config.Bound] says how many model calls that can be.
 //
-// Nothing is lost on the way to an error: the metadata of every output holds "plan" (a [Plan] with the status, result,
+// Nothing is lost on the way to an error: the Result is that of the last step that is done, or, as long as none is, the text
+// that a step left which failed or was cut off. The metadata of every output holds "plan" (a [Plan] with the status, result,
 // attempts and time of each step, of which there may be none yet), and where they apply "revisions" (a list of [Revision]),
 // "repaired" (what was mended in the messages it was given), and with an error "phase", where it stood.
 //
@@ -26,7 +27,6 @@
 package planreviseexecute
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -58,9 +58,10 @@ type planReviseExecute struct {
 	repaired  []string
 	calls     []messages.ToolCall // awaiting results
 	plan      Plan
-	step      int // index of the step that is being worked on
-	last      *string
-	promptErr error // a prompt could not be filled in
+	step      int     // index of the step that is being worked on
+	last      *string // result of the step that was done last
+	scrap     *string // text of the last step that failed and left one
+	promptErr error   // a prompt could not be filled in
 	revisions []Revision
 }
 
@@ -115,8 +116,13 @@ func lastQuestion(h messages.History) string {
 
 // say adds a prompt to the conversation.
 func (s *planReviseExecute) say(name string, data PromptData) {
+	s.history = append(s.history, messages.UserText(s.prompt(name, s.about(data))))
+}
+
+// about adds to the data of a prompt what holds for all.
+func (s *planReviseExecute) about(data PromptData) PromptData {
 	data.Goal, data.Plan, data.MaxSteps = s.goal, s.plan, s.MaxSteps
-	s.history = append(s.history, messages.UserText(s.prompt(name, data)))
+	return data
 }
 
 // request asks the model, offering the tools.
@@ -147,12 +153,12 @@ func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep
 	calls := resp.Message.Calls()
 	switch {
 	case resp.Finish == llmclient.FinishContentFilter:
-		s.close(calls, "The reply was withheld.")
+		s.close(calls, "Withheld")
 		return s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("planreviseexecute: the provider withheld the reply, or a part of it"))
 	case s.fsm.State() == Synthesizing:
 		return s.answer(resp, calls)
 	case resp.Finish == llmclient.FinishLength:
-		s.close(calls, "This call was not run: the reply was cut off at the length limit. Make it again, shorter.")
+		s.close(calls, "CutCall")
 		return s.remind(delegation.CodeTruncated, errors.New("planreviseexecute: the model's reply was cut off at the token limit"))
 	case len(calls) > 0:
 		s.calls = calls
@@ -162,11 +168,12 @@ func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep
 	}
 }
 
-// close answers calls that are not run.
-func (s *planReviseExecute) close(calls []messages.ToolCall, why string) {
+// close answers calls that are not run, with a prompt.
+func (s *planReviseExecute) close(calls []messages.ToolCall, name string) {
 	for _, c := range calls {
 		s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
-			CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: "cut_off", Output: why,
+			CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: "cut_off",
+			Output: s.prompt(name, s.about(PromptData{Tool: c.Name})),
 		}})
 	}
 }
@@ -249,7 +256,7 @@ func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) ne
 
 // unread tells the model what was wrong with a call whose result did not say it, because it was run elsewhere.
 func (s *planReviseExecute) unread(err error) nextstep.NextStep {
-	s.history = append(s.history, messages.UserText(err.Error()))
+	s.say("Unread", PromptData{Tool: s.wanted().Name, Feedback: err.Error()})
 	return s.refuse()
 }
 
@@ -333,66 +340,4 @@ func (s *planReviseExecute) Conclude(string) delegation.Output {
 	out := s.partial()
 	out.Messages = nil
 	return out
-}
-
-// answer ends with the text that was made of the results.
-func (s *planReviseExecute) answer(resp llmclient.Response, calls []messages.ToolCall) nextstep.NextStep {
-	s.close(calls, "There are no tools here.")
-	text := resp.Message.Text()
-	switch {
-	case resp.Finish == llmclient.FinishLength:
-		step := s.fail(delegation.CodeTruncated, errors.New("planreviseexecute: the answer was cut off at the token limit"))
-		if r, ok := step.(nextstep.ReportError); ok && text != "" {
-			r.Output.Result = &text
-			return r
-		}
-		return step
-	case text == "":
-		return s.fail(delegation.CodeFailed, errors.New("planreviseexecute: the model's answer was empty"))
-	default:
-		out := s.output()
-		out.Result = &text
-		return s.fsm.Then(finished, nextstep.Complete{Output: out})
-	}
-}
-
-// fail ends with an error and everything that was reached.
-func (s *planReviseExecute) fail(code delegation.Code, err error) nextstep.NextStep {
-	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: s.partial()})
-}
-
-// output is what was reached.
-func (s *planReviseExecute) output() delegation.Output {
-	m := delegation.Metadata{}
-	set := func(name string, v any) {
-		raw, err := json.Marshal(v)
-		if err == nil { // all of these can be encoded
-			m[name] = raw
-		}
-	}
-	set("plan", Plan{Steps: append([]Step{}, s.plan.Steps...)}) // a list, if an empty one
-	if len(s.revisions) > 0 {
-		set("revisions", s.revisions)
-	}
-	if len(s.repaired) > 0 {
-		set("repaired", s.repaired)
-	}
-	return delegation.Output{Messages: s.history.Clip(), Result: s.last, Metadata: m}
-}
-
-// partial is what was reached by a run that did not come to its end, and where it stood.
-func (s *planReviseExecute) partial() delegation.Output {
-	out := s.output()
-	_ = out.Metadata.Set("phase", s.phase()) // a string can be encoded
-	return out
-}
-
-// phase is the name of the present phase.
-func (s *planReviseExecute) phase() string {
-	for _, r := range Table.States {
-		if r.Name == s.fsm.State() && r.Phase != "" {
-			return r.Phase
-		}
-	}
-	return string(s.fsm.State())
 }

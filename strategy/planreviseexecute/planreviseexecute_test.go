@@ -301,13 +301,14 @@ func TestNothingLeaks(t *testing.T) {
 
 func TestConfig_Check(t *testing.T) {
 	for want, cfg := range map[string]pre.Config{
-		`Evaluation: "x" is not one of`:        {Evaluation: "x"},
-		`Results: "x" is not one of`:           {Results: "x"},
-		`Answer: "x" is not one of`:            {Answer: "x"},
-		"Evaluation is func, and Judge is nil": {Evaluation: pre.EvaluateByFunc},
-		"MaxSteps is negative":                 {MaxSteps: -1},
-		"can't evaluate field Nothing":         {Prompts: pre.Prompts{Plan: "{{.Nothing}}"}},
-		"unclosed action":                      {Prompts: pre.Prompts{Step: "{{"}},
+		`Evaluation: "x" is not one of`:         {Evaluation: "x"},
+		`Results: "x" is not one of`:            {Results: "x"},
+		`Answer: "x" is not one of`:             {Answer: "x"},
+		"Evaluation is func, and Judge is nil":  {Evaluation: pre.EvaluateByFunc},
+		"MaxSteps is negative":                  {MaxSteps: -1},
+		`StepTools: names ["a"] more than once`: {StepTools: []string{"a", "a"}},
+		"can't evaluate field Nothing":          {Prompts: pre.Prompts{Plan: "{{.Nothing}}"}},
+		"unclosed action":                       {Prompts: pre.Prompts{Step: "{{"}},
 	} {
 		s := pre.New(cfg)()
 		require.ErrorContains(t, s.(strategy.Checker).Check(), want)

@@ -1,13 +1,18 @@
 package planreviseexecute_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
@@ -89,4 +94,79 @@ func TestRevisionsRemember(t *testing.T) {
 		refused = refused || strings.Contains(o.Output, `step "a2" is done, as "a"`)
 	}
 	require.True(t, refused)
+}
+
+// A plan that a middleware changed is carried out as it was changed, and stands so in what the model sees from then on.
+func TestEditedPlan(t *testing.T) {
+	edit := func(next orchestrator.Handler) orchestrator.Handler {
+		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+			if step, ok := call.Step.(nextstep.ExecuteTools); ok && step.Calls[0].Name == pre.SubmitPlan {
+				edited := step.Calls[0]
+				edited.Arguments = plan("edited")
+				call.Step = nextstep.ExecuteTools{Calls: []messages.ToolCall{edited}}
+			}
+			return next(ctx, call)
+		}
+	}
+	client := scripted.New(
+		scripted.Calls(scripted.Call(pre.SubmitPlan, plan("original"), "")),
+		scripted.Calls(scripted.Call(pre.SubmitEvaluation, `{"approved":true}`, "")),
+		scripted.Text("done"),
+	)
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: client, Default: "plan", Middleware: []orchestrator.Middleware{edit},
+		Strategies: strategy.Set{"plan": pre.New(pre.Config{}), "complete-task": completetask.New(completetask.Config{})},
+	})
+	require.NoError(t, err)
+	res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "G"}})
+	require.NoError(t, err)
+	require.Equal(t, "edited", planOf(t, res.Output).Steps[0].Goal)
+	require.Equal(t, messages.UserText("edited"), client.Requests()[2].Messages.Last())
+	for _, h := range []messages.History{client.Requests()[1].Messages, res.Output.Messages} {
+		require.JSONEq(t, plan("edited"), h[1].(messages.Assistant).Calls()[0].Arguments)
+	}
+}
+
+// Whatever the strategy says to a model is a prompt of the Config.
+func TestPrompts(t *testing.T) {
+	st := pre.New(pre.Config{Evaluation: pre.EvaluateNever, Answer: pre.AnswerSynthesize, MaxResult: 3, Prompts: pre.Prompts{
+		Received: "got {{.Tool}}", Unread: "bad {{.Tool}}: {{.Feedback}}", CutCall: "cut {{.Tool}}", Withheld: "withheld {{.Tool}}",
+		NotRun: "no {{.Tool}} for {{.Goal}}", NoResult: "nothing for {{.Step.Goal}}", CutResult: "[more]",
+		Synthesize: "{{range .Results}}{{.Text}}; {{end}}",
+	}})()
+	for _, tool := range st.(strategy.ToolProvider).Tools() {
+		args := map[string]string{pre.SubmitPlan: plan("A"), pre.SubmitEvaluation: `{"approved":true}`}[tool.Definition().Name]
+		text, err := tool.Call(t.Context(), args)
+		require.NoError(t, err)
+		require.Equal(t, "got "+tool.Definition().Name, text)
+	}
+	said := func(step nextstep.NextStep, n int) string {
+		h := step.(nextstep.GetChatCompletion).Request.Messages
+		switch m := h[len(h)-n].(type) {
+		case messages.Tool:
+			return m.Output
+		default:
+			return m.(messages.User).Text()
+		}
+	}
+	st.Initialize(delegation.Input{Goal: "G"})
+	cut := calling(pre.SubmitPlan, `{"steps"`)
+	cut.Finish = llmclient.FinishLength
+	require.Equal(t, "cut submit_plan", said(st.ProcessAPIResponse(cut), 2))
+	st.ProcessAPIResponse(calling(pre.SubmitPlan, `{"steps":7}`))
+	elsewhere := []messages.ToolOutput{{CallID: "c", Status: messages.StatusOK, Output: "run elsewhere"}}
+	require.Contains(t, said(st.ProcessToolResults(elsewhere), 1), "bad submit_plan: ")
+	st.ProcessAPIResponse(calling(pre.SubmitPlan, plan("A", "B")))
+	st.ProcessToolResults(elsewhere)
+	long := "a long result"
+	st.ProcessDelegationResult(delegation.Output{Result: &long})
+	require.Equal(t, "a l\n[more]; nothing for B;", said(st.ProcessDelegationResult(delegation.Output{}), 1))
+	end := st.ProcessAPIResponse(calling("look", "{}")).(nextstep.ReportError).Output.Messages
+	require.Equal(t, "no look for G", end.Last().(messages.Tool).Output)
+
+	st = pre.New(pre.Config{Prompts: pre.Prompts{Withheld: "withheld {{.Tool}}"}})()
+	st.Initialize(delegation.Input{Goal: "G"})
+	withheld := calling(pre.SubmitPlan, "{}")
+	withheld.Finish = llmclient.FinishContentFilter
+	require.Equal(t, "withheld submit_plan", st.ProcessAPIResponse(withheld).(nextstep.ReportError).Output.Messages.Last().(messages.Tool).Output)
 }

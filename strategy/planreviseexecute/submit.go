@@ -74,7 +74,7 @@ var (
 func (s *planReviseExecute) Tools() []tools.Tool {
 	return []tools.Tool{
 		tools.NewPureRaw(planDefinition, checked(planDefinition, s.planSchema, s.receivePlan)),
-		tools.NewPureRaw(evaluationDefinition, checked(evaluationDefinition, s.evaluationSchema, receiveEvaluation)),
+		tools.NewPureRaw(evaluationDefinition, checked(evaluationDefinition, s.evaluationSchema, s.receiveEvaluation)),
 	}
 }
 
@@ -86,10 +86,12 @@ func (s *planReviseExecute) receivePlan(arguments string) (string, error) {
 	if _, err := s.plan.revise(p, s.rules); err != nil {
 		return "", err
 	}
-	return "The plan is received.", nil
+	return s.prompts.Fill("Received", PromptData{Tool: SubmitPlan})
 }
 
-func receiveEvaluation(string) (string, error) { return "The judgement is received.", nil }
+func (s *settings) receiveEvaluation(string) (string, error) {
+	return s.prompts.Fill("Received", PromptData{Tool: SubmitEvaluation})
+}
 
 // checked holds arguments against a schema, which is compiled once for all frames, before they are received.
 func checked(def tools.Definition, schema *tools.Schema, receive func(string) (string, error)) func(string) (string, error) {

@@ -62,16 +62,33 @@ type Prompts struct {
 
 // PromptData is what prompts are filled in with.
 type PromptData struct {
+	Why      string   // for Again: no_turn, cut_off, empty, no_answer (it is blank), malformed (a native call) or unread
 	Missing  string   // for Again: what the reply lacks, as in markdownpolicy.Turn; "" where it could not be used for another reason
-	Problem  string   // for Again: what is wrong with the reply and what to do about it, in sentences
+	Problem  string   // for Again: with no_turn what Policy says in sentences; with malformed what the provider says; with unread the error of Policy
 	Tool     string   // for Unknown: the name that the model wrote
 	Known    []string // the names of the tools
 	Steps    int      // steps taken, this one included
 	MaxSteps int      // negative: no bound
 }
 
+// What PromptData.Why says.
+const (
+	whyNoTurn    = "no_turn"
+	whyCutOff    = "cut_off"
+	whyEmpty     = "empty"
+	whyNoAnswer  = "no_answer"
+	whyMalformed = "malformed"
+	whyUnread    = "unread"
+)
+
 var defaultPrompts = Prompts{
-	Again:    `{{.Problem}}`,
+	Again: `{{if eq .Why "cut_off"}}Your reply was cut off at the length limit. Write it again, and shorter.
+{{- else if eq .Why "empty"}}Your reply was empty. Write an action with its input, or the final answer.
+{{- else if eq .Why "no_answer"}}Your reply holds no text of an answer. Write the final answer.
+{{- else if eq .Why "malformed"}}Your reply could not be read: {{.Problem}}
+Write it again, as text in the format that you were given.
+{{- else if eq .Why "unread"}}Your reply could not be read: {{.Problem}}
+{{- else}}{{.Problem}}{{end}}`,
 	Unknown:  `there is no tool "{{.Tool}}"; {{if .Known}}the tools are: {{range $i, $name := .Known}}{{if $i}}, {{end}}{{$name}}{{end}}{{else}}no tools can be used{{end}}`,
 	Conclude: `You have taken {{.Steps}} steps, which is all that this task allows. Do not write another action. Write the Final Answer now with what you know, and say what is missing.`,
 }
@@ -117,6 +134,7 @@ func (s *settings) compile() error {
 		s.Policy = markdownpolicy.ReAct{}
 	}
 	return errors.Join(
+		config.Distinct("react", "Tools", s.Tools),
 		config.OneOf("react", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
 		s.parsePrompts(),
 	)
@@ -132,4 +150,4 @@ func (s *settings) parsePrompts() (err error) {
 }
 
 // sample is what prompts are tried on.
-var sample = PromptData{Missing: "Action", Problem: "a problem", Tool: "a tool", Known: []string{"another"}, Steps: 1, MaxSteps: 1}
+var sample = PromptData{Why: whyNoTurn, Missing: "Action", Problem: "a problem", Tool: "a tool", Known: []string{"another"}, Steps: 1, MaxSteps: 1}

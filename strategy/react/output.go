@@ -32,22 +32,13 @@ func (s *react) limited(result *string) nextstep.NextStep {
 	}
 }
 
-// withResult puts a part of an answer beside an error.
-func withResult(step nextstep.NextStep, text *string) nextstep.NextStep {
-	if r, ok := step.(nextstep.ReportError); ok && text != nil && *text != "" {
-		r.Output.Result = text
-		return r
-	}
-	return step
-}
-
-// output is what was reached. The last reply is in it even where it came to nothing.
+// output is what was reached, with as much of an answer as there is. The last reply is in it even where it came to nothing.
 func (s *react) output() delegation.Output {
 	history := s.history.Clip()
 	if s.scrap != "" {
 		history = append(history, messages.AssistantText(s.scrap)).Clip()
 	}
-	return delegation.Output{Messages: history, Metadata: s.metadata()}
+	return delegation.Output{Messages: history, Result: s.part, Metadata: s.metadata()}
 }
 
 // metadata tells about the work. Nothing in it can fail to encode.

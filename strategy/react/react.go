@@ -16,7 +16,8 @@
 // marked as "implicit". One that is neither an action nor an answer, or was cut off, is sent back with what is missing.
 //
 // At most MaxSteps + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them for a conclusion. An answer is
-// never made up: without one the output is an error, and beside it stands as much of an answer as there is.
+// never made up: without one the output is an error, and beside it stands as much of an answer as there is, from the last reply
+// that held any.
 //
 // The messages of an output are not the text that the model saw but the conversation as it would be with native tools:
 // thoughts, calls and results, without the instructions, and without the replies that came to nothing (sent back, or naming
@@ -74,7 +75,8 @@ type react struct {
 	used     []ToolUse
 	implicit bool
 	finish   llmclient.FinishReason
-	scrap    string // the last reply, where it came to nothing
+	scrap    string  // the last reply, where it came to nothing
+	part     *string // the last that there is of an answer; nil: nothing
 }
 
 // Check implements strategy.Checker.
@@ -169,7 +171,7 @@ func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
 	case s.fsm.Can(on):
 		return s.fsm.Then(on, s.request())
 	case s.OnLimit == LimitFail:
-		return s.fsm.Then(gaveUp, s.limited(nil))
+		return s.fsm.Then(gaveUp, s.limited(s.part))
 	}
 	if err := s.say("Conclude", PromptData{}); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
@@ -186,7 +188,7 @@ func (s *react) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 		s.scrap = text
 	}
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reasked) {
-		return s.again(text, PromptData{Problem: "Your reply could not be read: " + f.Message + "\nWrite it again, as text in the format that you were given."})
+		return s.again(text, PromptData{Why: whyMalformed, Problem: f.Message})
 	}
 	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: s.output()})
 }

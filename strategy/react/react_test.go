@@ -283,6 +283,7 @@ func TestHistoriesAreClipped(t *testing.T) {
 func TestConfig_Check(t *testing.T) {
 	for want, cfg := range map[string]react.Config{
 		`react: OnLimit: "x" is not one of`: {OnLimit: "x"},
+		`react: Tools: names ["c"] more`:    {Tools: []string{"c", "c"}},
 		`react: Prompts: template: Again`:   {Prompts: react.Prompts{Again: "{{.Nothing}}"}},
 	} {
 		s := react.New(cfg)()
@@ -304,6 +305,18 @@ func TestPrompts(t *testing.T) {
 	require.Equal(t, "No Action!", lastText(t, s.ProcessAPIResponse(say("Thought: t"))))
 	require.Equal(t, "Observation: failed (not_offered): fly? [get_weather]", lastText(t, s.ProcessAPIResponse(say("Action: fly"))))
 	require.Equal(t, "2 of 2.", lastText(t, s.ProcessAPIResponse(say("Action: fly"))))
+
+	s, _ = start(react.Config{Prompts: react.Prompts{Again: "{{.Why}}"}, MaxRetries: 9}, goal)
+	cut := say("Thought: t")
+	cut.Finish = llmclient.FinishLength
+	for _, c := range []struct {
+		why   string
+		reply llmclient.Response
+	}{{"cut_off", cut}, {"empty", say("")}, {"no_turn", say("Thought: t")}} {
+		require.Equal(t, c.why, lastText(t, s.ProcessAPIResponse(c.reply)))
+	}
+	malformed := nextstep.Failure{Code: delegation.Code(llmclient.CodeMalformedToolCall), Message: "no JSON"}
+	require.Equal(t, "malformed", lastText(t, s.(strategy.FailureHandler).ProcessFailure(malformed)))
 }
 
 // The bound that the package states is never passed, whatever the model does.

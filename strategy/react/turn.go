@@ -19,12 +19,14 @@ func (s *react) judge(resp llmclient.Response) nextstep.NextStep {
 	s.finish = resp.Finish
 	turn, err := s.read(resp.Message)
 	s.scrap = strings.TrimSpace(resp.Message.Text())
+	if turn.Answer != nil && strings.TrimSpace(*turn.Answer) != "" {
+		s.part = turn.Answer
+	}
 	switch {
 	case resp.Finish == llmclient.FinishContentFilter:
-		step := s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("react: the provider withheld the reply, or a part of it"))
-		return withResult(step, turn.Answer)
+		return s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("react: the provider withheld the reply, or a part of it"))
 	case resp.Finish == llmclient.FinishLength && !whole(turn, s.scrap):
-		return s.cutOff(turn)
+		return s.cutOff()
 	case err != nil:
 		return s.unread(turn, err)
 	case turn.Action != nil:
@@ -106,12 +108,11 @@ func (s *react) keep(m messages.Assistant, turn markdownpolicy.Turn) {
 }
 
 // cutOff deals with a reply that ended at the token limit, before the end of its turn.
-func (s *react) cutOff(turn markdownpolicy.Turn) nextstep.NextStep {
+func (s *react) cutOff() nextstep.NextStep {
 	if s.fsm.Can(reasked) {
-		return s.again(s.scrap, PromptData{Problem: "Your reply was cut off at the length limit. Write it again, and shorter."})
+		return s.again(s.scrap, PromptData{Why: whyCutOff})
 	}
-	step := s.fail(delegation.CodeTruncated, errors.New("react: the reply was cut off at the token limit"))
-	return withResult(step, turn.Answer)
+	return s.fail(delegation.CodeTruncated, errors.New("react: the reply was cut off at the token limit"))
 }
 
 // unread deals with a reply that is neither an action nor an answer. err is nil if the answer in it is blank.
@@ -120,15 +121,13 @@ func (s *react) unread(turn markdownpolicy.Turn, err error) nextstep.NextStep {
 	parse, ok := errors.AsType[*markdownpolicy.ParseError](err)
 	switch {
 	case ok:
-		data.Problem = parse.Feedback()
+		data.Why, data.Problem = whyNoTurn, parse.Feedback()
 	case err != nil:
-		data.Problem = "Your reply could not be read: " + err.Error()
+		data.Why, data.Problem = whyUnread, err.Error()
 	case turn.Kept == "":
-		data.Missing, err = "Action", errors.New("it is empty")
-		data.Problem = "Your reply was empty. Write an action with its input, or the final answer."
+		data.Why, data.Missing, err = whyEmpty, "Action", errors.New("it is empty")
 	default:
-		data.Missing, err = "Final Answer", errors.New("its answer is empty")
-		data.Problem = "Your reply holds no text of an answer. Write the final answer."
+		data.Why, data.Missing, err = whyNoAnswer, "Final Answer", errors.New("its answer is empty")
 	}
 	if s.fsm.Can(reasked) {
 		return s.again(turn.Kept, data)
@@ -153,7 +152,7 @@ func (s *react) conclusion(resp llmclient.Response) nextstep.NextStep {
 	turn, err := s.read(resp.Message)
 	if err != nil || turn.Answer == nil || strings.TrimSpace(*turn.Answer) == "" {
 		s.scrap = strings.TrimSpace(resp.Message.Text())
-		return s.fsm.Then(concluded, s.limited(nil))
+		return s.fsm.Then(concluded, s.limited(s.part))
 	}
 	s.keep(resp.Message, turn)
 	return s.fsm.Then(concluded, s.limited(turn.Answer))

@@ -2,6 +2,8 @@ package reasonactobserve
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/strategy"
@@ -83,7 +85,7 @@ type PromptData struct {
 
 // PromptResult is the result of a call.
 type PromptResult struct {
-	Tool      string
+	Tool      string // "" where the provider could not read the call
 	Arguments string // as the model wrote them
 	Text      string // cut to Config.MaxObserved
 	OK        bool
@@ -107,7 +109,7 @@ or, if only the user can tell what is missing:
 
 {{if .Results}}What was done in step {{.Step}}, long results shortened:
 {{range .Results}}
-{{.Tool}} {{.Arguments}}{{if not .OK}} (failed){{end}}
+{{if .Tool}}{{.Tool}}{{else}}a call that could not be read{{end}} {{.Arguments}}{{if not .OK}} (failed){{end}}
 {{.Text}}
 {{end}}{{else}}No tools were executed in step {{.Step}}.
 {{end}}
@@ -160,12 +162,31 @@ func (s *settings) compile() error {
 	s.MaxObserved = config.Or(s.MaxObserved, 400)
 	s.decide = decideDefinition(!s.NoInput)
 	return errors.Join(
+		config.Distinct(pkg, "Tools", s.Tools),
+		s.checkNames(),
 		config.OneOf(pkg, "OnLimit", &s.OnLimit, LimitConclude, LimitAccept, LimitFail),
 		s.parsePrompts(),
 	)
 }
 
 const pkg = "reasonactobserve"
+
+// checkNames refuses to act with what is named like a control tool.
+func (s *settings) checkNames() error {
+	for _, name := range append(slices.Clone(s.Tools), s.Retrieval.Tool) {
+		if isControl(name) {
+			return errControl(name)
+		}
+	}
+	return nil
+}
+
+// isControl reports whether that is the name of a control tool.
+func isControl(name string) bool { return name == DecideNext || name == ObserveDecide }
+
+func errControl(name string) error {
+	return fmt.Errorf("reasonactobserve: the tool %q has the name of a control tool: rename it, or leave it out with Config.Tools", name)
+}
 
 func (s *settings) parsePrompts() (err error) {
 	p, d := s.Prompts, defaultPrompts

@@ -9,7 +9,8 @@
 //
 // The control tools are read by the strategy and never run. Where a model does not call them, the decision is taken from
 // the last fitting JSON object in its text; without one, the step goes on. The choice of a control tool is forced until a
-// provider refuses that, once. A question to the user runs as the tool [RequestInput], so that the run waits until somebody
+// provider refuses that, once. No tool of the run, and no agent that is one, may have the name of a control tool: a run that is
+// to act with such a one fails at once, with an error that says so; leave it out with [Config.Tools], or rename it. A question to the user runs as the tool [RequestInput], so that the run waits until somebody
 // answers; the answer is put into the conversation as a message of the user, and the next step begins with it. A call with
 // the same arguments is refused after MaxRepeats runs, and the model is told. With [Config.Retrieval] the data sources that
 // the input names are looked at before the first act turn.
@@ -60,7 +61,7 @@ type reasonActObserve struct {
 
 	tools     []tools.Definition // to act with
 	consult   *consultation      // still to be made; nil: none
-	unusable  error              // the tools of the run do not fit the Config
+	toolsErr  error              // the tools of the run do not fit the Config
 	goal      string
 	history   messages.History
 	repaired  []string
@@ -92,38 +93,26 @@ func (s *reasonActObserve) Tools() []tools.Tool {
 	return []tools.Tool{requestInput{tools.AskUser()}}
 }
 
-// UseTools implements strategy.ToolUser.
+// UseTools implements strategy.ToolUser. A tool that has the name of a control tool is no use: the model could call but one of
+// them.
 func (s *reasonActObserve) UseTools(defs []tools.Definition) {
-	find := func(name string) (tools.Definition, bool) {
-		i := slices.IndexFunc(defs, func(d tools.Definition) bool { return d.Name == name })
-		if i < 0 {
-			s.unusable = fmt.Errorf("reasonactobserve: may not use the tool %q: the run has none of that name, or the frame may not use it", name)
-			return tools.Definition{}, false
-		}
-		return defs[i], true
-	}
-	s.tools = defs
-	if s.Config.Tools != nil {
-		s.tools = nil
-		for _, name := range s.Config.Tools {
-			if d, ok := find(name); ok {
-				s.tools = append(s.tools, d)
-			}
-		}
-	}
+	s.tools, s.toolsErr = config.Tools(pkg, defs, s.Config.Tools)
 	for _, d := range s.tools {
-		if d.Name == DecideNext || d.Name == ObserveDecide {
-			s.unusable = fmt.Errorf("reasonactobserve: the run has a tool %q, which is the name of a control tool: rename it", d.Name)
+		if isControl(d.Name) {
+			s.toolsErr = errControl(d.Name)
 		}
 	}
 	if s.Retrieval.Tool == "" {
 		return
 	}
-	if d, ok := find(s.Retrieval.Tool); ok {
-		s.consult = &consultation{tool: d}
-		if !d.ReadOnly {
-			s.unusable = fmt.Errorf("reasonactobserve: the tool %q of Retrieval is not read-only", d.Name)
-		}
+	found, err := config.Tools(pkg, defs, []string{s.Retrieval.Tool})
+	switch {
+	case err != nil:
+		s.toolsErr = errors.Join(s.toolsErr, err)
+	case !found[0].ReadOnly:
+		s.toolsErr = errors.Join(s.toolsErr, fmt.Errorf("reasonactobserve: the tool %q of Retrieval is not read-only", s.Retrieval.Tool))
+	default:
+		s.consult = &consultation{tool: found[0]}
 	}
 }
 
@@ -141,8 +130,8 @@ func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
 	}
 	s.open(history, in.Goal)
 	switch {
-	case s.unusable != nil:
-		return s.fail(delegation.CodeInvalid, s.unusable)
+	case s.toolsErr != nil:
+		return s.fail(delegation.CodeInvalid, s.toolsErr)
 	case s.goal == "":
 		return s.fail(delegation.CodeInvalid, errors.New("reasonactobserve: there is nothing to do: the input has neither a goal nor a user message"))
 	}
@@ -262,26 +251,24 @@ func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep 
 		case Acting:
 			s.asked++
 			s.record(partial, "CutCall")
-			s.results = append(s.results, PromptResult{Tool: "a call that could not be read", Text: f.Message})
+			s.results = append(s.results, PromptResult{Text: f.Message})
 			return s.then(acted, s.observe())
 		}
 	}
-	out := s.output()
+	out := s.Conclude(f.Message)
 	if !f.Partial.Empty() {
 		out.Messages = append(out.Messages, f.Partial)
 	}
 	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: out})
 }
 
-// Conclude implements strategy.Concluder. Where the last request was the conversation, the frame knows more of it: what
-// had arrived of a reply, or of results.
+// Conclude implements strategy.Concluder. The messages are those of the strategy: a request may hold a prompt that does not stay,
+// and a reply calls that were left out. Calls that were refused have their answers; the Machine answers those that ran.
 func (s *reasonActObserve) Conclude(string) delegation.Output {
-	out := s.output()
-	switch s.fsm.State() {
-	case Acting, Executing, Answering, Concluding:
-		out.Messages = nil
+	for _, r := range s.refused {
+		s.history = append(s.history, messages.Tool{ToolOutput: r})
 	}
-	return out
+	return s.output()
 }
 
 // request asks the model.

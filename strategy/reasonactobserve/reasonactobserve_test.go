@@ -258,6 +258,9 @@ func TestConfig_Check(t *testing.T) {
 	for want, cfg := range map[string]rao.Config{
 		`reasonactobserve: OnLimit: "x" is not one of`: {OnLimit: "x"},
 		`reasonactobserve: Prompts: template: Reason`:  {Prompts: rao.Prompts{Reason: "{{.Nothing}}"}},
+		`reasonactobserve: Tools: names ["a"] more`:    {Tools: []string{"a", "a"}},
+		`"agent_decide_next" has the name of a`:        {Tools: []string{rao.DecideNext}},
+		`"agent_observe_decide" has the name of a`:     {Retrieval: rao.Retrieval{Tool: rao.ObserveDecide}},
 	} {
 		s := rao.New(cfg)()
 		require.ErrorContains(t, s.(strategy.Checker).Check(), want)
@@ -268,14 +271,30 @@ func TestConfig_Check(t *testing.T) {
 		cfg  rao.Config
 		tool tools.Definition
 	}{
-		`may not use the tool "look"`: {rao.Config{Retrieval: rao.Retrieval{Tool: "look"}}, tools.Definition{Name: "other"}},
-		`is not read-only`:            {rao.Config{Retrieval: rao.Retrieval{Tool: "look"}}, tools.Definition{Name: "look"}},
-		`the name of a control tool`:  {rao.Config{}, tools.Definition{Name: rao.DecideNext}},
+		`may not use the tools ["look"]`: {rao.Config{Retrieval: rao.Retrieval{Tool: "look"}}, tools.Definition{Name: "other"}},
+		`is not read-only`:               {rao.Config{Retrieval: rao.Retrieval{Tool: "look"}}, tools.Definition{Name: "look"}},
+		`the name of a control tool`:     {rao.Config{}, tools.Definition{Name: rao.DecideNext}},
+		`agent_observe_decide`:           {rao.Config{}, tools.Definition{Name: rao.ObserveDecide}},
 	} {
 		s := rao.New(c.cfg)()
 		s.(strategy.ToolUser).UseTools([]tools.Definition{c.tool})
 		require.ErrorContains(t, s.Initialize(delegation.Input{Goal: "go"}).(nextstep.ReportError).Err, want)
 	}
+}
+
+// A run whose tools include one that is named like a control tool, a child agent say, fails with the reason, unless the Config
+// leaves it out.
+func TestControlNames(t *testing.T) {
+	with := func(c *orchestrator.Config) {
+		c.Strategies["worker"] = rao.New(rao.Config{})
+		c.Default = rao.Name
+		c.Tools = []tools.Tool{orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: rao.DecideNext}, Strategy: "worker"})}
+	}
+	_, err := agent(t, scripted.New(), rao.Config{}, with).Run(t.Context(), task("go"))
+	require.ErrorContains(t, err, `the tool "agent_decide_next" has the name of a control tool: rename it`)
+	require.Equal(t, delegation.CodeInvalid, delegation.AsError(err).Code)
+	_, err = agent(t, scripted.New(decide(`{"final_answer":"x"}`)), rao.Config{Tools: []string{}}, with).Run(t.Context(), task("go"))
+	require.NoError(t, err)
 }
 
 // A Config can be read from JSON, and a prompt that cannot be filled in ends the run with an error.

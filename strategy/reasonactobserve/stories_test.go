@@ -17,7 +17,7 @@ import (
 var brief = rao.Prompts{
 	Reason:  `Step {{.Step}}{{if .MaxSteps}} of {{.MaxSteps}}{{end}}: decide.`,
 	Decide:  `Decide, in JSON.`,
-	Observe: `Observe:{{range .Results}} [{{.Tool}} {{.Arguments}}{{if not .OK}} failed{{end}}: {{.Text}}]{{else}} no tools were executed{{end}}`,
+	Observe: `Observe:{{range .Results}} [{{or .Tool "unreadable"}} {{.Arguments}}{{if not .OK}} failed{{end}}: {{.Text}}]{{else}} no tools were executed{{end}}`,
 }
 
 // set holds the configurations that the stories name.

@@ -78,8 +78,19 @@ type PromptData struct {
 	JSON          bool   // Config.JSONCritique
 	Iteration     int    // which draft this is about, from 1
 	MaxIterations int
-	Problem       string // for Again: how the reply was no draft; for NotRun: why the call is not run
+	Why           string // for Again: cut_off, empty or malformed; for NotRun: cut_off, withheld, critique or limit
+	Problem       string // for Again with malformed: what the provider says
 }
+
+// What PromptData.Why says.
+const (
+	whyCutOff    = "cut_off"
+	whyEmpty     = "empty"
+	whyMalformed = "malformed"
+	whyWithheld  = "withheld"
+	whyCritique  = "critique"
+	whyLimit     = "limit"
+)
 
 var defaultPrompts = Prompts{
 	Critique: `Now judge the answer above as a strict reviewer. Does it do all that was asked? Is anything in it wrong, missing or unclear?
@@ -96,8 +107,8 @@ This is a draft of the answer:
 {{else}}A reviewer did not approve the draft, and did not say why.
 {{end}}
 Write the answer again, with this mended. Reply with the whole answer and nothing else.`,
-	Again:    `Your reply {{.Problem}}. Write the answer, whole, or call a tool.`,
-	NotRun:   `This call was not run: {{.Problem}}.`,
+	Again:    `Your reply {{if eq .Why "cut_off"}}was cut off at the length limit{{else if eq .Why "empty"}}was empty{{else}}held a call that could not be read: {{.Problem}}{{end}}. Write the answer, whole, or call a tool.`,
+	NotRun:   `This call was not run: {{if eq .Why "cut_off"}}the reply was cut off at the length limit, and the call may be incomplete{{else if eq .Why "withheld"}}the reply was withheld{{else if eq .Why "critique"}}no tools can be called for a critique{{else}}no more tools can be called{{end}}.`,
 	Conclude: `You have called tools as often as this task allows. Do not call any more. Write the answer now with what you know, and say what is missing.`,
 }
 
@@ -170,6 +181,7 @@ func (s *settings) compile() error {
 		problems = append(problems, errors.New("reflection: MaxIterations is negative: there must be at least one draft, and a bound"))
 	}
 	problems = append(problems,
+		config.Distinct("reflection", "Tools", s.Tools),
 		config.OneOf("reflection", "OnRejected", &s.OnRejected, RejectedAccept, RejectedFail),
 		s.parsePrompts(),
 	)
@@ -194,5 +206,6 @@ var sample = PromptData{
 	Critique:      "a critique",
 	Iteration:     1,
 	MaxIterations: 1,
+	Why:           whyMalformed,
 	Problem:       "a problem",
 }

@@ -3,6 +3,7 @@ package reflection
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -15,6 +16,13 @@ import (
 func (s *reflection) hear(m messages.Assistant) {
 	if !m.Empty() {
 		s.history = append(s.history, m)
+	}
+}
+
+// keep keeps what there is of a draft that is not whole.
+func (s *reflection) keep(text string) {
+	if strings.TrimSpace(text) != "" {
+		s.scrap = text
 	}
 }
 
@@ -47,7 +55,7 @@ func (s *reflection) then(on strategy.Trigger, step nextstep.NextStep) nextstep.
 	return s.fsm.Then(on, step)
 }
 
-// notRun answers calls that are not run.
+// notRun answers calls that are not run, for one of the reasons of PromptData.Why.
 func (s *reflection) notRun(calls []messages.ToolCall, why string) {
 	for _, c := range calls {
 		s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
@@ -55,23 +63,24 @@ func (s *reflection) notRun(calls []messages.ToolCall, why string) {
 			ToolName: c.Name,
 			Status:   messages.StatusFailed,
 			Reason:   "not_run",
-			Output:   s.prompt("NotRun", PromptData{Problem: why}),
+			Output:   s.prompt("NotRun", PromptData{Why: why}),
 		}})
 	}
 }
 
-// again tells the model how its reply was no draft, and asks once more; with no retry left it fails.
-func (s *reflection) again(problem string, code delegation.Code) nextstep.NextStep {
+// again tells the model why its reply was no draft, and asks once more; with no retry left it fails, with the code and the
+// problem.
+func (s *reflection) again(data PromptData, code delegation.Code, problem string) nextstep.NextStep {
 	if !s.fsm.Can(reasked) {
 		return s.fail(code, fmt.Errorf("reflection: the model wrote no draft: its reply %s", problem))
 	}
-	s.say("Again", PromptData{Problem: problem})
+	s.say("Again", data)
 	return s.then(reasked, s.request())
 }
 
 // withheld ends with a reply that the provider withheld, or a part of it.
 func (s *reflection) withheld(calls []messages.ToolCall) nextstep.NextStep {
-	s.notRun(calls, "the reply was withheld")
+	s.notRun(calls, whyWithheld)
 	what := "a draft"
 	if s.fsm.State() == Critiquing {
 		what = "a critique"

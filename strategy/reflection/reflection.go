@@ -61,7 +61,7 @@ type reflection struct {
 	history   messages.History
 	draft     *string         // the last one that is whole
 	data      json.RawMessage // of that draft, where its generator gave any
-	scrap     string          // what there is of a first draft that is not whole
+	scrap     string          // the last that there is of a first draft, as long as none is whole
 	critiques []Critique
 	promptErr error // a prompt could not be filled in
 }
@@ -151,16 +151,16 @@ func (s *reflection) reply(resp llmclient.Response) nextstep.NextStep {
 	calls, text := resp.Message.Calls(), resp.Message.Text()
 	switch {
 	case resp.Finish == llmclient.FinishContentFilter:
-		s.scrap = text
+		s.keep(text)
 		return s.withheld(calls)
 	case resp.Finish == llmclient.FinishLength:
-		s.scrap = text
-		s.notRun(calls, "the reply was cut off at the length limit, and the call may be incomplete")
-		return s.again("was cut off at the length limit", delegation.CodeTruncated)
+		s.keep(text)
+		s.notRun(calls, whyCutOff)
+		return s.again(PromptData{Why: whyCutOff}, delegation.CodeTruncated, "was cut off at the length limit")
 	case len(calls) > 0:
 		return s.fsm.Then(called, nextstep.ExecuteTools{Calls: calls})
 	case strings.TrimSpace(text) == "":
-		return s.again("was empty", delegation.CodeFailed)
+		return s.again(PromptData{Why: whyEmpty}, delegation.CodeFailed, "was empty")
 	default:
 		return s.judge(text, nil)
 	}
@@ -201,7 +201,7 @@ func (s *reflection) ProcessDelegationResult(out delegation.Output) nextstep.Nex
 	}
 	text := out.Text()
 	if out.Err != nil {
-		s.scrap = text
+		s.keep(text)
 		return s.fsm.Then(failed, nextstep.ReportError{Err: out.Err, Output: s.output()})
 	}
 	if strings.TrimSpace(text) == "" {
@@ -227,7 +227,7 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 	if resp.Finish == llmclient.FinishContentFilter {
 		return s.withheld(calls)
 	}
-	s.notRun(calls, "no tools can be called for a critique")
+	s.notRun(calls, whyCritique)
 	c := read(resp.Message.Text())
 	c.Approved = c.Approved && resp.Finish != llmclient.FinishLength // who knows what it would have gone on to say
 	data := PromptData{Critique: c.Feedback}
@@ -250,11 +250,11 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 // conclusion takes the last draft, which was asked for without tools.
 func (s *reflection) conclusion(resp llmclient.Response) nextstep.NextStep {
 	s.hear(resp.Message)
-	s.notRun(resp.Message.Calls(), "no more tools can be called")
+	s.notRun(resp.Message.Calls(), whyLimit)
 	text := resp.Message.Text()
 	switch resp.Finish {
 	case llmclient.FinishLength, llmclient.FinishContentFilter:
-		s.scrap = text
+		s.keep(text)
 	default:
 		if strings.TrimSpace(text) != "" {
 			s.draft = &text
@@ -271,20 +271,14 @@ func (s *reflection) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 		if text != "" {
 			s.history = append(s.history, messages.AssistantText(text)) // what it wrote, to learn from
 		}
-		return s.again("held a call that could not be read: "+f.Message, f.Code)
+		return s.again(PromptData{Why: whyMalformed, Problem: f.Message}, f.Code, "held a call that could not be read: "+f.Message)
 	}
-	if s.draft == nil {
-		s.scrap = text
-	}
+	s.keep(text)
 	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: s.broken()})
 }
 
 // Inherit implements strategy.Inheritor: what there is of a first draft is better than none.
-func (s *reflection) Inherit(out delegation.Output) {
-	if s.draft == nil {
-		s.scrap = out.Text()
-	}
-}
+func (s *reflection) Inherit(out delegation.Output) { s.keep(out.Text()) }
 
 // Conclude implements strategy.Concluder.
 func (s *reflection) Conclude(string) delegation.Output { return s.broken() }

@@ -139,6 +139,7 @@ func TestConfig_Check(t *testing.T) {
 	for want, cfg := range map[string]reflection.Config{
 		`reflection: OnRejected: "x" is not one of`:  {OnRejected: "x"},
 		`reflection: MaxIterations is negative`:      {MaxIterations: -1},
+		`reflection: Tools: names ["a"] more than`:   {Tools: []string{"a", "a"}},
 		`reflection: Prompts: template: Revise`:      {Prompts: reflection.Prompts{Revise: "{{.Nothing}}"}},
 		`reflection: Prompts: template: Critique:1:`: {Prompts: reflection.Prompts{Critique: "{{"}},
 	} {
@@ -182,6 +183,36 @@ func TestPrompts(t *testing.T) {
 	broken := s.ProcessAPIResponse(say("worse")).(nextstep.ReportError)
 	require.ErrorContains(t, broken.Err, "reflection: prompt Revise")
 	require.Equal(t, "Song", broken.Output.Text())
+
+	s, _ = start(reflection.Config{MaxRetries: 3, MaxToolRounds: 1, Prompts: reflection.Prompts{
+		Again: "again: {{.Why}} {{.Problem}}", NotRun: "not run: {{.Why}}", Conclude: "conclude",
+	}}, goal)
+	cut := call("c1")
+	cut.Finish = llmclient.FinishLength
+	h := s.ProcessAPIResponse(cut).(nextstep.GetChatCompletion).Request.Messages
+	require.Equal(t, "not run: cut_off", h[len(h)-2].(messages.Tool).Output)
+	require.Equal(t, "again: cut_off", h.Last().(messages.User).Text())
+	require.Equal(t, "again: empty", last(s.ProcessAPIResponse(say(" "))))
+	malformed := nextstep.Failure{Code: delegation.Code(llmclient.CodeMalformedToolCall), Message: "no JSON"}
+	require.Equal(t, "again: malformed no JSON", last(s.(strategy.FailureHandler).ProcessFailure(malformed)))
+	s.ProcessAPIResponse(call("c2"))
+	require.Equal(t, "conclude", last(s.ProcessToolResults([]messages.ToolOutput{{CallID: "c2", ToolName: "look"}})))
+	end := s.ProcessAPIResponse(call("c3")).(nextstep.ReportError).Output.Messages
+	require.Equal(t, "not run: limit", end.Last().(messages.Tool).Output)
+	for finish, why := range map[llmclient.FinishReason]string{llmclient.FinishContentFilter: "withheld", llmclient.FinishToolCalls: "critique"} {
+		s, _ = start(reflection.Config{MaxIterations: 1, Prompts: reflection.Prompts{NotRun: "not run: {{.Why}}"}}, goal)
+		s.ProcessAPIResponse(say("Poem"))
+		critique := call("c4")
+		critique.Finish = finish
+		var h messages.History
+		switch step := s.ProcessAPIResponse(critique).(type) {
+		case nextstep.Complete:
+			h = step.Output.Messages
+		case nextstep.ReportError:
+			h = step.Output.Messages
+		}
+		require.Equal(t, "not run: "+why, h.Last().(messages.Tool).Output)
+	}
 }
 
 // The bound that the package states is reached by the worst model, and never passed.

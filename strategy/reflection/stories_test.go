@@ -24,6 +24,9 @@ var set = strategy.Set{
 	"two-rounds":       reflection.New(reflection.Config{MaxToolRounds: 2}),
 	"no-retry":         reflection.New(reflection.Config{MaxRetries: -1}),
 	"no-tools":         reflection.New(reflection.Config{Tools: []string{}}),
+
+	"delegating-in-pieces": reflection.New(reflection.Config{Generator: "in-pieces"}),
+	"in-pieces":            completetask.New(completetask.Config{OnLength: completetask.LengthContinue}),
 }
 
 const stories = "../../testdata/stories/reflection"

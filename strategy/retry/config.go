@@ -39,7 +39,10 @@ const (
 
 // Prompts are templates (text/template) of what the strategy says; "" means the default. The data is a [PromptData].
 type Prompts struct {
-	Retry string `json:"retry,omitempty"` // the goal of an attempt after the first
+	Retry      string `json:"retry,omitempty"`       // the goal of an attempt after the first
+	ToolFailed string `json:"tool_failed,omitempty"` // the failure, where DetectStrict finds one. Data: .Tool, .Result (what it returned)
+	NoReason   string `json:"no_reason,omitempty"`   // the failure, where Detect does not say why. No data
+	CutFailure string `json:"cut_failure,omitempty"` // behind a failure that was cut. No data
 }
 
 // PromptData is what prompts are filled in with.
@@ -49,6 +52,7 @@ type PromptData struct {
 	Result      string // what the last attempt came to all the same, whole; mostly ""
 	Attempt     int    // the number of the attempt that begins, from 2
 	MaxAttempts int
+	Tool        string // that failed
 }
 
 var defaultPrompts = Prompts{
@@ -56,6 +60,9 @@ var defaultPrompts = Prompts{
 
 {{end}}An earlier attempt at this failed: {{.Failure}}
 Try again, and avoid what made it fail.`,
+	ToolFailed: `the tool {{printf "%q" .Tool}} failed: {{.Result}}`,
+	NoReason:   `it was not good enough`,
+	CutFailure: `[cut off here: the text is longer]`,
 }
 
 // settings is a Config that was checked, with everything compiled that can be.
@@ -98,9 +105,26 @@ func (s *settings) compile() error {
 	if s.Detect != nil && s.Detector != "" {
 		problems = append(problems, errors.New("retry: Detector and Detect are both set: one of them says what a failure is"))
 	}
-	problems = append(problems, config.OneOf("retry", "Detector", &s.Detector, DetectError, DetectStrict))
-	sample := PromptData{Goal: "a goal", Failure: "a failure", Attempt: 2, MaxAttempts: 3}
-	prompts, err := config.Parse("retry", config.Prompt{Name: "Retry", Text: s.Prompts.Retry, Default: defaultPrompts.Retry, Sample: sample})
-	s.prompts = prompts
-	return errors.Join(append(problems, err)...)
+	problems = append(problems, config.Distinct("retry", "Tools", s.Tools), config.OneOf("retry", "Detector", &s.Detector, DetectError, DetectStrict))
+	return errors.Join(append(problems, s.parsePrompts())...)
+}
+
+func (s *settings) parsePrompts() (err error) {
+	sample := PromptData{Goal: "a goal", Failure: "a failure", Result: "a result", Attempt: 2, MaxAttempts: 3, Tool: "a tool"}
+	s.prompts, err = config.Parse("retry",
+		config.Prompt{Name: "Retry", Text: s.Prompts.Retry, Default: defaultPrompts.Retry, Sample: sample},
+		config.Prompt{Name: "ToolFailed", Text: s.Prompts.ToolFailed, Default: defaultPrompts.ToolFailed, Sample: sample},
+		config.Prompt{Name: "NoReason", Text: s.Prompts.NoReason, Default: defaultPrompts.NoReason},
+		config.Prompt{Name: "CutFailure", Text: s.Prompts.CutFailure, Default: defaultPrompts.CutFailure},
+	)
+	return err
+}
+
+// failure fills in a template of how an attempt failed. One that fails on its data says so rather than nothing.
+func (s *settings) failure(name string, data any) string {
+	text, err := s.prompts.Fill(name, data)
+	if err != nil {
+		return err.Error()
+	}
+	return text
 }

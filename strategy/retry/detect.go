@@ -70,7 +70,7 @@ func (s *retry) toolFailed(out delegation.Output) (failed bool, why string) {
 	own = own[min(s.before, len(own)):]
 	for _, o := range own {
 		if o.Status == messages.StatusFailed {
-			return true, fmt.Sprintf("the tool %q failed: %s", o.ToolName, o.Output)
+			return true, s.failure("ToolFailed", PromptData{Tool: o.ToolName, Result: o.Output})
 		}
 	}
 	return false, ""
@@ -80,7 +80,7 @@ func (s *retry) toolFailed(out delegation.Output) (failed bool, why string) {
 const maxFailure = 4096
 
 // cut shortens a text for a prompt, at the beginning of a character, and says so.
-func cut(text string) string {
+func (s *settings) cut(text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) <= maxFailure {
 		return text
@@ -89,5 +89,5 @@ func cut(text string) string {
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	return strings.TrimSpace(text[:n]) + "\n[cut off here: the text is longer]"
+	return strings.TrimSpace(text[:n]) + "\n" + s.failure("CutFailure", nil)
 }

@@ -10,7 +10,7 @@
 // The output is that of the last attempt, its messages and metadata included. If it failed, its error is the error; where
 // it has none, because a tool failed or Config.Detect says so, there is one of code failed that says why. A result is not
 // lost: where an attempt that failed has none, the Result beside the error is the latest that there is. When the run is
-// stopped or reaches a limit within an attempt, the output is that of the last one that ended.
+// stopped or reaches a limit within an attempt, that attempt counts as one, and the output is what it had reached.
 //
 // At most MaxRetries + 1 attempts are made ([Config.Bound]). They are frames of their own, the first child being the first
 // attempt, so the number of the attempt stands in each event: it is the number after this frame's name, as in "0.2".
@@ -112,7 +112,7 @@ func (s *retry) ProcessDelegationResult(out delegation.Output) nextstep.NextStep
 	s.note(out)
 	last := &s.attempts[len(s.attempts)-1]
 	if out.Err != nil && Final(out.Err.Code) {
-		last.Failure = cut(out.Err.Message)
+		last.Failure = s.cut(out.Err.Message)
 		return s.fail(out.Err)
 	}
 	failed, why, err := s.detect(out)
@@ -124,9 +124,9 @@ func (s *retry) ProcessDelegationResult(out delegation.Output) nextstep.NextStep
 		return s.done(out)
 	}
 	if why == "" {
-		why = "it was not good enough"
+		why = s.failure("NoReason", nil)
 	}
-	last.Failure = cut(why)
+	last.Failure = s.cut(why)
 	if s.fsm.Can(retried) {
 		return s.again(last.Failure)
 	}
@@ -176,7 +176,7 @@ func (s *retry) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 // Inherit implements strategy.Inheritor: an attempt that was cut off counts as one.
 func (s *retry) Inherit(out delegation.Output) {
 	s.note(out)
-	s.attempts[len(s.attempts)-1].Failure = cut(out.Err.Message)
+	s.attempts[len(s.attempts)-1].Failure = s.cut(out.Err.Message)
 }
 
 // Conclude implements strategy.Concluder.

@@ -234,6 +234,7 @@ func TestConfig_Check(t *testing.T) {
 	for want, cfg := range map[string]retry.Config{
 		`retry: Detector: "x" is not one of`:        {Detector: "x"},
 		`retry: Detector and Detect are both set`:   {Detector: retry.DetectStrict, Detect: func(delegation.Output) (bool, string) { return false, "" }},
+		`retry: Tools: names ["a"] more than once`:  {Tools: []string{"a", "a"}},
 		`retry: Prompts: template: Retry:1:2: exec`: {Prompts: retry.Prompts{Retry: "{{.Nothing}}"}},
 	} {
 		s, step := start(cfg, goal)
@@ -269,6 +270,17 @@ func TestPrompts(t *testing.T) {
 	broken := s.ProcessDelegationResult(good("six")).(nextstep.ReportError)
 	require.ErrorContains(t, broken.Err, "retry: prompt Retry")
 	require.Equal(t, "six", broken.Output.Text())
+
+	prompts := retry.Prompts{Retry: "{{.Failure}}", ToolFailed: "{{.Tool}} said {{.Result}}", NoReason: "who knows", CutFailure: "[more]"}
+	out := good("five")
+	out.Messages = append(out.Messages,
+		messages.Assistant{Content: []messages.AssistantContent{messages.ToolCall{ID: "c", Name: "look"}}},
+		messages.Tool{ToolOutput: messages.ToolOutput{CallID: "c", ToolName: "look", Status: messages.StatusFailed, Output: "dark"}})
+	s, _ = start(retry.Config{Detector: retry.DetectStrict, Prompts: prompts}, goal)
+	require.Equal(t, "look said dark", s.ProcessDelegationResult(out).(nextstep.Delegate).Input.Goal)
+	require.True(t, strings.HasSuffix(s.ProcessDelegationResult(bad(delegation.CodeFailed, strings.Repeat("x", 5000))).(nextstep.Delegate).Input.Goal, "x\n[more]"))
+	s, _ = start(retry.Config{Detect: func(delegation.Output) (bool, string) { return true, "" }, Prompts: prompts}, goal)
+	require.Equal(t, "who knows", s.ProcessDelegationResult(good("five")).(nextstep.Delegate).Input.Goal)
 }
 
 func TestBound(t *testing.T) {

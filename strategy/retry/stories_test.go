@@ -18,10 +18,12 @@ import (
 var set = strategy.Set{
 	"complete-task":    completetask.New(completetask.Config{}),
 	"answers":          completetask.New(completetask.Config{OnEmpty: completetask.EmptyFail}),
+	"in-pieces":        completetask.New(completetask.Config{OnLength: completetask.LengthContinue, MaxRetries: 1}),
 	"must-be-approved": reflection.New(reflection.Config{MaxIterations: 1, OnRejected: reflection.RejectedFail}),
 
 	"retry":              retry.New(retry.Config{Strategy: "answers"}),
 	"retry-tasks":        retry.New(retry.Config{}),
+	"retry-in-pieces":    retry.New(retry.Config{Strategy: "in-pieces"}),
 	"strict":             retry.New(retry.Config{Detector: retry.DetectStrict, MaxRetries: 1}),
 	"retry-reflection":   retry.New(retry.Config{Strategy: "must-be-approved"}),
 	"retry-of-retries":   retry.New(retry.Config{Strategy: "retry-once", MaxRetries: 1}),

@@ -42,9 +42,10 @@ type Config struct {
 // Prompts are templates (text/template) of what the strategy says to the model; "" means the default. The data is a
 // [PromptData].
 type Prompts struct {
-	Plan   string `json:"plan,omitempty"`   // asks for a plan; it stands only in the request for it
-	Follow string `json:"follow,omitempty"` // behind a plan, sends the model to carry it out
-	Remind string `json:"remind,omitempty"` // the final tool has to be called
+	Plan     string `json:"plan,omitempty"`     // asks for a plan; it stands only in the request for it
+	Follow   string `json:"follow,omitempty"`   // behind a plan, sends the model to carry it out
+	Remind   string `json:"remind,omitempty"`   // the final tool has to be called
+	Received string `json:"received,omitempty"` // the result of the final tool. Data: .FinalTool
 }
 
 // PromptData is what prompts are filled in with.
@@ -61,8 +62,9 @@ var defaultPrompts = Prompts{
 	Plan: `The task: {{.Goal}}
 
 {{if .Plan}}Look at what was done so far, and make the plan anew for what is left.{{else}}Make a plan for it: a short list of steps.{{end}} {{with .Tools}}These tools can be used: {{range $i, $t := .}}{{if $i}}, {{end}}{{$t}}{{end}}. {{end}}Do not begin with the work yet: answer with the plan alone.`,
-	Follow: `Now go on, and carry out this plan.`,
-	Remind: `Do not answer in words: call {{.FinalTool}} with your answer.`,
+	Follow:   `Now go on, and carry out this plan.`,
+	Remind:   `Do not answer in words: call {{.FinalTool}} with your answer.`,
+	Received: `The answer is received.`,
 }
 
 // settings is a Config that was checked, with everything compiled that can be.
@@ -127,6 +129,7 @@ func (s *settings) parsePrompts() (err error) {
 		config.Prompt{Name: "Plan", Text: s.Prompts.Plan, Default: defaultPrompts.Plan, Sample: sample},
 		config.Prompt{Name: "Follow", Text: s.Prompts.Follow, Default: defaultPrompts.Follow, Sample: sample},
 		config.Prompt{Name: "Remind", Text: s.Prompts.Remind, Default: defaultPrompts.Remind, Sample: sample},
+		config.Prompt{Name: "Received", Text: s.Prompts.Received, Default: defaultPrompts.Received, Sample: sample},
 	)
 	return err
 }

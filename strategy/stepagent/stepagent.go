@@ -97,7 +97,7 @@ func (s *stepAgent) Tools() []tools.Tool {
 			if _, ok := finalAnswer(arguments); !ok {
 				return "", &tools.ArgumentError{Tool: s.FinalTool, Problems: []tools.Problem{{Pointer: "/answer", Message: "must be a text"}}}
 			}
-			return "The answer is received.", nil
+			return s.prompts.Fill("Received", PromptData{FinalTool: s.FinalTool})
 		}))
 	}
 	return own

@@ -324,3 +324,12 @@ func TestConfig_JSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"max_iterations":3,"plan_every":2,"final_tool":"final","prompts":{"remind":"Now!"}}`), &cfg))
 	require.Equal(t, stepagent.Config{MaxIterations: 3, PlanEvery: 2, FinalTool: "final", Prompts: stepagent.Prompts{Remind: "Now!"}}, cfg)
 }
+
+// What the final tool answers is a prompt, too.
+func TestPrompts_received(t *testing.T) {
+	cfg := stepagent.Config{FinalTool: "final", Prompts: stepagent.Prompts{Received: "got it by {{.FinalTool}}"}}
+	own := stepagent.New(cfg)().(strategy.ToolProvider).Tools()
+	text, err := own[0].Call(t.Context(), `{"answer":"42"}`)
+	require.NoError(t, err)
+	require.Equal(t, "got it by final", text)
+}
