@@ -163,7 +163,8 @@ func trimLines(value string) string {
 }
 
 // readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…: the first key belongs to the first value. Of two
-// keys of one name the last counts, as for those who serve the models that write this. A text ends at the first closing tag that is followed by another tag of these.
+// keys of one name the last counts, as for those who serve the models that write this. A text ends at the first closing tag
+// that is followed by another tag of these.
 func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) {
 	name, _, _ := strings.Cut(body, "<arg_")
 	pos := len(name)
@@ -243,13 +244,13 @@ const escapeMark = "<escape>"
 // readEscaped reads call:name{key:<escape>text<escape>,other:1}.
 func readEscaped(body string, at int) ([]Part, []Repair, *ParseError) {
 	name, _, ok := strings.Cut(strings.TrimPrefix(body, "call:"), "{")
-	if ok && name != "" {
+	if called := trimBlanks(name); ok && called != "" && strings.IndexByte(called, '\n') < 0 {
 		rest := body[len("call:")+len(name):]
 		if object := escapedJSON(rest); json.Valid(object) {
 			if repeatsName(string(object)) {
 				return nil, nil, repeated(at, "each key", body)
 			}
-			return []Part{callAt(at, trimBlanks(name), string(object))}, nil, nil
+			return []Part{callAt(at, called, string(object))}, nil, nil
 		}
 	}
 	return nil, nil, broken(at, "call:name{key:<escape>text<escape>}", body, nil)

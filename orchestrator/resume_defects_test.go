@@ -267,6 +267,7 @@ func TestResume_stoppedAtOnce(t *testing.T) {
 	})
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("hang", "{}", "1"))), with(hang), stored(new(checkpoint.Memory)))
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	for e := range o.Stream(ctx, task("go")) {
 		if e.Kind == orchestrator.EventToolStarted {
 			break
