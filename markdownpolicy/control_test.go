@@ -65,7 +65,7 @@ func TestS4_4_FindObjectIsLinear(t *testing.T) {
 		text := strings.Repeat(unit, 1<<18/len(unit))
 		start := time.Now()
 		markdownpolicy.FindObject(text, "z")
-		require.Less(t, time.Since(start), time.Second, unit)
+		require.Less(t, time.Since(start), 10*time.Second, unit) // a square law takes longer
 	}
 }
 

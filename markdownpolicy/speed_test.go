@@ -58,23 +58,23 @@ func timed(t testing.TB) []lawful {
 }
 
 // requireLinear reads a text over and over, whole and in pieces, and half as much of it where that took long enough to tell.
+// Where the whole took much more than twice the time, the machine may have been busy: then eight times as much is read, which
+// takes sixty-four times as long by a square law.
 func requireLinear(t *testing.T, l lawful, s string, size int) {
-	const told, bound, most = 8 * time.Millisecond, 300 * time.Millisecond, 3.0
+	const told, much, more, most = 8 * time.Millisecond, 3.0, 8, 32.0
 	for piece, size := range map[int]int{size: size, 3: size / 16} {
 		half := strings.Repeat(s, size/2/len(s))
 		whole := half + half
 		took := measure(l, whole, piece)
-		if took < told {
+		if took < told || took.Seconds()/measure(l, half, piece).Seconds() < much {
 			continue
 		}
-		before := measure(l, half, piece)
-		for try := 0; try < 5 && took >= told && (took >= bound || took.Seconds()/before.Seconds() >= most); try++ { // the machine may be busy
-			before, took = quickest(l, half, piece), quickest(l, whole, piece)
+		took = max(quickest(l, whole, piece), time.Millisecond)
+		if took.Seconds()/quickest(l, half, piece).Seconds() < much {
+			continue
 		}
-		require.Less(t, took, bound, "%s: %d bytes of %q in pieces of %d", l.name, len(whole), s, piece)
-		if took >= told {
-			require.Less(t, took.Seconds()/before.Seconds(), most, "%s: %q in pieces of %d: %s, twice as much %s", l.name, s, piece, before, took)
-		}
+		grown := quickest(l, strings.Repeat(whole, more), piece)
+		require.Less(t, grown.Seconds()/took.Seconds(), most, "%s: %q in pieces of %d: %s, %d times as much %s", l.name, s, piece, took, more, grown)
 	}
 }
 
