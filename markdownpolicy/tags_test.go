@@ -79,7 +79,7 @@ func checkPieces(t require.TestingT, l lawful, reply string, size int) {
 }
 
 func TestS2_20_TagVariantsTakeLinearTime(t *testing.T) {
-	const size, bound = 1 << 16, 300 * time.Millisecond // a square law takes seconds
+	const size = 1 << 16
 	scraps := append([]string{
 		"<", "[", "\\", " ", "{", "<think>", "<tool_call>", "<tool_call>{", "<tool_call>f(", "<tool_call>[{", "<tool_call>{}]",
 		"<read_file><path>", "<read_file><path>x</path>", "<read_file><path>x</path> y", "<function=f><parameter=a></parameter>",
@@ -88,11 +88,20 @@ func TestS2_20_TagVariantsTakeLinearTime(t *testing.T) {
 		for _, s := range scraps {
 			text := strings.Repeat(s, size/len(s))
 			for _, open := range []string{"", "<tool_call>", "<read_file><path>"} {
-				require.Less(t, measure(l, open+text, size), bound, "%s: %q and %d bytes of %q", l.name, open, size, s)
+				requireQuick(t, l, open+text, size)
 			}
-			require.Less(t, measure(l, text[:size/8], 3), bound, "%s: %q in pieces", l.name, s)
-			require.Less(t, measure(l, "<tool_call>"+text[:size/8], 3), bound, "%s: %q in pieces in a call", l.name, s)
+			requireQuick(t, l, text[:size/8], 3)
+			requireQuick(t, l, "<tool_call>"+text[:size/8], 3)
 		}
+	}
+}
+
+// requireQuick reads a text in a time that a square law does not keep to, even on a busy machine.
+func requireQuick(t *testing.T, l lawful, text string, piece int) {
+	t.Helper()
+	const bound = 3 * time.Second
+	if took := measure(l, text, piece); took >= bound {
+		require.Less(t, quickest(l, text, piece), bound, "%s: %d bytes of %.40q in pieces of %d", l.name, len(text), text, piece)
 	}
 }
 
