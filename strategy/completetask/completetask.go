@@ -74,11 +74,7 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 	if s.err != nil {
 		return s.fail(delegation.CodeInvalid, s.err)
 	}
-	history, repairs := in.Messages.Repair()
-	for _, r := range repairs {
-		s.repaired = append(s.repaired, r.String())
-	}
-	s.open(history, in.Goal)
+	s.history, s.repaired = in.Conversation(s.System)
 	if s.toolsErr != nil {
 		return s.fail(delegation.CodeInvalid, s.toolsErr)
 	}
@@ -86,25 +82,6 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 		return s.fail(delegation.CodeInvalid, errors.New("completetask: there is nothing to do: the input has neither a goal nor messages"))
 	}
 	return s.fsm.Then(started, s.request())
-}
-
-// open puts the conversation together: system prompt, what was said before, the goal.
-func (s *completeTask) open(history messages.History, goal string) {
-	s.history = make(messages.History, 0, len(history)+4)
-	if _, ok := first(history).(messages.System); !ok && s.System != "" {
-		s.history = append(s.history, messages.System{Text: s.System})
-	}
-	s.history = append(s.history, history...)
-	if goal != "" {
-		s.history = append(s.history, messages.UserText(goal))
-	}
-}
-
-func first(h messages.History) messages.Message {
-	if len(h) == 0 {
-		return nil
-	}
-	return h[0]
 }
 
 // choice is what holds for the next request with tools: a forced one ends with the first call, or where it is refused.

@@ -29,7 +29,6 @@ package planreviseexecute
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -83,35 +82,15 @@ func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {
 	if s.err != nil {
 		return s.fail(delegation.CodeInvalid, s.err)
 	}
-	history, repairs := in.Messages.Repair()
-	for _, r := range repairs {
-		s.repaired = append(s.repaired, r.String())
-	}
-	if s.goal = in.Goal; s.goal == "" {
-		s.goal = lastQuestion(history)
-	}
+	s.goal, in.Goal = in.Question(), "" // it stands in the prompt
+	history, repaired := in.Conversation(s.System)
+	s.repaired = repaired
 	if s.goal == "" {
 		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: there is nothing to plan: the input has neither a goal nor a user message"))
 	}
-	s.history = make(messages.History, 0, len(history)+8)
-	if len(history) == 0 || history[0].Role() != messages.RoleSystem {
-		if s.System != "" {
-			s.history = append(s.history, messages.System{Text: s.System})
-		}
-	}
-	s.history = append(s.history, history...)
+	s.history = history
 	s.say("Plan", PromptData{Tool: SubmitPlan, Choices: s.Executors})
 	return s.then(started, s.request(planDefinition))
-}
-
-// lastQuestion is what the user said last.
-func lastQuestion(h messages.History) string {
-	for _, m := range slices.Backward(h) {
-		if u, ok := m.(messages.User); ok {
-			return u.Text()
-		}
-	}
-	return ""
 }
 
 // say adds a prompt to the conversation.

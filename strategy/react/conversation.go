@@ -16,20 +16,9 @@ func (s *react) open(in delegation.Input) error {
 			s.policy = p
 		}
 	}
-	before, repairs := in.Messages.Repair()
-	for _, r := range repairs {
-		s.repaired = append(s.repaired, r.String())
-	}
-	s.history = make(messages.History, 0, len(before)+8)
-	if s.System != "" && (len(before) == 0 || before[0].Role() != messages.RoleSystem) {
-		s.history = append(s.history, messages.System{Text: s.System})
-	}
-	s.history = append(s.history, before...)
-	if in.Goal != "" {
-		s.history = append(s.history, messages.UserText(in.Goal))
-	}
+	s.history, s.repaired = in.Conversation(s.System)
 	s.ids = map[string]bool{}
-	for _, m := range before {
+	for _, m := range s.history {
 		if a, ok := m.(messages.Assistant); ok {
 			for _, c := range a.Calls() {
 				s.ids[c.ID] = true

@@ -7,13 +7,14 @@
 //	observe   The model is shown what the tools returned, shortened, and calls agent_observe_decide: it finishes with an
 //	          answer, or the next step begins. The results stand in the conversation whole, for the turns that follow.
 //
-// The control tools are read by the strategy and never run. Where a model does not call them, the decision is taken from
-// the last fitting JSON object in its text; without one, the step goes on. The choice of a control tool is forced until a
-// provider refuses that, once. No tool of the run, and no agent that is one, may have the name of a control tool: a run that is
-// to act with such a one fails at once, with an error that says so; leave it out with [Config.Tools], or rename it. A question to the user runs as the tool [RequestInput], so that the run waits until somebody
-// answers; the answer is put into the conversation as a message of the user, and the next step begins with it. A call with
-// the same arguments is refused after MaxRepeats runs, and the model is told. With [Config.Retrieval] the data sources that
-// the input names are looked at before the first act turn.
+// The control tools are read by the strategy and never run. Where a model does not call them, the decision is taken from the
+// last fitting JSON object in its text; without one, the step goes on. The choice of a control tool is forced until a
+// provider refuses that, once. No tool of the run, and no agent that is one, may have the name of a control tool: a run that
+// is to act with such a one fails at once, with an error that says so; leave it out with [Config.Tools], or rename it. A
+// question to the user runs as the tool [RequestInput], so that the run waits until somebody answers; the answer is put into
+// the conversation as a message of the user, and the next step begins with it. A call with the same arguments is refused
+// after MaxRepeats runs, and the model is told. With [Config.Retrieval] the data sources that the input names are looked at
+// before the first act turn.
 //
 // At most MaxSteps steps are made, and a last request without tools when they are used up: at most 4 * MaxSteps + 2
 // model calls ([Config.Bound]). Its answer is the Result beside an error with code limit, or as OnLimit says.
@@ -32,7 +33,6 @@ package reasonactobserve
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/config"
@@ -121,14 +121,8 @@ func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
 	if s.err != nil {
 		return s.fail(delegation.CodeInvalid, s.err)
 	}
-	history, repairs := in.Messages.Repair()
-	for _, r := range repairs {
-		s.repaired = append(s.repaired, r.String())
-	}
-	if s.goal = in.Goal; s.goal == "" {
-		s.goal = lastQuestion(history)
-	}
-	s.open(history, in.Goal)
+	s.goal = in.Question()
+	s.history, s.repaired = in.Conversation(s.System)
 	switch {
 	case s.toolsErr != nil:
 		return s.fail(delegation.CodeInvalid, s.toolsErr)
@@ -140,28 +134,6 @@ func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
 	}
 	s.step = 1
 	return s.then(started, s.reason())
-}
-
-// open puts the conversation together: system prompt, what was said before, the goal.
-func (s *reasonActObserve) open(history messages.History, goal string) {
-	s.history = make(messages.History, 0, len(history)+8)
-	if s.System != "" && (len(history) == 0 || history[0].Role() != messages.RoleSystem) {
-		s.history = append(s.history, messages.System{Text: s.System})
-	}
-	s.history = append(s.history, history...)
-	if goal != "" {
-		s.history = append(s.history, messages.UserText(goal))
-	}
-}
-
-// lastQuestion is what the user said last.
-func lastQuestion(h messages.History) string {
-	for _, m := range slices.Backward(h) {
-		if u, ok := m.(messages.User); ok {
-			return u.Text()
-		}
-	}
-	return ""
 }
 
 // ProcessAPIResponse implements strategy.Strategy.

@@ -97,26 +97,11 @@ func (s *reflection) Initialize(in delegation.Input) nextstep.NextStep {
 
 // open puts the conversation together: system prompt, what was said before, the goal.
 func (s *reflection) open(in delegation.Input) {
-	history, repairs := in.Messages.Repair()
-	for _, r := range repairs {
-		s.repaired = append(s.repaired, r.String())
-	}
-	in.Messages = history.Clip()
+	s.goal = in.Question()
+	s.history, s.repaired = in.Conversation(s.System)
 	s.input = in
-	s.history = make(messages.History, 0, len(history)+8)
-	if s.System != "" && (len(history) == 0 || history[0].Role() != messages.RoleSystem) {
-		s.history = append(s.history, messages.System{Text: s.System})
-	}
-	s.history = append(s.history, history...)
-	if s.goal = in.Goal; s.goal != "" {
-		s.history = append(s.history, messages.UserText(s.goal))
-		return
-	}
-	for _, m := range history {
-		if u, ok := m.(messages.User); ok {
-			s.goal = u.Text()
-		}
-	}
+	s.input.Messages, _ = in.Messages.Repair()
+	s.input.Messages = s.input.Messages.Clip()
 }
 
 // request asks the model for a draft, with tools.

@@ -120,18 +120,7 @@ func (s *stepAgent) Initialize(in delegation.Input) nextstep.NextStep {
 		return s.fail(delegation.NewError(delegation.CodeInvalid, s.err))
 	}
 	s.in = in
-	history, repairs := in.Messages.Repair()
-	for _, r := range repairs {
-		s.repaired = append(s.repaired, r.String())
-	}
-	s.history = make(messages.History, 0, len(history)+8)
-	if s.System != "" && (len(history) == 0 || history[0].Role() != messages.RoleSystem) {
-		s.history = append(s.history, messages.System{Text: s.System})
-	}
-	s.history = append(s.history, history...)
-	if in.Goal != "" {
-		s.history = append(s.history, messages.UserText(in.Goal))
-	}
+	s.history, s.repaired = in.Conversation(s.System)
 	if s.NewState != nil {
 		made := s.guarded("NewState", func() StepResult {
 			s.state = s.NewState()

@@ -71,7 +71,7 @@ type secondOpinion struct {
 }
 
 func (s *secondOpinion) Initialize(in delegation.Input) nextstep.NextStep {
-	s.history = append(s.history, messages.UserText(in.Goal))
+	s.history, _ = in.Conversation("")
 	return s.fsm.Then(started, s.ask())
 }
 
