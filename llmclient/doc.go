@@ -6,6 +6,6 @@
 //
 // [Retry], [Fallback] and [RateLimit] make a Client around others, and [Router] chooses among several; they nest in any
 // order. What they do besides asking once is told live to the function of [WithNotify], and listed in Response.Attempts
-// or Error.Attempts: what is listed there, and the outcome itself, are all requests that were made. An ability that a client has beyond Complete is
-// found through them by [As].
+// or Error.Attempts: what is listed there, and the outcome itself, are all requests that were made. An ability that a
+// client has beyond Complete is found through them by [As].
 package llmclient
