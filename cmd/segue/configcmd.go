@@ -144,7 +144,7 @@ func (c *cli) listAgents(config *configuration, form string) error {
 		records = append(records, r)
 	}
 	if form == formJSON {
-		return (&printer{w: c.stdout}).encode(records)
+		return encode(c.stdout, records)
 	}
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -153,22 +154,12 @@ func (p *printer) event(e orchestrator.Event) error {
 	}
 }
 
-func (p *printer) encode(v any) error {
-	enc := json.NewEncoder(p.w)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return failed(fmt.Errorf("cannot write the output: %w", err))
-	}
-	return nil
-}
+func (p *printer) encode(v any) error { return encode(p.w, v) }
 
 // text writes a text and ends its last line. An empty text is no line.
 func (p *printer) text(s string) error {
-	if s == "" {
+	if s = printable(s); s == "" {
 		return nil
-	}
-	if p.terminal {
-		s = printable(s)
 	}
 	if s[len(s)-1] != '\n' {
 		s += "\n"
@@ -176,8 +167,22 @@ func (p *printer) text(s string) error {
 	return write(p.w, s)
 }
 
-// write writes a text to standard output.
-func write(w io.Writer, text string) error {
+// encode writes a value as a line of JSON. What a terminal would obey stands in it as \u escapes, so that the line
+// can be shown as it is and a reader of JSON still gets every character.
+func encode(w io.Writer, v any) error {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return failed(fmt.Errorf("cannot write the output: %w", err))
+	}
+	return send(w, escaped(line.String()))
+}
+
+// write writes a text, less what a terminal would obey: the reader of a pipe may be one that shows it.
+func write(w io.Writer, text string) error { return send(w, printable(text)) }
+
+func send(w io.Writer, text string) error {
 	if _, err := io.WriteString(w, text); err != nil {
 		return failed(fmt.Errorf("cannot write the output: %w", err))
 	}

@@ -18,17 +18,14 @@ func finished(text string) orchestrator.Event {
 	return e
 }
 
-// TestPrinter_terminal shows that an answer cannot drive the terminal, and that a file gets it as it is.
-func TestPrinter_terminal(t *testing.T) {
-	var b bytes.Buffer
-	p := printer{w: &b, form: formText, terminal: true}
-	require.NoError(t, p.event(finished("a\x1b[2J\tb\n\nc")))
-	require.Equal(t, "a[2J\tb\n\nc\n", b.String())
-
-	b.Reset()
-	p.terminal = false
-	require.NoError(t, p.event(finished("a\x1b[2Jb\n")))
-	require.Equal(t, "a\x1b[2Jb\n", b.String())
+// TestPrinter_text shows that an answer cannot drive the terminal, behind a pipe neither.
+func TestPrinter_text(t *testing.T) {
+	for _, terminal := range []bool{true, false} {
+		var b bytes.Buffer
+		p := printer{w: &b, form: formText, terminal: terminal}
+		require.NoError(t, p.event(finished("a\x1b]0;title\a\tb\u009b\n\nc\u202e")))
+		require.Equal(t, "a]0;title\tb\n\nc\n", b.String())
+	}
 }
 
 // TestPrinter_partial shows what the root has said of an answer that broke off, and nothing that was said before or below.

@@ -101,7 +101,7 @@ func (c *cli) parse(f *parseFlags, file string) error {
 	for _, r := range doc.Repairs {
 		record.Repairs = append(record.Repairs, repairRecord(r))
 	}
-	if err := (&printer{w: c.stdout}).encode(record); err != nil {
+	if err := encode(c.stdout, record); err != nil {
 		return err
 	}
 	if problem != nil {

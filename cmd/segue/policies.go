@@ -65,7 +65,7 @@ func (c *cli) listPolicies(form string, defs []tools.Definition) error {
 		records = append(records, policyRecord{name, p.FormatInstructions(defs)})
 	}
 	if form == formJSON {
-		return (&printer{w: c.stdout}).encode(records)
+		return encode(c.stdout, records)
 	}
 	var b strings.Builder
 	for i, r := range records {

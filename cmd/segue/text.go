@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,23 @@ func printable(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// escaped returns a JSON text in which everything that a terminal would obey is written as a \u escape. Outside of strings
+// JSON has only line breaks and tabs of this kind, and they stay.
+func escaped(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && obeyed(r) }) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if r != '\n' && r != '\t' && obeyed(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // visible returns s with all that does not show written as in a Go string: what a terminal obeys, line breaks among it,
