@@ -45,7 +45,8 @@ func New(cfg Config) (*Client, error) {
 
 // options returns openai-go's options for a config; full is the same one with its defaults.
 func (cfg Config) options(full Config) []option.RequestOption {
-	// Chat Completions take no key of an administrator, but openai-go sends one where there is no other.
+	// Chat Completions take no key of an administrator, but openai-go sends one where there is no
+	// other.
 	opts := []option.RequestOption{option.WithMiddleware(boundErrors), option.WithAdminAPIKey("")}
 	_, inEnv := os.LookupEnv("OPENAI_BASE_URL")
 	if cfg.BaseURL != "" || inEnv && !cfg.NoEnvironment {

@@ -18,9 +18,10 @@ const (
 	DefaultMaxResponse = 64 << 20
 )
 
-// Config says which server is asked, and how. The zero value asks OpenAI with the key in OPENAI_API_KEY, or whoever
-// stands in OPENAI_BASE_URL. openai-go reads OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS besides, and sends
-// them to any BaseURL; see NoEnvironment.
+// Config says which server is asked, and how. The zero value asks OpenAI with the key in
+// OPENAI_API_KEY, or whoever stands in OPENAI_BASE_URL. openai-go reads OPENAI_ORG_ID,
+// OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS besides, and sends them to any BaseURL; see
+// NoEnvironment.
 //
 // A redirect to another scheme, host or port is an error. No key, header or message goes there.
 type Config struct {
@@ -34,9 +35,9 @@ type Config struct {
 	// OPENAI_BASE_URL; if that is empty too, OpenAI. A query belongs into Options (option.WithQuery).
 	BaseURL string
 
-	// NoEnvironment takes nothing from the variables OPENAI_*: no key, no server, no organization, no project and no
-	// headers. What is sent is what this config holds. Without BaseURL the server is OpenAI. A server that is not the one
-	// that the environment is meant for needs it.
+	// NoEnvironment takes nothing from the variables OPENAI_*: no key, no server, no organization,
+	// no project and no headers. What is sent is what this config holds. Without BaseURL the server
+	// is OpenAI. A server that is not the one that the environment is meant for needs it.
 	NoEnvironment bool
 
 	// IdleTimeout is the longest silence of the server in a streamed call: before the first byte and between any two
@@ -55,8 +56,8 @@ type Config struct {
 	Reasoning  Reasoning  // what goes back of a model's thoughts and signatures
 	TokenField TokenField // the name that Request.MaxTokens is sent under
 
-	// HTTPClient sends the requests. nil means a client with the default transport, and at most ten minutes until the
-	// header of an answer.
+	// HTTPClient sends the requests. nil means a client with the default transport, and at most ten
+	// minutes until the header of an answer.
 	HTTPClient *http.Client
 
 	// Options are given to openai-go after the fields above: headers, queries, middleware. Retries stay 0 whatever they

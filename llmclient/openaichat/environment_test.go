@@ -69,7 +69,8 @@ func TestNoEnvironment_server(t *testing.T) {
 	require.Equal(t, "https://api.openai.com/v1/chat/completions", asked)
 }
 
-// What the environment holds is sent otherwise, but for the key of an administrator, which is not for chats.
+// What the environment holds is sent otherwise, but for the key of an administrator, which is not
+// for chats.
 func TestEnvironment(t *testing.T) {
 	s := sayJSON(t, doneBody)
 	setEnvironment(t, s.URL)
@@ -92,7 +93,8 @@ func TestEnvironment(t *testing.T) {
 	require.Empty(t, ask().Get("Authorization"))
 }
 
-// A redirect to another host, scheme or port is not followed: neither the key nor the conversation goes there.
+// A redirect to another host, scheme or port is not followed: neither the key nor the conversation
+// goes there.
 func TestRedirect_toAnotherHost(t *testing.T) {
 	other := sayJSON(t, doneBody)
 	setEnvironment(t, "http://192.0.2.1")
