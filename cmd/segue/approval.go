@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/segue-go/segue/nextstep"
@@ -73,6 +74,22 @@ func newApprovals(word string, agents []string) approvals {
 	return made
 }
 
+// loosened returns the words of an agent's approval that allow more than the command line does by
+// itself. A file that was found is not followed there.
+func (a agentConfig) loosened() []string {
+	looser := func(word string) bool { return word == approveAlways || word == approveUntrusted }
+	var said []string
+	if looser(a.Approval.Default) {
+		said = append(said, "default: "+a.Approval.Default)
+	}
+	for _, tool := range sortedKeys(a.Approval.Tools) {
+		if word := a.Approval.Tools[tool]; tool == changingTool && looser(word) {
+			said = append(said, tool+": "+word)
+		}
+	}
+	return said
+}
+
 // approvals returns what an agent says of its tool calls.
 func (a agentConfig) approvals() approvals {
 	made := newApprovals(cmp.Or(a.Approval.Default, approveAsk), a.children(asTool))
@@ -80,6 +97,40 @@ func (a agentConfig) approvals() approvals {
 		made.tools[tool] = toolPolicy(word)
 	}
 	return made
+}
+
+// of returns what is said of a tool.
+func (a approvals) of(tool string) orchestrator.ApprovalPolicy {
+	if policy, ok := a.tools[tool]; ok {
+		return policy
+	}
+	return a.usual
+}
+
+// within returns approvals that allow no call that bound does not, and ask about none that bound
+// refuses.
+func (a approvals) within(bound approvals) approvals {
+	made := approvals{stricter(a.usual, bound.usual), map[string]orchestrator.ApprovalPolicy{}}
+	for _, tools := range []map[string]orchestrator.ApprovalPolicy{a.tools, bound.tools} {
+		for tool := range tools {
+			made.tools[tool] = stricter(a.of(tool), bound.of(tool))
+		}
+	}
+	return made
+}
+
+// stricter is a policy with the stricter verdict of two: to refuse, to ask, to allow.
+func stricter(a, b orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
+	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+		switch verdicts := []orchestrator.Verdict{a(r), b(r)}; {
+		case slices.Contains(verdicts, orchestrator.VerdictRefuse):
+			return orchestrator.VerdictRefuse
+		case verdicts[0] == verdicts[1]:
+			return verdicts[0]
+		default:
+			return orchestrator.VerdictAsk
+		}
+	}
 }
 
 // middleware has tool calls approved, each policy as wrap makes it. Somebody at a terminal may take as long as it takes.

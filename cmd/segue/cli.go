@@ -53,7 +53,7 @@ Environment:
   OPENAI_API_KEY   the key that is sent to the server
   OPENAI_BASE_URL  the server, such as https://openrouter.ai/api/v1; OpenAI if unset
   SEGUE_MODEL      the model, unless --model or a configuration says
-  SEGUE_CONFIG     the configuration, unless --config says or ./segue.yaml is there
+  SEGUE_CONFIG     the configuration, unless --config says
   NO_COLOR         if set, no colors
   CLICOLOR_FORCE   if set and not 0, colors even where there is no terminal`
 
@@ -76,7 +76,7 @@ func (c *cli) root() *cobra.Command {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(c.runCommand(), c.demoCommand())
-	root.AddCommand(c.agentsCommand(), c.configCommand(), c.graphCommand(), c.parseCommand(), c.policiesCommand(), c.versionCommand())
+	root.AddCommand(c.agentsCommand(), c.configCommand(), c.graphCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.versionCommand())
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Args = func(_ *cobra.Command, args []string) error {

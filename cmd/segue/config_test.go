@@ -18,7 +18,11 @@ import (
 func parsed(text string) (*configuration, []string) {
 	c := &configuration{path: "segue.yaml"}
 	problems := []string{}
-	for _, p := range inOrder(c.parse([]byte(text))) {
+	found := c.parse([]byte(text))
+	if len(found) == 0 {
+		found = c.tryAgents()
+	}
+	for _, p := range inOrder(found) {
 		problems = append(problems, p.String())
 	}
 	return c, problems
@@ -107,6 +111,12 @@ func TestConfig_problems(t *testing.T) {
 			"1:23: agents.a.limits.steps: must be at most 9223372036854775807",
 			"2:33: models.m.limits.retries: must be at most 9223372036854775807", "2:63: models.m.limits.requests_per_minute: must be at least -9223372036854775808",
 		}},
+		"deep brackets":   {"a: " + strings.Repeat("[", maxDepth+1), []string{"1:104: this is more than 100 levels deep"}},
+		"deep mappings":   {"a:\n  " + strings.Repeat("{a: ", maxDepth+1), []string{"2:403: this is more than 100 levels deep"}},
+		"deep lists":      {strings.Repeat("- ", maxDepth+1), []string{"1:201: this is more than 100 levels deep"}},
+		"deep keys":       {strings.Repeat("? ", maxDepth+1), []string{"1:201: this is more than 100 levels deep"}},
+		"deep anchors":    {"a: " + strings.Repeat("&a ", maxDepth+1), []string{"1:304: this is more than 100 levels deep"}},
+		"many lines":      {strings.Repeat("-\n", maxTokens+1), []string{"10001:1: the file has more than 10000 words and marks"}},
 		"byte order mark": {"\ufeffagents:\n  a: {strateg: x}\n", []string{"2:7: agents.a.strateg: there is no such key"}},
 		"twice": {
 			"agents:\n  a:\n    tools: [read_file, ask_user, read_file]\n    children: [{agent: b}, {agent: b, as: tool}]\n  b: {description: Helps.}\n  p: {strategy: planning, children: [{agent: b, as: executor}, {agent: b, as: executor}]}\n",

@@ -28,7 +28,10 @@ var (
 )
 
 // toolNames are those that an agent can be given.
-var toolNames = []string{"list_files", "read_file", "write_file", "search_files", tools.AskUserName}
+var toolNames = []string{"list_files", "read_file", changingTool, "search_files", tools.AskUserName}
+
+// changingTool is the one of them that changes something.
+const changingTool = "write_file"
 
 // noKeyHere is said of a key of a provider that stands in the file. It does not quote it.
 const noKeyHere = "a key has no place in this file: put it into an environment variable, and the NAME of that, in capitals, here as api_key_env"
@@ -205,6 +208,12 @@ func (c *configuration) checkRule(i int) []problem {
 // tryAgents makes each agent as a run would, to find what only shows then.
 func (c *configuration) tryAgents() []problem {
 	var found []problem
+	for _, name := range sortedKeys(c.Agents) {
+		found = append(found, c.tryStrategy(name)...)
+	}
+	if len(found) > 0 {
+		return found
+	}
 	for _, name := range sortedKeys(c.Agents) {
 		files := []tools.Tool{}
 		for _, tool := range toolNames {

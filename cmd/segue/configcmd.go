@@ -14,8 +14,12 @@ func (c *cli) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check a configuration, or write the JSON Schema of one",
-		Long: `Config is about segue.yaml: models and agents by name, and rules that choose the agent of a task. segue run reads the file
-of --config, else ./segue.yaml if it is there, else the file that SEGUE_CONFIG names.`,
+		Long: `Config is about segue.yaml: models and agents by name, and rules that choose the agent of a task. segue run reads the first
+of these:
+  the file of --config; '' is none
+  the file that SEGUE_CONFIG names
+  your own, ` + ownConfigShown + ` (XDG_CONFIG_HOME says another folder than ~/.config)
+  segue.yaml in the working folder or the nearest folder above, once you trust it; see segue trust`,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -51,7 +55,7 @@ type fileFlag struct {
 
 // offer adds the flag to cmd.
 func (f *fileFlag) offer(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "config", "", "the configuration, as FILE (default ./"+usualConfig+" if it is there, or SEGUE_CONFIG)")
+	cmd.Flags().StringVar(&f.path, "config", "", "the configuration, as FILE (default "+lookup+")")
 	f.given = cmd.Flags().Changed
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml") // the only error is an unknown flag
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
@@ -60,7 +64,7 @@ func (f *fileFlag) offer(cmd *cobra.Command) {
 // theConfig reads the configuration; there must be one.
 func (c *cli) theConfig(f *fileFlag, args []string) (*configuration, error) {
 	flag := f.given("config")
-	missing := "no ./" + usualConfig + ", and SEGUE_CONFIG is not set; name a file"
+	missing := "no " + usualConfig + " here or in a folder above, none of your own, and SEGUE_CONFIG is not set; name a file"
 	file, given := f.path, flag || len(args) > 0
 	switch {
 	case flag && len(args) > 0:
@@ -70,14 +74,14 @@ func (c *cli) theConfig(f *fileFlag, args []string) (*configuration, error) {
 	case given:
 		file, missing = args[0], "the argument names none"
 	}
-	path, err := c.configPath(file, given)
+	place, err := c.configPath(file, given)
 	if err != nil {
 		return nil, err
 	}
-	if path == "" {
+	if place.origin == originNone {
 		return nil, errors.New("there is no configuration: " + missing)
 	}
-	return readConfig(path)
+	return readConfig(place)
 }
 
 // checkConfig carries out segue config check.

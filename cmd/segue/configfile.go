@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -15,9 +13,6 @@ import (
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
-
-// usualConfig is the configuration that is read where it lies in the current folder.
-const usualConfig = "segue.yaml"
 
 // configFile is what a configuration says.
 type configFile struct {
@@ -103,8 +98,10 @@ func realName(name string) string { return cmp.Or(builtin.Aliases()[name], name)
 // configuration is a file that was read.
 type configuration struct {
 	configFile
-	path string
-	at   positions
+	path  string
+	text  []byte // all of the file
+	found bool   // nobody named it: it may be somebody else's
+	at    positions
 }
 
 // configError says what is wrong with a configuration.
@@ -122,17 +119,36 @@ func (e *configError) Error() string {
 	return text
 }
 
-// readConfig reads a configuration and checks it. Problems with what it says are a [*configError].
-func readConfig(path string) (*configuration, error) {
-	text, err := os.ReadFile(path)
+// readConfig reads a configuration, checks it and makes its agents on trial. Problems with what it
+// says are a [*configError].
+func readConfig(place configPlace) (*configuration, error) {
+	c, err := openConfig(place)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.try()
+}
+
+// openConfig reads a configuration and checks what it says, but carries out nothing of it: no
+// template, no schema.
+func openConfig(place configPlace) (*configuration, error) {
+	text, err := readRegular(place.path, maxConfig)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
-	c := &configuration{path: path}
-	if problems := inOrder(c.parse(text)); len(problems) > 0 {
-		return nil, &configError{path, problems}
+	c := &configuration{path: place.path, text: text, found: place.origin == originFound}
+	return c, c.problems(c.parse(text))
+}
+
+// try makes the agents on trial.
+func (c *configuration) try() error { return c.problems(c.tryAgents()) }
+
+// problems returns the error that tells of problems; nil if there are none.
+func (c *configuration) problems(found []problem) error {
+	if len(found) == 0 {
+		return nil
 	}
-	return c, nil
+	return &configError{c.path, inOrder(found)}
 }
 
 // parse fills in c and returns what is wrong.
@@ -158,7 +174,7 @@ func (c *configuration) parse(text []byte) []problem {
 	if err != nil {
 		return []problem{{at: position{1, 1}, text: "a value is of the wrong type"}}
 	}
-	return c.tryAgents()
+	return nil
 }
 
 // shape holds a part of the file against a schema.
@@ -198,21 +214,4 @@ func (c *configuration) placed(pointer string, found []tools.Problem) []problem 
 
 func (c *configuration) problem(pointer, format string, args ...any) problem {
 	return problem{pointer, c.at.of(pointer), fmt.Sprintf(format, args...)}
-}
-
-// configPath returns the file that is to be read: that of a flag, ./segue.yaml if it is there, or SEGUE_CONFIG; "" is
-// none.
-func (c *cli) configPath(flag string, given bool) (string, error) {
-	if given {
-		return flag, nil
-	}
-	_, err := os.Stat(usualConfig)
-	switch {
-	case err == nil:
-		return usualConfig, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return c.getenv("SEGUE_CONFIG"), nil
-	default:
-		return "", fmt.Errorf("cannot read the configuration: %w", err)
-	}
 }

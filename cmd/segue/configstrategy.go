@@ -90,17 +90,27 @@ func (c *configuration) checkStrategy(name string) []problem {
 	if err != nil {
 		return append(found, c.problem(at, "%v", err))
 	}
-	if wrong := c.shape(at, strategySchemas()[a.strategy()], rest); len(wrong) > 0 {
-		return append(found, wrong...)
+	return append(found, c.shape(at, strategySchemas()[a.strategy()], rest)...)
+}
+
+// tryStrategy makes the strategy of an agent, to find what it has against its config.
+func (c *configuration) tryStrategy(name string) []problem {
+	a, at := c.Agents[name], within("/agents", name)+"/config"
+	members, err := membersOfConfig(a.Config)
+	if err != nil {
+		return []problem{c.problem(at, "must be a mapping")}
 	}
-	_, err = builtin.New(a.strategy(), rest)
+	config, err := json.Marshal(members)
 	if err == nil {
-		return found
+		_, err = builtin.New(a.strategy(), config)
+	}
+	if err == nil {
+		return nil
 	}
 	if wrong := c.tryConfig(a.strategy(), at, nil, members); len(wrong) > 0 {
-		return append(found, wrong...)
+		return wrong
 	}
-	return append(found, c.problem(at, "%s", oneLine(err.Error())))
+	return []problem{c.problem(at, "%s", oneLine(err.Error()))}
 }
 
 // tryConfig finds what a strategy itself has against its config, at the key that it is about: each is tried alone.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -99,7 +100,11 @@ func shown(key string) string {
 
 // readYAML reads a text of one YAML document whose values could be JSON.
 func readYAML(text []byte) (any, positions, []problem) {
-	file, err := parser.ParseBytes(bytes.TrimPrefix(text, []byte("\ufeff")), 0)
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if p, large := tooLarge(text); large {
+		return nil, nil, []problem{p}
+	}
+	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return nil, nil, []problem{syntaxProblem(err)}
 	}
@@ -119,6 +124,41 @@ func readYAML(text []byte) (any, positions, []problem) {
 	default:
 		return nil, r.at, []problem{{at: placeOf(bodies[1]), text: "the file holds more than one document"}}
 	}
+}
+
+// Bounds of a file. Time and memory to read one grow with the square of the depth, and of the
+// number of its parts.
+const (
+	maxDepth  = 100 // levels that begin in one line, or in brackets
+	maxTokens = 10_000
+)
+
+// tooLarge says where a text has more than is read. Levels that lines make by indentation need no
+// bound: the text that they take grows with their square too.
+func tooLarge(text []byte) (problem, bool) {
+	open, line, begun := 0, 0, 0 // brackets, and what began in this line
+	for i, t := range lexer.Tokenize(string(text)) {
+		if t.Position.Line != line {
+			line, begun = t.Position.Line, 0
+		}
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			open++
+		case token.MappingEndType, token.SequenceEndType:
+			open = max(0, open-1)
+		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType:
+			begun++
+		default:
+		}
+		at := position{t.Position.Line, t.Position.Column}
+		if open+begun > maxDepth {
+			return problem{at: at, text: fmt.Sprintf("this is more than %d levels deep", maxDepth)}, true
+		}
+		if i >= maxTokens {
+			return problem{at: at, text: fmt.Sprintf("the file has more than %d words and marks", maxTokens)}, true
+		}
+	}
+	return problem{}, false
 }
 
 // syntaxProblem is an error of the parser, without any text of the file.

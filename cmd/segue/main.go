@@ -5,6 +5,7 @@
 //	segue graph STRATEGY           the state machine of a strategy
 //	segue parse [FILE|-]           the thoughts and tool calls in the text of a reply
 //	segue policies                 the text formats for tool calls
+//	segue trust [FILE]             trust a configuration that was found, and not named
 //	segue version                  what was built, and of what
 //	segue completion SHELL         completions for a shell
 //

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -34,10 +35,28 @@ func TestMain(m *testing.M) {
 type leakChecked struct{ *testing.M }
 
 func (m leakChecked) Run() int {
+	home, err := os.MkdirTemp("", "segue-home-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitFailed
+	}
+	defer os.RemoveAll(home)
+	for name, folder := range homeIn(home) { // nothing of who runs the tests is read or written
+		_ = os.Setenv(name, folder)
+	}
 	code := m.M.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		return exitLeak
 	}
 	return code
+}
+
+// homeIn is an environment whose home is in a folder.
+func homeIn(folder string) map[string]string {
+	home := filepath.Join(folder, "home")
+	return map[string]string{
+		"HOME": home, "USERPROFILE": home, "SEGUE_CONFIG": "",
+		"XDG_CONFIG_HOME": filepath.Join(home, "config"), "XDG_STATE_HOME": filepath.Join(home, "state"),
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/segue-go/segue/llmclient"
@@ -14,12 +13,10 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/policyclient"
 )
 
-// openAIKey is the environment variable of a key if nobody names another.
-const openAIKey = "OPENAI_API_KEY"
-
 // models makes the clients of a configuration. Each model has one, whoever asks it, since its limits are those of all.
 type models struct {
 	file   map[string]modelConfig
+	found  string // the configuration, if nobody named it; else ""
 	getenv func(string) string
 	made   map[string]llmclient.Client
 }
@@ -36,9 +33,24 @@ func (m *models) client(name string) (llmclient.Client, error) {
 	return c, err
 }
 
-// make makes a client, and those that it falls back on. Whatever it is asked for, it asks for its own model.
+// make makes a client at the server that the file says.
 func (m *models) make(name string, cfg modelConfig) (llmclient.Client, error) {
-	own, err := m.server(name, cfg)
+	at := accountOf(cfg, m.getenv)
+	if m.found != "" && at.misdirected() {
+		return nil, fmt.Errorf("model %s: %s goes to %s alone, the server of the environment; %s was found, not named, and cannot send it to %s: name the file with --config",
+			name, at.variable, hostShown(environmentServer(m.getenv)), m.found, hostShown(at.url))
+	}
+	key, err := m.key(name, cfg, at)
+	if err != nil {
+		return nil, err
+	}
+	return m.makeAt(name, cfg, at, key)
+}
+
+// makeAt makes a client at a server, and those that it falls back on. Whatever it is asked for, it
+// asks for its own model.
+func (m *models) makeAt(name string, cfg modelConfig, at account, key string) (llmclient.Client, error) {
+	own, err := modelAt(name, cfg, at, key)
 	if err != nil {
 		return nil, err
 	}
@@ -53,18 +65,10 @@ func (m *models) make(name string, cfg modelConfig) (llmclient.Client, error) {
 	return llmclient.Fallback(candidates, llmclient.FallbackConfig{AfterOutput: true}), nil
 }
 
-// server makes the client of one server. The order is that of a request from the outside in: its text format, further
-// tries, its turn in the limit, its time.
-func (m *models) server(name string, cfg modelConfig) (llmclient.Client, error) {
-	key, err := m.key(name, cfg)
-	if err != nil {
-		return nil, err
-	}
-	chat := openaichat.Config{Model: cfg.Model, APIKey: key, BaseURL: cmp.Or(cfg.BaseURL, m.getenv("OPENAI_BASE_URL"))}
-	if key == "" {
-		chat.HTTPClient = &http.Client{Transport: keyless{http.DefaultTransport}} // else it would take OPENAI_API_KEY
-	}
-	client, err := openaichat.New(chat)
+// modelAt makes the client of one model at one server. The order is that of a request from the
+// outside in: its text format, further tries, its turn in the limit, its time.
+func modelAt(name string, cfg modelConfig, at account, key string) (llmclient.Client, error) {
+	client, err := openaichat.New(at.config(cfg.Model, key))
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
@@ -100,50 +104,35 @@ func asked(c llmclient.Client, retries int, policy string) (llmclient.Client, er
 	return policyclient.Wrap(c, markdownpolicy.Think{Policy: p}), nil
 }
 
-// key returns the key of a model; "" means that none is sent. That of OpenAI goes to nobody whom the file does not send it
-// to.
-func (m *models) key(name string, cfg modelConfig) (string, error) {
-	switch key := m.getenv(cfg.APIKeyEnv); {
-	case cfg.APIKeyEnv == "" && cfg.BaseURL != "":
-		return "", nil
-	case cfg.APIKeyEnv == "":
-		if key := m.getenv(openAIKey); key != "" || m.getenv("OPENAI_BASE_URL") != "" {
-			return key, nil
-		}
-		return "", fmt.Errorf("model %s: %s is not set", name, openAIKey)
-	case key == "":
-		return "", fmt.Errorf("model %s: the environment variable %s, which its api_key_env names, is not set", name, cfg.APIKeyEnv)
-	default:
+// key returns the key of a model; "" means that none is sent.
+func (m *models) key(name string, cfg modelConfig, at account) (string, error) {
+	key := m.getenv(at.variable)
+	switch {
+	case at.variable == "" || key != "":
 		return key, nil
+	case cfg.APIKeyEnv != "":
+		return "", fmt.Errorf("model %s: the environment variable %s, which its api_key_env names, is not set", name, cfg.APIKeyEnv)
+	case m.getenv(openAIServer) != "":
+		return "", nil
+	default:
+		return "", fmt.Errorf("model %s: %s is not set", name, openAIKey)
 	}
 }
 
 // environment returns the client of the model that flags and environment name, without a configuration, and the
 // provider's name for it.
 func (c *cli) environment(f *runFlags) (llmclient.Client, string, error) {
-	key, url := c.getenv(openAIKey), cmp.Or(f.baseURL, c.getenv("OPENAI_BASE_URL"))
-	if key == "" && url == "" {
+	key := c.getenv(openAIKey)
+	if key == "" && f.baseURL == "" && c.getenv(openAIServer) == "" {
 		return nil, "", errors.New("there is no model to ask: set OPENAI_API_KEY, or name a server with --base-url or OPENAI_BASE_URL; segue demo needs neither")
 	}
 	model := cmp.Or(f.model, c.getenv("SEGUE_MODEL"), defaultModel)
-	chat, err := openaichat.New(openaichat.Config{Model: model, APIKey: key, BaseURL: url})
+	chat, err := openaichat.New(typedAccount(f.baseURL, c.getenv).config(model, key))
 	if err != nil {
 		return nil, "", err
 	}
 	client, err := asked(chat, 0, f.policy)
 	return client, model, err
-}
-
-// keyless sends requests without a key.
-type keyless struct{ http.RoundTripper }
-
-// RoundTrip implements [http.RoundTripper].
-func (k keyless) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Header.Get("Authorization") != "" {
-		r = r.Clone(r.Context())
-		r.Header.Del("Authorization")
-	}
-	return k.RoundTripper.RoundTrip(r)
 }
 
 // timed is a client whose requests take no longer than so.
@@ -165,6 +154,9 @@ func (t timed) Complete(ctx context.Context, req *llmclient.Request, onDelta fun
 // router returns what a crew asks. Flags are for the model of its first agent.
 func (c *cli) router(f *runFlags, config *configuration, crew *crew) (llmclient.Client, error) {
 	all := &models{file: config.Models, getenv: c.getenv, made: map[string]llmclient.Client{}}
+	if config.found {
+		all.found = config.path
+	}
 	router := llmclient.Router{}
 	for _, by := range sortedKeys(crew.models) {
 		name, err := crew.models[by], error(nil)
@@ -202,10 +194,7 @@ func (c *cli) flagged(f *runFlags, all *models, name string) (llmclient.Client, 
 	}
 	cfg.Policy = cmp.Or(f.policy, cfg.Policy)
 	if f.baseURL != "" {
-		cfg.BaseURL, cfg.APIKeyEnv = f.baseURL, ""
-		if c.getenv(openAIKey) != "" {
-			cfg.APIKeyEnv = openAIKey
-		}
+		return all.makeAt(name, cfg, typedAccount(f.baseURL, c.getenv), c.getenv(openAIKey))
 	}
 	return all.make(name, cfg)
 }

@@ -44,6 +44,8 @@ type process struct {
 	model  *slowModel
 	cmd    *exec.Cmd
 	dir    string
+	folder string   // the working folder; "" is that of the tests
+	env    []string // besides that of the tests
 	stdout bytes.Buffer
 	read   chan struct{} // closed when all that was shown has been read
 }
@@ -62,7 +64,8 @@ func (p *process) start(args ...string) {
 	person, tty := pseudoTerminal(t)
 	p.keys = person
 	p.cmd = exec.CommandContext(t.Context(), "segue", args...)
-	p.cmd.Env = append(os.Environ(), "GORACE="+noSleep, "NO_COLOR=1")
+	p.cmd.Env = append(append(os.Environ(), "GORACE="+noSleep, "NO_COLOR=1"), p.env...)
+	p.cmd.Dir = p.folder
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = tty, tty, tty
 	if slices.Contains(args, "--json") {
 		p.cmd.Stdout = &p.stdout

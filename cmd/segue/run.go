@@ -56,7 +56,8 @@ Strategies:
   and those that segue graph --help lists
 
 A configuration has models and agents by name, and rules that choose the agent of a task: segue agents lists them, segue
-config checks it. What flags say is stronger than what it says.
+config checks it. What flags say is stronger than what it says. One that nobody named, but that stands in the working folder
+or above, is used once you trust it; see segue trust.
 
 At a terminal (standard input and standard error), you are asked to approve each tool call that changes something, and
 the model can ask you questions. Anywhere else such a run ends with exit code 4, and says what it waits for. Approve:
@@ -100,7 +101,7 @@ func (f *runFlags) offer(cmd *cobra.Command) {
 	offerPolicy(cmd, &f.policy, "", "let the model write its tool calls as text in this format (default the tool calls of the server)")
 	flags.StringVar(&f.system, "system", "", "the system prompt")
 	flags.StringVar(&f.dir, "dir", "", "let the model list, read, write and search the files in this folder, and no others")
-	flags.StringVar(&f.config, "config", "", "the configuration; '' is none (default ./"+usualConfig+" if it is there, or SEGUE_CONFIG)")
+	flags.StringVar(&f.config, "config", "", "the configuration; '' is none (default "+lookup+")")
 	flags.StringVar(&f.agent, "agent", "", "the agent of the configuration that does it (default by its rules)")
 	flags.StringVar(&f.source, "source", "", "where the task comes from, for the rules of the configuration")
 	flags.BoolVar(&f.noAsk, "no-ask", false, "do not let the model ask you questions")
@@ -117,7 +118,8 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	if err != nil {
 		return err
 	}
-	config, err := c.configOf(f)
+	s := c.screen(f.out)
+	config, err := c.configOf(ctx, f, s)
 	if err != nil {
 		return err
 	}
@@ -132,7 +134,6 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	if !f.noAsk {
 		list = append(list, tools.AskUser())
 	}
-	s := c.screen(f.out)
 	var j job
 	if config == nil {
 		j, err = c.plainJob(f, list)
@@ -140,7 +141,7 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		var why string
 		if f.agent, why, err = config.choose(f.agent, f.source, goal); err == nil {
 			s.tell("agent " + f.agent + " (" + why + ")")
-			j, err = c.agentJob(f, config, list)
+			j, err = c.agentJob(f, config, list, s)
 		}
 	}
 	if err != nil {
@@ -153,18 +154,31 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	return c.perform(ctx, j, f.out, s)
 }
 
-// configOf reads the configuration that a run goes by; nil if there is none.
-func (c *cli) configOf(f *runFlags) (*configuration, error) {
-	path, err := c.configPath(f.config, f.given("config"))
+// configOf reads the configuration that a run goes by; nil if there is none. One that was found
+// must be trusted.
+func (c *cli) configOf(ctx context.Context, f *runFlags, s *screen) (*configuration, error) {
+	place, err := c.configPath(f.config, f.given("config"))
 	if err != nil {
 		return nil, err
 	}
-	if path != "" {
-		return readConfig(path)
+	if place.origin != originNone {
+		config, err := openConfig(place)
+		if err != nil {
+			return nil, err
+		}
+		if hidden := place.hidden(); hidden != "" {
+			s.tell(visible(fmt.Sprintf("configuration %s (%s), and not %s", place.path, place.origin, hidden)))
+		}
+		if config.found {
+			if err := c.mustTrust(ctx, config, s); err != nil {
+				return nil, err
+			}
+		}
+		return config, config.try()
 	}
 	for _, flag := range []string{"agent", "source"} {
 		if f.given(flag) {
-			return nil, fmt.Errorf("--%s needs a configuration: ./%s, or --config FILE, or SEGUE_CONFIG", flag, usualConfig)
+			return nil, fmt.Errorf("--%s needs a configuration: --config FILE, SEGUE_CONFIG, or %s", flag, usualConfig)
 		}
 	}
 	return nil, nil //nolint:nilnil // a configuration is not needed
@@ -189,7 +203,7 @@ func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
 }
 
 // agentJob is a run of an agent. What flags say is stronger than what the file says.
-func (c *cli) agentJob(f *runFlags, config *configuration, list []tools.Tool) (job, error) {
+func (c *cli) agentJob(f *runFlags, config *configuration, list []tools.Tool, s *screen) (job, error) {
 	o := crewOptions{settings: f.settings(), tools: list, files: f.dir != "", ask: !f.noAsk}
 	if f.given("strategy") {
 		o.strategy = realName(f.strategy.value)
@@ -208,9 +222,29 @@ func (c *cli) agentJob(f *runFlags, config *configuration, list []tools.Tool) (j
 		task:    orchestrator.Task{Strategy: f.agent, Limits: config.limits(f.agent)},
 	}
 	if !f.given("approve") {
-		j.agents = crew.approvals
+		j.agents = config.agentApprovals(crew, s)
 	}
 	return j, nil
+}
+
+// agentApprovals returns the approvals of the agents of a crew. Those of a file that was found can only be
+// stricter than what the command line does by itself; s shows which words were not followed.
+func (c *configuration) agentApprovals(crew *crew, s *screen) map[string]approvals {
+	if !c.found {
+		return crew.approvals
+	}
+	made, loosened := map[string]approvals{}, []string{}
+	for _, name := range crew.agents {
+		made[address(name)] = crew.approvals[address(name)].within(newApprovals(approveAsk, crew.called))
+		for _, said := range c.Agents[name].loosened() {
+			loosened = append(loosened, name+": "+said)
+		}
+	}
+	if len(loosened) > 0 {
+		s.say(fmt.Sprintf("%s was found, not named, and so cannot approve calls by itself; you are asked in spite of %s",
+			visible(c.path), strings.Join(loosened, ", ")))
+	}
+	return made
 }
 
 // goal returns the task, which may stand in standard input.

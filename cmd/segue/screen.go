@@ -180,6 +180,13 @@ func (s *screen) tell(line string) {
 	}
 }
 
+// show shows lines that were asked for.
+func (s *screen) show(notes ...note) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines(notes...)
+}
+
 // prompt shows lines, and one more behind which somebody types. Progress is held back until answered is called.
 func (s *screen) prompt(line string, above ...note) {
 	s.mu.Lock()

@@ -28,6 +28,7 @@ import (
 //	exits CODE COMMAND...       run a command that must exit with this code
 //	field FILE PATH VALUE       a field of a JSON text, such as usage.input or messages.0.role, has this value
 //	events FILE                 a text is what --output jsonl writes
+//	serverin FILE...            put the address of the server into a file, for the word SERVER
 //
 // A server at $SERVER answers the n-th request with the HTTP response in the file replies/n, and writes the request to
 // requests/n. The configuration testdata/segue.yaml is at $CONFIG; its models are asked at OPENAI_BASE_URL.
@@ -46,12 +47,16 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("CONFIG", config)
+			for name, folder := range homeIn(env.WorkDir) {
+				env.Setenv(name, folder)
+			}
 			return os.Mkdir(filepath.Join(env.WorkDir, "requests"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":  exits,
-			"field":  field,
-			"events": events,
+			"exits":    exits,
+			"field":    field,
+			"events":   events,
+			"serverin": serverIn,
 		},
 	})
 }
@@ -111,6 +116,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got := strconv.Itoa(code); got != args[0] {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+func serverIn(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: serverin FILE...")
+	}
+	for _, name := range args {
+		text := strings.ReplaceAll(ts.ReadFile(name), "SERVER", ts.Getenv("SERVER"))
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
 	}
 }
 

@@ -34,25 +34,36 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := []option.RequestOption{option.WithMiddleware(boundErrors)}
-	if _, inEnv := os.LookupEnv("OPENAI_BASE_URL"); cfg.BaseURL != "" || inEnv {
+	c := &Client{
+		cfg:     full,
+		dialect: newDialect(full, hostname),
+		options: cfg.options(full),
+	}
+	c.secrets.add(full.APIKey)
+	return c, nil
+}
+
+// options returns openai-go's options for a config; full is the same one with its defaults.
+func (cfg Config) options(full Config) []option.RequestOption {
+	// Chat Completions take no key of an administrator, but openai-go sends one where there is no
+	// other.
+	opts := []option.RequestOption{option.WithMiddleware(boundErrors), option.WithAdminAPIKey("")}
+	_, inEnv := os.LookupEnv("OPENAI_BASE_URL")
+	if cfg.BaseURL != "" || inEnv && !cfg.NoEnvironment {
 		opts = append(opts, option.WithBaseURL(full.BaseURL))
 	}
 	if full.APIKey != "" {
 		opts = append(opts, option.WithAPIKey(full.APIKey))
 	}
-	if cfg.HTTPClient != nil {
-		opts = append(opts, option.WithHTTPClient(cfg.HTTPClient))
-	}
+	opts = append(opts, option.WithHTTPClient(stayingClient(cfg.HTTPClient)))
 	opts = append(opts, cfg.Options...)
 	opts = append(opts, option.WithMaxRetries(0))
-	c := &Client{
-		cfg:     full,
-		dialect: newDialect(full, hostname),
-		options: openai.NewClient(opts...).Options,
+	if !cfg.NoEnvironment {
+		return openai.NewClient(opts...).Options
 	}
-	c.secrets.add(full.APIKey)
-	return c, nil
+	// A service reads no environment, and has no server unless it is told.
+	opts = append([]option.RequestOption{option.WithEnvironmentProduction()}, opts...)
+	return openai.NewChatService(opts...).Options
 }
 
 // boundErrors is middleware. openai-go reads the bodies of errors whole; it keeps them short.

@@ -18,8 +18,12 @@ const (
 	DefaultMaxResponse = 64 << 20
 )
 
-// Config says which server is asked, and how. The zero value asks OpenAI with the key in OPENAI_API_KEY, or whoever
-// stands in OPENAI_BASE_URL. openai-go reads OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS besides.
+// Config says which server is asked, and how. The zero value asks OpenAI with the key in
+// OPENAI_API_KEY, or whoever stands in OPENAI_BASE_URL. openai-go reads OPENAI_ORG_ID,
+// OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS besides, and sends them to any BaseURL; see
+// NoEnvironment.
+//
+// A redirect to another scheme, host or port is an error. No key, header or message goes there.
 type Config struct {
 	Model string // asked where Request.Model is ""
 
@@ -30,6 +34,11 @@ type Config struct {
 	// BaseURL is the address up to and without "/chat/completions", such as "https://openrouter.ai/api/v1". "" means
 	// OPENAI_BASE_URL; if that is empty too, OpenAI. A query belongs into Options (option.WithQuery).
 	BaseURL string
+
+	// NoEnvironment takes nothing from the variables OPENAI_*: no key, no server, no organization,
+	// no project and no headers. What is sent is what this config holds. Without BaseURL the server
+	// is OpenAI. A server that is not the one that the environment is meant for needs it.
+	NoEnvironment bool
 
 	// IdleTimeout is the longest silence of the server in a streamed call: before the first byte and between any two
 	// reads. Comments count as signs of life; the time spent in onDelta does not count. 0 means DefaultIdleTimeout,
@@ -47,8 +56,8 @@ type Config struct {
 	Reasoning  Reasoning  // what goes back of a model's thoughts and signatures
 	TokenField TokenField // the name that Request.MaxTokens is sent under
 
-	// HTTPClient sends the requests. nil means openai-go's own: the default transport, with at most ten minutes until
-	// the header of an answer.
+	// HTTPClient sends the requests. nil means a client with the default transport, and at most ten
+	// minutes until the header of an answer.
 	HTTPClient *http.Client
 
 	// Options are given to openai-go after the fields above: headers, queries, middleware. Retries stay 0 whatever they
@@ -69,13 +78,13 @@ const (
 
 // withDefaults returns the config with its defaults, and the host asked.
 func (cfg Config) withDefaults() (Config, string, error) {
-	if cfg.APIKey == "" {
+	if cfg.APIKey == "" && !cfg.NoEnvironment {
 		cfg.APIKey = os.Getenv("OPENAI_API_KEY")
 	}
 	if strings.ContainsFunc(cfg.APIKey, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return cfg, "", errors.New("openaichat: the API key has a line break or another control character; check APIKey and OPENAI_API_KEY")
 	}
-	if cfg.BaseURL == "" {
+	if cfg.BaseURL == "" && !cfg.NoEnvironment {
 		cfg.BaseURL = os.Getenv("OPENAI_BASE_URL")
 	}
 	if cfg.BaseURL == "" {

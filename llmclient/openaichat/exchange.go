@@ -120,7 +120,10 @@ func (x *exchange) refused() *llmclient.Error {
 	body, _ := io.ReadAll(io.LimitReader(x.res.Body, maxErrorBody))
 	wire := readError(body)
 	err := wire.error(x.res.StatusCode)
-	if err.Message == "" {
+	switch {
+	case x.res.StatusCode < http.StatusBadRequest && x.res.Header.Get("Location") != "":
+		err.Message = "the server redirects, and that is not followed; set the address that answers as the base URL"
+	case err.Message == "":
 		err.Message = http.StatusText(x.res.StatusCode)
 	}
 	return x.clean(err)

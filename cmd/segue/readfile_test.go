@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// wantRefused carries out command lines that read a configuration in every way that it can be named
+// or found, and wants each of them to refuse it.
+func wantRefused(t *testing.T, file, want string) {
+	t.Helper()
+	home := t.TempDir()
+	own := filepath.Join(home, ".config", "segue")
+	require.NoError(t, os.MkdirAll(own, 0o700))
+	require.NoError(t, os.Rename(file, filepath.Join(own, usualConfig)))
+	named := filepath.Join(own, usualConfig)
+	empty := t.TempDir()
+	for name, tt := range map[string]struct {
+		folder string
+		env    map[string]string
+		args   []string
+	}{
+		"run, flag":        {empty, nil, []string{"run", "--config", named, "task"}},
+		"run, environment": {empty, map[string]string{"SEGUE_CONFIG": named}, []string{"run", "task"}},
+		"run, own":         {empty, map[string]string{"HOME": home, "USERPROFILE": home}, []string{"run", "task"}},
+		"run, found":       {own, nil, []string{"run", "task"}},
+		"trust":            {own, nil, []string{"trust"}},
+		"trust, argument":  {empty, nil, []string{"trust", named}},
+		"agents":           {own, nil, []string{"agents"}},
+		"check":            {empty, nil, []string{"config", "check", named}},
+	} {
+		t.Chdir(tt.folder)
+		var stdout, stderr bytes.Buffer
+		code := run(tt.args, strings.NewReader(""), &stdout, &stderr, func(variable string) string { return tt.env[variable] })
+		require.Equal(t, exitUsage, code, "%s: %s", name, stderr.String())
+		require.Contains(t, stderr.String(), "segue: cannot read the configuration: read ", name)
+		require.Contains(t, stderr.String(), want, name)
+		require.Empty(t, stdout.String(), name)
+	}
+}
+
+// A configuration is a regular file of at most a mebibyte.
+func TestReadRegular_refuses(t *testing.T) {
+	t.Run("folder", func(t *testing.T) {
+		folder := filepath.Join(t.TempDir(), "x")
+		require.NoError(t, os.Mkdir(folder, 0o700))
+		wantRefused(t, folder, usualConfig+": it is a folder")
+	})
+	t.Run("long", func(t *testing.T) {
+		long := filepath.Join(t.TempDir(), "x")
+		require.NoError(t, os.WriteFile(long, bytes.Repeat([]byte("# long\n"), 300_000), 0o600))
+		wantRefused(t, long, usualConfig+": it has more than 1048576 bytes")
+	})
+}
+
+func TestReadRegular(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x")
+	for _, size := range []int{0, 1, 99, 100} {
+		require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte{'x'}, size), 0o600))
+		data, err := readRegular(file, 100)
+		require.NoError(t, err)
+		require.Len(t, data, size)
+	}
+	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte{'x'}, 101), 0o600))
+	_, err := readRegular(file, 100)
+	require.ErrorContains(t, err, "it has more than 100 bytes")
+	_, err = readRegular(file+"-none", 100)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

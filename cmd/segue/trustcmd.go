@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) trustCommand() *cobra.Command {
+	var list bool
+	var remove string
+	cmd := &cobra.Command{
+		Use:   "trust [FILE]",
+		Short: "Trust a configuration that was found, and not named",
+		Long: `Trust shows the servers that a configuration asks, the keys that it sends them, and what it says of approval, and asks whether
+you trust it. FILE is the segue.yaml in the working folder or the nearest folder above.
+
+A segue.yaml that was found there may be somebody else's, such as that of a repository. segue run uses it once you trust it, in
+this place and as it is now: after a change it asks again, and shows what changed. What --config or SEGUE_CONFIG names, and your
+own, need no trust.
+
+Even one that is trusted cannot approve tool calls by itself, and cannot send the key of one server to another: OPENAI_API_KEY
+goes to the server that OPENAI_BASE_URL names, or to OpenAI.
+
+What is trusted is kept in ~/.local/state/segue/trust.json (XDG_STATE_HOME says another folder than ~/.local/state).`,
+		Example: `  segue trust
+  segue trust --list
+  segue trust --remove segue.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case list:
+				return c.listTrusted()
+			case cmd.Flags().Changed("remove"):
+				return c.removeTrusted(remove)
+			default:
+				return c.trustFile(cmd.Context(), strings.Join(args, ""))
+			}
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "list what is trusted, and whether it still is as it was")
+	cmd.Flags().StringVar(&remove, "remove", "", "trust this `FILE` no more")
+	cmd.MarkFlagsMutuallyExclusive("list", "remove")
+	_ = cmd.MarkFlagFilename("remove", "yaml", "yml") // the only error is an unknown flag
+	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+	return cmd
+}
+
+// trustFile carries out segue trust; "" is the file that is found.
+func (c *cli) trustFile(ctx context.Context, path string) error {
+	if path == "" {
+		found, err := findConfig()
+		if err != nil {
+			return err
+		}
+		if found == "" {
+			return errors.New("there is no " + usualConfig + " here or in a folder above")
+		}
+		path = found
+	}
+	if filepath.Base(path) != usualConfig {
+		return fmt.Errorf("only a %s that is found needs trust; name %s with --config", usualConfig, path)
+	}
+	config, err := openConfig(configPlace{path, originFound})
+	if err != nil {
+		return err
+	}
+	store, err := c.trustStore()
+	if err != nil {
+		return err
+	}
+	r, err := c.review(config, store)
+	if err != nil {
+		return err
+	}
+	s := c.screen(output{})
+	notes, err := r.notes(columns(c.stderr) - 1)
+	if err != nil {
+		return err
+	}
+	if r.trusted() {
+		s.show(notes...)
+		return nil
+	}
+	if !c.interactive {
+		s.show(notes...)
+		return errors.New("nobody can be asked here; run segue trust in a terminal, or name the file with --config")
+	}
+	return c.askTrust(ctx, r, store, s)
+}
+
+// mustTrust returns an error unless a configuration that was found is trusted, or the user trusts
+// it now.
+func (c *cli) mustTrust(ctx context.Context, config *configuration, s *screen) error {
+	store, err := c.trustStore()
+	if err != nil {
+		return err
+	}
+	r, err := c.review(config, store)
+	if err != nil || r.trusted() {
+		return err
+	}
+	if !c.interactive {
+		return fmt.Errorf("%s; see what it says and trust it with segue trust, name it with --config %s, or go without with --config ''", r.state(), config.path)
+	}
+	return c.askTrust(ctx, r, store, s)
+}
+
+// askTrust shows a configuration, asks whether the user trusts it, and records a yes. Anything else
+// is an error.
+func (c *cli) askTrust(ctx context.Context, r review, store trustStore, s *screen) error {
+	notes, err := r.notes(columns(c.stderr) - 1)
+	if err != nil {
+		return err
+	}
+	yes, err := c.confirm(ctx, s, "trust it? y yes, n no > ", notes)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		return fmt.Errorf("%s is not trusted, and not used; go without it with --config ''", visible(r.config.path))
+	}
+	return store.add(r.now)
+}
+
+// confirm shows lines and asks a question that only a yes affirms. The end of the input is a no.
+func (c *cli) confirm(ctx context.Context, s *screen, question string, above []note) (bool, error) {
+	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer release()
+	for keys := newKeyboard(c.stdin); ; above = []note{{warn, "Answer y or n."}} {
+		keys.ready()
+		s.prompt(question, above...)
+		line, err := keys.line(ctx)
+		s.answered(err == nil)
+		if ctx.Err() != nil {
+			return false, &exitError{code: exitInterrupted, err: errInterrupted}
+		}
+		if err != nil {
+			return false, nil // nobody is there to say yes
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return true, nil
+		case "n", "no":
+			return false, nil
+		}
+	}
+}
+
+// listTrusted carries out segue trust --list.
+func (c *cli) listTrusted() error {
+	store, err := c.trustStore()
+	if err != nil {
+		return err
+	}
+	record, err := store.load()
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, f := range record.Files {
+		how := "trusted"
+		switch text, err := readRegular(f.Path, maxConfig); {
+		case err != nil:
+			how = "unreadable"
+		case trusted(f.Path, text, "").SHA256 != f.SHA256:
+			how = "changed"
+		}
+		fmt.Fprintf(&b, "%-10s  %s\n", how, visible(f.Path))
+	}
+	return write(c.stdout, b.String())
+}
+
+// removeTrusted carries out segue trust --remove. The file need not be there any more.
+func (c *cli) removeTrusted(path string) error {
+	whole, err := trustPath(path)
+	if err != nil {
+		whole, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return err
+	}
+	store, err := c.trustStore()
+	if err != nil {
+		return err
+	}
+	return store.remove(whole)
+}

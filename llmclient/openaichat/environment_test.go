@@ -1,0 +1,152 @@
+package openaichat_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/openaichat"
+)
+
+// setEnvironment fills every variable that openai-go reads, each with "canary" in its value.
+func setEnvironment(t *testing.T, baseURL string) {
+	t.Helper()
+	for name, value := range map[string]string{
+		"OPENAI_API_KEY": "canary-key", "OPENAI_ADMIN_KEY": "canary-admin", "OPENAI_WEBHOOK_SECRET": "canary-webhook",
+		"OPENAI_ORG_ID": "canary-org", "OPENAI_PROJECT_ID": "canary-project", "OPENAI_BASE_URL": baseURL,
+		"OPENAI_CUSTOM_HEADERS": "X-Gateway: canary-gateway\nAuthorization: Bearer canary-custom",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+// headText is a header as one text.
+func headText(t *testing.T, h http.Header) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, h.Write(&b))
+	return b.String()
+}
+
+// With NoEnvironment a server is sent what the config holds, and nothing of the environment.
+func TestNoEnvironment(t *testing.T) {
+	s, other := sayJSON(t, doneBody), sayJSON(t, doneBody)
+	setEnvironment(t, other.URL)
+	for _, key := range []string{"", "sk-own"} {
+		for _, client := range []*http.Client{nil, s.Client()} {
+			c, err := openaichat.New(openaichat.Config{Model: "m", BaseURL: s.URL + "/v1", APIKey: key, NoEnvironment: true, HTTPClient: client})
+			require.NoError(t, err)
+			_, err = c.Complete(t.Context(), hello(), nil)
+			require.NoError(t, err)
+			_, head := s.sent()
+			require.NotContains(t, headText(t, head), "canary")
+			require.Equal(t, key, strings.TrimPrefix(head.Get("Authorization"), "Bearer "))
+			require.Equal(t, "/v1/chat/completions", s.path)
+		}
+	}
+	require.Empty(t, other.path)
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// Without a base URL, NoEnvironment asks OpenAI, whatever the environment names.
+func TestNoEnvironment_server(t *testing.T) {
+	s := sayJSON(t, doneBody)
+	setEnvironment(t, s.URL)
+	var asked string
+	c, err := openaichat.New(openaichat.Config{Model: "m", NoEnvironment: true, HTTPClient: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		asked = r.URL.String()
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(doneBody)), Request: r}, nil
+	})}})
+	require.NoError(t, err)
+	_, err = c.Complete(t.Context(), hello(), nil)
+	require.NoError(t, err)
+	require.Equal(t, "https://api.openai.com/v1/chat/completions", asked)
+}
+
+// What the environment holds is sent otherwise, but for the key of an administrator, which is not
+// for chats.
+func TestEnvironment(t *testing.T) {
+	s := sayJSON(t, doneBody)
+	setEnvironment(t, s.URL)
+	ask := func() http.Header {
+		c, err := openaichat.New(openaichat.Config{Model: "m", HTTPClient: s.Client()})
+		require.NoError(t, err)
+		_, err = c.Complete(t.Context(), hello(), nil)
+		require.NoError(t, err)
+		_, head := s.sent()
+		return head
+	}
+	head := ask()
+	require.Equal(t, "Bearer canary-key", head.Get("Authorization"))
+	require.Equal(t, "canary-org", head.Get("OpenAI-Organization"))
+	require.Equal(t, "canary-project", head.Get("OpenAI-Project"))
+	require.Equal(t, "canary-gateway", head.Get("X-Gateway"))
+	t.Setenv("OPENAI_API_KEY", "")
+	require.Equal(t, "Bearer canary-custom", ask().Get("Authorization"))
+	t.Setenv("OPENAI_CUSTOM_HEADERS", "")
+	require.Empty(t, ask().Get("Authorization"))
+}
+
+// A redirect to another host, scheme or port is not followed: neither the key nor the conversation
+// goes there.
+func TestRedirect_toAnotherHost(t *testing.T) {
+	other := sayJSON(t, doneBody)
+	setEnvironment(t, "http://192.0.2.1")
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL+"/v1/chat/completions", status)
+		})
+		for _, client := range []*http.Client{nil, s.Client()} {
+			c, err := openaichat.New(openaichat.Config{Model: "m", BaseURL: s.URL, APIKey: "sk-own", HTTPClient: client})
+			require.NoError(t, err)
+			_, err = c.Complete(t.Context(), hello(), nil)
+			require.Error(t, err)
+			require.Equal(t, llmclient.CodeNotFound, llmclient.CodeOf(err), "to try again would not help")
+			require.ErrorContains(t, err, "the server redirects, and that is not followed")
+			require.NotContains(t, err.Error(), "canary")
+		}
+	}
+	body, head := other.sent()
+	require.Empty(t, body)
+	require.Empty(t, head)
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// A redirect on the same host is followed, with all that the request had.
+func TestRedirect_onTheSameHost(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v2/chat/completions" {
+			http.Redirect(w, r, "/v2/chat/completions", http.StatusTemporaryRedirect)
+			return
+		}
+		_, _ = io.WriteString(w, doneBody)
+	})
+	_, err := newClient(t, s).Complete(context.Background(), hello(), nil)
+	require.NoError(t, err)
+	_, head := s.sent()
+	require.Equal(t, "Bearer sk-canary-0123456789", head.Get("Authorization"))
+
+	s = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
+	})
+	_, err = newClient(t, s).Complete(context.Background(), hello(), nil)
+	require.ErrorContains(t, err, "that is not followed")
+
+	refuse := func(cfg *openaichat.Config) {
+		client := *cfg.HTTPClient
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return errors.New("the caller follows none") }
+		cfg.HTTPClient = &client
+	}
+	_, err = newClient(t, s, refuse).Complete(context.Background(), hello(), nil)
+	require.ErrorContains(t, err, "that is not followed")
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
