@@ -241,8 +241,11 @@ func (c *cli) openFolder(f *runFlags, config *configuration) (*workFolder, error
 	if config != nil {
 		own, ours = slices.Concat(own, config.Protected), append(ours, config.path)
 	}
-	if _, err := newProtectedFiles(own); err != nil || f.dir == "" {
-		return nil, err
+	if _, err := newProtectedFiles(f.protect); err != nil {
+		return nil, fmt.Errorf("--protect: %w", err)
+	}
+	if f.dir == "" {
+		return nil, nil //nolint:nilnil // a run without files has no folder
 	}
 	return openFolder(f.dir, own, ours...)
 }

@@ -109,7 +109,13 @@ type session struct {
 
 func begin(t *testing.T, approve string, more []tools.Tool, replies ...scripted.Reply) *session {
 	t.Helper()
-	s := &session{terminal: newTerminal(t), dir: t.TempDir(), model: scripted.New(replies...), ended: make(chan error, 1)}
+	return beginIn(t, t.TempDir(), approve, more, replies...)
+}
+
+// beginIn is begin in a folder that there is.
+func beginIn(t *testing.T, dir, approve string, more []tools.Tool, replies ...scripted.Reply) *session {
+	t.Helper()
+	s := &session{terminal: newTerminal(t), dir: dir, model: scripted.New(replies...), ended: make(chan error, 1)}
 	files, err := openFolder(s.dir, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = files.root.Close() })

@@ -276,10 +276,10 @@ func TestSearchFilesSkips(t *testing.T) {
 		asked = append(asked, path)
 		return strings.HasSuffix(path, ".env") || path == "keys" || strings.HasPrefix(path, "keys/")
 	}}, map[string]string{"a": "x", ".env": "x", "d/b.env": "x", "keys/k": "x", "c.md": "x"})
-	const left = "\n[3 files were left out: search each by its own path]"
+	const left = "\n[3 files were left out: they are searched only by their own path]"
 	b.want("a:1: x\nc.md:1: x\n"+left, "search_files", map[string]any{"pattern": "x"})
 	require.Subset(t, []string{".", ".env", "a", "c.md", "d/b.env", "keys/k"}, asked)
-	b.want("[nothing found]\n[1 files were left out: search each by its own path]", "search_files", map[string]any{"pattern": "x", "path": "d"})
+	b.want("[nothing found]\n[1 files were left out: they are searched only by their own path]", "search_files", map[string]any{"pattern": "x", "path": "d"})
 	b.want("c.md:1: x\n", "search_files", map[string]any{"pattern": "x", "glob": "*.md"})
 	b.want(".env:1: x\n", "search_files", map[string]any{"pattern": "x", "path": "./d/../.env"})
 	b.want("keys/k:1: x\n", "search_files", map[string]any{"pattern": "x", "path": "keys"})

@@ -48,7 +48,7 @@ func (f *folder) search(ctx context.Context, in searchArgs) (string, error) {
 		out += fmt.Sprintf("\n[%d files were left out: they have more than %d bytes]", tooLarge, f.cfg.MaxSearch)
 	}
 	if skipped > 0 {
-		out += fmt.Sprintf("\n[%d files were left out: search each by its own path]", skipped)
+		out += fmt.Sprintf("\n[%d files were left out: they are searched only by their own path]", skipped)
 	}
 	return out, nil
 }
