@@ -45,7 +45,8 @@ func exitCode(err error) int {
 	return exitUsage
 }
 
-// outcome is the error of a command whose run, with files, ended with end and err; nil if it did what it was asked to.
+// outcome is the error of a command whose run, with files, ended with end and err; nil if it did
+// what it was asked to.
 func outcome(end orchestrator.RunFinished, err error, files *workFolder) error {
 	code := exitFailed
 	switch end.Status {

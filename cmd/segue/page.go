@@ -11,7 +11,8 @@ type pages struct {
 	rest    []note // each fits into a row of the terminal
 }
 
-// next returns the next page, below the heading and what comes with it on the first page. Two rows are left for the prompt.
+// next returns the next page, below the heading and what comes with it on the first page. Two rows
+// are left for the prompt.
 func (p *pages) next(size size, about ...note) []note {
 	top := append(wrap(p.heading, size.columns), wrapAll(about, size.columns)...)
 	room := max(size.rows-len(top)-2, minPage)

@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// proposal is a tool call as it is shown to whoever is to approve it: the whole of it, since what is not seen is not
-// approved.
+// proposal is a tool call as it is shown to whoever is to approve it: the whole of it, since what
+// is not seen is not approved.
 type proposal struct {
 	tool    string
 	path    string // of the file that it is about; "" if it is about none
@@ -85,8 +85,8 @@ func contentToWrite(arguments string) (string, bool) {
 // maxCompared is how large a file may be that is compared with what shall replace it.
 const maxCompared = 1 << 20
 
-// change says what write_file changes, and shows the difference, or the whole content where there is nothing to compare it
-// with.
+// change says what write_file changes, and shows the difference, or the whole content where there
+// is nothing to compare it with.
 func (f *workFolder) change(t target, content string) (about note, shown []note) {
 	whole := block("  ", content)
 	old, what, err := f.existing(t)
@@ -106,7 +106,8 @@ func (f *workFolder) change(t target, content string) (about note, shown []note)
 	}
 }
 
-// existing returns the file that is to be replaced, or what it is if it cannot be compared. It follows no link.
+// existing returns the file that is to be replaced, or what it is if it cannot be compared. It
+// follows no link.
 func (f *workFolder) existing(t target) (content, what string, err error) {
 	if t.real == "" {
 		return "", "", fs.ErrInvalid
@@ -174,8 +175,8 @@ func thousands(n int) string {
 	return s
 }
 
-// prompt asks for a decision in one line of so many columns: the path is shortened in its middle if need be, so that
-// nothing scrolls it away.
+// prompt asks for a decision in one line of so many columns: the path is shortened in its middle if
+// need be, so that nothing scrolls it away.
 func (p proposal) prompt(columns int) string {
 	choices, scope := ": y yes, n no", ""
 	if p.always != nil {

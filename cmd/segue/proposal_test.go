@@ -70,7 +70,8 @@ func TestPropose_colors(t *testing.T) {
 	require.Equal(t, []style{dim, plain, bad, good}, looks)
 }
 
-// TestPropose_everything lets nothing pass that a terminal obeys, and shows each line that comes or goes.
+// TestPropose_everything lets nothing pass that a terminal obeys, and shows each line that comes or
+// goes.
 func TestPropose_everything(t *testing.T) {
 	dir := t.TempDir()
 	f := opened(t, dir)
@@ -115,7 +116,8 @@ func TestThousands(t *testing.T) {
 	}
 }
 
-// TestPages shows all lines in their order, no page larger than the terminal, each below the heading.
+// TestPages shows all lines in their order, no page larger than the terminal, each below the
+// heading.
 func TestPages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := size{rapid.IntRange(20, 100).Draw(t, "columns"), rapid.IntRange(8, 60).Draw(t, "rows")}

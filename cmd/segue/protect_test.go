@@ -100,7 +100,8 @@ func TestApprove_pages(t *testing.T) {
 	require.Equal(t, exitDone, s.end())
 }
 
-// TestApprove_otherTools shows tools that are for no files as they are called, and allows all their calls with one word.
+// TestApprove_otherTools shows tools that are for no files as they are called, and allows all their
+// calls with one word.
 func TestApprove_otherTools(t *testing.T) {
 	deploy := tools.New(tools.Definition{Name: "deploy"}, func(context.Context, struct {
 		Path string `json:"path"`

@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// codeGlobs name the files that run code or change what runs: somebody is asked before a tool changes one. README.md has
-// the same list.
+// codeGlobs name the files that run code or change what runs: somebody is asked before a tool
+// changes one. README.md has the same list.
 const codeGlobs = `
 .git .hg .svn .bzr .gitmodules .gitattributes .gitconfig .githooks .husky .pre-commit-config.y*ml .pre-commit-hooks.y*ml
 lefthook*.y*ml .lefthook*.y*ml lefthook.toml .lefthook.toml
@@ -41,8 +41,8 @@ segue.y*ml .config/segue .local/state/segue .mcp.json mcp.json AGENTS.md CLAUDE.
 .ssh authorized_keys
 `
 
-// secretGlobs name the files that hold secrets: somebody is asked before a tool reads or changes one. README.md has the same
-// list.
+// secretGlobs name the files that hold secrets: somebody is asked before a tool reads or changes
+// one. README.md has the same list.
 const secretGlobs = `
 .env .env.* *.env .envrc .flaskenv secrets.y*ml secrets.json secrets.toml secret.y*ml .secret .secrets credentials
 credentials.* *credentials.json .credentials client_secret*.json service-account*.json service_account*.json
@@ -68,8 +68,8 @@ const (
 	namedByUser  protection = "--protect or the configuration names it"
 )
 
-// glob is a glob of names in a row: it fits a path that has such names anywhere in it. Each is in the syntax of
-// [path.Match], or ** for any number of names. Capitals do not matter.
+// glob is a glob of names in a row: it fits a path that has such names anywhere in it. Each is in
+// the syntax of [path.Match], or ** for any number of names. Capitals do not matter.
 type glob []string
 
 // parseGlob reads a glob with slashes between its names.
@@ -90,8 +90,8 @@ func parseGlob(text string) (glob, error) {
 	return g, nil
 }
 
-// matches reports whether names, folded, have the glob anywhere in them. From a ** it goes back to the last one only: what
-// an earlier one stands for need never be longer.
+// matches reports whether names, folded, have the glob anywhere in them. From a ** it goes back to
+// the last one only: what an earlier one stands for need never be longer.
 func (g glob) matches(names []string) bool {
 	at, n := 0, 0       // in g, in names
 	back, from := -1, 0 // where the last ** leads; -1 is the start of g, which fits anywhere
@@ -118,7 +118,8 @@ func fits(pattern, name string) bool {
 	return ok
 }
 
-// fold returns a name without the difference between capitals and small letters, by the rules of Unicode.
+// fold returns a name without the difference between capitals and small letters, by the rules of
+// Unicode.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -129,8 +130,8 @@ func fold(name string) string {
 	}, name)
 }
 
-// bare returns a name as file systems take it that leave out blanks and dots at its end, the name of a stream, and
-// characters that do not show.
+// bare returns a name as file systems take it that leave out blanks and dots at its end, the name
+// of a stream, and characters that do not show.
 func bare(name string) string {
 	if base, _, found := strings.Cut(name, ":"); found && base != "" {
 		name = base
@@ -148,18 +149,26 @@ func bare(name string) string {
 type protectedFiles struct{ code, secrets, own []glob }
 
 // newProtectedFiles returns the globs that always hold, and those of a user.
-func newProtectedFiles(own []string) (protectedFiles, error) {
-	var p protectedFiles
-	for list, texts := range map[*[]glob][]string{&p.code: strings.Fields(codeGlobs), &p.secrets: strings.Fields(secretGlobs), &p.own: own} {
-		for _, text := range texts {
-			g, err := parseGlob(text)
-			if err != nil {
-				return protectedFiles{}, err
-			}
-			*list = append(*list, g)
+func newProtectedFiles(own []string) (p protectedFiles, err error) {
+	if p.code, err = parseGlobs(strings.Fields(codeGlobs)); err != nil {
+		return p, err
+	}
+	if p.secrets, err = parseGlobs(strings.Fields(secretGlobs)); err != nil {
+		return p, err
+	}
+	p.own, err = parseGlobs(own)
+	return p, err
+}
+
+func parseGlobs(texts []string) ([]glob, error) {
+	globs := make([]glob, len(texts))
+	for i, text := range texts {
+		var err error
+		if globs[i], err = parseGlob(text); err != nil {
+			return nil, err
 		}
 	}
-	return p, nil
+	return globs, nil
 }
 
 // why returns why a path is protected from being changed, or else read.

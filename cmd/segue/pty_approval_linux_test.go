@@ -18,8 +18,8 @@ func wants(t *testing.T, tool string, arguments map[string]string) string {
 	return `{"choices":[{"index":0,"message":` + calls(tool, string(text)) + `,"finish_reason":"tool_calls"}]}`
 }
 
-// TestTerminal_pages shows 300 blank lines on a terminal of 12 rows, and never more at once than it has. All that is shown
-// at a time ends with a prompt that names the path.
+// TestTerminal_pages shows 300 blank lines on a terminal of 12 rows, and never more at once than it
+// has. All that is shown at a time ends with a prompt that names the path.
 func TestTerminal_pages(t *testing.T) {
 	t.Parallel()
 	p := startAtTerminal(t)

@@ -24,15 +24,16 @@ const (
 
 var fileToolNames = []string{listFiles, readFile, writeFile, searchFiles}
 
-// workFolder is the folder of --dir, with what is protected in it. It may be used by several goroutines at once.
+// workFolder is the folder of --dir, with what is protected in it. It may be used by several
+// goroutines at once.
 type workFolder struct {
 	root      *os.Root
 	at        [][]string // the names in its own path: as it was given, and with its links resolved
 	protected protectedFiles
 }
 
-// openFolder opens a folder. Besides what always is, files that fit the globs of own are protected, and from being changed
-// those that segue itself reads. Close it after the last use of its tools.
+// openFolder opens a folder. Besides what always is, files that fit the globs of own are protected,
+// and from being changed those that segue itself reads. Close it after the last use of its tools.
 func openFolder(dir string, own []string, ours ...string) (*workFolder, error) {
 	protected, err := newProtectedFiles(own)
 	if err != nil {
@@ -96,8 +97,8 @@ type target struct {
 	read    bool     // what is in it, by the call
 }
 
-// targetOf returns what a call of a tool of the folder is about; false if it says no file, or one outside. The tool refuses
-// such a call.
+// targetOf returns what a call of a tool of the folder is about; false if it says no file, or one
+// outside. The tool refuses such a call.
 func (f *workFolder) targetOf(tool, arguments string) (target, bool) {
 	if f == nil || !slices.Contains(fileToolNames, tool) {
 		return target{}, false
@@ -120,7 +121,8 @@ func (f *workFolder) targetOf(tool, arguments string) (target, bool) {
 // maxLinks is how many links a path may lead through. os.Root allows fewer.
 const maxLinks = 100
 
-// resolve follows the links in a path as os.Root does: never out of the folder, and the last one only if follow says.
+// resolve follows the links in a path as os.Root does: never out of the folder, and the last one
+// only if follow says.
 func (f *workFolder) resolve(name string, follow bool) target {
 	t := target{name: name, through: []string{name}}
 	at, rest := ".", strings.Split(name, "/")
@@ -172,8 +174,9 @@ func (f *workFolder) asked(tool, arguments string) protection {
 	return f.why(t, t.changed)
 }
 
-// protect is a policy that has somebody asked about each call that changes a protected file, or reads a secret one, unless
-// the policy refuses the call. Under a policy that refuses all changes, secrets are not read either.
+// protect is a policy that has somebody asked about each call that changes a protected file, or
+// reads a secret one, unless the policy refuses the call. Under a policy that refuses all changes,
+// secrets are not read either.
 func (f *workFolder) protect(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	if f == nil {
 		return policy
@@ -191,11 +194,12 @@ func (f *workFolder) protect(policy orchestrator.ApprovalPolicy) orchestrator.Ap
 	}
 }
 
-// grant is what somebody allows who answers "always": a tool, below a folder if it is one for files.
+// grant is what somebody allows who answers "always": a tool, below a folder if it is one for
+// files.
 type grant struct{ tool, folder string }
 
-// grantOf returns what "always" would allow in answer to a call; false if nothing: the call is asked about each time, or it
-// cannot be told which file it is about.
+// grantOf returns what "always" would allow in answer to a call; false if nothing: the call is
+// asked about each time, or it cannot be told which file it is about.
 func (f *workFolder) grantOf(tool, arguments string) (grant, bool) {
 	if f == nil || !slices.Contains(fileToolNames, tool) {
 		return grant{tool: tool}, true

@@ -26,10 +26,11 @@ type Config struct {
 	MaxSearch  int  // bytes of a file that search_files looks into, larger ones are left out; default 4 MiB
 	MaxResults int  // entries that list_files, and lines that search_files returns; default 200
 
-	// Skip reports the files that search_files leaves out; it says how many in its result. Nil leaves out none. The path is
-	// relative to the folder, with slashes; links in it are not resolved. A search whose own path, of a file or a folder, is
-	// reported leaves out nothing: so Skip reports a folder together with all below it. Skip keeps no other tool from a
-	// file. It is called by several goroutines at once.
+	// Skip reports the files that search_files leaves out; it says how many in its result. Nil
+	// leaves out none. The path is relative to the folder, with slashes; links in it are not
+	// resolved. A search whose own path, of a file or a folder, is reported leaves out nothing: so
+	// Skip reports a folder together with all below it. Skip keeps no other tool from a file. It is
+	// called by several goroutines at once.
 	Skip func(path string) bool
 }
 

@@ -48,7 +48,8 @@ func (f *folder) open(name string, want kind) (*os.File, int64, error) {
 	return f.openKind(clean, want)
 }
 
-// openKind opens a file and returns it with its size if it is of the kind. It does not wait for whoever writes into a pipe.
+// openKind opens a file and returns it with its size if it is of the kind. It does not wait for
+// whoever writes into a pipe.
 func (f *folder) openKind(name string, want kind) (*os.File, int64, error) {
 	file, err := f.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
