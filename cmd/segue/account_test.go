@@ -175,11 +175,12 @@ func TestApprovals_within(t *testing.T) {
 
 // What a found file is told that it cannot say is what it loosens.
 func TestLoosened(t *testing.T) {
-	files, root, err := fileTools(t.TempDir())
+	folder, err := openFolder(t.TempDir(), nil)
 	require.NoError(t, err)
-	require.NoError(t, root.Close())
+	files := folder.tools()
+	require.NoError(t, folder.root.Close())
 	for _, tool := range append(files, tools.AskUser()) {
-		require.Equal(t, tool.Definition().Name != changingTool, tool.Definition().ReadOnly)
+		require.Equal(t, tool.Definition().Name != writeFile, tool.Definition().ReadOnly)
 	}
 	for _, tt := range []struct {
 		said approvalConfig

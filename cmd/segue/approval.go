@@ -83,7 +83,7 @@ func (a agentConfig) loosened() []string {
 		said = append(said, "default: "+a.Approval.Default)
 	}
 	for _, tool := range sortedKeys(a.Approval.Tools) {
-		if word := a.Approval.Tools[tool]; tool == changingTool && looser(word) {
+		if word := a.Approval.Tools[tool]; tool == writeFile && looser(word) {
 			said = append(said, tool+": "+word)
 		}
 	}

@@ -29,11 +29,11 @@ func TestApprovalPolicy(t *testing.T) {
 
 // TestUnlessAllowed spares questions, and no refusals.
 func TestUnlessAllowed(t *testing.T) {
-	p := newPerson(nil, nil, nil)
+	p := newPerson(nil, nil, nil, nil)
 	call := orchestrator.ApprovalRequest{}
 	call.Call.Name = "t"
 	require.Equal(t, orchestrator.VerdictAsk, p.unlessAllowed(orchestrator.AskAlways)(call))
-	p.allow("t")
+	p.allow(grant{tool: "t"})
 	require.Equal(t, orchestrator.VerdictAllow, p.unlessAllowed(orchestrator.AskAlways)(call))
 	require.Equal(t, orchestrator.VerdictRefuse, p.unlessAllowed(orchestrator.AllowNever)(call))
 	call.Call.Name = "u"

@@ -28,10 +28,7 @@ var (
 )
 
 // toolNames are those that an agent can be given.
-var toolNames = []string{"list_files", "read_file", changingTool, "search_files", tools.AskUserName}
-
-// changingTool is the one of them that changes something.
-const changingTool = "write_file"
+var toolNames = slices.Concat(fileToolNames, []string{tools.AskUserName})
 
 // noKeyHere is said of a key of a provider that stands in the file. It does not quote it.
 const noKeyHere = "a key has no place in this file: put it into an environment variable, and the NAME of that, in capitals, here as api_key_env"
@@ -72,6 +69,11 @@ func (c *configuration) check() []problem {
 	}
 	for i := range c.Rules {
 		found = append(found, c.checkRule(i)...)
+	}
+	for i, text := range c.Protected {
+		if _, err := parseGlob(text); err != nil {
+			found = append(found, c.problem(within("/protected", i), "%v", err))
+		}
 	}
 	return found
 }

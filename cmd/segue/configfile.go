@@ -20,6 +20,8 @@ type configFile struct {
 	Agents  map[string]agentConfig `json:"agents" jsonschema:"the agents, by name"`
 	Default string                 `json:"default,omitempty" jsonschema:"the agent of a request that no rule fits; not needed where there is only one"`
 	Rules   []ruleConfig           `json:"rules,omitempty" jsonschema:"choose the agent of a request: first those of a source, then those of keywords and patterns, each in the order of the file"`
+
+	Protected []string `json:"protected,omitempty" jsonschema:"globs of files that are protected besides those that always are: you are asked each time before one is read or changed"`
 }
 
 // modelConfig is a model, and how to ask it.

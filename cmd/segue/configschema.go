@@ -103,6 +103,7 @@ func (n node) complete() {
 	agent.at("properties", "tools")["uniqueItems"] = true
 	agent.at("properties", "children")["uniqueItems"] = true
 	agent["allOf"] = configsByStrategy()
+	n.at("properties", "protected", "items")["minLength"] = 1
 	rule := n.at("properties", "rules", "items")
 	rule.at("properties", "source")["minLength"] = 1
 	rule.at("properties", "pattern")["minLength"] = 1

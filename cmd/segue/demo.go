@@ -58,11 +58,11 @@ func (c *cli) demo(ctx context.Context, out output) error {
 	if err != nil {
 		return failed(fmt.Errorf("cannot make the folder of the demo: %w", err))
 	}
-	files, root, err := fileTools(dir)
+	files, err := openFolder(dir, nil)
 	if err != nil {
 		return failed(err)
 	}
-	defer func() { _ = root.Close() }()
+	defer func() { _ = files.root.Close() }()
 	set, err := strategySet(settings{system: demoSystem})
 	if err != nil {
 		return failed(err)
@@ -72,14 +72,15 @@ func (c *cli) demo(ctx context.Context, out output) error {
 	err = c.perform(ctx, job{
 		client:     scripted.New(replies...),
 		strategies: set,
-		tools:      files,
+		tools:      files.tools(),
+		files:      files,
 		approve:    newApprovals(approveAlways, nil),
 		task:       orchestrator.Task{Run: "demo", Strategy: pre.Name, Input: delegation.Input{Goal: demoTask}},
 	}, out, s)
 	if err != nil {
 		return err
 	}
-	report, err := root.ReadFile(demoReport)
+	report, err := files.root.ReadFile(demoReport)
 	if err != nil {
 		return failed(fmt.Errorf("the report is not there: %w", err))
 	}

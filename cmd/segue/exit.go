@@ -45,14 +45,15 @@ func exitCode(err error) int {
 	return exitUsage
 }
 
-// outcome is the error of a command whose run ended with end and err; nil if it did what it was asked to.
-func outcome(end orchestrator.RunFinished, err error) error {
+// outcome is the error of a command whose run, with files, ended with end and err; nil if it did
+// what it was asked to.
+func outcome(end orchestrator.RunFinished, err error, files *workFolder) error {
 	code := exitFailed
 	switch end.Status {
 	case orchestrator.StatusDone:
 		return nil
 	case orchestrator.StatusWaiting:
-		code, err = exitWaiting, waiting(end.Waits)
+		code, err = exitWaiting, waiting(end.Waits, files)
 	case orchestrator.StatusLimit:
 		code = exitLimit
 	case orchestrator.StatusStopped:

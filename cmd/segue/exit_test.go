@@ -44,7 +44,7 @@ func TestOutcome(t *testing.T) {
 		{orchestrator.StatusFailed, provider(llmclient.CodeContextLength), exitProvider, "llmclient: context_length: m; shorten the task, or take a model with a larger context"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeBadRequest), exitProvider, "llmclient: bad_request: m"},
 	} {
-		err := outcome(orchestrator.RunFinished{Status: tt.status}, tt.err)
+		err := outcome(orchestrator.RunFinished{Status: tt.status}, tt.err, nil)
 		require.Equal(t, tt.code, exitCode(err), "%v", tt)
 		if tt.text != "" {
 			require.EqualError(t, err, tt.text)
@@ -67,7 +67,7 @@ func TestOutcome_waiting(t *testing.T) {
 		{[]orchestrator.Wait{answer, answer}, "the run waits for 2 answers, and nobody can be asked here; run it in a terminal, or with the answer in the task or with --no-ask"},
 		{[]orchestrator.Wait{answer, approval}, "the run waits for 1 approval and 1 answer, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never, and with the answer in the task or with --no-ask"},
 	} {
-		err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: tt.waits}, nil)
+		err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: tt.waits}, nil, nil)
 		require.Equal(t, exitWaiting, exitCode(err))
 		require.EqualError(t, err, tt.text)
 	}

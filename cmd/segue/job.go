@@ -15,6 +15,7 @@ type job struct {
 	client     llmclient.Client
 	strategies strategy.Set
 	tools      []tools.Tool
+	files      *workFolder          // that tools are for; nil if there is none
 	approve    approvals            // of tool calls
 	agents     map[string]approvals // of those of agents, by their addresses
 	task       orchestrator.Task
@@ -23,9 +24,12 @@ type job struct {
 // orchestrator returns what makes the run, with p at the terminal; nil is nobody.
 func (j job) orchestrator(p *person) (*orchestrator.Orchestrator, error) {
 	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools}
-	wrap := func(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy { return policy }
+	wrap := j.files.protect // around whatever else is said: protected files are asked about each time
 	if p != nil {
-		cfg.Reply, wrap = p.reply, p.unlessAllowed
+		cfg.Reply = p.reply
+		wrap = func(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
+			return j.files.protect(p.unlessAllowed(policy))
+		}
 	}
 	agents := map[string]orchestrator.Middleware{}
 	for address, a := range j.agents {
@@ -41,7 +45,7 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *screen) error {
 	defer release()
 	var p *person
 	if c.interactive {
-		p = newPerson(s, c.stdin, stop)
+		p = newPerson(s, j.files, c.stdin, stop)
 	}
 	o, err := j.orchestrator(p)
 	if err != nil {
@@ -63,7 +67,7 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *screen) error {
 				s.say("the model gave no answer")
 			}
 			s.waits(end.Waits)
-			return outcome(end, err)
+			return outcome(end, err, j.files)
 		}
 	}
 	return failed(errors.New("the run ended without saying how"))

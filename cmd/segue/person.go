@@ -17,17 +17,21 @@ import (
 // another.
 type person struct {
 	screen *screen
+	files  *workFolder // that tool calls are about; nil if there is none
 	keys   *keyboard
 	stop   <-chan struct{} // closed when the run is to end after its step
 	turn   chan struct{}   // holds one while something is asked; it guards keys and left
 	left   bool            // the input has ended
 
 	mu      sync.Mutex
-	allowed map[string]bool // tools that may always be called
+	allowed map[grant]bool // what may be done without being asked about
 }
 
-func newPerson(s *screen, input io.Reader, stop <-chan struct{}) *person {
-	return &person{screen: s, keys: newKeyboard(input), stop: stop, turn: make(chan struct{}, 1), allowed: map[string]bool{}}
+func newPerson(s *screen, files *workFolder, input io.Reader, stop <-chan struct{}) *person {
+	return &person{
+		screen: s, files: files, keys: newKeyboard(input), stop: stop,
+		turn: make(chan struct{}, 1), allowed: map[grant]bool{},
+	}
 }
 
 // reply is an [orchestrator.Config] Reply.
@@ -54,25 +58,36 @@ func (p *person) reply(ctx context.Context, w orchestrator.Wait) (orchestrator.R
 
 // approve asks whether a tool call may be made.
 func (p *person) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-	for above := showCall(w); ; above = []note{{warn, "Answer y, n or a. Ctrl-C stops the run."}} {
-		line, err := p.ask(ctx, visible(w.Tool)+": y yes, n no, a always in this run > ", above)
+	call, size := p.files.propose(w), p.screen.size()
+	shown := pages{call.heading, wrapAll(call.content, size.columns)}
+	for above := shown.next(size, call.about...); ; {
+		line, err := p.ask(ctx, call.prompt(p.screen.size().columns), above)
 		if err != nil {
 			return orchestrator.Reply{}, err
 		}
-		switch strings.ToLower(line) {
-		case "y", "yes":
+		switch line = strings.ToLower(line); {
+		case line == "y" || line == "yes":
 			return orchestrator.Reply{Approve: true}, nil
-		case "a", "always":
-			p.allow(w.Tool)
+		case call.always != nil && (line == "a" || line == "always"):
+			p.allow(*call.always)
 			return orchestrator.Reply{Approve: true}, nil
-		case "n", "no":
-			why, err := p.ask(ctx, "why not, for the model (or just Enter) > ", nil)
-			if errors.Is(err, orchestrator.ErrSuspended) {
-				err = nil // no is an answer
-			}
-			return orchestrator.Reply{Reason: why}, err
+		case line == "n" || line == "no":
+			return p.refuse(ctx)
+		case shown.more() && (line == "m" || line == "more"):
+			above = shown.next(p.screen.size())
+		default:
+			above = []note{{warn, call.hint(shown.more())}}
 		}
 	}
+}
+
+// refuse asks why a call is not to be made.
+func (p *person) refuse(ctx context.Context) (orchestrator.Reply, error) {
+	why, err := p.ask(ctx, "why not, for the model (or just Enter) > ", nil)
+	if errors.Is(err, orchestrator.ErrSuspended) {
+		err = nil // no is an answer
+	}
+	return orchestrator.Reply{Reason: why}, err
 }
 
 // answer asks a question.
@@ -109,19 +124,23 @@ func (p *person) ask(ctx context.Context, prompt string, above []note) (string, 
 	return strings.TrimSpace(printable(strings.ToValidUTF8(line, ""))), nil
 }
 
-func (p *person) allow(tool string) {
+func (p *person) allow(g grant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.allowed[tool] = true
+	p.allowed[g] = true
 }
 
-// unlessAllowed is a policy that asks no more about tools that the person always allows.
+// unlessAllowed is a policy that asks no more about what the person always allows.
 func (p *person) unlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 		v := policy(r)
+		if v != orchestrator.VerdictAsk {
+			return v
+		}
+		g, ok := p.files.grantOf(r.Call.Name, r.Call.Arguments)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if v == orchestrator.VerdictAsk && p.allowed[r.Call.Name] {
+		if ok && g.within(p.allowed) {
 			return orchestrator.VerdictAllow
 		}
 		return v

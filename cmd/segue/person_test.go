@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	mayWrite = "write_file: y yes, n no, a always in this run > "
+	mayWrite = ": y yes, n no, a always below ./ > "
 	yourTurn = "your answer > "
 )
 
@@ -30,16 +30,15 @@ func TestApprove(t *testing.T) {
 		scripted.Calls(scripted.Call("list_files", `{}`, "c0")),
 		writes("c1", "b\u202e.txt", `one\ntwo\u001b[2J`),
 		scripted.Text("Written."))
-	require.Equal(t, `[0 #4] write_file needs your approval
-  path: "b\u202e.txt"
-  content:
-    | one
-    | two\x1b[2J
-  Careful: the run has read text from outside, such as files. That may have led to this.
-`, tailOf(s.await(mayWrite), "[0 #4]"))
+	require.Equal(t, `[0 #4] write_file "b\u202e.txt" needs your approval
+  a new file of 11 bytes (2 lines)
+  Careful: the run has read text from outside, which may have led to this.
+  | one
+  | two\x1b[2J
+write_file "b\u202e.txt"`, tailOf(s.await(mayWrite), "[0 #4]"))
 	for _, wrong := range []string{"", "yess", "ja", "1", "  "} {
 		s.types(wrong + "\n")
-		require.Equal(t, "Answer y, n or a. Ctrl-C stops the run.\n", s.await(mayWrite))
+		require.Equal(t, "Answer y, n or a. Ctrl-C stops the run.\nwrite_file \"b\\u202e.txt\"", s.await(mayWrite))
 	}
 	s.wrote(map[string]string{})
 	s.types(" Yes \n")
@@ -67,15 +66,15 @@ func TestApprove_several(t *testing.T) {
 			scripted.Call("write_file", `{"path":"d","content":"4"}`, "c4")),
 		writes("c5", "e", "5"),
 		scripted.Text("Done."))
-	require.Contains(t, s.await(mayWrite), `path: "a"`)
+	require.Contains(t, s.await(mayWrite), "write_file a needs your approval")
 	s.types("n\n")
 	s.await("why not, for the model (or just Enter) > ")
 	s.types("not that one\n")
-	require.Contains(t, s.await(mayWrite), `path: "b"`)
+	require.Contains(t, s.await(mayWrite), "write_file b needs your approval")
 	s.types("no\n")
 	s.await("why not, for the model (or just Enter) > ")
 	s.types("\n")
-	require.Contains(t, s.await(mayWrite), `path: "c"`)
+	require.Contains(t, s.await(mayWrite), "write_file c needs your approval")
 	s.types("A\n")
 	require.Equal(t, exitDone, s.end())
 	s.wrote(map[string]string{"c": "3", "d": "4", "e": "5"})
@@ -164,7 +163,7 @@ var errStopped = errors.New("stopped")
 func TestPerson_late(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTerminal(t)
-		p := newPerson(&screen{w: x}, x.input, nil)
+		p := newPerson(&screen{w: x}, nil, x.input, nil)
 		first, cancel := context.WithCancelCause(t.Context())
 		replied := make(chan error)
 		ask := func(ctx context.Context) {
@@ -208,7 +207,7 @@ func TestPerson_stopped(t *testing.T) {
 		x := newTerminal(t)
 		stop := make(chan struct{})
 		close(stop)
-		p := newPerson(&screen{w: x}, x.input, stop)
+		p := newPerson(&screen{w: x}, nil, x.input, stop)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		replied := make(chan error)
 		go func() {

@@ -257,7 +257,7 @@ func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return thousands(n) + " " + what + "s"
 }
 
 // join joins the words that are not empty.

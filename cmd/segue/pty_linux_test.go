@@ -35,6 +35,7 @@ func pseudoTerminal(t *testing.T) (person, process *os.File) {
 	require.NoError(t, err)
 	modes.Lflag |= unix.NOFLSH // else a Ctrl-C takes back what has just been written, as the answer to it
 	require.NoError(t, unix.IoctlSetTermios(fd, unix.TCSETS, modes))
+	require.NoError(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 12, Col: 70}))
 	return person, process
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +15,6 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
-	"github.com/segue-go/segue/tools/filetools"
 )
 
 // defaultModel is asked if nobody says which.
@@ -28,6 +29,7 @@ type runFlags struct {
 	system   string
 	dir      string
 	approve  choice
+	protect  []string
 	noAsk    bool
 	maxSteps int
 	config   string
@@ -65,6 +67,8 @@ the model can ask you questions. Anywhere else such a run ends with exit code 4,
   always      all calls are made
   never       calls that change something are refused, and the model is told so
   untrusted   you are asked about them once the run has read text from outside, such as a file
+Whatever it says, you are asked each time before a file is changed that can run code, such as .git/config or a Makefile, or
+one is read or changed that can hold secrets, such as .env; --protect names more of them. Never refuses both.
 
 A model, or server, that has no tool calls of its own can write them as text: --policy says in which format; see segue
 policies.
@@ -101,6 +105,7 @@ func (f *runFlags) offer(cmd *cobra.Command) {
 	offerPolicy(cmd, &f.policy, "", "let the model write its tool calls as text in this format (default the tool calls of the server)")
 	flags.StringVar(&f.system, "system", "", "the system prompt")
 	flags.StringVar(&f.dir, "dir", "", "let the model list, read, write and search the files in this folder, and no others")
+	flags.StringArrayVar(&f.protect, "protect", nil, "have each change and each reading of the files that fit this glob asked about; may be said again")
 	flags.StringVar(&f.config, "config", "", "the configuration; '' is none (default "+lookup+")")
 	flags.StringVar(&f.agent, "agent", "", "the agent of the configuration that does it (default by its rules)")
 	flags.StringVar(&f.source, "source", "", "where the task comes from, for the rules of the configuration")
@@ -123,13 +128,14 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	if err != nil {
 		return err
 	}
+	files, err := c.openFolder(f, config)
+	if err != nil {
+		return err
+	}
 	var list []tools.Tool
-	if f.dir != "" {
-		var root *os.Root
-		if list, root, err = fileTools(f.dir); err != nil {
-			return err
-		}
-		defer func() { _ = root.Close() }()
+	if files != nil {
+		defer func() { _ = files.root.Close() }()
+		list = files.tools()
 	}
 	if !f.noAsk {
 		list = append(list, tools.AskUser())
@@ -147,6 +153,7 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	if err != nil {
 		return err
 	}
+	j.files = files
 	j.task.Input = delegation.Input{Goal: goal}
 	if f.maxSteps != 0 {
 		j.task.Limits = delegation.Limits{Steps: f.maxSteps, ModelCalls: -1, ToolCalls: -1}
@@ -262,11 +269,31 @@ func (c *cli) goal(arg string) (string, error) {
 	return arg, nil
 }
 
-// fileTools returns the tools for the files of a folder. The folder must be closed after their last use.
-func fileTools(dir string) ([]tools.Tool, *os.Root, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, nil, fmt.Errorf("cannot use the folder of --dir: %w", err)
+// openFolder opens the folder of --dir; nil if there is none.
+func (c *cli) openFolder(f *runFlags, config *configuration) (*workFolder, error) {
+	own, ours := f.protect, c.ownPlaces()
+	if config != nil {
+		own, ours = slices.Concat(own, config.Protected), append(ours, config.path)
 	}
-	return filetools.New(root, filetools.Config{}), root, nil
+	if _, err := newProtectedFiles(f.protect); err != nil {
+		return nil, fmt.Errorf("--protect: %w", err)
+	}
+	if f.dir == "" {
+		return nil, nil //nolint:nilnil // a run without files has no folder
+	}
+	return openFolder(f.dir, own, ours...)
+}
+
+// ownPlaces are the folders where segue keeps what it goes by, besides those that are protected by name.
+func (c *cli) ownPlaces() []string {
+	var all []string
+	if home, err := os.UserConfigDir(); err == nil {
+		all = append(all, filepath.Join(home, "segue"))
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
+		if home := c.getenv(name); home != "" {
+			all = append(all, filepath.Join(home, "segue"))
+		}
+	}
+	return all
 }

@@ -24,8 +24,11 @@ const (
 	warn  style = "33"
 )
 
-// defaultColumns is the width of a terminal that does not tell its own.
-const defaultColumns = 80
+// size is how large a terminal is.
+type size struct{ columns, rows int }
+
+// defaultSize is that of a terminal that does not tell its own.
+var defaultSize = size{80, 24}
 
 // isTerminal reports whether a reader or writer is a terminal, where somebody sits.
 func isTerminal(stream any) bool {
@@ -33,15 +36,17 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// columns is the width of the terminal at w.
-func columns(w io.Writer) int {
+// sizeOfTerminal is that of the terminal at w.
+func sizeOfTerminal(w io.Writer) size {
 	if f, ok := w.(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
-			return n
+		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 && rows > 0 {
+			return size{columns, rows}
 		}
 	}
-	return defaultColumns
+	return defaultSize
 }
+
+func (s *screen) size() size { return sizeOfTerminal(s.w) }
 
 // colored decides about colors. NO_COLOR (https://no-color.org) is stronger than CLICOLOR_FORCE
 // (https://bixense.com/clicolors).
@@ -107,7 +112,7 @@ func (s *screen) event(e orchestrator.Event) {
 	if !s.live || s.open != "" {
 		return
 	}
-	if now, ok := status(e, said, columns(s.w)-1); ok {
+	if now, ok := status(e, said, s.size().columns-1); ok {
 		s.write("\r\x1b[K" + s.dressed(note{dim, now}))
 		s.shown = true
 	}

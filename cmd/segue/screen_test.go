@@ -182,6 +182,6 @@ func TestTerminal(t *testing.T) {
 	defer null.Close()
 	require.False(t, isTerminal(null))
 	require.False(t, isTerminal(&bytes.Buffer{}))
-	require.Equal(t, defaultColumns, columns(null))
-	require.Equal(t, defaultColumns, columns(&bytes.Buffer{}))
+	require.Equal(t, defaultSize, sizeOfTerminal(null))
+	require.Equal(t, defaultSize, sizeOfTerminal(&bytes.Buffer{}))
 }

@@ -109,10 +109,16 @@ type session struct {
 
 func begin(t *testing.T, approve string, more []tools.Tool, replies ...scripted.Reply) *session {
 	t.Helper()
-	s := &session{terminal: newTerminal(t), dir: t.TempDir(), model: scripted.New(replies...), ended: make(chan error, 1)}
-	files, root, err := fileTools(s.dir)
+	return beginIn(t, t.TempDir(), approve, more, replies...)
+}
+
+// beginIn is begin in a folder that there is.
+func beginIn(t *testing.T, dir, approve string, more []tools.Tool, replies ...scripted.Reply) *session {
+	t.Helper()
+	s := &session{terminal: newTerminal(t), dir: dir, model: scripted.New(replies...), ended: make(chan error, 1)}
+	files, err := openFolder(s.dir, nil)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = root.Close() })
+	t.Cleanup(func() { _ = files.root.Close() })
 	c := &cli{stdin: s.input, stdout: &s.stdout, stderr: s, getenv: func(string) string { return "" }, interactive: true}
 	out := output{form: oneOf(formText)}
 	set, err := strategySet(settings{})
@@ -120,7 +126,8 @@ func begin(t *testing.T, approve string, more []tools.Tool, replies ...scripted.
 	j := job{
 		client:     s.model,
 		strategies: set,
-		tools:      append(append(files, tools.AskUser()), more...),
+		tools:      append(append(files.tools(), tools.AskUser()), more...),
+		files:      files,
 		approve:    newApprovals(approve, nil),
 		task:       orchestrator.Task{Run: "r", Strategy: completetask.Name, Input: delegation.Input{Goal: "task"}},
 	}

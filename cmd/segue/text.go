@@ -92,6 +92,25 @@ func tail(s string, columns int) string {
 	return s
 }
 
+// middle returns s, without what is in its middle where it does not fit into so many columns.
+func middle(s string, columns int) string {
+	if cellsOf(s) <= columns {
+		return s
+	}
+	columns = max(columns, 2*len(ellipsis)) // less would tell nothing
+	end := tail(s, (columns-len(ellipsis))/2)
+	return head(s, columns-cellsOf(end)) + end
+}
+
+// cellsOf is how many columns of a terminal a line takes, at most.
+func cellsOf(s string) int {
+	n := 0
+	for _, r := range s {
+		n += cells(r)
+	}
+	return n
+}
+
 // cells is how many columns of a terminal a character takes, at most.
 func cells(r rune) int {
 	switch width.LookupRune(r).Kind() {

@@ -96,7 +96,10 @@ func (v *victim) host() string {
 	return net.JoinHostPort(host, port)
 }
 
-const writesGit = `{"path":".git/config","content":"x"}`
+const (
+	writesGit  = `{"path":".git/config","content":"x"}`
+	writesNote = `{"path":"note","content":"x"}`
+)
 
 // TestTrust_refused has a person say no, or nothing, to the configuration of a repository: no key
 // leaves, nothing is written.
@@ -137,7 +140,7 @@ func TestTrust_refused(t *testing.T) {
 // written unasked all the same, here or in a pipe.
 func TestTrust_trusted(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t, calls("write_file", writesGit), calls("write_file", writesGit), says("Done."))
+	v := newVictim(t, calls("write_file", writesNote), calls("write_file", writesNote), says("Done."))
 	p := v.sits("", "trust")
 	p.await(mayTrust)
 	p.types("y\n")
@@ -154,13 +157,13 @@ func TestTrust_trusted(t *testing.T) {
 	require.Contains(t, v.asked()[0], "key=Bearer canary-aws ")
 
 	p = v.sits("", "run", "--dir", ".", "Explain this repository")
-	p.await("write_file: y yes")
+	p.await("write_file note: y yes")
 	p.types("n\n")
 	p.await("Enter) > ")
 	p.types("\n")
 	p.gone(exitDone)
 	require.Len(t, v.asked(), 3)
-	require.NoFileExists(t, filepath.Join(v.repo, ".git", "config"))
+	require.NoFileExists(t, filepath.Join(v.repo, "note"))
 
 	code, _ = v.pipes("trust", "--remove", usualConfig)
 	require.Equal(t, exitDone, code)
@@ -173,12 +176,12 @@ func TestTrust_trusted(t *testing.T) {
 // What a person types on the command line is still followed: a name, and --approve.
 func TestTrust_named(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t, calls("write_file", writesGit), says("Done."))
+	v := newVictim(t, calls("write_file", writesNote), says("Done."))
 	code, stderr := v.pipes("run", "--config", usualConfig, "--dir", ".", "task")
 	require.Equal(t, exitDone, code, stderr)
-	require.FileExists(t, filepath.Join(v.repo, ".git", "config"))
+	require.FileExists(t, filepath.Join(v.repo, "note"))
 
-	v = newVictim(t, calls("write_file", writesGit), says("Done."))
+	v = newVictim(t, calls("write_file", writesNote), says("Done."))
 	p := v.sits("", "trust")
 	p.await(mayTrust)
 	p.types("y\n")
@@ -186,7 +189,7 @@ func TestTrust_named(t *testing.T) {
 	code, stderr = v.pipes("run", "--approve", "always", "--dir", ".", "task")
 	require.Equal(t, exitDone, code, stderr)
 	require.NotContains(t, stderr, "in spite of")
-	require.FileExists(t, filepath.Join(v.repo, ".git", "config"))
+	require.FileExists(t, filepath.Join(v.repo, "note"))
 }
 
 // TestTrust_changed changes a file that was trusted, in place or by its link: it is asked about

@@ -81,7 +81,7 @@ func (c *cli) trustFile(ctx context.Context, path string) error {
 		return err
 	}
 	s := c.screen(output{})
-	notes, err := r.notes(columns(c.stderr) - 1)
+	notes, err := r.notes(sizeOfTerminal(c.stderr).columns - 1)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (c *cli) mustTrust(ctx context.Context, config *configuration, s *screen) e
 // askTrust shows a configuration, asks whether the user trusts it, and records a yes. Anything else
 // is an error.
 func (c *cli) askTrust(ctx context.Context, r review, store trustStore, s *screen) error {
-	notes, err := r.notes(columns(c.stderr) - 1)
+	notes, err := r.notes(sizeOfTerminal(c.stderr).columns - 1)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func reviewOf(t *testing.T, before, text string, env map[string]string) review {
 // shownBy returns what a review shows.
 func shownBy(t *testing.T, r review) string {
 	t.Helper()
-	notes, err := r.notes(defaultColumns)
+	notes, err := r.notes(defaultSize.columns)
 	require.NoError(t, err)
 	return texts(notes)
 }
@@ -92,7 +92,7 @@ func TestReview_bounds(t *testing.T) {
 	require.Less(t, len(lines), maxChanges+maxAgents+12)
 	require.Equal(t, "  sends $SECRET to attacker:443 (model m)", lines[len(lines)-1])
 	for _, line := range lines {
-		require.LessOrEqual(t, len(line), defaultColumns)
+		require.LessOrEqual(t, len(line), defaultSize.columns)
 	}
 	require.Contains(t, lines, "  and 993 more agents")
 	require.Contains(t, strings.Join(lines, "\n"), "more lines\nIts agents")
@@ -106,7 +106,7 @@ func TestReview_bounds(t *testing.T) {
 	}
 	for _, models := range []string{many.String(), "  m: {model: x, base_url: 'https://" + strings.Repeat("api.openai.com.", 30) + "evil'}\n"} {
 		first, _, _ := strings.Cut(strings.TrimSpace(models), ":")
-		_, err := reviewOf(t, "", "models:\n"+models+"agents: {a: {model: "+first+"}}\n", nil).notes(defaultColumns)
+		_, err := reviewOf(t, "", "models:\n"+models+"agents: {a: {model: "+first+"}}\n", nil).notes(defaultSize.columns)
 		require.ErrorContains(t, err, "segue.yaml has more servers, or longer names of servers, than can be shown; read it, and name it with --config")
 	}
 }
@@ -118,7 +118,7 @@ func TestReview_visible(t *testing.T) {
 		r := reviewOf(t, "", "agents: {a: {}}\n", nil)
 		r.config.path = rapid.String().Draw(rt, "path")
 		r.known, r.before, r.now = true, trusted("/"+before, []byte(before), ""), trusted("/"+after, []byte(after), "")
-		notes, err := r.notes(defaultColumns)
+		notes, err := r.notes(defaultSize.columns)
 		require.NoError(rt, err)
 		for _, n := range notes {
 			require.Equal(rt, visible(n.text), n.text)

@@ -14,13 +14,7 @@ import (
 )
 
 // fromOutside is what somebody has to know who is asked for something after a run has read text from outside.
-const fromOutside = "  Careful: the run has read text from outside, such as files. That may have led to this."
-
-// showCall shows a tool call to whoever is to approve it: the whole of it, since what is not seen is not approved.
-func showCall(w orchestrator.Wait) []note {
-	notes := []note{{bold, waitPlace(w) + visible(w.Tool) + " needs your approval"}}
-	return append(append(notes, showArguments(w.Arguments)...), when(w.Untrusted, note{warn, fromOutside})...)
-}
+const fromOutside = "  Careful: the run has read text from outside, which may have led to this."
 
 // showQuestion shows a question and its options.
 func showQuestion(w orchestrator.Wait) []note {
@@ -154,18 +148,29 @@ func waitPlace(w orchestrator.Wait) string {
 }
 
 // waiting is the error of a run that waits for somebody. It says how to go on.
-func waiting(waits []orchestrator.Wait) error {
-	approvals, answers := 0, 0
+func waiting(waits []orchestrator.Wait, files *workFolder) error {
+	approvals, protected, answers := 0, 0, 0
 	for _, w := range waits {
-		if w.Kind == orchestrator.WaitApproval {
-			approvals++
-		} else {
+		switch {
+		case w.Kind != orchestrator.WaitApproval:
 			answers++
+		case files.asked(w.Tool, w.Arguments) != "":
+			protected++
+			fallthrough
+		default:
+			approvals++
 		}
 	}
 	var what, how []string
 	if approvals > 0 {
-		what, how = append(what, counted(approvals, "approval")), append(how, "with --approve always or --approve never")
+		what = append(what, counted(approvals, "approval"))
+	}
+	switch {
+	case protected > 0:
+		what[0] += " (" + strconv.Itoa(protected) + " of protected files, which are asked about each time)"
+		how = append(how, "with --approve never")
+	case approvals > 0:
+		how = append(how, "with --approve always or --approve never")
 	}
 	if answers > 0 {
 		what, how = append(what, counted(answers, "answer")), append(how, "with the answer in the task or with --no-ask")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,8 @@ func TestShow(t *testing.T) {
 		object, err := json.Marshal(map[string]any{s: s, "list": []string{s}})
 		require.NoError(t, err)
 		w := orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: s, Arguments: s, Text: s, Options: []string{s}}
-		notes := append(showCall(w), showQuestion(w)...)
+		call := (*workFolder)(nil).propose(w)
+		notes := slices.Concat([]note{call.heading}, call.about, call.content, showQuestion(w))
 		notes = append(append(notes, showArguments(string(object))...), note{plain, describeWait(w, true)})
 		w.Kind = orchestrator.WaitQuestion
 		notes = append(notes, note{plain, describeWait(w, true)})

@@ -25,6 +25,13 @@ type Config struct {
 	MaxWrite   int  // bytes of a file that write_file writes; default 1 MiB
 	MaxSearch  int  // bytes of a file that search_files looks into, larger ones are left out; default 4 MiB
 	MaxResults int  // entries that list_files, and lines that search_files returns; default 200
+
+	// Skip reports the files that search_files leaves out; it says how many in its result. Nil
+	// leaves out none. The path is relative to the folder, with slashes; links in it are not
+	// resolved. A search whose own path, of a file or a folder, is reported leaves out nothing: so
+	// Skip reports a folder together with all below it. Skip keeps no other tool from a file. It is
+	// called by several goroutines at once.
+	Skip func(path string) bool
 }
 
 // New returns the tools for the files in root. Root stays its owner's: close it when no tool runs any more.
@@ -35,6 +42,7 @@ func New(root *os.Root, cfg Config) []tools.Tool {
 		MaxWrite:   bound(cfg.MaxWrite, 1<<20),
 		MaxSearch:  bound(cfg.MaxSearch, 4<<20),
 		MaxResults: bound(cfg.MaxResults, 200),
+		Skip:       cfg.Skip,
 	}}
 	reading := func(name, description string) tools.Definition {
 		return tools.Definition{Name: name, Description: description, ReadOnly: true, Untrusted: true}

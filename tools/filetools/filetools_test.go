@@ -105,7 +105,8 @@ func TestListFiles(t *testing.T) {
 
 	b.refused(`there is no "z"`, "list_files", map[string]any{"path": "z"})
 	b.refused(`there is no "z"`, "list_files", map[string]any{"path": "z", "glob": "*"})
-	b.refused("not a directory", "list_files", map[string]any{"path": "b.txt"})
+	b.refused(`"b.txt" is not a folder`, "list_files", map[string]any{"path": "b.txt"})
+	b.refused(`"b.txt" is not a folder`, "list_files", map[string]any{"path": "b.txt", "glob": "*"})
 	b.refused(`"[" is not a glob`, "list_files", map[string]any{"glob": "["})
 
 	few := newBox(t, filetools.Config{MaxResults: 2}, map[string]string{"a": "", "b": "", "c": ""})
@@ -266,4 +267,21 @@ func TestEscapes(t *testing.T) {
 	data, err = os.ReadFile(filepath.Join(outer, "secret"))
 	require.NoError(t, err)
 	require.Equal(t, "the secret", string(data), "a link out is replaced by a file inside")
+}
+
+// What is to be skipped is searched only where the path of the search names it, and its number is told.
+func TestSearchFilesSkips(t *testing.T) {
+	var asked []string
+	b := newBox(t, filetools.Config{Skip: func(path string) bool {
+		asked = append(asked, path)
+		return strings.HasSuffix(path, ".env") || path == "keys" || strings.HasPrefix(path, "keys/")
+	}}, map[string]string{"a": "x", ".env": "x", "d/b.env": "x", "keys/k": "x", "c.md": "x"})
+	const left = "\n[3 files were left out: they are searched only by their own path]"
+	b.want("a:1: x\nc.md:1: x\n"+left, "search_files", map[string]any{"pattern": "x"})
+	require.Subset(t, []string{".", ".env", "a", "c.md", "d/b.env", "keys/k"}, asked)
+	b.want("[nothing found]\n[1 files were left out: they are searched only by their own path]", "search_files", map[string]any{"pattern": "x", "path": "d"})
+	b.want("c.md:1: x\n", "search_files", map[string]any{"pattern": "x", "glob": "*.md"})
+	b.want(".env:1: x\n", "search_files", map[string]any{"pattern": "x", "path": "./d/../.env"})
+	b.want("keys/k:1: x\n", "search_files", map[string]any{"pattern": "x", "path": "keys"})
+	b.want("x", "read_file", map[string]any{"path": ".env"})
 }

@@ -20,7 +20,7 @@ func (f *folder) list(ctx context.Context, in listArgs) (string, error) {
 	l := &lines{most: f.cfg.MaxResults}
 	if in.Glob == "" {
 		err = f.listDir(dir, l)
-	} else {
+	} else if err = f.checkFolder(dir); err == nil {
 		l.complete, err = f.walk(ctx, dir, in.Glob, func(name string, size int64) bool {
 			return l.add(fmt.Sprintf("%s (%d bytes)", name, size))
 		})
@@ -31,10 +31,19 @@ func (f *folder) list(ctx context.Context, in listArgs) (string, error) {
 	return l.text("no files"), nil
 }
 
-func (f *folder) listDir(dir string, l *lines) error {
-	entries, err := fs.ReadDir(f.root.FS(), dir)
+// checkFolder returns an error for what is no folder.
+func (f *folder) checkFolder(name string) error {
+	dir, _, err := f.open(name, aFolder)
 	if err != nil {
-		return explain(dir, err)
+		return err
+	}
+	return dir.Close()
+}
+
+func (f *folder) listDir(dir string, l *lines) error {
+	entries, err := f.readDir(dir)
+	if err != nil {
+		return err
 	}
 	l.complete = true
 	for _, e := range entries {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 )
 
@@ -21,7 +20,7 @@ func (f *folder) read(ctx context.Context, in readArgs) (string, error) {
 	if in.From < 0 || in.To < 0 || in.To > 0 && in.To < in.From {
 		return "", fmt.Errorf("filetools: there are no lines %d to %d", in.From, in.To)
 	}
-	file, size, err := f.open(in.Path)
+	file, size, err := f.open(in.Path, regularFile)
 	if err != nil {
 		return "", err
 	}
@@ -34,29 +33,6 @@ func (f *folder) read(ctx context.Context, in readArgs) (string, error) {
 		return "[the file is empty]", nil
 	}
 	return f.readLines(ctx, in, r)
-}
-
-// open opens a regular file: anything else could keep the reader waiting.
-func (f *folder) open(name string) (*os.File, int64, error) {
-	clean, err := f.resolve(name)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.root.Stat(clean)
-	if err != nil {
-		return nil, 0, explain(name, err)
-	}
-	if info.IsDir() {
-		return nil, 0, fmt.Errorf("filetools: %s is a folder", show(name))
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("filetools: %s is not a regular file", show(name))
-	}
-	file, err := f.root.Open(clean)
-	if err != nil {
-		return nil, 0, explain(name, err)
-	}
-	return file, info.Size(), nil
 }
 
 // sniffed is how many bytes of a file tell whether it is text.

@@ -27,8 +27,13 @@ func (f *folder) search(ctx context.Context, in searchArgs) (string, error) {
 		return "", fmt.Errorf("filetools: the pattern is not a regular expression: %w", err)
 	}
 	l := &lines{most: f.cfg.MaxResults}
-	tooLarge := 0
+	tooLarge, skipped := 0, 0
+	skip := f.skipBelow(dir)
 	l.complete, err = f.walk(ctx, dir, in.Glob, func(name string, size int64) bool {
+		if skip(name) {
+			skipped++
+			return true
+		}
 		if size > int64(f.cfg.MaxSearch) {
 			tooLarge++
 			return true
@@ -42,12 +47,23 @@ func (f *folder) search(ctx context.Context, in searchArgs) (string, error) {
 	if tooLarge > 0 {
 		out += fmt.Sprintf("\n[%d files were left out: they have more than %d bytes]", tooLarge, f.cfg.MaxSearch)
 	}
+	if skipped > 0 {
+		out += fmt.Sprintf("\n[%d files were left out: they are searched only by their own path]", skipped)
+	}
 	return out, nil
+}
+
+// skipBelow returns what says of a file whether the search of a path leaves it out.
+func (f *folder) skipBelow(dir string) func(name string) bool {
+	if f.cfg.Skip == nil || f.cfg.Skip(dir) {
+		return func(string) bool { return false }
+	}
+	return f.cfg.Skip
 }
 
 // searchFile adds the lines that match. A file that cannot be read has none.
 func (f *folder) searchFile(name string, pattern *regexp.Regexp, l *lines) (more bool) {
-	file, size, err := f.open(name)
+	file, size, err := f.open(name, regularFile)
 	if err != nil {
 		return true
 	}

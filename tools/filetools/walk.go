@@ -21,13 +21,13 @@ func (f *folder) walk(ctx context.Context, dir, glob string, visit func(name str
 		return false, fmt.Errorf("filetools: %s is not a glob", show(glob))
 	}
 	visited := 0
-	err = fs.WalkDir(f.root.FS(), dir, func(name string, e fs.DirEntry, err error) error {
+	err = fs.WalkDir(walked{f}, dir, func(name string, e fs.DirEntry, err error) error {
 		visited++
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil && name == dir:
-			return explain(dir, err)
+			return err
 		case err != nil:
 			return nil //nolint:nilerr // one folder that cannot be read does not hide the others
 		case visited > maxVisited:

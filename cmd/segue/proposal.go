@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// proposal is a tool call as it is shown to whoever is to approve it: the whole of it, since what
+// is not seen is not approved.
+type proposal struct {
+	tool    string
+	path    string // of the file that it is about; "" if it is about none
+	heading note   // stands above each page
+	about   []note // below the first heading
+	content []note
+	always  *grant // what "always" allows; nil if nothing
+}
+
+// propose returns how a call is shown. It reads the file that is to be replaced, if there is one.
+func (f *workFolder) propose(w orchestrator.Wait) proposal {
+	p := proposal{tool: visible(w.Tool), content: showArguments(w.Arguments)}
+	if g, ok := f.grantOf(w.Tool, w.Arguments); ok {
+		p.always = &g
+	}
+	if t, ok := f.targetOf(w.Tool, w.Arguments); ok {
+		p.path = shownPath(t.name)
+		if t.real != "" && t.real != t.name {
+			p.about = append(p.about, note{warn, "  it leads to " + shownPath(t.real)})
+		}
+		if content, ok := contentToWrite(w.Arguments); ok && w.Tool == writeFile {
+			var change note
+			change, p.content = f.change(t, content)
+			p.about = append(p.about, change)
+		}
+	}
+	if why := f.asked(w.Tool, w.Arguments); why != "" {
+		p.about = append(p.about, note{warn, "  Protected: " + string(why) + ". You are asked each time."})
+	}
+	p.about = append(p.about, when(w.Untrusted, note{warn, fromOutside})...)
+	p.heading = note{bold, waitPlace(w) + join(" ", p.tool, p.path) + " needs your approval"}
+	return p
+}
+
+// shownPath is a path, in quotes if it could be taken for more than that.
+func shownPath(name string) string {
+	odd := func(r rune) bool {
+		return unicode.IsSpace(r) || r == '"' || r == '\\' || !strconv.IsPrint(r) || r == unicode.ReplacementChar
+	}
+	if strings.ContainsFunc(name, odd) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// contentToWrite returns what write_file is to write; false if the arguments say anything besides.
+func contentToWrite(arguments string) (string, bool) {
+	members, ok := membersOf(arguments)
+	if !ok || len(members) != 2 {
+		return "", false
+	}
+	said := map[string]string{}
+	for _, m := range members {
+		var s string
+		if m.value[0] != '"' || json.Unmarshal(m.value, &s) != nil {
+			return "", false
+		}
+		said[m.name] = s
+	}
+	_, path := said["path"]
+	content, ok := said["content"]
+	return content, ok && path
+}
+
+// maxCompared is how large a file may be that is compared with what shall replace it.
+const maxCompared = 1 << 20
+
+// change says what write_file changes, and shows the difference, or the whole content where there
+// is nothing to compare it with.
+func (f *workFolder) change(t target, content string) (about note, shown []note) {
+	whole := block("  ", content)
+	old, what, err := f.existing(t)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return note{plain, "  a new file of " + sizeOf(content)}, whole
+	case err != nil:
+		return note{warn, "  replaces what cannot be read with " + sizeOf(content)}, whole
+	case what != "":
+		return note{warn, "  replaces " + what + " with " + sizeOf(content)}, whole
+	case old == content:
+		return note{plain, "  replaces " + sizeOf(old) + " with the same"}, whole
+	case len(content) > maxCompared:
+		return note{warn, "  replaces " + sizeOf(old) + " with " + sizeOf(content) + ", too much to compare"}, whole
+	default:
+		return note{plain, "  replaces " + sizeOf(old) + " with " + sizeOf(content)}, difference(old, content)
+	}
+}
+
+// existing returns the file that is to be replaced, or what it is if it cannot be compared. It
+// follows no link.
+func (f *workFolder) existing(t target) (content, what string, err error) {
+	if t.real == "" {
+		return "", "", fs.ErrInvalid
+	}
+	info, err := f.root.Lstat(t.real)
+	switch {
+	case err != nil:
+		return "", "", err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "", "a link", nil
+	case info.IsDir():
+		return "", "a folder, which fails,", nil
+	case !info.Mode().IsRegular():
+		return "", "what is no regular file", nil
+	case info.Size() > maxCompared:
+		return "", thousands(int(info.Size())) + " bytes, too many to compare,", nil
+	}
+	file, err := f.root.Open(t.real)
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(file, maxCompared))
+	if bytes.IndexByte(data, 0) >= 0 {
+		what = "a binary file of " + counted(int(info.Size()), "byte")
+	}
+	return string(data), what, err
+}
+
+// difference shows how two texts differ, line by line.
+func difference(old, now string) []note {
+	const header = 3 // lines that name the files
+	lines := strings.Split(strings.TrimSuffix(string(diff.Diff("old", []byte(old), "new", []byte(now))), "\n"), "\n")
+	var notes []note
+	for _, line := range lines[min(header, len(lines)):] {
+		looks := plain
+		switch {
+		case strings.HasPrefix(line, "+"):
+			looks = good
+		case strings.HasPrefix(line, "-"):
+			looks = bad
+		case strings.HasPrefix(line, "@"):
+			looks = dim
+		}
+		notes = append(notes, note{looks, "  " + visible(line)})
+	}
+	return notes
+}
+
+// sizeOf tells how large a text is.
+func sizeOf(s string) string {
+	lines := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		lines++
+	}
+	return counted(len(s), "byte") + " (" + counted(lines, "line") + ")"
+}
+
+// thousands writes a number that is not negative with commas.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// prompt asks for a decision in one line of so many columns: the path is shortened in its middle if
+// need be, so that nothing scrolls it away.
+func (p proposal) prompt(columns int) string {
+	choices, scope := ": y yes, n no", ""
+	if p.always != nil {
+		choices += ", a always "
+		switch p.always.folder {
+		case "":
+			choices += "in this run"
+		default:
+			choices += "below "
+			scope = shownPath(p.always.folder + "/")
+		}
+	}
+	const end = " > "
+	room := columns - 1 - cellsOf(p.tool+" "+choices+end)
+	scope = middle(scope, max(room/2, room-cellsOf(p.path)))
+	return join(" ", p.tool, middle(p.path, room-cellsOf(scope))) + choices + scope + end
+}
+
+// hint says how the prompt can be answered.
+func (p proposal) hint(more bool) string {
+	words := []string{"y", "n"}
+	if p.always != nil {
+		words = append(words, "a")
+	}
+	if more {
+		words = append(words, "m")
+	}
+	last := len(words) - 1
+	return fmt.Sprintf("Answer %s or %s. Ctrl-C stops the run.", strings.Join(words[:last], ", "), words[last])
+}
