@@ -1,0 +1,58 @@
+package archtest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestThreatModelIsHeld finds every test that SECURITY.md names, and at least one in each line of its table: a promise
+// whose test was renamed or deleted is noticed.
+func TestThreatModelIsHeld(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
+	require.NoError(t, err)
+	tests, scripts := testNames(t)
+	named := regexp.MustCompile("`(Test[A-Za-z0-9_]+|[a-z_]+\\.txtar)`")
+	lines := 0
+	for line := range strings.Lines(string(text)) {
+		found := named.FindAllStringSubmatch(line, -1)
+		for _, name := range found {
+			require.True(t, tests[name[1]] || scripts[name[1]], "SECURITY.md names %s, which there is not", name[1])
+		}
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| who ") {
+			lines++
+			require.NotEmpty(t, found, "no test holds this line: %s", line)
+		}
+	}
+	require.GreaterOrEqual(t, lines, 15)
+}
+
+// testNames returns the names of all test functions of the tree, and of the scripts of the command line.
+func testNames(t *testing.T) (tests, scripts map[string]bool) {
+	t.Helper()
+	tests, scripts = map[string]bool{}, map[string]bool{}
+	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	require.NoError(t, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case strings.HasSuffix(path, ".txtar"):
+			scripts[filepath.Base(path)] = true
+		case strings.HasSuffix(path, "_test.go"):
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, m := range function.FindAllSubmatch(text, -1) {
+				tests[string(m[1])] = true
+			}
+		}
+		return nil
+	}))
+	return tests, scripts
+}
