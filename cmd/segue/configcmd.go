@@ -61,7 +61,8 @@ func (f *fileFlag) offer(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
 }
 
-// theConfig reads the configuration; there must be one.
+// theConfig reads the configuration; there must be one. Of one that was found and is not trusted, its
+// agents are not made on trial: a template in it may never end.
 func (c *cli) theConfig(f *fileFlag, args []string) (*configuration, error) {
 	flag := f.given("config")
 	missing := "no " + usualConfig + " here or in a folder above, none of your own, and SEGUE_CONFIG is not set; name a file"
@@ -81,7 +82,11 @@ func (c *cli) theConfig(f *fileFlag, args []string) (*configuration, error) {
 	if place.origin == originNone {
 		return nil, errors.New("there is no configuration: " + missing)
 	}
-	return readConfig(place)
+	config, err := openConfig(place)
+	if err != nil || config.found && !c.trusts(config) {
+		return config, err
+	}
+	return config, config.try()
 }
 
 // checkConfig carries out segue config check.
@@ -97,6 +102,9 @@ func (c *cli) checkConfig(f *fileFlag, args []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if !config.tried {
+		c.screen(output{}).say(visible(config.path) + " was found and is not trusted: its prompts and schemas are not tried; name it to try them")
 	}
 	return write(c.stdout, fmt.Sprintf("%s can be used: %s, %s, %s\n", config.path,
 		counted(len(config.Models), "model"), counted(len(config.Agents), "agent"), counted(len(config.Rules), "rule")))

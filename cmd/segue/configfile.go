@@ -103,6 +103,7 @@ type configuration struct {
 	path  string
 	text  []byte // all of the file
 	found bool   // nobody named it: it may be somebody else's
+	tried bool   // its agents were made on trial
 	at    positions
 }
 
@@ -121,18 +122,8 @@ func (e *configError) Error() string {
 	return text
 }
 
-// readConfig reads a configuration, checks it and makes its agents on trial. Problems with what it
-// says are a [*configError].
-func readConfig(place configPlace) (*configuration, error) {
-	c, err := openConfig(place)
-	if err != nil {
-		return nil, err
-	}
-	return c, c.try()
-}
-
 // openConfig reads a configuration and checks what it says, but carries out nothing of it: no
-// template, no schema.
+// template, no schema. Problems with what it says are a [*configError].
 func openConfig(place configPlace) (*configuration, error) {
 	text, err := readRegular(place.path, maxConfig)
 	if err != nil {
@@ -142,8 +133,11 @@ func openConfig(place configPlace) (*configuration, error) {
 	return c, c.problems(c.parse(text))
 }
 
-// try makes the agents on trial.
-func (c *configuration) try() error { return c.problems(c.tryAgents()) }
+// try makes the agents on trial. Problems are a [*configError].
+func (c *configuration) try() error {
+	c.tried = true
+	return c.problems(c.tryAgents())
+}
 
 // problems returns the error that tells of problems; nil if there are none.
 func (c *configuration) problems(found []problem) error {

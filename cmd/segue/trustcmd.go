@@ -113,6 +113,17 @@ func (c *cli) mustTrust(ctx context.Context, config *configuration, s *screen) e
 	return c.askTrust(ctx, r, store, s)
 }
 
+// trusts reports whether the user trusts a configuration that was found. With a record that cannot
+// be read none is.
+func (c *cli) trusts(config *configuration) bool {
+	store, err := c.trustStore()
+	if err != nil {
+		return false
+	}
+	r, err := c.review(config, store)
+	return err == nil && r.trusted()
+}
+
 // askTrust shows a configuration, asks whether the user trusts it, and records a yes. Anything else
 // is an error.
 func (c *cli) askTrust(ctx context.Context, r review, store trustStore, s *screen) error {
