@@ -12,9 +12,9 @@ import (
 )
 
 // oneLine returns s without line breaks and without what a terminal would obey: each run of such characters and of blanks
-// becomes one space.
+// becomes one space. Bytes that are no text are replaced: a terminal may take single ones for C1 controls.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || obeyed(r) }), " ")
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || obeyed(r) }), " ")
 }
 
 // printable returns s without what a terminal would obey, line breaks and tabs aside.
@@ -30,6 +30,7 @@ func printable(s string) string {
 // escaped returns a JSON text in which everything that a terminal would obey is written as a \u escape. Outside of strings
 // JSON has only line breaks and tabs of this kind, and they stay.
 func escaped(text string) string {
+	text = strings.ToValidUTF8(text, "\ufffd") // a json.RawMessage may hold other bytes
 	if !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && obeyed(r) }) {
 		return text
 	}
@@ -94,10 +95,10 @@ func tail(s string, columns int) string {
 
 // middle returns s, without what is in its middle where it does not fit into so many columns.
 func middle(s string, columns int) string {
+	columns = max(columns, 2*len(ellipsis)) // less would tell nothing
 	if cellsOf(s) <= columns {
 		return s
 	}
-	columns = max(columns, 2*len(ellipsis)) // less would tell nothing
 	end := tail(s, (columns-len(ellipsis))/2)
 	return head(s, columns-cellsOf(end)) + end
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -44,8 +45,11 @@ func TestFits(t *testing.T) {
 // TestOneLine lets nothing through that a terminal obeys, for any text.
 func TestOneLine(t *testing.T) {
 	require.Equal(t, "a b [2J c", oneLine(" a\r\n\tb\x1b[2J\u2028c\u202e\x00\u009b"))
+	require.Equal(t, "a\ufffd2J", oneLine("a\x9b2J"), "a terminal may take single bytes for C1 controls")
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")
+		raw := string(rapid.SliceOf(rapid.Byte()).Draw(t, "raw"))
+		require.True(t, utf8.ValidString(oneLine(raw)) && utf8.ValidString(printable(raw)) && utf8.ValidString(escaped(raw)), "%q", raw)
 		for _, r := range oneLine(s) {
 			require.False(t, obeyed(r), "%q", r)
 		}
@@ -69,6 +73,21 @@ func TestEscaped(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(b.String()), &back))
 		require.Equal(t, []any{s, "", map[string]any{s: s}}, back)
 	})
+}
+
+func TestMiddle(t *testing.T) {
+	for _, tt := range []struct {
+		s       string
+		columns int
+		want    string
+	}{
+		{"src/", 4, "src/"},
+		{"src/", -20, "src/"},
+		{"123456789", 8, "123...89"},
+		{"123456789", -20, "12...9"},
+	} {
+		require.Equal(t, tt.want, middle(tt.s, tt.columns), "%q in %d", tt.s, tt.columns)
+	}
 }
 
 func TestVisible(t *testing.T) {
