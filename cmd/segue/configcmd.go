@@ -94,11 +94,11 @@ func (c *cli) checkConfig(f *fileFlag, args []string) error {
 	config, err := c.theConfig(f, args)
 	if e, ok := errors.AsType[*configError](err); ok {
 		for _, p := range e.problems {
-			if err := write(c.stderr, e.path+":"+oneLine(p.String())+"\n"); err != nil {
+			if err := write(c.stderr, visible(e.path)+":"+oneLine(p.String())+"\n"); err != nil {
 				return err
 			}
 		}
-		return fmt.Errorf("%s cannot be used: %s", e.path, counted(len(e.problems), "problem"))
+		return fmt.Errorf("%s cannot be used: %s", visible(e.path), counted(len(e.problems), "problem"))
 	}
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (c *cli) checkConfig(f *fileFlag, args []string) error {
 	if !config.tried {
 		c.screen(output{}).say(visible(config.path) + " was found and is not trusted: its prompts and schemas are not tried; name it to try them")
 	}
-	return write(c.stdout, fmt.Sprintf("%s can be used: %s, %s, %s\n", config.path,
+	return write(c.stdout, fmt.Sprintf("%s can be used: %s, %s, %s\n", visible(config.path),
 		counted(len(config.Models), "model"), counted(len(config.Agents), "agent"), counted(len(config.Rules), "rule")))
 }
 
