@@ -175,8 +175,11 @@ func thousands(n int) string {
 	return s
 }
 
-// prompt asks for a decision in one line of so many columns: the path is shortened in its middle if
-// need be, so that nothing scrolls it away.
+// wideEnough is how many columns a terminal has whose prompts take one row. Others take two.
+const wideEnough = 72
+
+// prompt asks for a decision in one line for a terminal of so many columns: the path is shortened in
+// its middle if need be, so that nothing scrolls it away.
 func (p proposal) prompt(columns int) string {
 	choices, scope := ": y yes, n no", ""
 	if p.always != nil {
@@ -190,6 +193,9 @@ func (p proposal) prompt(columns int) string {
 		}
 	}
 	const end = " > "
+	if columns < wideEnough {
+		columns *= 2
+	}
 	room := columns - 1 - cellsOf(p.tool+" "+choices+end)
 	scope = middle(scope, max(room/2, room-cellsOf(p.path)))
 	return join(" ", p.tool, middle(p.path, room-cellsOf(scope))) + choices + scope + end

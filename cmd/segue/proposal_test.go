@@ -92,19 +92,24 @@ func TestPropose_everything(t *testing.T) {
 	})
 }
 
-// TestPrompt fits into a row, whatever the path, and shows both ends of it.
+// TestPrompt fits into a row, or two of a narrow terminal, whatever the path, and shows both ends of
+// it.
 func TestPrompt(t *testing.T) {
 	f := opened(t, folderWith(t, map[string]string{"notes/a": ""}, nil))
 	require.Equal(t, "write_file notes/a: y yes, n no, a always below notes/ > ", f.propose(writing(t, "notes/a", "")).prompt(80))
 	require.Equal(t, "write_file .git/x: y yes, n no > ", f.propose(writing(t, ".git/x", "")).prompt(80))
 	w := orchestrator.Wait{Tool: "deploy", Arguments: "{}"}
 	require.Equal(t, "deploy: y yes, n no, a always in this run > ", f.propose(w).prompt(80))
+	require.Equal(t, "write_file notes/2026...ember/plan: y yes, n no, a always below notes/2026/november/ > ", f.propose(writing(t, "notes/2026/november/plan", "")).prompt(44))
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.StringMatching(`[a-z界]{1,40}`), 1, 6).Draw(t, "names")
 		path := strings.Join(names, "/")
-		columns := rapid.IntRange(72, 200).Draw(t, "columns")
+		columns, rows := rapid.IntRange(36, 200).Draw(t, "columns"), 1
+		if columns < 72 {
+			rows = 2
+		}
 		prompt := f.propose(writing(t, path, "")).prompt(columns)
-		require.Less(t, cellsOf(prompt), columns, prompt)
+		require.Less(t, cellsOf(prompt), rows*columns, prompt)
 		require.True(t, strings.HasPrefix(prompt, writeFile+" "+path[:1]), prompt)
 		require.Contains(t, prompt, string([]rune(path)[len([]rune(path))-1:])+": y yes")
 	})
