@@ -19,6 +19,7 @@ lefthook*.y*ml .lefthook*.y*ml lefthook.toml .lefthook.toml
 .envrc .direnv .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin
 .zlogout .kshrc .cshrc .tcshrc .login .logout .inputrc .xprofile .xinitrc .xsession .tmux.conf config.fish fish/conf.d
 fish/functions *profile.ps1 crontab *.service *.timer .config/autostart .config/systemd LaunchAgents LaunchDaemons
+.config/git .config/environment.d .config/tmux .screenrc .gdbinit .lldbinit .pdbrc .irbrc .Rprofile
 
 .vimrc .gvimrc .exrc .nvimrc .nvim.lua .ideavimrc .vim .config/nvim .emacs .emacs.d .dir-locals.el .dir-locals-2.el .vscode
 .idea .fleet .zed .helix *.code-workspace *.sublime-project .editorconfig
@@ -31,6 +32,7 @@ Makefile GNUmakefile BSDmakefile *.mk CMakeLists.txt *.cmake justfile .justfile 
 package.json .npmrc .yarnrc .yarnrc.yml .yarn .pnpmfile.cjs setup.py setup.cfg pyproject.toml tox.ini noxfile.py conftest.py
 sitecustomize.py usercustomize.py *.pth build.rs Cargo.toml .cargo go.mod go.work *.gradle *.gradle.kts gradle.properties
 gradlew* gradle-wrapper.* pom.xml .mvn mvnw* build.xml build.sbt build.zig meson.build BUILD.bazel MODULE.bazel .bazelrc *.bzl
+composer.json mix.exs SConstruct WORKSPACE Earthfile gulpfile.* Gruntfile.*
 flake.nix shell.nix default.nix Dockerfile* *.Dockerfile Containerfile* docker-compose*.y*ml compose.y*ml .devcontainer
 .devcontainer.json Vagrantfile Procfile Tiltfile .tool-versions mise.toml .mise.toml .mise .asdfrc .node-version
 .python-version .ruby-version rust-toolchain*
@@ -50,6 +52,7 @@ credentials.* *credentials.json .credentials client_secret*.json service-account
 *.pem *.key *.p8 *.p12 *.pfx *.jks *.keystore *.kdbx *.kdb *.ppk *.age *.ovpn id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk
 id_ed25519_sk ssh_host_*_key .ssh .gnupg .password-store keyrings *.keychain *.keychain-db
 
+.git/config proc/**/environ
 .netrc _netrc .pgpass .my.cnf .mylogin.cnf .htpasswd .git-credentials .npmrc .yarnrc.yml .pypirc .cargo/credentials*
 .composer/auth.json .codex/auth.json .m2/settings.xml settings-security.xml gradle.properties nuget.config wp-config.php
 

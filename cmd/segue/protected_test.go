@@ -15,13 +15,20 @@ func TestProtectedFiles(t *testing.T) {
 	require.NoError(t, err)
 	for name, want := range map[string]struct{ changed, read protection }{
 		"a.txt":                     {"", ""},
-		".git/config":               {runsCode, ""},
+		".git/config":               {runsCode, holdsSecrets}, // addresses of remotes may have a token
+		".git/HEAD":                 {runsCode, ""},
+		".config/git/config":        {runsCode, ""},
+		".config/environment.d/a":   {runsCode, ""},
+		"src/.gdbinit":              {runsCode, ""},
+		".Rprofile":                 {runsCode, ""},
+		"proc/1/environ":            {holdsSecrets, holdsSecrets},
+		"proc/1/task/1/environ":     {holdsSecrets, holdsSecrets},
 		"a/b/.git/hooks/pre-commit": {runsCode, ""},
-		".GIT/config":               {runsCode, ""},
+		".GIT/hooks/x":              {runsCode, ""},
 		".gıt/config":               {"", ""}, // a dotless i is another letter
-		".git./config":              {runsCode, ""},
-		".git /config":              {runsCode, ""},
-		".g\u200cit/config":         {runsCode, ""},
+		".git./HEAD":                {runsCode, ""},
+		".git /HEAD":                {runsCode, ""},
+		".g\u200cit/HEAD":           {runsCode, ""},
 		".git::$INDEX_ALLOCATION/x": {runsCode, ""},
 		".gitignore":                {"", ""},
 		"x.git/config":              {"", ""},

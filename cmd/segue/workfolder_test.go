@@ -64,14 +64,14 @@ func TestWorkFolder_asked(t *testing.T) {
 	for path, want := range map[string]struct{ write, read protection }{
 		"src/a.go":                 {"", ""},
 		"plain/a.go":               {"", ""},
-		".git/config":              {runsCode, ""},
-		"./a/../.git/config":       {runsCode, ""},
-		".GIT/config":              {runsCode, ""},
-		"d/config":                 {runsCode, ""},
+		".git/config":              {runsCode, holdsSecrets},
+		"./a/../.git/config":       {runsCode, holdsSecrets},
+		".GIT/config":              {runsCode, holdsSecrets},
+		"d/config":                 {runsCode, holdsSecrets},
 		"e/hooks/pre-commit":       {runsCode, ""},
-		"src/up/config":            {runsCode, ""},
-		"src/far/config":           {runsCode, ""},
-		"all/all/d/config":         {runsCode, ""},
+		"src/up/config":            {runsCode, holdsSecrets},
+		"src/far/config":           {runsCode, holdsSecrets},
+		"all/all/d/config":         {runsCode, holdsSecrets},
 		"new/workflows/x.yml":      {runsCode, ""}, // .github is not there yet
 		".env":                     {holdsSecrets, holdsSecrets},
 		"all/src/.env.local":       {holdsSecrets, holdsSecrets},
@@ -174,7 +174,7 @@ func TestWorkFolder_protect(t *testing.T) {
 			require.Equal(t, want.code, judge(writeFile, ".env"), word+name)
 			require.Equal(t, want.secret, judge(readFile, "notes.txt"), word+name)
 			require.Equal(t, want.secret, judge(searchFiles, ".aws"), word+name)
-			require.Equal(t, want.read, judge(readFile, ".git/config"), word+name)
+			require.Equal(t, want.read, judge(readFile, ".git/HEAD"), word+name)
 			require.Equal(t, want.search, judge(searchFiles, "."), word+name)
 			require.Equal(t, allow, judge(listFiles, ".aws"), word+name)
 		}
