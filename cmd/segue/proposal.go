@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"unicode"
@@ -125,11 +126,14 @@ func (f *workFolder) existing(t target) (content, what string, err error) {
 	case info.Size() > maxCompared:
 		return "", thousands(int(info.Size())) + " bytes, too many to compare,", nil
 	}
-	file, err := f.root.Open(t.real)
+	file, err := f.root.OpenFile(t.real, os.O_RDONLY|openAtOnce, 0) // it may have become a pipe
 	if err != nil {
 		return "", "", err
 	}
 	defer func() { _ = file.Close() }() // it was only read
+	if info, err = file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", "what is no regular file", err
+	}
 	data, err := io.ReadAll(io.LimitReader(file, maxCompared))
 	if bytes.IndexByte(data, 0) >= 0 {
 		what = "a binary file of " + counted(int(info.Size()), "byte")

@@ -108,7 +108,7 @@ func (c *cli) mustTrust(ctx context.Context, config *configuration, s *screen) e
 		return err
 	}
 	if !c.interactive {
-		return fmt.Errorf("%s; see what it says and trust it with segue trust, name it with --config %s, or go without with --config ''", r.state(), config.path)
+		return fmt.Errorf("%s; see what it says and trust it with segue trust, name it with --config FILE, or go without with --config ''", r.state())
 	}
 	return c.askTrust(ctx, r, store, s)
 }

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/rogpeppe/go-internal/diff"
 )
 
 // Bounds of what is shown of a configuration, so that its servers stand in sight of the question.
@@ -101,13 +99,12 @@ func (r review) changes(columns int) []note {
 	if r.before.Text == "" || r.now.Text == "" {
 		return []note{{warn, "What changed cannot be shown: the file is long."}}
 	}
-	lines := strings.Split(strings.TrimSuffix(string(diff.Diff("trusted", []byte(r.before.Text), "now", []byte(r.now.Text))), "\n"), "\n")
-	lines = lines[min(3, len(lines)):] // the names
+	changed := difference(r.before.Text, r.now.Text)
 	notes := []note{{plain, "What changed:"}}
-	for _, line := range lines[:min(maxChanges, len(lines))] {
-		notes = append(notes, note{styleOf(line), head("  | "+visible(line), columns)})
+	for _, line := range changed[:min(maxChanges, len(changed))] {
+		notes = append(notes, note{line.style, head("  | "+strings.TrimPrefix(line.text, "  "), columns)})
 	}
-	if more := len(lines) - maxChanges; more > 0 {
+	if more := len(changed) - maxChanges; more > 0 {
 		notes = append(notes, note{warn, "  and " + counted(more, "more line")})
 	}
 	return notes
@@ -119,18 +116,6 @@ func shownServer(server string) string {
 		return "sent no key"
 	}
 	return hostShown(server)
-}
-
-// styleOf returns the style of a line of a diff.
-func styleOf(line string) style {
-	switch {
-	case strings.HasPrefix(line, "+"):
-		return good
-	case strings.HasPrefix(line, "-"):
-		return bad
-	default:
-		return dim
-	}
 }
 
 // agents shows the words of approval of each agent. None of them can allow what the command line
