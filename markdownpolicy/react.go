@@ -153,6 +153,9 @@ func (r *reactParser) decide(text string, sections []section) *ParseError {
 		end := s.to
 		if i+1 < len(sections) && sections[i+1].key == keyInput {
 			in := sections[i+1]
+			if a.has && a.err == nil && a.kind == realAction && trimBlanks(text[in.from:in.to]) != "" {
+				a.err = broken(in.mark, "one input of the action", text[in.mark:in.to], nil)
+			}
 			a.input, a.at, a.has, end = trimStray(text[in.from:in.to]), in.from, true, in.to
 		}
 		if a.kind != noAction {
@@ -195,7 +198,7 @@ func (r *reactParser) act(text string, s section, a action, end int) *ParseError
 		r.turn.Answer = &answer
 		return nil
 	}
-	if a.name == "" {
+	if a.name == "" || strings.ContainsAny(a.name, `{}"`) && r.policy.tool(a.name) == nil {
 		r.turn.Missing = "Action"
 		return r.unread(text, s.mark, end, broken(s.from, `the name of a tool behind "Action:"`, text[s.from:end], nil))
 	}

@@ -99,8 +99,8 @@ func (x XML) readCall(fields []field) (Part, []Repair, *ParseError) {
 		}
 	}
 	called := trimBlanks(name.text)
-	if called == "" {
-		return Part{}, nil, broken(name.at, "the name of a tool between <name> and </name>", "", nil)
+	if called == "" || strings.ContainsAny(called, "<\n") {
+		return Part{}, nil, broken(name.at, "the name of a tool between <name> and </name>", called, nil)
 	}
 	text := trimBlanks(arguments.text)
 	at := arguments.at + strings.Index(arguments.text, text)
