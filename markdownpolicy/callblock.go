@@ -123,39 +123,31 @@ func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	if b.Mode != ModeRepair {
 		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true
 	}
-	switch end, wait := excessBrackets(text, b.pos, final); {
-	case wait:
+	end, wait := excessBrackets(text, b.pos, final)
+	if wait {
 		return verdict{}, true
-	case end > b.pos && end < len(text):
-		if goes, wait := jsonGoesOn(text, b.pos, final); goes || wait {
-			return b.unless(wait, goesOnError(text, b.pos))
-		}
-		fallthrough
+	}
+	goes, wait := jsonGoesOn(text, b.pos, final)
+	switch {
+	case goes || wait:
 	case end > b.pos:
 		b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "left out brackets that nothing opened"})
 		b.pos = end
 		return verdict{}, false
-	}
-	if b.ahead == nil {
-		b.ahead = newMarkAhead(text[b.start:b.after], b.close)
-	}
-	goes, wait := jsonGoesOn(text, b.pos, final)
-	if !goes && !wait {
+	default:
+		if b.ahead == nil {
+			b.ahead = newMarkAhead(text[b.start:b.after], b.close)
+		}
 		goes, wait = b.ahead.closes(text, b.pos, final)
 	}
-	if goes || wait {
-		return b.unless(wait, brokenFrom(text, b.pos, b.close))
+	switch {
+	case wait:
+		return verdict{}, true
+	case goes:
+		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true
 	}
 	b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "added the missing " + b.close})
 	return b.done(b.pos), true
-}
-
-// unless returns the verdict that the call is broken, unless more of the text has to come first.
-func (b *callBlock) unless(wait bool, err *ParseError) (verdict, bool) {
-	if wait {
-		return verdict{}, true
-	}
-	return b.broken(err, b.pos), true
 }
 
 // excessBrackets returns the place behind the closing brackets and blanks that stand at a place, or that more may come.

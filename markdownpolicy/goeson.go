@@ -2,22 +2,18 @@ package markdownpolicy
 
 import "strings"
 
-// jsonGoesOn reports whether a JSON object goes on behind what seemed to be its end: with a comma or with brackets that nothing
-// opened, and then with the key of a member. One bracket too many ends an object early, and what stands behind it was meant to
-// be in it. wait says that more of the text has to come to tell.
+// jsonGoesOn reports whether a JSON object goes on behind what seemed to be its end: with a comma or with brackets that
+// nothing opened, and then with the key of a member. One bracket too many ends an object early: what stands behind it was
+// meant to be in it. wait says that more of the text has to come to tell.
 func jsonGoesOn(text string, pos int, final bool) (yes, wait bool) {
 	const most = 16 // brackets and blanks
-	window := text[:min(len(text), pos+most)]
-	at := len(window) - len(strings.TrimLeft(window[pos:], "]} \t\r\n"))
-	closed := strings.ContainsAny(window[pos:at], "]}")
-	if at == len(text) {
+	window := text[pos:min(len(text), pos+most)]
+	gap := window[:len(window)-len(strings.TrimLeft(window, "]} \t\r\n"))]
+	h := header{text: text, pos: pos + len(gap)}
+	if h.pos == len(text) {
 		return false, !final
 	}
-	if text[at] == ',' {
-		at, closed = at+1, true
-	}
-	h := header{text: text, pos: at}
-	if !closed {
+	if !h.skip(',') && !strings.ContainsAny(gap, "]}") {
 		return false, false
 	}
 	_, yes = h.key()

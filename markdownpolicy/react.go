@@ -20,7 +20,8 @@ import (
 // the first keyword is a thought.
 //
 // Two laws of the package hold in part only. What follows the first call or the answer is the model's own invention of
-// what it was to be told, and is dropped: no byte is lost of [Turn.Kept]. And a reply that holds several calls, or text
+// what it was to be told, and is dropped: no byte is lost of [Turn.Kept]. But what seems to go on with the input, such as a
+// second one, is an error. And a reply that holds several calls, or text
 // besides a call, cannot be said in this format: [ReAct.Render] writes text before a call as a thought, and further calls as
 // cycles that follow, of which only the first is read.
 //

@@ -219,16 +219,21 @@ func TestTextBehindACall(t *testing.T) {
 }
 
 func inLlama(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Llama{Options: o} }
+
 func inMistral(o markdownpolicy.Options) markdownpolicy.Policy {
 	return markdownpolicy.Mistral{Options: o}
 }
+
 func inPythonic(o markdownpolicy.Options) markdownpolicy.Policy {
 	return markdownpolicy.Pythonic{Options: o}
 }
+
 func inFenced(o markdownpolicy.Options) markdownpolicy.Policy {
 	return markdownpolicy.Fenced{Options: o}
 }
-func inXML(o markdownpolicy.Options) markdownpolicy.Policy   { return markdownpolicy.XML{Options: o} }
+
+func inXML(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.XML{Options: o} }
+
 func inReAct(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.ReAct{Options: o} }
 
 // wordForm writes a call of the tool t in marks and words: what stands around an argument, its name, and a word.

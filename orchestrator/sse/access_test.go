@@ -186,9 +186,18 @@ func TestAccess_idsCannotBeProbed(t *testing.T) {
 func TestAccess_ownersApart(t *testing.T) {
 	s := newSite(t, func(c *sse.Config) { c.Owner = user })
 	for _, try := range []struct{ as, id string }{
-		{"al", "alice:1"}, {"alice", "al:1"}, {"a", "a:b:1"}, {"alice", "alice:"}, {"alice", "alice"}, {"alice", ":1"},
-		{"alice", "alice:1/3/call_1"}, {"alice", "alice:/"}, {"alice", "Alice:1"}, {"alice", "alice:" + strings.Repeat("x", 300)},
-		{"alice", "alice:\u0000"}, {"alice", "alice:a\nb"},
+		{"al", "alice:1"},
+		{"alice", "al:1"},
+		{"a", "a:b:1"},
+		{"alice", "alice:"},
+		{"alice", "alice"},
+		{"alice", ":1"},
+		{"alice", "alice:1/3/call_1"},
+		{"alice", "alice:/"},
+		{"alice", "Alice:1"},
+		{"alice", "alice:" + strings.Repeat("x", 300)},
+		{"alice", "alice:\u0000"},
+		{"alice", "alice:a\nb"},
 	} {
 		for to, body := range map[*httptest.Server]string{s.tasks: `{"run": %s, "goal": "x"}`, s.replies: `{"run": %s}`} {
 			status, text := s.post(to, try.as, fmt.Sprintf(body, quoted(try.id)))
