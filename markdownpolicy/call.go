@@ -17,9 +17,10 @@ type callForm struct {
 	beside    []string // more keys that hold no arguments, and are left out
 }
 
-// read reads a call from the JSON that stands at an offset of the reply. Arguments are kept as they are written, and a JSON
-// string that holds an object is decoded once. Missing, null and empty ones are {}. A member that is no part of a call may be
-// meant as an argument, whether there are others or not: it is an error. So is a key of a call that stands twice.
+// read reads a call from the JSON that stands at an offset of the reply. Arguments are kept as they
+// are written, and a JSON string that holds an object is decoded once. Missing, null and empty ones
+// are {}. A member that is no part of a call may be meant as an argument, whether there are others
+// or not: it is an error. So is a key of a call that stands twice.
 func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
 	object, repairs, err := readObject(text, at, mode)
 	if err != nil {
@@ -31,7 +32,8 @@ func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Rep
 	return f.readValid(text, object, repairs, at, mode)
 }
 
-// readValid is read for text of which a valid object was made by repairs. With an error it returns the name, if there is one.
+// readValid is read for text of which a valid object was made by repairs. With an error it returns
+// the name, if there is one.
 func (f callForm) readValid(text, object string, repairs []Repair, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
 	name, arguments, key, again := f.fields(object)
 	if again != "" {
@@ -58,8 +60,9 @@ func (f callForm) expects() string {
 	return `a JSON object {"` + f.name + `": …, "` + f.arguments + `": {…}}`
 }
 
-// fields returns the values of the name and of the arguments, as they are written in a valid object, and the key of the
-// arguments; "" if there is none. again is the first key of these that stands there twice, in whatever case.
+// fields returns the values of the name and of the arguments, as they are written in a valid
+// object, and the key of the arguments; "" if there is none. again is the first key of these that
+// stands there twice, in whatever case.
 func (f callForm) fields(object string) (name, arguments, under, again string) {
 	rank := len(f.others) + 1 // of the key that the arguments were found under: the smaller, the better
 	var seen uint
@@ -104,7 +107,8 @@ func isHarmless(key, value string) bool {
 	return slices.Contains(harmlessKeys, key) && value[0] != '{' && value[0] != '['
 }
 
-// unexpected returns the keys, in quotes, of members that are no part of a call whose arguments stand under a key.
+// unexpected returns the keys, in quotes, of members that are no part of a call whose arguments
+// stand under a key.
 func (f callForm) unexpected(object, under string) (keys []string) {
 	for key, value := range members(object) {
 		switch {
@@ -130,7 +134,8 @@ func (f callForm) strange(object, name, under string, at int) *ParseError {
 	return broken(at, expected+", and nothing beside it", strings.Join(keys, ", ")+` beside "`+under+`"`, nil)
 }
 
-// isEmptyObject reports whether a valid JSON value is an object without members, or a string that holds one.
+// isEmptyObject reports whether a valid JSON value is an object without members, or a string that
+// holds one.
 func isEmptyObject(value string) bool {
 	if value[0] == '"' {
 		value = trimBlanks(decodeString(value))

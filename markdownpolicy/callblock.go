@@ -117,8 +117,9 @@ func (b *callBlock) kindAt(text string, final bool) (kind listKind, wait bool) {
 	}
 }
 
-// unclosed deals with something that stands where the closing mark should. A few brackets too many are left out. What goes on
-// with the call, or stands before the closing mark, was said in the call, and is no text behind one without that mark.
+// unclosed deals with something that stands where the closing mark should. A few brackets too many
+// are left out. What goes on with the call, or stands before the closing mark, was said in the
+// call, and is no text behind one without that mark.
 func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	if b.Mode != ModeRepair {
 		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true

@@ -90,9 +90,10 @@ func (o Options) readOtherJSON(text string, at int, err *ParseError) (call messa
 	return call, repairs, err
 }
 
-// readFunction reads <function=name><parameter=key>value</parameter>…</function>, of which the last closing tags may be
-// missing. A value ends at the first closing tag that is followed by another tag of these. One that holds the tag of another
-// parameter, and not its end, may be two of which the first has no end: that is an error.
+// readFunction reads <function=name><parameter=key>value</parameter>…</function>, of which the last
+// closing tags may be missing. A value ends at the first closing tag that is followed by another
+// tag of these. One that holds the tag of another parameter, and not its end, may be two of which
+// the first has no end: that is an error.
 func (o Options) readFunction(body string, at int) ([]Part, []Repair, *ParseError) {
 	expected := func(pos int, what string) ([]Part, []Repair, *ParseError) {
 		return nil, nil, broken(at+pos, what, body[pos:], nil)
@@ -155,8 +156,9 @@ func parameterEnd(body string, pos int) int {
 	}
 }
 
-// swallowing returns the first argument whose text holds the tag of a parameter without its end, and the name of that. A tag of
-// a parameter that stands elsewhere in the call is text: it cannot be another one.
+// swallowing returns the first argument whose text holds the tag of a parameter without its end,
+// and the name of that. A tag of a parameter that stands elsewhere in the call is text: it cannot
+// be another one.
 func swallowing(arguments []argument) (in argument, name string) {
 	given := make(map[string]bool, len(arguments))
 	for _, a := range arguments {
@@ -206,9 +208,10 @@ func trimLines(value string) string {
 	return value
 }
 
-// readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…: the first key belongs to the first value. A text
-// ends at the first closing tag that is followed by another tag of these. Tags in a key, and those in a value that are not
-// whole pairs, say that an end is missing: that is an error, and so is a key that stands twice.
+// readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…: the first key belongs to
+// the first value. A text ends at the first closing tag that is followed by another tag of these.
+// Tags in a key, and those in a value that are not whole pairs, say that an end is missing: that is
+// an error, and so is a key that stands twice.
 func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) {
 	name, _, _ := strings.Cut(body, "<arg_")
 	pos := len(name)
@@ -249,7 +252,8 @@ var (
 	pairValue = tagPair{open: "<arg_value>", close: "</arg_value>"}
 )
 
-// wholePairs reports whether each tag of a pair that begins in a text has its end there, and each key its value.
+// wholePairs reports whether each tag of a pair that begins in a text has its end there, and each
+// key its value.
 func wholePairs(text string) bool {
 	keys, values := strings.Count(text, pairKey.open), strings.Count(text, pairValue.open)
 	return keys == values && strings.Count(text, pairKey.close) >= keys && strings.Count(text, pairValue.close) >= values

@@ -23,8 +23,8 @@ func repeatedName(arguments []argument) (name string, again bool) {
 	return "", false
 }
 
-// argumentsObject writes arguments, each of another name, as a JSON object, each of the type that the schema of the tool has for
-// it; without one it is a string.
+// argumentsObject writes arguments, each of another name, as a JSON object, each of the type that
+// the schema of the tool has for it; without one it is a string.
 func argumentsObject(arguments []argument, schema map[string]property) string {
 	b := []byte("{")
 	for _, a := range arguments {

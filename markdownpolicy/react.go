@@ -19,11 +19,12 @@ import (
 // as its input, and one JSON object with "action" and "action_input". A reply without a keyword is the answer; text before
 // the first keyword is a thought.
 //
-// Two laws of the package hold in part only. What follows the first call or the answer is the model's own invention of
-// what it was to be told, and is dropped: no byte is lost of [Turn.Kept]. But what seems to go on with the input, such as a
-// second one, is an error. And a reply that holds several calls, or text
-// besides a call, cannot be said in this format: [ReAct.Render] writes text before a call as a thought, and further calls as
-// cycles that follow, of which only the first is read.
+// Two laws of the package hold in part only. What follows the first call or the answer is the
+// model's own invention of what it was to be told, and is dropped: no byte is lost of [Turn.Kept].
+// But what seems to go on with the input, such as a second one, is an error. And a reply that holds
+// several calls, or text besides a call, cannot be said in this format: [ReAct.Render] writes text
+// before a call as a thought, and further calls as cycles that follow, of which only the first is
+// read.
 //
 // Nothing marks the end of an input. One that is an object ends behind its last bracket, any other where the next keyword
 // stands; where the reply ends instead, or ends behind the name of the tool, [Part].Open is set.

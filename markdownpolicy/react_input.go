@@ -133,8 +133,8 @@ func readInputObject(value string, at int, mode Mode) (object string, used int, 
 	return object, used, ended, repairs, err
 }
 
-// inputGoesOn returns an error if behind the object that an input begins with, there is not only what a model says of it: the
-// object seems to go on, or another one or another input stands there.
+// inputGoesOn returns an error if behind the object that an input begins with, there is not only
+// what a model says of it: the object seems to go on, or another one or another input stands there.
 func inputGoesOn(value string, used, at int) *ParseError {
 	goes, _ := jsonGoesOn(value, used, true)
 	rest := strings.TrimLeft(value[used:], blanks+"]}")

@@ -21,8 +21,8 @@ var moveTools = []tools.Definition{
 	{Name: "save_note", Parameters: []byte(`{"type":"object","properties":{"title":{"type":"string"},"body":{"type":"string"}}}`)},
 }
 
-// swallowing are replies in which a mark is missing or something stands where nothing is read: read in silence, a call
-// would be made with other arguments than the model wrote.
+// swallowing are replies in which a mark is missing or something stands where nothing is read: read
+// in silence, a call would be made with other arguments than the model wrote.
 var swallowing = []struct {
 	policy  func(markdownpolicy.Options) markdownpolicy.Policy
 	replies []string
@@ -126,7 +126,8 @@ func inHermes(d markdownpolicy.Dialect) func(markdownpolicy.Options) markdownpol
 	}
 }
 
-// What a model wrote as arguments is neither dropped nor made part of another argument: no repair does that either.
+// What a model wrote as arguments is neither dropped nor made part of another argument: no repair
+// does that either.
 func TestNothingIsSwallowed(t *testing.T) {
 	for _, s := range swallowing {
 		for _, reply := range s.replies {
@@ -204,6 +205,9 @@ func TestTextBehindACall(t *testing.T) {
 		{inLlama, `{"name":"save_note","parameters":{}}} "it" done.`, `} "it" done.`},
 		{inMistral, `[TOOL_CALLS]save_note{}, and so on`, `, and so on`},
 		{inMistral, `[TOOL_CALLS][{"name":"save_note"}], "quoted"`, `, "quoted"`},
+		{inLlama, "{\"name\":\"save_note\",\"parameters\":{}}\n, \"it\": 1", `, "it": 1`},
+		{inMistral, "[TOOL_CALLS]save_note{}\n}, \"it\": 1", `}, "it": 1`},
+		{inPythonic, "[save_note()]\n, x = 1", `, x = 1`},
 		{inPythonic, `[save_note()], x == 1`, `, x == 1`},
 		{inPythonic, "[save_note()]\nbody = 1", "body = 1"},
 		{inFenced, `{"name":"save_note","arguments":{}}, and so on`, ", and so on"},
@@ -236,7 +240,8 @@ func inXML(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpoli
 
 func inReAct(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.ReAct{Options: o} }
 
-// wordForm writes a call of the tool t in marks and words: what stands around an argument, its name, and a word.
+// wordForm writes a call of the tool t in marks and words: what stands around an argument, its
+// name, and a word.
 type wordForm struct {
 	policy            func(markdownpolicy.Options) markdownpolicy.Policy
 	before, after     []string
@@ -291,9 +296,10 @@ func (f wordForm) write(t *rapid.T, changes int) (reply string, words []string) 
 	return strings.Join(pieces, ""), words
 }
 
-// Whatever happens to the marks of a call: if the call is made, each word that stands in it is in an argument, and no argument
-// holds two of them, unless it holds the end mark between them, too: then all that the model wrote is there to be seen. Where
-// the end of one argument and the beginning of the next are both missing, nobody can tell that they were two.
+// Whatever happens to the marks of a call: if the call is made, each word that stands in it is in
+// an argument, and no argument holds two of them, unless it holds the end mark between them, too:
+// then all that the model wrote is there to be seen. Where the end of one argument and the
+// beginning of the next are both missing, nobody can tell that they were two.
 func TestBrokenMarksLoseNoArgument(t *testing.T) {
 	for n, f := range wordForms {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {

@@ -41,12 +41,12 @@ func (h *Handler) withAccess(r *http.Request) (*http.Request, error) {
 	return r.WithContext(context.WithValue(r.Context(), accessKey{}, a)), nil
 }
 
-// Authorized returns nil if a request may name a run: begin one of that id, go on with it, or see it. [Tasks] and [Replies]
-// ask it. A [Start] of one's own that takes an id from a request asks it before it reads or stores anything of the run, and
-// returns its error as it is.
+// Authorized returns nil if a request may name a run: begin one of that id, go on with it, or see
+// it. [Tasks] and [Replies] ask it. A [Start] of one's own that takes an id from a request asks it
+// before it reads or stores anything of the run, and returns its error as it is.
 //
-// [Config].Owner and [Config].Authorize are the rules. For a request that no Handler gave to the Start there are none, and
-// no run may be named.
+// [Config].Owner and [Config].Authorize are the rules. For a request that no Handler gave to the
+// Start there are none, and no run may be named.
 func Authorized(r *http.Request, run string) error {
 	a := accessOf(r)
 	if a.owner == "" && a.authorize == nil {
@@ -67,9 +67,9 @@ func Authorized(r *http.Request, run string) error {
 // mostID bounds the length of an id that a client names.
 const mostID = 256
 
-// nameable reports whether a request may name a run for all that its id says. The ids of an owner begin with the owner and
-// a colon, and hold no other colon behind it; so no id is that of two owners. The ids of agents hold slashes, and are
-// nobody's to name.
+// nameable reports whether a request may name a run for all that its id says. The ids of an owner
+// begin with the owner and a colon, and hold no other colon behind it; so no id is that of two
+// owners. The ids of agents hold slashes, and are nobody's to name.
 func (a access) nameable(run string) bool {
 	name, within := run, true
 	if a.owner != "" {
@@ -95,7 +95,8 @@ func isPlain(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) })
 }
 
-// denied is the answer to a request that may not name a run. An [*Error] of a rule is shown as it is.
+// denied is the answer to a request that may not name a run. An [*Error] of a rule is shown as it
+// is.
 func denied(run string, cause error) error {
 	if e, ok := errors.AsType[*Error](cause); ok {
 		return e
@@ -103,7 +104,8 @@ func denied(run string, cause error) error {
 	return noRun(fmt.Errorf("run %.64q is refused: %w", run, cause))
 }
 
-// noRun is the one answer about a run that cannot be had, for whatever reason: it does not say whether there is such a run.
+// noRun is the one answer about a run that cannot be had, for whatever reason: it does not say
+// whether there is such a run.
 func noRun(cause error) *Error {
 	return &Error{Status: http.StatusForbidden, Code: CodeRun, Message: "the run cannot be begun or gone on with", Err: cause}
 }

@@ -130,8 +130,8 @@ func quoted(s string) string {
 	return string(data)
 }
 
-// Without a rule a client names no run: whatever the id, the answer is the same, nothing is read or stored, and who runs the
-// server hears why.
+// Without a rule a client names no run: whatever the id, the answer is the same, nothing is read or
+// stored, and who runs the server hears why.
 func TestAccess_withoutARule(t *testing.T) {
 	s := newSite(t, func(*sse.Config) {})
 	_, err := s.agent.Run(t.Context(), orchestrator.Task{Run: "alice-1", Input: delegation.Input{Goal: "my PIN is 1234"}})
@@ -236,7 +236,8 @@ func TestAccess_namesRunsForTheirOwner(t *testing.T) {
 	require.Contains(t, text, "done")
 }
 
-// Authorize decides about what Owner leaves over; it is asked once, before anything is read or stored.
+// Authorize decides about what Owner leaves over; it is asked once, before anything is read or
+// stored.
 func TestAccess_authorize(t *testing.T) {
 	var s *site
 	s = newSite(t, func(c *sse.Config) {
@@ -294,7 +295,8 @@ func TestAuthorized(t *testing.T) {
 	require.Error(t, sse.Authorized(httptest.NewRequest(http.MethodGet, "/", nil), "mine"))
 }
 
-// A client that stops in the middle of its body, or sends it byte by byte, is answered and let go of.
+// A client that stops in the middle of its body, or sends it byte by byte, is answered and let go
+// of.
 func TestReadTimeout(t *testing.T) {
 	for _, path := range []string{"in the middle", "drips", "refused before the body", "wrong method"} {
 		t.Run(path, func(t *testing.T) {
@@ -335,7 +337,8 @@ func TestReadTimeout(t *testing.T) {
 	}
 }
 
-// The deadline is for the body alone: neither a Start that takes its time behind it nor a long run is ended by it.
+// The deadline is for the body alone: neither a Start that takes its time behind it nor a long run
+// is ended by it.
 func TestReadTimeout_isForTheBody(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 %v", http2), func(t *testing.T) {

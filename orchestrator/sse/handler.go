@@ -35,18 +35,20 @@ type Config struct {
 	Methods []string // what is served; nil: POST. GET brings HEAD with it, which starts nothing
 	MaxBody int64    // bytes of a request's body; 0: 1 MiB; negative: no bound
 
-	// Owner returns whose the runs of a request are, such as the user or the tenant that a handler around this one has found
-	// out. The ids of the runs of an owner begin with the owner and a colon: a client names no others, and a run that is left
-	// unnamed gets such an id. An owner is printable text without a slash. An error refuses the request before its body is read.
+	// Owner returns whose the runs of a request are, such as the user or the tenant that a handler
+	// around this one has found out. The ids of the runs of an owner begin with the owner and a
+	// colon: a client names no others, and a run that is left unnamed gets such an id. An owner is
+	// printable text without a slash. An error refuses the request before its body is read.
 	Owner func(r *http.Request) (string, error)
 
-	// Authorize says whether a request may name a run: begin one of that id, go on with it, or see how it has ended. It is
-	// asked before anything of the run is read or stored, and only about ids that Owner leaves over. An error refuses the
-	// request: the client is not told the error, unless it is an [*Error], which is shown as it is. Nil leaves the decision
-	// to Owner.
+	// Authorize says whether a request may name a run: begin one of that id, go on with it, or see
+	// how it has ended. It is asked before anything of the run is read or stored, and only about
+	// ids that Owner leaves over. An error refuses the request: the client is not told the error,
+	// unless it is an [*Error], which is shown as it is. Nil leaves the decision to Owner.
 	//
-	// With neither Owner nor Authorize, clients name no runs: [Tasks] gives each run an id of its own, and [Replies] refuses
-	// every request. Whoever knows an id could otherwise read the conversation of a stranger, and answer for them.
+	// With neither Owner nor Authorize, clients name no runs: [Tasks] gives each run an id of its
+	// own, and [Replies] refuses every request. Whoever knows an id could otherwise read the
+	// conversation of a stranger, and answer for them.
 	Authorize func(r *http.Request, run string) error
 
 	ReadTimeout  time.Duration // for the client to send the body, whatever the server's own is; 0: 30 seconds; negative: the server's own
@@ -58,8 +60,9 @@ type Config struct {
 	// those that are not sent too.
 	Filter func(e *orchestrator.Event) bool
 
-	// OnError is told what the client is not: why a run could not be started where that is the server's fault, why a run that
-	// the client named was refused, and what broke off a stream other than the client. It may be nil.
+	// OnError is told what the client is not: why a run could not be started where that is the
+	// server's fault, why a run that the client named was refused, and what broke off a stream
+	// other than the client. It may be nil.
 	OnError func(r *http.Request, err error)
 }
 

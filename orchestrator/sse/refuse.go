@@ -26,8 +26,9 @@ import (
 //	*orchestrator.ReplyError         409   CodeReply
 //	any other                        500   CodeInternal, without its text; [Config].OnError is told
 //
-// A run that is unknown, one that has begun already or that somebody else goes on with, and one that the client may not name
-// are refused alike, so that clients learn nothing of the runs of others.
+// A run that is unknown, one that has begun already or that somebody else goes on with, and one
+// that the client may not name are refused alike, so that clients learn nothing of the runs of
+// others.
 type Error struct {
 	Status  int    // an HTTP status; 0 means 500
 	Code    string // for programs

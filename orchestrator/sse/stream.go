@@ -37,8 +37,8 @@ func newStream(w http.ResponseWriter, reading, timeout time.Duration) *stream {
 	return &stream{w: w, control: http.NewResponseController(w), reading: reading, timeout: timeout, done: make(chan struct{})}
 }
 
-// limitReads sets the deadline for the body of a request, which counts for what the server reads of it to drop it, too. Not
-// every ResponseWriter has one.
+// limitReads sets the deadline for the body of a request, which counts for what the server reads of
+// it to drop it, too. Not every ResponseWriter has one.
 func limitReads(w http.ResponseWriter, timeout time.Duration) {
 	if timeout > 0 {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout))

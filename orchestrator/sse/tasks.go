@@ -27,8 +27,9 @@ import (
 //	  "data": …                  // Task.Input.Data
 //	}
 //
-// An unknown field is an error. Limits are those of the Orchestrator. A run is named by those that [Config].Owner or
-// [Config].Authorize let name it; the others leave the field out, and find the id in the events.
+// An unknown field is an error. Limits are those of the Orchestrator. A run is named by those that
+// [Config].Owner or [Config].Authorize let name it; the others leave the field out, and find the id
+// in the events.
 func Tasks(o *orchestrator.Orchestrator) Start {
 	return func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
 		var body struct {
@@ -59,8 +60,8 @@ func Tasks(o *orchestrator.Orchestrator) Start {
 //
 //	{"run": "…", "replies": [{"wait_id": "…", "approve": true}]}
 //
-// An unknown field is an error. [Config].Owner or [Config].Authorize say who may go on with which run: with neither, nobody
-// may. Whoever may can see the whole conversation, and answer each wait.
+// An unknown field is an error. [Config].Owner or [Config].Authorize say who may go on with which
+// run: with neither, nobody may. Whoever may can see the whole conversation, and answer each wait.
 func Replies(o *orchestrator.Orchestrator) Start {
 	return func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
 		var body struct {
