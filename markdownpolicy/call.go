@@ -14,11 +14,13 @@ type callForm struct {
 	name      string   // the key of the name
 	arguments string   // the key of the arguments
 	others    []string // more keys that are read as the arguments, where those are not there
+	beside    []string // more keys that hold no arguments, and are left out
 }
 
-// read reads a call from the JSON that stands at an offset of the reply. Arguments are kept as they are written, and a JSON
-// string that holds an object is decoded once. Missing, null and empty ones are {}, but where members stand that say nothing here,
-// they may be meant as the arguments: that is an error. So is a key of these that stands twice.
+// read reads a call from the JSON that stands at an offset of the reply. Arguments are kept as they
+// are written, and a JSON string that holds an object is decoded once. Missing, null and empty ones
+// are {}. A member that is no part of a call may be meant as an argument, whether there are others
+// or not: it is an error. So is a key of a call that stands twice.
 func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
 	object, repairs, err := readObject(text, at, mode)
 	if err != nil {
@@ -30,9 +32,10 @@ func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Rep
 	return f.readValid(text, object, repairs, at, mode)
 }
 
-// readValid is read for text of which a valid object was made by repairs.
+// readValid is read for text of which a valid object was made by repairs. With an error it returns
+// the name, if there is one.
 func (f callForm) readValid(text, object string, repairs []Repair, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
-	name, arguments, again := f.fields(object)
+	name, arguments, key, again := f.fields(object)
 	if again != "" {
 		return messages.ToolCall{}, nil, repeated(at, quote(again), text)
 	}
@@ -40,13 +43,13 @@ func (f callForm) readValid(text, object string, repairs []Repair, at int, mode 
 	if call.Name == "" {
 		return messages.ToolCall{}, nil, broken(at, f.expects()+`, with "`+f.name+`" the name of a tool`, text, nil)
 	}
-	if err := f.strange(object, call.Name, arguments, at); err != nil {
-		return messages.ToolCall{}, nil, err
+	if err := f.strange(object, call.Name, key, at); err != nil {
+		return call, nil, err
 	}
 	fixed, more, err := readArguments(arguments, at+max(0, strings.Index(text, arguments)), mode)
 	if err != nil {
 		err.Expected = `"` + f.arguments + `" of "` + call.Name + `" to be a JSON object`
-		return messages.ToolCall{}, nil, err
+		return call, nil, err
 	}
 	call.Arguments = fixed
 	return call, append(repairs, more...), nil
@@ -57,27 +60,28 @@ func (f callForm) expects() string {
 	return `a JSON object {"` + f.name + `": …, "` + f.arguments + `": {…}}`
 }
 
-// fields returns the values of the name and of the arguments, as they are written in a valid object; "" if there is none.
-// again is the first key of these that stands there twice, in whatever case.
-func (f callForm) fields(object string) (name, arguments, again string) {
+// fields returns the values of the name and of the arguments, as they are written in a valid
+// object, and the key of the arguments; "" if there is none. again is the first key of these that
+// stands there twice, in whatever case.
+func (f callForm) fields(object string) (name, arguments, under, again string) {
 	rank := len(f.others) + 1 // of the key that the arguments were found under: the smaller, the better
 	var seen uint
 	for key, value := range members(object) {
 		bit := f.bit(key)
 		if seen&bit != 0 {
-			return name, arguments, key
+			return name, arguments, under, key
 		}
 		seen |= bit
 		switch i := slices.Index(f.others, key); {
 		case key == f.name:
 			name = value
 		case key == f.arguments:
-			arguments, rank = value, -1
+			arguments, under, rank = value, key, -1
 		case i >= 0 && i < rank:
-			arguments, rank = value, i
+			arguments, under, rank = value, key, i
 		}
 	}
-	return name, arguments, ""
+	return name, arguments, under, ""
 }
 
 // bit is a number of its own, of one bit, for each key of a call, and 0 for other keys.
@@ -96,29 +100,47 @@ func (f callForm) bit(key string) uint {
 }
 
 // harmlessKeys are what servers write beside the name of a call, and never arguments.
-var harmlessKeys = []string{"type", "id", "index"}
+var harmlessKeys = []string{"type", "id", "index", "call_id", "tool_call_id"}
 
-// unexpected returns the keys, in quotes, of members that are no part of a call.
-func (f callForm) unexpected(object string) (keys []string) {
-	for key := range members(object) {
-		if key != f.name && key != f.arguments && !slices.Contains(f.others, key) && !slices.Contains(harmlessKeys, key) {
+// isHarmless reports whether a member beside a call holds no argument.
+func isHarmless(key, value string) bool {
+	return slices.Contains(harmlessKeys, key) && value[0] != '{' && value[0] != '['
+}
+
+// unexpected returns the keys, in quotes, of members that are no part of a call whose arguments
+// stand under a key.
+func (f callForm) unexpected(object, under string) (keys []string) {
+	for key, value := range members(object) {
+		switch {
+		case key == f.name, key == under, isHarmless(key, value), slices.Contains(f.beside, key):
+		case (key == f.arguments || slices.Contains(f.others, key)) && (saysNothing(value) || isEmptyObject(value)):
+		default:
 			keys = append(keys, quote(key))
 		}
 	}
 	return keys
 }
 
-// strange returns an error where there are no arguments but members that are no part of a call.
-func (f callForm) strange(object, name, arguments string, at int) *ParseError {
-	if !saysNothing(arguments) {
-		return nil
-	}
-	keys := f.unexpected(object)
+// strange returns an error where a valid object has members that are no part of a call.
+func (f callForm) strange(object, name, under string, at int) *ParseError {
+	keys := f.unexpected(object, under)
 	if len(keys) == 0 {
 		return nil
 	}
 	expected := `the arguments of "` + name + `" as a JSON object under "` + f.arguments + `"`
-	return broken(at, expected, "no arguments but "+strings.Join(keys, ", "), nil)
+	if _, arguments, _, _ := f.fields(object); saysNothing(arguments) {
+		return broken(at, expected, "no arguments but "+strings.Join(keys, ", "), nil)
+	}
+	return broken(at, expected+", and nothing beside it", strings.Join(keys, ", ")+` beside "`+under+`"`, nil)
+}
+
+// isEmptyObject reports whether a valid JSON value is an object without members, or a string that
+// holds one.
+func isEmptyObject(value string) bool {
+	if value[0] == '"' {
+		value = trimBlanks(decodeString(value))
+	}
+	return strings.HasPrefix(value, "{") && trimBlanks(value[1:]) == "}"
 }
 
 // saysNothing reports whether the value of the arguments of a call is missing, null, or a string that is blank or null.

@@ -35,17 +35,16 @@ func TestS2_8_BrokenCallByMode(t *testing.T) {
 
 func TestS2_9_Arguments(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"name":"t"}`:                                                    `{}`,
-		`{"name":"t","arguments":null}`:                                   `{}`,
-		`{"name":"t","arguments":""}`:                                     `{}`,
-		`{"name":"t","arguments":{"a" :  1.50}}`:                          `{"a" :  1.50}`,
-		`{"arguments":{"name":"x"},"name":"t"}`:                           `{"name":"x"}`,
-		`{"name":"t","arguments":"{\"param\":\"x\"}"}`:                    `{"param":"x"}`,
-		`{"name":"t","arguments":"{\"a\":\"{\\\"b\\\":1}\"}"}`:            `{"a":"{\"b\":1}"}`,
-		`{"id":"x","type":"function","name":"t"}`:                         `{}`,
-		`{"index":0,"name":"t","arguments":null}`:                         `{}`,
-		`{"name":"t","arguments":{},"a":1}`:                               `{}`,
-		`{"name":"t","arguments":{"a":1},"arguments2":{"b":2},"id":"x" }`: `{"a":1}`,
+		`{"name":"t"}`:                                         `{}`,
+		`{"name":"t","arguments":null}`:                        `{}`,
+		`{"name":"t","arguments":""}`:                          `{}`,
+		`{"name":"t","arguments":{"a" :  1.50}}`:               `{"a" :  1.50}`,
+		`{"arguments":{"name":"x"},"name":"t"}`:                `{"name":"x"}`,
+		`{"name":"t","arguments":"{\"param\":\"x\"}"}`:         `{"param":"x"}`,
+		`{"name":"t","arguments":"{\"a\":\"{\\\"b\\\":1}\"}"}`: `{"a":"{\"b\":1}"}`,
+		`{"id":"x","type":"function","name":"t"}`:              `{}`,
+		`{"index":0,"name":"t","arguments":null}`:              `{}`,
+		`{"id":"x","tool_call_id":"y","type":"function","index":0,"name":"t","arguments":{"a":1},"call_id":null}`: `{"a":1}`,
 	} {
 		call, repairs, err := markdownpolicy.ReadCall(text, markdownpolicy.ModeError, "name", "arguments")
 		require.Nil(t, err, text)
@@ -55,9 +54,14 @@ func TestS2_9_Arguments(t *testing.T) {
 	call, _, err := markdownpolicy.ReadCall(`{"name":"t","parameters":{"a":1}}`, markdownpolicy.ModeError, "name", "arguments", "parameters")
 	require.Nil(t, err)
 	require.Equal(t, `{"a":1}`, call.Arguments, "where the policy says so")
-	call, _, err = markdownpolicy.ReadCall(`{"name":"t","parameters":{"a":1},"arguments":{"b":2}}`, markdownpolicy.ModeError, "name", "arguments", "parameters")
-	require.Nil(t, err)
-	require.Equal(t, `{"b":2}`, call.Arguments)
+	for _, nothing := range []string{`null`, `""`, `{ }`, `"{}"`} {
+		call, _, err = markdownpolicy.ReadCall(`{"name":"t","parameters":`+nothing+`,"arguments":{"b":2}}`, markdownpolicy.ModeError, "name", "arguments", "parameters")
+		require.Nil(t, err)
+		require.Equal(t, `{"b":2}`, call.Arguments)
+	}
+	_, _, err = markdownpolicy.ReadCall(`{"name":"t","parameters":{"a":1},"arguments":{"b":2}}`, markdownpolicy.ModeError, "name", "arguments", "parameters")
+	require.NotNil(t, err)
+	require.Equal(t, `"parameters" beside "arguments"`, err.Found)
 }
 
 func TestS2_9_NotACall(t *testing.T) {

@@ -17,7 +17,8 @@ type callBlock struct {
 	close string  // the closing mark
 	ends  *finder // of closing marks
 
-	hurried bool // a body that holds another opening mark has no end
+	hurried bool       // a body that holds another opening mark has no end
+	ahead   *markAhead // whether the closing mark comes behind something strange; nil: nobody asked yet
 
 	pos     int // looked at so far
 	state   callState
@@ -116,22 +117,38 @@ func (b *callBlock) kindAt(text string, final bool) (kind listKind, wait bool) {
 	}
 }
 
-// unclosed deals with something that stands where the closing mark should. A few brackets too many are left out.
+// unclosed deals with something that stands where the closing mark should. A few brackets too many
+// are left out. What goes on with the call, or stands before the closing mark, was said in the
+// call, and is no text behind one without that mark.
 func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	if b.Mode != ModeRepair {
 		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true
 	}
-	switch end, wait := excessBrackets(text, b.pos, final); {
-	case wait:
+	end, wait := excessBrackets(text, b.pos, final)
+	if wait {
 		return verdict{}, true
+	}
+	goes, wait := jsonGoesOn(text, b.pos, final)
+	switch {
+	case goes || wait:
 	case end > b.pos:
 		b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "left out brackets that nothing opened"})
 		b.pos = end
 		return verdict{}, false
 	default:
-		b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "added the missing " + b.close})
-		return b.done(b.pos), true
+		if b.ahead == nil {
+			b.ahead = newMarkAhead(text[b.start:b.after], b.close)
+		}
+		goes, wait = b.ahead.closes(text, b.pos, final)
 	}
+	switch {
+	case wait:
+		return verdict{}, true
+	case goes:
+		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true
+	}
+	b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "added the missing " + b.close})
+	return b.done(b.pos), true
 }
 
 // excessBrackets returns the place behind the closing brackets and blanks that stand at a place, or that more may come.

@@ -71,13 +71,16 @@ func (o Options) readOtherJSON(text string, at int, err *ParseError) (call messa
 			call.Name, call.Arguments = key, value
 		}
 	}
-	_, _, again := hermesForm.fields(text)
+	_, _, _, again := hermesForm.fields(text)
 	switch {
 	case again != "":
 		return call, repairs, err
 	case functions > 1:
 		return call, repairs, repeated(at, `"function"`, text)
 	case functions == 1 && function[0] == '{':
+		if keys := (callForm{name: "function", arguments: "function"}).unexpected(text, "function"); len(keys) > 0 {
+			return call, repairs, broken(at, `name and arguments in "function", and nothing beside it`, strings.Join(keys, ", "), nil)
+		}
 		return hermesForm.read(function, at+strings.Index(text, function), o.Mode)
 	}
 	if n != 1 || call.Name == "" {
@@ -87,8 +90,10 @@ func (o Options) readOtherJSON(text string, at int, err *ParseError) (call messa
 	return call, repairs, err
 }
 
-// readFunction reads <function=name><parameter=key>value</parameter>…</function>, of which the last closing tags may be
-// missing. A value ends at the first closing tag that is followed by another tag of these.
+// readFunction reads <function=name><parameter=key>value</parameter>…</function>, of which the last
+// closing tags may be missing. A value ends at the first closing tag that is followed by another
+// tag of these. One that holds the tag of another parameter, and not its end, may be two of which
+// the first has no end: that is an error.
 func (o Options) readFunction(body string, at int) ([]Part, []Repair, *ParseError) {
 	expected := func(pos int, what string) ([]Part, []Repair, *ParseError) {
 		return nil, nil, broken(at+pos, what, body[pos:], nil)
@@ -116,6 +121,9 @@ func (o Options) readFunction(body string, at int) ([]Part, []Repair, *ParseErro
 	}
 	if key, again := repeatedName(arguments); again {
 		return nil, nil, repeated(at, "<parameter="+key+">", body)
+	}
+	if a, again := swallowing(arguments); again != "" {
+		return nil, nil, broken(at, "</parameter> behind the value of <parameter="+a.name+">, before <parameter="+again+">", a.text, nil)
 	}
 	return []Part{callAt(at, name, argumentsObject(arguments, properties(o.Tools, name)))}, nil, nil
 }
@@ -148,6 +156,44 @@ func parameterEnd(body string, pos int) int {
 	}
 }
 
+// swallowing returns the first argument whose text holds the tag of a parameter without its end,
+// and the name of that. A tag of a parameter that stands elsewhere in the call is text: it cannot
+// be another one.
+func swallowing(arguments []argument) (in argument, name string) {
+	given := make(map[string]bool, len(arguments))
+	for _, a := range arguments {
+		given[a.name] = true
+	}
+	for _, a := range arguments {
+		for _, name := range unclosedParameters(a.text) {
+			if name == a.name || !given[name] {
+				return a, name
+			}
+		}
+	}
+	return argument{}, ""
+}
+
+// unclosedParameters returns the names of the parameters that begin in a text and do not end there.
+func unclosedParameters(text string) (open []string) {
+	const mark, end, most = "<parameter=", "</parameter>", 256 // bytes of a tag
+	for pos := 0; ; {
+		i := strings.IndexByte(text[pos:], '<')
+		if i < 0 {
+			return open
+		}
+		pos += i
+		if name, after, ok := attribute(text[:min(len(text), pos+most)], pos, mark); ok && !strings.ContainsRune(name, '<') {
+			open, pos = append(open, name), after
+			continue
+		}
+		if strings.HasPrefix(text[pos:], end) && len(open) > 0 {
+			open = open[:len(open)-1]
+		}
+		pos++
+	}
+}
+
 // trimLines takes away what models set around a value: blanks, if it is one line, or else the line break at either end.
 func trimLines(value string) string {
 	if trimmed := trimBlanks(value); strings.IndexByte(trimmed, '\n') < 0 {
@@ -162,13 +208,14 @@ func trimLines(value string) string {
 	return value
 }
 
-// readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…: the first key belongs to the first value. Of two
-// keys of one name the last counts, as for those who serve the models that write this. A text ends at the first closing tag
-// that is followed by another tag of these.
+// readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…: the first key belongs to
+// the first value. A text ends at the first closing tag that is followed by another tag of these.
+// Tags in a key, and those in a value that are not whole pairs, say that an end is missing: that is
+// an error, and so is a key that stands twice.
 func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) {
 	name, _, _ := strings.Cut(body, "<arg_")
 	pos := len(name)
-	if name = trimBlanks(name); name == "" || strings.IndexByte(name, '\n') >= 0 {
+	if name = trimBlanks(name); name == "" || strings.ContainsAny(name, "\n<>") {
 		return nil, nil, broken(at, "the name of a tool before <arg_key>", body, nil)
 	}
 	var keys, values []string
@@ -186,7 +233,16 @@ func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) 
 	}
 	arguments := make([]argument, len(keys))
 	for i := range keys {
+		if strings.Contains(keys[i], "arg_key>") || strings.Contains(keys[i], "arg_value>") {
+			return nil, nil, broken(at, "</arg_key> behind the key", keys[i], nil)
+		}
+		if !wholePairs(values[i]) {
+			return nil, nil, broken(at, "</arg_value> behind the value of <arg_key>"+keys[i]+"</arg_key>", values[i], nil)
+		}
 		arguments[i] = argument{keys[i], values[i]}
+	}
+	if key, again := repeatedName(arguments); again {
+		return nil, nil, repeated(at, "<arg_key>"+key+"</arg_key>", body)
 	}
 	return []Part{callAt(at, name, argumentsObject(arguments, properties(o.Tools, name)))}, nil, nil
 }
@@ -195,6 +251,13 @@ var (
 	pairKey   = tagPair{open: "<arg_key>", close: "</arg_key>"}
 	pairValue = tagPair{open: "<arg_value>", close: "</arg_value>"}
 )
+
+// wholePairs reports whether each tag of a pair that begins in a text has its end there, and each
+// key its value.
+func wholePairs(text string) bool {
+	keys, values := strings.Count(text, pairKey.open), strings.Count(text, pairValue.open)
+	return keys == values && strings.Count(text, pairKey.close) >= keys && strings.Count(text, pairValue.close) >= values
+}
 
 // between returns the text between two marks of which the first stands at a place, and the place behind it and blanks.
 func between(body string, pos int, marks tagPair) (held string, end int, ok bool) {

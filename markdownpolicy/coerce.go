@@ -23,18 +23,11 @@ func repeatedName(arguments []argument) (name string, again bool) {
 	return "", false
 }
 
-// argumentsObject writes arguments as a JSON object, each of the type that the schema of the tool has for it; without one
-// it is a string. Of two of one name the last counts.
+// argumentsObject writes arguments, each of another name, as a JSON object, each of the type that
+// the schema of the tool has for it; without one it is a string.
 func argumentsObject(arguments []argument, schema map[string]property) string {
-	last := make(map[string]int, len(arguments))
-	for i, a := range arguments {
-		last[a.name] = i
-	}
 	b := []byte("{")
-	for i, a := range arguments {
-		if last[a.name] != i {
-			continue
-		}
+	for _, a := range arguments {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}

@@ -46,6 +46,7 @@ var corpusReasons = map[string]string{
 	"ollama-tooltext cogito CogitoParser_StreamingEdgeCases 1":         "They read no calls where no tools were offered. Whether a call is allowed is not for the parser to say: a call of an unknown tool is answered with an error that the model sees.",
 	"ollama-tooltext deepseek3 DeepSeek3Parser_parseToolCallContent 8": "They return a call without a name. A call has a name; this is an error with feedback.",
 	"ollama-tooltext deepseek3 DeepSeekParser_EdgeCases 11":            "They lose two calls, and the text between them. Both calls are read here.",
+	"ollama-tooltext glm46 GLM46ToolCallParsing 14":                    "They drop the first of two values of one key. Here the call is an error: nobody knows which the model means.",
 	"ollama-tooltext lfm2 LFM2Parser_parseToolCallsContent 14":         "The argument is a string of Python: \\' in it is a quote, as Python says. They keep the backslash.",
 	"ollama-tooltext lfm2 LFM2Parser_parseToolCallsContent 21":         "The argument is a string of Python: \\n in it is a line break, as Python says. They keep the backslash.",
 	"ollama-tooltext parser ThinkingStreaming 1":                       "They take thoughts at the beginning of a reply only. Thoughts between calls are common, and must not be shown to users.",

@@ -265,6 +265,7 @@ type elementBlock struct {
 	mode   Mode
 	casual bool // without a child it is text
 	call   func([]field) (Part, []Repair, *ParseError)
+	ahead  *markAhead // whether the closing tag comes behind something strange; nil: nobody asked yet
 }
 
 // hurry implements [hasty].
@@ -281,7 +282,10 @@ func (b *elementBlock) read(text string, final bool) verdict {
 	var repairs []Repair
 	switch b.state {
 	case elementStrange:
-		if b.mode != ModeRepair {
+		switch within, wait := b.within(text, final); {
+		case wait:
+			return verdict{}
+		case within:
 			return b.broken(brokenFrom(text, b.pos, b.expected()), seen)
 		}
 		repairs = append(repairs, Repair{Offset: b.pos, What: "added the missing " + b.closing})
@@ -294,12 +298,48 @@ func (b *elementBlock) read(text string, final bool) verdict {
 	if twice, ok := doubled(b.fields); ok {
 		return b.broken(broken(twice.at, "<"+twice.name+"> once in <"+b.name+">", twice.text, nil), seen)
 	}
+	if in, tag := b.swallowing(); tag != "" {
+		return b.broken(broken(in.at, in.closing+" behind the text of <"+in.name+">, before <"+tag+">", in.text, nil), seen)
+	}
 	part, more, err := b.call(b.fields)
 	if err != nil {
 		return b.broken(err, seen)
 	}
 	part.Start, part.End, part.Open = b.start, b.pos, b.state == elementUnclosed
 	return verdict{kind: isParts, end: b.pos, parts: []Part{part}, repairs: append(repairs, more...)}
+}
+
+// within reports whether something strange belongs to the element, rather than behind one without
+// its closing tag: it is a tag, it goes on with JSON, or the closing tag stands behind it. What is
+// to be mended is looked at so closely only.
+func (b *elementBlock) within(text string, final bool) (yes, wait bool) {
+	if b.mode != ModeRepair || text[b.pos] == '<' || text[b.pos] == ',' || text[b.pos] == '"' {
+		return true, false
+	}
+	if b.ahead == nil {
+		b.ahead = newMarkAhead(text[b.start:b.after], b.closing)
+	}
+	return b.ahead.closes(text, b.pos, final)
+}
+
+// swallowing returns the first field whose text holds the tag of a child without its end, and the
+// name of that: perhaps they are two, of which the first has no end. A tag of a child that stands
+// elsewhere in the element is text.
+func (b *elementBlock) swallowing() (in field, tag string) {
+	for _, f := range b.fields {
+		if f.name == b.json {
+			continue
+		}
+		for _, child := range b.children {
+			if strings.Count(f.text, "<"+child+">") <= strings.Count(f.text, "</"+child+">") {
+				continue
+			}
+			if child == f.name || !slices.ContainsFunc(b.fields, func(other field) bool { return other.name == child }) {
+				return f, child
+			}
+		}
+	}
+	return field{}, ""
 }
 
 // doubled returns the first field with the name of one before it: which of them is meant cannot be known.

@@ -15,7 +15,7 @@ func PyLiteral(text string) (value string, end int, err *ParseError) { return py
 
 // ReadCall reads a call whose keys are given: of the name, of the arguments, and others for these.
 func ReadCall(text string, mode Mode, name, arguments string, others ...string) (messages.ToolCall, []Repair, *ParseError) {
-	return callForm{name, arguments, others}.read(text, 0, mode)
+	return callForm{name: name, arguments: arguments, others: others}.read(text, 0, mode)
 }
 
 // WriteCall writes a call with the keys "name" and "arguments".

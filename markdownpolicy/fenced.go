@@ -270,7 +270,11 @@ func (b *objectBlock) read(text string, final bool) verdict {
 		return verdict{kind: isText, end: b.at + 1}
 	}
 	object := text[b.at:end]
-	if callKey(object) == markFound && b.syntax.exact(object) && !b.shown {
+	goes, wait := jsonGoesOn(text, end, final)
+	if wait {
+		return verdict{}
+	}
+	if !goes && callKey(object) == markFound && b.syntax.exact(object) && !b.shown {
 		if call, repairs, err := fencedForm.read(object, b.at, ModeError); err == nil {
 			part := Part{Content: call, Start: b.at, End: end}
 			return verdict{kind: isParts, end: end, parts: []Part{part}, repairs: repairs}

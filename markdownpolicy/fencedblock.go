@@ -12,8 +12,9 @@ type fencedBlock struct {
 	syntax *fencedSyntax
 	fence  fence
 	kind   fencedKind
-	cut    bool // it ends with the text, as if it were closed there
-	marks  int  // then: how much of the closing run there is
+	cut    bool   // it ends with the text, as if it were closed there
+	marks  int    // then: how much of the closing run there is
+	words  string // behind the name of a call, on its line
 }
 
 type fencedKind uint8
@@ -93,12 +94,14 @@ func (b *fencedBlock) open(text string, final bool) bool {
 func (b *fencedBlock) sameLine(text string, name int) {
 	f := &b.fence
 	behind := strings.TrimLeft(f.info[name:], " \t")
+	b.words = behind
 	if len(behind) < 2 || behind[0] != '{' {
 		return
 	}
 	if first := strings.TrimLeft(behind[1:], " \t"); first != "" && first[0] != '"' && first[0] != '}' {
 		return
 	}
+	b.words = ""
 	at := strings.Index(text[f.start:], f.info) + f.start + len(f.info) - len(behind)
 	content := strings.TrimRight(behind, text[f.start:f.start+1])
 	switch {
@@ -117,6 +120,9 @@ func (b *fencedBlock) calls(text string) verdict {
 	at := f.body + strings.Index(text[f.body:], body)
 	if b.kind == fencedMaybe && !b.meant(body) {
 		return verdict{kind: isText, end: f.end}
+	}
+	if b.kind == fencedCall && b.words != "" {
+		return verdict{kind: isBroken, end: f.end, err: broken(f.start, "nothing but "+infoCall+" on the line that begins the block", b.words, nil)}
 	}
 	v := verdict{kind: isParts, end: f.end}
 	for offset, object := range objectsOf(body) {

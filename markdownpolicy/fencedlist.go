@@ -34,6 +34,12 @@ func (b *listBlock) read(text string, final bool) verdict {
 	case state != scanDone || !b.syntax.exactAll(text[b.at:end]):
 		return none
 	}
+	if goes, wait := jsonGoesOn(text, end, final); goes || wait {
+		if wait {
+			return verdict{}
+		}
+		return none
+	}
 	v := verdict{kind: isParts, end: end}
 	for offset, object := range elements(text[b.at:end]) {
 		call, repairs, err := fencedForm.read(object, b.at+offset, ModeError)

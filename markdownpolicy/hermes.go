@@ -12,10 +12,12 @@ import (
 // "arguments" between <tool_call> and </tool_call>, and thoughts between <think> and </think>. The zero value is ready.
 // See https://github.com/NousResearch/Hermes-Function-Calling.
 //
-// Between the tags it reads as well what other models write there: several objects, an array of them, the parameters of
-// Qwen3-Coder (<function=name><parameter=key>value</parameter></function>), the pairs of GLM-4.5 and later
-// (name<arg_key>key</arg_key><arg_value>value</arg_value>), and calls in Python. Values that do not say of which type they are
-// become what the schema in Options.Tools allows, else strings. Calls are always written as JSON.
+// Between the tags it reads as well what other models write there: several objects, an array of
+// them, the parameters of Qwen3-Coder (<function=name><parameter=key>value</parameter></function>),
+// the pairs of GLM-4.5 and later (name<arg_key>key</arg_key><arg_value>value</arg_value>), and
+// calls in Python. Values that do not say of which type they are become what the schema in
+// Options.Tools allows, else strings. Calls are always written as JSON. What stands in a call and
+// is neither read as an argument nor known to hold none is an error.
 //
 // A call that is not closed is one at the end of the text, if its JSON is complete; a thought that is not closed goes to
 // the end.

@@ -138,6 +138,8 @@ type llamaBlock struct {
 	mark  *llamaMark
 	start int // with the semicolon
 	scan  jsonScan
+	end   int  // of the object; 0 while that is not known
+	cut   bool // it ends with the text only
 
 	hurried bool // an object that is no JSON is text
 }
@@ -168,25 +170,39 @@ func (b *llamaBlock) read(text string, final bool) verdict {
 			return verdict{kind: isText, end: b.start + 1}
 		}
 	}
-	end, ok := b.scan.scan(text)
-	if !ok && !final {
+	if b.end == 0 {
+		end, ok := b.scan.scan(text)
+		switch {
+		case !ok && !final:
+			return verdict{}
+		case !ok && b.Mode == ModeText:
+			return verdict{kind: isText, end: b.start + 1, seen: len(text)}
+		case !ok:
+			end = len(text)
+		}
+		b.end, b.cut = end, !ok
+	}
+	goes, wait := jsonGoesOn(text, b.end, final)
+	if wait {
 		return verdict{}
 	}
-	if !ok && b.Mode == ModeText {
-		return verdict{kind: isText, end: b.start + 1, seen: len(text)}
-	}
-	if !ok {
-		end = len(text)
-	}
+	return b.call(text, object, goes)
+}
+
+// call reads the object, behind which something goes on or not.
+func (b *llamaBlock) call(text string, object int, goes bool) verdict {
+	end := b.end
 	call, repairs, err := llamaForm.read(text[object:end], object, b.Mode)
 	switch {
+	case (err == nil || call.Name != "") && !b.allowed(text, object, call.Name):
+		return verdict{kind: isText, end: end}
 	case err != nil:
 		return verdict{kind: isBroken, end: end, err: err}
-	case !b.allowed(text, object, call.Name):
-		return verdict{kind: isText, end: end}
+	case goes:
+		return verdict{kind: isBroken, end: end, err: goesOnError(text, end)}
 	}
 	b.mark.last = end
-	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: b.start, End: end, Open: !ok}}}
+	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: b.start, End: end, Open: b.cut}}}
 }
 
 // isMeant reports whether an object begins as a call does. If not, partly says that more of it has to come for that.

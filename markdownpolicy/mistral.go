@@ -116,10 +116,17 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 	case closed:
 		end += len(mistralEnd)
 	}
+	goes, wait := jsonGoesOn(text, end, final)
+	if wait {
+		return verdict{}
+	}
 	call := callBlock{Options: b.Options, start: b.start, after: b.after}
 	err := b.calls(&call, text)
 	if err == nil && b.cut && len(call.calls) == 0 { // an array that was cut off before its first element
 		err = broken(b.value, "a JSON array of calls behind "+mistralMark, text[b.value:b.end], nil)
+	}
+	if err == nil && goes {
+		err = goesOnError(text, end)
 	}
 	if err != nil {
 		return call.broken(err, b.end)

@@ -148,7 +148,14 @@ func (b *pythonicBlock) read(text string, final bool) verdict {
 	case b.end < len(text) && text[b.end] == '(': // a link of Markdown
 		return verdict{kind: isText, end: b.end}
 	}
+	goes, wait := pythonGoesOn(text, b.end, final)
+	if wait {
+		return verdict{}
+	}
 	parts, repairs, err := pyCalls(text[:b.end], b.start, b.Mode)
+	if err == nil && goes {
+		err = goesOnError(text, b.end)
+	}
 	if err != nil {
 		return verdict{kind: isBroken, end: b.end, err: err}
 	}

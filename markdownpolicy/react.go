@@ -19,10 +19,12 @@ import (
 // as its input, and one JSON object with "action" and "action_input". A reply without a keyword is the answer; text before
 // the first keyword is a thought.
 //
-// Two laws of the package hold in part only. What follows the first call or the answer is the model's own invention of
-// what it was to be told, and is dropped: no byte is lost of [Turn.Kept]. And a reply that holds several calls, or text
-// besides a call, cannot be said in this format: [ReAct.Render] writes text before a call as a thought, and further calls as
-// cycles that follow, of which only the first is read.
+// Two laws of the package hold in part only. What follows the first call or the answer is the
+// model's own invention of what it was to be told, and is dropped: no byte is lost of [Turn.Kept].
+// But what seems to go on with the input, such as a second one, is an error. And a reply that holds
+// several calls, or text besides a call, cannot be said in this format: [ReAct.Render] writes text
+// before a call as a thought, and further calls as cycles that follow, of which only the first is
+// read.
 //
 // Nothing marks the end of an input. One that is an object ends behind its last bracket, any other where the next keyword
 // stands; where the reply ends instead, or ends behind the name of the tool, [Part].Open is set.
@@ -153,6 +155,9 @@ func (r *reactParser) decide(text string, sections []section) *ParseError {
 		end := s.to
 		if i+1 < len(sections) && sections[i+1].key == keyInput {
 			in := sections[i+1]
+			if a.has && a.err == nil && a.kind == realAction && trimBlanks(text[in.from:in.to]) != "" {
+				a.err = broken(in.mark, "one input of the action", text[in.mark:in.to], nil)
+			}
 			a.input, a.at, a.has, end = trimStray(text[in.from:in.to]), in.from, true, in.to
 		}
 		if a.kind != noAction {
@@ -195,7 +200,7 @@ func (r *reactParser) act(text string, s section, a action, end int) *ParseError
 		r.turn.Answer = &answer
 		return nil
 	}
-	if a.name == "" {
+	if a.name == "" || strings.ContainsAny(a.name, `{}"`) && r.policy.tool(a.name) == nil {
 		r.turn.Missing = "Action"
 		return r.unread(text, s.mark, end, broken(s.from, `the name of a tool behind "Action:"`, text[s.from:end], nil))
 	}

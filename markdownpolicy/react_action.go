@@ -26,13 +26,13 @@ type action struct {
 	has   bool        // there is an input
 	exact bool        // the input is text as it is, as in Search["x"]
 	end   int         // behind the bracket of that, or the object that holds the action; 0: neither
-	err   *ParseError // of such an object: it cannot be read, or the input may be meant by something else in it
+	err   *ParseError // it cannot be read, or the input may be meant by something else that stands there
 
 	repairs []Repair // of such an object
 }
 
 // reactForm is an action as JSON.
-var reactForm = callForm{name: "action", arguments: "action_input"}
+var reactForm = callForm{name: "action", arguments: "action_input", beside: []string{"thought", "thoughts"}}
 
 const inlineInput = "Action Input:"
 
@@ -54,6 +54,8 @@ func (p ReAct) readAction(value string, at int) action {
 		a.name = name
 		if isObjectLike(rest) {
 			a.input, a.has, a.at = rest, true, at+len(value)-len(rest)
+		} else if trimBlanks(rest) != "" {
+			a.err = broken(at+len(name)+1, `an "Action Input:" line behind the "Action:" line, and nothing between them`, rest, nil)
 		}
 	}
 	a.name, a.kind = p.readName(a.name)
@@ -82,8 +84,11 @@ func (p ReAct) readBlob(value string, at int) (action, bool) {
 	}
 	a := action{at: at, input: string(blob.Input), has: blob.Input != nil, end: at + used, repairs: repairs}
 	a.name, a.kind = p.readName(blob.Action)
-	a.err = reactForm.strange(text, a.name, a.input, at)
-	if _, _, again := reactForm.fields(text); again != "" {
+	_, _, under, again := reactForm.fields(text)
+	if a.err = reactForm.strange(text, a.name, under, at); a.err == nil {
+		a.err = inputGoesOn(value, used, at)
+	}
+	if again != "" {
 		a.err = repeated(at, quote(again), text)
 	}
 	var answer string

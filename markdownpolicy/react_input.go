@@ -20,6 +20,9 @@ func (p ReAct) arguments(a action) (args string, end int, open bool, repairs []R
 		return "{}", end, true, nil, nil
 	case !a.exact && isObjectLike(value):
 		args, used, ended, repairs, err := readInputObject(value, at, p.Mode)
+		if err == nil {
+			err = inputGoesOn(value, used, at)
+		}
 		return args, at + used, !ended, repairs, err
 	}
 	var text string
@@ -128,6 +131,21 @@ func readInputObject(value string, at int, mode Mode) (object string, used int, 
 	}
 	object, repairs, err = readDict(body, at+skipped, mode)
 	return object, used, ended, repairs, err
+}
+
+// inputGoesOn returns an error if behind the object that an input begins with, there is not only
+// what a model says of it: the object seems to go on, or another one or another input stands there.
+func inputGoesOn(value string, used, at int) *ParseError {
+	goes, _ := jsonGoesOn(value, used, true)
+	rest := strings.TrimLeft(value[used:], blanks+"]}")
+	next := strings.TrimLeft(strings.TrimPrefix(rest, ","), blanks)
+	switch {
+	case goes, isObjectLike(next), next != rest && next != "" && strings.IndexByte(`"'`, next[0]) >= 0:
+	case readMark(rest, true).key == keyInput:
+	default:
+		return nil
+	}
+	return broken(at+used, "one JSON object with all arguments, and nothing behind it", rest, nil)
 }
 
 // readDict reads an object as readObject does, and in every mode also a dict of Python, with its quotes, constants and a comma

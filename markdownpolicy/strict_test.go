@@ -23,10 +23,10 @@ func TestS2_9_KeysBesideEmptyArguments(t *testing.T) {
 			require.Len(t, doc.Parts, 1, "the text is kept")
 		}
 	}
-	for _, said := range []string{`"arguments":{},`, `"arguments":"{}",`} { // there are none, says the model
-		call, _, err := markdownpolicy.ReadCall(`{"name":"t",`+said+`"city":"Paris"}`, markdownpolicy.ModeError, "name", "arguments")
-		require.Nil(t, err)
-		require.Equal(t, "{}", call.Arguments)
+	for _, said := range []string{`"arguments":{},`, `"arguments":"{}",`, `"arguments":{"day":1},`} {
+		_, _, err := markdownpolicy.ReadCall(`{"name":"t",`+said+`"city":"Paris"}`, markdownpolicy.ModeError, "name", "arguments")
+		require.NotNil(t, err)
+		require.Equal(t, `"city" beside "arguments"`, err.Found)
 	}
 	for _, nothing := range []string{`null`, `""`, `"null"`, `{}`, `"{}"`} {
 		call, repairs, err := markdownpolicy.ReadCall(`{"type":"function","name":"t","arguments":`+nothing+`}`, markdownpolicy.ModeError, "name", "arguments")

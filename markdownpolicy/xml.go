@@ -12,9 +12,12 @@ import (
 // object, and thoughts between <think> and </think>. Nothing is escaped as in XML: entities stay what they are. The zero
 // value is ready.
 //
-// Where Options.Tools names the tools, calls in tags with the names of tool and parameters are read as well, such as
-// <read_file><path>main.go</path></read_file>. A parameter ends at the first closing tag that is followed by another parameter
-// of the tool, or by its end: the text may hold any tags. Each becomes what its schema allows, else a string.
+// Where Options.Tools names the tools, calls in tags with the names of tool and parameters are read
+// as well, such as <read_file><path>main.go</path></read_file>. A parameter ends at the first
+// closing tag that is followed by another parameter of the tool, or by its end: the text may hold
+// any tags. But where the text holds the tag of a parameter that is given nowhere else, without the
+// closing tag, one of two closing tags is missing: an error. Each becomes what its schema allows,
+// else a string.
 //
 // Closing tags may be missing at the end of the text, except that of a parameter that is not JSON, which may be cut off. A
 // thought that is not closed goes to the end.
@@ -99,8 +102,8 @@ func (x XML) readCall(fields []field) (Part, []Repair, *ParseError) {
 		}
 	}
 	called := trimBlanks(name.text)
-	if called == "" {
-		return Part{}, nil, broken(name.at, "the name of a tool between <name> and </name>", "", nil)
+	if called == "" || strings.ContainsAny(called, "<\n") {
+		return Part{}, nil, broken(name.at, "the name of a tool between <name> and </name>", called, nil)
 	}
 	text := trimBlanks(arguments.text)
 	at := arguments.at + strings.Index(arguments.text, text)

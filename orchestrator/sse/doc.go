@@ -23,6 +23,26 @@
 // Content), which has it stop asking, and starts no second run. A run that waits for somebody goes on in a stream of its own,
 // where the end of one that has ended is told as well; see [Replies].
 //
-// Whoever can post can make runs, and say anything in their messages. Who that is, and what other sites may, is for the
-// handlers around this one.
+// # Whose runs are whose
+//
+// Whoever can post can make runs, and say anything in their messages. Who can post, and what other
+// sites may do, is for the handlers around this one. What such a handler has found out decides
+// which runs a client may name:
+//
+//	sse.Config{
+//		Start: sse.Replies(agent),
+//		Owner: func(r *http.Request) (string, error) { return userOf(r.Context()) },
+//	}
+//
+// With [Config].Owner the ids of a user's runs begin with the user and a colon, and a client names
+// no others. With [Config].Authorize a function of your own decides about each id. With neither, a
+// client names no run: a run could be named by whoever learns or guesses the id, and to name a run
+// is to read its conversation and to answer its waits. The rules are asked before anything of the
+// run is read or stored. The ids of agents' runs, which hold slashes, are never a client's to name.
+//
+// A run that is unknown, one that is taken and one that the client may not name are refused alike,
+// with the same status and body: ids cannot be probed. [Config].OnError hears the reason.
+//
+// A body has [Config].MaxBody bytes at most and comes within [Config].ReadTimeout, so that a client
+// that sends slowly or not at all holds nothing for long.
 package sse

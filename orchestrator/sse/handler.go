@@ -16,6 +16,7 @@ import (
 const (
 	DefaultMaxBody      = 1 << 20
 	DefaultKeepAlive    = 15 * time.Second
+	DefaultReadTimeout  = 30 * time.Second
 	DefaultWriteTimeout = 30 * time.Second
 )
 
@@ -34,6 +35,23 @@ type Config struct {
 	Methods []string // what is served; nil: POST. GET brings HEAD with it, which starts nothing
 	MaxBody int64    // bytes of a request's body; 0: 1 MiB; negative: no bound
 
+	// Owner returns whose the runs of a request are, such as the user or the tenant that a handler
+	// around this one has found out. The ids of the runs of an owner begin with the owner and a
+	// colon: a client names no others, and a run that is left unnamed gets such an id. An owner is
+	// printable text without a slash. An error refuses the request before its body is read.
+	Owner func(r *http.Request) (string, error)
+
+	// Authorize says whether a request may name a run: begin one of that id, go on with it, or see
+	// how it has ended. It is asked before anything of the run is read or stored, and only about
+	// ids that Owner leaves over. An error refuses the request: the client is not told the error,
+	// unless it is an [*Error], which is shown as it is. Nil leaves the decision to Owner.
+	//
+	// With neither Owner nor Authorize, clients name no runs: [Tasks] gives each run an id of its
+	// own, and [Replies] refuses every request. Whoever knows an id could otherwise read the
+	// conversation of a stranger, and answer for them.
+	Authorize func(r *http.Request, run string) error
+
+	ReadTimeout  time.Duration // for the client to send the body, whatever the server's own is; 0: 30 seconds; negative: the server's own
 	KeepAlive    time.Duration // the longest silence, after which a comment is sent; 0: 15 seconds; negative: any
 	WriteTimeout time.Duration // for the client to take an event, whatever the server's own is; 0: 30 seconds; negative: none
 
@@ -42,8 +60,9 @@ type Config struct {
 	// those that are not sent too.
 	Filter func(e *orchestrator.Event) bool
 
-	// OnError is told what the client is not: why a run could not be started where that is the server's fault, and what
-	// broke off a stream other than the client. It may be nil.
+	// OnError is told what the client is not: why a run could not be started where that is the
+	// server's fault, why a run that the client named was refused, and what broke off a stream
+	// other than the client. It may be nil.
 	OnError func(r *http.Request, err error)
 }
 
@@ -66,6 +85,7 @@ func New(cfg Config) (*Handler, error) {
 	}
 	cfg.MaxBody = withDefault(cfg.MaxBody, DefaultMaxBody)
 	cfg.KeepAlive = withDefault(cfg.KeepAlive, DefaultKeepAlive)
+	cfg.ReadTimeout = withDefault(cfg.ReadTimeout, DefaultReadTimeout)
 	cfg.WriteTimeout = withDefault(cfg.WriteTimeout, DefaultWriteTimeout)
 	return &Handler{cfg: cfg, allow: strings.Join(cfg.Methods, ", ")}, nil
 }
@@ -80,6 +100,7 @@ func withDefault[N int64 | time.Duration](n, otherwise N) N {
 // ServeHTTP starts a run and streams its events until it ends. A panic of Start or Filter ends the work on the run and goes
 // on to the server.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	limitReads(w, h.cfg.ReadTimeout)
 	switch {
 	case !slices.Contains(h.cfg.Methods, r.Method):
 		w.Header().Set("Allow", h.allow)
@@ -101,15 +122,12 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 	if h.cfg.MaxBody > 0 {
 		r.Body = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
 	}
-	events, err := h.cfg.Start(r)
-	if err == nil && events == nil {
-		err = errors.New("sse: Config.Start returned neither events nor an error")
-	}
+	events, err := h.start(r)
 	if err != nil {
 		h.refuse(w, r, err)
 		return
 	}
-	s := newStream(w, h.cfg.WriteTimeout)
+	s := newStream(w, h.cfg.ReadTimeout, h.cfg.WriteTimeout)
 	defer s.end()
 	number, gone := 0, false
 	for e, err := range events {
@@ -139,6 +157,19 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 	if number == 0 {
 		h.breakOff(s, r, errors.New("sse: the run has no events"))
 	}
+}
+
+// start finds out who makes a request, and what run it is for.
+func (h *Handler) start(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+	r, err := h.withAccess(r)
+	if err != nil {
+		return nil, err
+	}
+	events, err := h.cfg.Start(r)
+	if err == nil && events == nil {
+		err = errors.New("sse: Config.Start returned neither events nor an error")
+	}
+	return events, err
 }
 
 // breakOff ends a stream that has no last event: with a refusal if it has not begun.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -18,11 +19,16 @@ import (
 // Other errors of a [Start], and those that a run's events begin with, are refused thus:
 //
 //	*http.MaxBytesError              413   CodeTooLarge
+//	os.ErrDeadlineExceeded           408   CodeTimeout
 //	*strategy.UnknownError           404   CodeUnknownStrategy
-//	checkpoint.ErrNotFound           404   CodeUnknownRun
-//	checkpoint.ErrConflict           409   CodeConflict
+//	checkpoint.ErrNotFound           403   CodeRun; [Config].OnError is told
+//	checkpoint.ErrConflict           403   CodeRun; [Config].OnError is told
 //	*orchestrator.ReplyError         409   CodeReply
 //	any other                        500   CodeInternal, without its text; [Config].OnError is told
+//
+// A run that is unknown, one that has begun already or that somebody else goes on with, and one
+// that the client may not name are refused alike, so that clients learn nothing of the runs of
+// others.
 type Error struct {
 	Status  int    // an HTTP status; 0 means 500
 	Code    string // for programs
@@ -47,10 +53,10 @@ const (
 	CodeMethod          = "method_not_allowed"
 	CodeMediaType       = "media_type"
 	CodeTooLarge        = "too_large"
+	CodeTimeout         = "timeout" // the body did not come in time
 	CodeUnknownStrategy = "unknown_strategy"
-	CodeUnknownRun      = "unknown_run"
-	CodeConflict        = "conflict" // the run exists already, or somebody else goes on with it
-	CodeReply           = "reply"    // a reply fits nothing that the run waits for
+	CodeRun             = "run"   // the run is unknown, taken, in progress, or not for this client
+	CodeReply           = "reply" // a reply fits nothing that the run waits for
 	CodeInternal        = "internal"
 )
 
@@ -69,10 +75,10 @@ func refusal(err error) *Error {
 		return &Error{Status: http.StatusConflict, Code: CodeReply, Message: e.Error(), Err: err}
 	}
 	switch {
-	case errors.Is(err, checkpoint.ErrNotFound):
-		return &Error{Status: http.StatusNotFound, Code: CodeUnknownRun, Message: "there is no such run", Err: err}
-	case errors.Is(err, checkpoint.ErrConflict):
-		return &Error{Status: http.StatusConflict, Code: CodeConflict, Message: "the run has begun already, or somebody else goes on with it", Err: err}
+	case errors.Is(err, checkpoint.ErrNotFound), errors.Is(err, checkpoint.ErrConflict):
+		return noRun(err)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &Error{Status: http.StatusRequestTimeout, Code: CodeTimeout, Message: "the body did not come in time", Err: err}
 	default:
 		return &Error{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "the run could not be started", Err: err}
 	}
@@ -85,7 +91,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if status == 0 {
 		status = http.StatusInternalServerError
 	}
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError || e.Code == CodeRun {
 		h.report(r, err)
 	}
 	var body struct {
@@ -98,6 +104,9 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if status == http.StatusRequestTimeout {
+		w.Header().Set("Connection", "close") // what is left of the body would stand before the next request
+	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) // a client that has gone is not told
 }

@@ -33,7 +33,7 @@ func TestStream_isWhatStreamYields(t *testing.T) {
 		return agent(t, scripted.New(first, scripted.Text("done")), with(echo("a")))
 	}
 	for _, http2 := range []bool{false, true} {
-		server, _ := serve(t, sse.Config{Start: sse.Tasks(script())}, func(s *httptest.Server) { s.EnableHTTP2 = http2 })
+		server, _ := serve(t, sse.Config{Start: sse.Tasks(script()), Authorize: anyRun}, func(s *httptest.Server) { s.EnableHTTP2 = http2 })
 		resp := post(t, t.Context(), server, `{"strategy": "solve", "run": "r", "goal": "go", "messages": {"v":1,"messages":[{"role":"user","content":[{"type":"text","text":"before"}]}]}, "data": [1]}`)
 		require.Equal(t, "text/event-stream", resp.Header.Get("Content-Type"))
 		require.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
@@ -142,7 +142,7 @@ func TestDisconnect_isStored(t *testing.T) {
 	for name, client := range map[string]llmclient.Client{"while it waits": hanging(make(chan struct{})), "while it writes": flood(nil)} {
 		t.Run(name, func(t *testing.T) {
 			o := agent(t, client, func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
-			server, over := serve(t, sse.Config{Start: sse.Tasks(o), WriteTimeout: 100 * time.Millisecond})
+			server, over := serve(t, sse.Config{Start: sse.Tasks(o), Authorize: anyRun, WriteTimeout: 100 * time.Millisecond})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			for b := range blocks(post(t, ctx, server, `{"run": "r", "goal": "go"}`).Body) {
@@ -179,7 +179,7 @@ func TestDisconnect_ofARunOfItsOwn(t *testing.T) {
 	<-gone
 	close(released)
 	<-over
-	ended, _ := serve(t, sse.Config{Start: sse.Replies(o)})
+	ended, _ := serve(t, sse.Config{Start: sse.Replies(o), Authorize: anyRun})
 	events, _ := read(t, post(t, t.Context(), ended, `{"run": "r"}`))
 	require.Len(t, events, 1)
 	require.Equal(t, "at last", events[0].Detail.(orchestrator.RunFinished).Output.Text())
@@ -332,16 +332,16 @@ func TestFilterPanics(t *testing.T) {
 func TestReplies(t *testing.T) {
 	model := scripted.New(scripted.Calls(scripted.Call("ask_user", `{"question":"Which file?"}`, "1")), scripted.Text("done"))
 	o := agent(t, model, with(tools.AskUser()), func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
-	start, _ := serve(t, sse.Config{Start: sse.Tasks(o)})
-	resume, _ := serve(t, sse.Config{Start: sse.Replies(o)})
+	start, _ := serve(t, sse.Config{Start: sse.Tasks(o), Authorize: anyRun})
+	resume, _ := serve(t, sse.Config{Start: sse.Replies(o), Authorize: anyRun})
 
 	got, _ := read(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`))
 	end := got[len(got)-1].Detail.(orchestrator.RunFinished)
 	require.Equal(t, orchestrator.StatusWaiting, end.Status)
 	require.Equal(t, "Which file?", end.Waits[0].Text)
 
-	refused(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`), http.StatusConflict, sse.CodeConflict, "the run has begun already")
-	refused(t, post(t, t.Context(), resume, `{"run": "other"}`), http.StatusNotFound, sse.CodeUnknownRun, "there is no such run")
+	refused(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`), http.StatusForbidden, sse.CodeRun, "the run cannot be begun or gone on with")
+	refused(t, post(t, t.Context(), resume, `{"run": "other"}`), http.StatusForbidden, sse.CodeRun, "the run cannot be begun or gone on with")
 	refused(t, post(t, t.Context(), resume, `{"run": "r", "replies": [{"wait_id": "x"}]}`), http.StatusConflict, sse.CodeReply, "the run does not wait for it")
 	refused(t, post(t, t.Context(), resume, `{"replies": []}`), http.StatusBadRequest, sse.CodeBadRequest, "the body has no run")
 

@@ -19,6 +19,7 @@ import (
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	reading time.Duration // for what is left of the body; the server's own if not positive
 	timeout time.Duration // for one write; none if not positive
 	buf     bytes.Buffer
 	begun   bool
@@ -30,8 +31,25 @@ type stream struct {
 	err   error      // of the first write that failed; nothing is written after it
 }
 
-func newStream(w http.ResponseWriter, timeout time.Duration) *stream {
-	return &stream{w: w, control: http.NewResponseController(w), timeout: timeout, done: make(chan struct{})}
+// newStream begins nothing yet. The time for the body has ended: a run may take longer.
+func newStream(w http.ResponseWriter, reading, timeout time.Duration) *stream {
+	unlimitReads(w, reading)
+	return &stream{w: w, control: http.NewResponseController(w), reading: reading, timeout: timeout, done: make(chan struct{})}
+}
+
+// limitReads sets the deadline for the body of a request, which counts for what the server reads of
+// it to drop it, too. Not every ResponseWriter has one.
+func limitReads(w http.ResponseWriter, timeout time.Duration) {
+	if timeout > 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout))
+	}
+}
+
+// unlimitReads takes the deadline of limitReads away: HTTP/1 takes a connection for lost at it.
+func unlimitReads(w http.ResponseWriter, timeout time.Duration) {
+	if timeout > 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	}
 }
 
 func setHeaders(h http.Header) {
@@ -46,7 +64,9 @@ func setHeaders(h http.Header) {
 func (s *stream) begin(keepAlive time.Duration, gone func()) error {
 	setHeaders(s.w.Header())
 	s.limit()
+	limitReads(s.w, s.reading) // HTTP/1 reads what is left of the body before it answers
 	err := s.control.Flush()
+	unlimitReads(s.w, s.reading)
 	if errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("sse: the ResponseWriter %T cannot be flushed: one that wraps another needs a method Unwrap: %w", s.w, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
@@ -26,7 +27,9 @@ import (
 //	  "data": …                  // Task.Input.Data
 //	}
 //
-// An unknown field is an error. Limits are those of the Orchestrator.
+// An unknown field is an error. Limits are those of the Orchestrator. A run is named by those that
+// [Config].Owner or [Config].Authorize let name it; the others leave the field out, and find the id
+// in the events.
 func Tasks(o *orchestrator.Orchestrator) Start {
 	return func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
 		var body struct {
@@ -43,6 +46,11 @@ func Tasks(o *orchestrator.Orchestrator) Start {
 		if in.Goal == "" && len(in.Messages) == 0 && len(in.Data) == 0 {
 			return nil, bad("there is nothing to do: the body has neither goal nor messages nor data", nil)
 		}
+		if body.Run == "" {
+			body.Run = accessOf(r).newID()
+		} else if err := Authorized(r, body.Run); err != nil {
+			return nil, err
+		}
 		return o.Stream(r.Context(), orchestrator.Task{Strategy: body.Strategy, Run: body.Run, Input: in}), nil
 	}
 }
@@ -52,7 +60,8 @@ func Tasks(o *orchestrator.Orchestrator) Start {
 //
 //	{"run": "…", "replies": [{"wait_id": "…", "approve": true}]}
 //
-// An unknown field is an error. Whoever knows the id of a wait can answer it.
+// An unknown field is an error. [Config].Owner or [Config].Authorize say who may go on with which
+// run: with neither, nobody may. Whoever may can see the whole conversation, and answer each wait.
 func Replies(o *orchestrator.Orchestrator) Start {
 	return func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
 		var body struct {
@@ -64,6 +73,9 @@ func Replies(o *orchestrator.Orchestrator) Start {
 		}
 		if body.Run == "" {
 			return nil, bad("the body has no run", nil)
+		}
+		if err := Authorized(r, body.Run); err != nil {
+			return nil, err
 		}
 		return o.Resume(r.Context(), body.Run, body.Replies...), nil
 	}
@@ -91,7 +103,7 @@ func decode(r *http.Request, v any) error {
 
 // unreadable says what is wrong with a body.
 func unreadable(err error) error {
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, os.ErrDeadlineExceeded) {
 		return err
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

@@ -1,0 +1,344 @@
+package markdownpolicy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// moveTools are tools whose parameters can be mistaken for each other.
+var moveTools = []tools.Definition{
+	{Name: "move_file", Parameters: []byte(`{"type":"object","properties":{"from":{"type":"string"},"to":{"type":"string"},"note":{"type":"string"}}}`)},
+	{Name: "save_note", Parameters: []byte(`{"type":"object","properties":{"title":{"type":"string"},"body":{"type":"string"}}}`)},
+}
+
+// swallowing are replies in which a mark is missing or something stands where nothing is read: read
+// in silence, a call would be made with other arguments than the model wrote.
+var swallowing = []struct {
+	policy  func(markdownpolicy.Options) markdownpolicy.Policy
+	replies []string
+}{
+	{inHermes(""), []string{
+		"<tool_call>\n<function=move_file>\n<parameter=from>\na.txt\n<parameter=to>\nb.txt\n</parameter>\n</function>\n</tool_call>",
+		"<tool_call><function=move_file><parameter=from>a.txt<parameter=to>b.txt</parameter><parameter=note>x</parameter></function></tool_call>",
+		"<tool_call><function=move_file><parameter=from><parameter=from>a.txt</parameter></function></tool_call>",
+		"<tool_call><function=move_file><parameter=from>a.txt</from><parameter=to>b.txt</parameter></function></tool_call>",
+		"<tool_call><function=move_file><parameter=from>a.txt</function><function=move_file><parameter=to>b.txt</parameter></function></tool_call>",
+		"<tool_call><function=move_file><parameter=from>a.txt</parameter>to b.txt</function></tool_call>",
+		"<tool_call><function=move_file>to b.txt<parameter=from>a.txt</parameter></function></tool_call>",
+		"<tool_call>move_file\n<arg_key>from</arg_key>\n<arg_value>a.txt\n<arg_key>to</arg_key>\n<arg_value>b.txt</arg_value>\n</tool_call>",
+		"<tool_call>move_file<arg_key>from<arg_value>a.txt</arg_value><arg_key>to</arg_key><arg_value>b.txt</arg_value></tool_call>",
+		"<tool_call>move_file<arg_key>from</arg_key><arg_value>a.txt<arg_key>to</arg_key>b.txt</arg_value></tool_call>",
+		"<tool_call>move_file<arg_key>from</arg_key><arg_value>a.txt</arg_value><arg_key>from</arg_key><arg_value>b.txt</arg_value></tool_call>",
+		"<tool_call>move_file<arg_key>from</arg_key><arg_value>a.txt</arg_key><arg_key>to</arg_key><arg_value>b.txt</arg_value></tool_call>",
+		`<tool_call>{"name":"save_note","arguments":{"title":"A"},"body":"milk"}</tool_call>`,
+		`<tool_call>{"name":"save_note","arguments":{"title":"A"},"body":"milk"</tool_call>`,
+		`<tool_call>{"name":"save_note","arguments":{"title":"A"}},"body":"milk"}</tool_call>`,
+		`<tool_call>{"name":"save_note","arguments":{"title":"A"}} "body":"milk"}</tool_call>`,
+		`<tool_call>{"name":"save_note","arguments":{"title":"A"}}}, "body":"milk"`,
+		`<tool_call>{"name":"save_note","arguments":{"title":"A"}} body: milk</tool_call>`,
+		`<tool_call>{"name":"save_note","arguments":{},"body":"milk"}</tool_call>`,
+		`<tool_call>{"name":"save_note","arguments":{"title":"A"},"parameters":{"body":"milk"}}</tool_call>`,
+		`<tool_call>{"name":"save_note","arguments":{},"parameters":{"body":"milk"}}</tool_call>`,
+		`<tool_call>{"name":"save_note","arguments":{"title":"A"},"id":{"body":"milk"}}</tool_call>`,
+		`<tool_call>[{"name":"save_note","arguments":{"title":"A"},"body":"milk"}]</tool_call>`,
+		`<tool_call>{"function":{"name":"save_note","arguments":{"title":"A"}},"body":"milk"}</tool_call>`,
+		`<tool_call>{"function":{"name":"save_note"},"arguments":{"body":"milk"}}</tool_call>`,
+		`<tool_call>{"name":"save_note","function":{"name":"save_note","arguments":{"title":"A"}},"arguments":{"body":"milk"}}</tool_call>`,
+		`<tool_call>{"function":{"name":"save_note","arguments":{"title":"A"},"body":"milk"}}</tool_call>`,
+		`<tool_call>save_note(title="A") body="milk"</tool_call>`,
+		`<tool_call>save_note(title="A, body="milk")</tool_call>`,
+	}},
+	{inHermes(markdownpolicy.DialectDeepSeek), []string{
+		"<｜tool▁call▁begin｜>save_note<｜tool▁sep｜>{\"title\":\"A\"},\"body\":\"milk\"}<｜tool▁call▁end｜>",
+		"<｜tool▁call▁begin｜>function<｜tool▁sep｜>save_note\n```json\n{\"title\":\"A\"}\n```\nbody: milk<｜tool▁call▁end｜>",
+	}},
+	{inHermes(markdownpolicy.DialectGemma), []string{
+		"<start_function_call>call:save_note{title:<escape>A,body:<escape>milk<escape>}<end_function_call>",
+		"<start_function_call>call:save_note{title:<escape>A<escape>},body:<escape>milk<escape>}<end_function_call>",
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.XML{Options: o} }, []string{
+		"<move_file><from>a.txt<to>b.txt</from></move_file>",
+		"<move_file><from>a.txt<to>b.txt</to><from>c</from></move_file>",
+		"<move_file><from>a.txt</from>to b.txt</move_file>",
+		"<move_file><from>a.txt</from><target>b.txt</target></move_file>",
+		"<move_file><from>a.txt</from><target>b.txt</target>",
+		"<tool_call><name>save_note</name><arguments>{\"title\":\"A\"}</arguments><body>milk</body></tool_call>",
+		"<tool_call><name>save_note</name><arguments>{\"title\":\"A\"},\"body\":\"milk\"}</arguments></tool_call>",
+		"<tool_call><name>save_note</name><arguments>{\"title\":\"A\"}</arguments>,\"body\":\"milk\"</tool_call>",
+		"<tool_call><name>save_note<arguments>{\"title\":\"A\"}</arguments></name></tool_call>",
+		"<tool_call><name>save_note<arguments>{\"title\":\"A\"}</name></tool_call>",
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Fenced{Options: o} }, []string{
+		"```tool_call\n{\"name\":\"save_note\",\"arguments\":{\"title\":\"A\"},\"body\":\"milk\"}\n```",
+		"```tool_call\n{\"name\":\"save_note\",\"arguments\":{\"title\":\"A\"},\"body\":\"milk\"\n```",
+		"```tool_call\n{\"name\":\"save_note\",\"arguments\":{\"title\":\"A\"}},\"body\":\"milk\"}\n```",
+		"```tool_call body=milk\n{\"name\":\"save_note\",\"arguments\":{\"title\":\"A\"}}\n```",
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Llama{Options: o} }, []string{
+		`{"name":"save_note","parameters":{"title":"A"},"body":"milk"}`,
+		`{"name":"save_note","parameters":{"title":"A"},"body":"milk"`,
+		`{"name":"save_note","parameters":{"title":"A"}},"body":"milk"}`,
+		`{"name":"save_note","parameters":{"title":"A"}}}, "body":"milk"}`,
+		`{"name":"save_note","parameters":{},"arguments":{"body":"milk"}}`,
+		`<|python_tag|>{"name":"save_note","parameters":{"title":"A"},"body":"milk"}`,
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Pythonic{Options: o} }, []string{
+		`[save_note(title="A", title="B")]`,
+		`[save_note(title="A") body="milk"]`,
+		`[save_note(title="A")], body="milk")]`,
+		`[save_note(title="A, body="milk")]`,
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Mistral{Options: o} }, []string{
+		`[TOOL_CALLS][{"name":"save_note","arguments":{"title":"A"},"body":"milk"}]`,
+		`[TOOL_CALLS][{"name":"save_note","arguments":{"title":"A"},"body":"milk"}`,
+		`[TOOL_CALLS][{"name":"save_note","arguments":{"title":"A"}}],"body":"milk"}]`,
+		`[TOOL_CALLS]save_note[ARGS]{"title":"A"},"body":"milk"}`,
+		`[TOOL_CALLS]save_note{"title":"A"}}, "body":"milk"}`,
+	}},
+	{func(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.ReAct{Options: o} }, []string{
+		"Action: {\"action\":\"save_note\",\"action_input\":{\"title\":\"A\"},\"body\":\"milk\"}",
+		"Action: {\"action\":\"save_note\",\"action_input\":{\"title\":\"A\"}},\"body\":\"milk\"}",
+		"Action: {\"action\":\"save_note\",\"action_input\":{},\"body\":\"milk\"}",
+		"Action: save_note\nbody: milk\nAction Input: {\"title\":\"A\"}",
+		"Action: save_note\nAction Input: {\"title\":\"A\"},\"body\":\"milk\"}",
+		"Action: save_note\nAction Input: {\"title\":\"A\"}}, \"body\":\"milk\"}",
+		"Action: save_note\nAction Input: {\"title\":\"A\"} {\"body\":\"milk\"}",
+		"Action: save_note\nAction Input: {\"title\":\"A\"}\nAction Input: {\"body\":\"milk\"}",
+		"Action: {\"action\":\"save_note\",\"action_input\":{\"title\":\"A\"}}\nAction Input: {\"body\":\"milk\"}",
+		"Action: save_note Action Input: {\"title\":\"A\"}\nAction Input: {\"body\":\"milk\"}",
+		"Action: save_note[{\"title\":\"A\"}]\nAction Input: {\"body\":\"milk\"}",
+	}},
+}
+
+func inHermes(d markdownpolicy.Dialect) func(markdownpolicy.Options) markdownpolicy.Policy {
+	return func(o markdownpolicy.Options) markdownpolicy.Policy {
+		return markdownpolicy.Hermes{Options: o, Dialect: d}
+	}
+}
+
+// What a model wrote as arguments is neither dropped nor made part of another argument: no repair
+// does that either.
+func TestNothingIsSwallowed(t *testing.T) {
+	for _, s := range swallowing {
+		for _, reply := range s.replies {
+			t.Run(reply, func(t *testing.T) {
+				for _, defs := range [][]tools.Definition{nil, moveTools} {
+					if _, xml := s.policy(markdownpolicy.Options{}).(markdownpolicy.XML); !xml || defs != nil {
+						checkRefused(t, s.policy, defs, reply)
+					}
+				}
+			})
+		}
+	}
+}
+
+func checkRefused(t *testing.T, policy func(markdownpolicy.Options) markdownpolicy.Policy, defs []tools.Definition, reply string) {
+	t.Helper()
+	for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
+		p := policy(markdownpolicy.Options{Mode: mode, Tools: defs})
+		doc, err := p.ParseResponse(reply)
+		require.Error(t, err, "%s, %d tools: %+v", mode, len(defs), doc)
+		var broken *markdownpolicy.ParseError
+		require.ErrorAs(t, err, &broken)
+		require.NotEmpty(t, broken.Feedback())
+		checkEveryCut(t, p, reply)
+	}
+	p := policy(markdownpolicy.Options{Mode: markdownpolicy.ModeText, Tools: defs})
+	for _, c := range must(p.ParseResponse(reply)).Contents() {
+		_, called := c.(messages.ToolCall)
+		require.False(t, called, "%+v", c)
+	}
+	checkEveryCut(t, p, reply)
+}
+
+// A text that seems to hold a mark, and whose own end stands there, is read as it is.
+func TestMarksWithinArguments(t *testing.T) {
+	write := func(content string) []messages.AssistantContent {
+		arguments, err := json.Marshal(content)
+		require.NoError(t, err)
+		unescaped := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(arguments))
+		return parts(callPart("call_1", "write_file", `{"path":"a.md","content":`+unescaped+`}`))
+	}
+	const function = "<tool_call><function=write_file><parameter=path>a.md</parameter><parameter=content>%s</parameter></function></tool_call>"
+	const pairs = "<tool_call>write_file<arg_key>path</arg_key><arg_value>a.md</arg_value><arg_key>content</arg_key><arg_value>%s</arg_value></tool_call>"
+	const tags = "<write_file><path>a.md</path><content>%s</content></write_file>"
+	options := markdownpolicy.Options{Tools: fileTools}
+	for _, c := range []struct {
+		policy        markdownpolicy.Policy
+		form, content string
+	}{
+		{markdownpolicy.Hermes{Options: options}, function, "Use <parameter=path> for it."},
+		{markdownpolicy.Hermes{Options: options}, function, "Use <parameter=x>1</parameter> for it."},
+		{markdownpolicy.Hermes{Options: options}, function, "<parameter=x>1</parameter>"},
+		{markdownpolicy.Hermes{Options: options}, function, "<parameter= and <parameter and </parameter> too"},
+		{markdownpolicy.Hermes{Options: options}, pairs, "Use <arg_key>x</arg_key><arg_value>1</arg_value> for it."},
+		{markdownpolicy.Hermes{Options: options}, pairs, "not </arg_value> and </arg_key> alone"},
+		{markdownpolicy.XML{Options: options}, tags, "Usage: cp <path>"},
+		{markdownpolicy.XML{Options: options}, tags, "<content>x</content> and <path>y</path>"},
+		{markdownpolicy.XML{Options: options}, tags, "a <b> and </path> alone"},
+	} {
+		reply := fmt.Sprintf(c.form, c.content)
+		require.Equal(t, write(c.content), partsOf(t, c.policy, reply), reply)
+		checkEveryCut(t, c.policy, reply)
+	}
+}
+
+// What stands behind a call is text, as long as it does not go on with the call.
+func TestTextBehindACall(t *testing.T) {
+	save := callPart("call_1", "save_note", "{}")
+	for _, c := range []struct {
+		policy        func(markdownpolicy.Options) markdownpolicy.Policy
+		reply, behind string
+	}{
+		{inLlama, `{"name":"save_note","parameters":{}}, and that is "it": done.`, `, and that is "it": done.`},
+		{inLlama, `{"name":"save_note","parameters":{}} "it": done.`, `"it": done.`},
+		{inLlama, `{"name":"save_note","parameters":{}}} "it" done.`, `} "it" done.`},
+		{inMistral, `[TOOL_CALLS]save_note{}, and so on`, `, and so on`},
+		{inMistral, `[TOOL_CALLS][{"name":"save_note"}], "quoted"`, `, "quoted"`},
+		{inLlama, "{\"name\":\"save_note\",\"parameters\":{}}\n, \"it\": 1", `, "it": 1`},
+		{inMistral, "[TOOL_CALLS]save_note{}\n}, \"it\": 1", `}, "it": 1`},
+		{inPythonic, "[save_note()]\n, x = 1", `, x = 1`},
+		{inPythonic, `[save_note()], x == 1`, `, x == 1`},
+		{inPythonic, "[save_note()]\nbody = 1", "body = 1"},
+		{inFenced, `{"name":"save_note","arguments":{}}, and so on`, ", and so on"},
+	} {
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
+			p := c.policy(markdownpolicy.Options{Mode: mode, Tools: moveTools})
+			require.Equal(t, parts(save, textPart(c.behind)), partsOf(t, p, c.reply), c.reply)
+			checkEveryCut(t, p, c.reply)
+		}
+	}
+	const prose = `{"name":"save_note","arguments":{"title":"A"}},"body":"milk"}`
+	require.Equal(t, parts(textPart(prose)), partsOf(t, inFenced(markdownpolicy.Options{Tools: moveTools}), prose), "in prose it is no call")
+}
+
+func inLlama(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.Llama{Options: o} }
+
+func inMistral(o markdownpolicy.Options) markdownpolicy.Policy {
+	return markdownpolicy.Mistral{Options: o}
+}
+
+func inPythonic(o markdownpolicy.Options) markdownpolicy.Policy {
+	return markdownpolicy.Pythonic{Options: o}
+}
+
+func inFenced(o markdownpolicy.Options) markdownpolicy.Policy {
+	return markdownpolicy.Fenced{Options: o}
+}
+
+func inXML(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.XML{Options: o} }
+
+func inReAct(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.ReAct{Options: o} }
+
+// wordForm writes a call of the tool t in marks and words: what stands around an argument, its
+// name, and a word.
+type wordForm struct {
+	policy            func(markdownpolicy.Options) markdownpolicy.Policy
+	before, after     []string
+	argument, between []string // K: the name; W: the word
+}
+
+var wordForms = []wordForm{
+	{inHermes(""), []string{"<tool_call>", "<function=t>"}, []string{"</function>", "</tool_call>"}, []string{"<parameter=K>", "W", "</parameter>"}, []string{"\n"}},
+	{inHermes(""), []string{"<tool_call>", "t"}, []string{"</tool_call>"}, []string{"<arg_key>", "K", "</arg_key>", "<arg_value>", "W", "</arg_value>"}, []string{"\n"}},
+	{inHermes(""), []string{"<tool_call>", "{", `"name":"t"`, ",", `"arguments":`, "{"}, []string{"}", "}", "</tool_call>"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{inHermes(""), []string{"<tool_call>", "t", "("}, []string{")", "</tool_call>"}, []string{"K", "=", "'", "W", "'"}, []string{","}},
+	{inHermes(markdownpolicy.DialectDeepSeek), []string{"<｜tool▁call▁begin｜>", "t", "<｜tool▁sep｜>", "{"}, []string{"}", "<｜tool▁call▁end｜>"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{inHermes(markdownpolicy.DialectGemma), []string{"<start_function_call>", "call:", "t", "{"}, []string{"}", "<end_function_call>"}, []string{"K", ":", "<escape>", "W", "<escape>"}, []string{","}},
+	{inXML, []string{"<t>"}, []string{"</t>"}, []string{"<K>", "W", "</K>"}, []string{"\n"}},
+	{inXML, []string{"<tool_call>", "<name>", "t", "</name>", "<arguments>", "{"}, []string{"}", "</arguments>", "</tool_call>"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{inFenced, []string{"```tool_call\n", "{", `"name":"t"`, ",", `"arguments":`, "{"}, []string{"}", "}", "\n```"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{inLlama, []string{"{", `"name":"t"`, ",", `"parameters":`, "{"}, []string{"}", "}"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{inMistral, []string{"[TOOL_CALLS]", "[", "{", `"name":"t"`, ",", `"arguments":`, "{"}, []string{"}", "}", "]"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{inMistral, []string{"[TOOL_CALLS]", "t", "[ARGS]", "{"}, []string{"}"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{inPythonic, []string{"[", "t", "("}, []string{")", "]"}, []string{"K", "=", "'", "W", "'"}, []string{","}},
+	{inReAct, []string{"Action:", " t", "\n", "Action Input:", "{"}, []string{"}"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+	{inReAct, []string{"Action:", "{", `"action":"t"`, ",", `"action_input":`, "{"}, []string{"}", "}"}, []string{`"`, "K", `"`, ":", `"`, "W", `"`}, []string{","}},
+}
+
+var wordTools = []tools.Definition{{Name: "t", Parameters: []byte(`{"type":"object","properties":{"ka":{"type":"string"},"kb":{"type":"string"},"kc":{"type":"string"}}}`)}}
+
+// write draws a call with some of its marks dropped or doubled, and returns the words in it.
+func (f wordForm) write(t *rapid.T, changes int) (reply string, words []string) {
+	pieces := slices.Clone(f.before)
+	for i := range rapid.IntRange(1, 3).Draw(t, "arguments") {
+		if i > 0 {
+			pieces = append(pieces, f.between...)
+		}
+		words = append(words, fmt.Sprintf("word%d", i))
+		fill := strings.NewReplacer("K", "k"+string(rune('a'+i)), "W", words[i])
+		for _, p := range f.argument {
+			pieces = append(pieces, fill.Replace(p))
+		}
+	}
+	pieces = append(pieces, f.after...)
+	for range changes {
+		i := rapid.IntRange(0, len(pieces)-1).Draw(t, "place")
+		if strings.HasPrefix(pieces[i], "word") {
+			continue
+		}
+		if rapid.Bool().Draw(t, "double") {
+			pieces = slices.Insert(pieces, i, pieces[i])
+		} else {
+			pieces = slices.Delete(pieces, i, i+1)
+		}
+	}
+	return strings.Join(pieces, ""), words
+}
+
+// Whatever happens to the marks of a call: if the call is made, each word that stands in it is in
+// an argument, and no argument holds two of them, unless it holds the end mark between them, too:
+// then all that the model wrote is there to be seen. Where the end of one argument and the
+// beginning of the next are both missing, nobody can tell that they were two.
+func TestBrokenMarksLoseNoArgument(t *testing.T) {
+	for n, f := range wordForms {
+		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
+			t.Run(fmt.Sprint(n, mode), func(t *testing.T) {
+				rapid.Check(t, func(t *rapid.T) {
+					changes := rapid.IntRange(1, 2).Draw(t, "changes")
+					reply, words := f.write(t, changes)
+					doc, err := f.policy(markdownpolicy.Options{Mode: mode, Tools: wordTools}).ParseResponse(reply)
+					if err == nil {
+						checkWords(t, doc, reply, words, changes == 1)
+					}
+				})
+			})
+		}
+	}
+}
+
+func checkWords(t *rapid.T, doc markdownpolicy.Document, reply string, words []string, apart bool) {
+	held, calls := "", 0
+	for _, c := range doc.Contents() {
+		call, ok := c.(messages.ToolCall)
+		if !ok {
+			continue
+		}
+		calls++
+		held += call.Arguments
+		var arguments map[string]any
+		if json.Unmarshal([]byte(call.Arguments), &arguments) != nil {
+			continue // a string, which is no argument of a tool yet
+		}
+		for _, value := range arguments {
+			n := 0
+			for _, w := range words {
+				n += strings.Count(fmt.Sprint(value), w)
+			}
+			require.True(t, n <= 1 || !apart || strings.Contains(fmt.Sprint(value), "</"), "%q: %v", reply, call)
+		}
+	}
+	for _, w := range words {
+		require.True(t, calls == 0 || strings.Contains(held, w), "%q lacks %s: %v", reply, w, doc)
+	}
+}
