@@ -51,6 +51,7 @@ var allowed = map[string][]string{
 	"internal/config":             {"tools", "llmclient", "nextstep"},
 	"internal/archtest":           {},
 	"internal/release":            {},
+	"internal/live":               {},
 	"internal/docgen":             {"strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/react", "strategy/reasonactobserve", "strategy/reflection", "strategy/retry", "strategy/stepagent"},
 	".":                           {},
 }

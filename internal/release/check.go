@@ -32,16 +32,16 @@ func (s *session) check(ctx context.Context, newest string, strict bool) error {
 		{"prepare and pack " + v, func() error { return s.pack(ctx, v, strict) }},
 		{"install the command from an empty folder", func() error { return s.install(ctx, v) }},
 		{"build a program against the library in an empty folder", func() error { return s.use(ctx, v) }},
-		{"test the other modules, as packed, against the library as packed", func() error { return s.testNested(ctx, v) }},
-		{"compare the API with the last tag", func() error { return s.compare(ctx, v, tags, strict) }},
+		{"test the other modules, as packed, against the library as packed", func() error { return s.testNested(ctx) }},
+		{"compare the API with the last tag", func() error { return s.compare(ctx, v, tags) }},
 		{"look for known vulnerabilities", func() error { return s.vulnerabilities(ctx, strict) }},
 	} {
-		fmt.Fprintln(s.out, "==", step.title)
+		s.say("== %s\n", step.title)
 		began := time.Now()
 		if err := step.run(); err != nil {
 			return err
 		}
-		fmt.Fprintln(s.out, "  ", time.Since(began).Round(100*time.Millisecond))
+		s.say("   %v\n", time.Since(began).Round(100*time.Millisecond))
 	}
 	return nil
 }
@@ -56,8 +56,8 @@ func (s *session) tags(ctx context.Context) []string {
 	return slices.DeleteFunc(strings.Fields(out), func(tag string) bool { return !version.MatchString(tag) })
 }
 
-// untagged returns the version under which the working tree is checked: the newest, or the one that
-// comes after it if the newest is tagged. No two contents have one version.
+// untagged returns the version under which the working tree is checked: the newest, or the next
+// minor version if the newest is tagged. No two contents have one version.
 func untagged(newest string, tags []string) string {
 	if !slices.Contains(tags, newest) {
 		return newest
@@ -66,9 +66,9 @@ func untagged(newest string, tags []string) string {
 	if pre != "" {
 		return newest + ".next"
 	}
-	var major, minor, patch int
-	_, _ = fmt.Sscanf(core, "v%d.%d.%d", &major, &minor, &patch)
-	return fmt.Sprintf("v%d.%d.%d-next", major, minor, patch+1)
+	var major, minor int
+	_, _ = fmt.Sscanf(core, "v%d.%d", &major, &minor)
+	return fmt.Sprintf("v%d.%d.0-next", major, minor+1)
 }
 
 // pack prepares the version and packs all modules from one commit.
@@ -147,7 +147,7 @@ func (s *session) install(ctx context.Context, v string) error {
 	if first, _, _ := strings.Cut(said, "\n"); first != "segue "+v {
 		return fmt.Errorf("release: the command that was installed as %s calls itself %q", v, first)
 	}
-	fmt.Fprint(s.out, said)
+	s.say("%s", said)
 	if _, err := c.run(ctx, installed, "demo"); err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (s *session) use(ctx context.Context, v string) error {
 
 // testNested runs the tests of every module but the root's, in a tree of all that is packed and
 // outside the workspace. So go.mod and go.sum of each must fit the library as packed.
-func (s *session) testNested(ctx context.Context, v string) error {
+func (s *session) testNested(ctx context.Context) error {
 	for _, m := range s.modules {
 		if m.dir == "." {
 			continue

@@ -33,7 +33,7 @@ func stage(ctx context.Context, source, to string, out io.Writer) error {
 	index := []string{"--git-dir=" + filepath.Join(to, ".git"), "--work-tree=" + source, "add", "-f"}
 	known, err := git(ctx, source, "ls-files", "-z")
 	if err != nil {
-		fmt.Fprintf(out, "%s is no git repository: every file counts, added or not\n", source)
+		_, _ = fmt.Fprintf(out, "%s is no git repository: every file counts, added or not\n", source)
 		_, err = git(ctx, source, append(index[:len(index)-1], "-A")...)
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,36 +18,58 @@ const (
 	govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
 )
 
-// compare prints how the API of each module differs from the last tag. Before a release, a version
-// that does not say how much has changed is an error.
-func (s *session) compare(ctx context.Context, v string, tags []string, strict bool) error {
+// compare prints how the API of each module differs from the last tag. A version that promises more
+// than the changes allow is an error.
+func (s *session) compare(ctx context.Context, v string, tags []string) error {
 	if len(tags) == 0 {
-		fmt.Fprintln(s.out, "there is no tag yet: nothing to compare with")
+		s.say("there is no tag yet: nothing to compare with\n")
 		return nil
 	}
 	base := tags[0]
 	for _, m := range s.modules {
-		if _, err := git(ctx, s.source, "rev-parse", "-q", "--verify", "refs/tags/"+m.tag(base)); err != nil {
-			fmt.Fprintf(s.out, "%s has no tag %s: nothing to compare with\n", m.path, m.tag(base))
+		if !s.tagged(ctx, m, base) {
+			s.say("%s has no tag %s: nothing to compare with\n", m.path, m.tag(base))
 			continue
 		}
-		if err := s.fetch(ctx, s.source, "packed", base, m); err != nil {
+		proxy, err := s.before(ctx, m, base, v)
+		if err != nil {
 			return err
 		}
-		c, err := s.in(ctx, filepath.Join(s.dir, m.dir), "packed")
+		c, err := s.in(ctx, filepath.Join(s.dir, m.dir), proxy)
 		if err != nil {
 			return err
 		}
 		c.out = s.out
-		args := []string{"run", gorelease, "-base=" + base}
-		if strict {
-			args = append(args, "-version="+v)
-		}
-		if _, err := c.run(ctx, "go", args...); err != nil {
+		if _, err := c.run(ctx, "go", "run", gorelease, "-base="+base, "-version="+v); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *session) tagged(ctx context.Context, m module, v string) bool {
+	_, err := git(ctx, s.source, "rev-parse", "-q", "--verify", "refs/tags/"+m.tag(v))
+	return err == nil
+}
+
+// before makes a proxy as it stands before version v of a module is published: with the base of the
+// module, and with both versions of the modules that it requires.
+func (s *session) before(ctx context.Context, m module, base, v string) (string, error) {
+	proxy := "before-" + strings.ReplaceAll(m.dir, "/", "-")
+	for _, other := range s.modules {
+		required := slices.Contains(m.requires, other.path)
+		if required {
+			if err := s.fetch(ctx, s.dir, proxy, v, other); err != nil {
+				return "", err
+			}
+		}
+		if (required || other.path == m.path) && s.tagged(ctx, other, base) {
+			if err := s.fetch(ctx, s.source, proxy, base, other); err != nil {
+				return "", err
+			}
+		}
+	}
+	return proxy, nil
 }
 
 // vulnerabilities looks for known vulnerabilities that the modules reach. Where the database cannot
@@ -57,7 +80,7 @@ func (s *session) vulnerabilities(ctx context.Context, strict bool) error {
 		if strict {
 			return fmt.Errorf("release: the database of vulnerabilities cannot be reached: %w", err)
 		}
-		fmt.Fprintf(s.out, "WARNING: NOT CHECKED for known vulnerabilities: %v\n", err)
+		s.say("WARNING: NOT CHECKED for known vulnerabilities: %v\n", err)
 		return nil
 	}
 	for _, m := range s.modules {

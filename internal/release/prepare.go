@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,8 +79,8 @@ func (s *session) release(ctx context.Context, v string, on time.Time) error {
 	for _, m := range s.modules {
 		tags = append(tags, m.tag(v))
 	}
-	fmt.Fprintf(s.out, "%s is prepared. Next:\n\tgit commit -am 'Release %s'\n\tRELEASE=1 make release-check\n", v, v)
-	fmt.Fprintf(s.out, "\tfor tag in %s; do git tag -a -m $tag $tag; done\n", strings.Join(tags, " "))
-	fmt.Fprintf(s.out, "\tgit push --atomic origin HEAD %s\n", strings.Join(tags, " "))
+	s.say("%s is prepared. Next:\n\tgit commit -am 'Release %s'\n\tRELEASE=1 make release-check\n", v, v)
+	s.say("\tfor tag in %s; do git tag -a -m $tag $tag; done\n", strings.Join(tags, " "))
+	s.say("\tgit push --atomic origin HEAD %s\n", strings.Join(tags, " "))
 	return s.copyBack(ctx)
 }

@@ -204,7 +204,7 @@ func TestWithVersion(t *testing.T) {
 func TestUntagged(t *testing.T) {
 	require.Equal(t, "v0.1.0", untagged("v0.1.0", nil))
 	require.Equal(t, "v0.2.0", untagged("v0.2.0", []string{"v0.1.0"}))
-	require.Equal(t, "v0.1.10-next", untagged("v0.1.9", []string{"v0.1.9"}))
+	require.Equal(t, "v0.2.0-next", untagged("v0.1.9", []string{"v0.1.9"}))
 	require.Equal(t, "v0.2.0-rc.1.next", untagged("v0.2.0-rc.1", []string{"v0.2.0-rc.1"}))
 }
 

@@ -36,6 +36,9 @@ func begin(ctx context.Context, source string, out io.Writer) (*session, error) 
 	return s, nil
 }
 
+// say tells the user how it goes.
+func (s *session) say(format string, args ...any) { _, _ = fmt.Fprintf(s.out, format, args...) }
+
 func (s *session) end() error { return os.RemoveAll(s.tmp) }
 
 // in returns how go is run in a folder: outside the workspace, with a module cache of the proxy's own,
@@ -105,7 +108,7 @@ func (s *session) copyBack(ctx context.Context) error {
 		return err
 	}
 	for _, name := range names {
-		fmt.Fprintln(s.out, "changed", name)
+		s.say("changed %s\n", name)
 	}
 	return copyFiles(names, s.dir, s.source)
 }
