@@ -1,5 +1,5 @@
-// Package live holds a short suite of tests that asks a real model: each built-in strategy, streamed
-// and not, tools, an answer of a schema, and tool calls as text. make live runs it, with
+// Package live holds a short suite of tests that asks a real model: each built-in strategy,
+// streamed and not, tools, an answer of a schema, and tool calls as text. make live runs it, with
 //
 //	OPENAI_API_KEY    the key; any word for a server that wants none
 //	OPENAI_BASE_URL   the address up to and without "/chat/completions"; OpenAI if it is not set

@@ -1,7 +1,7 @@
-// Release prepares versions of the modules of the workspace, and checks that they can be installed.
+// Release prepares versions of the modules of the workspace, and checks that they install.
 // CONTRIBUTING.md says how a version is made.
 //
-//	release check           the newest version of CHANGELOG.md installs from an empty folder and works
+//	release check           the newest version of CHANGELOG.md installs and works
 //	release prepare 0.2.0   change the working tree into what the version is tagged from
 //	release tidy            tidy every module
 //
