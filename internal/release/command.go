@@ -23,13 +23,13 @@ type command struct {
 func (c command) run(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = c.dir, c.env
-	var stdout, all bytes.Buffer
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, &all), &all
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if c.out != nil {
 		cmd.Stdout, cmd.Stderr = c.out, c.out
 	}
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("release: %s %s: %w\n%s", name, strings.Join(args, " "), err, all.Bytes())
+		return "", fmt.Errorf("release: %s %s: %w\n%s%s", name, strings.Join(args, " "), err, stdout.Bytes(), stderr.Bytes())
 	}
 	return stdout.String(), nil
 }
