@@ -39,12 +39,23 @@ func (s *session) compare(ctx context.Context, v string, tags []string) error {
 		if err != nil {
 			return err
 		}
-		c.out = s.out
-		if _, err := c.run(ctx, "go", "run", gorelease, "-base="+base, "-version="+v); err != nil {
+		said, err := c.run(ctx, "go", "run", gorelease, "-base="+base, "-version="+v)
+		if err != nil {
 			return err
+		}
+		s.say("%s", said)
+		if onlyPatch(base, v) && strings.Contains(said, "## incompatible changes") {
+			return fmt.Errorf("release: %s breaks the API of %s, and a patch version breaks nothing: raise the minor version", v, m.path)
 		}
 	}
 	return nil
+}
+
+// onlyPatch reports whether two versions differ in no more than the patch version. Before v1.0
+// gorelease lets those break the API too.
+func onlyPatch(base, v string) bool {
+	b, n := version.FindStringSubmatch(base), version.FindStringSubmatch(v)
+	return b[1] == n[1] && b[2] == n[2]
 }
 
 func (s *session) tagged(ctx context.Context, m module, v string) bool {

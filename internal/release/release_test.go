@@ -208,6 +208,13 @@ func TestUntagged(t *testing.T) {
 	require.Equal(t, "v0.2.0-rc.1.next", untagged("v0.2.0-rc.1", []string{"v0.2.0-rc.1"}))
 }
 
+func TestOnlyPatch(t *testing.T) {
+	require.True(t, onlyPatch("v0.1.0", "v0.1.1"))
+	require.True(t, onlyPatch("v0.1.0", "v0.1.1-rc.1"))
+	require.False(t, onlyPatch("v0.1.9", "v0.2.0-next"))
+	require.False(t, onlyPatch("v0.1.0", "v1.1.0"))
+}
+
 // All modules of this workspace require each other at the newest version of CHANGELOG.md.
 func TestVersionsAgree(t *testing.T) {
 	const root = "../.."
