@@ -5,17 +5,16 @@ TOOLS     := $(CURDIR)/bin
 LINT      := $(TOOLS)/golangci-lint
 LINT_VERSION := v2.15.0
 MODULES   := $(shell $(GO) list -m -f '{{.Dir}}')
-ROOT      := github.com/segue-go/segue
 COUNT     ?= 6
 BENCH     ?= .
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test lint bench generate cover tidy fuzz
+.PHONY: all help demo test lint bench generate cover tidy fuzz release release-check live
 
 all: lint test ## lint and test
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: ## run the main job on a scripted model: no key, no network
 	@cd cmd/segue && $(GO) run . demo
@@ -49,9 +48,16 @@ cover: ## measure test coverage
 	@for dir in $(MODULES); do (cd $$dir && $(GO) test -coverprofile=coverage.out ./... && $(GO) tool cover -func=coverage.out | tail -1) || exit 1; done
 
 tidy: ## tidy every module
-	@for dir in $(MODULES); do (cd $$dir && if [ $$dir = $(CURDIR) ]; then $(GO) mod tidy; else \
-		$(GO) mod edit -replace $(ROOT)=$(CURDIR) && $(GO) mod tidy; status=$$?; \
-		$(GO) mod edit -dropreplace $(ROOT); exit $$status; fi) || exit 1; done
+	@$(GO) run ./internal/release tidy
+
+release-check: ## pack every module, install it from an empty folder, compare the API, look for vulnerabilities
+	@$(GO) run ./internal/release check
+
+release: ## change the working tree into what VERSION is tagged from; see CONTRIBUTING.md
+	@$(GO) run ./internal/release prepare $(VERSION)
+
+live: ## run every strategy on a real model: OPENAI_API_KEY, OPENAI_BASE_URL, SEGUE_MODEL
+	@SEGUE_LIVE=1 $(GO) test -count 1 -timeout 30m -run '^TestLive' -v ./internal/live
 
 fuzz: ## run each fuzz target for FUZZTIME (default 10s)
 	@for dir in $(MODULES); do (cd $$dir && for pkg in $$($(GO) list ./...); do \

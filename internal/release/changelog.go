@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+const unreleased = "## Unreleased"
+
+var (
+	heading = regexp.MustCompile(`(?m)^## (\d\S*) - \d{4}-\d\d-\d\d$`)
+	version = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
+)
+
+// versions returns the versions of a change log as they are tagged, the newest first.
+func versions(changelog string) []string {
+	var found []string
+	for _, m := range heading.FindAllStringSubmatch(changelog, -1) {
+		found = append(found, "v"+m[1])
+	}
+	return found
+}
+
+// newest returns the newest version of a change log. All modules of the workspace have this version.
+func newest(changelog string) (string, error) {
+	all := versions(changelog)
+	if len(all) == 0 {
+		return "", fmt.Errorf("release: CHANGELOG.md names no version: it needs a heading such as %q", "## 0.1.0 - 2026-01-31")
+	}
+	if !version.MatchString(all[0]) {
+		return "", fmt.Errorf("release: %s is no version: %q of CHANGELOG.md must be a semantic version", all[0], strings.TrimPrefix(all[0], "v"))
+	}
+	return all[0], nil
+}
+
+// withVersion returns a change log whose unreleased changes are those of version v. The change log
+// stays as it is if v is its newest version already.
+func withVersion(changelog, v string, on time.Time) (string, error) {
+	if !version.MatchString(v) {
+		return "", fmt.Errorf("release: %q is no version: give one such as 0.2.0", v)
+	}
+	all := versions(changelog)
+	if len(all) > 0 && all[0] == v {
+		return changelog, nil
+	}
+	if slices.Contains(all, v) {
+		return "", fmt.Errorf("release: %s was released before %s: give a newer version", v, all[0])
+	}
+	before, after, found := strings.Cut(changelog, unreleased+"\n")
+	if !found {
+		return "", fmt.Errorf("release: CHANGELOG.md has no heading %q", unreleased)
+	}
+	if changes, _, _ := strings.Cut(after, "\n## "); strings.TrimSpace(changes) == "" {
+		return "", fmt.Errorf("release: CHANGELOG.md lists nothing under %q: there is nothing to release", unreleased)
+	}
+	return before + unreleased + "\n\n## " + v[1:] + " - " + on.Format(time.DateOnly) + "\n" + after, nil
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// program is what somebody writes who has just found the library.
+//
+//go:embed testdata/program/main.go
+var program []byte
+
+// check proves that a version that is prepared and tagged now can be installed and works. A strict
+// check is the one before a release: the working tree must be prepared, and what cannot be looked
+// up is an error.
+func (s *session) check(ctx context.Context, newest string, strict bool) error {
+	tags := s.tags(ctx)
+	v := untagged(newest, tags)
+	if strict && v != newest {
+		return fmt.Errorf("release: %s is tagged already: run make release VERSION=… first", newest)
+	}
+	for _, step := range []struct {
+		title string
+		run   func() error
+	}{
+		{"prepare and pack " + v, func() error { return s.pack(ctx, v, strict) }},
+		{"install the command from an empty folder", func() error { return s.install(ctx, v) }},
+		{"build a program against the library in an empty folder", func() error { return s.use(ctx, v) }},
+		{"test the other modules, as packed, against the library as packed", func() error { return s.testNested(ctx) }},
+		{"compare the API with the last tag", func() error { return s.compare(ctx, v, tags) }},
+		{"look for known vulnerabilities", func() error { return s.vulnerabilities(ctx, strict) }},
+	} {
+		s.say("== %s\n", step.title)
+		began := time.Now()
+		if err := step.run(); err != nil {
+			return err
+		}
+		s.say("   %v\n", time.Since(began).Round(100*time.Millisecond))
+	}
+	return nil
+}
+
+// tags returns the tags of the root module that HEAD comes from, the newest version first. Where
+// there is no repository there are none.
+func (s *session) tags(ctx context.Context) []string {
+	out, err := git(ctx, s.source, "tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname")
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(strings.Fields(out), func(tag string) bool { return !version.MatchString(tag) })
+}
+
+// untagged returns the version under which the working tree is checked: the newest, or the next
+// minor version if the newest is tagged. No two contents have one version.
+func untagged(newest string, tags []string) string {
+	if !slices.Contains(tags, newest) {
+		return newest
+	}
+	core, pre, _ := strings.Cut(newest, "-")
+	if pre != "" {
+		return newest + ".next"
+	}
+	var major, minor int
+	_, _ = fmt.Sscanf(core, "v%d.%d", &major, &minor)
+	return fmt.Sprintf("v%d.%d.0-next", major, minor+1)
+}
+
+// pack prepares the version and packs all modules from one commit.
+func (s *session) pack(ctx context.Context, v string, strict bool) error {
+	if err := s.prepare(ctx, v); err != nil {
+		return err
+	}
+	if err := s.prepared(ctx, v, strict); err != nil {
+		return err
+	}
+	if err := s.publish(ctx, "packed", v, s.modules...); err != nil {
+		return err
+	}
+	return s.unpack(ctx, v)
+}
+
+// prepared holds the working tree against what was made of it. Between releases the versions and
+// checksums of the modules themselves are not known; everything else must be tidy.
+func (s *session) prepared(ctx context.Context, v string, strict bool) error {
+	names, err := changed(ctx, s.dir)
+	if err != nil {
+		return err
+	}
+	if strict && len(names) > 0 {
+		return fmt.Errorf("release: %s is not prepared, %s would change: run make release VERSION=%s and commit", v, strings.Join(names, ", "), v[1:])
+	}
+	for _, name := range names {
+		if base := filepath.Base(name); base != "go.mod" && base != "go.sum" {
+			continue
+		}
+		was, err := s.foreign(filepath.Join(s.source, name))
+		if err != nil {
+			return err
+		}
+		is, err := s.foreign(filepath.Join(s.dir, name))
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(was, is) {
+			return fmt.Errorf("release: %s is not tidy: run make tidy", name)
+		}
+	}
+	return nil
+}
+
+// foreign returns the lines of a go.mod or go.sum that are not about modules of the workspace.
+func (s *session) foreign(file string) ([]string, error) {
+	lines, err := readSums(file)
+	return slices.DeleteFunc(lines, func(line string) bool {
+		return slices.ContainsFunc(strings.Fields(line), s.own) && !strings.HasPrefix(line, "module ")
+	}), err
+}
+
+// command returns the path of the module of the command line.
+func (s *session) command() string { return s.root() + "/cmd/segue" }
+
+// install installs the command as its README says, and runs it.
+func (s *session) install(ctx context.Context, v string) error {
+	empty, err := s.empty("install")
+	if err != nil {
+		return err
+	}
+	c, err := s.in(ctx, empty, "packed")
+	if err != nil {
+		return err
+	}
+	c.env = append(c.env, "GOBIN="+filepath.Join(s.tmp, "bin"))
+	if _, err := c.run(ctx, "go", "install", s.command()+"@"+v); err != nil {
+		return err
+	}
+	installed := filepath.Join(s.tmp, "bin", "segue")
+	said, err := c.run(ctx, installed, "version")
+	if err != nil {
+		return err
+	}
+	if first, _, _ := strings.Cut(said, "\n"); first != "segue "+v {
+		return fmt.Errorf("release: the command that was installed as %s calls itself %q", v, first)
+	}
+	s.say("%s", said)
+	if _, err := c.run(ctx, installed, "demo"); err != nil {
+		return err
+	}
+	latest, err := c.run(ctx, "go", "list", "-m", "-f", "{{.Version}}", s.command()+"@latest")
+	if err == nil && strings.TrimSpace(latest) != v {
+		err = fmt.Errorf("release: latest means %s, not %s", strings.TrimSpace(latest), v)
+	}
+	return err
+}
+
+// use builds and runs a program in a module of its own.
+func (s *session) use(ctx context.Context, v string) error {
+	empty, err := s.empty("use")
+	if err != nil {
+		return err
+	}
+	c, err := s.in(ctx, empty, "packed")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(empty, "main.go"), program, 0o644); err != nil { //nolint:gosec // a program
+		return err
+	}
+	for _, args := range [][]string{
+		{"mod", "init", "example.com/program"},
+		{"get", s.root() + "@" + v},
+		{"mod", "tidy"},
+		{"vet", "."},
+	} {
+		if _, err := c.run(ctx, "go", args...); err != nil {
+			return err
+		}
+	}
+	said, err := c.run(ctx, "go", "run", ".")
+	if err != nil {
+		return err
+	}
+	if want := "The sum is 42.\n"; said != want {
+		return fmt.Errorf("release: the program said %q and not %q", said, want)
+	}
+	return nil
+}
+
+// testNested runs the tests of every module but the root's, in a tree of all that is packed and
+// outside the workspace. So go.mod and go.sum of each must fit the library as packed.
+func (s *session) testNested(ctx context.Context) error {
+	for _, m := range s.modules {
+		if m.dir == "." {
+			continue
+		}
+		c, err := s.in(ctx, filepath.Join(s.tmp, "unpacked", m.dir), "packed")
+		if err != nil {
+			return err
+		}
+		c.out = s.out
+		if _, err := c.run(ctx, "go", "test", "-short", "./..."); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unpack writes all modules as packed into one tree, as somebody finds them who checks out the tag.
+func (s *session) unpack(ctx context.Context, v string) error {
+	c, err := s.in(ctx, s.tmp, "packed")
+	if err != nil {
+		return err
+	}
+	for _, m := range s.modules {
+		var at struct{ Dir string }
+		if err := c.decode(ctx, &at, "mod", "download", "-json", m.path+"@"+v); err != nil {
+			return err
+		}
+		if err := copyFolder(at.Dir, filepath.Join(s.tmp, "unpacked", m.dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// empty makes an empty folder.
+func (s *session) empty(name string) (string, error) {
+	dir := filepath.Join(s.tmp, name)
+	return dir, os.Mkdir(dir, 0o755)
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// prepare makes the copy what version v is tagged from: requirements between the modules, go.sum
+// and go.work. Modules are published one after another to the proxy "prepared", since the go.sum
+// of one holds the checksums of those that it requires.
+func (s *session) prepare(ctx context.Context, v string) error {
+	if err := s.replace(ctx, v); err != nil { // go.work is a file of the root module: first of all
+		return err
+	}
+	for _, m := range s.modules {
+		dir := filepath.Join(s.dir, m.dir)
+		tidy, err := s.in(ctx, dir, "prepared")
+		if err != nil {
+			return err
+		}
+		for _, p := range m.requires {
+			if _, err := tidy.run(ctx, "go", "mod", "edit", "-require="+p+"@"+v); err != nil {
+				return err
+			}
+		}
+		if err := s.dropOwnSums(dir); err != nil {
+			return err
+		}
+		if _, err := tidy.run(ctx, "go", "mod", "tidy"); err != nil {
+			return err
+		}
+		if err := s.publish(ctx, "prepared", v, m); err != nil {
+			return err
+		}
+	}
+	return s.commit(ctx)
+}
+
+// replace has go.work replace the modules that others require by their folders, so that the
+// workspace works before the version is published.
+func (s *session) replace(ctx context.Context, v string) error {
+	args := []string{"work", "edit"}
+	for _, old := range s.replaced {
+		if path, _, _ := strings.Cut(old, "@"); s.own(path) {
+			args = append(args, "-dropreplace="+old)
+		}
+	}
+	for _, m := range s.modules {
+		if slices.ContainsFunc(s.modules, func(o module) bool { return slices.Contains(o.requires, m.path) }) {
+			args = append(args, "-replace="+m.path+"@"+v+"=./"+strings.TrimPrefix(m.dir, "."))
+		}
+	}
+	_, err := command{dir: s.dir, env: os.Environ()}.run(ctx, "go", append(args, "go.work")...)
+	return err
+}
+
+// release changes the working tree into what version v is tagged from.
+func (s *session) release(ctx context.Context, v string, on time.Time) error {
+	file := filepath.Join(s.dir, "CHANGELOG.md")
+	old, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	text, err := withVersion(string(old), v, on)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return err
+	}
+	if err := s.prepare(ctx, v); err != nil {
+		return err
+	}
+	var tags []string
+	for _, m := range s.modules {
+		tags = append(tags, m.tag(v))
+	}
+	s.say("%s is prepared. Next:\n\tgit commit -am 'Release %s'\n\tRELEASE=1 make release-check\n", v, v)
+	s.say("\tfor tag in %s; do git tag -a -m $tag $tag; done\n", strings.Join(tags, " "))
+	s.say("\tgit push --atomic origin HEAD %s\n", strings.Join(tags, " "))
+	return s.copyBack(ctx)
+}
