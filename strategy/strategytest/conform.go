@@ -211,10 +211,14 @@ func (e *explorer) outOfTurn(path []answer, m *orchestrator.Machine, s strategy.
 }
 
 func stateOf(s strategy.Strategy) strategy.State {
-	if st, ok := s.(strategy.Stater); ok {
+	switch st := s.(type) {
+	case strategy.Stater:
 		return st.State()
+	case strategy.Tabler:
+		return st.FSM().State()
+	default:
+		return ""
 	}
-	return ""
 }
 
 func (e *explorer) report(path []answer, format string, args ...any) {
