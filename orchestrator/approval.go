@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -80,6 +81,7 @@ func Approve(cfg ApprovalConfig) Middleware {
 	if cfg.Expires == 0 {
 		cfg.Expires = 24 * time.Hour
 	}
+	cfg.Tools = maps.Clone(cfg.Tools)
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call Call) (nextstep.Answer, error) {
 			step, ok := call.Step.(nextstep.ExecuteTools)

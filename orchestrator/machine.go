@@ -122,6 +122,15 @@ func (m *Machine) build(f *frame, name string) (err error) {
 	}
 	f.strategy, f.st, f.answers = name, st, f.room[:0]
 	f.stater, _ = st.(strategy.Stater)
+	if t, ok := st.(strategy.Tabler); ok {
+		machine := t.FSM()
+		if err := machine.Check(); err != nil {
+			return fmt.Errorf("strategy %q: %w", name, err)
+		}
+		if f.stater == nil {
+			f.stater = machine
+		}
+	}
 	if p, ok := st.(strategy.ToolProvider); ok {
 		f.own = p.Tools()
 		for i, t := range f.own {
