@@ -206,10 +206,14 @@ func (a *approval) perform(ctx context.Context, calls []messages.ToolCall, next 
 // use notes which approvals are used up: those of all calls but of such that wait for something else now.
 func (a *approval) use(err error) {
 	s, waits := errors.AsType[*SuspendedError](err)
+	var done map[string]int
+	if waits {
+		done = placed(s.Results)
+	}
 	var used []string
 	for call, id := range a.byCall {
 		if waits {
-			if _, ok := resultOf(s.Results, call); !ok {
+			if _, ok := done[call]; !ok {
 				continue
 			}
 		}
@@ -223,10 +227,10 @@ func unapproved(approved, calls []messages.ToolCall) string {
 	if approved == nil {
 		return ""
 	}
+	places := numbered(approved)
 	for _, c := range calls {
-		if !slices.ContainsFunc(approved, func(a messages.ToolCall) bool {
-			return a.ID == c.ID && a.Name == c.Name && a.Arguments == c.Arguments
-		}) {
+		i, ok := places[c.ID]
+		if !ok || approved[i].Name != c.Name || approved[i].Arguments != c.Arguments {
 			return c.ID
 		}
 	}
@@ -248,8 +252,9 @@ func brokenResults(calls []messages.ToolCall, err error) []messages.ToolOutput {
 
 // inOrder puts results in the order of their calls. Those of no call stay behind.
 func inOrder(calls []messages.ToolCall, results []messages.ToolOutput) []messages.ToolOutput {
+	places := numbered(calls)
 	place := func(o messages.ToolOutput) int {
-		if i := slices.IndexFunc(calls, func(c messages.ToolCall) bool { return c.ID == o.CallID }); i >= 0 {
+		if i, ok := places[o.CallID]; ok {
 			return i
 		}
 		return len(calls)

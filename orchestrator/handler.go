@@ -139,27 +139,6 @@ func timedOut(request, run context.Context, err error) error {
 	return late
 }
 
-// unsound says what is wrong with a reply that could not stand in a history; "" if nothing is.
-func unsound(a messages.Assistant) string {
-	for i, part := range a.Content {
-		switch c := part.(type) {
-		case messages.Text, messages.Thought:
-		case messages.ToolCall:
-			if c.ID == "" {
-				return "holds a call without an id"
-			}
-			for _, before := range a.Content[:i] {
-				if d, ok := before.(messages.ToolCall); ok && d.ID == c.ID {
-					return fmt.Sprintf("holds two calls with the id %.64q", c.ID)
-				}
-			}
-		default:
-			return fmt.Sprintf("holds a %T, which is no part as a value", part)
-		}
-	}
-	return ""
-}
-
 // execute runs tools. While they run, events may come from any goroutine.
 func (r *run) execute(ctx context.Context) (nextstep.Answer, error) {
 	batch := *r.batch()
@@ -194,9 +173,19 @@ func (r *run) noteEdits(calls []messages.ToolCall) {
 	if !ok {
 		return
 	}
-	for _, c := range calls {
-		i := slices.IndexFunc(step.Calls, func(d messages.ToolCall) bool { return d.ID == c.ID })
-		if i < 0 || step.Calls[i].Name == c.Name && step.Calls[i].Arguments == c.Arguments {
+	var places map[string]int
+	for n, c := range calls {
+		i := n // nothing was left out before it, in most cases
+		if i >= len(step.Calls) || step.Calls[i].ID != c.ID {
+			if places == nil {
+				places = numbered(step.Calls)
+			}
+			var ok bool
+			if i, ok = places[c.ID]; !ok {
+				continue
+			}
+		}
+		if step.Calls[i].Name == c.Name && step.Calls[i].Arguments == c.Arguments {
 			continue
 		}
 		if r.people.edited == nil {
