@@ -105,7 +105,7 @@ func (r *run) ask(ctx context.Context) (nextstep.Answer, error) {
 	if resp == nil {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: r.req.Model, Message: "the client returned neither a response nor an error"}
 	}
-	if problem := unsound(resp.Message); problem != "" {
+	if problem := badReply(resp); problem != "" {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: r.req.Model, Message: "the client's reply " + problem, Usage: resp.Usage, Attempts: resp.Attempts}
 	}
 	return nextstep.APIResponse{Response: resp, Elapsed: r.elapsed()}, nil
@@ -279,7 +279,10 @@ func failure(step nextstep.NextStep, err error) nextstep.Failure {
 		f.Source = nextstep.SourceStrategy
 	}
 	if e, ok := errors.AsType[*llmclient.Error](err); ok {
-		f.Code, f.Partial, f.Usage, f.Attempts = delegation.Code(e.Code), e.Partial, e.Usage, e.Attempts
+		f.Code, f.Partial = delegation.Code(e.Code), e.Partial
+		if badUsage(e.Usage, e.Attempts) == "" { // else the failure itself would be no answer
+			f.Usage, f.Attempts = e.Usage, e.Attempts
+		}
 		if len(f.Partial.Content) == 0 && e.Generated != "" {
 			f.Partial = messages.AssistantText(e.Generated)
 		}

@@ -16,8 +16,8 @@ import (
 type people struct {
 	mu      sync.Mutex
 	run     *run
-	id      string   // of the run
-	now     place    // the step whose tools run
+	id      string           // of the run
+	now     place            // the step whose tools run
 	waits   []Wait           // that there were in this step; of two with the same ID the last
 	byCall  map[string][]int // where waits stand, by the call that waits
 	open    map[string]int   // those of them that a reply may still be given to, by ID: where they stand
