@@ -63,8 +63,8 @@ func AskIfChanging(r ApprovalRequest) Verdict {
 
 // ApprovalConfig says which tool calls need a person's approval.
 type ApprovalConfig struct {
-	Default ApprovalPolicy            // for tools that are not in Tools; nil: AskIfChanging
-	Tools   map[string]ApprovalPolicy // by name
+	Default ApprovalPolicy            // for tools that are not in Tools and do not say NeedsApproval; nil: AskIfChanging
+	Tools   map[string]ApprovalPolicy // by name, which must be that of a tool of the Config or of a strategy
 	Expires time.Duration             // how long an approval may be given after it was asked for; 0: 24 hours; negative: for ever
 }
 
@@ -72,6 +72,9 @@ type ApprovalConfig struct {
 // that step of that run with those arguments, once: whatever changes them behind this middleware has the call refused, so
 // put it behind those that do. A refused call is a failed result with the reason, for the model. Calls that need no
 // approval do not wait for those that do, unless people are asked in this process: then the whole batch waits.
+//
+// [New] refuses a rule for a tool that there is not. A tool whose Definition says NeedsApproval is asked about unless a rule
+// names the tool; where the Config has no Approve at all, such tools alone are asked about, behind all of its Middleware.
 //
 // People are asked through [Call.Ask], so by Config.Reply, or by suspending the run.
 func Approve(cfg ApprovalConfig) Middleware {
@@ -83,6 +86,7 @@ func Approve(cfg ApprovalConfig) Middleware {
 	}
 	cfg.Tools = maps.Clone(cfg.Tools)
 	return func(next Handler) Handler {
+		announce(next, cfg.Tools)
 		return func(ctx context.Context, call Call) (nextstep.Answer, error) {
 			step, ok := call.Step.(nextstep.ExecuteTools)
 			if !ok {
@@ -114,11 +118,7 @@ func (a *approval) judge(ctx context.Context, calls []messages.ToolCall) {
 		def, known := a.call.definition(c.Name)
 		verdict := VerdictAllow // a call of what there is not does no harm, and is answered by whoever knows what there is
 		if known {
-			policy := a.cfg.Tools[c.Name]
-			if policy == nil {
-				policy = a.cfg.Default
-			}
-			verdict = policy(ApprovalRequest{
+			verdict = a.cfg.policy(def)(ApprovalRequest{
 				Run: a.call.Run, Frame: a.call.Frame, Seq: a.call.Seq, Call: c, Definition: def, Untrusted: a.call.Untrusted,
 			})
 		}
@@ -130,6 +130,18 @@ func (a *approval) judge(ctx context.Context, calls []messages.ToolCall) {
 		default:
 			a.ask(ctx, c)
 		}
+	}
+}
+
+// policy returns the policy for a tool.
+func (cfg *ApprovalConfig) policy(def tools.Definition) ApprovalPolicy {
+	switch policy := cfg.Tools[def.Name]; {
+	case policy != nil:
+		return policy
+	case def.NeedsApproval:
+		return AskAlways
+	default:
+		return cfg.Default
 	}
 }
 

@@ -41,6 +41,7 @@ type Call struct {
 	start    time.Time           // when the step began
 	approved []messages.ToolCall // nil: whatever Step holds
 	tool     bool                // it is a tool's, which may outlive the step
+	rules    []string            // see announce; nil in a step
 }
 
 // Key identifies the step within all runs: "run/seq".

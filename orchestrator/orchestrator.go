@@ -147,14 +147,7 @@ func New(cfg Config) (*Orchestrator, error) {
 	if set != nil { // else it may hold what is no tool
 		problems = append(problems, o.findAgents(cfg.Tools))
 	}
-	o.handler = o.perform
-	for i, wrap := range slices.Backward(cfg.Middleware) {
-		if wrap == nil {
-			problems = append(problems, &ConfigError{Field: "Middleware", Err: fmt.Errorf("number %d is nil", i)})
-			continue
-		}
-		o.handler, o.wrapped = wrap(o.handler), true
-	}
+	problems = append(problems, o.wrap(cfg.Middleware, append(trial.own, set.Definitions()...)))
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
@@ -162,6 +155,23 @@ func New(cfg Config) (*Orchestrator, error) {
 		cfg.Logger.Warn("orchestrator: strategies without a table: their states and caps are not checked", "strategies", trial.tableless)
 	}
 	return o, nil
+}
+
+// wrap puts the Handler together, with the middlewares around it; defs are those of all tools that there are.
+func (o *Orchestrator) wrap(around []Middleware, defs []tools.Definition) error {
+	var problems []error
+	for i, wrap := range slices.Backward(around) {
+		problems = append(problems, when(wrap == nil, "Middleware", fmt.Errorf("number %d is nil", i)))
+	}
+	needed := needApproval(defs)
+	var rules rulebook
+	o.handler = rules.wrap(o.perform, around, needed)
+	o.wrapped = len(around) > 0 || needed
+	known := make([]string, len(defs))
+	for i, d := range defs {
+		known[i] = d.Name
+	}
+	return errors.Join(append(problems, rules.check(known))...)
 }
 
 // findAgents finds out whether tools run agents, and whether their strategies are there.
@@ -191,8 +201,9 @@ func when(bad bool, field string, err error) error {
 // trial makes strategies to see whether they can be made.
 type trial struct {
 	set       strategy.Set
-	run       *tools.Set // the tools of the run
-	tableless []string   // the names of strategies without a table
+	run       *tools.Set         // the tools of the run
+	tableless []string           // the names of strategies without a table
+	own       []tools.Definition // of the tools that strategies bring
 }
 
 // strategy makes a strategy to see whether it can be made, and whether its own tools are named unlike the run's.
@@ -208,6 +219,7 @@ func (t *trial) strategy(name string) error {
 	if err != nil {
 		return &ConfigError{Field: "Strategies", Err: fmt.Errorf("strategy %q: %w", name, err)}
 	}
+	t.own = append(t.own, own.Definitions()...)
 	for _, tool := range own.Names() {
 		if _, taken := t.run.Lookup(tool); taken {
 			return &ConfigError{Field: "Strategies", Err: fmt.Errorf("strategy %q brings a tool %q, and so does Tools", name, tool)}
