@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/segue-go/segue/messages"
 )
@@ -16,10 +17,8 @@ type idSet struct {
 // add notes an id and reports whether it is new.
 func (s *idSet) add(id string) bool {
 	if s.many == nil {
-		for _, known := range s.few[:s.n] {
-			if known == id {
-				return false
-			}
+		if slices.Contains(s.few[:s.n], id) {
+			return false
 		}
 		if s.n < len(s.few) {
 			s.few[s.n] = id
