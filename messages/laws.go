@@ -65,12 +65,10 @@ func (h History) Validate() error {
 
 // A Validator is [History.Validate] for a history that grows: Check costs only what is new since the last Check.
 //
-// It relies on histories being append-only: one that begins with the same element in memory and is no shorter is taken
-// for a longer version of the one checked before. Any other is read anew. The zero value is ready. It holds the history
-// it checked last in memory, and is not safe for concurrent use.
+// It relies on histories being append-only, and recognizes the history that it checked last by a [Mark]. Any other is read
+// anew. The zero value is ready. It holds the history it checked last in memory, and is not safe for concurrent use.
 type Validator struct {
-	first  *Message
-	length int // of the part that obeys the laws and leaves no call open
+	sound Mark // of the part that obeys the laws and leaves no call open
 }
 
 // Check returns what h.Validate() returns.
@@ -78,12 +76,8 @@ func (v *Validator) Check(h History) error {
 	if len(h) == 0 {
 		return nil
 	}
-	from := 0
-	if v.first == &h[0] && v.length <= len(h) {
-		from = v.length
-	}
-	sound, broken := h.check(from)
-	v.first, v.length = &h[0], sound
+	sound, broken := h.check(v.sound.Known(h))
+	v.sound = h[:sound].Mark()
 	if broken != nil {
 		return h.Validate() // which names the law with all that stands before
 	}

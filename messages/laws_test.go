@@ -124,10 +124,10 @@ func TestValidatorAgreesWithValidate(t *testing.T) {
 
 func TestValidatorReadsOnlyWhatIsNew(t *testing.T) {
 	h := make(messages.History, 0, 8)
-	h = append(h, messages.UserText("a"), calls("a"), answer("a"))
+	h = append(h, messages.UserText("a"), messages.UserText("b"), calls("a"), answer("a"))
 	var v messages.Validator
 	require.NoError(t, v.Check(h))
-	h[0] = nil // against the rules: whoever looked would see it
+	h[1] = nil // against the rules: whoever looked would see it
 	h = append(h, messages.AssistantText("b"))
 	require.NoError(t, v.Check(h))
 	require.Error(t, v.Check(slices.Clone(h)), "a copy is read anew")

@@ -153,14 +153,18 @@ func (a Assistant) Thought() string {
 
 // WithCalls returns the reply with those of its calls replaced that one of the calls given has the id of.
 func (a Assistant) WithCalls(calls []ToolCall) Assistant {
+	given := make(map[string]ToolCall, len(calls))
+	for _, c := range slices.Backward(calls) {
+		given[c.ID] = c // of two with one id the first
+	}
 	content := slices.Clone(a.Content)
 	for i, c := range content {
 		call, ok := c.(ToolCall)
 		if !ok {
 			continue
 		}
-		if at := slices.IndexFunc(calls, func(d ToolCall) bool { return d.ID == call.ID }); at >= 0 {
-			content[i] = calls[at]
+		if other, ok := given[call.ID]; ok {
+			content[i] = other
 		}
 	}
 	a.Content = content

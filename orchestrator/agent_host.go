@@ -41,8 +41,9 @@ func (r *run) host(calls []messages.ToolCall) *host {
 	if r.people != nil {
 		h.call.Replies = r.call.Replies
 	}
+	done := placed(r.partial)
 	for _, c := range calls {
-		if _, done := resultOf(r.partial, c.ID); done {
+		if _, ok := done[c.ID]; ok {
 			continue
 		}
 		if t, ok := r.lookup(c.Name); ok && agentOf(t) != nil {

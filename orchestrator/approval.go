@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -62,8 +63,8 @@ func AskIfChanging(r ApprovalRequest) Verdict {
 
 // ApprovalConfig says which tool calls need a person's approval.
 type ApprovalConfig struct {
-	Default ApprovalPolicy            // for tools that are not in Tools; nil: AskIfChanging
-	Tools   map[string]ApprovalPolicy // by name
+	Default ApprovalPolicy            // for tools that are not in Tools and do not say NeedsApproval; nil: AskIfChanging
+	Tools   map[string]ApprovalPolicy // by name, which must be that of a tool of the Config or of a strategy
 	Expires time.Duration             // how long an approval may be given after it was asked for; 0: 24 hours; negative: for ever
 }
 
@@ -71,6 +72,9 @@ type ApprovalConfig struct {
 // that step of that run with those arguments, once: whatever changes them behind this middleware has the call refused, so
 // put it behind those that do. A refused call is a failed result with the reason, for the model. Calls that need no
 // approval do not wait for those that do, unless people are asked in this process: then the whole batch waits.
+//
+// [New] refuses a rule for a tool that there is not. A tool whose Definition says NeedsApproval is asked about unless a rule
+// names the tool; where the Config has no Approve at all, such tools alone are asked about, behind all of its Middleware.
 //
 // People are asked through [Call.Ask], so by Config.Reply, or by suspending the run.
 func Approve(cfg ApprovalConfig) Middleware {
@@ -80,7 +84,9 @@ func Approve(cfg ApprovalConfig) Middleware {
 	if cfg.Expires == 0 {
 		cfg.Expires = 24 * time.Hour
 	}
+	cfg.Tools = maps.Clone(cfg.Tools)
 	return func(next Handler) Handler {
+		announce(next, cfg.Tools)
 		return func(ctx context.Context, call Call) (nextstep.Answer, error) {
 			step, ok := call.Step.(nextstep.ExecuteTools)
 			if !ok {
@@ -112,11 +118,7 @@ func (a *approval) judge(ctx context.Context, calls []messages.ToolCall) {
 		def, known := a.call.definition(c.Name)
 		verdict := VerdictAllow // a call of what there is not does no harm, and is answered by whoever knows what there is
 		if known {
-			policy := a.cfg.Tools[c.Name]
-			if policy == nil {
-				policy = a.cfg.Default
-			}
-			verdict = policy(ApprovalRequest{
+			verdict = a.cfg.policy(def)(ApprovalRequest{
 				Run: a.call.Run, Frame: a.call.Frame, Seq: a.call.Seq, Call: c, Definition: def, Untrusted: a.call.Untrusted,
 			})
 		}
@@ -128,6 +130,18 @@ func (a *approval) judge(ctx context.Context, calls []messages.ToolCall) {
 		default:
 			a.ask(ctx, c)
 		}
+	}
+}
+
+// policy returns the policy for a tool.
+func (cfg *ApprovalConfig) policy(def tools.Definition) ApprovalPolicy {
+	switch policy := cfg.Tools[def.Name]; {
+	case policy != nil:
+		return policy
+	case def.NeedsApproval:
+		return AskAlways
+	default:
+		return cfg.Default
 	}
 }
 
@@ -204,10 +218,14 @@ func (a *approval) perform(ctx context.Context, calls []messages.ToolCall, next 
 // use notes which approvals are used up: those of all calls but of such that wait for something else now.
 func (a *approval) use(err error) {
 	s, waits := errors.AsType[*SuspendedError](err)
+	var done map[string]int
+	if waits {
+		done = placed(s.Results)
+	}
 	var used []string
 	for call, id := range a.byCall {
 		if waits {
-			if _, ok := resultOf(s.Results, call); !ok {
+			if _, ok := done[call]; !ok {
 				continue
 			}
 		}
@@ -221,10 +239,10 @@ func unapproved(approved, calls []messages.ToolCall) string {
 	if approved == nil {
 		return ""
 	}
+	places := numbered(approved)
 	for _, c := range calls {
-		if !slices.ContainsFunc(approved, func(a messages.ToolCall) bool {
-			return a.ID == c.ID && a.Name == c.Name && a.Arguments == c.Arguments
-		}) {
+		i, ok := places[c.ID]
+		if !ok || approved[i].Name != c.Name || approved[i].Arguments != c.Arguments {
 			return c.ID
 		}
 	}
@@ -246,8 +264,9 @@ func brokenResults(calls []messages.ToolCall, err error) []messages.ToolOutput {
 
 // inOrder puts results in the order of their calls. Those of no call stay behind.
 func inOrder(calls []messages.ToolCall, results []messages.ToolOutput) []messages.ToolOutput {
+	places := numbered(calls)
 	place := func(o messages.ToolOutput) int {
-		if i := slices.IndexFunc(calls, func(c messages.ToolCall) bool { return c.ID == o.CallID }); i >= 0 {
+		if i, ok := places[o.CallID]; ok {
 			return i
 		}
 		return len(calls)

@@ -14,10 +14,9 @@ import (
 // digester digests the steps of a frame. The digest of a step says all that stands in it, at the cost of what is new in
 // it: the messages that it has in common with the step before, and tools that are offered again, are not read twice.
 type digester struct {
-	said   hash.Hash // over messages[:length]
-	first  *messages.Message
-	length int
-	text   []byte
+	said hash.Hash // over the messages that mark knows
+	mark messages.Mark
+	text []byte
 
 	offered   *tools.Definition // the first of those that tools is the digest of
 	offers    int               // how many they are
@@ -55,22 +54,22 @@ func (d *digester) step(s nextstep.NextStep) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
-// read digests what is new in a conversation. As with [messages.Validator], one that begins with the same element in
-// memory and is no shorter is a longer version of the one before.
+// read digests what is new in a conversation.
 func (d *digester) read(h messages.History) error {
-	if d.said == nil || len(h) < d.length || d.first != &h[0] {
-		d.said, d.length = sha256.New(), 0
+	known := d.mark.Known(h)
+	if known == 0 {
+		d.said = sha256.New()
 	}
-	for _, m := range h[d.length:] {
+	d.mark = messages.Mark{}
+	for _, m := range h[known:] {
 		text, err := messages.AppendMessage(d.text[:0], m)
 		if err != nil {
-			d.said = nil
 			return err
 		}
 		d.text = append(text, '\n')
 		d.said.Write(d.text)
 	}
-	d.first, d.length = &h[0], len(h) // a request has at least one message
+	d.mark = h.Mark()
 	return nil
 }
 

@@ -41,6 +41,7 @@ type Call struct {
 	start    time.Time           // when the step began
 	approved []messages.ToolCall // nil: whatever Step holds
 	tool     bool                // it is a tool's, which may outlive the step
+	rules    []string            // see announce; nil in a step
 }
 
 // Key identifies the step within all runs: "run/seq".
@@ -105,7 +106,7 @@ func (r *run) ask(ctx context.Context) (nextstep.Answer, error) {
 	if resp == nil {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: r.req.Model, Message: "the client returned neither a response nor an error"}
 	}
-	if problem := unsound(resp.Message); problem != "" {
+	if problem := badReply(resp); problem != "" {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: r.req.Model, Message: "the client's reply " + problem, Usage: resp.Usage, Attempts: resp.Attempts}
 	}
 	return nextstep.APIResponse{Response: resp, Elapsed: r.elapsed()}, nil
@@ -137,27 +138,6 @@ func timedOut(request, run context.Context, err error) error {
 		late.Model, late.Partial, late.Usage, late.Attempts = e.Model, e.Partial, e.Usage, e.Attempts
 	}
 	return late
-}
-
-// unsound says what is wrong with a reply that could not stand in a history; "" if nothing is.
-func unsound(a messages.Assistant) string {
-	for i, part := range a.Content {
-		switch c := part.(type) {
-		case messages.Text, messages.Thought:
-		case messages.ToolCall:
-			if c.ID == "" {
-				return "holds a call without an id"
-			}
-			for _, before := range a.Content[:i] {
-				if d, ok := before.(messages.ToolCall); ok && d.ID == c.ID {
-					return fmt.Sprintf("holds two calls with the id %.64q", c.ID)
-				}
-			}
-		default:
-			return fmt.Sprintf("holds a %T, which is no part as a value", part)
-		}
-	}
-	return ""
 }
 
 // execute runs tools. While they run, events may come from any goroutine.
@@ -194,9 +174,19 @@ func (r *run) noteEdits(calls []messages.ToolCall) {
 	if !ok {
 		return
 	}
-	for _, c := range calls {
-		i := slices.IndexFunc(step.Calls, func(d messages.ToolCall) bool { return d.ID == c.ID })
-		if i < 0 || step.Calls[i].Name == c.Name && step.Calls[i].Arguments == c.Arguments {
+	var places map[string]int
+	for n, c := range calls {
+		i := n // nothing was left out before it, in most cases
+		if i >= len(step.Calls) || step.Calls[i].ID != c.ID {
+			if places == nil {
+				places = numbered(step.Calls)
+			}
+			var ok bool
+			if i, ok = places[c.ID]; !ok {
+				continue
+			}
+		}
+		if step.Calls[i].Name == c.Name && step.Calls[i].Arguments == c.Arguments {
 			continue
 		}
 		if r.people.edited == nil {
@@ -290,7 +280,10 @@ func failure(step nextstep.NextStep, err error) nextstep.Failure {
 		f.Source = nextstep.SourceStrategy
 	}
 	if e, ok := errors.AsType[*llmclient.Error](err); ok {
-		f.Code, f.Partial, f.Usage, f.Attempts = delegation.Code(e.Code), e.Partial, e.Usage, e.Attempts
+		f.Code, f.Partial = delegation.Code(e.Code), e.Partial
+		if badUsage(e.Usage, e.Attempts) == "" { // else the failure itself would be no answer
+			f.Usage, f.Attempts = e.Usage, e.Attempts
+		}
 		if len(f.Partial.Content) == 0 && e.Generated != "" {
 			f.Partial = messages.AssistantText(e.Generated)
 		}

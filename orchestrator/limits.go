@@ -126,7 +126,7 @@ func asked(u messages.Usage, attempts []llmclient.Attempt, elapsed time.Duration
 // whole fills in the total where a provider gave none.
 func whole(u messages.Usage) messages.Usage {
 	if u.Total == 0 {
-		u.Total = u.Input + u.Output
+		u.Total = messages.Usage{Total: u.Input}.Add(messages.Usage{Total: u.Output}).Total
 	}
 	return u
 }

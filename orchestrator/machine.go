@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
@@ -122,6 +121,15 @@ func (m *Machine) build(f *frame, name string) (err error) {
 	}
 	f.strategy, f.st, f.answers = name, st, f.room[:0]
 	f.stater, _ = st.(strategy.Stater)
+	if t, ok := st.(strategy.Tabler); ok {
+		machine := t.FSM()
+		if err := machine.Check(); err != nil {
+			return fmt.Errorf("strategy %q: %w", name, err)
+		}
+		if f.stater == nil {
+			f.stater = machine
+		}
+	}
 	if p, ok := st.(strategy.ToolProvider); ok {
 		f.own = p.Tools()
 		for i, t := range f.own {
@@ -224,50 +232,6 @@ func (m *Machine) check(a nextstep.Answer) error {
 func (m *Machine) advance(a nextstep.Answer) {
 	f, _ := m.stack.Top()
 	m.settle(m.feed(f, a))
-}
-
-// misfit says why a does not answer the pending step; "" if it does.
-func (m *Machine) misfit(a nextstep.Answer) string {
-	switch a.(type) {
-	case nil:
-		return "it is nil"
-	case nextstep.APIResponse, nextstep.ToolResults, nextstep.DelegationResult, nextstep.Failure, nextstep.Stop:
-	default:
-		return "answers are values of the types in package nextstep"
-	}
-	if !a.Answers(m.pending.Kind()) {
-		return "it answers another kind of step"
-	}
-	switch a := a.(type) {
-	case nextstep.ToolResults:
-		return mismatch(m.pending.(nextstep.ExecuteTools).Calls, a.Results)
-	case nextstep.Stop:
-		if len(a.Results) > 0 {
-			step, ok := m.pending.(nextstep.ExecuteTools)
-			if !ok {
-				return "it holds tool results"
-			}
-			return mismatch(step.Calls, a.Results)
-		}
-	case nextstep.APIResponse:
-		if a.Response == nil {
-			return "it holds no response"
-		}
-	}
-	return ""
-}
-
-// mismatch says why results do not answer calls, one for one and in order.
-func mismatch(calls []messages.ToolCall, results []messages.ToolOutput) string {
-	if len(results) != len(calls) {
-		return fmt.Sprintf("it holds %d results for %d calls", len(results), len(calls))
-	}
-	for i, c := range calls {
-		if results[i].CallID != c.ID {
-			return fmt.Sprintf("result %d answers call %q, not %q", i, results[i].CallID, c.ID)
-		}
-	}
-	return ""
 }
 
 // charge adds what a step used to every frame on the stack.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,7 +19,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Config is what an [Orchestrator] works with. Client and Strategies are required.
+// Config is what an [Orchestrator] works with. Client and Strategies are required. [New] copies the maps and slices.
 type Config struct {
 	Client     llmclient.Client  // asks the models
 	Strategies strategy.Set      // what may be run and delegated to
@@ -47,6 +49,8 @@ type Config struct {
 	// Remote performs delegations to strategies that are not in Strategies: another service, another process. The
 	// names must differ from those in Strategies.
 	Remote map[string]Remote
+
+	Logger *slog.Logger // is told what may be a mistake, such as a strategy without a table; silent when nil
 }
 
 // Remote performs a delegation elsewhere. An error is a failure of the step; a child that failed is an Output with Err.
@@ -100,16 +104,19 @@ type Orchestrator struct {
 }
 
 // New checks the configuration and returns an Orchestrator. Each strategy is made once, so that one that is configured
-// wrongly, or that brings a tool whose name is taken, is found now. Errors are [*ConfigError], joined.
+// wrongly, whose table or caps are wrong, or that brings a tool whose name is taken, is found now. A strategy whose table
+// cannot be seen, because it is no [strategy.Tabler], is taken, and Logger is told of it. Errors are [*ConfigError], joined.
 func New(cfg Config) (*Orchestrator, error) {
+	cfg.Strategies, cfg.Remote = maps.Clone(cfg.Strategies), maps.Clone(cfg.Remote)
 	set, err := tools.NewSet(cfg.Tools...)
 	problems := []error{
 		when(cfg.Client == nil, "Client", errors.New("is nil")),
 		when(len(cfg.Strategies) == 0, "Strategies", errors.New("is empty")),
 		when(err != nil, "Tools", err),
 	}
+	trial := trial{set: cfg.Strategies, run: set}
 	for _, name := range cfg.Strategies.Names() {
-		problems = append(problems, tryStrategy(cfg.Strategies, name, set))
+		problems = append(problems, trial.strategy(name))
 		if _, taken := cfg.Remote[name]; taken {
 			problems = append(problems, &ConfigError{Field: "Remote", Err: fmt.Errorf("%q is in Strategies too", name)})
 		}
@@ -137,19 +144,34 @@ func New(cfg Config) (*Orchestrator, error) {
 	if names := cfg.Strategies.Names(); cfg.Default == "" && len(names) == 1 {
 		o.byDefault = names[0]
 	}
-	problems = append(problems, o.findAgents(cfg.Tools))
-	o.handler = o.perform
-	for i, wrap := range slices.Backward(cfg.Middleware) {
-		if wrap == nil {
-			problems = append(problems, &ConfigError{Field: "Middleware", Err: fmt.Errorf("number %d is nil", i)})
-			continue
-		}
-		o.handler, o.wrapped = wrap(o.handler), true
+	if set != nil { // else it may hold what is no tool
+		problems = append(problems, o.findAgents(cfg.Tools))
 	}
+	problems = append(problems, o.wrap(cfg.Middleware, append(trial.own, set.Definitions()...)))
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
+	if cfg.Logger != nil && len(trial.tableless) > 0 {
+		cfg.Logger.Warn("orchestrator: strategies without a table: their states and caps are not checked", "strategies", trial.tableless)
+	}
 	return o, nil
+}
+
+// wrap puts the Handler together, with the middlewares around it; defs are those of all tools that there are.
+func (o *Orchestrator) wrap(around []Middleware, defs []tools.Definition) error {
+	var problems []error
+	for i, wrap := range slices.Backward(around) {
+		problems = append(problems, when(wrap == nil, "Middleware", fmt.Errorf("number %d is nil", i)))
+	}
+	needed := needApproval(defs)
+	var rules rulebook
+	o.handler = rules.wrap(o.perform, around, needed)
+	o.wrapped = len(around) > 0 || needed
+	known := make([]string, len(defs))
+	for i, d := range defs {
+		known[i] = d.Name
+	}
+	return errors.Join(append(problems, rules.check(known))...)
 }
 
 // findAgents finds out whether tools run agents, and whether their strategies are there.
@@ -176,18 +198,30 @@ func when(bad bool, field string, err error) error {
 	return &ConfigError{Field: field, Err: err}
 }
 
-// tryStrategy makes a strategy to see whether it can be made, and whether its own tools are named unlike the run's.
-func tryStrategy(set strategy.Set, name string, run *tools.Set) error {
+// trial makes strategies to see whether they can be made.
+type trial struct {
+	set       strategy.Set
+	run       *tools.Set         // the tools of the run
+	tableless []string           // the names of strategies without a table
+	own       []tools.Definition // of the tools that strategies bring
+}
+
+// strategy makes a strategy to see whether it can be made, and whether its own tools are named unlike the run's.
+func (t *trial) strategy(name string) error {
 	var f frame
-	if err := (&Machine{set: set}).build(&f, name); err != nil {
+	if err := (&Machine{set: t.set}).build(&f, name); err != nil {
 		return &ConfigError{Field: "Strategies", Err: err}
+	}
+	if _, ok := f.st.(strategy.Tabler); !ok {
+		t.tableless = append(t.tableless, name)
 	}
 	own, err := tools.NewSet(f.own...)
 	if err != nil {
 		return &ConfigError{Field: "Strategies", Err: fmt.Errorf("strategy %q: %w", name, err)}
 	}
+	t.own = append(t.own, own.Definitions()...)
 	for _, tool := range own.Names() {
-		if _, taken := run.Lookup(tool); taken {
+		if _, taken := t.run.Lookup(tool); taken {
 			return &ConfigError{Field: "Strategies", Err: fmt.Errorf("strategy %q brings a tool %q, and so does Tools", name, tool)}
 		}
 	}

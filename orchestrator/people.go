@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,15 +16,17 @@ import (
 type people struct {
 	mu      sync.Mutex
 	run     *run
-	id      string   // of the run
-	now     place    // the step whose tools run
-	waits   []Wait   // that there were in this step; of two with the same ID the last
-	open    []string // those of them that a reply may still be given to
+	id      string           // of the run
+	now     place            // the step whose tools run
+	waits   []Wait           // that there were in this step; of two with the same ID the last
+	byCall  map[string][]int // where waits stand, by the call that waits
+	open    map[string]int   // those of them that a reply may still be given to, by ID: where they stand
 	replies []Reply
-	new     int      // replies[new:] are not in the journal
-	asking  []asking // that nobody could answer in this process
-	used    []string // ids of approvals whose calls were made
-	past    int      // the number of the last step that has its answer
+	replyTo map[string][]int // where replies stand, by the wait
+	new     int              // replies[new:] are not in the journal
+	asking  []asking         // that nobody could answer in this process
+	used    map[string]bool  // ids of approvals whose calls were made
+	past    int              // the number of the last step that has its answer
 
 	// The loop's own:
 	spent  nextstep.Spent            // by runs that tools made in this step
@@ -73,15 +76,15 @@ func (p *people) step(seq int) (Call, bool) {
 func (p *people) find(w Wait, now time.Time) (Wait, Reply, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, before := range slices.Backward(p.waits) {
-		same := w
+	for _, i := range slices.Backward(p.byCall[w.CallID]) {
+		before, same := p.waits[i], w
 		same.Expires = before.Expires
 		if before.ID != same.identity() {
 			continue
 		}
 		same.ID = before.ID
-		if i := slices.IndexFunc(p.replies, func(r Reply) bool { return r.WaitID == same.ID && !slices.Contains(p.used, r.WaitID) }); i >= 0 {
-			return same, p.replies[i], true
+		if at := p.replyTo[same.ID]; len(at) > 0 && !p.used[same.ID] {
+			return same, p.replies[at[0]], true
 		}
 		if !same.expired(now) {
 			return same, Reply{}, false
@@ -121,7 +124,12 @@ func (p *people) nested(seq int, call string, waits []Wait) {
 func (p *people) use(waits []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.used = append(p.used, waits...)
+	if p.used == nil {
+		p.used = map[string]bool{}
+	}
+	for _, id := range waits {
+		p.used[id] = true
+	}
 }
 
 // answered notes that w was answered in this process.
@@ -129,8 +137,27 @@ func (p *people) answered(w Wait, r Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.over(w) {
-		p.waits, p.replies = append(p.waits, w), append(p.replies, r)
+		p.addWait(w)
+		p.addReply(r)
 	}
+}
+
+// addWait notes a wait. The lock is held, or nobody else asks.
+func (p *people) addWait(w Wait) {
+	if p.byCall == nil {
+		p.byCall = map[string][]int{}
+	}
+	p.byCall[w.CallID] = append(p.byCall[w.CallID], len(p.waits))
+	p.waits = append(p.waits, w)
+}
+
+// addReply notes a reply, likewise.
+func (p *people) addReply(r Reply) {
+	if p.replyTo == nil {
+		p.replyTo = map[string][]int{}
+	}
+	p.replyTo[r.WaitID] = append(p.replyTo[r.WaitID], len(p.replies))
+	p.replies = append(p.replies, r)
 }
 
 // over reports whether w is of a step that is over.
@@ -142,7 +169,7 @@ func (p *people) unstored() (replies []Reply, answered []Wait) {
 	defer p.mu.Unlock()
 	replies = p.replies[p.new:]
 	for _, w := range p.waits {
-		if slices.ContainsFunc(replies, func(r Reply) bool { return r.WaitID == w.ID }) {
+		if at := p.replyTo[w.ID]; len(at) > 0 && at[len(at)-1] >= p.new {
 			answered = append(answered, w)
 		}
 	}
@@ -168,6 +195,7 @@ func (p *people) reset(seq int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waits, p.open, p.replies, p.new, p.asking, p.used = nil, nil, nil, 0, nil, nil
+	p.byCall, p.replyTo = nil, nil
 	p.now, p.past = place{}, seq
 	p.spent, p.cut, p.held, p.edited = nextstep.Spent{}, nextstep.Spent{}, nil, nil
 }
@@ -179,58 +207,63 @@ func (p *people) suspend(results []messages.ToolOutput) *SuspendedError {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := new(SuspendedError)
+	byCall := map[string][]Wait{}
+	for _, a := range p.asking {
+		byCall[a.call] = append(byCall[a.call], a.Wait)
+	}
 	for _, o := range results {
 		if !isSuspended(o) {
 			s.Results = append(s.Results, o)
 			continue
 		}
-		from := len(s.Waits)
-		for _, a := range p.asking {
-			if a.call == o.CallID {
-				s.Waits = append(s.Waits, a.Wait)
-			}
-		}
-		if len(s.Waits) == from { // the tool asks in a way of its own
+		s.Waits = append(s.Waits, byCall[o.CallID]...)
+		if len(byCall[o.CallID]) == 0 { // the tool asks in a way of its own
 			s.Waits = append(s.Waits, Wait{Kind: WaitQuestion, CallID: o.CallID, Tool: o.ToolName, Text: o.Output})
 		}
 	}
 	return s
 }
 
-// asked reports whether the events of w have been told.
-func (p *people) asked(w Wait) bool {
+// asked returns the ids of the waits whose events have been told.
+func (p *people) asked() map[string]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.asking, func(b asking) bool { return b.ID == w.ID })
+	told := make(map[string]bool, len(p.asking))
+	for _, a := range p.asking {
+		told[a.ID] = true
+	}
+	return told
 }
 
 // suspended notes what a journal says that the run waits for.
 func (p *people) suspended(e *entry) {
 	p.replied(e.Replies)
-	p.waits = append(p.waits, e.Answered...)
+	for _, w := range e.Answered {
+		p.addWait(w)
+	}
 	if len(e.Waits) == 0 { // the run was broken off in a step that it goes on with
 		return
 	}
-	p.open = p.open[:0]
+	p.open = make(map[string]int, len(e.Waits))
 	for _, w := range e.Waits {
-		p.waits, p.open = append(p.waits, w), append(p.open, w.ID)
+		p.open[w.ID] = len(p.waits)
+		p.addWait(w)
 	}
 }
 
 // replied notes replies that stand in the journal, or will.
 func (p *people) replied(replies []Reply) {
-	p.replies = append(p.replies, replies...)
+	for _, r := range replies {
+		p.addReply(r)
+		delete(p.open, r.WaitID)
+	}
 	p.new = len(p.replies)
-	p.open = slices.DeleteFunc(p.open, func(id string) bool {
-		return slices.ContainsFunc(replies, func(r Reply) bool { return r.WaitID == id })
-	})
 }
 
 // problem says why a reply is not taken; "" if it is.
 func (p *people) problem(reply Reply, now time.Time) string {
 	id := reply.WaitID
-	if slices.Contains(p.open, id) {
-		i := slices.IndexFunc(p.waits, func(w Wait) bool { return w.ID == id })
+	if i, ok := p.open[id]; ok {
 		switch {
 		case p.waits[i].expired(now):
 			return "it has expired; resume the run without a reply to be asked again"
@@ -239,11 +272,11 @@ func (p *people) problem(reply Reply, now time.Time) string {
 		}
 		return ""
 	}
-	if slices.ContainsFunc(p.replies, func(r Reply) bool { return r.WaitID == id }) {
+	if len(p.replyTo[id]) > 0 {
 		return "it has been answered"
 	}
 	if len(p.open) == 0 {
 		return "the run does not wait for anything"
 	}
-	return fmt.Sprintf("the run does not wait for it; it waits for %q", p.open)
+	return fmt.Sprintf("the run does not wait for it; it waits for %q", slices.Sorted(maps.Keys(p.open)))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/segue-go/segue/nextstep"
@@ -212,9 +211,10 @@ func (e *entry) step() StepID {
 // take accepts replies, all of them or none.
 func (r *run) take(ctx context.Context, replies []Reply) error {
 	now := time.Now()
-	for i, reply := range replies {
+	var ids idSet
+	for _, reply := range replies {
 		problem := r.asks().problem(reply, now)
-		if slices.ContainsFunc(replies[:i], func(b Reply) bool { return b.WaitID == reply.WaitID }) {
+		if !ids.add(reply.WaitID) {
 			problem = "there are two replies to it"
 		}
 		if problem != "" {

@@ -57,9 +57,18 @@ func (m *Machine) wait(step nextstep.NextStep) nextstep.NextStep {
 	return nil
 }
 
-// maxInner bounds the delegations between two steps of the outside, so that strategies that only delegate to each other
-// end although no limit on steps holds.
+// maxInner bounds the moves between two steps of the outside, so that strategies that only delegate to each other, or only
+// call what they were not offered, end although no limit on steps holds. See delegation.Limits.
 const maxInner = 10_000
+
+// turn counts a move that stays inside. Where there were too many the frame has to end.
+func (m *Machine) turn(f *frame) *ending {
+	if m.inner++; m.inner <= maxInner {
+		return nil
+	}
+	err := &LimitError{Run: m.run, Frame: f.name, Limit: "steps without a model or a tool", Max: maxInner}
+	return &ending{last: m.stack.Depth() - 1, reason: err.Error(), err: delegation.NewError(delegation.CodeLimit, err)}
+}
 
 // ask checks a request and leaves it to the outside; boxed is the same step, so that it need not be boxed again.
 func (m *Machine) ask(f *frame, step *nextstep.GetChatCompletion, boxed nextstep.NextStep) nextstep.NextStep {
@@ -86,9 +95,9 @@ func (m *Machine) execute(f *frame, step nextstep.ExecuteTools, boxed nextstep.N
 	if len(step.Calls) == 0 {
 		return m.defect(f, "ExecuteTools", "holds no calls", nil)
 	}
-	for i, c := range step.Calls {
-		twice := slices.ContainsFunc(step.Calls[:i], func(d messages.ToolCall) bool { return d.ID == c.ID })
-		if c.ID == "" || twice {
+	var ids idSet
+	for _, c := range step.Calls {
+		if c.ID == "" || !ids.add(c.ID) {
 			return m.defect(f, "ExecuteTools", fmt.Sprintf("holds a call whose id %q is empty or not its own", c.ID), nil)
 		}
 	}
@@ -100,6 +109,9 @@ func (m *Machine) execute(f *frame, step nextstep.ExecuteTools, boxed nextstep.N
 	case len(step.Calls):
 		return m.wait(boxed)
 	case 0:
+		if over := m.turn(f); over != nil {
+			return m.unwind(over)
+		}
 		return m.feedResults(f, nextstep.ToolResults{}, nil)
 	default:
 		return m.wait(nextstep.ExecuteTools{Calls: admitted})
@@ -115,9 +127,8 @@ func (m *Machine) delegate(f *frame, step *nextstep.Delegate) nextstep.NextStep 
 	if _, ok := m.set[step.Strategy]; !ok && slices.Contains(m.remote, step.Strategy) {
 		return m.wait(m.confined(f, step))
 	}
-	if m.inner++; m.inner > maxInner {
-		err := &LimitError{Run: m.run, Frame: "0", Limit: "steps without a model or a tool", Max: maxInner}
-		return m.unwind(&ending{reason: err.Error(), err: delegation.NewError(delegation.CodeLimit, err)})
+	if over := m.turn(f); over != nil {
+		return m.unwind(over)
 	}
 	child := m.spare
 	if m.spare = nil; child == nil {

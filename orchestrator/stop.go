@@ -11,9 +11,10 @@ import (
 // breakOff ends the work on a run whose consumer went away. The run has not ended: it can be resumed, and results that it
 // has stay.
 func (r *run) breakOff(ctx context.Context, results []messages.ToolOutput) {
+	places := placed(r.partial)
 	for _, o := range results {
 		again := o.Status == messages.StatusFailed && o.Reason == messages.ReasonInterrupted
-		if _, kept := resultOf(r.partial, o.CallID); !kept && !again {
+		if _, kept := places[o.CallID]; !kept && !again {
 			r.partial = append(r.partial, o)
 		}
 	}

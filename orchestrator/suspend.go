@@ -82,8 +82,9 @@ func (r *run) beginAgain() {
 
 // suspend ends the run as waiting.
 func (r *run) suspend(ctx context.Context, waits []Wait) {
+	told := r.asks().asked()
 	for _, w := range waits {
-		if !r.asks().asked(w) {
+		if !told[w.ID] {
 			r.call.Emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
 		}
 	}
@@ -132,35 +133,28 @@ func waiting(c messages.ToolCall) messages.ToolOutput {
 // remaining returns those calls of a batch that have no result yet.
 func (r *run) remaining(calls []messages.ToolCall) []messages.ToolCall {
 	var left []messages.ToolCall
+	done := placed(r.partial)
 	for _, c := range calls {
-		if _, ok := resultOf(r.partial, c.ID); !ok {
+		if _, ok := done[c.ID]; !ok {
 			left = append(left, c)
 		}
 	}
 	return left
 }
 
-func resultOf(results []messages.ToolOutput, id string) (messages.ToolOutput, bool) {
-	i := slices.IndexFunc(results, func(o messages.ToolOutput) bool { return o.CallID == id })
-	if i < 0 {
-		return messages.ToolOutput{}, false
-	}
-	return results[i], true
-}
-
 // whole puts the results of a batch together that was made in parts: a call without a result is answered by missing.
 func (r *run) whole(results []messages.ToolOutput, missing func(messages.ToolCall) messages.ToolOutput) []messages.ToolOutput {
 	calls := r.m.pending.(nextstep.ExecuteTools).Calls
 	all := make([]messages.ToolOutput, 0, len(calls))
+	before, now := placed(r.partial), placed(results)
 	for _, c := range calls {
-		out, ok := resultOf(r.partial, c.ID)
-		if !ok {
-			out, ok = resultOf(results, c.ID)
+		if i, ok := before[c.ID]; ok {
+			all = append(all, r.partial[i])
+		} else if i, ok := now[c.ID]; ok {
+			all = append(all, results[i])
+		} else {
+			all = append(all, missing(c))
 		}
-		if !ok {
-			out = missing(c)
-		}
-		all = append(all, out)
 	}
 	return all
 }

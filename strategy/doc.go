@@ -23,5 +23,6 @@
 //	ToolUser         UseTools([]tools.Definition)                         hears which of the run's tools its frame may use
 //	ToolProvider     Tools() []tools.Tool                                 brings tools of its own
 //	Stater           State() State                                        tells its state, for events and diagrams
+//	Tabler           FSM() *FSM                                           has its table and caps checked at set-up, and its state told; without it New of the orchestrator warns
 //	Checker          Check() error                                        was configured wrongly: reported at set-up
 package strategy

@@ -9,35 +9,31 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// FSM is the state machine of one frame. It is not safe for concurrent use, and needs none: a strategy is called from
-// one goroutine at a time.
+// FSM is the state machine of one frame. Make it with [Table.New]: the zero value refuses every trigger and says so. It is
+// not safe for concurrent use, and needs none: a strategy is called from one goroutine at a time.
 //
-// looplab/fsm holds the state and judges every trigger. Its Event is not called: it makes a context, an event and a
-// closure for callbacks that there are none of, and those are what can wedge its machine. The next state is the one that
-// the table names; a test holds that against Event, for random tables.
+// looplab/fsm decides: it alone says whether a trigger is allowed, and it alone holds the state. The table adds what each
+// state awaits, the caps, and where a move leads. looplab's Event is not called: it makes a context, an event and a closure
+// for callbacks that there are none of, and those are what can wedge its machine. A test holds the moves made here against
+// those that Event makes, for random tables; another changes what looplab/fsm answers, and expects this package's tests to
+// fail.
 type FSM struct {
 	table   *Table
-	rules   *compiled
-	machine *fsm.FSM
-	state   State
-	exits   []exit // of state
-	found   *exit  // the last one that was asked for, and allowed: Can is often asked before Then
-	left    []int  // of each cap; Unbounded counts nothing
-	broken  error  // the table or its caps are wrong: every trigger is refused with this
+	machine *fsm.FSM // nil in the zero FSM
+	left    []int    // of each cap; Unbounded counts nothing
+	broken  error    // the table or its caps are wrong: every trigger is refused with this
 }
 
 // New returns a machine in the initial state. A value must be given for each cap that the rules name. New itself never
-// fails: a machine of an invalid table, or with the wrong caps, refuses every trigger and says why. Check tables in a
-// test, with [Table.Validate].
+// fails: a machine of an invalid table, or with the wrong caps, refuses every trigger and says why, as [FSM.Check] does.
+// Check tables in a test, with [Table.Validate].
 func (t *Table) New(caps Caps) *FSM {
 	c := t.compile()
-	f := &FSM{table: t, rules: c, state: t.Initial, exits: c.exits[t.Initial], broken: c.err}
+	f := &FSM{table: t, broken: c.err}
 	if f.broken == nil {
 		f.left, f.broken = c.allot(t.Name, caps)
 	}
-	if f.broken == nil {
-		f.machine = c.machine(t.Initial)
-	}
+	f.machine = c.machine(t.Initial)
 	return f
 }
 
@@ -60,8 +56,21 @@ func (c *compiled) allot(table string, caps Caps) ([]int, error) {
 	return left, nil
 }
 
-// State returns the current state.
-func (f *FSM) State() State { return f.state }
+// Check returns what is wrong with the table or the values of its caps: [*TableError], joined; nil if the machine can be used.
+func (f *FSM) Check() error {
+	if f == nil || f.machine == nil {
+		return &TableError{Problem: "there is none: this FSM was not made by Table.New"}
+	}
+	return f.broken
+}
+
+// State returns the current state; "" for the zero FSM.
+func (f *FSM) State() State {
+	if f == nil || f.machine == nil {
+		return ""
+	}
+	return State(f.machine.Current())
+}
 
 // Can reports whether on is allowed now: there is a rule for it here and its cap is not used up.
 func (f *FSM) Can(on Trigger) bool {
@@ -71,53 +80,48 @@ func (f *FSM) Can(on Trigger) bool {
 
 // Then fires the trigger and returns the step, which must be of the kind that the new state awaits. If the trigger is not
 // allowed here, its cap is used up, or the step is of another kind, the state stays as it was and the step returned is a
-// [nextstep.ReportError] with a [*TransitionError] or a [*CapError].
+// [nextstep.ReportError] with a [*TransitionError] or a [*CapError]; of an FSM that cannot be used at all, with what
+// [FSM.Check] returns.
 func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
 	to, err := f.target(on)
 	if err != nil {
 		return refused(err)
 	}
 	if step == nil || step.Kind() != to.awaits {
-		return refused(&TransitionError{Table: f.table.Name, State: f.state, Trigger: on, To: to.to, Want: to.awaits, Step: step})
+		return refused(&TransitionError{Table: f.table.Name, State: f.State(), Trigger: on, To: to.to, Want: to.awaits, Step: step})
 	}
-	f.machine.SetState(string(to.to))
-	f.state, f.exits, f.found = to.to, to.exits, nil
-	if to.caps >= 0 && f.left[to.caps] > 0 {
-		f.left[to.caps]--
-	}
-	if to.awaits.Final() { // nothing leads out of it
-		f.rules.idle.Put(f.machine)
-		f.machine = nil
-	}
+	f.move(to)
 	return step
 }
 
-// target finds where on leads from here, if it may be taken.
-func (f *FSM) target(on Trigger) (*exit, error) {
-	if f.broken != nil {
-		return nil, f.broken
+// move goes where a trigger leads that is allowed. The machine of a frame that has ended is for the next frame: one that
+// always stands in the final state takes its place.
+func (f *FSM) move(to *target) {
+	if to.caps >= 0 && f.left[to.caps] > 0 {
+		f.left[to.caps]--
 	}
-	if f.found == nil || f.found.on != on {
-		f.found = f.exit(on)
+	if to.final == nil {
+		f.machine.SetState(string(to.to))
+		return
 	}
-	to := f.found
-	if to == nil {
-		return nil, &TransitionError{Table: f.table.Name, State: f.state, Trigger: on}
-	}
-	if to.caps >= 0 && f.left[to.caps] == 0 {
-		return nil, &CapError{Table: f.table.Name, State: f.state, Trigger: on, Cap: f.rules.caps[to.caps]}
-	}
-	return to, nil
+	f.table.made.idle.Put(f.machine)
+	f.machine = to.final
 }
 
-// exit returns where on leads from here, if looplab/fsm allows it.
-func (f *FSM) exit(on Trigger) *exit {
-	for i := range f.exits {
-		if to := &f.exits[i]; to.on == on && f.machine.Can(string(on)) {
-			return to
-		}
+// target finds where on leads from here, if it may be taken. Whether there is a way at all, looplab/fsm says: the look-up
+// behind it relies on that.
+func (f *FSM) target(on Trigger) (*target, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
 	}
-	return nil
+	if !f.machine.Can(string(on)) {
+		return nil, &TransitionError{Table: f.table.Name, State: f.State(), Trigger: on}
+	}
+	to := f.table.made.moves[move{f.State(), on}]
+	if to.caps >= 0 && f.left[to.caps] == 0 {
+		return nil, &CapError{Table: f.table.Name, State: f.State(), Trigger: on, Cap: f.table.made.caps[to.caps]}
+	}
+	return to, nil
 }
 
 func refused(err error) nextstep.NextStep {

@@ -193,3 +193,66 @@ func TestDefaults(t *testing.T) {
 		require.Equal(t, delegation.CodeDefect, delegation.AsError(step.(nextstep.ReportError).Err).Code)
 	}
 }
+
+// looplab/fsm is asked before anything else: a trigger without a rule here is refused by Can and by Then, in every state.
+func TestFSM_refusesWhatHasNoRule(t *testing.T) {
+	table := loop()
+	for _, path := range [][]strategy.Trigger{{}, {"start"}, {"start", "call"}, {"start", "end"}} {
+		m := table.New(strategy.Caps{"rounds": 1})
+		steps := map[strategy.Trigger]nextstep.NextStep{"start": nextstep.GetChatCompletion{}, "call": nextstep.ExecuteTools{}, "end": nextstep.Complete{}}
+		for _, on := range path {
+			require.True(t, m.Can(on))
+			require.Equal(t, steps[on], m.Then(on, steps[on]))
+		}
+		state := m.State()
+		for _, on := range []strategy.Trigger{"start", "call", "acted", "end", "nonsense"} {
+			allowed := false
+			for _, r := range table.Rules {
+				allowed = allowed || r.On == on && r.From[0] == state
+			}
+			require.Equal(t, allowed, m.Can(on), "%q in %q", on, state)
+			if allowed {
+				continue
+			}
+			step := m.Then(on, nextstep.GetChatCompletion{}).(nextstep.ReportError)
+			wrong, ok := errors.AsType[*strategy.TransitionError](step.Err)
+			require.True(t, ok)
+			require.Equal(t, strategy.TransitionError{Table: "loop", State: state, Trigger: on}, *wrong)
+			require.Equal(t, state, m.State())
+		}
+	}
+}
+
+// Frames of one table share the machines of their final states, and take over each other's machines: none sees another's
+// state, at whatever point the others are.
+func TestFSM_framesOfOneTableStandAlone(t *testing.T) {
+	table, ask, end := loop(), nextstep.GetChatCompletion{}, nextstep.Complete{}
+	over := table.New(strategy.Caps{"rounds": 1})
+	over.Then("start", ask)
+	require.Equal(t, end, over.Then("end", end))
+	next := table.New(strategy.Caps{"rounds": 1})
+	require.Equal(t, strategy.State("ready"), next.State())
+	require.Equal(t, strategy.State("done"), over.State())
+	next.Then("start", ask)
+	require.Equal(t, strategy.State("asking"), next.State())
+	require.Equal(t, strategy.State("done"), over.State())
+	require.False(t, over.Can("end"))
+	require.True(t, next.Can("end"))
+	require.Equal(t, end, next.Then("end", end))
+	require.Equal(t, strategy.State("done"), next.State())
+}
+
+// A zero FSM refuses every trigger with an error that says what it is.
+func TestFSM_zeroRefuses(t *testing.T) {
+	for name, m := range map[string]*strategy.FSM{"zero": {}, "nil": nil} {
+		t.Run(name, func(t *testing.T) {
+			require.False(t, m.Can("start"))
+			require.Equal(t, strategy.State(""), m.State())
+			step := m.Then("start", nextstep.GetChatCompletion{}).(nextstep.ReportError)
+			require.ErrorContains(t, step.Err, "not made by Table.New")
+			require.ErrorContains(t, m.Check(), "not made by Table.New")
+			_, ok := errors.AsType[*strategy.TableError](step.Err)
+			require.True(t, ok)
+		})
+	}
+}

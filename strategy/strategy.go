@@ -69,6 +69,12 @@ type Stater interface {
 	State() State
 }
 
+// Tabler is a [Strategy] whose moves are those of an [FSM]. The table and the values of its caps are checked when the
+// strategy is first put into use, as a [Checker] is, and the strategy tells the state of its FSM, as a [Stater] does.
+type Tabler interface {
+	FSM() *FSM
+}
+
 // Checker is a [Strategy] that may have been configured wrongly. A constructor that returns a factory has no place for an
 // error; this is where it comes out, when the strategy is first put into use.
 type Checker interface {

@@ -55,10 +55,9 @@ const Unbounded = -1
 type compiled struct {
 	err    error
 	states map[State]StateRule
-	moves  map[move]target
+	moves  map[move]*target
 	caps   []string
 	events []fsm.EventDesc
-	exits  map[State][]exit
 	idle   sync.Pool // of *fsm.FSM whose frames have ended: a machine costs as much to build as a step
 }
 
@@ -76,29 +75,25 @@ type move struct {
 	on   Trigger
 }
 
+// target is where a move leads.
 type target struct {
 	to     State
 	awaits nextstep.Kind // in that state
 	caps   int           // index into compiled.caps, or -1
+	final  *fsm.FSM      // stands in that state for ever, for all frames that end there; nil if the state is not final
 }
 
-// exit is a way out of a state: what moves holds, for a machine that stands in that state.
-type exit struct {
-	on Trigger
-	target
-	exits []exit // of the state that it leads to
-}
-
-// chain makes the exits of all moves.
-func (c *compiled) chain() {
-	c.exits = make(map[State][]exit, len(c.states))
-	for m, t := range c.moves {
-		c.exits[m.from] = append(c.exits[m.from], exit{on: m.on, target: t})
-	}
-	for _, exits := range c.exits {
-		for i := range exits {
-			exits[i].exits = c.exits[exits[i].to]
+// ends makes the machines of the final states.
+func (c *compiled) ends() {
+	made := map[State]*fsm.FSM{}
+	for _, t := range c.moves {
+		if !t.awaits.Final() {
+			continue
 		}
+		if made[t.to] == nil {
+			made[t.to] = fsm.NewFSM(string(t.to), c.events, nil)
+		}
+		t.final = made[t.to]
 	}
 }
 
@@ -111,7 +106,7 @@ func (t *Table) Validate() error { return t.compile().err }
 func (t *Table) compile() *compiled {
 	t.once.Do(func() {
 		c := &t.made
-		c.states, c.moves = map[State]StateRule{}, map[move]target{}
+		c.states, c.moves = map[State]StateRule{}, map[move]*target{}
 		check := checker{table: t, compiled: c}
 		check.declarations()
 		check.rules()
@@ -119,7 +114,7 @@ func (t *Table) compile() *compiled {
 			check.paths()
 			check.cycles()
 		}
-		c.chain()
+		c.ends()
 		c.err = errors.Join(check.problems...)
 	})
 	return &t.made
@@ -216,7 +211,7 @@ func (c *checker) rule(from State, r Rule) {
 	if _, twice := c.compiled.moves[m]; twice {
 		c.report(from, r.On, "has two rules")
 	}
-	c.compiled.moves[m] = target{to: r.To, awaits: c.compiled.states[r.To].Awaits, caps: c.capIndex(r.Cap)}
+	c.compiled.moves[m] = &target{to: r.To, awaits: c.compiled.states[r.To].Awaits, caps: c.capIndex(r.Cap)}
 }
 
 // capIndex returns where a cap is counted, entering it if it is new.

@@ -103,8 +103,10 @@ func TestTable_New_broken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.False(t, fsm.Can("start"))
+			_, ok := errors.AsType[*strategy.TableError](fsm.Check())
+			require.True(t, ok)
 			step := fsm.Then("start", nextstep.GetChatCompletion{})
-			_, ok := errors.AsType[*strategy.TableError](step.(nextstep.ReportError).Err)
+			_, ok = errors.AsType[*strategy.TableError](step.(nextstep.ReportError).Err)
 			require.True(t, ok, "%v", step)
 			require.Equal(t, strategy.State("ready"), fsm.State())
 		})

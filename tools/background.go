@@ -23,6 +23,8 @@ type background struct {
 	read     []report // room for reports
 	deadline alarm    // of the call that runs out of time next
 
+	earliest time.Duration // when a call runs out of time next, or before, where that call is settled; 0: none does
+
 	mu       sync.Mutex
 	calls    []call // of the batch; never more than its first capacity: workers hold pointers into it
 	next     int    // calls[next:] are queued
@@ -54,7 +56,7 @@ func (g *background) now() time.Duration { return time.Since(g.epoch) }
 func (g *background) begin(calls int, observed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.calls, g.next, g.settled, g.observed = make([]call, 0, calls), 0, 0, observed
+	g.calls, g.next, g.settled, g.observed, g.earliest = make([]call, 0, calls), 0, 0, observed, 0
 	g.reported = g.reported[:0] // of calls that were abandoned
 	g.watchdog.barked = false
 }
@@ -70,6 +72,7 @@ func (g *background) add(t *task, b *batch, out *messages.ToolOutput) {
 	c.task, c.bg, c.parent, c.run, c.seq, c.ask, c.out, c.began = *t, g, b.ctx, b.Run, b.Seq, b.Ask, out, now
 	if t.timeout > 0 {
 		c.due = now + t.timeout
+		g.sooner(c.due)
 	}
 	if now-g.calls[g.next].began > patience {
 		g.wake()
@@ -248,18 +251,30 @@ func (g *background) collect() []report {
 	return g.read
 }
 
-// due returns a channel that receives when a call runs out of time, or before; nil if none ever does.
+// due returns a channel that receives when a call runs out of time, or before; nil if none ever does. It is asked whenever
+// Run waits, so it looks at no call.
 func (g *background) due() <-chan time.Time {
-	var next time.Duration
-	for c := range g.unsettled() {
-		if c.due != 0 && (next == 0 || c.due < next) {
-			next = c.due
-		}
-	}
-	if next == 0 {
+	if g.earliest == 0 {
 		return nil
 	}
-	return g.deadline.at(next, g.now())
+	return g.deadline.at(g.earliest, g.now())
+}
+
+// sooner notes when a call runs out of time.
+func (g *background) sooner(due time.Duration) {
+	if g.earliest == 0 || due < g.earliest {
+		g.earliest = due
+	}
+}
+
+// later finds out anew when a call runs out of time.
+func (g *background) later() {
+	g.earliest = 0
+	for c := range g.unsettled() {
+		if c.due != 0 {
+			g.sooner(c.due)
+		}
+	}
 }
 
 func (g *background) isRunning(c *call) bool {

@@ -192,6 +192,7 @@ func (b *batch) expire() {
 			b.cut(c, now, ReasonTimeout)
 		}
 	}
+	b.bg.later()
 }
 
 // interrupt deals with the end of the batch's context, which ends those of the calls.
@@ -203,6 +204,7 @@ func (b *batch) interrupt() {
 			b.cut(c, now, messages.ReasonInterrupted)
 		}
 	}
+	b.bg.later()
 }
 
 // cut gives a call its grace, or abandons it if it has none left.

@@ -3,6 +3,7 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 )
@@ -46,7 +47,7 @@ type Set struct {
 }
 
 // NewSet returns a set of tools. It asks each for its Definition once. It fails, naming every tool concerned, with a
-// [*DefinitionError] for a tool that is nil, has a bad name, has parameters that are no JSON Schema of type object, or
+// [*DefinitionError] for a tool that is nil or a nil pointer, has a bad name, has parameters that are no JSON Schema of type object, or
 // whose Check fails; and with a [*DuplicateError] for two tools of one name.
 func NewSet(tools ...Tool) (*Set, error) {
 	s := &Set{tools: slices.Clone(tools), byName: make(map[string]int, len(tools))}
@@ -56,7 +57,11 @@ func NewSet(tools ...Tool) (*Set, error) {
 			problems = append(problems, &DefinitionError{Name: fmt.Sprintf("#%d", i), Err: errNoTool})
 			continue
 		}
-		def := t.Definition()
+		def, err := define(t)
+		if err != nil {
+			problems = append(problems, &DefinitionError{Name: fmt.Sprintf("#%d", i), Err: err})
+			continue
+		}
 		s.defs, s.names = append(s.defs, def), append(s.names, def.Name)
 		if err := checkTool(t, def); err != nil {
 			problems = append(problems, err)
@@ -73,6 +78,24 @@ func NewSet(tools ...Tool) (*Set, error) {
 	slices.Sort(s.names)
 	s.defs, s.names = slices.Clip(s.defs), slices.Clip(s.names)
 	return s, nil
+}
+
+// define asks a tool for its Definition. A nil pointer in a Tool is not nil, and panics when it is asked.
+func define(t Tool) (def Definition, err error) {
+	defer func() {
+		if recover() == nil {
+			return
+		}
+		if err = fmt.Errorf("the Definition of a %T panics", t); isNil(t) {
+			err = fmt.Errorf("a nil %T", t)
+		}
+	}()
+	return t.Definition(), nil
+}
+
+func isNil(t Tool) bool {
+	v := reflect.ValueOf(t)
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 func checkTool(t Tool, def Definition) error {

@@ -18,6 +18,9 @@ type Definition struct {
 	Sequential bool `json:"sequential,omitempty"` // never runs at the same time as another call of its batch
 	Untrusted  bool `json:"untrusted,omitempty"`  // its results come from outside: they are marked so
 
+	// NeedsApproval has a person asked about each call, unless a rule of whoever runs the tool names the tool.
+	NeedsApproval bool `json:"needs_approval,omitempty"`
+
 	Timeout   time.Duration `json:"timeout,omitempty"`    // 0: the runner's default; negative: none
 	MaxResult int           `json:"max_result,omitempty"` // bytes of result kept; 0: the runner's default; negative: no cap
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
 )
 
 // The words of --approve.
@@ -133,11 +134,16 @@ func stricter(a, b orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	}
 }
 
-// middleware has tool calls approved, each policy as wrap makes it. Somebody at a terminal may take as long as it takes.
-func (a approvals) middleware(wrap func(orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy) orchestrator.Middleware {
+// middleware has calls of the tools of a run approved, each policy as wrap makes it. Somebody at a terminal may take as long as
+// it takes. What is said of a tool that exists and that the run is not given, such as one that writes, is left out: names of no
+// tool at all were found when the configuration was checked.
+func (a approvals) middleware(wrap func(orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy, given []tools.Tool) orchestrator.Middleware {
 	cfg := orchestrator.ApprovalConfig{Default: wrap(a.usual), Tools: map[string]orchestrator.ApprovalPolicy{}, Expires: -1}
-	for tool, policy := range a.tools {
-		cfg.Tools[tool] = wrap(policy)
+	for _, t := range given {
+		name := t.Definition().Name
+		if policy, ok := a.tools[name]; ok {
+			cfg.Tools[name] = wrap(policy)
+		}
 	}
 	return orchestrator.Approve(cfg)
 }

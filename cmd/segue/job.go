@@ -33,9 +33,9 @@ func (j job) orchestrator(p *person) (*orchestrator.Orchestrator, error) {
 	}
 	agents := map[string]orchestrator.Middleware{}
 	for address, a := range j.agents {
-		agents[address] = a.middleware(wrap)
+		agents[address] = a.middleware(wrap, j.tools)
 	}
-	cfg.Middleware = []orchestrator.Middleware{byAgent(j.approve.middleware(wrap), agents)}
+	cfg.Middleware = []orchestrator.Middleware{byAgent(j.approve.middleware(wrap, j.tools), agents)}
 	return orchestrator.New(cfg)
 }
 

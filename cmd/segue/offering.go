@@ -16,6 +16,7 @@ type toolStrategy interface {
 	strategy.ToolUser
 	strategy.CallEditor
 	strategy.Stater
+	strategy.Tabler
 	strategy.Checker
 }
 

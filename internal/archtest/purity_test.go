@@ -36,6 +36,8 @@ var pure = []string{
 	"orchestrator/event.go",
 	"orchestrator/limits.go",
 	"orchestrator/digest.go",
+	"orchestrator/answer.go",
+	"orchestrator/calls.go",
 	"orchestrator/agent_budget.go",
 }
 

@@ -33,6 +33,7 @@ var (
 	_ strategy.CallEditor     = (*completeTask)(nil)
 	_ strategy.ToolUser       = (*completeTask)(nil)
 	_ strategy.Stater         = (*completeTask)(nil)
+	_ strategy.Tabler         = (*completeTask)(nil)
 	_ strategy.Checker        = (*completeTask)(nil)
 )
 
@@ -59,6 +60,9 @@ func (s *completeTask) Check() error { return s.err }
 
 // State implements strategy.Stater.
 func (s *completeTask) State() strategy.State { return s.fsm.State() }
+
+// FSM implements strategy.Tabler.
+func (s *completeTask) FSM() *strategy.FSM { return s.fsm }
 
 // UseTools implements strategy.ToolUser.
 func (s *completeTask) UseTools(defs []tools.Definition) {

@@ -45,6 +45,7 @@ var (
 	_ strategy.Inheritor      = (*planReviseExecute)(nil)
 	_ strategy.ToolProvider   = (*planReviseExecute)(nil)
 	_ strategy.Stater         = (*planReviseExecute)(nil)
+	_ strategy.Tabler         = (*planReviseExecute)(nil)
 	_ strategy.Checker        = (*planReviseExecute)(nil)
 )
 
@@ -76,6 +77,9 @@ func (s *planReviseExecute) Check() error { return s.err }
 
 // State implements strategy.Stater.
 func (s *planReviseExecute) State() strategy.State { return s.fsm.State() }
+
+// FSM implements strategy.Tabler.
+func (s *planReviseExecute) FSM() *strategy.FSM { return s.fsm }
 
 // Initialize implements strategy.Strategy.
 func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {

@@ -54,6 +54,7 @@ var (
 	_ strategy.CallEditor     = (*react)(nil)
 	_ strategy.ToolUser       = (*react)(nil)
 	_ strategy.Stater         = (*react)(nil)
+	_ strategy.Tabler         = (*react)(nil)
 	_ strategy.Checker        = (*react)(nil)
 )
 
@@ -84,6 +85,9 @@ func (s *react) Check() error { return s.err }
 
 // State implements strategy.Stater.
 func (s *react) State() strategy.State { return s.fsm.State() }
+
+// FSM implements strategy.Tabler.
+func (s *react) FSM() *strategy.FSM { return s.fsm }
 
 // UseTools implements strategy.ToolUser.
 func (s *react) UseTools(defs []tools.Definition) {

@@ -51,6 +51,7 @@ var (
 	_ strategy.ToolUser       = (*reasonActObserve)(nil)
 	_ strategy.ToolProvider   = (*reasonActObserve)(nil)
 	_ strategy.Stater         = (*reasonActObserve)(nil)
+	_ strategy.Tabler         = (*reasonActObserve)(nil)
 	_ strategy.Checker        = (*reasonActObserve)(nil)
 )
 
@@ -84,6 +85,9 @@ func (s *reasonActObserve) Check() error { return s.err }
 
 // State implements strategy.Stater.
 func (s *reasonActObserve) State() strategy.State { return s.fsm.State() }
+
+// FSM implements strategy.Tabler.
+func (s *reasonActObserve) FSM() *strategy.FSM { return s.fsm }
 
 // Tools implements strategy.ToolProvider.
 func (s *reasonActObserve) Tools() []tools.Tool {

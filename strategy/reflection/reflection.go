@@ -46,6 +46,7 @@ var (
 	_ strategy.CallEditor     = (*reflection)(nil)
 	_ strategy.ToolUser       = (*reflection)(nil)
 	_ strategy.Stater         = (*reflection)(nil)
+	_ strategy.Tabler         = (*reflection)(nil)
 	_ strategy.Checker        = (*reflection)(nil)
 )
 
@@ -71,6 +72,9 @@ func (s *reflection) Check() error { return s.err }
 
 // State implements strategy.Stater.
 func (s *reflection) State() strategy.State { return s.fsm.State() }
+
+// FSM implements strategy.Tabler.
+func (s *reflection) FSM() *strategy.FSM { return s.fsm }
 
 // UseTools implements strategy.ToolUser.
 func (s *reflection) UseTools(defs []tools.Definition) {

@@ -41,6 +41,7 @@ var (
 	_ strategy.Concluder      = (*retry)(nil)
 	_ strategy.Inheritor      = (*retry)(nil)
 	_ strategy.Stater         = (*retry)(nil)
+	_ strategy.Tabler         = (*retry)(nil)
 	_ strategy.Checker        = (*retry)(nil)
 )
 
@@ -77,6 +78,9 @@ func (s *retry) Check() error { return s.err }
 
 // State implements strategy.Stater.
 func (s *retry) State() strategy.State { return s.fsm.State() }
+
+// FSM implements strategy.Tabler.
+func (s *retry) FSM() *strategy.FSM { return s.fsm }
 
 // Initialize implements strategy.Strategy.
 func (s *retry) Initialize(in delegation.Input) nextstep.NextStep {

@@ -45,6 +45,7 @@ var (
 	_ strategy.ToolUser       = (*stepAgent)(nil)
 	_ strategy.ToolProvider   = (*stepAgent)(nil)
 	_ strategy.Stater         = (*stepAgent)(nil)
+	_ strategy.Tabler         = (*stepAgent)(nil)
 	_ strategy.Checker        = (*stepAgent)(nil)
 )
 
@@ -80,6 +81,9 @@ func (s *stepAgent) Check() error { return s.err }
 
 // State implements strategy.Stater.
 func (s *stepAgent) State() strategy.State { return s.fsm.State() }
+
+// FSM implements strategy.Tabler.
+func (s *stepAgent) FSM() *strategy.FSM { return s.fsm }
 
 // UseTools implements strategy.ToolUser.
 func (s *stepAgent) UseTools(defs []tools.Definition) {

@@ -43,7 +43,9 @@ func Conform(t *testing.T, s Subject) {
 //   - it does not panic, and returns a step, as a value, each time;
 //   - fed the same answers it decides the same, and what it returned does not change afterwards;
 //   - a method called out of turn reports an error and changes nothing;
-//   - the messages of each request obey the laws of a history, and each step survives its JSON form.
+//   - the messages of each request obey the laws of a history, and are not changed, moved or cut out afterwards (each message
+//     of each request is compared, and the one that changed is named);
+//   - each step survives its JSON form.
 //
 // It returns the first few violations, joined, each with the answers that lead to it.
 func Check(s Subject) error {
@@ -113,13 +115,19 @@ func (e *explorer) walk(path []answer) (*orchestrator.Machine, []byte, bool) {
 	}
 	var trace bytes.Buffer
 	var returned []nextstep.NextStep
+	var kept handed
 	for i, next := range path {
 		if !e.note(&trace, path[:i], m, subject) {
 			return nil, nil, false
 		}
 		returned = append(returned, m.Pending())
+		kept.add(m.Pending())
 		if err := m.Step(next.make(m.Pending())); err != nil {
 			e.report(path[:i+1], "the machine refused the answer: %v", err)
+			return nil, nil, false
+		}
+		if problem := kept.changed(); problem != "" {
+			e.report(path[:i+1], "%s", problem)
 			return nil, nil, false
 		}
 	}
@@ -211,10 +219,14 @@ func (e *explorer) outOfTurn(path []answer, m *orchestrator.Machine, s strategy.
 }
 
 func stateOf(s strategy.Strategy) strategy.State {
-	if st, ok := s.(strategy.Stater); ok {
+	switch st := s.(type) {
+	case strategy.Stater:
 		return st.State()
+	case strategy.Tabler:
+		return st.FSM().State()
+	default:
+		return ""
 	}
-	return ""
 }
 
 func (e *explorer) report(path []answer, format string, args ...any) {

@@ -1,6 +1,7 @@
 package strategytest_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,7 +66,7 @@ func subject(flaw string) strategytest.Subject {
 func (s *sound) State() strategy.State { return s.fsm.State() }
 
 func (s *sound) Initialize(in delegation.Input) nextstep.NextStep {
-	s.history = append(make(messages.History, 0, 8), messages.UserText(in.Goal))
+	s.history = append(make(messages.History, 0, 8), messages.UserText(in.Goal), messages.UserText("Take"), messages.UserText("your time."))
 	req := llmclient.Request{Messages: s.history.Clip(), Tools: []tools.Definition{{Name: "look"}}}
 	if s.flaw == "shares a counter" {
 		counter++
@@ -87,6 +88,9 @@ func (s *sound) ProcessAPIResponse(r llmclient.Response) nextstep.NextStep {
 	}
 	if s.flaw == "changes a request" {
 		s.history[0] = messages.UserText("rewritten")
+	}
+	if s.flaw == "trims in place" {
+		s.history = slices.Delete(s.history, 1, 2)
 	}
 	return s.fsm.Then("call", nextstep.ExecuteTools{Calls: calls})
 }
@@ -119,7 +123,8 @@ func TestCheck_finds(t *testing.T) {
 		"shares a counter":  "it decided differently the second time",
 		"panics":            "after [cut off text]: it broke the protocol: orchestrator: run conform frame 0: strategy \"subject\": ProcessAPIResponse failed: panicked with a string: oops",
 		"takes anything":    "while execute_tools is pending it took the answer to get_chat_completion",
-		"changes a request": "it changed a step that it had returned",
+		"changes a request": "it changed a step that it had returned: message 0 of request 1 was\n{",
+		"trims in place":    "it changed a step that it had returned: message 1 of request 1 was\n{",
 		"leaves calls open": "holds messages that break the laws of a history",
 		"returns nothing":   "while get_chat_completion is pending it took the answer to delegate",
 	} {

@@ -114,7 +114,7 @@ func (s *secondOpinion) giveUp(err error) nextstep.NextStep {
 	return s.fsm.Then(gaveUp, nextstep.ReportError{Err: err, Output: delegation.Output{Messages: s.history.Clip()}})
 }
 
-func (s *secondOpinion) State() strategy.State { return s.fsm.State() }
+func (s *secondOpinion) FSM() *strategy.FSM { return s.fsm }
 
 func TestSecondOpinionTable(t *testing.T) {
 	require.NoError(t, Table.Validate())

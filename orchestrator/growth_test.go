@@ -1,0 +1,153 @@
+package orchestrator_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// many is a reply that calls a tool n times.
+func many(n int) messages.Assistant {
+	var a messages.Assistant
+	for i := range n {
+		a.Content = append(a.Content, messages.ToolCall{ID: fmt.Sprintf("call_%08d", i), Name: "t", Arguments: fmt.Sprintf(`{"n":%d}`, i)})
+	}
+	return a
+}
+
+// growsLikeItsCalls compares the time of what work does for a reply of few calls with that of sixteen times as many. Work that
+// grew with the square would take 256 times as long; 64 is for everything else that a busy machine does. The quickest of
+// several attempts counts, and the first that is quick enough is the last.
+func growsLikeItsCalls(t *testing.T, few int, work func(calls int)) {
+	t.Helper()
+	quickest := func(calls, attempts int) time.Duration {
+		best := time.Duration(math.MaxInt64)
+		for range attempts {
+			began := time.Now()
+			work(calls)
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	var short, long time.Duration
+	for range 4 {
+		short, long = quickest(few, 3), quickest(16*few, 1)
+		if long < 64*short {
+			return
+		}
+	}
+	t.Fatalf("%d calls take %v, %d take %v", few, short, 16*few, long)
+}
+
+// caller asks once, makes the calls of the reply, and is done.
+func caller() strategy.Strategy {
+	return &scene{
+		start:   func(delegation.Input) nextstep.NextStep { return ask("x", "t") },
+		reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
+		results: func([]messages.ToolOutput) nextstep.NextStep { return done("ok") },
+	}
+}
+
+// What a reply costs grows with the number of its calls, and not with its square: whichever way the calls go.
+func TestGrowth_callsOfOneReply(t *testing.T) {
+	pure := tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
+	raw := tools.NewRaw(tools.Definition{Name: "t"}, func(context.Context, string) (string, error) { return "", nil })
+	unlimited := delegation.Limits{ToolCalls: -1}
+	approve := []orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways})}
+	edit := []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
+		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+			step, ok := call.Step.(nextstep.ExecuteTools)
+			if ok {
+				calls := slices.Clone(step.Calls)
+				for i := range calls {
+					calls[i].Arguments = "{}"
+				}
+				call.Step = nextstep.ExecuteTools{Calls: calls}
+			}
+			return next(ctx, call)
+		}
+	}}
+	yes := func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+		return orchestrator.Reply{Approve: true}, nil
+	}
+	for name, cfg := range map[string]orchestrator.Config{
+		"beyond the limit":    {Tools: []tools.Tool{pure}, Limits: delegation.Limits{ToolCalls: 1}},
+		"inline":              {Tools: []tools.Tool{pure}, Limits: unlimited},
+		"in the background":   {Tools: []tools.Tool{raw}, Limits: unlimited},
+		"not offered":         {Limits: unlimited},
+		"edited":              {Tools: []tools.Tool{pure}, Limits: unlimited, Middleware: edit},
+		"approved in process": {Tools: []tools.Tool{pure}, Limits: unlimited, Middleware: approve, Reply: yes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg.Strategies = strategy.Set{"solve": caller}
+			growsLikeItsCalls(t, 500, func(n int) {
+				cfg.Client = scripted.New(scripted.Calls(many(n).Calls()...))
+				o, err := orchestrator.New(cfg)
+				require.NoError(t, err)
+				res, _ := orchestrator.Fold(o.Stream(t.Context(), task("x")))
+				require.Equal(t, cfg.Limits.ToolCalls < 0, res.Status == orchestrator.StatusDone, "%v", res.Output.Err)
+				require.Len(t, res.Output.ToolMetas(), n)
+			})
+		})
+	}
+}
+
+// So does what it costs to suspend a run in the middle of a large batch, and to go on with the replies to all of it.
+func TestGrowth_suspendedCalls(t *testing.T) {
+	pure := tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
+	growsLikeItsCalls(t, 200, func(n int) {
+		cfg := orchestrator.Config{
+			Client:     scripted.New(scripted.Calls(many(n).Calls()...)),
+			Strategies: strategy.Set{"solve": caller},
+			Tools:      []tools.Tool{pure},
+			Store:      &checkpoint.Memory{},
+			Limits:     delegation.Limits{ToolCalls: -1},
+			Middleware: []orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways})},
+		}
+		o, err := orchestrator.New(cfg)
+		require.NoError(t, err)
+		res, err := o.Run(t.Context(), task("x"))
+		require.NoError(t, err)
+		require.Len(t, res.Waits, n)
+		var replies []orchestrator.Reply
+		for _, w := range res.Waits {
+			replies = append(replies, orchestrator.Reply{WaitID: w.ID, Approve: true})
+		}
+		res, err = orchestrator.Fold(o.Resume(t.Context(), "r", replies...))
+		require.NoError(t, err)
+		require.Equal(t, "ok", res.Output.Text())
+	})
+}
+
+// And what it costs to hold a reply, and the results, to the pending step.
+func TestGrowth_answersOfTheMachine(t *testing.T) {
+	growsLikeItsCalls(t, 1000, func(n int) {
+		m, err := orchestrator.NewMachine(orchestrator.MachineConfig{
+			Run: "r", Set: strategy.Set{"solve": caller}, Root: "solve", Limits: delegation.Limits{ToolCalls: -1}, Tools: []tools.Definition{{Name: "t"}},
+		})
+		require.NoError(t, err)
+		reply := many(n)
+		require.NoError(t, m.Step(nextstep.APIResponse{Response: &llmclient.Response{Message: reply}}))
+		results := make([]messages.ToolOutput, n)
+		for i, c := range reply.Calls() {
+			results[i] = messages.ToolOutput{CallID: c.ID, ToolName: c.Name}
+		}
+		require.NoError(t, m.Step(nextstep.ToolResults{Results: results, Calls: reply.Calls()}))
+		require.True(t, m.Done())
+	})
+}

@@ -1,0 +1,124 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+// rulebook is what New hears of the rules of Approve while it puts the Handlers together.
+type rulebook struct {
+	heard   bool     // from an Approve
+	names   []string // of tools
+	written bool     // New has returned: nobody is heard any more
+}
+
+// announce tells New the names of the tools that an Approve has rules for. A Middleware is a function, into which New cannot
+// look; but what it wraps is, in New, a Handler that listens. Elsewhere, and in a step, nobody does.
+func announce(next Handler, rules map[string]ApprovalPolicy) {
+	defer func() { _ = recover() }() // of a Handler of somebody who wraps Approve, that wants a step
+	names := slices.AppendSeq([]string{}, maps.Keys(rules))
+	_, _ = next(context.Background(), Call{Step: nextstep.ExecuteTools{}, rules: names})
+}
+
+// listening is next, before which the rulebook hears what is announced.
+func (b *rulebook) listening(next Handler) Handler {
+	return func(ctx context.Context, call Call) (nextstep.Answer, error) {
+		if call.rules == nil {
+			return next(ctx, call)
+		}
+		if !b.written {
+			b.heard, b.names = true, append(b.names, call.rules...)
+		}
+		return nextstep.ToolResults{}, nil
+	}
+}
+
+// wrap makes the Handler of the middlewares around next. Tools that need approval get it behind all of them, where none of
+// them asks people.
+func (b *rulebook) wrap(next Handler, around []Middleware, needed bool) Handler {
+	made := b.around(next, around)
+	if needed && !b.heard {
+		asking := Approve(ApprovalConfig{Default: AllowAlways})
+		made = b.around(next, append(slices.Clip(around), asking))
+	}
+	b.written = true
+	return made
+}
+
+func (b *rulebook) around(h Handler, around []Middleware) Handler {
+	for _, wrap := range slices.Backward(around) {
+		if wrap != nil {
+			h = wrap(b.listening(h))
+		}
+	}
+	return h
+}
+
+// check says which rules are for tools that there are not, each with the names that are near.
+func (b *rulebook) check(known []string) error {
+	slices.Sort(known)
+	known = slices.Compact(known)
+	slices.Sort(b.names)
+	var unknown []string
+	for _, name := range slices.Compact(b.names) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		text := fmt.Sprintf("%q", name)
+		if near := nearest(name, known); near != "" {
+			text += fmt.Sprintf(" (did you mean %q?)", near)
+		}
+		unknown = append(unknown, text)
+	}
+	if unknown == nil {
+		return nil
+	}
+	there := "there are no tools"
+	if len(known) > 0 {
+		there = "the tools are: " + strings.Join(known, ", ")
+	}
+	return &ConfigError{Field: "Middleware", Err: fmt.Errorf("the rules of Approve name tools that there are not: %s; %s", strings.Join(unknown, ", "), there)}
+}
+
+// nearest returns the name that a misspelt one is most likely to stand for; "" if none is near.
+func nearest(name string, known []string) string {
+	best, least := "", 1+max(1, len(name)/3)
+	for _, k := range known {
+		if d := edits(strings.ToLower(name), strings.ToLower(k)); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// edits counts the letters to put in, leave out or replace that make one name of another (Levenshtein's distance).
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// needApproval reports whether one of the tools says that it needs approval.
+func needApproval(defs []tools.Definition) bool {
+	return slices.ContainsFunc(defs, func(d tools.Definition) bool { return d.NeedsApproval })
+}

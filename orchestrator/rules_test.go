@@ -1,0 +1,107 @@
+package orchestrator_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+func rules(names ...string) orchestrator.Middleware {
+	policies := map[string]orchestrator.ApprovalPolicy{}
+	for _, n := range names {
+		policies[n] = orchestrator.AskAlways
+	}
+	return orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: policies})
+}
+
+// A rule for a tool that there is not, such as one that is misspelt, would approve everything: New refuses it, wherever the
+// Approve stands among the middlewares.
+func TestNew_refusesRulesOfNoTool(t *testing.T) {
+	var called atomic.Int32
+	watching := func(next orchestrator.Handler) orchestrator.Handler {
+		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+			called.Add(1)
+			return next(ctx, call)
+		}
+	}
+	build := func(around ...orchestrator.Middleware) error {
+		_, err := orchestrator.New(orchestrator.Config{
+			Client: scripted.New(), Middleware: around, Tools: []tools.Tool{echo("write_file"), echo("read_file")},
+			Strategies: strategy.Set{
+				"p": func() strategy.Strategy { return &provider{} }, // which brings submit
+				"t": completetask.New(completetask.Config{}),
+			},
+		})
+		return err
+	}
+	require.NoError(t, build(rules("write_file", "submit")))
+	for name, around := range map[string][]orchestrator.Middleware{
+		"alone":     {rules("wrtie_file", "write_file")},
+		"outermost": {rules("wrtie_file"), watching},
+		"innermost": {watching, rules("wrtie_file")},
+		"second":    {rules("read_file"), watching, rules("wrtie_file")},
+		"within another": {func(next orchestrator.Handler) orchestrator.Handler {
+			return rules("wrtie_file")(func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) { return next(ctx, call) })
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := build(around...)
+			wrong, ok := errors.AsType[*orchestrator.ConfigError](err)
+			require.True(t, ok, "%v", err)
+			require.Equal(t, "Middleware", wrong.Field)
+			require.EqualError(t, err, `orchestrator: Middleware: the rules of Approve name tools that there are not: `+
+				`"wrtie_file" (did you mean "write_file"?); the tools are: read_file, submit, write_file`)
+		})
+	}
+	require.ErrorContains(t, build(rules("rm", "Submitt")), `"Submitt" (did you mean "submit"?), "rm"; the tools are`)
+	require.Zero(t, called.Load(), "no Handler is called by New")
+}
+
+// A tool can itself say that it needs approval. It is asked about unless a rule names the tool.
+func TestApprove_toolsThatNeedIt(t *testing.T) {
+	allow := map[string]orchestrator.ApprovalPolicy{"danger": orchestrator.AllowAlways}
+	for name, c := range map[string]struct {
+		around []orchestrator.Middleware
+		asked  bool
+	}{
+		"no Approve":            {nil, true},
+		"another middleware":    {[]orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler { return next }}, true},
+		"a default that allows": {[]orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways})}, true},
+		"a rule that allows":    {[]orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{Tools: allow})}, false},
+		"two Approves":          {[]orchestrator.Middleware{rules("danger"), rules("danger")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var runs, harmless atomic.Int32
+			asked := 0
+			o := solver(t, scripted.New(scripted.Calls(scripted.Call("danger", "{}", "1"), scripted.Call("harmless", "{}", "2")), scripted.Text("ok")),
+				with(counted("danger", &runs, tools.Definition{Name: "danger", ReadOnly: true, NeedsApproval: true}),
+					counted("harmless", &harmless, tools.Definition{Name: "harmless", ReadOnly: true})),
+				func(c2 *orchestrator.Config) { c2.Middleware = c.around },
+				replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
+					asked++
+					require.Equal(t, "danger", w.Tool)
+					return orchestrator.Reply{Reason: "no"}, nil
+				}))
+			_, err := o.Run(t.Context(), task("go"))
+			require.NoError(t, err)
+			require.EqualValues(t, 1, harmless.Load())
+			if c.asked {
+				require.Equal(t, 1, asked)
+				require.Zero(t, runs.Load())
+			} else {
+				require.Zero(t, asked)
+				require.EqualValues(t, 1, runs.Load())
+			}
+		})
+	}
+}

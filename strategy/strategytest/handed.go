@@ -1,0 +1,52 @@
+package strategytest
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// handed is the histories that a strategy has handed over in its requests, with the forms that their messages had then.
+type handed []request
+
+type request struct {
+	messages messages.History
+	forms    [][]byte
+}
+
+// add keeps the history of a step that is a request.
+func (h *handed) add(step nextstep.NextStep) {
+	ask, ok := step.(nextstep.GetChatCompletion)
+	if !ok {
+		return
+	}
+	r := request{messages: ask.Request.Messages}
+	for _, m := range r.messages {
+		r.forms = append(r.forms, form(m))
+	}
+	*h = append(*h, r)
+}
+
+// changed says which message is not as it was handed over; "" if all are.
+func (h handed) changed() string {
+	for number, r := range h {
+		for i, m := range r.messages {
+			if now := form(m); !bytes.Equal(now, r.forms[i]) {
+				return fmt.Sprintf("it changed a step that it had returned: message %d of request %d was\n%s\nand is now\n%s\n"+
+					"a history is append-only: to trim or rewrite a conversation, make a new one", i, number+1, r.forms[i], now)
+			}
+		}
+	}
+	return ""
+}
+
+// form is the JSON form of a message. What has none breaks a law that is told of elsewhere.
+func form(m messages.Message) []byte {
+	data, err := messages.AppendMessage(nil, m)
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return data
+}
