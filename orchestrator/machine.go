@@ -51,7 +51,10 @@ type Machine struct {
 	inner     int  // delegations since the last step of the outside
 	untrusted bool // text from outside has been read
 	stopNote  string
-	silent    bool      // nobody sees events of steps and changes of state
+	silent    bool   // nobody sees events of steps and changes of state
+	durable   bool   // each step is digested before anybody performs it
+	stepSum   string // the digest of the pending step, of a durable run
+	onPanic   func(*PanicReport)
 	changes   [8]Detail // see change
 	output    delegation.Output
 	status    Status

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -43,6 +44,23 @@ type Config struct {
 
 	Parallel      int // most tool calls of a batch at once; 0: 8
 	MaxToolResult int // bytes of a tool's result that are kept; 0: 256 KiB; negative: all
+
+	// OnPanic is told of panics that were contained: of tools, clients, middleware, remotes, strategies, stores and Reply, and
+	// of errors whose Error method panics. The context is that of the run. It is called from several goroutines at once,
+	// those of tools among them; its own panics are dropped.
+	OnPanic func(ctx context.Context, p PanicReport)
+
+	// Logger is told what happens in runs: ids, names, counts and codes. Nil logs nothing.
+	//
+	//   - Error: a panic that was contained, with its stack; a store that failed.
+	//   - Warn: a run that ended as anything but done or waiting; a retry; a call, a reply or an event that was refused.
+	//   - Info: a run that began, went on, broke off or ended; a wait that began or ended.
+	//   - Debug: steps, tool calls, and strategies that begin and end.
+	//
+	// Prompts, replies, arguments, results, the texts of errors and the values of panics are logged only with LogContent.
+	// A handler that panics ends nothing.
+	Logger     *slog.Logger
+	LogContent bool
 
 	// Remote performs delegations to strategies that are not in Strategies: another service, another process. The
 	// names must differ from those in Strategies.
@@ -92,6 +110,9 @@ type Orchestrator struct {
 	store      checkpoint.Store
 	reply      func(context.Context, Wait) (Reply, error)
 	stopNote   string
+	onPanic    func(context.Context, PanicReport)
+	logger     *slog.Logger
+	logContent bool
 	handler    Handler
 	wrapped    bool      // by Middleware
 	agents     bool      // tools run agents
@@ -126,6 +147,9 @@ func New(cfg Config) (*Orchestrator, error) {
 		store:      cfg.Store,
 		reply:      cfg.Reply,
 		stopNote:   cfg.StopNote,
+		onPanic:    cfg.OnPanic,
+		logger:     cfg.Logger,
+		logContent: cfg.LogContent,
 	}
 	for name, r := range cfg.Remote {
 		problems = append(problems, when(r == nil, "Remote", fmt.Errorf("%q is nil", name)))
@@ -144,7 +168,7 @@ func New(cfg Config) (*Orchestrator, error) {
 			problems = append(problems, &ConfigError{Field: "Middleware", Err: fmt.Errorf("number %d is nil", i)})
 			continue
 		}
-		o.handler, o.wrapped = wrap(o.handler), true
+		o.handler, o.wrapped = boundary(wrap(o.handler)), true
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
