@@ -145,7 +145,8 @@ func (h *host) runs(call string, n int, single bool) []string {
 // fitting is the id of a call as it stands in the id of a run: whole, or hashed.
 func fitting(call string) string {
 	const most = 128
-	if len(call) > most || strings.ContainsAny(call, "/\x00") || strings.HasPrefix(call, hashMark) || !utf8.ValidString(call) {
+	odd := strings.ContainsAny(call, "/\x00") || strings.ContainsRune(call, utf8.RuneError) // or not UTF-8
+	if odd || len(call) > most || strings.HasPrefix(call, hashMark) {
 		return hashed(call)
 	}
 	return call
