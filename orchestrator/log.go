@@ -67,7 +67,7 @@ func (l *line) failed(err *delegation.Error) {
 }
 
 // logEvent logs an event of the run. Those of the agents of its tools are logged by their own runs.
-func (r *run) logEvent(e *Event) {
+func (r *run) logEvent(e Event) {
 	if e.Run != r.m.Run() {
 		return
 	}

@@ -136,8 +136,7 @@ func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yiel
 		}
 		if stop, ok := answer.(nextstep.Stop); ok && errors.Is(stop.Err, errBreak) {
 			r.breakOff(ctx, stop.Results)
-			o.log(ctx, slog.LevelInfo, "run broke off", slog.String("run", m.Run()), slog.Int("seq", m.Seq()))
-			return
+			break
 		}
 		answer = r.settle(answer)
 		if err := m.check(answer); err != nil { // a middleware made an answer that is none
@@ -149,6 +148,9 @@ func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yiel
 			return
 		}
 		m.advance(answer)
+	}
+	if o.logger != nil && !m.Done() {
+		o.log(ctx, slog.LevelInfo, "run broke off", slog.String("run", m.Run()), slog.Int("seq", m.Seq()))
 	}
 }
 

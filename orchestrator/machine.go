@@ -111,7 +111,11 @@ func (m *Machine) start(cfg *MachineConfig) error {
 func (m *Machine) build(f *frame, name string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("the factory of strategy %q %w", name, &PanicError{Value: v, Stack: debug.Stack()})
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			if m.onPanic != nil {
+				m.onPanic(&PanicReport{Run: m.run, Seq: m.seq, Where: "the factory of strategy " + name, Value: v, Stack: p.Stack})
+			}
+			err = fmt.Errorf("the factory of strategy %q %w", name, p)
 		}
 	}()
 	st, err := m.set.New(name)
