@@ -116,7 +116,7 @@ func (r *run) askNow(ctx context.Context, w Wait) (reply Reply, err error) {
 	if ctx.Err() != nil {
 		return Reply{}, causeOfEnd(ctx) // what comes too late is not taken
 	}
-	if err, _ = foreign(err); err != nil {
+	if _, err = foreign(err); err != nil {
 		return Reply{}, err
 	}
 	return reply, nil

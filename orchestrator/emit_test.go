@@ -54,8 +54,12 @@ func ownKinds() map[orchestrator.EventKind]orchestrator.Detail {
 func TestEmit_reserved(t *testing.T) {
 	plain, err := emitting(t)
 	require.NoError(t, err)
-	forged := []orchestrator.Event{{Text: "no kind"}, {Kind: "a\xff"}, {Kind: orchestrator.EventToolProgress, Detail: orchestrator.RunStarted{}},
-		{Kind: orchestrator.EventToolProgress, Detail: &orchestrator.ToolProgress{}}}
+	forged := []orchestrator.Event{
+		{Text: "no kind"},
+		{Kind: "a\xff"},
+		{Kind: orchestrator.EventToolProgress, Detail: orchestrator.RunStarted{}},
+		{Kind: orchestrator.EventToolProgress, Detail: &orchestrator.ToolProgress{}},
+	}
 	for kind, detail := range ownKinds() {
 		forged = append(forged, orchestrator.Event{Kind: kind, Detail: detail, Text: "x"}, orchestrator.Event{Kind: kind, Text: "x"})
 		if detail != nil {
@@ -85,8 +89,14 @@ func TestEmit_roundTrips(t *testing.T) {
 
 	rapid.Check(t, func(rt *rapid.T) {
 		kind := orchestrator.EventKind(rapid.SampledFrom([]string{"mine", "", "a\nb", "a\xff", "run_finished", "tool_progress", "text_delta", "tool_finished"}).Draw(rt, "kind"))
-		detail := rapid.SampledFrom([]orchestrator.Detail{nil, orchestrator.RunStarted{}, orchestrator.ToolProgress{}, orchestrator.ToolProgress{CallID: "\xff", ToolName: "t"},
-			orchestrator.RunFinished{}, &orchestrator.ToolProgress{}}).Draw(rt, "detail")
+		detail := rapid.SampledFrom([]orchestrator.Detail{
+			nil,
+			orchestrator.RunStarted{},
+			orchestrator.ToolProgress{},
+			orchestrator.ToolProgress{CallID: "\xff", ToolName: "t"},
+			orchestrator.RunFinished{},
+			&orchestrator.ToolProgress{},
+		}).Draw(rt, "detail")
 		text := rapid.SampledFrom([]string{"", "a", "\xff\xfe", "\u2028"}).Draw(rt, "text")
 		events, err := emitting(t, orchestrator.Event{Kind: kind, Detail: detail, Text: text})
 		require.NoError(rt, err)

@@ -20,16 +20,16 @@ type foreignError struct {
 
 // foreign makes data of an error where it comes in: from a client, a middleware, a remote, a store, Config.Reply, or as
 // the cause of a context. Nobody behind that boundary calls a method of the error itself. One that cannot even be read,
-// such as a typed nil, becomes a [*PanicError] with [delegation.CodePanic].
-func foreign(err error) (sound error, unreadable *PanicError) {
+// such as a typed nil, becomes a [*PanicError] with [delegation.CodePanic], which is returned besides.
+func foreign(err error) (unreadable *PanicError, sound error) {
 	switch e := err.(type) { //nolint:errorlint // the exact types that are sound already
 	case nil:
 		return nil, nil
 	case *foreignError:
-		return e, nil
+		return nil, e
 	case *SuspendedError:
 		if e != nil {
-			return e, nil
+			return nil, e
 		}
 	}
 	defer func() {
@@ -38,12 +38,12 @@ func foreign(err error) (sound error, unreadable *PanicError) {
 			sound = delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: the Error method of a %T %w", err, unreadable))
 		}
 	}()
-	return &foreignError{err: err, text: err.Error()}, nil
+	return nil, &foreignError{err: err, text: err.Error()}
 }
 
 // foreign is foreign for an error of the step in progress: that it cannot be read is reported.
 func (r *run) foreign(err error, whose string) error {
-	sound, unreadable := foreign(err)
+	unreadable, sound := foreign(err)
 	if unreadable != nil {
 		r.panicked("an error of "+whose, unreadable.Value, unreadable.Stack)
 	}
@@ -103,6 +103,6 @@ func boundary(h Handler) Handler {
 
 // causeOfContext returns why a context is done, as data; nil if it is not.
 func causeOfContext(ctx context.Context) error {
-	cause, _ := foreign(context.Cause(ctx))
+	_, cause := foreign(context.Cause(ctx))
 	return cause
 }

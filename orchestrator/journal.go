@@ -107,7 +107,7 @@ func (j *journal) append(ctx context.Context, e *entry) (err error) {
 	ctx, done := patient(ctx, patienceOfStore)
 	defer done()
 	if err := j.store.Append(ctx, j.run, checkpoint.Record{Seq: j.last + 1, Data: data}); err != nil {
-		sound, _ := foreign(err)
+		_, sound := foreign(err)
 		return sound
 	}
 	j.last++

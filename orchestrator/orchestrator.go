@@ -82,7 +82,7 @@ type Timeouts struct {
 type Task struct {
 	Strategy string            // name in Config.Strategies; "" means Config.Default
 	Input    delegation.Input  // what to do
-	Run      string            // the run's id; "" makes one
+	Run      string            // the run's id, as checkpoint.CheckRun allows; "" makes one
 	Limits   delegation.Limits // zero fields are those of the Config
 	Stop     <-chan struct{}   // closing it stops the run after the step in progress; cancelling the context stops it now
 }
@@ -219,7 +219,10 @@ func tryStrategy(set strategy.Set, name string, run *tools.Set) error {
 }
 
 // Run runs a task to its end. It is a fold over the same loop as [Orchestrator.Stream], except that replies are fetched
-// whole. The error is the Err of the output, with its cause; the Result is filled either way.
+// whole. The error is the Err of the output, with its cause; the Result is filled either way. A run that waits has no such
+// error; its error is nil if it can be resumed, an [*UnansweredError] if it cannot, and a [*ReplyError] if Config.Reply
+// answered another wait than the one it was asked about. A task that cannot be started is a [*ConfigError], or with a
+// Store a [*RunExistsError] or [*JournalError].
 func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 	res := Result{Run: task.Run, Status: StatusFailed, Output: delegation.Output{Messages: task.Input.Messages}}
 	var failed error

@@ -73,8 +73,10 @@ func TestOnPanic(t *testing.T) {
 		want []string
 	}{
 		"tool": {[]func(*orchestrator.Config){with(bad("bad")), calls("bad", "{}")}, []string{"r 0/2: the tool bad: tool"}},
-		"client": {[]func(*orchestrator.Config){withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic("client") })},
-			[]string{"r 0/1: the client: client"}},
+		"client": {
+			[]func(*orchestrator.Config){withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic("client") })},
+			[]string{"r 0/1: the client: client"},
+		},
 		"client within a middleware": {[]func(*orchestrator.Config){
 			withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic("client") }), approving(orchestrator.ApprovalConfig{}),
 		}, []string{"r 0/1: the client: client"}},
@@ -108,8 +110,10 @@ func TestOnPanic(t *testing.T) {
 			c.Remote = map[string]orchestrator.Remote{"far": func(context.Context, nextstep.Delegate) (delegation.Output, error) { panic("remote") }}
 		}}, []string{"r 0/1: the remote far: remote"}},
 		"store": {[]func(*orchestrator.Config){stored(new(brittle))}, []string{"r /0: the store in Append: disk"}},
-		"reply": {[]func(*orchestrator.Config){with(tools.AskUser()), calls(tools.AskUserName, `{"question":"A?"}`),
-			replying(func(orchestrator.Wait) (orchestrator.Reply, error) { panic("reply") })}, []string{"r 0/2: Config.Reply: reply"}},
+		"reply": {[]func(*orchestrator.Config){
+			with(tools.AskUser()), calls(tools.AskUserName, `{"question":"A?"}`),
+			replying(func(orchestrator.Wait) (orchestrator.Reply, error) { panic("reply") }),
+		}, []string{"r 0/2: Config.Reply: reply"}},
 		"agent's client": {[]func(*orchestrator.Config){
 			with(orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "sub"}, Strategy: "sub"})), calls("sub", `{"goal":"g"}`),
 			func(c *orchestrator.Config) {

@@ -84,8 +84,10 @@ func TestReply_errorIsTold(t *testing.T) {
 		"error": {func(orchestrator.Wait) (orchestrator.Reply, error) {
 			return orchestrator.Reply{}, errors.New("the mailbox is full")
 		}, &delegation.Error{Code: delegation.CodeFailed, Message: "the mailbox is full"}},
-		"panic": {func(orchestrator.Wait) (orchestrator.Reply, error) { panic("secret") },
-			&delegation.Error{Code: delegation.CodePanic, Message: "orchestrator: Config.Reply panicked with a string"}},
+		"panic": {
+			func(orchestrator.Wait) (orchestrator.Reply, error) { panic("secret") },
+			&delegation.Error{Code: delegation.CodePanic, Message: "orchestrator: Config.Reply panicked with a string"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var effects atomic.Int32

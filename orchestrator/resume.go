@@ -63,7 +63,8 @@ func (e *ReplyError) Error() string {
 // again. Of a run that has ended, Resume yields the last event.
 //
 // The first event is RunResumed. What goes wrong before it is an error without an event: a [*JournalError] (wrapping
-// checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed the run), a [*ReplayError], or a [*ReplyError];
+// checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed the run), a [*RunExistsError] for a run that is in
+// progress in this Orchestrator, a [*ReplayError], or a [*ReplyError];
 // after them the run is as it was. Timeouts count from now, Limits from the beginning of the run. Stop a resumed run by its
 // context or by breaking out of the loop.
 func (o *Orchestrator) Resume(ctx context.Context, run string, replies ...Reply) iter.Seq2[Event, error] {
@@ -132,7 +133,7 @@ func (r *run) read(ctx context.Context, allowed []tools.Definition) (record int,
 	}()
 	for rec, err := range r.journal.store.Read(ctx, r.journal.run, 1) {
 		if err != nil {
-			sound, _ := foreign(err)
+			_, sound := foreign(err)
 			return 0, sound
 		}
 		e, err := readEntry(rec.Data)

@@ -21,6 +21,7 @@ import (
 //	*strategy.UnknownError           404   CodeUnknownStrategy
 //	checkpoint.ErrNotFound           404   CodeUnknownRun
 //	checkpoint.ErrConflict           409   CodeConflict
+//	checkpoint.ErrRunID              400   CodeBadRequest
 //	*orchestrator.ReplyError         409   CodeReply
 //	any other                        500   CodeInternal, without its text; [Config].OnError is told
 type Error struct {
@@ -73,6 +74,8 @@ func refusal(err error) *Error {
 		return &Error{Status: http.StatusNotFound, Code: CodeUnknownRun, Message: "there is no such run", Err: err}
 	case errors.Is(err, checkpoint.ErrConflict):
 		return &Error{Status: http.StatusConflict, Code: CodeConflict, Message: "the run has begun already, or somebody else goes on with it", Err: err}
+	case errors.Is(err, checkpoint.ErrRunID):
+		return &Error{Status: http.StatusBadRequest, Code: CodeBadRequest, Message: "the id of the run is no UTF-8 text of at most 512 bytes without NUL", Err: err}
 	default:
 		return &Error{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "the run could not be started", Err: err}
 	}
