@@ -341,6 +341,7 @@ func TestReplies(t *testing.T) {
 	require.Equal(t, "Which file?", end.Waits[0].Text)
 
 	refused(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`), http.StatusConflict, sse.CodeConflict, "the run has begun already")
+	refused(t, post(t, t.Context(), start, `{"run": "a\u0000b", "goal": "go"}`), http.StatusBadRequest, sse.CodeBadRequest, "the id of the run is no UTF-8 text")
 	refused(t, post(t, t.Context(), resume, `{"run": "other"}`), http.StatusNotFound, sse.CodeUnknownRun, "there is no such run")
 	refused(t, post(t, t.Context(), resume, `{"run": "r", "replies": [{"wait_id": "x"}]}`), http.StatusConflict, sse.CodeReply, "the run does not wait for it")
 	refused(t, post(t, t.Context(), resume, `{"replies": []}`), http.StatusBadRequest, sse.CodeBadRequest, "the body has no run")
