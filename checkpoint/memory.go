@@ -12,7 +12,7 @@ import (
 // Memory is a [Store] for one process: what it holds is gone when the process ends. It keeps every run until it is deleted.
 // The zero value is ready, and safe for concurrent use. It must not be copied once it is used.
 //
-// It takes any id but "". Its errors are [*ConflictError], [*NotFoundError], [ErrNoRun], and those of a context.
+// Its errors are [*ConflictError], [*NotFoundError], [*RunIDError], [ErrNoRun], and those of a context.
 type Memory struct {
 	mu   sync.RWMutex
 	runs map[string][]string // the data of the records of a run: that of place i+1 at i. Only appended to
@@ -23,8 +23,8 @@ func (m *Memory) Append(ctx context.Context, run string, records ...Record) erro
 	if err := ended(ctx, run); err != nil {
 		return err
 	}
-	if run == "" {
-		return ErrNoRun
+	if err := CheckRun(run); err != nil {
+		return err
 	}
 	data := make([]string, len(records))
 	for i, r := range records {

@@ -49,6 +49,24 @@ func TestMemory_Errors(t *testing.T) {
 	require.EqualError(t, m.Append(done, "r", rec(3, "3")), `checkpoint: run "r": context canceled`)
 }
 
+// What cannot be the id of a run is refused, by a text that shows no more than its beginning.
+func TestMemory_RunIDs(t *testing.T) {
+	var m checkpoint.Memory
+	for id, want := range map[string]string{
+		strings.Repeat("x", 513): `checkpoint: "` + strings.Repeat("x", 64) + `" cannot be the id of a run: it has 513 bytes, and may have 512`,
+		"a\xff":                  `checkpoint: "a\xff" cannot be the id of a run: it is not UTF-8`,
+		"a\x00":                  `checkpoint: "a\x00" cannot be the id of a run: it holds a NUL`,
+	} {
+		err := m.Append(t.Context(), id, rec(1, "1"))
+		require.EqualError(t, err, want)
+		require.ErrorIs(t, err, checkpoint.ErrRunID)
+		require.Equal(t, err, checkpoint.CheckRun(id))
+	}
+	require.ErrorIs(t, checkpoint.CheckRun(""), checkpoint.ErrNoRun)
+	require.NoError(t, checkpoint.CheckRun(strings.Repeat("x", checkpoint.MaxRunID)))
+	require.Empty(t, m.Runs())
+}
+
 // What a range yields is the run as it was when it began.
 func TestMemory_ReadIsASnapshot(t *testing.T) {
 	var m checkpoint.Memory

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -37,7 +37,9 @@ type Agent struct {
 // stands beside it.
 //
 //   - The run's id is derived from its parent's and the call ("run/seq/call_id"), so that a parent that is resumed finds
-//     its agents again, and goes on with those that have not finished. What an agent waits for, its parent waits for.
+//     its agents again, and goes on with those that have not finished. A call id that holds "/", is not UTF-8, or is longer
+//     than 128 bytes stands there as "~" and a hash, and so does what would make the id longer than a store takes. What an
+//     agent waits for, its parent waits for.
 //   - Its events come in the parent's stream, with the Run of the agent and a Depth below the frame that called it; its
 //     RunStarted and RunFinished do not.
 //   - Before it starts it is given its share of what the parent has left of each limit, divided by the number of agents in
@@ -86,20 +88,22 @@ func (t *agentTool) Call(ctx context.Context, arguments string) (string, error) 
 		return "", err
 	}
 	call := strings.TrimPrefix(tools.IdempotencyKey(ctx), h.call.Key()+"/")
+	ids := h.runs(call, len(inputs), single)
 	shares := h.shares(call, t.Limits, len(inputs))
 	texts, errs := make([]string, len(inputs)), make([]error, len(inputs))
 	var runs sync.WaitGroup
 	for i, in := range inputs {
-		id := h.call.Key() + "/" + call
-		if !single {
-			id += "/" + strconv.Itoa(i+1)
-		}
 		runs.Go(func() {
+			defer func() {
+				if v := recover(); v != nil { // nobody above this goroutine could contain it
+					errs[i] = fmt.Errorf("orchestrator: agent %s %w", t.def.Name, &PanicError{Value: v, Stack: debug.Stack()})
+				}
+			}()
 			if shares[i] == nil {
 				errs[i] = fmt.Errorf("orchestrator: agent %s was not started: the limits of the run leave nothing for it", t.def.Name)
 				return
 			}
-			texts[i], errs[i] = h.make(ctx, t, call, Task{Run: id, Strategy: t.Strategy, Input: in, Limits: *shares[i]})
+			texts[i], errs[i] = h.make(ctx, t, call, Task{Run: ids[i], Strategy: t.Strategy, Input: in, Limits: *shares[i]})
 		})
 	}
 	runs.Wait()

@@ -2,10 +2,15 @@ package orchestrator
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/messages"
@@ -100,16 +105,16 @@ func (h *host) make(ctx context.Context, t *agentTool, call string, task Task) (
 	r.account = h.open(call)
 	if r.m.Done() {
 		defer r.close()
-		return h.result(r, t, call, RunFinished{Status: r.m.status, Output: r.m.output})
+		return h.result(r, t, call, RunFinished{Status: r.m.status, Output: r.m.output}, nil)
 	}
 	var text string
 	err = errBrokeOff
-	r.goOn(ctx, h.run.stop, h.run.streams, func(e Event, _ error) bool {
+	r.goOn(ctx, h.run.stop, h.run.streams, func(e Event, end error) bool {
 		switch d := e.Detail.(type) {
 		case RunStarted, RunResumed:
 			return true
 		case RunFinished:
-			text, err = h.result(r, t, call, d)
+			text, err = h.result(r, t, call, d, end)
 			return true
 		}
 		if !h.run.streams {
@@ -119,6 +124,43 @@ func (h *host) make(ctx context.Context, t *agentTool, call string, task Task) (
 		return h.run.sink.nest(ctx, &e, h.call.Seq)
 	})
 	return text, err
+}
+
+// runs returns the ids of the runs of a call: "run/seq/call_id", and with several runs "/1" and so on behind it. They are
+// ids that every store takes, and those of two calls differ, whatever a provider makes of the ids of calls.
+func (h *host) runs(call string, n int, single bool) []string {
+	call = fitting(call)
+	ids := make([]string, n)
+	for i := range ids {
+		id := "/" + call
+		if !single {
+			id += "/" + strconv.Itoa(i+1)
+		}
+		if ids[i] = h.call.Key() + id; checkpoint.CheckRun(ids[i]) != nil {
+			ids[i] = hashed(h.call.Key()) + id
+		}
+	}
+	return ids
+}
+
+// fitting is the id of a call as it stands in the id of a run: whole, or hashed.
+func fitting(call string) string {
+	const most = 128
+	odd := strings.ContainsAny(call, "/\x00") || strings.ContainsRune(call, utf8.RuneError) // or not UTF-8
+	if odd || len(call) > most || strings.HasPrefix(call, hashMark) {
+		return hashed(call)
+	}
+	return call
+}
+
+// hashMark begins what stands for a text that does not fit.
+const hashMark = "~"
+
+// hashed stands for a text that does not fit. It is that of the text as a journal gives it back, in which U+FFFD stands for
+// each byte that is not UTF-8.
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(string([]rune(text))))
+	return hashMark + hex.EncodeToString(sum[:16])
 }
 
 // begin starts a run, or takes it up from its journal.
@@ -149,11 +191,12 @@ func (h *host) begin(ctx context.Context, t *agentTool, task *Task) (*run, error
 	return r, nil
 }
 
-// result makes the result of a call of how its run ended. It is called before the run is let go of.
-func (h *host) result(r *run, t *agentTool, call string, end RunFinished) (string, error) {
+// result makes the result of a call of how its run ended, with that error. It is called before the run is let go of.
+func (h *host) result(r *run, t *agentTool, call string, end RunFinished, failed error) (string, error) {
 	r.account.charge(r)
 	if end.Status == StatusWaiting {
-		h.run.people.nested(h.call.Seq, call, end.Waits)
+		refused, _ := errors.AsType[*ReplyError](failed)
+		h.run.people.nested(h.call.Seq, call, end.Waits, refused)
 		return "", &SuspendedError{Waits: end.Waits}
 	}
 	h.mu.Lock()

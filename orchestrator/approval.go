@@ -182,7 +182,7 @@ const ReasonRefused = "refused"
 func (a *approval) refuse(c messages.ToolCall, reason, text string) {
 	out := messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: reason, Output: text}
 	a.results = append(a.results, out)
-	a.call.Emit(Event{Kind: EventToolFinished, Detail: ToolFinished{Output: out}})
+	a.call.emit(Event{Kind: EventToolFinished, Detail: ToolFinished{Output: out}})
 }
 
 // perform makes the calls that may be made, and puts all results together.
@@ -231,7 +231,9 @@ func (a *approval) use(err error) {
 		}
 		used = append(used, id)
 	}
-	a.call.run.asks().use(used)
+	if a.call.run != nil {
+		a.call.run.asks().use(used)
+	}
 }
 
 // unapproved returns the id of a call that differs from what was approved; "" if there is none, or nothing was to be.

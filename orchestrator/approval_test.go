@@ -154,13 +154,24 @@ func TestAsk_several(t *testing.T) {
 	require.Equal(t, 2, count(events, orchestrator.EventWaitEnded))
 }
 
-// Without anybody to ask, and without a journal, a run waits all the same and says for what.
+// Without anybody to ask, and without a journal, a run waits all the same, says for what, and that it cannot go on.
 func TestAsk_nobody(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Calls(question("A?", "1"))), with(tools.AskUser()))
 	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
+	var lost *orchestrator.UnansweredError
+	require.ErrorAs(t, err, &lost)
+	require.ErrorIs(t, err, orchestrator.ErrSuspended)
+	require.EqualError(t, err, `orchestrator: run "r" waits for 1 answers and cannot go on: nobody can be asked, and without Config.Store nothing was stored to resume`)
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
 	require.Equal(t, "A?", res.Waits[0].Text)
+	require.Equal(t, res.Waits, lost.Waits)
+	require.NoError(t, res.Output.Messages.Validate())
+	require.Len(t, res.Output.Messages, 3)
+
+	o = solver(t, scripted.New(scripted.Calls(question("A?", "1"))), with(tools.AskUser()))
+	events, err := collect(t, o, task("go"))
+	require.ErrorAs(t, err, &lost)
+	require.Equal(t, lost.Waits, finished(t, events).Waits)
 }
 
 // A tool that needs approval and then asks gets both answers, one after the other; a tool that asks twice keeps the first

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -17,10 +18,18 @@ import (
 // The ID is a hash of the run, the step, and all that w says, the arguments in canonical form: a reply to it fits nothing
 // else. A wait that has expired is made anew, with a new ID.
 //
-// While somebody is asked in this process, a stop of either kind ends the wait; the error is then the cause.
+// While somebody is asked in this process, a stop of either kind ends the wait; the error is then the cause. An error of
+// Config.Reply is that of Ask, and stands in the event EventWaitEnded. A reply of Config.Reply to another wait is not
+// taken: the run is suspended, and its error is a [*ReplyError].
+//
+// With a Call that no run has made nobody is asked: the error is a [*SuspendedError] with the wait.
 func (c Call) Ask(ctx context.Context, w Wait) (Reply, error) {
-	p := c.run.asks()
 	w.Run, w.Frame, w.Seq, w.Untrusted = c.Run, c.Frame, c.Seq, c.Untrusted
+	if c.run == nil {
+		w.ID = w.identity()
+		return Reply{}, &SuspendedError{Waits: []Wait{w}}
+	}
+	p := c.run.asks()
 	w, reply, answered := p.find(w, time.Now())
 	if answered {
 		return reply, nil
@@ -29,24 +38,50 @@ func (c Call) Ask(ctx context.Context, w Wait) (Reply, error) {
 		return Reply{}, &ExpiredError{Wait: w}
 	}
 	if c.run.o.reply == nil {
-		p.wait(w)
-		c.Emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
+		p.wait(w, nil)
+		c.emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
 		return Reply{}, &SuspendedError{Waits: []Wait{w}}
 	}
-	c.Emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
+	c.emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
 	reply, err := c.run.askNow(ctx, w)
+	if err == nil && reply.WaitID != "" && reply.WaitID != w.ID {
+		return Reply{}, c.run.misdirected(w, reply)
+	}
 	if errors.Is(err, ErrSuspended) {
-		p.wait(w)
+		p.wait(w, nil)
 		return Reply{}, &SuspendedError{Waits: []Wait{w}}
 	}
-	end := WaitEnded{WaitID: w.ID}
+	end := WaitEnded{WaitID: w.ID, Err: unansweredFor(err)}
 	if err == nil {
 		reply.WaitID = w.ID
 		p.answered(w, reply)
 		end.Reply = &reply
 	}
-	c.Emit(Event{Kind: EventWaitEnded, Detail: end})
+	c.emit(Event{Kind: EventWaitEnded, Detail: end})
 	return reply, err
+}
+
+// misdirected refuses a reply of Config.Reply that is for another wait than the one it was asked about.
+func (r *run) misdirected(w Wait, reply Reply) error {
+	refused := &ReplyError{Run: w.Run, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)}
+	r.logReplyRefused(r.ctx, reply.WaitID, refused.Problem)
+	r.people.wait(w, refused)
+	return &SuspendedError{Waits: []Wait{w}}
+}
+
+// unansweredFor is the error of a wait as data, which its event tells; nil if there is none.
+func unansweredFor(err error) *delegation.Error {
+	if err == nil {
+		return nil
+	}
+	code := delegation.AsError(err).Code
+	if _, ok := errors.AsType[*PanicError](err); ok {
+		code = delegation.CodePanic
+	}
+	if errors.Is(err, errStop) || errors.Is(err, context.Canceled) {
+		code = delegation.CodeStopped
+	}
+	return delegation.NewError(code, err)
 }
 
 // askNow asks in this process.
@@ -69,7 +104,9 @@ func (r *run) askNow(ctx context.Context, w Wait) (reply Reply, err error) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("orchestrator: Config.Reply %w", &PanicError{Value: v, Stack: debug.Stack()})
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			r.o.panicked(r.ctx, &PanicReport{Run: w.Run, Frame: w.Frame, Seq: w.Seq, Where: "Config.Reply", Value: v, Stack: p.Stack})
+			err = fmt.Errorf("orchestrator: Config.Reply %w", p)
 		}
 	}()
 	if cause := r.stopped(ctx); cause != nil { // nobody is asked for what is over
@@ -79,7 +116,10 @@ func (r *run) askNow(ctx context.Context, w Wait) (reply Reply, err error) {
 	if ctx.Err() != nil {
 		return Reply{}, causeOfEnd(ctx) // what comes too late is not taken
 	}
-	return reply, err
+	if _, err = foreign(err); err != nil {
+		return Reply{}, err
+	}
+	return reply, nil
 }
 
 // askTool is [tools.AskFunc]. A tool that was abandoned may ask when its step is over.

@@ -23,13 +23,12 @@ type digester struct {
 	toolsText [sha256.Size]byte
 }
 
-// digest returns the digest of the pending step, as hexadecimal digits.
-func (m *Machine) digest() (string, error) {
-	f, _ := m.stack.Top()
+// digest returns the digest of a step of the frame, as hexadecimal digits.
+func (f *frame) digest(step nextstep.NextStep) (string, error) {
 	if f.digester == nil {
 		f.digester = new(digester)
 	}
-	return f.digester.step(m.pending)
+	return f.digester.step(step)
 }
 
 func (d *digester) step(s nextstep.NextStep) (string, error) {

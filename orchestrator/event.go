@@ -1,7 +1,9 @@
 package orchestrator
 
 import (
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -44,6 +46,41 @@ const (
 	EventFrameLeft    EventKind = "frame_left"    // FrameLeft: a strategy ended
 	EventRunFinished  EventKind = "run_finished"  // RunFinished
 )
+
+// reserved reports whether a kind is the library's.
+func (k EventKind) reserved() bool {
+	switch k {
+	case EventRunStarted, EventRunResumed, EventFrameEntered, EventStateChanged, EventStepTaken, EventTextDelta, EventThoughtDelta,
+		EventToolStarted, EventToolProgress, EventToolFinished, EventRetryWaiting, EventWaitStarted, EventWaitEnded,
+		EventFrameLeft, EventRunFinished:
+		return true
+	default:
+		return false
+	}
+}
+
+// adopt makes an event of a middleware one that can be told, as [Call.Emit] says, or says why it cannot.
+func (e *Event) adopt() (problem string) {
+	e.Text = strings.ToValidUTF8(e.Text, "\ufffd")
+	switch {
+	case e.Kind == EventToolProgress:
+		p, ok := e.Detail.(ToolProgress)
+		if !ok && e.Detail != nil {
+			return "the detail of tool_progress is a ToolProgress"
+		}
+		p.CallID, p.ToolName = strings.ToValidUTF8(p.CallID, "\ufffd"), strings.ToValidUTF8(p.ToolName, "\ufffd")
+		e.Detail = p
+		return ""
+	case e.Kind.reserved():
+		return "events of this kind are the library's"
+	case e.Kind == "" || !utf8.ValidString(string(e.Kind)):
+		return "the kind is empty, or not UTF-8"
+	case e.Detail != nil:
+		return "events of your own kinds have no detail"
+	default:
+		return ""
+	}
+}
 
 // Detail is what an event of some kind tells besides: one of the structs of that name below, as a value.
 type Detail interface{ isDetail() }
@@ -128,8 +165,9 @@ type WaitStarted struct {
 
 // WaitEnded tells that a wait is over.
 type WaitEnded struct {
-	WaitID string `json:"wait_id"`
-	Reply  *Reply `json:"reply,omitempty"` // nil: there was no answer, and there is nothing to wait for any more
+	WaitID string            `json:"wait_id"`
+	Reply  *Reply            `json:"reply,omitempty"` // nil: there was no answer, and there is nothing to wait for any more
+	Err    *delegation.Error `json:"error,omitempty"` // why there was none: the error of Config.Reply, or what ended the wait
 }
 
 // FrameLeft tells how a strategy ended. Usage and Elapsed are over its whole subtree.

@@ -63,7 +63,10 @@ func (m *Machine) feedResults(f *frame, a nextstep.ToolResults, boxed nextstep.A
 	}
 	m.taken(StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(f.calls), Elapsed: a.Elapsed})
 	if a.Calls != nil {
-		boxed = m.rewrite(f, &a)
+		var failed nextstep.NextStep
+		if boxed, failed = m.rewrite(f, &a); failed != nil {
+			return failed
+		}
 	}
 	return m.giveResults(f, a, boxed)
 }
@@ -168,8 +171,13 @@ func stoppedBy(a nextstep.Stop) *delegation.Error {
 }
 
 // rewrite makes the calls as they were made those of the conversation: in what the frame was answered so far, and in what
-// the strategy keeps, if it can.
-func (m *Machine) rewrite(f *frame, a *nextstep.ToolResults) nextstep.Answer {
+// the strategy keeps, if it can; it fails its frame if it panics.
+func (m *Machine) rewrite(f *frame, a *nextstep.ToolResults) (boxed nextstep.Answer, failed nextstep.NextStep) {
+	defer func() {
+		if v := recover(); v != nil {
+			failed = m.panicked(f, "EditCalls", v)
+		}
+	}()
 	for i := len(f.answers) - 1; i >= 0; i-- {
 		if r, ok := f.answers[i].(nextstep.APIResponse); ok {
 			resp := *r.Response
@@ -183,7 +191,7 @@ func (m *Machine) rewrite(f *frame, a *nextstep.ToolResults) nextstep.Answer {
 		e.EditCalls(a.Calls)
 	}
 	a.Calls = nil
-	return *a
+	return *a, nil
 }
 
 // taken emits the event of an answered step.

@@ -124,6 +124,9 @@ func names(defs []tools.Definition, name string) bool {
 	return false
 }
 
+// reasonNotOffered is the reason of a result whose call its frame may not make.
+const reasonNotOffered = "not_offered"
+
 // admit keeps the calls that the frame may execute and answers the others. In the usual case that all are allowed, the
 // slice is the one given.
 func (f *frame) admit(calls []messages.ToolCall) []messages.ToolCall {
@@ -142,7 +145,7 @@ func (f *frame) admit(calls []messages.ToolCall) []messages.ToolCall {
 			CallID:   c.ID,
 			ToolName: c.Name,
 			Status:   messages.StatusFailed,
-			Reason:   "not_offered",
+			Reason:   reasonNotOffered,
 			Output:   fmt.Sprintf("there is no tool %q here; %s", c.Name, f.offering()),
 		})
 	}

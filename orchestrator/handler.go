@@ -47,11 +47,25 @@ type Call struct {
 // Key identifies the step within all runs: "run/seq".
 func (c Call) Key() string { return c.Run + "/" + strconv.Itoa(c.Seq) }
 
-// Emit puts an event of this step into the stream; run, frame, depth, seq and time are filled in. The kind may be one of
-// your own, then without a Detail; only RunFinished is not to be had. While tools run it may be called from any goroutine;
-// otherwise from the Handler's own.
+// Emit puts an event of this step into the stream; run, frame, depth, seq and time are filled in. Its kind is one of your
+// own, then without a Detail, or EventToolProgress, with a [ToolProgress] or none. All other kinds are the library's, which
+// alone tells them: an event of such a kind, with another Detail, or with a kind that is empty or not UTF-8 is dropped, and
+// logged. While tools run Emit may be called from any goroutine; otherwise from the Handler's own. A Call that no run has
+// made has no stream: then Emit does nothing.
 func (c Call) Emit(e Event) {
-	if e.Kind == EventRunFinished {
+	if c.run == nil {
+		return
+	}
+	if problem := e.adopt(); problem != "" {
+		c.run.logEventRefused(e.Kind, problem)
+		return
+	}
+	c.emit(e)
+}
+
+// emit is Emit for events of the library.
+func (c Call) emit(e Event) {
+	if c.run == nil {
 		return
 	}
 	e.Run, e.Frame, e.Depth, e.Seq, e.Time = c.Run, c.Frame, c.Depth, c.Seq, time.Now()
@@ -99,9 +113,11 @@ func (r *run) ask(ctx context.Context) (nextstep.Answer, error) {
 		}
 	}
 	r.req = r.call.Step.(nextstep.GetChatCompletion).Request // the client keeps nothing of it
+	r.at = "the client"
 	resp, err := r.o.client.Complete(r.notified(ctx), &r.req, onDelta)
+	r.at = ""
 	if err != nil {
-		return nil, timedOut(ctx, outer, err)
+		return nil, timedOut(ctx, outer, r.foreign(err, "the client"))
 	}
 	if resp == nil {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: r.req.Model, Message: "the client returned neither a response nor an error"}
@@ -129,7 +145,7 @@ func timedOut(request, run context.Context, err error) error {
 	if request.Err() == nil || run.Err() != nil {
 		return err
 	}
-	cause := context.Cause(request)
+	cause := causeOfContext(request)
 	late := &llmclient.Error{Code: llmclient.CodeTimeout, Message: cause.Error(), Err: errors.Join(cause, err)}
 	if e, ok := errors.AsType[*llmclient.Error](cause); ok {
 		late.Message = e.Message
@@ -199,10 +215,12 @@ func (r *run) noteEdits(calls []messages.ToolCall) {
 // batch returns what all batches of the run have in common.
 func (r *run) batch() *tools.Batch {
 	if r.session == nil {
-		r.session = r.o.runner.NewSession()
+		runner := r.o.runner
+		runner.OnPanic = r.toolPanicked
+		r.session = runner.NewSession()
 		r.asks() // tools may ask from any goroutine
 		r.common = tools.Batch{Lookup: r.lookup, Names: r.o.tools.Names, OnWake: r.sink.drain, Ask: r.askTool}
-		if r.streams { // nobody sees the events of Run
+		if r.watched { // else nobody sees them
 			r.common.Observe = r.observe
 		}
 	}
@@ -225,6 +243,9 @@ func (c Call) definition(name string) (tools.Definition, bool) {
 		if def := t.Definition(); def.Name == name {
 			return def, true
 		}
+	}
+	if c.run == nil { // nobody knows the tools of the run: it is as dangerous as any
+		return tools.Definition{Name: name}, true
 	}
 	t, ok := c.run.o.tools.Lookup(name)
 	if !ok {
@@ -261,9 +282,11 @@ func (r *run) delegate(ctx context.Context) (nextstep.Answer, error) {
 	if !ok {
 		return nil, fmt.Errorf("orchestrator: no remote strategy %q", step.Strategy)
 	}
+	r.at = "the remote " + step.Strategy
 	out, err := remote(ctx, step)
+	r.at = ""
 	if err != nil {
-		return nil, err
+		return nil, r.foreign(err, "the remote "+step.Strategy)
 	}
 	return nextstep.DelegationResult{Output: out, Elapsed: r.elapsed()}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -85,14 +86,14 @@ type journal struct {
 	last  int // the place of the last record
 }
 
-// patienceOfStore bounds how long a store may take for the records of a run that is being stopped.
+// patienceOfStore bounds how long a store may take for a record once the context of the run has ended.
 const patienceOfStore = 10 * time.Second
 
-// append writes an entry. The end of ctx does not keep it from being written.
+// append writes an entry. The end of ctx does not keep it from being written, nor cut off what the store has begun.
 func (j *journal) append(ctx context.Context, e *entry) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v}
+			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
 		if err != nil {
 			err = &JournalError{Run: j.run, Record: j.last + 1, Err: err}
@@ -103,27 +104,55 @@ func (j *journal) append(ctx context.Context, e *entry) (err error) {
 	if err != nil {
 		return err
 	}
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patienceOfStore)
-		defer cancel()
-	}
+	ctx, done := patient(ctx, patienceOfStore)
+	defer done()
 	if err := j.store.Append(ctx, j.run, checkpoint.Record{Seq: j.last + 1, Data: data}); err != nil {
-		return err
+		_, sound := foreign(err)
+		return sound
 	}
 	j.last++
 	return nil
 }
 
-// answered writes the answer to the pending step, whose JSON form is text.
-func (j *journal) answered(ctx context.Context, m *Machine, text []byte, at time.Time) error {
-	digest, err := m.digest()
-	if err != nil {
-		return &JournalError{Run: j.run, Err: err}
+// patient returns a context for what is finished although ctx ends: its own end comes so long after that of ctx, or after
+// now, if ctx is done already.
+func patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+	if ctx.Done() == nil {
+		return ctx, func() {}
 	}
+	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(patience, func() { cancel(context.DeadlineExceeded) })
+		context.AfterFunc(lasting, func() { timer.Stop() })
+	})
+	return lasting, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// append writes an entry to the journal of the run, if there is one. What is wrong with the store is told.
+func (r *run) append(ctx context.Context, e *entry) error {
+	if r.journal == nil {
+		return nil
+	}
+	err := r.journal.append(ctx, e)
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		r.panicked("the store in Append", p.Value, p.Stack)
+	}
+	r.logStoreFault(ctx, "a record could not be stored", err)
+	return err
+}
+
+// answered writes the answer to the pending step, whose JSON form is text.
+func (r *run) answered(ctx context.Context, text []byte) error {
+	m := r.m
 	frame, _ := m.Frame()
-	return j.append(ctx, &entry{
-		Type: entryAnswer, At: at, Seq: m.Seq(), Frame: frame, Kind: m.pending.Kind().String(), Digest: digest, Answer: text,
+	return r.append(ctx, &entry{
+		Type: entryAnswer, At: r.now, Seq: m.Seq(), Frame: frame, Kind: m.pending.Kind().String(), Digest: m.stepSum, Answer: text,
 	})
 }
 

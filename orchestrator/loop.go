@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -35,6 +36,8 @@ type run struct {
 	common  tools.Batch
 
 	parallel bool       // several tools run
+	at       string     // whose code performs the step, where that is known
+	watched  bool       // somebody sees its events, or logs them
 	watch    *idleWatch // over the request in progress; nil: none
 
 	journal *journal              // nil: none is kept
@@ -65,12 +68,17 @@ type origin struct {
 
 // begin makes a run of a task, and its journal.
 func (o *Orchestrator) begin(ctx context.Context, task *Task, allowed []tools.Definition, parent origin, streams bool) (*run, error) {
-	m, err := o.machine(task, allowed, streams)
+	if task.Run != "" {
+		if err := checkpoint.CheckRun(task.Run); err != nil {
+			return nil, &ConfigError{Field: "Run", Err: err}
+		}
+	}
+	m, err := o.machine(task, allowed, streams || o.logsSteps(ctx), o.strategyPanicked(ctx))
 	if err != nil {
 		return nil, err
 	}
 	m.untrusted = m.untrusted || parent.untrusted
-	r := &run{o: o, m: m, now: time.Now()}
+	r := &run{o: o, m: m, ctx: ctx, now: time.Now()}
 	if err := r.open(ctx, task, parent); err != nil {
 		r.close()
 		return nil, err
@@ -87,7 +95,7 @@ func (r *run) open(ctx context.Context, task *Task, parent origin) error {
 		return err
 	}
 	r.journal = &journal{store: r.o.store, run: r.m.Run()}
-	return r.journal.append(ctx, &entry{Type: entryStart, At: r.now, Start: &start{
+	err := r.append(ctx, &entry{Type: entryStart, At: r.now, Start: &start{
 		Strategy: r.m.root.strategy,
 		Input:    task.Input,
 		Limits:   r.m.root.limits,
@@ -95,6 +103,10 @@ func (r *run) open(ctx context.Context, task *Task, parent origin) error {
 
 		Untrusted: parent.untrusted,
 	}})
+	if errors.Is(err, checkpoint.ErrConflict) {
+		return &RunExistsError{Run: r.m.Run(), Err: err}
+	}
+	return err
 }
 
 // goOn runs a run to its end.
@@ -108,8 +120,12 @@ func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yiel
 		ctx, end = context.WithTimeoutCause(ctx, d, fmt.Errorf("the run took longer than %v", d))
 		defer end()
 	}
-	r.ctx, r.stop, r.streams, m.silent = ctx, stop, streams, !streams
+	r.ctx, r.stop, r.streams, r.watched = ctx, stop, streams, streams || o.logsSteps(ctx)
+	m.silent = !r.watched
 	r.sink.yield, r.sink.cancel = yield, cancel
+	if o.logger != nil {
+		r.sink.note = r.logEvent
+	}
 	r.tellResumed()
 	for r.tell(m.Events()) && !m.Done() {
 		r.account.charge(r)
@@ -120,7 +136,7 @@ func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yiel
 		}
 		if stop, ok := answer.(nextstep.Stop); ok && errors.Is(stop.Err, errBreak) {
 			r.breakOff(ctx, stop.Results)
-			return
+			break
 		}
 		answer = r.settle(answer)
 		if err := m.check(answer); err != nil { // a middleware made an answer that is none
@@ -132,6 +148,9 @@ func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yiel
 			return
 		}
 		m.advance(answer)
+	}
+	if o.logger != nil && !m.Done() {
+		o.log(ctx, slog.LevelInfo, "run broke off", slog.String("run", m.Run()), slog.Int("seq", m.Seq()))
 	}
 }
 
@@ -145,7 +164,7 @@ func (r *run) store(ctx context.Context, answer nextstep.Answer) (nextstep.Answe
 				return answer, &JournalError{Run: r.m.Run(), Err: err}
 			}
 		}
-		if err := r.journal.answered(ctx, r.m, text, r.now); err != nil {
+		if err := r.answered(ctx, text); err != nil {
 			return answer, err
 		}
 	}
@@ -192,7 +211,7 @@ func (r *run) broken(err error, answer nextstep.Answer) {
 // claim takes a run for this Orchestrator: nobody else in it may work on the same.
 func (r *run) claim(id string) error {
 	if _, taken := r.o.active.LoadOrStore(id, true); taken {
-		return &JournalError{Run: id, Err: fmt.Errorf("the run is in progress: %w", checkpoint.ErrConflict)}
+		return &RunExistsError{Run: id, InProgress: true, Err: checkpoint.ErrConflict}
 	}
 	r.claimed = id
 	return nil
@@ -214,8 +233,8 @@ func (r *run) close() {
 	r.o.machines.Put(r.m)
 }
 
-// machine starts the machine of a task.
-func (o *Orchestrator) machine(task *Task, allowed []tools.Definition, streams bool) (*Machine, error) {
+// machine starts the machine of a task. Events of its steps are kept if it is watched, and panics are reported by onPanic.
+func (o *Orchestrator) machine(task *Task, allowed []tools.Definition, watched bool, onPanic func(*PanicReport)) (*Machine, error) {
 	root := task.Strategy
 	if root == "" {
 		root = o.byDefault
@@ -224,7 +243,7 @@ func (o *Orchestrator) machine(task *Task, allowed []tools.Definition, streams b
 	if !ok {
 		m = new(Machine)
 	}
-	m.silent = !streams
+	m.silent, m.durable, m.onPanic = !watched, o.store != nil, onPanic
 	return m, m.start(&MachineConfig{
 		Run:    task.Run,
 		Set:    o.strategies,
@@ -302,12 +321,15 @@ func (r *run) elapsed() time.Duration {
 
 // handle calls the Handler, and turns a panic into an error.
 func (r *run) handle(ctx context.Context) (answer nextstep.Answer, err error) {
+	r.at = ""
 	defer func() {
 		if v := recover(); v != nil {
 			if r.sink.yielding { // it is the consumer's, not the Handler's
 				panic(v)
 			}
-			err = delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing %s %w", r.call.Step.Kind(), &PanicError{Value: v, Stack: debug.Stack()}))
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			r.panicked(either(r.at, "a middleware"), v, p.Stack)
+			err = delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing %s %w", r.call.Step.Kind(), p))
 		}
 	}()
 	if !r.o.wrapped {

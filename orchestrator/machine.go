@@ -50,7 +50,10 @@ type Machine struct {
 	inner     int  // delegations since the last step of the outside
 	untrusted bool // text from outside has been read
 	stopNote  string
-	silent    bool      // nobody sees events of steps and changes of state
+	silent    bool   // nobody sees events of steps and changes of state
+	durable   bool   // each step is digested before anybody performs it
+	stepSum   string // the digest of the pending step, of a durable run
+	onPanic   func(*PanicReport)
 	changes   [8]Detail // see change
 	output    delegation.Output
 	status    Status
@@ -107,7 +110,11 @@ func (m *Machine) start(cfg *MachineConfig) error {
 func (m *Machine) build(f *frame, name string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("the factory of strategy %q %w", name, &PanicError{Value: v, Stack: debug.Stack()})
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			if m.onPanic != nil {
+				m.onPanic(&PanicReport{Run: m.run, Seq: m.seq, Where: "the factory of strategy " + name, Value: v, Stack: p.Stack})
+			}
+			err = fmt.Errorf("the factory of strategy %q %w", name, p)
 		}
 	}()
 	st, err := m.set.New(name)

@@ -57,7 +57,7 @@ func TestMiddleware(t *testing.T) {
 				return nil, &orchestrator.SuspendedError{}
 			}
 		})
-		require.NoError(t, err)
+		require.ErrorIs(t, err, orchestrator.ErrSuspended)
 		require.Equal(t, orchestrator.StatusWaiting, res.Status)
 		require.Len(t, res.Waits, 1)
 	})
@@ -104,7 +104,7 @@ func TestMiddleware(t *testing.T) {
 				return next(ctx, call)
 			}
 		}, scripted.Calls(scripted.Call("a", "{}", "1")))
-		require.NoError(t, err)
+		require.ErrorIs(t, err, orchestrator.ErrSuspended)
 		require.Equal(t, orchestrator.StatusWaiting, res.Status)
 		wait.Run, wait.Frame, wait.Seq = "r", "0", 2
 		require.Equal(t, []orchestrator.Wait{wait}, res.Waits)

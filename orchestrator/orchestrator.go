@@ -46,11 +46,27 @@ type Config struct {
 	Parallel      int // most tool calls of a batch at once; 0: 8
 	MaxToolResult int // bytes of a tool's result that are kept; 0: 256 KiB; negative: all
 
+	// OnPanic is told of panics that were contained: of tools, clients, middleware, remotes, strategies, stores and Reply, and
+	// of errors whose Error method panics. The context is that of the run. It is called from several goroutines at once,
+	// those of tools among them; its own panics are dropped.
+	OnPanic func(ctx context.Context, p PanicReport)
+
+	// Logger is told what happens in runs: ids, names, counts and codes. Nil logs nothing.
+	//
+	//   - Error: a panic that was contained, with its stack; a store that failed.
+	//   - Warn: a run that ended as anything but done or waiting; a retry; a call, a reply or an event that was refused; in New,
+	//     strategies without a table.
+	//   - Info: a run that began, went on, broke off or ended; a wait that began or ended.
+	//   - Debug: steps, tool calls, and strategies that begin and end.
+	//
+	// Prompts, replies, arguments, results, the texts of errors and the values of panics are logged only with LogContent.
+	// A handler that panics ends nothing.
+	Logger     *slog.Logger
+	LogContent bool
+
 	// Remote performs delegations to strategies that are not in Strategies: another service, another process. The
 	// names must differ from those in Strategies.
 	Remote map[string]Remote
-
-	Logger *slog.Logger // is told what may be a mistake, such as a strategy without a table; silent when nil
 }
 
 // Remote performs a delegation elsewhere. An error is a failure of the step; a child that failed is an Output with Err.
@@ -68,7 +84,7 @@ type Timeouts struct {
 type Task struct {
 	Strategy string            // name in Config.Strategies; "" means Config.Default
 	Input    delegation.Input  // what to do
-	Run      string            // the run's id; "" makes one
+	Run      string            // the run's id, as checkpoint.CheckRun allows; "" makes one
 	Limits   delegation.Limits // zero fields are those of the Config
 	Stop     <-chan struct{}   // closing it stops the run after the step in progress; cancelling the context stops it now
 }
@@ -96,6 +112,9 @@ type Orchestrator struct {
 	store      checkpoint.Store
 	reply      func(context.Context, Wait) (Reply, error)
 	stopNote   string
+	onPanic    func(context.Context, PanicReport)
+	logger     *slog.Logger
+	logContent bool
 	handler    Handler
 	wrapped    bool      // by Middleware
 	agents     bool      // tools run agents
@@ -133,6 +152,9 @@ func New(cfg Config) (*Orchestrator, error) {
 		store:      cfg.Store,
 		reply:      cfg.Reply,
 		stopNote:   cfg.StopNote,
+		onPanic:    cfg.OnPanic,
+		logger:     cfg.Logger,
+		logContent: cfg.LogContent,
 	}
 	for name, r := range cfg.Remote {
 		problems = append(problems, when(r == nil, "Remote", fmt.Errorf("%q is nil", name)))
@@ -151,8 +173,8 @@ func New(cfg Config) (*Orchestrator, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	if cfg.Logger != nil && len(trial.tableless) > 0 {
-		cfg.Logger.Warn("orchestrator: strategies without a table: their states and caps are not checked", "strategies", trial.tableless)
+	if len(trial.tableless) > 0 {
+		o.log(context.Background(), slog.LevelWarn, "strategies without a table: their states and caps are not checked", slog.Any("strategies", trial.tableless))
 	}
 	return o, nil
 }
@@ -229,7 +251,10 @@ func (t *trial) strategy(name string) error {
 }
 
 // Run runs a task to its end. It is a fold over the same loop as [Orchestrator.Stream], except that replies are fetched
-// whole. The error is the Err of the output, with its cause; the Result is filled either way.
+// whole. The error is the Err of the output, with its cause; the Result is filled either way. A run that waits has no such
+// error; its error is nil if it can be resumed, an [*UnansweredError] if it cannot, and a [*ReplyError] if Config.Reply
+// answered another wait than the one it was asked about. A task that cannot be started is a [*ConfigError], or with a
+// Store a [*RunExistsError] or [*JournalError].
 func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 	res := Result{Run: task.Run, Status: StatusFailed, Output: delegation.Output{Messages: task.Input.Messages}}
 	var failed error

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,7 @@ type people struct {
 	replyTo map[string][]int // where replies stand, by the wait
 	new     int              // replies[new:] are not in the journal
 	asking  []asking         // that nobody could answer in this process
+	refused []error          // replies of this process to other waits than those that it was asked about
 	used    map[string]bool  // ids of approvals whose calls were made
 	past    int              // the number of the last step that has its answer
 
@@ -94,8 +96,8 @@ func (p *people) find(w Wait, now time.Time) (Wait, Reply, bool) {
 	return w, Reply{}, false
 }
 
-// wait notes that w cannot be answered in this process.
-func (p *people) wait(w Wait) {
+// wait notes that w cannot be answered in this process, and which reply was refused to it, if one was.
+func (p *people) wait(w Wait, refused *ReplyError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over(w) {
@@ -106,10 +108,20 @@ func (p *people) wait(w Wait) {
 		a.call = ""
 	}
 	p.asking = append(p.asking, a)
+	if refused != nil {
+		p.refused = append(p.refused, refused)
+	}
 }
 
-// nested notes what a run waits for that a tool call made, in the step of that number.
-func (p *people) nested(seq int, call string, waits []Wait) {
+// refusal is the error of replies that were refused in this step; nil if none was.
+func (p *people) refusal() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return errors.Join(p.refused...)
+}
+
+// nested notes what a run waits for that a tool call made, in the step of that number, and which reply it refused.
+func (p *people) nested(seq int, call string, waits []Wait, refused *ReplyError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if seq <= p.past {
@@ -117,6 +129,9 @@ func (p *people) nested(seq int, call string, waits []Wait) {
 	}
 	for _, w := range waits {
 		p.asking = append(p.asking, asking{Wait: w, call: call})
+	}
+	if refused != nil {
+		p.refused = append(p.refused, refused)
 	}
 }
 
@@ -194,7 +209,7 @@ func (p *people) settled() (spent nextstep.Spent, calls []messages.ToolCall, som
 func (p *people) reset(seq int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.waits, p.open, p.replies, p.new, p.asking, p.used = nil, nil, nil, 0, nil, nil
+	p.waits, p.open, p.replies, p.new, p.asking, p.refused, p.used = nil, nil, nil, 0, nil, nil, nil
 	p.byCall, p.replyTo = nil, nil
 	p.now, p.past = place{}, seq
 	p.spent, p.cut, p.held, p.edited = nextstep.Spent{}, nextstep.Spent{}, nil, nil

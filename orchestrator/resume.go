@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
 )
@@ -61,7 +62,8 @@ func (e *ReplyError) Error() string {
 // again. Of a run that has ended, Resume yields the last event.
 //
 // The first event is RunResumed. What goes wrong before it is an error without an event: a [*JournalError] (wrapping
-// checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed the run), a [*ReplayError], or a [*ReplyError];
+// checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed the run), a [*RunExistsError] for a run that is in
+// progress in this Orchestrator, a [*ReplayError], or a [*ReplyError];
 // after them the run is as it was. Timeouts count from now, Limits from the beginning of the run. Stop a resumed run by its
 // context or by breaking out of the loop.
 func (o *Orchestrator) Resume(ctx context.Context, run string, replies ...Reply) iter.Seq2[Event, error] {
@@ -103,16 +105,21 @@ func (o *Orchestrator) load(ctx context.Context, id string, allowed []tools.Defi
 	if o.store == nil {
 		return nil, &ConfigError{Field: "Store", Err: errors.New("is nil: there is no journal to resume a run from")}
 	}
-	r := &run{o: o, journal: &journal{store: o.store, run: id}}
+	if checkpoint.CheckRun(id) != nil { // nothing can be kept under it
+		return nil, &JournalError{Run: id, Err: &checkpoint.NotFoundError{Run: id}}
+	}
+	r := &run{o: o, ctx: ctx, journal: &journal{store: o.store, run: id}}
 	if err := r.claim(id); err != nil {
 		return nil, err
 	}
-	if record, err := r.read(ctx, allowed); err != nil {
+	record, err := r.read(ctx, allowed)
+	if err == nil && r.m == nil {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
 		return nil, r.unread(record, err)
 	}
-	if r.m == nil {
-		return nil, r.unread(0, errors.New("it is empty"))
-	}
+	r.m.onPanic = o.strategyPanicked(ctx)
 	return r, nil
 }
 
@@ -125,7 +132,8 @@ func (r *run) read(ctx context.Context, allowed []tools.Definition) (record int,
 	}()
 	for rec, err := range r.journal.store.Read(ctx, r.journal.run, 1) {
 		if err != nil {
-			return 0, err
+			_, sound := foreign(err)
+			return 0, sound
 		}
 		e, err := readEntry(rec.Data)
 		if err == nil && rec.Seq != r.journal.last+1 {
@@ -148,7 +156,12 @@ func (r *run) unread(record int, err error) error {
 	if _, ok := errors.AsType[*ReplayError](err); ok {
 		return err
 	}
-	return &JournalError{Run: r.journal.run, Record: record, Err: err}
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		r.o.panicked(r.ctx, &PanicReport{Run: r.journal.run, Where: "reading the journal", Value: p.Value, Stack: p.Stack})
+	}
+	err = &JournalError{Run: r.journal.run, Record: record, Err: err}
+	r.logStoreFault(r.ctx, "a journal could not be read", err)
+	return err
 }
 
 // fold does again what an entry tells.
@@ -158,7 +171,7 @@ func (r *run) fold(e *entry, allowed []tools.Definition) error {
 	}
 	if e.Type == entryStart {
 		task := Task{Run: r.journal.run, Strategy: e.Start.Strategy, Input: e.Start.Input, Limits: e.Start.Limits}
-		m, err := r.o.machine(&task, allowed, false)
+		m, err := r.o.machine(&task, allowed, false, nil)
 		if err == nil {
 			m.untrusted = m.untrusted || e.Start.Untrusted
 			r.m = m
@@ -187,12 +200,8 @@ func (r *run) fold(e *entry, allowed []tools.Definition) error {
 }
 
 func (r *run) foldAnswer(e *entry) error {
-	digest, err := r.m.digest()
-	if err != nil {
-		return err
-	}
 	frame, _ := r.m.Frame()
-	now := StepID{Seq: r.m.Seq(), Frame: frame, Kind: r.m.pending.Kind().String(), Digest: digest}
+	now := StepID{Seq: r.m.Seq(), Frame: frame, Kind: r.m.pending.Kind().String(), Digest: r.m.stepSum}
 	if now != e.step() {
 		return &ReplayError{Run: r.m.Run(), Seq: e.Seq, Recorded: e.step(), Now: now}
 	}
@@ -218,11 +227,12 @@ func (r *run) take(ctx context.Context, replies []Reply) error {
 			problem = "there are two replies to it"
 		}
 		if problem != "" {
+			r.logReplyRefused(ctx, reply.WaitID, problem)
 			return &ReplyError{Run: r.m.Run(), WaitID: reply.WaitID, Problem: problem}
 		}
 	}
 	r.now = now
 	r.asks().replied(replies)
 	r.fresh = replies
-	return r.journal.append(ctx, &entry{Type: entryReply, At: now, Seq: r.m.Seq(), Replies: replies})
+	return r.append(ctx, &entry{Type: entryReply, At: now, Seq: r.m.Seq(), Replies: replies})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,25 +19,35 @@ type rulebook struct {
 	written bool     // New has returned: nobody is heard any more
 }
 
-// announce tells New the names of the tools that an Approve has rules for. A Middleware is a function, into which New cannot
-// look; but what it wraps is, in New, a Handler that listens. Elsewhere, and in a step, nobody does.
+// announce tells New the names of the tools that an Approve has rules for. New cannot look into a Middleware, which is a
+// function. But what New lets it wrap is a Handler that listens, and Approve knows one by its code. No other Handler is
+// called, so that New learns nothing of an Approve that wraps the Handler of another middleware itself.
 func announce(next Handler, rules map[string]ApprovalPolicy) {
-	defer func() { _ = recover() }() // of a Handler of somebody who wraps Approve, that wants a step
+	if codeOf(next) != codeOf((*listener)(nil).handle) {
+		return
+	}
 	names := slices.AppendSeq([]string{}, maps.Keys(rules))
 	_, _ = next(context.Background(), Call{Step: nextstep.ExecuteTools{}, rules: names})
 }
 
-// listening is next, before which the rulebook hears what is announced.
-func (b *rulebook) listening(next Handler) Handler {
-	return func(ctx context.Context, call Call) (nextstep.Answer, error) {
-		if call.rules == nil {
-			return next(ctx, call)
-		}
-		if !b.written {
-			b.heard, b.names = true, append(b.names, call.rules...)
-		}
-		return nextstep.ToolResults{}, nil
+// codeOf tells Handlers apart that were not made by the same function.
+func codeOf(h Handler) uintptr { return reflect.ValueOf(h).Pointer() }
+
+// listener is what a middleware wraps in New: the next Handler, and the rulebook that hears what is announced to it.
+type listener struct {
+	book *rulebook
+	next Handler
+}
+
+// handle is a [Handler].
+func (l *listener) handle(ctx context.Context, call Call) (nextstep.Answer, error) {
+	if call.rules == nil {
+		return l.next(ctx, call)
 	}
+	if b := l.book; !b.written {
+		b.heard, b.names = true, append(b.names, call.rules...)
+	}
+	return nextstep.ToolResults{}, nil
 }
 
 // wrap makes the Handler of the middlewares around next. Tools that need approval get it behind all of them, where none of
@@ -54,7 +65,7 @@ func (b *rulebook) wrap(next Handler, around []Middleware, needed bool) Handler 
 func (b *rulebook) around(h Handler, around []Middleware) Handler {
 	for _, wrap := range slices.Backward(around) {
 		if wrap != nil {
-			h = wrap(b.listening(h))
+			h = boundary(wrap((&listener{b, h}).handle))
 		}
 	}
 	return h

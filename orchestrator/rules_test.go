@@ -46,13 +46,11 @@ func TestNew_refusesRulesOfNoTool(t *testing.T) {
 	}
 	require.NoError(t, build(rules("write_file", "submit")))
 	for name, around := range map[string][]orchestrator.Middleware{
-		"alone":     {rules("wrtie_file", "write_file")},
-		"outermost": {rules("wrtie_file"), watching},
-		"innermost": {watching, rules("wrtie_file")},
-		"second":    {rules("read_file"), watching, rules("wrtie_file")},
-		"within another": {func(next orchestrator.Handler) orchestrator.Handler {
-			return rules("wrtie_file")(func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) { return next(ctx, call) })
-		}},
+		"alone":          {rules("wrtie_file", "write_file")},
+		"outermost":      {rules("wrtie_file"), watching},
+		"innermost":      {watching, rules("wrtie_file")},
+		"second":         {rules("read_file"), watching, rules("wrtie_file")},
+		"within another": {func(next orchestrator.Handler) orchestrator.Handler { return rules("wrtie_file")(next) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := build(around...)
@@ -64,6 +62,9 @@ func TestNew_refusesRulesOfNoTool(t *testing.T) {
 		})
 	}
 	require.ErrorContains(t, build(rules("rm", "Submitt")), `"Submitt" (did you mean "submit"?), "rm"; the tools are`)
+	require.NoError(t, build(func(next orchestrator.Handler) orchestrator.Handler {
+		return rules("wrtie_file")(watching(next))
+	}), "what a middleware wraps itself, New does not see")
 	require.Zero(t, called.Load(), "no Handler is called by New")
 }
 

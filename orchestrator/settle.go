@@ -51,8 +51,16 @@ func (m *Machine) reported(f *frame, err error) (e *delegation.Error) {
 	return e
 }
 
-// wait makes a step the pending one.
-func (m *Machine) wait(step nextstep.NextStep) nextstep.NextStep {
+// wait makes a step of frame f the pending one. Of a run with a journal it is digested first: what has no JSON form is
+// performed by nobody.
+func (m *Machine) wait(f *frame, step nextstep.NextStep) nextstep.NextStep {
+	if m.durable {
+		sum, err := f.digest(step)
+		if err != nil {
+			return m.defect(f, step.Kind().String(), "has no JSON form, so that no journal can name it", err)
+		}
+		m.stepSum = sum
+	}
 	m.pending, m.inner = step, 0
 	return nil
 }
@@ -87,7 +95,7 @@ func (m *Machine) ask(f *frame, step *nextstep.GetChatCompletion, boxed nextstep
 	}
 	f.request, f.offered = step.Request.Messages, step.Request.Tools
 	f.answers = f.answers[:0]
-	return m.wait(boxed)
+	return m.wait(f, boxed)
 }
 
 // execute checks a batch of calls and leaves those that the frame may make to the outside; boxed is the same step.
@@ -107,14 +115,14 @@ func (m *Machine) execute(f *frame, step nextstep.ExecuteTools, boxed nextstep.N
 	}
 	switch len(admitted) {
 	case len(step.Calls):
-		return m.wait(boxed)
+		return m.wait(f, boxed)
 	case 0:
 		if over := m.turn(f); over != nil {
 			return m.unwind(over)
 		}
 		return m.feedResults(f, nextstep.ToolResults{}, nil)
 	default:
-		return m.wait(nextstep.ExecuteTools{Calls: admitted})
+		return m.wait(f, nextstep.ExecuteTools{Calls: admitted})
 	}
 }
 
@@ -125,7 +133,7 @@ func (m *Machine) delegate(f *frame, step *nextstep.Delegate) nextstep.NextStep 
 		return m.unwind(over)
 	}
 	if _, ok := m.set[step.Strategy]; !ok && slices.Contains(m.remote, step.Strategy) {
-		return m.wait(m.confined(f, step))
+		return m.wait(f, m.confined(f, step))
 	}
 	if over := m.turn(f); over != nil {
 		return m.unwind(over)
@@ -287,7 +295,7 @@ func (m *Machine) unwind(e *ending) nextstep.NextStep {
 		for _, output := range f.abandon(e.reason) {
 			m.emit(EventToolFinished, ToolFinished{Output: output})
 		}
-		out := f.output(f.withStop(conclude(f.st, e.reason, child)))
+		out := f.output(f.withStop(m.conclude(f, e.reason, child)))
 		out.Err = e.err
 		if _, open := out.Messages.Last().(messages.Tool); open && e.note != "" && e.note != "-" {
 			out.Messages = append(out.Messages, messages.AssistantText(e.note)).Clip()
@@ -301,16 +309,17 @@ func (m *Machine) unwind(e *ending) nextstep.NextStep {
 }
 
 // conclude asks a strategy for its last output, once it knows that of its child; nil: it had none.
-func conclude(st strategy.Strategy, reason string, child *delegation.Output) (out delegation.Output) {
+func (m *Machine) conclude(f *frame, reason string, child *delegation.Output) (out delegation.Output) {
 	defer func() {
-		if recover() != nil {
+		if v := recover(); v != nil {
+			m.panicked(f, "Conclude", v)
 			out = delegation.Output{}
 		}
 	}()
-	if h, ok := st.(strategy.Inheritor); ok && child != nil {
+	if h, ok := f.st.(strategy.Inheritor); ok && child != nil {
 		h.Inherit(*child)
 	}
-	if c, ok := st.(strategy.Concluder); ok {
+	if c, ok := f.st.(strategy.Concluder); ok {
 		return c.Conclude(reason)
 	}
 	return delegation.Output{}
@@ -328,7 +337,11 @@ func (m *Machine) defect(f *frame, method, problem string, cause error) nextstep
 
 // panicked fails a frame whose strategy panicked.
 func (m *Machine) panicked(f *frame, method string, v any) nextstep.NextStep {
+	stack := debug.Stack()
+	if m.onPanic != nil {
+		m.onPanic(&PanicReport{Run: m.run, Frame: f.name, Seq: m.seq, Where: "the strategy " + f.strategy + " in " + method, Value: v, Stack: stack})
+	}
 	return nextstep.ReportError{Err: delegation.NewError(delegation.CodePanic, &StrategyError{
-		Run: m.run, Frame: f.name, Strategy: f.strategy, Method: method, Problem: "failed", Err: &PanicError{Value: v, Stack: debug.Stack()},
+		Run: m.run, Frame: f.name, Strategy: f.strategy, Method: method, Problem: "failed", Err: &PanicError{Value: v, Stack: stack},
 	})}
 }

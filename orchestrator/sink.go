@@ -17,6 +17,7 @@ var errBreak = errors.New("the consumer of the events went away")
 // other goroutines wait in a queue, from which the goroutine of the loop drains them.
 type sink struct {
 	yield  func(Event, error) bool
+	note   func(Event) // logs what is told; may be nil
 	cancel context.CancelCauseFunc
 	gone   bool // the consumer broke out; owned by the loop's goroutine
 
@@ -36,6 +37,9 @@ func (s *sink) deliver(e *Event) bool {
 	if s.gone || s.yielding { // it left, or panicked
 		return false
 	}
+	if s.note != nil {
+		s.note(*e)
+	}
 	s.yielding = true
 	listens := s.yield(*e, nil)
 	if s.yielding = false; !listens {
@@ -49,6 +53,9 @@ func (s *sink) deliver(e *Event) bool {
 func (s *sink) last(e *Event, err error) bool {
 	if !s.gone {
 		s.gone = true
+		if s.note != nil {
+			s.note(*e)
+		}
 		s.yield(*e, err)
 	}
 	return false

@@ -78,7 +78,7 @@ func (r *run) stopped(ctx context.Context) error {
 
 // causeOfEnd is the cause of a context that is done, with its error within reach of errors.Is.
 func causeOfEnd(ctx context.Context) error {
-	cause := context.Cause(ctx)
+	cause := causeOfContext(ctx)
 	if errors.Is(cause, ctx.Err()) {
 		return cause
 	}

@@ -184,6 +184,10 @@ func (c *stopsCase) agree(f *orchestrator.RunFinished, err error) {
 	if told, ok := errors.AsType[*delegation.Error](err); ok != (f.Output.Err != nil) || ok && told != f.Output.Err {
 		c.blame("the error %v is told with the output's %v", err, f.Output.Err)
 	}
+	_, lost := errors.AsType[*orchestrator.UnansweredError](err)
+	if waits := f.Status == orchestrator.StatusWaiting; lost != (waits && c.store == nil) || waits && c.store != nil && err != nil {
+		c.blame("it is %s, and its error %v", f.Status, err)
+	}
 	ids := map[string]bool{}
 	for _, w := range f.Waits {
 		if w.ID == "" || ids[w.ID] {

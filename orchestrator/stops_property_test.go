@@ -235,7 +235,7 @@ func (c *stopsCase) start(ctx context.Context) (end stopsEnd) {
 	if c.now.whole && c.now.stop.how != stopsLeave && c.now.stop.how != stopsCrash {
 		res, err := c.o.Run(ctx, task)
 		end.err = err
-		if err == nil || res.Output.Err != nil {
+		if err == nil || res.Output.Err != nil || res.Status == orchestrator.StatusWaiting {
 			end.finished = &orchestrator.RunFinished{Status: res.Status, Output: res.Output, Waits: res.Waits}
 		}
 		return end

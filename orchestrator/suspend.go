@@ -85,7 +85,7 @@ func (r *run) suspend(ctx context.Context, waits []Wait) {
 	told := r.asks().asked()
 	for _, w := range waits {
 		if !told[w.ID] {
-			r.call.Emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
+			r.call.emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
 		}
 	}
 	r.sink.drain()
@@ -98,7 +98,16 @@ func (r *run) suspend(ctx context.Context, waits []Wait) {
 	out.Usage = out.Usage.Add(spent.Usage)
 	e := r.m.rootEvent(EventRunFinished, RunFinished{Status: StatusWaiting, Output: out, Waits: waits})
 	e.Time = time.Now()
-	r.sink.last(&e, nil)
+	r.sink.last(&e, r.unansweredError(waits))
+}
+
+// unansweredError is the error of a run that waits: nil if it can be resumed, and no reply was refused.
+func (r *run) unansweredError(waits []Wait) error {
+	refused := r.asks().refusal()
+	if r.journal == nil {
+		return &UnansweredError{Run: r.m.Run(), Waits: waits, Err: refused}
+	}
+	return refused
 }
 
 // storeWaits keeps what a run waits for, and what there is of the step that waits.
@@ -107,7 +116,7 @@ func (r *run) storeWaits(ctx context.Context, waits []Wait) error {
 		return nil
 	}
 	replies, answered := r.asks().unstored()
-	return r.journal.append(ctx, &entry{
+	return r.append(ctx, &entry{
 		Type: entryWait, At: r.now, Seq: r.m.Seq(), Frame: r.call.Frame,
 		Waits: waits, Results: r.partial[r.kept:], Replies: replies, Answered: answered, Calls: r.asks().edited,
 		Spent: r.asks().spent, Held: r.people.held,

@@ -82,7 +82,7 @@ func (r *run) deltas() func(llmclient.Delta) {
 func (r *run) notice(n llmclient.Notice) {
 	d := RetryWaiting{Kind: n.Kind, Model: n.Model, Attempt: n.Attempt, Wait: n.Wait, Discard: n.Discard}
 	if n.Err != nil {
-		d.Error = n.Err.Error()
+		d.Error = r.foreign(n.Err, "the client").Error()
 	}
 	if r.watch != nil {
 		r.watch.rest(n.Wait)
@@ -90,5 +90,5 @@ func (r *run) notice(n llmclient.Notice) {
 	if n.Discard {
 		r.delta.Seq = 0 // there are none of this step any more
 	}
-	r.call.Emit(Event{Kind: EventRetryWaiting, Detail: d})
+	r.call.emit(Event{Kind: EventRetryWaiting, Detail: d})
 }

@@ -124,3 +124,11 @@ func TestS3_5_parallel(t *testing.T) {
 	require.Equal(t, messages.StatusFailed, metas[1].Status)
 	require.Contains(t, metas[1].Output, "no luck")
 }
+
+// progressing is an echo that says that it is half way.
+func progressing(name string) tools.Tool {
+	return tools.NewRaw(tools.Definition{Name: name}, func(ctx context.Context, args string) (string, error) {
+		tools.Progress(ctx, "half way")
+		return name + args, nil
+	})
+}

@@ -194,7 +194,7 @@ func (g *background) perform(c *call, began time.Duration) (ended time.Duration)
 	switch {
 	case o.panicked:
 		g.runner.tell(c.call, o)
-	case o.err == nil:
+	case !o.failed:
 	case c.timeout > 0 && ended >= c.began+c.timeout:
 		reason = ReasonTimeout
 	case c.interrupted():

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"github.com/segue-go/segue/messages"
@@ -26,6 +27,7 @@ type task struct {
 	maxResult int           // none if negative
 	safe      bool          // cut off, it has had no effect or may run again
 	untrusted bool
+	pure      bool
 }
 
 // run runs call i, or starts it.
@@ -36,7 +38,7 @@ func (b *batch) run(i int) {
 		b.finish(i, *refused)
 		return
 	}
-	inline := isPure(t.tool) && len(t.call.Arguments) <= DefaultMaxArguments // parsing more than that takes a while
+	inline := t.pure && len(t.call.Arguments) <= DefaultMaxArguments // parsing more than that takes a while
 	switch {
 	case def.Sequential:
 		b.await(0)
@@ -56,8 +58,17 @@ func (b *batch) run(i int) {
 	}
 }
 
-// find looks up the tool of t and fills t in, or says why the call is refused.
+// find looks up the tool of t and fills t in, or says why the call is refused. What a tool says of itself may panic.
 func (b *batch) find(t *task) (def Definition, refused *messages.ToolOutput) {
+	defer func() {
+		if v := recover(); v != nil {
+			o := outcome{panicked: true, value: v, stack: debug.Stack()}
+			b.session.runner.tell(t.call, o)
+			t.maxResult = b.session.runner.MaxResult
+			out := t.result(o, 0, "")
+			refused = &out
+		}
+	}()
 	if b.Lookup != nil {
 		if tool, ok := b.Lookup(t.call.Name); ok {
 			t.tool = tool
@@ -69,7 +80,7 @@ func (b *batch) find(t *task) (def Definition, refused *messages.ToolOutput) {
 	def = t.tool.Definition()
 	t.timeout = withDefault(def.Timeout, b.session.runner.Timeout)
 	t.maxResult = withDefault(def.MaxResult, b.session.runner.MaxResult)
-	t.safe, t.untrusted = def.ReadOnly || def.Idempotent, def.Untrusted
+	t.safe, t.untrusted, t.pure = def.ReadOnly || def.Idempotent, def.Untrusted, isPure(t.tool)
 	if most := b.session.runner.MaxArguments; most > 0 && len(t.call.Arguments) > most {
 		return def, t.tooLong(most)
 	}

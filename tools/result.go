@@ -15,32 +15,47 @@ import (
 
 // outcome is how a tool ended.
 type outcome struct {
-	text     string // the result, or the text of err
-	err      error
+	text     string // the result, or that of the error
+	failed   bool   // the tool returned an error
+	reason   string // that the error itself gives: ReasonArguments, ReasonSuspended; "" for any other
 	panicked bool
 	exited   bool // it ended its goroutine
 	value    any  // of the panic
 	stack    []byte
 }
 
-// perform calls the tool.
+// perform calls the tool. What matters of an error is read here, where its methods may panic, and the error is let go.
 func (t *task) perform(ctx context.Context) (o outcome) {
 	defer func() {
 		if v := recover(); v != nil {
 			o = outcome{panicked: true, value: v, stack: debug.Stack()}
 		}
 	}()
-	o.text, o.err = t.tool.Call(ctx, t.call.Arguments)
-	if o.err != nil {
-		o.text = o.err.Error()
+	text, err := t.tool.Call(ctx, t.call.Arguments)
+	if err == nil {
+		return outcome{text: text}
 	}
-	return o
+	return outcome{text: err.Error(), failed: true, reason: reasonOf(err)}
 }
 
-func (r *Runner) tell(call messages.ToolCall, o outcome) {
-	if r.OnPanic != nil {
-		r.OnPanic(call, o.value, o.stack)
+// reasonOf is the reason that an error gives itself.
+func reasonOf(err error) string {
+	if _, ok := errors.AsType[*ArgumentError](err); ok {
+		return ReasonArguments
 	}
+	if errors.Is(err, ErrSuspended) {
+		return ReasonSuspended
+	}
+	return ""
+}
+
+// tell tells of a panic. Whoever is told may panic, too.
+func (r *Runner) tell(call messages.ToolCall, o outcome) {
+	if r.OnPanic == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	r.OnPanic(call, o.value, o.stack)
 }
 
 func (t *task) output(status messages.Status, reason, text string) messages.ToolOutput {
@@ -56,13 +71,11 @@ func (t *task) result(o outcome, elapsed time.Duration, reason string) messages.
 		out = t.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", t.call.Name, harmless(o.value)))
 	case o.exited:
 		out = t.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s ended its goroutine and left no result", t.call.Name))
-	case o.err == nil:
+	case !o.failed:
 		out = t.output(messages.StatusOK, "", o.text)
 		out.Untrusted = t.untrusted
-	case isArgumentError(o.err):
-		out = t.output(messages.StatusFailed, ReasonArguments, o.text)
-	case errors.Is(o.err, ErrSuspended):
-		out = t.output(messages.StatusFailed, ReasonSuspended, o.text)
+	case o.reason != "":
+		out = t.output(messages.StatusFailed, o.reason, o.text)
 	case reason != "":
 		out = t.output(t.cutStatus(), reason, fmt.Sprintf("tools: %s %s: %s", t.call.Name, t.cutText(reason), o.text))
 		out.Untrusted = t.untrusted
@@ -75,11 +88,6 @@ func (t *task) result(o outcome, elapsed time.Duration, reason string) messages.
 	}
 	out.Output, out.Elapsed = fit(out.Output, t.maxResult), elapsed
 	return out
-}
-
-func isArgumentError(err error) bool {
-	_, ok := errors.AsType[*ArgumentError](err)
-	return ok
 }
 
 // harmless describes the value of a panic. Only the texts of the Go runtime are known to hold nothing secret.

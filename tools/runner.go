@@ -26,7 +26,7 @@ type Runner struct {
 	Grace        time.Duration // for a call to return after its context is done, before it is abandoned; default 250 ms
 
 	// OnPanic is told of a tool that panicked, with the stack, which the result does not show. It is called on the
-	// tool's goroutine, several at once; it may be nil.
+	// tool's goroutine, several at once; it may be nil. Its own panics are dropped.
 	OnPanic func(call messages.ToolCall, value any, stack []byte)
 }
 
@@ -85,7 +85,7 @@ const (
 //     none starts before it is finished. A tool with a method Pure that says true runs on the caller's goroutine; every
 //     other on one of its own.
 //   - What goes wrong with a call is its result, and never touches another: an unknown tool, arguments that are too long
-//     or wrong, an error, a panic.
+//     or wrong, an error, a panic. An error whose methods panic, such as a typed nil, is a panic of its tool.
 //   - At its time-out a call's context is done, with a [*TimeoutError] as cause. When ctx is done, every call's context
 //     is, and calls that have not started fail as interrupted.
 //   - A call that returns no error has its result, however late. One that returns an error after its context was done

@@ -105,7 +105,7 @@ func runsApart(ctx context.Context, s checkpoint.Store) error {
 	ids := []string{
 		"a", "A", "a ", " a", "a\n", "a/b", "a/", "/a", "a//b", "../a", ".", "..", `a\b`, "a%", "a_", "%", "a*", "a.b", "a:b", "a?b#c",
 		"a'b", "a''b", `a"b`, "a`b", "'; DROP TABLE runs; --", "$1", "{}", "null", "0", "00", "1", "1.0",
-		"caf\u00e9", "cafe\u0301", "\u65e5\u672c", "\U0001f642", "\u202ea", long + "a", long + "b", run,
+		"caf\u00e9", "cafe\u0301", "\u65e5\u672c", "\U0001f642", "\u202ea", long + "a", long + "b", long + "ab", run,
 	}
 	want := func(id string) []checkpoint.Record { return journal(1, fmt.Sprintf("%q", id), "2") }
 	for i, id := range ids {
@@ -121,6 +121,24 @@ func runsApart(ctx context.Context, s checkpoint.Store) error {
 	for _, id := range ids {
 		if err := expect(ctx, s, id, 1, want(id)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// noRunID uses texts that no store need take: each is refused, and nothing is kept under it, nor under what is left of it
+// when it is cut or mended.
+func noRunID(ctx context.Context, s checkpoint.Store) error {
+	long := strings.Repeat("é", checkpoint.MaxRunID/2)
+	for _, id := range []string{long + "x", long + long, "a\x00b", "\x00", "a\xff", "\xed\xa0\x80", long[:checkpoint.MaxRunID-1]} {
+		what := fmt.Sprintf("append to a run whose id has %d bytes and begins with %.8q", len(id), id)
+		if err := wraps(s.Append(ctx, id, journal(1, "[]")...), checkpoint.ErrRunID, "%s", what); err != nil {
+			return err
+		}
+		for _, kept := range []string{id, long, "a", "ab", "a\ufffd", "\ufffd"} {
+			if err := expectNone(ctx, s, kept, 1); err != nil {
+				return fmt.Errorf("after %s: %w", what, err)
+			}
 		}
 	}
 	return nil

@@ -238,7 +238,7 @@ func TestBrokenStores(t *testing.T) {
 		"renumbers":       {flaws{append: renumbers}, []string{"conflict", "conflict within a batch", "delete"}},
 		"appends in part": {flaws{append: appendsInPart}, []string{"conflict within a batch"}},
 		"looks, leaps":    {flaws{append: looksThenLeaps}, []string{"one of many wins"}},
-		"wraps nothing":   {flaws{append: wrapsNothing}, []string{"conflict", "done context", "no records", "one of many wins"}},
+		"wraps nothing":   {flaws{append: wrapsNothing}, []string{"conflict", "done context", "no records", "no run id", "one of many wins"}},
 		"compacts JSON": {edits(func(data string) string {
 			var b bytes.Buffer
 			if json.Compact(&b, []byte(data)) != nil {
@@ -249,9 +249,11 @@ func TestBrokenStores(t *testing.T) {
 		"ends at NUL":     {edits(func(data string) string { before, _, _ := strings.Cut(data, "\x00"); return before }), []string{"bytes are kept"}},
 		"keeps UTF-8":     {edits(func(data string) string { return strings.ToValidUTF8(data, "?") }), []string{"bytes are kept"}},
 		"cuts data":       {edits(func(data string) string { return data[:min(len(data), 1<<16)] }), []string{"large records"}},
-		"folds ids":       {renames(strings.ToLower), []string{"runs are apart"}},
+		"folds ids":       {renames(strings.ToLower), []string{"runs are apart", "no run id"}},
 		"trims ids":       {renames(strings.TrimSpace), []string{"runs are apart"}},
 		"cuts ids":        {renames(func(id string) string { return id[:min(len(id), 255)] }), []string{"runs are apart"}},
+		"takes any id":    {renames(hashed), []string{"no run id"}},
+		"mends ids":       {renames(mended), []string{"no run id"}},
 		"shares a buffer": {flaws{read: sharesBuffer}, []string{"order", "from"}},
 		"reads all": {flaws{read: func(ctx context.Context, m *memory, run string, _ int) records {
 			return m.Read(ctx, run, 1)
@@ -260,7 +262,7 @@ func TestBrokenStores(t *testing.T) {
 			n := last(m, run)
 			return filtered(m.Read(ctx, run, from), func(r record) record { r.Seq = n + 1 - r.Seq; return r })
 		}}, []string{"order", "from"}},
-		"finds anything": {flaws{read: findsAnything}, []string{"no such run", "no records", "conflict"}},
+		"finds anything": {flaws{read: findsAnything}, []string{"no such run", "no records", "no run id", "conflict"}},
 		"reads once":     {flaws{read: readsOnce}, []string{"break"}},
 		"waits for ever": {flaws{
 			append: func(_ context.Context, m *memory, run string, rs []record) error {
@@ -283,6 +285,19 @@ func TestBrokenStores(t *testing.T) {
 			require.Equal(t, slices.Sorted(slices.Values(tt.want)), slices.Sorted(maps.Keys(found)))
 		})
 	}
+}
+
+// hashed makes an id of what cannot be one.
+func hashed(id string) string {
+	if id == "" || checkpoint.CheckRun(id) == nil {
+		return id
+	}
+	return fmt.Sprintf("%x", id[:min(len(id), 64)])
+}
+
+// mended leaves out what cannot stand in an id.
+func mended(id string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(id, "\ufffd"), "\x00", "")
 }
 
 // halves appends a batch in two goes, between which it can be read.

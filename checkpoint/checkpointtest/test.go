@@ -52,6 +52,7 @@ var checks = []struct {
 	{"from", from},
 	{"no such run", noSuchRun},
 	{"no records", noRecords},
+	{"no run id", noRunID},
 	{"conflict", conflict},
 	{"conflict within a batch", conflictWithin},
 	{"runs are apart", runsApart},

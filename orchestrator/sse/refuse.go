@@ -23,6 +23,7 @@ import (
 //	*strategy.UnknownError           404   CodeUnknownStrategy
 //	checkpoint.ErrNotFound           403   CodeRun; [Config].OnError is told
 //	checkpoint.ErrConflict           403   CodeRun; [Config].OnError is told
+//	checkpoint.ErrRunID              400   CodeBadRequest
 //	*orchestrator.ReplyError         409   CodeReply
 //	any other                        500   CodeInternal, without its text; [Config].OnError is told
 //
@@ -79,6 +80,8 @@ func refusal(err error) *Error {
 		return noRun(err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &Error{Status: http.StatusRequestTimeout, Code: CodeTimeout, Message: "the body did not come in time", Err: err}
+	case errors.Is(err, checkpoint.ErrRunID):
+		return &Error{Status: http.StatusBadRequest, Code: CodeBadRequest, Message: "the id of the run is no UTF-8 text of at most 512 bytes without NUL", Err: err}
 	default:
 		return &Error{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "the run could not be started", Err: err}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -238,17 +239,19 @@ func TestKeepAlive_endsWithTheHandler(t *testing.T) {
 
 // A client that cannot be reached with a comment has gone.
 func TestKeepAlive_failsTheRun(t *testing.T) {
-	w := &slowComment{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{})}
-	handler, err := sse.New(sse.Config{KeepAlive: time.Millisecond, Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
-		return func(yield func(orchestrator.Event, error) bool) {
-			yield(orchestrator.Event{Kind: "mine"}, nil)
-			<-r.Context().Done()
-			require.True(t, yield(orchestrator.Event{Kind: "mine"}, nil), "whether it ends now is for the run to say")
-		}, nil
-	}})
-	require.NoError(t, err)
-	handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
-	require.Equal(t, 1, strings.Count(w.Body.String(), "event:"))
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowComment{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{})}
+		handler, err := sse.New(sse.Config{KeepAlive: time.Millisecond, Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+			return func(yield func(orchestrator.Event, error) bool) {
+				yield(orchestrator.Event{Kind: "mine"}, nil)
+				<-r.Context().Done()
+				require.True(t, yield(orchestrator.Event{Kind: "mine"}, nil), "whether it ends now is for the run to say")
+			}, nil
+		}})
+		require.NoError(t, err)
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+		require.Equal(t, 1, strings.Count(w.Body.String(), "event:"))
+	})
 }
 
 // The server's own deadlines are for requests that are short: neither that for reading nor that for writing ends a stream,
@@ -342,6 +345,7 @@ func TestReplies(t *testing.T) {
 
 	refused(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`), http.StatusForbidden, sse.CodeRun, "the run cannot be begun or gone on with")
 	refused(t, post(t, t.Context(), resume, `{"run": "other"}`), http.StatusForbidden, sse.CodeRun, "the run cannot be begun or gone on with")
+	refused(t, post(t, t.Context(), start, `{"run": "a\u0000b", "goal": "go"}`), http.StatusForbidden, sse.CodeRun, "the run cannot be begun or gone on with")
 	refused(t, post(t, t.Context(), resume, `{"run": "r", "replies": [{"wait_id": "x"}]}`), http.StatusConflict, sse.CodeReply, "the run does not wait for it")
 	refused(t, post(t, t.Context(), resume, `{"replies": []}`), http.StatusBadRequest, sse.CodeBadRequest, "the body has no run")
 

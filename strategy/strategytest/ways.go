@@ -3,6 +3,7 @@ package strategytest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"iter"
 	"testing"
 
@@ -128,7 +129,7 @@ func end(t *testing.T, res orchestrator.Result, failed error, resumed bool) stri
 	e := json.NewEncoder(&b)
 	e.SetIndent("", " ")
 	require.NoError(t, e.Encode(all))
-	if failed != nil {
+	if _, lost := errors.AsType[*orchestrator.UnansweredError](failed); failed != nil && !lost { // only for want of a store
 		b.WriteString(failed.Error())
 	}
 	return b.String()

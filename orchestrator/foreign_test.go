@@ -1,0 +1,291 @@
+package orchestrator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// hostile is an error whose methods panic, as those of a typed nil do.
+type hostile struct {
+	inner  error
+	method string // the one that panics
+}
+
+func (e *hostile) Error() string {
+	e.trip("Error")
+	return "no"
+}
+
+func (e *hostile) Unwrap() error {
+	e.trip("Unwrap")
+	return e.inner
+}
+
+func (e *hostile) Is(error) bool {
+	e.trip("Is")
+	return false
+}
+
+func (e *hostile) As(any) bool {
+	e.trip("As")
+	return false
+}
+
+func (e *hostile) trip(method string) {
+	if e.method == method {
+		panic(method)
+	}
+}
+
+// hostiles are errors that kill whoever reads them without care.
+func hostiles() map[string]error {
+	return map[string]error{
+		"typed nil":              (*hostile)(nil),
+		"typed nil of a model":   (*llmclient.Error)(nil),
+		"typed nil of a wait":    (*orchestrator.SuspendedError)(nil),
+		"typed nil of an output": (*delegation.Error)(nil),
+		"typed nil within":       fmt.Errorf("it failed: %w", (*llmclient.Error)(nil)),
+		"Error":                  &hostile{method: "Error"},
+		"Unwrap":                 &hostile{method: "Unwrap"},
+		"Is":                     &hostile{method: "Is"},
+		"As":                     fmt.Errorf("it failed: %w", &hostile{method: "As"}),
+	}
+}
+
+// staged is an Orchestrator of scenes, with a store if one is set.
+func staged(t *testing.T, set map[string]func() *scene, edit ...func(*orchestrator.Config)) *orchestrator.Orchestrator {
+	t.Helper()
+	cfg := orchestrator.Config{Client: always(func(*llmclient.Request) scripted.Reply { return scripted.Text("hi") }), Strategies: strategy.Set{}, Default: "main"}
+	for name, build := range set {
+		cfg.Strategies[name] = func() strategy.Strategy { return build() }
+	}
+	for _, e := range edit {
+		e(&cfg)
+	}
+	o, err := orchestrator.New(cfg)
+	require.NoError(t, err)
+	return o
+}
+
+// payer asks for calls and makes them, once; its result is what the first one left.
+func payer(offered ...string) func() *scene {
+	return func() *scene {
+		return &scene{
+			start: func(in delegation.Input) nextstep.NextStep { return ask(in.Goal, offered...) },
+			reply: func(r llmclient.Response) nextstep.NextStep {
+				if c := r.Message.Calls(); len(c) > 0 {
+					return nextstep.ExecuteTools{Calls: c}
+				}
+				return done(r.Message.Text())
+			},
+			results: func(o []messages.ToolOutput) nextstep.NextStep { return done(o[0].Output) },
+		}
+	}
+}
+
+// withClient has a function be the model.
+func withClient(f func(req *llmclient.Request) (*llmclient.Response, error)) func(*orchestrator.Config) {
+	return func(c *orchestrator.Config) {
+		c.Client = llmclient.ClientFunc(func(_ context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+			return f(req)
+		})
+	}
+}
+
+func handles(h func(ctx context.Context, call orchestrator.Call, next orchestrator.Handler) (nextstep.Answer, error)) func(*orchestrator.Config) {
+	return func(c *orchestrator.Config) {
+		c.Middleware = append(c.Middleware, func(next orchestrator.Handler) orchestrator.Handler {
+			return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) { return h(ctx, call, next) }
+		})
+	}
+}
+
+// diskOf is a store whose Append or Read returns an error, if it is given one, from the second record on.
+type diskOf struct {
+	checkpoint.Memory
+	appendErr, readErr error
+}
+
+func (d *diskOf) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
+	if d.appendErr != nil && records[0].Seq > 1 {
+		return d.appendErr
+	}
+	return d.Memory.Append(ctx, run, records...)
+}
+
+func (d *diskOf) Read(ctx context.Context, run string, from int) iter.Seq2[checkpoint.Record, error] {
+	if d.readErr == nil {
+		return d.Memory.Read(ctx, run, from)
+	}
+	return func(yield func(checkpoint.Record, error) bool) { yield(checkpoint.Record{}, d.readErr) }
+}
+
+// Whoever returns an error whose methods panic fails the step, and nothing else: the run ends, its error can be read and
+// asked, and the process lives.
+func TestForeignErrors(t *testing.T) {
+	for name, hostile := range hostiles() {
+		for where, edit := range map[string]func(*orchestrator.Config){
+			"client": withClient(func(*llmclient.Request) (*llmclient.Response, error) { return nil, hostile }),
+			"middleware": handles(func(context.Context, orchestrator.Call, orchestrator.Handler) (nextstep.Answer, error) {
+				return nil, hostile
+			}),
+			"middleware's answer": handles(func(context.Context, orchestrator.Call, orchestrator.Handler) (nextstep.Answer, error) {
+				return nextstep.Failure{Source: nextstep.SourceModel, Code: "mine", Message: "no", Err: hostile}, nil
+			}),
+			"middleware's stop": handles(func(context.Context, orchestrator.Call, orchestrator.Handler) (nextstep.Answer, error) {
+				return nextstep.Stop{Reason: "no", Err: hostile}, nil
+			}),
+			"middleware within another": func(c *orchestrator.Config) {
+				handles(func(ctx context.Context, call orchestrator.Call, next orchestrator.Handler) (nextstep.Answer, error) {
+					answer, err := next(ctx, call)
+					if err != nil {
+						err = fmt.Errorf("%w (is it a limit: %v)", err, errors.Is(err, context.Canceled))
+					}
+					return answer, err
+				})(c)
+				handles(func(context.Context, orchestrator.Call, orchestrator.Handler) (nextstep.Answer, error) {
+					return nil, hostile
+				})(c)
+			},
+			"store": stored(&diskOf{appendErr: hostile}),
+			"remote": func(c *orchestrator.Config) {
+				c.Strategies["main"] = func() strategy.Strategy {
+					return &scene{start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
+				}
+				c.Remote = map[string]orchestrator.Remote{"far": func(context.Context, nextstep.Delegate) (delegation.Output, error) {
+					return delegation.Output{}, hostile
+				}}
+			},
+		} {
+			t.Run(name+"/"+where, func(t *testing.T) {
+				res, err := staged(t, only(func() *scene { return &scene{} }), edit).Run(t.Context(), task("go"))
+				require.Error(t, err)
+				require.NotEqual(t, orchestrator.StatusDone, res.Status)
+				require.NotEmpty(t, res.Output.Err.Message)
+				require.NotErrorIs(t, err, errors.ErrUnsupported)
+				_, found := errors.AsType[*messages.LawError](err)
+				require.False(t, found)
+			})
+		}
+	}
+}
+
+// A journal whose error cannot be read is one that cannot be read.
+func TestForeignErrors_reading(t *testing.T) {
+	for name, hostile := range hostiles() {
+		_, err := resumed(t, staged(t, only(func() *scene { return &scene{} }), stored(&diskOf{readErr: hostile})), "r")
+		var journal *orchestrator.JournalError
+		require.ErrorAs(t, err, &journal, name)
+		require.NotErrorIs(t, err, checkpoint.ErrNotFound)
+		require.NotEmpty(t, err.Error())
+	}
+}
+
+// Why a context ended is for its owner to say, who may say it badly.
+func TestForeignErrors_causes(t *testing.T) {
+	for name, hostile := range hostiles() {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(hostile)
+		res, err := staged(t, only(func() *scene { return &scene{} })).Run(ctx, task("go"))
+		require.ErrorIs(t, err, context.Canceled, name)
+		require.Equal(t, orchestrator.StatusStopped, res.Status)
+	}
+}
+
+// On goroutines of their own, tools and agents are as safe: a hostile error is the result of its call.
+func TestForeignErrors_onGoroutinesOfTools(t *testing.T) {
+	for name, hostile := range hostiles() {
+		t.Run(name, func(t *testing.T) {
+			bad := tools.NewRaw(tools.Definition{Name: "bad"}, func(context.Context, string) (string, error) { return "fine", hostile })
+			sub := orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "sub"}, Strategy: "sub"})
+			o := staged(t, map[string]func() *scene{"main": payer("bad", "sub"), "sub": func() *scene { return &scene{} }}, with(bad, sub),
+				withClient(func(req *llmclient.Request) (*llmclient.Response, error) {
+					if len(req.Tools) == 0 {
+						return nil, hostile
+					}
+					return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{
+						messages.ToolCall{ID: "1", Name: "bad"}, messages.ToolCall{ID: "2", Name: "sub", Arguments: `{"goal":"x"}`},
+					}}}, nil
+				}))
+			res, err := o.Run(t.Context(), task("go"))
+			require.NoError(t, err)
+			require.Len(t, res.Output.ToolMetas(), 2)
+			for _, meta := range res.Output.ToolMetas() {
+				require.Equal(t, messages.StatusFailed, meta.Status, meta.ToolName)
+			}
+		})
+	}
+}
+
+// Config.Reply may fail as badly.
+func TestForeignErrors_reply(t *testing.T) {
+	for name, hostile := range hostiles() {
+		o := solver(t, scripted.New(scripted.Calls(question("A?", "1")), scripted.Text("done")), with(tools.AskUser()), func(c *orchestrator.Config) {
+			c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+				return orchestrator.Reply{}, hostile
+			}
+		})
+		res, err := o.Run(t.Context(), task("go"))
+		require.NoError(t, err, name)
+		require.Equal(t, "done", res.Output.Text())
+		require.Equal(t, messages.StatusFailed, res.Output.ToolMetas()[0].Status)
+	}
+}
+
+// What is asked of a sound error finds what it found before.
+func TestForeignErrors_soundOnes(t *testing.T) {
+	down := &llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down", Err: errors.ErrUnsupported}
+	var seen error
+	o := staged(t, only(func() *scene { return &scene{} }),
+		handles(func(ctx context.Context, call orchestrator.Call, next orchestrator.Handler) (nextstep.Answer, error) {
+			answer, err := next(ctx, call)
+			seen = err
+			return answer, err
+		}),
+		withClient(func(*llmclient.Request) (*llmclient.Response, error) { return nil, fmt.Errorf("far: %w", down) }))
+	_, err := o.Run(t.Context(), task("go"))
+	for _, err := range []error{seen, err} {
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		var model *llmclient.Error
+		require.ErrorAs(t, err, &model)
+		require.Same(t, down, model)
+		require.ErrorContains(t, err, "far: ")
+	}
+}
+
+// editor panics when it is told that calls were changed.
+type editor struct{ scene }
+
+func (*editor) EditCalls([]messages.ToolCall) { panic("edit") }
+
+// A strategy that panics when it is told of changed calls fails its frame, as with any other method.
+func TestEditCalls_panics(t *testing.T) {
+	o := staged(t, nil, with(echo("a")), func(c *orchestrator.Config) {
+		c.Strategies["main"] = func() strategy.Strategy { return &editor{scene: *payer("a")()} }
+		c.Client = scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")))
+	}, handles(func(ctx context.Context, call orchestrator.Call, next orchestrator.Handler) (nextstep.Answer, error) {
+		if step, ok := call.Step.(nextstep.ExecuteTools); ok {
+			step.Calls = []messages.ToolCall{{ID: step.Calls[0].ID, Name: "a", Arguments: "changed"}}
+			call.Step = step
+		}
+		return next(ctx, call)
+	}))
+	res, err := o.Run(t.Context(), task("go"))
+	require.ErrorContains(t, err, `strategy "main": EditCalls failed: panicked with a string`)
+	require.Equal(t, delegation.CodePanic, res.Output.Err.Code)
+}

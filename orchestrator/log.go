@@ -1,0 +1,238 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// log writes a record to Config.Logger, if there is one. A handler that panics ends nothing.
+func (o *Orchestrator) log(ctx context.Context, level slog.Level, text string, attrs ...slog.Attr) {
+	if o.logger == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	o.logger.LogAttrs(ctx, level, text, attrs...)
+}
+
+// logsSteps reports whether somebody reads what is told of each step.
+func (o *Orchestrator) logsSteps(ctx context.Context) (reads bool) {
+	if o.logger == nil {
+		return false
+	}
+	defer func() {
+		if recover() != nil {
+			reads = false
+		}
+	}()
+	return o.logger.Enabled(ctx, slog.LevelDebug)
+}
+
+// line is a record of the log about a run.
+type line struct {
+	level slog.Level
+	text  string
+	attrs []slog.Attr
+	open  bool // content may be shown
+}
+
+// add adds an attribute unless its text is empty.
+func (l *line) add(key, text string) {
+	if text != "" {
+		l.attrs = append(l.attrs, slog.String(key, text))
+	}
+}
+
+// content adds what is logged only if it was asked for.
+func (l *line) content(key, text string) {
+	if l.open {
+		l.add(key, text)
+	}
+}
+
+func (l *line) count(key string, n int64) { l.attrs = append(l.attrs, slog.Int64(key, n)) }
+
+// failed adds the code of an error, and its text as content.
+func (l *line) failed(err *delegation.Error) {
+	if err != nil {
+		l.add("code", string(err.Code))
+		l.content("error", err.Message)
+	}
+}
+
+// logEvent logs an event of the run. Those of the agents of its tools are logged by their own runs.
+func (r *run) logEvent(e Event) {
+	if e.Run != r.m.Run() {
+		return
+	}
+	l := line{open: r.o.logContent, attrs: []slog.Attr{
+		slog.String("run", e.Run), slog.String("frame", e.Frame), slog.Int("seq", e.Seq),
+	}}
+	if r.describe(&l, e.Detail); l.text == "" {
+		return
+	}
+	r.o.log(r.ctx, l.level, l.text, l.attrs...)
+}
+
+// describe says what an event is in the log; nothing if it is not logged.
+func (r *run) describe(l *line, detail Detail) {
+	switch d := detail.(type) {
+	case RunStarted:
+		l.level, l.text = slog.LevelInfo, "run began"
+		l.add("strategy", d.Strategy)
+		l.content("goal", d.Goal)
+	case RunResumed:
+		l.level, l.text = slog.LevelInfo, "run goes on"
+		l.add("strategy", d.Strategy)
+		l.content("goal", d.Goal)
+	case RunFinished:
+		l.ended(&d)
+	case WaitStarted:
+		l.level, l.text = slog.LevelInfo, "wait began"
+		l.wait(&d.Wait)
+	case WaitEnded:
+		l.waitEnded(&d)
+	case RetryWaiting:
+		l.level, l.text = slog.LevelWarn, "model asked again"
+		l.add("kind", string(d.Kind))
+		l.add("model", d.Model)
+		l.count("attempt", int64(d.Attempt))
+		l.attrs = append(l.attrs, slog.Duration("wait", d.Wait))
+		l.content("error", d.Error)
+	case ToolFinished:
+		l.called(&d.Output, r.known(d.Output.ToolName))
+	default:
+		l.describeStep(detail)
+	}
+}
+
+// describeStep is describe for what happens in each step.
+func (l *line) describeStep(detail Detail) {
+	l.level = slog.LevelDebug
+	switch d := detail.(type) {
+	case StepTaken:
+		l.text = "step taken"
+		l.add("kind", d.Kind.String())
+		l.add("model", d.Model)
+		l.count("calls", int64(d.Calls))
+		l.count("tokens", d.Usage.Total)
+		l.attrs = append(l.attrs, slog.Duration("elapsed", d.Elapsed))
+		l.failed(d.Err)
+	case FrameEntered:
+		l.text = "strategy began"
+		l.add("strategy", d.Strategy)
+		l.content("goal", d.Goal)
+	case FrameLeft:
+		l.text = "strategy ended"
+		l.add("strategy", d.Strategy)
+		l.failed(d.Err)
+	default: // not logged
+	}
+}
+
+func (l *line) ended(d *RunFinished) {
+	l.level, l.text = slog.LevelWarn, "run ended"
+	if d.Status == StatusDone || d.Status == StatusWaiting {
+		l.level = slog.LevelInfo
+	}
+	l.add("status", string(d.Status))
+	l.count("waits", int64(len(d.Waits)))
+	l.count("tokens", d.Output.Usage.Total)
+	l.attrs = append(l.attrs, slog.Duration("elapsed", d.Output.Elapsed))
+	l.failed(d.Output.Err)
+	l.content("result", d.Output.Text())
+}
+
+func (l *line) wait(w *Wait) {
+	l.add("wait", w.ID)
+	l.add("kind", w.Kind)
+	l.add("call", w.CallID)
+	l.add("tool", w.Tool)
+	l.content("arguments", w.Arguments)
+	l.content("question", w.Text)
+}
+
+func (l *line) waitEnded(d *WaitEnded) {
+	l.level, l.text = slog.LevelInfo, "wait ended"
+	l.add("wait", d.WaitID)
+	l.attrs = append(l.attrs, slog.Bool("answered", d.Reply != nil))
+	if d.Reply != nil {
+		l.attrs = append(l.attrs, slog.Bool("approve", d.Reply.Approve))
+		l.content("reply", d.Reply.Text)
+		l.content("reason", d.Reply.Reason)
+	}
+	l.failed(d.Err)
+}
+
+// called says how a tool call ended. The name of a tool that there is not is what a model wrote.
+func (l *line) called(o *messages.ToolOutput, known bool) {
+	l.level, l.text = slog.LevelDebug, "call ended"
+	switch o.Reason {
+	case ReasonRefused, reasonNotOffered, tools.ReasonUnknownTool:
+		l.level, l.text = slog.LevelWarn, "call refused"
+	}
+	l.add("call", o.CallID)
+	if known {
+		l.add("tool", o.ToolName)
+	} else {
+		l.content("tool", o.ToolName)
+	}
+	l.add("status", string(o.Status))
+	l.add("reason", o.Reason)
+	l.count("bytes", int64(len(o.Output)))
+	l.attrs = append(l.attrs, slog.Duration("elapsed", o.Elapsed))
+	l.content("output", o.Output)
+}
+
+// known reports whether the run or the strategy at work has a tool of that name.
+func (r *run) known(name string) bool {
+	if _, ok := r.o.tools.Lookup(name); ok {
+		return true
+	}
+	f, ok := r.m.stack.Top()
+	return ok && slices.Contains(f.ownNames, name)
+}
+
+// logEventRefused logs an event of a middleware that is not told. It is called from any goroutine.
+func (r *run) logEventRefused(kind EventKind, problem string) {
+	if r.o.logger == nil {
+		return
+	}
+	l := line{open: r.o.logContent}
+	if kind.reserved() {
+		l.add("kind", string(kind))
+	} else {
+		l.content("kind", string(kind))
+	}
+	l.add("problem", problem)
+	r.o.log(r.ctx, slog.LevelWarn, "event refused", l.attrs...)
+}
+
+// logReplyRefused logs a reply that is not taken. It is called from any goroutine.
+func (r *run) logReplyRefused(ctx context.Context, wait, problem string) {
+	r.o.log(ctx, slog.LevelWarn, "reply refused", slog.String("wait", wait), slog.String("problem", problem))
+}
+
+// logStoreFault logs that a store failed, but for a run that somebody else has.
+func (r *run) logStoreFault(ctx context.Context, text string, err error) {
+	if r.o.logger == nil {
+		return
+	}
+	l := line{level: slog.LevelError, open: r.o.logContent}
+	if errors.Is(err, checkpoint.ErrConflict) || errors.Is(err, checkpoint.ErrNotFound) {
+		l.level = slog.LevelWarn
+	}
+	if e, ok := errors.AsType[*JournalError](err); ok {
+		l.add("run", e.Run)
+		l.count("record", int64(e.Record))
+	}
+	l.attrs = append(l.attrs, slog.Bool("conflict", errors.Is(err, checkpoint.ErrConflict)))
+	l.content("error", err.Error())
+	r.o.log(ctx, l.level, text, l.attrs...)
+}

@@ -1,0 +1,110 @@
+package orchestrator_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// An answer of Config.Reply to another wait than the one it was asked about approves nothing: the run is suspended, says
+// why, and can be resumed with the right answer.
+func TestReply_toAnotherWait(t *testing.T) {
+	yes := func(id string) func(orchestrator.Wait) (orchestrator.Reply, error) {
+		return func(orchestrator.Wait) (orchestrator.Reply, error) {
+			return orchestrator.Reply{WaitID: id, Approve: true, Text: "yes"}, nil
+		}
+	}
+	var effects atomic.Int32
+	build := func(edit ...func(*orchestrator.Config)) *orchestrator.Orchestrator {
+		edit = append(edit, with(counted("pay", &effects), tools.AskUser()), approving(orchestrator.ApprovalConfig{}))
+		return solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1"), question("A?", "2")), scripted.Text("done")), edit...)
+	}
+	res, err := build(replying(yes("of somebody else"))).Run(t.Context(), task("go"))
+	var lost *orchestrator.UnansweredError
+	require.ErrorAs(t, err, &lost)
+	var refused *orchestrator.ReplyError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "of somebody else", refused.WaitID)
+	require.ErrorContains(t, err, `cannot be taken: Config.Reply was asked about the wait "`+res.Waits[0].ID+`"`)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Len(t, res.Waits, 2, "the question as well as the approval")
+
+	store := new(checkpoint.Memory)
+	res, err = build(replying(yes("of somebody else")), stored(store)).Run(t.Context(), task("go"))
+	require.ErrorAs(t, err, &refused)
+	require.False(t, errors.As(err, &lost), "it can be resumed")
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Zero(t, effects.Load())
+
+	o := solver(t, scripted.New(scripted.Text("done")), with(counted("pay", &effects), tools.AskUser()), approving(orchestrator.ApprovalConfig{}), stored(store))
+	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}, orchestrator.Reply{WaitID: res.Waits[1].ID, Text: "yes"}))
+	require.NoError(t, err)
+	require.Equal(t, "done", res.Output.Text())
+	require.EqualValues(t, 1, effects.Load())
+
+	same := func(w orchestrator.Wait) (orchestrator.Reply, error) {
+		return orchestrator.Reply{WaitID: w.ID, Approve: true, Text: "yes"}, nil
+	}
+	_, err = build(replying(same)).Run(t.Context(), task("go"))
+	require.NoError(t, err, "its own id is right")
+	require.EqualValues(t, 2, effects.Load())
+}
+
+// The same of an agent: its parent says why it waits.
+func TestReply_toAnotherWaitOfAnAgent(t *testing.T) {
+	sub := orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "sub"}, Strategy: "sub"})
+	o := staged(t, map[string]func() *scene{"main": payer("sub"), "sub": payer(tools.AskUserName)}, with(sub, tools.AskUser()), stored(new(checkpoint.Memory)),
+		func(c *orchestrator.Config) {
+			c.Client = scripted.New(scripted.Calls(scripted.Call("sub", `{"goal":"g"}`, "1")), scripted.Calls(question("A?", "1")))
+		},
+		replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+			return orchestrator.Reply{WaitID: "other", Text: "yes"}, nil
+		}))
+	res, err := o.Run(t.Context(), task("go"))
+	var refused *orchestrator.ReplyError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "r/2/1", refused.Run)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+}
+
+// An error of Config.Reply is not lost: the event that ends the wait tells it, of approvals and of questions.
+func TestReply_errorIsTold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reply func(orchestrator.Wait) (orchestrator.Reply, error)
+		want  *delegation.Error
+	}{
+		"error": {func(orchestrator.Wait) (orchestrator.Reply, error) {
+			return orchestrator.Reply{}, errors.New("the mailbox is full")
+		}, &delegation.Error{Code: delegation.CodeFailed, Message: "the mailbox is full"}},
+		"panic": {
+			func(orchestrator.Wait) (orchestrator.Reply, error) { panic("secret") },
+			&delegation.Error{Code: delegation.CodePanic, Message: "orchestrator: Config.Reply panicked with a string"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var effects atomic.Int32
+			o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1"), question("A?", "2")), scripted.Text("done")),
+				with(counted("pay", &effects), tools.AskUser()), approving(orchestrator.ApprovalConfig{}), replying(tt.reply))
+			events, err := collect(t, o, task("go"))
+			require.NoError(t, err)
+			n := 0
+			for _, e := range events {
+				if d, ok := e.Detail.(orchestrator.WaitEnded); ok {
+					n++
+					require.Nil(t, d.Reply)
+					require.Equal(t, tt.want, &delegation.Error{Code: d.Err.Code, Message: d.Err.Message})
+				}
+			}
+			require.Equal(t, 2, n)
+			require.Zero(t, effects.Load())
+		})
+	}
+}

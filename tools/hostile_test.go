@@ -1,0 +1,128 @@
+package tools_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// hostile is an error whose methods panic: as a typed nil does, or because they were told to.
+type hostile struct {
+	inner                    error
+	inUnwrap, inIs, inAs, ok bool
+}
+
+func (e *hostile) Error() string {
+	if !e.ok {
+		return e.inner.Error()
+	}
+	return "no"
+}
+
+func (e *hostile) Unwrap() error {
+	if e.inUnwrap {
+		panic("unwrap")
+	}
+	return nil
+}
+
+func (e *hostile) Is(error) bool {
+	if e.inIs {
+		panic("is")
+	}
+	return false
+}
+
+func (e *hostile) As(any) bool {
+	if e.inAs {
+		panic("as")
+	}
+	return false
+}
+
+// An error whose methods panic is the failure of its call, on whatever goroutine the tool runs. Its siblings have their
+// results, and whoever watches for panics is told.
+func TestRunner_ErrorsWhoseMethodsPanic(t *testing.T) {
+	for name, err := range map[string]error{
+		"typed nil": (*hostile)(nil),
+		"Error":     &hostile{},
+		"Unwrap":    &hostile{ok: true, inUnwrap: true},
+		"Is":        &hostile{ok: true, inIs: true},
+		"As":        &hostile{ok: true, inAs: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := func(context.Context, string) (string, error) { return "fine", err }
+			set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)}, rawTool("good", noop))
+			told := make(chan string, 2)
+			runner := tools.Runner{OnPanic: func(call messages.ToolCall, _ any, stack []byte) {
+				require.NotEmpty(t, stack)
+				told <- call.Name
+			}}
+			outs := runner.Run(t.Context(), batchFor(set, "bad", "pure", "good"))
+			for _, out := range outs[:2] {
+				require.Equal(t, messages.StatusFailed, out.Status)
+				require.Equal(t, tools.ReasonPanic, out.Reason)
+				require.Contains(t, out.Output, "tools: "+out.ToolName+" panicked: ")
+			}
+			require.True(t, outs[2].OK())
+			require.ElementsMatch(t, []string{"bad", "pure"}, []string{<-told, <-told})
+		})
+	}
+}
+
+// fragile is a tool whose description panics once it is in use.
+type fragile struct {
+	tools.Tool
+	definition, pure bool
+}
+
+func (f fragile) Definition() tools.Definition {
+	if f.definition {
+		panic("definition")
+	}
+	return tools.Definition{Name: "fragile"}
+}
+
+func (f fragile) Pure() bool {
+	if f.pure {
+		panic("pure")
+	}
+	return false
+}
+
+// What a tool says of itself may panic: then its call fails, and no other.
+func TestRunner_DescriptionsThatPanic(t *testing.T) {
+	good := rawTool("good", noop)
+	for name, bad := range map[string]tools.Tool{"Definition": fragile{definition: true}, "Pure": fragile{pure: true}} {
+		t.Run(name, func(t *testing.T) {
+			batch := batchFor(setOf(t, good), "good", "fragile", "good")
+			batch.Lookup = func(name string) (tools.Tool, bool) {
+				if name == "fragile" {
+					return bad, true
+				}
+				return good, true
+			}
+			told := 0
+			outs := tools.Runner{OnPanic: func(messages.ToolCall, any, []byte) { told++ }}.Run(t.Context(), batch)
+			require.Equal(t, "tools: fragile panicked: with a string", outs[1].Output)
+			require.Equal(t, tools.ReasonPanic, outs[1].Reason)
+			require.True(t, outs[0].OK())
+			require.True(t, outs[2].OK())
+			require.Equal(t, 1, told)
+		})
+	}
+}
+
+// Whoever is told of a panic may panic itself.
+func TestRunner_OnPanicPanics(t *testing.T) {
+	bad := func(context.Context, string) (string, error) { panic("mine") }
+	set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)}, rawTool("good", noop))
+	outs := tools.Runner{OnPanic: func(messages.ToolCall, any, []byte) { panic("again") }}.Run(t.Context(), batchFor(set, "bad", "pure", "good"))
+	require.Equal(t, tools.ReasonPanic, outs[0].Reason)
+	require.Equal(t, tools.ReasonPanic, outs[1].Reason)
+	require.True(t, outs[2].OK())
+}
