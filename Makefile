@@ -9,7 +9,7 @@ COUNT     ?= 6
 BENCH     ?= .
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test lint bench generate cover tidy fuzz release release-check live
+.PHONY: all help demo test prove lint bench generate cover tidy fuzz release release-check live
 
 all: lint test ## lint and test
 
@@ -26,9 +26,13 @@ test: ## run every test of every module with the race detector
 	done; \
 	echo "== bytes and allocations of a step, which the race detector would change"; \
 	(cd bench && $(GO) test -run TestMemoryOfAStep .) || status=1; \
-	echo "== ten thousand random compositions, and as many suspended runs, which the race detector would slow down"; \
-	$(GO) test -run 'TestRandomCompositions|TestSuspendedRuns' ./strategy/builtin ./orchestrator || status=1; \
 	exit $$status
+
+# The properties of whole runs, which the race detector would slow down tenfold.
+PROVE ?= 10000
+
+prove: ## hold the properties of whole runs against PROVE=n cases
+	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -run 'TestRandomCompositions|TestSuspendedRuns' -v ./strategy/builtin ./orchestrator
 
 lint: $(LINT) ## run the linters
 	@status=0; for dir in $(MODULES); do \

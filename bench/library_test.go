@@ -78,19 +78,48 @@ func library(client llmclient.Client, offered ...tools.Tool) *orchestrator.Orche
 	return o
 }
 
+// agents is an orchestrator whose strategy "boss" hands out work by calls of an agent.
+func agents(client llmclient.Client, a *adder) *orchestrator.Orchestrator {
+	hired := orchestrator.AgentTool(orchestrator.Agent{
+		Definition: tools.Definition{
+			Name: "delegate", Description: "Hands out a task.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"task":{"type":"string"}},"required":["task"],"additionalProperties":false}`),
+		},
+		Strategy: "work",
+		Input: func(arguments string) (delegation.Input, error) {
+			var in task
+			err := json.Unmarshal([]byte(arguments), &in)
+			return delegation.Input{Goal: in.Task}, err
+		},
+	})
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: client,
+		Strategies: strategy.Set{
+			"boss": completetask.New(completetask.Config{Model: "parent", Tools: []string{"delegate"}, MaxModelCalls: many}),
+			"work": completetask.New(completetask.Config{Tools: []string{"add"}, MaxModelCalls: many}),
+		},
+		Tools:  []tools.Tool{hired, a.inline()},
+		Limits: limits,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return o
+}
+
 // stream runs a task and consumes every event of it.
 func stream(ctx context.Context, o *orchestrator.Orchestrator, name, goal string) (outcome, error) {
 	var out delegation.Output
 	var text strings.Builder
-	var frame string // whose text it is
+	var run, frame string // whose text it is
 	for e, err := range o.Stream(ctx, orchestrator.Task{Strategy: name, Input: delegation.Input{Goal: goal}}) {
 		if err != nil {
 			return outcome{}, err
 		}
 		switch e.Kind {
 		case orchestrator.EventTextDelta:
-			if e.Frame != frame {
-				frame = e.Frame
+			if e.Frame != frame || e.Run != run {
+				run, frame = e.Run, e.Frame
 				text.Reset()
 			}
 			text.WriteString(e.Text)

@@ -107,7 +107,7 @@ func batches(n, width int) []row {
 	return all
 }
 
-// subtasks delegates.
+// subtasks delegates, on the stack of frames or to agents that are called as tools.
 func subtasks(n, rounds int) []row {
 	child := adding(goal, rounds, 1)
 	parent := delegating(n, child)
@@ -122,12 +122,13 @@ func subtasks(n, rounds int) []row {
 		}
 		return children(ctx, req, d)
 	})
-	raw, inline := library(client, a.raw()), library(client, a.inline())
+	raw, inline, asTools := library(client, a.raw()), library(client, a.inline()), agents(client, a)
 
 	all := []row{
 		made("loop", parent, a, func(ctx context.Context) (outcome, error) { return looped(boss.run(ctx, parent.goal)) }),
 		made("raw", parent, a, func(ctx context.Context) (outcome, error) { return stream(ctx, raw, "delegate", parent.goal) }),
 		made("inline", parent, a, func(ctx context.Context) (outcome, error) { return stream(ctx, inline, "delegate", parent.goal) }),
+		made("agents", parent, a, func(ctx context.Context) (outcome, error) { return stream(ctx, asTools, "boss", parent.goal) }),
 	}
 	for i := range all {
 		all[i].steps = parent.steps() + n*child.steps()

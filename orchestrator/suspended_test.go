@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
@@ -19,7 +20,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// TestSuspendedRuns shows what 10,000 runs cost that wait for somebody: no goroutine, and little memory beyond what was
+// TestSuspendedRuns shows what many runs cost that wait for somebody: no goroutine, and little memory beyond what was
 // said in them. All of them go on when they are answered.
 func TestSuspendedRuns(t *testing.T) {
 	const most = 3 << 10 // bytes of a run beyond its history
@@ -46,7 +47,7 @@ func TestSuspendedRuns(t *testing.T) {
 		require.Len(t, res.Waits, 1)
 		return res
 	}
-	waits := make([][24]byte, suspendedRuns)
+	waits := make([][24]byte, prove.Cases())
 	goroutines := runtime.NumGoroutine()
 	said := start("the first").Output.Messages
 	history, err := json.Marshal(said[:len(said)-1]) // the last answers for the person, and is not in the journal
@@ -59,7 +60,7 @@ func TestSuspendedRuns(t *testing.T) {
 		time.Sleep(time.Millisecond) // those of the last tool end on their own
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines, "a run that waits holds no goroutine")
-	each := int(heapInUse()-before) / suspendedRuns
+	each := int(heapInUse()-before) / len(waits)
 	t.Logf("a run that waits holds %d bytes, %d beyond the %d of the JSON of its history", each, each-len(history), len(history))
 	require.Positive(t, each)
 	require.LessOrEqual(t, each-len(history), most)

@@ -50,6 +50,7 @@ var allowed = map[string][]string{
 	"strategy/strategytest":       {"checkpoint", "messages", "delegation", "tools", "llmclient", "llmclient/scripted", "nextstep", "strategy", "orchestrator", "github.com/cockroachdb/datadriven", "github.com/stretchr/testify"},
 	"internal/config":             {"tools", "llmclient", "nextstep"},
 	"internal/archtest":           {},
+	"internal/prove":              {},
 	"internal/release":            {},
 	"internal/live":               {},
 	"internal/docgen":             {"strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/react", "strategy/reasonactobserve", "strategy/reflection", "strategy/retry", "strategy/stepagent"},

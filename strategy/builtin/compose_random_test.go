@@ -18,13 +18,14 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 )
 
-// TestRandomCompositions runs trees of built-in strategies, drawn at random, against models that say anything, 10,000 of
-// them, and holds each to these laws:
+// TestRandomCompositions runs trees of built-in strategies, drawn at random, against models that say anything, and
+// holds each to these laws. How many there are, package prove says:
 //
 //   - Nothing panics, and no strategy asks for what nobody can do.
 //   - The run ends, within its limits and within the bound that the Configs say.
@@ -34,7 +35,7 @@ import (
 //   - There is one terminal event, the last, and every frame that is entered is left, unless the run waits.
 func TestRandomCompositions(t *testing.T) {
 	shards := runtime.GOMAXPROCS(0)
-	manyChecks(t, compositions/shards)
+	manyChecks(t, max(1, prove.Cases()/shards))
 	c := newComposer(t)
 	for shard := range shards {
 		t.Run(fmt.Sprintf("shard %d", shard), func(t *testing.T) {
