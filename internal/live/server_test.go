@@ -218,10 +218,9 @@ func TestSuite_leavesNoConnection(t *testing.T) {
 	var connections atomic.Int64
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.answer))
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
+		if state == http.StateNew {
 			connections.Add(1)
-		case http.StateClosed:
+		} else if state == http.StateClosed {
 			connections.Add(-1)
 		}
 	}
