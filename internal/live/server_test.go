@@ -218,10 +218,12 @@ func TestSuite_leavesNoConnection(t *testing.T) {
 	var connections atomic.Int64
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.answer))
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
+		switch state {
+		case http.StateNew:
 			connections.Add(1)
-		} else if state == http.StateClosed {
+		case http.StateClosed:
 			connections.Add(-1)
+		case http.StateActive, http.StateIdle, http.StateHijacked:
 		}
 	}
 	s.Start()
