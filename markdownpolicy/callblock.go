@@ -128,7 +128,7 @@ func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	if wait {
 		return verdict{}, true
 	}
-	goes, wait := jsonGoesOn(text, b.pos, final)
+	goes, wait := b.goesOn(text, final)
 	switch {
 	case goes || wait:
 	case end > b.pos:
@@ -149,6 +149,15 @@ func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	}
 	b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "added the missing " + b.close})
 	return b.done(b.pos), true
+}
+
+// goesOn is jsonGoesOn for a call in marks, where a key goes on with the call without a comma, too.
+func (b *callBlock) goesOn(text string, final bool) (yes, wait bool) {
+	h := header{text: text, pos: b.pos}
+	if _, yes = h.key(); yes || h.partly {
+		return yes, !yes && !final
+	}
+	return jsonGoesOn(text, b.pos, final)
 }
 
 // excessBrackets returns the place behind the closing brackets and blanks that stand at a place, or that more may come.

@@ -156,44 +156,6 @@ func parameterEnd(body string, pos int) int {
 	}
 }
 
-// swallowing returns the first argument whose text holds the tag of a parameter without its end,
-// and the name of that. A tag of a parameter that stands elsewhere in the call is text: it cannot
-// be another one.
-func swallowing(arguments []argument) (in argument, name string) {
-	given := make(map[string]bool, len(arguments))
-	for _, a := range arguments {
-		given[a.name] = true
-	}
-	for _, a := range arguments {
-		for _, name := range unclosedParameters(a.text) {
-			if name == a.name || !given[name] {
-				return a, name
-			}
-		}
-	}
-	return argument{}, ""
-}
-
-// unclosedParameters returns the names of the parameters that begin in a text and do not end there.
-func unclosedParameters(text string) (open []string) {
-	const mark, end, most = "<parameter=", "</parameter>", 256 // bytes of a tag
-	for pos := 0; ; {
-		i := strings.IndexByte(text[pos:], '<')
-		if i < 0 {
-			return open
-		}
-		pos += i
-		if name, after, ok := attribute(text[:min(len(text), pos+most)], pos, mark); ok && !strings.ContainsRune(name, '<') {
-			open, pos = append(open, name), after
-			continue
-		}
-		if strings.HasPrefix(text[pos:], end) && len(open) > 0 {
-			open = open[:len(open)-1]
-		}
-		pos++
-	}
-}
-
 // trimLines takes away what models set around a value: blanks, if it is one line, or else the line break at either end.
 func trimLines(value string) string {
 	if trimmed := trimBlanks(value); strings.IndexByte(trimmed, '\n') < 0 {

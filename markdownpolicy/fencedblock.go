@@ -94,7 +94,9 @@ func (b *fencedBlock) open(text string, final bool) bool {
 func (b *fencedBlock) sameLine(text string, name int) {
 	f := &b.fence
 	behind := strings.TrimLeft(f.info[name:], " \t")
-	b.words = behind
+	if !strings.EqualFold(strings.TrimSpace(behind), "json") { // which says what the content is
+		b.words = behind
+	}
 	if len(behind) < 2 || behind[0] != '{' {
 		return
 	}

@@ -139,8 +139,11 @@ func inputGoesOn(value string, used, at int) *ParseError {
 	goes, _ := jsonGoesOn(value, used, true)
 	rest := strings.TrimLeft(value[used:], blanks+"]}")
 	next := strings.TrimLeft(strings.TrimPrefix(rest, ","), blanks)
+	member, keyword := header{text: next}, pyHeader{text: next}
+	_, key := member.key()
 	switch {
-	case goes, isObjectLike(next), next != rest && next != "" && strings.IndexByte(`"'`, next[0]) >= 0:
+	case goes, key, isObjectLike(next), next != rest && next != "" && strings.IndexByte(`"'`, next[0]) >= 0:
+	case next != rest && keyword.name() != "" && keyword.skip("="):
 	case readMark(rest, true).key == keyInput:
 	default:
 		return nil

@@ -30,6 +30,8 @@ var swallowing = []struct {
 	{inHermes(""), []string{
 		"<tool_call>\n<function=move_file>\n<parameter=from>\na.txt\n<parameter=to>\nb.txt\n</parameter>\n</function>\n</tool_call>",
 		"<tool_call><function=move_file><parameter=from>a.txt<parameter=to>b.txt</parameter><parameter=note>x</parameter></function></tool_call>",
+		"<tool_call><function=move_file><parameter=from>a.txt<parameter name=\"to\">b.txt</parameter></function></tool_call>",
+		"<tool_call><function=move_file><parameter=from>a.txt<Parameter = to>b.txt</parameter></function></tool_call>",
 		"<tool_call><function=move_file><parameter=from><parameter=from>a.txt</parameter></function></tool_call>",
 		"<tool_call><function=move_file><parameter=from>a.txt</from><parameter=to>b.txt</parameter></function></tool_call>",
 		"<tool_call><function=move_file><parameter=from>a.txt</function><function=move_file><parameter=to>b.txt</parameter></function></tool_call>",
@@ -46,6 +48,7 @@ var swallowing = []struct {
 		`<tool_call>{"name":"save_note","arguments":{"title":"A"}} "body":"milk"}</tool_call>`,
 		`<tool_call>{"name":"save_note","arguments":{"title":"A"}}}, "body":"milk"`,
 		`<tool_call>{"name":"save_note","arguments":{"title":"A"}} body: milk</tool_call>`,
+		`<tool_call>{"name":"save_note","arguments":{"title":"A"}}` + "\n" + `"body": "milk"}`,
 		`<tool_call>{"name":"save_note","arguments":{},"body":"milk"}</tool_call>`,
 		`<tool_call>{"name":"save_note","arguments":{"title":"A"},"parameters":{"body":"milk"}}</tool_call>`,
 		`<tool_call>{"name":"save_note","arguments":{},"parameters":{"body":"milk"}}</tool_call>`,
@@ -113,6 +116,8 @@ var swallowing = []struct {
 		"Action: save_note\nAction Input: {\"title\":\"A\"},\"body\":\"milk\"}",
 		"Action: save_note\nAction Input: {\"title\":\"A\"}}, \"body\":\"milk\"}",
 		"Action: save_note\nAction Input: {\"title\":\"A\"} {\"body\":\"milk\"}",
+		"Action: save_note\nAction Input: {\"title\":\"A\"}\n\"body\": \"milk\"",
+		"Action: save_note\nAction Input: {\"title\":\"A\"}, body=\"milk\"",
 		"Action: save_note\nAction Input: {\"title\":\"A\"}\nAction Input: {\"body\":\"milk\"}",
 		"Action: {\"action\":\"save_note\",\"action_input\":{\"title\":\"A\"}}\nAction Input: {\"body\":\"milk\"}",
 		"Action: save_note Action Input: {\"title\":\"A\"}\nAction Input: {\"body\":\"milk\"}",
@@ -180,6 +185,7 @@ func TestMarksWithinArguments(t *testing.T) {
 		{markdownpolicy.Hermes{Options: options}, function, "Use <parameter=path> for it."},
 		{markdownpolicy.Hermes{Options: options}, function, "Use <parameter=x>1</parameter> for it."},
 		{markdownpolicy.Hermes{Options: options}, function, "<parameter=x>1</parameter>"},
+		{markdownpolicy.Hermes{Options: options}, function, "<parameter name=\"x\">1</parameter> and <parameters=x>"},
 		{markdownpolicy.Hermes{Options: options}, function, "<parameter= and <parameter and </parameter> too"},
 		{markdownpolicy.Hermes{Options: options}, pairs, "Use <arg_key>x</arg_key><arg_value>1</arg_value> for it."},
 		{markdownpolicy.Hermes{Options: options}, pairs, "not </arg_value> and </arg_key> alone"},
@@ -211,6 +217,7 @@ func TestTextBehindACall(t *testing.T) {
 		{inPythonic, `[save_note()], x == 1`, `, x == 1`},
 		{inPythonic, "[save_note()]\nbody = 1", "body = 1"},
 		{inFenced, `{"name":"save_note","arguments":{}}, and so on`, ", and so on"},
+		{inFenced, "```tool_call json\n{\"name\":\"save_note\",\"arguments\":{}}\n```\nok", "ok"},
 	} {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
 			p := c.policy(markdownpolicy.Options{Mode: mode, Tools: moveTools})

@@ -3,10 +3,12 @@ package live
 import (
 	"bytes"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -47,7 +49,14 @@ func TestLive(t *testing.T) {
 	live(t, cfg, folder("testdata", cfg.Model))
 }
 
+// live asks a model, by connections of its own that it closes at the end, and plays what was recorded.
 func live(t *testing.T, cfg openaichat.Config, dir string) {
+	if cfg.HTTPClient == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.ResponseHeaderTimeout = 10 * time.Minute // as a client of openaichat has it
+		t.Cleanup(transport.CloseIdleConnections)
+		cfg.HTTPClient = &http.Client{Transport: transport}
+	}
 	model, err := openaichat.New(cfg)
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -70,7 +79,7 @@ func record(t *testing.T, model llmclient.Client, key, file string) llmclient.Cl
 // write writes a recording, but for one that holds the key.
 func write(file string, recording []byte, key string) error {
 	if bytes.Contains(recording, []byte(key)) {
-		return errors.New("the recording is not written: it holds the key")
+		return errors.New("the recording is not written: it holds the key; where the server wants none, choose one that is no word of a conversation")
 	}
 	return os.WriteFile(file, recording, 0o644)
 }

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,37 +31,40 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	s := &server{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		sent := r.Header.Get("Authorization")
-		if sent != "Bearer "+canary || r.URL.Path != "/v1/chat/completions" {
-			http.Error(w, `{"error":{"message":"refused: `+sent+`"}}`, http.StatusUnauthorized)
-			return
-		}
-		var req wireRequest
-		if err := json.NewDecoder(r.Body).Decode(&req); err != nil || len(req.Messages) == 0 {
-			http.Error(w, fmt.Sprintf(`{"error":{"message":%q}}`, fmt.Sprint("unreadable: ", err)), http.StatusBadRequest)
-			return
-		}
-		said := req.reply()
-		if s.tells.Load() {
-			said.Content = canary
-		}
-		if req.Stream {
-			s.streamed.Add(1)
-			stream(w, said)
-			return
-		}
-		s.whole.Add(1)
-		finish := "stop"
-		if len(said.ToolCalls) > 0 {
-			finish = "tool_calls"
-		}
-		send(w, map[string]any{"id": "r", "model": req.Model, "choices": []any{
-			map[string]any{"index": 0, "message": said, "finish_reason": finish},
-		}, "usage": usage})
-	}))
+	s.Server = httptest.NewServer(http.HandlerFunc(s.answer))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// answer answers one request.
+func (s *server) answer(w http.ResponseWriter, r *http.Request) {
+	sent := r.Header.Get("Authorization")
+	if sent != "Bearer "+canary || r.URL.Path != "/v1/chat/completions" {
+		http.Error(w, `{"error":{"message":"refused: `+sent+`"}}`, http.StatusUnauthorized)
+		return
+	}
+	var req wireRequest
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil || len(req.Messages) == 0 {
+		http.Error(w, fmt.Sprintf(`{"error":{"message":%q}}`, fmt.Sprint("unreadable: ", err)), http.StatusBadRequest)
+		return
+	}
+	said := req.reply()
+	if s.tells.Load() {
+		said.Content = canary
+	}
+	if req.Stream {
+		s.streamed.Add(1)
+		stream(w, said)
+		return
+	}
+	s.whole.Add(1)
+	finish := "stop"
+	if len(said.ToolCalls) > 0 {
+		finish = "tool_calls"
+	}
+	send(w, map[string]any{"id": "r", "model": req.Model, "choices": []any{
+		map[string]any{"index": 0, "message": said, "finish_reason": finish},
+	}, "usage": usage})
 }
 
 func (s *server) config() openaichat.Config {
@@ -205,6 +210,28 @@ func stream(w http.ResponseWriter, said wireMessage) {
 	_, _ = io.WriteString(w, "data: ")
 	send(w, map[string]any{"id": "r", "choices": []any{}, "usage": usage})
 	_, _ = io.WriteString(w, "\n\ndata: [DONE]\n\n")
+}
+
+// A server goes on when the suite has ended, and the suite leaves it no connection.
+func TestSuite_leavesNoConnection(t *testing.T) {
+	var s server
+	var connections atomic.Int64
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.answer))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			connections.Add(1)
+		case http.StateClosed:
+			connections.Add(-1)
+		case http.StateActive, http.StateIdle, http.StateHijacked:
+		}
+	}
+	s.Start()
+	defer s.Close()
+	cfg := s.config()
+	cfg.HTTPClient = nil // as make live has it
+	t.Run("suite", func(t *testing.T) { live(t, cfg, t.TempDir()) })
+	require.Eventually(t, func() bool { return connections.Load() == 0 }, time.Minute, time.Millisecond)
 }
 
 // The suite works: on a server that speaks the protocol every task is done, in every mode, and is

@@ -3,7 +3,6 @@ package filetools
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -35,9 +34,8 @@ func TestMatch(t *testing.T) {
 		require.Equal(t, tt.want, match(tt.glob, tt.name), "%s %s", tt.glob, tt.name)
 	}
 
-	began := time.Now()
+	// A search that tried every way to divide the folders among the ** would not end.
 	require.False(t, match(strings.Repeat("**/a/", 200)+"b", strings.Repeat("a/", 2000)+"a"))
-	require.Less(t, time.Since(began), time.Second)
 }
 
 // What matchParts decides without going back over everything is what a plain search decides.
