@@ -99,12 +99,19 @@ func (f callForm) bit(key string) uint {
 	return 0
 }
 
-// harmlessKeys are what servers write beside the name of a call, and never arguments.
-var harmlessKeys = []string{"type", "id", "index", "call_id", "tool_call_id"}
-
-// isHarmless reports whether a member beside a call holds no argument.
+// isHarmless reports whether a member beside the name of a call is what servers write there, and so
+// no argument: the type of the call, its place, or its id.
 func isHarmless(key, value string) bool {
-	return slices.Contains(harmlessKeys, key) && value[0] != '{' && value[0] != '['
+	switch key {
+	case "type":
+		return saysNothing(value) || slices.Contains([]string{`"function"`, `"tool_call"`, `"tool_use"`}, value)
+	case "index":
+		return value == "null" || value[0] == '-' || value[0] >= '0' && value[0] <= '9'
+	case "id", "call_id", "tool_call_id":
+		return value[0] != '{' && value[0] != '['
+	default:
+		return false
+	}
 }
 
 // unexpected returns the keys, in quotes, of members that are no part of a call whose arguments
