@@ -24,9 +24,10 @@ func recovered(f func()) (value any) {
 
 func TestRuntimeText(t *testing.T) {
 	var list []int
+	absent := func() map[string]int { return nil }
 	for want, f := range map[string]func(){
 		"runtime error: index out of range [3] with length 0":   func() { list[3]++ },
-		"assignment to entry in nil map":                        func() { map[string]int(nil)["a"]++ },
+		"assignment to entry in nil map":                        func() { absent()["a"]++ },
 		"panic called with nil argument":                        func() { panic(nil) },
 		"interface conversion: interface {} is string, not int": func() { _ = any("a").(int) },
 	} {
