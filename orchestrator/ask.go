@@ -64,7 +64,7 @@ func (c Call) Ask(ctx context.Context, w Wait) (Reply, error) {
 // misdirected refuses a reply of Config.Reply that is for another wait than the one it was asked about.
 func (r *run) misdirected(w Wait, reply Reply) error {
 	refused := &ReplyError{Run: w.Run, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)}
-	r.logReplyRefused(r.ctx, reply.WaitID, refused.Problem)
+	r.logReplyRefused(r.ctx, refused)
 	r.people.wait(w, refused)
 	return &SuspendedError{Waits: []Wait{w}}
 }

@@ -3,8 +3,8 @@ package orchestrator
 import (
 	"errors"
 	"fmt"
-	"runtime"
 
+	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 )
@@ -135,14 +135,18 @@ type PanicError struct {
 
 // Error names the type of the value.
 func (e *PanicError) Error() string {
-	if err, ok := e.Value.(runtime.Error); ok {
-		return "panicked: " + err.Error()
+	if text, ok := guard.RuntimeText(e.Value); ok {
+		return "panicked: " + text
 	}
 	return fmt.Sprintf("panicked with a %T", e.Value)
 }
 
-// Unwrap returns the value if it is an error.
+// Unwrap returns an error in which errors.Is and errors.As find the value, and what the value wraps, if the value is an
+// error. The methods of the value may panic.
 func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
+	err, ok := e.Value.(error)
+	if !ok {
+		return nil
+	}
+	return newForeignError(err, e.Error())
 }

@@ -8,14 +8,25 @@ import (
 	"runtime/debug"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/nextstep"
 )
 
 // foreignError is an error of code that is not ours, as data: its text was read once, and its other methods are called
 // where they may panic. What it wraps is found by errors.Is and errors.As, as before.
 type foreignError struct {
-	err  error
+	err  error // nil if nothing can be looked for in it
 	text string
+}
+
+// newForeignError returns err as data. In an error that wraps itself nothing is found: looking would never end.
+func newForeignError(err error, text string) (e *foreignError) {
+	e = &foreignError{err: err, text: text}
+	defer func() { _ = recover() }() // of Unwrap: what is above that is found
+	if !guard.Finite(err) {
+		e.err = nil
+	}
+	return e
 }
 
 // foreign makes data of an error where it comes in: from a client, a middleware, a remote, a store, Config.Reply, or as
@@ -38,7 +49,7 @@ func foreign(err error) (unreadable *PanicError, sound error) {
 			sound = delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: the Error method of a %T %w", err, unreadable))
 		}
 	}()
-	return nil, &foreignError{err: err, text: err.Error()}
+	return nil, newForeignError(err, err.Error())
 }
 
 // foreign is foreign for an error of the step in progress: that it cannot be read is reported.

@@ -52,6 +52,17 @@ func (e *hostile) trip(method string) {
 	}
 }
 
+// cyclic is an error that wraps itself; tangle wraps itself twice.
+type cyclic struct{}
+
+func (cyclic) Error() string   { return "cyclic" }
+func (c cyclic) Unwrap() error { return c }
+
+type tangle struct{}
+
+func (tangle) Error() string     { return "tangle" }
+func (t tangle) Unwrap() []error { return []error{t, t} }
+
 // hostiles are errors that kill whoever reads them without care.
 func hostiles() map[string]error {
 	return map[string]error{
@@ -64,6 +75,8 @@ func hostiles() map[string]error {
 		"Unwrap":                 &hostile{method: "Unwrap"},
 		"Is":                     &hostile{method: "Is"},
 		"As":                     fmt.Errorf("it failed: %w", &hostile{method: "As"}),
+		"wraps itself":           cyclic{},
+		"wraps itself twice":     fmt.Errorf("it failed: %w", tangle{}),
 	}
 }
 

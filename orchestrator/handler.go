@@ -57,7 +57,7 @@ func (c Call) Emit(e Event) {
 		return
 	}
 	if problem := e.adopt(); problem != "" {
-		c.run.logEventRefused(e.Kind, problem)
+		c.run.logEventRefused(&c, e.Kind, problem)
 		return
 	}
 	c.emit(e)

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
 )
 
 // trimmer asks twice; in between trim shortens its history, which then grows past its old length.
@@ -75,4 +76,43 @@ func TestHistory_digestIsOfWhatStandsInTheStep(t *testing.T) {
 	require.Equal(t, copied, inPlace)
 	require.Len(t, copied, 3)
 	require.NotEqual(t, copied, digests(func(h messages.History) messages.History { return slices.Clone(h) }))
+}
+
+// The digest of a step names the tools that are offered, also where they are the first of those that were offered before.
+func TestHistory_digestNamesTheTools(t *testing.T) {
+	digests := func(offered ...int) (all []string) {
+		store := &checkpoint.Memory{}
+		defs := []tools.Definition{{Name: "a"}, {Name: "b"}}
+		o := staged(t, only(func() *scene {
+			turn := 0
+			next := func() nextstep.NextStep {
+				turn++
+				return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: messages.History{messages.UserText("go")}, Tools: defs[:offered[turn-1]]}}
+			}
+			return &scene{
+				start: func(delegation.Input) nextstep.NextStep { return next() },
+				reply: func(llmclient.Response) nextstep.NextStep {
+					if turn == len(offered) {
+						return done("ok")
+					}
+					return next()
+				},
+			}
+		}), stored(store), with(echo("a"), echo("b")))
+		_, err := o.Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		for rec, err := range store.Read(t.Context(), "r", 2) {
+			require.NoError(t, err)
+			var entry struct{ Digest string }
+			require.NoError(t, json.Unmarshal(rec.Data, &entry))
+			all = append(all, entry.Digest)
+		}
+		return all
+	}
+	same, fewer, none := digests(2, 2), digests(2, 1), digests(2, 0)
+	require.Len(t, same, 2)
+	require.NotEqual(t, same[1], fewer[1])
+	require.NotEqual(t, same[1], none[1])
+	require.NotEqual(t, fewer[1], none[1])
+	require.Equal(t, fewer[1], digests(1, 1)[1])
 }

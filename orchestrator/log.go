@@ -200,11 +200,11 @@ func (r *run) known(name string) bool {
 }
 
 // logEventRefused logs an event of a middleware that is not told. It is called from any goroutine.
-func (r *run) logEventRefused(kind EventKind, problem string) {
+func (r *run) logEventRefused(c *Call, kind EventKind, problem string) {
 	if r.o.logger == nil {
 		return
 	}
-	l := line{open: r.o.logContent}
+	l := line{open: r.o.logContent, attrs: []slog.Attr{slog.String("run", c.Run), slog.String("frame", c.Frame), slog.Int("seq", c.Seq)}}
 	if kind.reserved() {
 		l.add("kind", string(kind))
 	} else {
@@ -215,8 +215,8 @@ func (r *run) logEventRefused(kind EventKind, problem string) {
 }
 
 // logReplyRefused logs a reply that is not taken. It is called from any goroutine.
-func (r *run) logReplyRefused(ctx context.Context, wait, problem string) {
-	r.o.log(ctx, slog.LevelWarn, "reply refused", slog.String("wait", wait), slog.String("problem", problem))
+func (r *run) logReplyRefused(ctx context.Context, e *ReplyError) {
+	r.o.log(ctx, slog.LevelWarn, "reply refused", slog.String("run", e.Run), slog.String("wait", e.WaitID), slog.String("problem", e.Problem))
 }
 
 // logStoreFault logs that a store failed, but for a run that somebody else has.

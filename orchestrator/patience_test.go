@@ -78,6 +78,29 @@ func TestStore_patienceEnds(t *testing.T) {
 	})
 }
 
+// asking is a store that looks into the contexts it is given.
+type asking struct {
+	checkpoint.Memory
+	found []any
+}
+
+type tenantKey struct{}
+
+func (a *asking) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
+	a.found = append(a.found, ctx.Value(tenantKey{}))
+	return a.Memory.Append(ctx, run, records...)
+}
+
+// A store is given the values of the run's context, whose end it is not given.
+func TestStore_valuesOfTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), tenantKey{}, "acme"))
+	store := new(asking)
+	cancel()
+	_, err := solver(t, scripted.New(), stored(store)).Run(ctx, task("go"))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, []any{"acme", "acme"}, store.found)
+}
+
 // As long as the run is not cancelled its store may take as long as it likes.
 func TestStore_slow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -227,8 +227,9 @@ func (r *run) take(ctx context.Context, replies []Reply) error {
 			problem = "there are two replies to it"
 		}
 		if problem != "" {
-			r.logReplyRefused(ctx, reply.WaitID, problem)
-			return &ReplyError{Run: r.m.Run(), WaitID: reply.WaitID, Problem: problem}
+			refused := &ReplyError{Run: r.m.Run(), WaitID: reply.WaitID, Problem: problem}
+			r.logReplyRefused(ctx, refused)
+			return refused
 		}
 	}
 	r.now = now

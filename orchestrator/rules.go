@@ -51,24 +51,20 @@ func (l *listener) handle(ctx context.Context, call Call) (nextstep.Answer, erro
 }
 
 // wrap makes the Handler of the middlewares around next. Tools that need approval get it behind all of them, where none of
-// them asks people.
+// them asks people. Each middleware is called once: it may do more than wrap.
 func (b *rulebook) wrap(next Handler, around []Middleware, needed bool) Handler {
-	made := b.around(next, around)
-	if needed && !b.heard {
-		asking := Approve(ApprovalConfig{Default: AllowAlways})
-		made = b.around(next, append(slices.Clip(around), asking))
-	}
-	b.written = true
-	return made
-}
-
-func (b *rulebook) around(h Handler, around []Middleware) Handler {
+	innermost := next
+	made := Handler(func(ctx context.Context, call Call) (nextstep.Answer, error) { return innermost(ctx, call) })
 	for _, wrap := range slices.Backward(around) {
 		if wrap != nil {
-			h = boundary(wrap((&listener{b, h}).handle))
+			made = boundary(wrap((&listener{b, made}).handle))
 		}
 	}
-	return h
+	b.written = true
+	if needed && !b.heard {
+		innermost = Approve(ApprovalConfig{Default: AllowAlways})(next)
+	}
+	return made
 }
 
 // check says which rules are for tools that there are not, each with the names that are near.

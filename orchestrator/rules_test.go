@@ -68,6 +68,20 @@ func TestNew_refusesRulesOfNoTool(t *testing.T) {
 	require.Zero(t, called.Load(), "no Handler is called by New")
 }
 
+// New calls each middleware once, also where it adds one of its own.
+func TestNew_wrapsOnce(t *testing.T) {
+	for _, needs := range []bool{false, true} {
+		var wrapped int
+		_ = solver(t, scripted.New(), with(counted("danger", new(atomic.Int32), tools.Definition{Name: "danger", NeedsApproval: needs})), func(c *orchestrator.Config) {
+			c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
+				wrapped++
+				return next
+			}}
+		})
+		require.Equal(t, 1, wrapped, needs)
+	}
+}
+
 // A tool can itself say that it needs approval. It is asked about unless a rule names the tool.
 func TestApprove_toolsThatNeedIt(t *testing.T) {
 	allow := map[string]orchestrator.ApprovalPolicy{"danger": orchestrator.AllowAlways}

@@ -2,9 +2,12 @@ package orchestrator_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -21,11 +24,14 @@ import (
 // strict is a store that notes every id that it is handed, good or bad.
 type strict struct {
 	checkpoint.Memory
+	mu     sync.Mutex
 	handed []string
 }
 
 func (s *strict) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
+	s.mu.Lock()
 	s.handed = append(s.handed, run)
+	s.mu.Unlock()
 	return s.Memory.Append(ctx, run, records...)
 }
 
@@ -64,7 +70,9 @@ func TestRunID_ofTask(t *testing.T) {
 // Agents have runs whose ids every store takes, whatever ids a provider gives to calls, and however deep agents stand. Two
 // calls never have one run.
 func TestRunID_ofAgents(t *testing.T) {
-	calls := []string{"c1", "a/2/b", "~" + strings.Repeat("0", 32), strings.Repeat("é", 300), "a\xff", "a\x00b", "x/1", "x", " "}
+	sum := sha256.Sum256([]byte("a/2/b"))
+	posing := "~" + hex.EncodeToString(sum[:16]) // as what stands for that id
+	calls := []string{"c1", "a/2/b", posing, strings.Repeat("é", 300), "a\xff", "a\x00b", "x/1", "x", " "}
 	var content []messages.AssistantContent
 	for _, id := range calls {
 		content = append(content, messages.ToolCall{ID: id, Name: "sub", Arguments: `{"goal":"g"}`})

@@ -45,6 +45,9 @@ func (m *Machine) reported(f *frame, err error) (e *delegation.Error) {
 			e = delegation.AsError(m.panicked(f, "the Error method of its error", v).(nextstep.ReportError).Err)
 		}
 	}()
+	if _, ok := err.(*delegation.Error); !ok && err != nil { //nolint:errorlint // that exact type is data already
+		err = newForeignError(err, err.Error())
+	}
 	if e = delegation.AsError(err); e == nil {
 		e = &delegation.Error{Code: delegation.CodeDefect, Message: "orchestrator: ReportError without an error"}
 	}

@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,6 +72,51 @@ func TestRunner_ErrorsWhoseMethodsPanic(t *testing.T) {
 			require.True(t, outs[2].OK())
 			require.ElementsMatch(t, []string{"bad", "pure"}, []string{<-told, <-told})
 		})
+	}
+}
+
+// circle is an error that wraps itself; tangle wraps itself twice.
+type circle struct{}
+
+func (circle) Error() string   { return "circle" }
+func (c circle) Unwrap() error { return c }
+
+type tangle struct{}
+
+func (tangle) Error() string     { return "tangle" }
+func (t tangle) Unwrap() []error { return []error{t, t} }
+
+// An error that wraps itself fails its call with its text.
+func TestRunner_ErrorsThatWrapThemselves(t *testing.T) {
+	for _, err := range []error{circle{}, tangle{}} {
+		bad := func(context.Context, string) (string, error) { return "", err }
+		set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)})
+		for _, out := range (tools.Runner{}).Run(t.Context(), batchFor(set, "bad", "pure")) {
+			require.Equal(t, tools.ReasonError, out.Reason)
+			require.Equal(t, err.Error(), out.Output)
+		}
+	}
+}
+
+// posing says that it is an error of the Go runtime, and is none.
+type posing struct{ text string }
+
+func (p *posing) Error() string { return p.text }
+func (*posing) RuntimeError()   {}
+
+// The value of a panic may be an error whose methods panic, or one that only looks like an error of the Go runtime.
+func TestRunner_PanicsWithErrors(t *testing.T) {
+	for want, value := range map[string]any{
+		"with a *runtime.TypeAssertionError": (*runtime.TypeAssertionError)(nil),
+		"with a *tools_test.posing":          &posing{text: "secret"},
+		"with a *tools_test.hostile":         (*hostile)(nil),
+	} {
+		bad := func(context.Context, string) (string, error) { panic(value) }
+		set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)})
+		for _, out := range (tools.Runner{}).Run(t.Context(), batchFor(set, "bad", "pure")) {
+			require.Equal(t, tools.ReasonPanic, out.Reason)
+			require.Equal(t, "tools: "+out.ToolName+" panicked: "+want, out.Output)
+		}
 	}
 }
 

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -40,6 +40,9 @@ func (t *task) perform(ctx context.Context) (o outcome) {
 
 // reasonOf is the reason that an error gives itself.
 func reasonOf(err error) string {
+	if !guard.Finite(err) {
+		return ""
+	}
 	if _, ok := errors.AsType[*ArgumentError](err); ok {
 		return ReasonArguments
 	}
@@ -92,8 +95,8 @@ func (t *task) result(o outcome, elapsed time.Duration, reason string) messages.
 
 // harmless describes the value of a panic. Only the texts of the Go runtime are known to hold nothing secret.
 func harmless(value any) string {
-	if err, ok := value.(runtime.Error); ok {
-		return err.Error()
+	if text, ok := guard.RuntimeText(value); ok {
+		return text
 	}
 	return fmt.Sprintf("with a %T", value)
 }

@@ -29,6 +29,7 @@ var pure = []string{
 	"strategy/retry",
 	"strategy/stepagent",
 	"internal/config",
+	"internal/guard",
 	"orchestrator/machine.go",
 	"orchestrator/feed.go",
 	"orchestrator/settle.go",
