@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/segue-go/segue/internal/cputime"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
@@ -103,9 +104,9 @@ func measure(l lawful, text string, size int) time.Duration {
 func working(f func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	start := workTime()
+	start := cputime.Thread()
 	f()
-	return workTime() - start
+	return cputime.Thread() - start
 }
 
 // chainOfAll is a chain of all built-in policies.

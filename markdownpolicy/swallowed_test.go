@@ -29,6 +29,8 @@ var swallowing = []struct {
 }{
 	{inHermes(""), []string{
 		"<tool_call>\n<function=move_file>\n<parameter=from>\na.txt\n<parameter=to>\nb.txt\n</parameter>\n</function>\n</tool_call>",
+		`<tool_call>{"name":"move_file","arguments":{"from":"a"},"type":"milk"}</tool_call>`,
+		`<tool_call>{"name":"move_file","arguments":{"from":"a"},"index":"milk"}</tool_call>`,
 		"<tool_call><function=move_file><parameter=from>a.txt<parameter=to>b.txt</parameter><parameter=note>x</parameter></function></tool_call>",
 		"<tool_call><function=move_file><parameter=from>a.txt<parameter name=\"to\">b.txt</parameter></function></tool_call>",
 		"<tool_call><function=move_file><parameter=from>a.txt<Parameter = to>b.txt</parameter></function></tool_call>",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/cputime"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
@@ -30,17 +31,17 @@ func many(n int) messages.Assistant {
 	return a
 }
 
-// growsLikeItsCalls compares the time of what work does for a reply of few calls with that of sixteen times as many. Work that
-// grew with the square would take 256 times as long; 64 is for everything else that a busy machine does. The quickest of
+// growsLikeItsCalls compares the work that is done for a reply of few calls with that of sixteen times as many. Work that
+// grew with the square would be 256 times as much; 64 leaves room for the collector. The quickest of
 // several attempts counts, and the first that is quick enough is the last.
 func growsLikeItsCalls(t *testing.T, few int, work func(calls int)) {
 	t.Helper()
 	quickest := func(calls, attempts int) time.Duration {
 		best := time.Duration(math.MaxInt64)
 		for range attempts {
-			began := time.Now()
+			began := cputime.Process()
 			work(calls)
-			best = min(best, time.Since(began))
+			best = min(best, cputime.Process()-began)
 		}
 		return best
 	}

@@ -51,6 +51,7 @@ var allowed = map[string][]string{
 	"internal/config":             {"tools", "llmclient", "nextstep"},
 	"internal/guard":              {},
 	"internal/archtest":           {},
+	"internal/cputime":            {},
 	"internal/prove":              {},
 	"internal/release":            {},
 	"internal/live":               {},
