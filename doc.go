@@ -1,7 +1,8 @@
 // Package segue runs LLM agents as explicit state machines, one step at a time.
 //
-// A strategy decides and never acts: it answers every call with one step, such as "ask the model" or "run these tools".
-// An orchestrator performs the steps and feeds the answers back. A run is therefore its input plus its answers.
+// A strategy decides and never acts: it answers every call with one step, such as "ask the model"
+// or "run these tools". An orchestrator performs the steps and feeds the answers back. A run is
+// therefore its input plus its answers.
 //
 // This package holds only this page. The packages, from the bottom up:
 //

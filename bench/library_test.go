@@ -33,8 +33,8 @@ var addDefinition = tools.Definition{
 
 func (a *adder) raw() tools.Tool { return tools.NewRaw(addDefinition, a.call) }
 
-// inline is a raw tool that says it neither waits nor needs a context: it runs on the goroutine of the run, as it does in
-// the loop.
+// inline is a raw tool that says it neither waits nor needs a context: it runs on the goroutine of
+// the run, as it does in the loop.
 func (a *adder) inline() tools.Tool { return tools.NewPureRaw(addDefinition, a.add) }
 
 func (a *adder) typed() tools.Tool {

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// What follows is the loop that a program would write by hand: message slices, a map of tools, and nothing else. It is
-// the measure of all rows.
+// What follows is the loop that a program would write by hand: message slices, a map of tools, and
+// nothing else. It is the measure of all rows.
 
 type message struct {
 	Role    string

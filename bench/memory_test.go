@@ -9,9 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// memoryGates are the most bytes and allocations that a step may take: a tenth above what was measured. They hardly vary
-// from run to run, unlike times, so that a step that became dearer shows here. Lower them when it becomes cheaper;
-// go test -run TestMemoryOfAStep -v prints what is measured.
+// memoryGates are the most bytes and allocations that a step may take: a tenth above what was
+// measured. They hardly vary from run to run, unlike times, so that a step that became dearer shows
+// here. Lower them when it becomes cheaper; go test -run TestMemoryOfAStep -v prints what is
+// measured.
 var memoryGates = map[string]struct{ bytes, allocs float64 }{
 	"W1/raw":     {3520, 37},
 	"W2/raw":     {2210, 24},

@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// BenchmarkPark weighs runs that wait for their model at the sixth request, with eleven messages said: heap and stacks,
-// in kilobytes of 1,024 bytes a run, and goroutines a run.
+// BenchmarkPark weighs runs that wait for their model at the sixth request, with eleven messages
+// said: heap and stacks, in kilobytes of 1,024 bytes a run, and goroutines a run.
 func BenchmarkPark(b *testing.B) {
 	b.Run("loop", func(b *testing.B) {
 		park(b, func(s *script, wait func(messages int)) func(context.Context) (outcome, error) {

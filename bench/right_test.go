@@ -12,8 +12,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestRowsAreRight shows that each row of each workload gives the answer, makes the calls and leaves the history that
-// its script says.
+// TestRowsAreRight shows that each row of each workload gives the answer, makes the calls and
+// leaves the history that its script says.
 func TestRowsAreRight(t *testing.T) {
 	for _, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {

@@ -137,8 +137,8 @@ func subtasks(n, rounds int) []row {
 	return all
 }
 
-// crowd has many runs at once. Their model lets the others go first, as one that has to be waited for does, so that all
-// are in progress together.
+// crowd has many runs at once. Their model lets the others go first, as one that has to be waited
+// for does, so that all are in progress together.
 func crowd(n, rounds int) []row {
 	s := adding(goal, rounds, 1)
 	a := new(adder)
@@ -220,7 +220,8 @@ func eachDelta(all []row) []row {
 	return all
 }
 
-// overHTTP is rounds(10) with a provider on loopback. Server and client share the process: both are measured.
+// overHTTP is rounds(10) with a provider on loopback. Server and client share the process: both are
+// measured.
 func overHTTP(tb testing.TB) []row {
 	s := adding(goal, 10, 1)
 	a := new(adder)
@@ -235,7 +236,8 @@ func overHTTP(tb testing.TB) []row {
 	})
 }
 
-// streamedOverHTTP is streamed() with a provider on loopback, which sends the reply as fast as it is read.
+// streamedOverHTTP is streamed() with a provider on loopback, which sends the reply as fast as it
+// is read.
 func streamedOverHTTP(tb testing.TB) []row {
 	s, pieces := telling(deltas)
 	a := new(adder)

@@ -14,8 +14,8 @@ const (
 	finalTxt = "All numbers are added."
 )
 
-// script is a conversation as data: what the model replies, and what its tools must answer. The library, the loops and
-// the server all work from it.
+// script is a conversation as data: what the model replies, and what its tools must answer. The
+// library, the loops and the server all work from it.
 type script struct {
 	goal    string
 	replies []reply // the last one has no calls
@@ -47,7 +47,8 @@ func adding(goal string, rounds, width int) *script {
 	return s
 }
 
-// delegating returns a conversation that hands out n tasks, each answered by what the child says last.
+// delegating returns a conversation that hands out n tasks, each answered by what the child says
+// last.
 func delegating(n int, child *script) *script {
 	s := &script{goal: "Hand out the work."}
 	for i := range n {

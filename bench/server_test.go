@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 )
 
-// server answers Chat Completions requests in order, from replies that were encoded beforehand. It reads each request to
-// its end and looks into none, so that the clients are what is measured.
+// server answers Chat Completions requests in order, from replies that were encoded beforehand. It
+// reads each request to its end and looks into none, so that the clients are what is measured.
 type server struct {
 	*httptest.Server
 	kind     string // of content
@@ -69,7 +69,8 @@ func (s *server) record(run func() error) ([][]byte, error) {
 	return slices.Clone(s.kept), err
 }
 
-// bodies are the replies of a script as the provider sends them, with all the fields that come with them.
+// bodies are the replies of a script as the provider sends them, with all the fields that come with
+// them.
 func (s *script) bodies() [][]byte {
 	var all [][]byte
 	for i, r := range s.replies {

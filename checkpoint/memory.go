@@ -9,10 +9,12 @@ import (
 	"sync"
 )
 
-// Memory is a [Store] for one process: what it holds is gone when the process ends. It keeps every run until it is deleted.
-// The zero value is ready, and safe for concurrent use. It must not be copied once it is used.
+// Memory is a [Store] for one process: what it holds is gone when the process ends. It keeps every
+// run until it is deleted. The zero value is ready, and safe for concurrent use. It must not be
+// copied once it is used.
 //
-// Its errors are [*ConflictError], [*NotFoundError], [*RunIDError], [ErrNoRun], and those of a context.
+// Its errors are [*ConflictError], [*NotFoundError], [*RunIDError], [ErrNoRun], and those of a
+// context.
 type Memory struct {
 	mu   sync.RWMutex
 	runs map[string][]string // the data of the records of a run: that of place i+1 at i. Only appended to
@@ -48,7 +50,8 @@ func (m *Memory) Append(ctx context.Context, run string, records ...Record) erro
 	return nil
 }
 
-// Read implements [Store]. It yields the run as it was when ranging began, whatever happens to it meanwhile.
+// Read implements [Store]. It yields the run as it was when ranging began, whatever happens to it
+// meanwhile.
 func (m *Memory) Read(ctx context.Context, run string, from int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if err := ended(ctx, run); err != nil {

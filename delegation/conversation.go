@@ -6,9 +6,10 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Conversation returns what a strategy begins its own with: the system prompt, if there is one and Messages do not begin with
-// another; Messages, restored where they break the laws of a history; and the Goal, if there is one, as a user message. repaired
-// says in words what was restored. The slice is the caller's, with room for more.
+// Conversation returns what a strategy begins its own with: the system prompt, if there is one and
+// Messages do not begin with another; Messages, restored where they break the laws of a history;
+// and the Goal, if there is one, as a user message. repaired says in words what was restored. The
+// slice is the caller's, with room for more.
 func (in Input) Conversation(system string) (h messages.History, repaired []string) {
 	before, repairs := in.Messages.Repair()
 	for _, r := range repairs {
@@ -25,7 +26,8 @@ func (in Input) Conversation(system string) (h messages.History, repaired []stri
 	return h, repaired
 }
 
-// Question returns the Goal or, if that is empty, the text of the last user message; "" if there is neither.
+// Question returns the Goal or, if that is empty, the text of the last user message; "" if there is
+// neither.
 func (in Input) Question() string {
 	if in.Goal != "" {
 		return in.Goal

@@ -8,7 +8,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Input is all that a strategy is given to start with. A delegated strategy sees nothing else of its parent.
+// Input is all that a strategy is given to start with. A delegated strategy sees nothing else of
+// its parent.
 type Input struct {
 	Goal     string           `json:"goal,omitempty"`     // what to achieve, in words; may be empty when Messages say it
 	Messages messages.History `json:"messages,omitempty"` // the conversation so far; read-only
@@ -58,7 +59,8 @@ func (o Output) ToolMetas() []messages.ToolOutput {
 	return metas
 }
 
-// Metadata is what a strategy tells about its own work (iterations, plan, attempts), by name, as JSON.
+// Metadata is what a strategy tells about its own work (iterations, plan, attempts), by name, as
+// JSON.
 type Metadata map[string]json.RawMessage
 
 // Set stores v under name. It fails only for what encoding/json cannot encode.

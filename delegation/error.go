@@ -5,8 +5,8 @@ import "errors"
 // Code says why a strategy did not succeed, by what the caller can do about it.
 type Code string
 
-// The codes of this library. A strategy may use codes of its own. Where a provider refused, the code is the one of
-// the provider's error (see llmclient.Code).
+// The codes of this library. A strategy may use codes of its own. Where a provider refused, the
+// code is the one of the provider's error (see llmclient.Code).
 const (
 	CodeFailed    Code = "failed"    // the strategy gave up
 	CodeLimit     Code = "limit"     // a limit was reached
@@ -19,16 +19,16 @@ const (
 	CodeStorage   Code = "storage"   // an answer could not be stored
 )
 
-// Error is an error as data: it can be stored, sent and compared. Within the process that made it, Unwrap also gives
-// the cause.
+// Error is an error as data: it can be stored, sent and compared. Within the process that made it,
+// Unwrap also gives the cause.
 type Error struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
 	cause   error
 }
 
-// NewError returns an Error with a cause, whose text is the message. A nil cause is a programming error that comes
-// out as CodeDefect.
+// NewError returns an Error with a cause, whose text is the message. A nil cause is a programming
+// error that comes out as CodeDefect.
 func NewError(code Code, cause error) *Error {
 	if cause == nil {
 		return &Error{Code: CodeDefect, Message: "delegation: an error without a cause"}
@@ -36,8 +36,8 @@ func NewError(code Code, cause error) *Error {
 	return &Error{Code: code, Message: cause.Error(), cause: cause}
 }
 
-// AsError returns err as data: the *Error that err is or wraps, or a new one with [CodeFailed]. The text of err is
-// kept whole. A nil err gives nil.
+// AsError returns err as data: the *Error that err is or wraps, or a new one with [CodeFailed]. The
+// text of err is kept whole. A nil err gives nil.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil

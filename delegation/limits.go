@@ -2,11 +2,11 @@ package delegation
 
 // Limits are counts over a run or a subtree of it. Zero means the default, negative means no limit.
 //
-// They are shared by the whole tree: what a child uses, its parents have used. A limit may be reached, never passed:
-// the step that would pass it is not performed.
+// They are shared by the whole tree: what a child uses, its parents have used. A limit may be
+// reached, never passed: the step that would pass it is not performed.
 //
-// Whatever Steps says, a frame ends at a limit once 10,000 steps in a row have needed neither a model nor a tool, such as
-// delegations and calls of what is not offered.
+// Whatever Steps says, a frame ends at a limit once 10,000 steps in a row have needed neither a
+// model nor a tool, such as delegations and calls of what is not offered.
 type Limits struct {
 	Depth        int   `json:"depth,omitempty"`         // frames on the stack; default 16. Reaching it fails the child, not the run
 	Steps        int   `json:"steps,omitempty"`         // steps performed; default 1000

@@ -30,6 +30,6 @@ func (s *Stack[F]) Top() (F, bool) {
 // Depth returns the number of frames.
 func (s *Stack[F]) Depth() int { return len(s.frames) }
 
-// All returns the frames from the bottom to the top. The slice is the stack's own: read-only, valid until the next
-// Push or Pop.
+// All returns the frames from the bottom to the top. The slice is the stack's own: read-only, valid
+// until the next Push or Pop.
 func (s *Stack[F]) All() []F { return s.frames }

@@ -57,7 +57,8 @@ type Error struct {
 	Err        error              // the cause; may be nil
 }
 
-// Error says what failed, in one line: "llmclient: rate_limited (status 429, request req_1, attempt 4): slow down".
+// Error says what failed, in one line: "llmclient: rate_limited (status 429, request req_1, attempt
+// 4): slow down".
 func (e *Error) Error() string {
 	var about []string
 	if e.Status != 0 {

@@ -20,7 +20,8 @@ type outcome struct {
 	err    error // nil: the reply "ok"
 }
 
-// fake answers the n-th request with the n-th outcome, and all further ones with the last. It keeps when it was asked.
+// fake answers the n-th request with the n-th outcome, and all further ones with the last. It keeps
+// when it was asked.
 type fake struct {
 	mu       sync.Mutex
 	outcomes []outcome

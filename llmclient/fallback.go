@@ -14,24 +14,27 @@ type Candidate struct {
 
 // FallbackConfig says when [Fallback] turns to its next candidate. The zero value is good for use.
 type FallbackConfig struct {
-	// On lists the codes after which the next candidate is asked; "" stands for errors that are no [*Error] and have no
-	// code of their own. nil means all codes but those where the answer of another would be no help or would hide what
-	// the caller must see: canceled, bad_request (the request is at fault), malformed_tool_call (the model must be told),
-	// content_filter (a refusal is not to be shopped around).
+	// On lists the codes after which the next candidate is asked; "" stands for errors that are no
+	// [*Error] and have no code of their own. nil means all codes but those where the answer of
+	// another would be no help or would hide what the caller must see: canceled, bad_request (the
+	// request is at fault), malformed_tool_call (the model must be told), content_filter (a refusal
+	// is not to be shopped around).
 	On []Code
 
-	// AfterOutput also turns to the next candidate when the reply broke off after parts of it were handed to onDelta. The
-	// Notice then has Discard set: whoever shows the parts must drop them.
+	// AfterOutput also turns to the next candidate when the reply broke off after parts of it were
+	// handed to onDelta. The Notice then has Discard set: whoever shows the parts must drop them.
 	AfterOutput bool
 }
 
-// Fallback returns a Client that asks the candidates in order until one replies, fails with a code that is not in
-// cfg.On, or was cut off in the middle of its output. Nothing is remembered from call to call.
+// Fallback returns a Client that asks the candidates in order until one replies, fails with a code
+// that is not in cfg.On, or was cut off in the middle of its output. Nothing is remembered from
+// call to call.
 //
-// Each candidate that failed is told as [NoticeFallback], and listed in Response.Attempts or Error.Attempts together with
-// what it lists itself, in order of time; when all have failed, the error is the last one's. Once ctx is done, no further
-// candidate is asked. Errors and responses are copied where something is added, never changed. The request is handed on
-// as it is, or as a copy with another Model.
+// Each candidate that failed is told as [NoticeFallback], and listed in Response.Attempts or
+// Error.Attempts together with what it lists itself, in order of time; when all have failed, the
+// error is the last one's. Once ctx is done, no further candidate is asked. Errors and responses
+// are copied where something is added, never changed. The request is handed on as it is, or as a
+// copy with another Model.
 func Fallback(candidates []Candidate, cfg FallbackConfig) Client {
 	return &fallback{candidates: slices.Clone(candidates), cfg: cfg}
 }
@@ -96,8 +99,8 @@ func (f *fallback) next(err error, output bool) bool {
 	}
 }
 
-// done returns the outcome of a call whose ctx was done when its last try had failed with err: err, if that says so, or
-// else an error that does.
+// done returns the outcome of a call whose ctx was done when its last try had failed with err: err,
+// if that says so, or else an error that does.
 func done(ctx context.Context, model string, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err

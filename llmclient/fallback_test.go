@@ -122,7 +122,8 @@ func TestFallback_NothingToAsk(t *testing.T) {
 	require.Len(t, resp.Attempts, 1)
 }
 
-// Through any nest of wrappers, as many attempts are listed as calls were made besides the last, in the order of time.
+// Through any nest of wrappers, as many attempts are listed as calls were made besides the last, in
+// the order of time.
 func TestWrappers_AttemptsLaw(t *testing.T) {
 	codes := []llmclient.Code{"", llmclient.CodeRateLimited, llmclient.CodeUnavailable, llmclient.CodeAuth, llmclient.CodeTruncated}
 	rapid.Check(t, func(t *rapid.T) {

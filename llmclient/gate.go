@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A gate lets callers through one after another in the order in which they came, and none while it is closed or its
-// limits are used up. A caller that waits is never passed by one that came later. The zero value is open and has no
-// limits. It is safe for concurrent use.
+// A gate lets callers through one after another in the order in which they came, and none while it
+// is closed or its limits are used up. A caller that waits is never passed by one that came later.
+// The zero value is open and has no limits. It is safe for concurrent use.
 type gate struct {
 	mu      sync.Mutex
 	came    uint64    // callers so far
@@ -45,8 +45,9 @@ func (g *gate) close(until time.Time) {
 	}
 }
 
-// pass returns when w may go on. It calls tell before it waits, and again when the wait becomes longer. It returns the
-// context's error when ctx is done, and errDeadline at once when the wait, returned with it, would outlast ctx.
+// pass returns when w may go on. It calls tell before it waits, and again when the wait becomes
+// longer. It returns the context's error when ctx is done, and errDeadline at once when the wait,
+// returned with it, would outlast ctx.
 func (g *gate) pass(ctx context.Context, w *waiter, tell func(time.Duration)) (time.Duration, error) {
 	var told time.Time
 	for {
@@ -69,8 +70,8 @@ func (g *gate) pass(ctx context.Context, w *waiter, tell func(time.Duration)) (t
 	}
 }
 
-// try lets w pass if its turn and its time have come. Otherwise w takes its place among those who wait, and the wait it
-// must expect is returned.
+// try lets w pass if its turn and its time have come. Otherwise w takes its place among those who
+// wait, and the wait it must expect is returned.
 func (g *gate) try(w *waiter) (wait time.Duration, first, passed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// At the very moment when a gate opens, callers go on in the order in which they came, whoever wakes first.
+// At the very moment when a gate opens, callers go on in the order in which they came, whoever
+// wakes first.
 func TestGate_OrderAtOneInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gate

@@ -7,11 +7,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limits are two token buckets that each caller of a gate takes from at once, when its turn has come. A nil *limits has
-// enough of everything. It is guarded by the mutex of its gate.
+// limits are two token buckets that each caller of a gate takes from at once, when its turn has
+// come. A nil *limits has enough of everything. It is guarded by the mutex of its gate.
 type limits struct{ requests, tokens *bucket }
 
-// wait returns how long w has to wait behind those ahead of it. For all but the first it is a lower bound.
+// wait returns how long w has to wait behind those ahead of it. For all but the first it is a lower
+// bound.
 func (l *limits) wait(now time.Time, ahead []*waiter, w *waiter) time.Duration {
 	if l == nil {
 		return 0

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Notice is what a wrapper does while a call is under way: it waits, tries again, or turns to another client.
+// Notice is what a wrapper does while a call is under way: it waits, tries again, or turns to
+// another client.
 type Notice struct {
 	Kind    NoticeKind
 	Model   string        // the model of the attempt that is over, or that waits
@@ -28,13 +29,15 @@ const (
 
 type notifyKey struct{}
 
-// WithNotify returns a context in which wrappers tell fn what they do, as they do it. fn is called on the goroutine of
-// Complete and must not block. One fn stands in a context: a second one replaces the first.
+// WithNotify returns a context in which wrappers tell fn what they do, as they do it. fn is called
+// on the goroutine of Complete and must not block. One fn stands in a context: a second one
+// replaces the first.
 func WithNotify(ctx context.Context, fn func(Notice)) context.Context {
 	return context.WithValue(ctx, notifyKey{}, fn)
 }
 
-// Notify tells the function that [WithNotify] put into ctx, if any. It is for those who write wrappers.
+// Notify tells the function that [WithNotify] put into ctx, if any. It is for those who write
+// wrappers.
 func Notify(ctx context.Context, n Notice) {
 	if fn, ok := ctx.Value(notifyKey{}).(func(Notice)); ok {
 		fn(n)

@@ -16,21 +16,25 @@ type RateLimitConfig struct {
 	TokensPerMinute int // input and output together; 0: no limit
 	TokenBurst      int // tokens at once after a pause; default TokensPerMinute
 
-	// Estimate foretells the tokens of a request, which are taken before it is made. The default takes a quarter of the
-	// bytes of messages and tool definitions, and all of MaxTokens; it reads the whole request.
+	// Estimate foretells the tokens of a request, which are taken before it is made. The default
+	// takes a quarter of the bytes of messages and tool definitions, and all of MaxTokens; it reads
+	// the whole request.
 	Estimate func(*Request) int
 }
 
-// RateLimit returns a Client that holds calls back so that c gets no more requests and tokens per minute than cfg says,
-// by token buckets (golang.org/x/time/rate). One RateLimit serves all who share the provider's limit.
+// RateLimit returns a Client that holds calls back so that c gets no more requests and tokens per
+// minute than cfg says, by token buckets (golang.org/x/time/rate). One RateLimit serves all who
+// share the provider's limit.
 //
-// Tokens are estimated before the request and put right by the usage that comes back with the response or the error:
-// what was estimated too much is given to those who wait, what was too little they wait for. Where no usage comes back, the
-// estimate stands. An estimate above TokenBurst counts as TokenBurst.
+// Tokens are estimated before the request and put right by the usage that comes back with the
+// response or the error: what was estimated too much is given to those who wait, what was too
+// little they wait for. Where no usage comes back, the estimate stands. An estimate above
+// TokenBurst counts as TokenBurst.
 //
-// Calls go on in the order in which they came, whatever their size. A wait is told as [NoticeRateLimit] before it begins.
-// If it would outlast ctx, the call fails at once with [CodeRateLimited] and the wait as RetryAfter; if ctx is done
-// while it lasts, with [CodeCanceled] or [CodeTimeout] and the cause of ctx.
+// Calls go on in the order in which they came, whatever their size. A wait is told as
+// [NoticeRateLimit] before it begins. If it would outlast ctx, the call fails at once with
+// [CodeRateLimited] and the wait as RetryAfter; if ctx is done while it lasts, with [CodeCanceled]
+// or [CodeTimeout] and the cause of ctx.
 func RateLimit(c Client, cfg RateLimitConfig) Client {
 	l := &rateLimit{client: c, estimate: cfg.Estimate}
 	if l.estimate == nil {

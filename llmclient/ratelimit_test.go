@@ -18,8 +18,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// costs asks a model that is limited as cfg says, one request after the other without a pause, and returns when each was
-// made. The size of a request stands in MaxTokens; what it turns out to use, in used.
+// costs asks a model that is limited as cfg says, one request after the other without a pause, and
+// returns when each was made. The size of a request stands in MaxTokens; what it turns out to use,
+// in used.
 func costs(t *testing.T, cfg llmclient.RateLimitConfig, sizes []int, used []messages.Usage) []time.Duration {
 	var at []time.Duration
 	synctest.Test(t, func(t *testing.T) {
@@ -286,8 +287,8 @@ func requireWithin(t require.TestingT, callers []*caller, size func(*caller) int
 	}
 }
 
-// With requests of any size at any time, some of which give up: none passes one that came before, and no more tokens and
-// requests pass in any stretch of time than the limits allow.
+// With requests of any size at any time, some of which give up: none passes one that came before,
+// and no more tokens and requests pass in any stretch of time than the limits allow.
 func TestRateLimit_Law(t *testing.T) {
 	const perMinute, requestBurst, tokenBurst = 600, 3, 50 // ten requests and ten tokens a second
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Request is one question to a model. It is read-only once handed to a [Client], and a client keeps nothing of it after
-// Complete returns.
+// Request is one question to a model. It is read-only once handed to a [Client], and a client keeps
+// nothing of it after Complete returns.
 type Request struct {
 	Model       string             `json:"model,omitempty"`       // "" means the client's own
 	Messages    messages.History   `json:"messages"`              // must obey the laws of messages.History.Validate
@@ -25,8 +25,8 @@ type Request struct {
 // ToolFormat says how tools are offered to a model.
 type ToolFormat string
 
-// Text tools stand in Request.Tools so that they may be executed, but a client never sends them natively: they are
-// described in the messages.
+// Text tools stand in Request.Tools so that they may be executed, but a client never sends them
+// natively: they are described in the messages.
 const (
 	ToolsNative ToolFormat = "native"
 	ToolsText   ToolFormat = "text"
@@ -38,7 +38,8 @@ type ToolChoice struct {
 	Name string         `json:"name,omitempty"` // the tool, for ChooseTool
 }
 
-// ToolChoiceMode is the kind of a [ToolChoice]; "" leaves the choice to the provider, which means auto.
+// ToolChoiceMode is the kind of a [ToolChoice]; "" leaves the choice to the provider, which means
+// auto.
 type ToolChoiceMode string
 
 // The modes, as Chat Completions has them.

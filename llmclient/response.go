@@ -21,7 +21,8 @@ type Response struct {
 // FinishReason says why a model stopped.
 type FinishReason string
 
-// The reasons. A client maps a provider's own words to these, and judges a missing or unknown one by what arrived.
+// The reasons. A client maps a provider's own words to these, and judges a missing or unknown one
+// by what arrived.
 const (
 	FinishStop          FinishReason = "stop"
 	FinishToolCalls     FinishReason = "tool_calls"
@@ -30,8 +31,8 @@ const (
 	FinishRefusal       FinishReason = "refusal"        // the model declined; the text says how
 )
 
-// Attempt is a request that a wrapper made besides the one whose outcome it returned: a failed try, or a reply that was
-// sent back for repair.
+// Attempt is a request that a wrapper made besides the one whose outcome it returned: a failed try,
+// or a reply that was sent back for repair.
 type Attempt struct {
 	Model string         `json:"model,omitempty"`
 	Usage messages.Usage `json:"usage,omitzero"`

@@ -16,32 +16,36 @@ type RetryConfig struct {
 	MaxWait       time.Duration // longest backoff; default 30 s; negative: no bound
 	MaxRetryAfter time.Duration // longest Retry-After that is waited for; default 2 min; negative: no bound
 
-	// AfterOutput also retries when the reply broke off after parts of it were handed to onDelta. The Notice before the
-	// new try then has Discard set: whoever shows the parts must drop them.
+	// AfterOutput also retries when the reply broke off after parts of it were handed to onDelta.
+	// The Notice before the new try then has Discard set: whoever shows the parts must drop them.
 	AfterOutput bool
 
-	// Jitter returns a number from 0 up to 1; default math/rand/v2. It must be safe for concurrent use.
+	// Jitter returns a number from 0 up to 1; default math/rand/v2. It must be safe for concurrent
+	// use.
 	Jitter func() float64
 }
 
-// Retry returns a Client that asks c again after errors whose code is temporary (see [Code.Temporary]). Of errors that
-// are no [*Error], it takes context.DeadlineExceeded, io.ErrUnexpectedEOF, [*net.OpError] and [*net.DNSError] for
-// temporary and no others.
+// Retry returns a Client that asks c again after errors whose code is temporary (see
+// [Code.Temporary]). Of errors that are no [*Error], it takes context.DeadlineExceeded,
+// io.ErrUnexpectedEOF, [*net.OpError] and [*net.DNSError] for temporary and no others.
 //
-// The wait before another try is Error.RetryAfter, or the backoff if that is longer. The backoff is jittered equally:
-// between half of Base·2ⁿ⁻¹ and the whole of it, at most MaxWait. The error is returned at once if its RetryAfter is
-// longer than MaxRetryAfter, or the wait would outlast ctx. If ctx is done during a wait, the error has [CodeCanceled] or
-// [CodeTimeout] and wraps the cause of ctx and the last error.
+// The wait before another try is Error.RetryAfter, or the backoff if that is longer. The backoff is
+// jittered equally: between half of Base·2ⁿ⁻¹ and the whole of it, at most MaxWait. The error is
+// returned at once if its RetryAfter is longer than MaxRetryAfter, or the wait would outlast ctx.
+// If ctx is done during a wait, the error has [CodeCanceled] or [CodeTimeout] and wraps the cause
+// of ctx and the last error.
 //
-// A RetryAfter that is not too long, and any wait after [CodeRateLimited], holds back every call of this Client, even if
-// the one that was told is not tried again: those that come meanwhile wait too, told as [NoticeRateLimit], and all go on
-// in the order in which they came, so that none is passed by one that came later. A call that would be held back before
-// its first try until after ctx ends fails at once with [CodeRateLimited]. A backoff for any other reason is a call's own
+// A RetryAfter that is not too long, and any wait after [CodeRateLimited], holds back every call of
+// this Client, even if the one that was told is not tried again: those that come meanwhile wait
+// too, told as [NoticeRateLimit], and all go on in the order in which they came, so that none is
+// passed by one that came later. A call that would be held back before its first try until after
+// ctx ends fails at once with [CodeRateLimited]. A backoff for any other reason is a call's own
 // affair.
 //
-// Every failed try is told as [NoticeRetry] before the wait, and listed in Response.Attempts or Error.Attempts together
-// with what clients further in list, in order of time; the last one is the outcome itself and not listed. Errors and
-// responses of c are copied where something is added, never changed.
+// Every failed try is told as [NoticeRetry] before the wait, and listed in Response.Attempts or
+// Error.Attempts together with what clients further in list, in order of time; the last one is the
+// outcome itself and not listed. Errors and responses of c are copied where something is added,
+// never changed.
 func Retry(c Client, cfg RetryConfig) Client {
 	cfg.MaxAttempts = orDefault(cfg.MaxAttempts, 4)
 	cfg.Base = orDefault(cfg.Base, 500*time.Millisecond)
@@ -104,8 +108,8 @@ type try struct {
 	output bool   // parts of its reply were handed on
 }
 
-// heed holds back all calls, whether or not this one is tried again, where the provider asks to wait. The refusal of a
-// gate further in concerns one call alone.
+// heed holds back all calls, whether or not this one is tried again, where the provider asks to
+// wait. The refusal of a gate further in concerns one call alone.
 func (r *retry) heed(t *try) {
 	if t.err.RetryAfter > 0 && t.err.Code.Temporary() && !r.tooLong(t.err.RetryAfter) && !errors.Is(t.cause, errDeadline) {
 		r.gate.close(time.Now().Add(t.err.RetryAfter))
@@ -151,7 +155,8 @@ func heldBack(ctx context.Context, req *Request, wait time.Duration, err error) 
 	}
 }
 
-// wait waits between a failed try and the next. It returns what the call ends with if there will be no next try.
+// wait waits between a failed try and the next. It returns what the call ends with if there will be
+// no next try.
 func (r *retry) wait(ctx context.Context, place *waiter, req *Request, t *try) error {
 	tell := func(wait time.Duration) {
 		Notify(ctx, Notice{Kind: NoticeRetry, Model: req.Model, Attempt: t.number, Wait: wait, Err: t.cause, Discard: t.output})

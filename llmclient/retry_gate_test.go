@@ -15,7 +15,8 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// A Retry-After given to one call holds back those that come while it lasts, also the first tries of new ones.
+// A Retry-After given to one call holds back those that come while it lasts, also the first tries
+// of new ones.
 func TestRetry_RetryAfterHoldsBackAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := failing(after(llmclient.CodeRateLimited, 10*time.Second), nil)
@@ -39,7 +40,8 @@ func TestRetry_RetryAfterHoldsBackAll(t *testing.T) {
 	})
 }
 
-// That holds although the call that was told to wait has given up, unless nobody would wait for so long.
+// That holds although the call that was told to wait has given up, unless nobody would wait for so
+// long.
 func TestRetry_LastRetryAfterHoldsBackTheNextCall(t *testing.T) {
 	for asked, waited := range map[time.Duration]time.Duration{10 * time.Second: 10 * time.Second, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -128,7 +130,8 @@ func TestRetry_HeldBackWithoutATry(t *testing.T) {
 	}
 }
 
-// A longer Retry-After, given while others wait already, makes all of them wait longer, and tells them so.
+// A longer Retry-After, given while others wait already, makes all of them wait longer, and tells
+// them so.
 func TestRetry_LongerRetryAfterPostponesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := make(chan struct{})
@@ -166,8 +169,9 @@ func TestRetry_LongerRetryAfterPostponesAll(t *testing.T) {
 	})
 }
 
-// Whatever a provider answers: as many attempts are listed as calls were made besides the last, never more calls than
-// allowed, and the time that passes is the sum of the waits, each within its bounds.
+// Whatever a provider answers: as many attempts are listed as calls were made besides the last,
+// never more calls than allowed, and the time that passes is the sum of the waits, each within its
+// bounds.
 func TestRetry_Law(t *testing.T) {
 	codes := []llmclient.Code{
 		llmclient.CodeRateLimited, llmclient.CodeUnavailable, llmclient.CodeTimeout, llmclient.CodeTruncated, llmclient.CodeAuth, llmclient.CodeBadRequest,
@@ -220,7 +224,8 @@ func TestRetry_Law(t *testing.T) {
 	})
 }
 
-// caller is one of many that ask at once: when it came, and when it was let through, time and again.
+// caller is one of many that ask at once: when it came, and when it was let through, time and
+// again.
 type caller struct {
 	came   time.Duration
 	passed []time.Duration
@@ -240,7 +245,8 @@ func requireNobodyOvertakes(t require.TestingT, callers []*caller, since func(c 
 	}
 }
 
-// With rate limit answers at random, no call reaches the provider while one that came before is held back.
+// With rate limit answers at random, no call reaches the provider while one that came before is
+// held back.
 func TestRetry_NobodyOvertakesLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rapid.SyncTest(t, func(t *rapid.T) {

@@ -9,9 +9,10 @@ import (
 	"slices"
 )
 
-// As returns the first client that is a T, searching c and what it wraps. It is how an ability beyond [Client] is found
-// behind wrappers, as errors.As finds an error: a wrapper shows what it wraps with a method Unwrap() Client. Of the
-// clients of a [Fallback] the first is searched; a [Router] shows none, since the request decides.
+// As returns the first client that is a T, searching c and what it wraps. It is how an ability
+// beyond [Client] is found behind wrappers, as errors.As finds an error: a wrapper shows what it
+// wraps with a method Unwrap() Client. Of the clients of a [Fallback] the first is searched; a
+// [Router] shows none, since the request decides.
 func As[T any](c Client) (T, bool) {
 	for c != nil {
 		if found, ok := c.(T); ok {
@@ -27,7 +28,8 @@ func As[T any](c Client) (T, bool) {
 	return none, false
 }
 
-// ask is c.Complete for clients that may be nil or break their promise to return either a response or an error.
+// ask is c.Complete for clients that may be nil or break their promise to return either a response
+// or an error.
 func ask(ctx context.Context, c Client, req *Request, onDelta func(Delta)) (*Response, error) {
 	if c == nil {
 		return nil, &Error{Code: CodeNotFound, Model: req.Model, Message: "the client is nil: a wrapper was made around nothing"}
@@ -50,8 +52,9 @@ func watch(onDelta func(Delta), output *bool) func(Delta) {
 	}
 }
 
-// classify returns the code of any error that a client may return. Errors that are no [*Error] count by their cause:
-// the context's, a connection that broke or was never made; "" for all others.
+// classify returns the code of any error that a client may return. Errors that are no [*Error]
+// count by their cause: the context's, a connection that broke or was never made; "" for all
+// others.
 func classify(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -81,7 +84,8 @@ func codeOfNet(err net.Error) Code {
 	return CodeUnavailable
 }
 
-// asError returns err as an [*Error] of the caller's own: a copy of the one in it, or a new one around it.
+// asError returns err as an [*Error] of the caller's own: a copy of the one in it, or a new one
+// around it.
 func asError(err error) *Error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -94,7 +98,8 @@ func asError(err error) *Error {
 	return &own
 }
 
-// failed appends err, as the outcome of one try, to attempts: first what err itself lists, then err.
+// failed appends err, as the outcome of one try, to attempts: first what err itself lists, then
+// err.
 func failed(attempts []Attempt, model string, err error) []Attempt {
 	e := asError(err)
 	if e.Model != "" {
@@ -124,8 +129,9 @@ func responseAfter(attempts []Attempt, resp *Response) *Response {
 	return &own
 }
 
-// gaveUp returns the error of a call whose ctx was done while it was doing something other than asking a client. It
-// stands for the last try as well, so that its usage is counted; last is nil if there was none.
+// gaveUp returns the error of a call whose ctx was done while it was doing something other than
+// asking a client. It stands for the last try as well, so that its usage is counted; last is nil if
+// there was none.
 func gaveUp(ctx context.Context, model, doing string, last error) *Error {
 	cause := context.Cause(ctx)
 	if cause != ctx.Err() { //nolint:errorlint // the very same value

@@ -150,7 +150,8 @@ func isEmptyObject(value string) bool {
 	return strings.HasPrefix(value, "{") && trimBlanks(value[1:]) == "}"
 }
 
-// saysNothing reports whether the value of the arguments of a call is missing, null, or a string that is blank or null.
+// saysNothing reports whether the value of the arguments of a call is missing, null, or a string
+// that is blank or null.
 func saysNothing(value string) bool {
 	if strings.HasPrefix(value, `"`) {
 		value = strings.TrimSpace(decodeString(value))
@@ -178,7 +179,8 @@ func readArguments(value string, at int, mode Mode) (string, []Repair, *ParseErr
 	return object, repairs, nil
 }
 
-// write writes a call as JSON, on one line. Arguments that are not JSON are written as a JSON string.
+// write writes a call as JSON, on one line. Arguments that are not JSON are written as a JSON
+// string.
 func (f callForm) write(c messages.ToolCall) string {
 	b := appendString([]byte("{"), f.name)
 	b = appendString(append(b, ": "...), c.Name)
@@ -213,7 +215,8 @@ func repeated(at int, what, found string) *ParseError {
 	return broken(at, what+" only once in a call", found, nil)
 }
 
-// brokenFrom is an error about what stands at a place of the reply, and goes on to its end, of which more may come.
+// brokenFrom is an error about what stands at a place of the reply, and goes on to its end, of
+// which more may come.
 func brokenFrom(text string, at int, expected string) *ParseError {
 	e := broken(at, expected, text[at:], nil)
 	e.onward = true

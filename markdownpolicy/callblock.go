@@ -8,8 +8,9 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// callBlock reads what stands between two marks: calls as JSON, one behind the other or in a list, or else a body that goes to
-// the closing mark. The closing mark may be missing at the end of the text, and the end of a list before the closing mark.
+// callBlock reads what stands between two marks: calls as JSON, one behind the other or in a list,
+// or else a body that goes to the closing mark. The closing mark may be missing at the end of the
+// text, and the end of a list before the closing mark.
 type callBlock struct {
 	Options
 	start int     // the place of the opening mark
@@ -160,7 +161,8 @@ func (b *callBlock) goesOn(text string, final bool) (yes, wait bool) {
 	return jsonGoesOn(text, b.pos, final)
 }
 
-// excessBrackets returns the place behind the closing brackets and blanks that stand at a place, or that more may come.
+// excessBrackets returns the place behind the closing brackets and blanks that stand at a place, or
+// that more may come.
 func excessBrackets(text string, pos int, final bool) (end int, wait bool) {
 	const most = 16
 	window := text[:min(len(text), pos+most)]
@@ -191,7 +193,8 @@ func (b *callBlock) json(text string, final bool) (verdict, bool) {
 	return verdict{}, false
 }
 
-// brokenEnd returns where JSON that is broken ends: where its brackets do, or before the first closing mark.
+// brokenEnd returns where JSON that is broken ends: where its brackets do, or before the first
+// closing mark.
 func (b *callBlock) brokenEnd(text string, final bool) (end int, known bool) {
 	closing := b.ends.next(text, b.value)
 	upTo := text
@@ -292,7 +295,8 @@ func (b *callBlock) plain(text string, final bool) verdict {
 	return b.done(end)
 }
 
-// done says that the block ends there. Each call goes from its beginning, the first from the mark, to that of the next.
+// done says that the block ends there. Each call goes from its beginning, the first from the mark,
+// to that of the next.
 func (b *callBlock) done(end int) verdict {
 	last := end
 	for i := len(b.calls) - 1; i >= 0; i-- {
@@ -311,7 +315,8 @@ func (b *callBlock) unended(end int) verdict {
 	return b.done(end)
 }
 
-// broken says that it is meant as a call and is none. As text it is the mark alone, so that what is right behind it is found.
+// broken says that it is meant as a call and is none. As text it is the mark alone, so that what is
+// right behind it is found.
 func (b *callBlock) broken(err *ParseError, looked int) verdict {
 	return verdict{kind: isBroken, end: b.after, seen: looked, err: err}
 }

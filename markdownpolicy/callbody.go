@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// This file reads calls that models write between marks in forms other than JSON. Each reader gets what stands between the
-// marks, and its offset.
+// This file reads calls that models write between marks in forms other than JSON. Each reader gets
+// what stands between the marks, and its offset.
 
 // readBody tells the forms apart.
 func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
@@ -37,8 +37,8 @@ func (o Options) knows(name string) bool {
 	return slices.ContainsFunc(o.Tools, func(d tools.Definition) bool { return d.Name == name })
 }
 
-// readJSON reads a call as JSON: {"name":…,"arguments":{…}}, the same as the "function" of an object, or an object whose only
-// key is the name of a tool.
+// readJSON reads a call as JSON: {"name":…,"arguments":{…}}, the same as the "function" of an
+// object, or an object whose only key is the name of a tool.
 func (o Options) readJSON(text string, at int) (messages.ToolCall, []Repair, *ParseError) {
 	call, repairs, err := hermesForm.read(text, at, o.Mode)
 	if err == nil || !json.Valid([]byte(text)) || text[0] != '{' {
@@ -156,7 +156,8 @@ func parameterEnd(body string, pos int) int {
 	}
 }
 
-// trimLines takes away what models set around a value: blanks, if it is one line, or else the line break at either end.
+// trimLines takes away what models set around a value: blanks, if it is one line, or else the line
+// break at either end.
 func trimLines(value string) string {
 	if trimmed := trimBlanks(value); strings.IndexByte(trimmed, '\n') < 0 {
 		return trimmed
@@ -221,7 +222,8 @@ func wholePairs(text string) bool {
 	return keys == values && strings.Count(text, pairKey.close) >= keys && strings.Count(text, pairValue.close) >= values
 }
 
-// between returns the text between two marks of which the first stands at a place, and the place behind it and blanks.
+// between returns the text between two marks of which the first stands at a place, and the place
+// behind it and blanks.
 func between(body string, pos int, marks tagPair) (held string, end int, ok bool) {
 	rest, ok := strings.CutPrefix(body[pos:], marks.open)
 	if !ok {
@@ -241,8 +243,8 @@ func between(body string, pos int, marks tagPair) (held string, end int, ok bool
 	}
 }
 
-// readSeparated reads what stands before and after a separator: name and {…}, or "function" and the name with a block of
-// JSON behind it.
+// readSeparated reads what stands before and after a separator: name and {…}, or "function" and the
+// name with a block of JSON behind it.
 func readSeparated(before, after string, at, afterAt int, mode Mode) ([]Part, []Repair, *ParseError) {
 	name, object := trimBlanks(before), after
 	if name == "function" {

@@ -9,14 +9,15 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Chain reads a reply in whichever of its formats comes first in it: the policy whose first call, or whose error, begins
-// earliest reads the whole reply. A call counts before an error at the same place, then the order of the chain decides.
-// Where there is no call the earliest thought decides, and where there is none either, the reply is text. Which policy it
-// was stands in [Document].Policy.
+// Chain reads a reply in whichever of its formats comes first in it: the policy whose first call,
+// or whose error, begins earliest reads the whole reply. A call counts before an error at the same
+// place, then the order of the chain decides. Where there is no call the earliest thought decides,
+// and where there is none either, the reply is text. Which policy it was stands in
+// [Document].Policy.
 //
-// Instructions, rendering and stop sequences are those of the first policy. What it renders is read back unless a text in it
-// holds a call or a thought of another policy of the chain, for which the first knows no escape. An empty chain is that of
-// [Fenced] alone.
+// Instructions, rendering and stop sequences are those of the first policy. What it renders is read
+// back unless a text in it holds a call or a thought of another policy of the chain, for which the
+// first knows no escape. An empty chain is that of [Fenced] alone.
 type Chain []Policy
 
 // Name returns "chain".
@@ -266,8 +267,8 @@ const (
 	rankNone
 )
 
-// rankOf says how early a policy found something: the less, the earlier. Twice the place leaves room for an error behind a
-// call at the same place.
+// rankOf says how early a policy found something: the less, the earlier. Twice the place leaves
+// room for an error behind a call at the same place.
 func rankOf(doc Document, err error) [2]int {
 	if at := firstStart[messages.ToolCall](doc.Parts); at >= 0 {
 		return [2]int{rankCall, 2 * at}

@@ -8,7 +8,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// argument is a named argument of a call that is written as plain text, without saying of which type it is.
+// argument is a named argument of a call that is written as plain text, without saying of which
+// type it is.
 type argument struct{ name, text string }
 
 // repeatedName returns the first name that two arguments have.
@@ -58,7 +59,8 @@ func properties(defs []tools.Definition, name string) map[string]property {
 	return schema.Properties
 }
 
-// append writes a value as the first type that it can be: null, a boolean, a number, an array or object, or else a string.
+// append writes a value as the first type that it can be: null, a boolean, a number, an array or
+// object, or else a string.
 func (p property) append(dst []byte, text string) []byte {
 	trimmed := strings.TrimSpace(text)
 	if lower := strings.ToLower(trimmed); lower == "true" || lower == "false" || lower == "null" {

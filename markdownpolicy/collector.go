@@ -9,8 +9,8 @@ import (
 // blanks are what is trimmed off texts and thoughts.
 const blanks = " \t\r\n\v\f"
 
-// collector puts parts in a row: neighbouring texts become one, without the blanks around it, and one that is blank is
-// none. A thought may arrive in pieces, too.
+// collector puts parts in a row: neighbouring texts become one, without the blanks around it, and
+// one that is blank is none. A thought may arrive in pieces, too.
 type collector struct {
 	parts   []Part
 	repairs []Repair

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// FindObject finds the JSON object that a reply holds beside other text, such as fences and prose. Of several it is the last
-// that has one of the keys, or the last of all if no keys are given. Only whole objects count: those within another are part
-// of it, and what is not valid JSON is none. The object is returned as it is written.
+// FindObject finds the JSON object that a reply holds beside other text, such as fences and prose.
+// Of several it is the last that has one of the keys, or the last of all if no keys are given. Only
+// whole objects count: those within another are part of it, and what is not valid JSON is none. The
+// object is returned as it is written.
 func FindObject(text string, keys ...string) (object string, ok bool) {
 	const patience = 16 // times the length of the text, for objects within the strings of what turns out to be none
 	looked := 0
@@ -44,8 +45,9 @@ func hasKey(object string, keys []string) bool {
 	return false
 }
 
-// objectFinder reads JSON strictly, from an opening brace on, up to the end of the object or to the first byte that JSON has
-// no place for. In the latter case the objects that are closed by then are the whole ones.
+// objectFinder reads JSON strictly, from an opening brace on, up to the end of the object or to the
+// first byte that JSON has no place for. In the latter case the objects that are closed by then are
+// the whole ones.
 type objectFinder struct {
 	text   string
 	pos    int

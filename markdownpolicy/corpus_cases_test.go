@@ -25,7 +25,8 @@ import (
 
 var updateCorpusTable = flag.Bool("update", false, "write docs/markdown-corpus.md anew")
 
-// corpusCase is a test case of another project: a reply, how it is read here, and what that project expects.
+// corpusCase is a test case of another project: a reply, how it is read here, and what that project
+// expects.
 type corpusCase struct {
 	id     string
 	policy markdownpolicy.Policy
@@ -59,8 +60,8 @@ func corpusSources(t *testing.T) []corpusSource {
 	}
 }
 
-// TestS2_14_CorpusCases runs the cases of other projects. Where we disagree, the reason stands in corpusReasons, and the
-// whole stands in docs/markdown-corpus.md.
+// TestS2_14_CorpusCases runs the cases of other projects. Where we disagree, the reason stands in
+// corpusReasons, and the whole stands in docs/markdown-corpus.md.
 func TestS2_14_CorpusCases(t *testing.T) {
 	var table strings.Builder
 	table.WriteString(corpusHead)
@@ -224,7 +225,8 @@ func vllmCases(t *testing.T) (cases []corpusCase) {
 	return cases
 }
 
-// rooCases are of the parser of Roo Code, which knows its tools by name. Whether a part is complete is not compared.
+// rooCases are of the parser of Roo Code, which knows its tools by name. Whether a part is complete
+// is not compared.
 func rooCases(t *testing.T) (cases []corpusCase) {
 	type check struct {
 		On    any
@@ -293,8 +295,8 @@ func rooHolds(paths map[string]any, on, check string, value any) bool {
 	}
 }
 
-// TestRecordedTexts reads replies that models really gave. There are no calls of these formats in them; of twelve replies with
-// tags, eleven hold a thought, three of which were cut off within it.
+// TestRecordedTexts reads replies that models really gave. There are no calls of these formats in
+// them; of twelve replies with tags, eleven hold a thought, three of which were cut off within it.
 func TestRecordedTexts(t *testing.T) {
 	type line struct{ Text string }
 	for file, want := range map[string]string{

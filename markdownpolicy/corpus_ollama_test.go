@@ -64,7 +64,8 @@ type ollamaStep struct {
 	}
 }
 
-// looseText is a string; anything else, which stands for an empty one or one that the corpus does not have, is "".
+// looseText is a string; anything else, which stands for an empty one or one that the corpus does
+// not have, is "".
 type looseText string
 
 func (s *looseText) UnmarshalJSON(data []byte) error {
@@ -159,7 +160,8 @@ func ollamaCorpusCase(t *testing.T, l ollamaLine) corpusCase {
 	return c
 }
 
-// restore puts in what the corpus lost of a case: the minus of a number that is expected, and a text that their test computes.
+// restore puts in what the corpus lost of a case: the minus of a number that is expected, and a
+// text that their test computes.
 func (o *ollamaCase) restore(l ollamaLine) {
 	switch fmt.Sprint(strings.TrimPrefix(l.Func, "Test"), " ", l.N) {
 	case "LFM2Parser_parseToolCallsContent 19":
@@ -252,8 +254,9 @@ func (o ollamaCase) template(c *corpusCase, test string, options markdownpolicy.
 	}
 }
 
-// events takes what their parser gives for each piece. Where it gives the body of a call that is none of any model, such as
-// "abc", a call as JSON with that body in its arguments stands there instead.
+// events takes what their parser gives for each piece. Where it gives the body of a call that is
+// none of any model, such as "abc", a call as JSON with that body in its arguments stands there
+// instead.
 func (o ollamaCase) events(c *corpusCase) {
 	if o.Steps == nil {
 		return

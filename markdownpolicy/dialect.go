@@ -2,10 +2,12 @@ package markdownpolicy
 
 import "strings"
 
-// Dialect is a family of models that write calls as [Hermes] reads them, by the marks that they set around a call.
+// Dialect is a family of models that write calls as [Hermes] reads them, by the marks that they set
+// around a call.
 type Dialect string
 
-// The dialects. The marks of a dialect that stand around a list of calls, or say that the reply ends, are left out of the text.
+// The dialects. The marks of a dialect that stand around a list of calls, or say that the reply
+// ends, are left out of the text.
 const (
 	DialectHermes   Dialect = "hermes"   // <tool_call>: Hermes, Qwen, Qwen-Coder, GLM, Nemotron
 	DialectDeepSeek Dialect = "deepseek" // <｜tool▁call▁begin｜>name<｜tool▁sep｜>{…}: DeepSeek V3 and R1, Cogito
@@ -37,7 +39,8 @@ func (d Dialect) pairs() []tagPair {
 	}
 }
 
-// leftOut returns the tags of what is left out of the text: marks that say nothing, and results that the model made up.
+// leftOut returns the tags of what is left out of the text: marks that say nothing, and results
+// that the model made up.
 func (d Dialect) leftOut() (tags []tag) {
 	if d != DialectDeepSeek {
 		return nil

@@ -1,9 +1,10 @@
-// Package markdownpolicy lets any model that writes text use tools. A [Policy] says how a model is told to write its calls,
-// how a reply is read, and how past turns are rendered for it: the three agree with each other, which is a law with tests.
+// Package markdownpolicy lets any model that writes text use tools. A [Policy] says how a model is
+// told to write its calls, how a reply is read, and how past turns are rendered for it: the three
+// agree with each other, which is a law with tests.
 //
-// Built in are [Fenced] (the default), [XML], [ReAct], and the text formats that open models were trained on: [Hermes],
-// [Llama], [Pythonic], [Mistral]. [Chain] reads whichever of several comes first; [Think] takes a model's thoughts between
-// <think> tags out of any of them.
+// Built in are [Fenced] (the default), [XML], [ReAct], and the text formats that open models were
+// trained on: [Hermes], [Llama], [Pythonic], [Mistral]. [Chain] reads whichever of several comes
+// first; [Think] takes a model's thoughts between <think> tags out of any of them.
 //
 // Laws, for every policy:
 //

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// element reads what stands behind <name>: other elements, up to </name>. A child ends at the first closing tag that is
-// followed by another child or by the end of the element; where it is a JSON object, behind its last bracket.
+// element reads what stands behind <name>: other elements, up to </name>. A child ends at the first
+// closing tag that is followed by another child or by the end of the element; where it is a JSON
+// object, behind its last bracket.
 type element struct {
 	name     string
 	closing  string   // the tag that ends it
@@ -28,10 +29,12 @@ type element struct {
 	fields []field
 }
 
-// childEnds finds, by the name of the child, the closing tags that end one. There is one for all elements of a name.
+// childEnds finds, by the name of the child, the closing tags that end one. There is one for all
+// elements of a name.
 type childEnds map[string]*childEnd
 
-// childEnd is a [finder] of closing tags that are followed by another child or the end of the element.
+// childEnd is a [finder] of closing tags that are followed by another child or the end of the
+// element.
 type childEnd struct {
 	finder
 	next int // behind the blanks behind a tag
@@ -155,8 +158,8 @@ func (e *element) before(text string, final bool) bool {
 	return true
 }
 
-// object looks for the end of a JSON object. One that is broken ends where its brackets do, if that is before a tag that ends
-// the child, or else as other values do.
+// object looks for the end of a JSON object. One that is broken ends where its brackets do, if that
+// is before a tag that ends the child, or else as other values do.
 func (e *element) object(text string, final bool) bool {
 	switch e.strict.scan(text) {
 	case scanDone:
@@ -189,7 +192,8 @@ func (e *element) object(text string, final bool) bool {
 	return true
 }
 
-// afterObject looks for the closing tag behind a JSON object. At the end of the text it may be missing.
+// afterObject looks for the closing tag behind a JSON object. At the end of the text it may be
+// missing.
 func (e *element) afterObject(text string, final bool) bool {
 	closing := e.child.closing
 	e.next = skipBlanks(text, max(e.pos, e.next))
@@ -221,8 +225,8 @@ func (e *element) value(text string, final bool) bool {
 	return true
 }
 
-// endOf returns the place of the first tag at or after a place that ends the child, or, and false, the place before which
-// there is none.
+// endOf returns the place of the first tag at or after a place that ends the child, or, and false,
+// the place before which there is none.
 func (e *element) endOf(text string, from int, final bool) (at int, found bool) {
 	f := e.ends[e.child.name]
 	if f == nil {
@@ -342,7 +346,8 @@ func (b *elementBlock) swallowing() (in field, tag string) {
 	return field{}, ""
 }
 
-// doubled returns the first field with the name of one before it: which of them is meant cannot be known.
+// doubled returns the first field with the name of one before it: which of them is meant cannot be
+// known.
 func doubled(fields []field) (field, bool) {
 	seen := make(map[string]bool, len(fields))
 	for _, f := range fields {
@@ -354,7 +359,8 @@ func doubled(fields []field) (field, bool) {
 	return field{}, false
 }
 
-// broken says that it is meant as a call and is none. As text it is the mark alone, so that what is right behind it is found.
+// broken says that it is meant as a call and is none. As text it is the mark alone, so that what is
+// right behind it is found.
 func (b *elementBlock) broken(err *ParseError, seen int) verdict {
 	return verdict{kind: isBroken, end: b.after, seen: seen, err: err}
 }

@@ -7,13 +7,15 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// syntax is what differs between formats that set calls and thoughts off from the text by marks: where something other
-// than text may begin, and how it is read. The engine does the rest: text, places, pieces, bounds.
+// syntax is what differs between formats that set calls and thoughts off from the text by marks:
+// where something other than text may begin, and how it is read. The engine does the rest: text,
+// places, pieces, bounds.
 type syntax interface {
-	// find returns the place of the first mark at or after from, and true. If there is none it returns false, and the place
-	// from which on the text may be the beginning of a mark that is not all there yet: len(text) where it cannot be. final
-	// says that nothing more comes: what is not all there then is no mark, and does not hide those behind it. A mark is
-	// whatever has to be looked at, such as an escaped one.
+	// find returns the place of the first mark at or after from, and true. If there is none it
+	// returns false, and the place from which on the text may be the beginning of a mark that is
+	// not all there yet: len(text) where it cannot be. final says that nothing more comes: what is
+	// not all there then is no mark, and does not hide those behind it. A mark is whatever has to
+	// be looked at, such as an escaped one.
 	find(text string, from int, final bool) (at int, found bool)
 
 	// begin starts to read what stands at a mark.
@@ -22,14 +24,14 @@ type syntax interface {
 
 // block is something that begins at a mark.
 type block interface {
-	// read looks at the whole text, of which there is more each time; final says that nothing more comes, and then the
-	// verdict is not more. It must not look again at what it has looked at, so that the time for all reads of a block is
-	// linear in its length.
+	// read looks at the whole text, of which there is more each time; final says that nothing more
+	// comes, and then the verdict is not more. It must not look again at what it has looked at, so
+	// that the time for all reads of a block is linear in its length.
 	read(text string, final bool) verdict
 }
 
-// hasty is a block that may look far ahead in vain. Told to hurry, before it is read, it looks ahead no further than the time
-// for a reply stays linear in its length.
+// hasty is a block that may look far ahead in vain. Told to hurry, before it is read, it looks
+// ahead no further than the time for a reply stays linear in its length.
 type hasty interface{ hurry() }
 
 // verdict is what a block says of itself.
@@ -185,7 +187,8 @@ func leaveOpen(calls []Part) {
 	}
 }
 
-// giveBack takes a block as text. Where blocks look far ahead and find nothing again and again, the others have to hurry.
+// giveBack takes a block as text. Where blocks look far ahead and find nothing again and again, the
+// others have to hurry.
 func (e *engine) giveBack(text string, v verdict) {
 	const patience = 8
 	e.seen = max(e.seen, v.seen, v.end)
@@ -205,7 +208,8 @@ func (e *engine) plain(text string, to int) {
 // callID is the id of the n-th call of a reply.
 func callID(n int) string { return "call_" + strconv.Itoa(n) }
 
-// lineCounter tells lines of places in a text, each at the cost of its distance from the one before.
+// lineCounter tells lines of places in a text, each at the cost of its distance from the one
+// before.
 type lineCounter struct{ offset, breaks int }
 
 // line returns the line, from 1, of a place.

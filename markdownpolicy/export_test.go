@@ -16,7 +16,8 @@ func ShownBy(p Policy) (examples []Example) {
 	return examples
 }
 
-// CodeBlocks returns the info strings and contents of the fenced code blocks of a text that arrives in pieces of n bytes.
+// CodeBlocks returns the info strings and contents of the fenced code blocks of a text that arrives
+// in pieces of n bytes.
 func CodeBlocks(text string, n int) (infos, contents []string) {
 	find := func(from int) int {
 		for at := from; at < len(text); at++ {

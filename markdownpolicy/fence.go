@@ -2,11 +2,12 @@ package markdownpolicy
 
 import "strings"
 
-// This file reads fenced code blocks as CommonMark 0.31.2, section 4.5, says (https://spec.commonmark.org/0.31.2/), outside
-// of quotations and lists. One more form is read, which models write: a whole block on one line.
+// This file reads fenced code blocks as CommonMark 0.31.2, section 4.5, says
+// (https://spec.commonmark.org/0.31.2/), outside of quotations and lists. One more form is read,
+// which models write: a whole block on one line.
 
-// fence is a fenced code block that is read while it arrives. The zero value with start, the place of the first mark
-// character of its opening line, is ready.
+// fence is a fenced code block that is read while it arrives. The zero value with start, the place
+// of the first mark character of its opening line, is ready.
 type fence struct {
 	start  int
 	length int    // of the opening run
@@ -33,7 +34,8 @@ const (
 	fenceNone // it is none
 )
 
-// open reads the opening line, and returns false while it is not all there. It ends in the state fenceBody or fenceNone.
+// open reads the opening line, and returns false while it is not all there. It ends in the state
+// fenceBody or fenceNone.
 func (f *fence) open(text string, final bool) bool {
 	if f.state == fenceRun {
 		f.pos = max(f.pos, f.start)
@@ -64,7 +66,8 @@ func (f *fence) open(text string, final bool) bool {
 	return true
 }
 
-// find looks for the closing line, and returns false while it has not come. Before, the opening line must have been read.
+// find looks for the closing line, and returns false while it has not come. Before, the opening
+// line must have been read.
 func (f *fence) find(text string, final bool) bool {
 	for f.state != fenceClosed {
 		switch f.state {
@@ -101,8 +104,8 @@ func (f *fence) find(text string, final bool) bool {
 	return true
 }
 
-// content returns what stands in the block, without the indentation of the opening line. Of a block that is not closed it is
-// the rest of the text.
+// content returns what stands in the block, without the indentation of the opening line. Of a block
+// that is not closed it is the rest of the text.
 func (f *fence) content(text string) string {
 	raw := f.raw(text)
 	if f.indent == 0 {
@@ -127,7 +130,8 @@ func (f *fence) raw(text string) string {
 	return text[f.body:]
 }
 
-// lineStart returns the beginning of the line of a place, if there are at most three blanks before it, else -1.
+// lineStart returns the beginning of the line of a place, if there are at most three blanks before
+// it, else -1.
 func lineStart(text string, at int) int {
 	line := at
 	for line > 0 && at-line < 4 && text[line-1] == ' ' {

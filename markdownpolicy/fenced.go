@@ -7,18 +7,20 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Fenced is the default policy: a call is a JSON object in a fenced code block named tool_call, a thought is the text of a
-// block named thought.
+// Fenced is the default policy: a call is a JSON object in a fenced code block named tool_call, a
+// thought is the text of a block named thought.
 //
 //	```tool_call
 //	{"name":"get_weather","arguments":{"city":"Paris"}}
 //	```
 //
-// Models that fall back into what they know are understood, too: a block named json or not at all, or an object in prose, is
-// a call if it has the keys "name" and "arguments" and no other; a list of such objects is as many calls. If Options.Tools
-// are given, an object in prose must have the name of a tool, and must not stand behind an open backquote on its line, in a
-// line that begins with ">", or in one that is indented as code. A block of calls may hold several objects, or a list.
-// Other blocks are text, whatever stands in them. Blocks are found as CommonMark says; the last may lack its end.
+// Models that fall back into what they know are understood, too: a block named json or not at all,
+// or an object in prose, is a call if it has the keys "name" and "arguments" and no other; a list
+// of such objects is as many calls. If Options.Tools are given, an object in prose must have the
+// name of a tool, and must not stand behind an open backquote on its line, in a line that begins
+// with ">", or in one that is indented as code. A block of calls may hold several objects, or a
+// list. Other blocks are text, whatever stands in them. Blocks are found as CommonMark says; the
+// last may lack its end.
 //
 // To show such a block instead of using it, a backslash stands before it, which is taken away.
 type Fenced struct{ Options }
@@ -237,7 +239,8 @@ func (s *fencedSyntax) begin(text string, at int) block {
 	}
 }
 
-// beginObject starts to read an object or a list of such, which is perhaps shown to the user, as code or a quotation.
+// beginObject starts to read an object or a list of such, which is perhaps shown to the user, as
+// code or a quotation.
 func (s *fencedSyntax) beginObject(text string, at int, shown bool) block {
 	if text[at] == '[' {
 		return &listBlock{syntax: s, at: at, shown: shown}
@@ -283,7 +286,8 @@ func (b *objectBlock) read(text string, final bool) verdict {
 	return verdict{kind: isText, end: end}
 }
 
-// exact reports whether a valid object has the keys of a call and no other: the name alone is enough for a known tool.
+// exact reports whether a valid object has the keys of a call and no other: the name alone is
+// enough for a known tool.
 func (s *fencedSyntax) exact(object string) bool {
 	named, n, name := false, 0, ""
 	for key, value := range members(object) {

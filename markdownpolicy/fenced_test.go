@@ -308,7 +308,8 @@ func TestS2_12_ObjectsInProseAreCallsOfKnownTools(t *testing.T) {
 	}
 }
 
-// A backslash that is written before a fence moves the code that begins with it: what stands behind it is shown no more.
+// A backslash that is written before a fence moves the code that begins with it: what stands behind
+// it is shown no more.
 func TestS2_1_CodeThatBackslashesMove(t *testing.T) {
 	for _, text := range []string{
 		"\\``` and ``` {\"name\":\"t\",\"arguments\":{}}",

@@ -89,8 +89,8 @@ func (b *fencedBlock) open(text string, final bool) bool {
 	return true
 }
 
-// sameLine looks for an object on the opening line, behind the name, which CommonMark takes for attributes: the content of
-// the block begins there, and may end there, too.
+// sameLine looks for an object on the opening line, behind the name, which CommonMark takes for
+// attributes: the content of the block begins there, and may end there, too.
 func (b *fencedBlock) sameLine(text string, name int) {
 	f := &b.fence
 	behind := strings.TrimLeft(f.info[name:], " \t")
@@ -157,8 +157,8 @@ func (b *fencedBlock) meant(body string) bool {
 	return strings.Contains(body, `"`+fencedForm.name+`"`) && strings.Contains(body, `"`+fencedForm.arguments+`"`)
 }
 
-// closeBehindObject ends the block where the closing run stands on the last line of the object, or is cut off by the end of
-// the text, which CommonMark does not take for its end.
+// closeBehindObject ends the block where the closing run stands on the last line of the object, or
+// is cut off by the end of the text, which CommonMark does not take for its end.
 func (b *fencedBlock) closeBehindObject(text string) {
 	f := &b.fence
 	raw := f.raw(text)
@@ -186,8 +186,8 @@ func (b *fencedBlock) closeBehindObject(text string) {
 	}
 }
 
-// objectsOf are the objects of a block, by their place in it: several stand one after the other or in a list. What is not
-// such a row counts as one object.
+// objectsOf are the objects of a block, by their place in it: several stand one after the other or
+// in a list. What is not such a row counts as one object.
 func objectsOf(body string) func(yield func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		places := rowOf(body)

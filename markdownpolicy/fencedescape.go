@@ -9,8 +9,8 @@ type fencedEscape struct {
 	unclosed map[byte]int     // the least length of a run from which on no block is closed
 }
 
-// literalEnd returns the place up to which what stands at a mark may be written as it is; the place of the mark if a
-// backslash must stand before it.
+// literalEnd returns the place up to which what stands at a mark may be written as it is; the place
+// of the mark if a backslash must stand before it.
 func (e *fencedEscape) literalEnd(text string, at int) int {
 	s, c := e.fencedSyntax, text[at]
 	isFence := c == '`' || c == '~'

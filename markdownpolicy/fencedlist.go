@@ -1,7 +1,7 @@
 package markdownpolicy
 
-// bracketMark says whether the bracket at a place is a mark: the beginning of a list of objects, the first of which may be a
-// call.
+// bracketMark says whether the bracket at a place is a mark: the beginning of a list of objects,
+// the first of which may be a call.
 func bracketMark(text string, at int, escaped bool) markKind {
 	switch yes, wait := beginsObjects(text, at); {
 	case wait:
@@ -74,8 +74,8 @@ func (s *fencedSyntax) exactAll(text string) bool {
 	return true
 }
 
-// share divides what stands between two places among the calls in it: each goes to the next, so that the marks and commas
-// around them belong to one.
+// share divides what stands between two places among the calls in it: each goes to the next, so
+// that the marks and commas around them belong to one.
 func share(calls []Part, start, end int) {
 	for i := range calls {
 		calls[i].End = end

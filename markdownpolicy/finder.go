@@ -2,8 +2,8 @@ package markdownpolicy
 
 import "strings"
 
-// finder finds a mark in a text that arrives in pieces. It remembers where the next one is: as long as places do not go back
-// far, no byte is looked at again, however many places are asked for.
+// finder finds a mark in a text that arrives in pieces. It remembers where the next one is: as long
+// as places do not go back far, no byte is looked at again, however many places are asked for.
 type finder struct {
 	mark  string
 	from  int // from here to at there is none

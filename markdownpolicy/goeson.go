@@ -2,10 +2,10 @@ package markdownpolicy
 
 import "strings"
 
-// jsonGoesOn reports whether a JSON object goes on behind what seemed to be its end: on the same line
-// with a comma or with brackets that nothing opened, and then with the key of a member. One bracket
-// too many ends an object early: what stands behind it was meant to be in it. wait says that more of
-// the text has to come to tell.
+// jsonGoesOn reports whether a JSON object goes on behind what seemed to be its end: on the same
+// line with a comma or with brackets that nothing opened, and then with the key of a member. One
+// bracket too many ends an object early: what stands behind it was meant to be in it. wait says
+// that more of the text has to come to tell.
 func jsonGoesOn(text string, pos int, final bool) (yes, wait bool) {
 	const most = 16 // brackets and blanks
 	at, wait := onTheLine(text, pos, final)
@@ -43,8 +43,9 @@ func pythonGoesOn(text string, pos int, final bool) (yes, wait bool) {
 	}
 }
 
-// onTheLine returns the place of the comma or closing bracket that stands behind a call on its line, or
-// -1: text on a line of its own does not go on with a call. wait says that more has to come to tell.
+// onTheLine returns the place of the comma or closing bracket that stands behind a call on its
+// line, or -1: text on a line of its own does not go on with a call. wait says that more has to
+// come to tell.
 func onTheLine(text string, pos int, final bool) (at int, wait bool) {
 	const most = 16 // blanks
 	for at = pos; at < len(text) && at < pos+most && (text[at] == ' ' || text[at] == '\t'); at++ {

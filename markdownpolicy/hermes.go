@@ -8,9 +8,10 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Hermes is the format that Hermes, Qwen and many other open models were trained on: a JSON object with "name" and
-// "arguments" between <tool_call> and </tool_call>, and thoughts between <think> and </think>. The zero value is ready.
-// See https://github.com/NousResearch/Hermes-Function-Calling.
+// Hermes is the format that Hermes, Qwen and many other open models were trained on: a JSON object
+// with "name" and "arguments" between <tool_call> and </tool_call>, and thoughts between <think>
+// and </think>. The zero value is ready. See
+// https://github.com/NousResearch/Hermes-Function-Calling.
 //
 // Between the tags it reads as well what other models write there: several objects, an array of
 // them, the parameters of Qwen3-Coder (<function=name><parameter=key>value</parameter></function>),
@@ -19,8 +20,8 @@ import (
 // Options.Tools allows, else strings. Calls are always written as JSON. What stands in a call and
 // is neither read as an argument nor known to hold none is an error.
 //
-// A call that is not closed is one at the end of the text, if its JSON is complete; a thought that is not closed goes to
-// the end.
+// A call that is not closed is one at the end of the text, if its JSON is complete; a thought that
+// is not closed goes to the end.
 type Hermes struct {
 	Options
 	Dialect  Dialect  // whose marks stand around a call; "" is DialectHermes

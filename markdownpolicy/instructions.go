@@ -19,8 +19,8 @@ type example struct {
 // exemplar is a policy with examples, each of which stands in its instructions.
 type exemplar interface{ examples() []example }
 
-// workedExamples shows how a policy writes a thought with a call, two calls, and an answer. They are rendered by the policy
-// itself, so that what a model is told agrees with what is read.
+// workedExamples shows how a policy writes a thought with a call, two calls, and an answer. They
+// are rendered by the policy itself, so that what a model is told agrees with what is read.
 func workedExamples(render func([]messages.AssistantContent) string) []example {
 	call := func(id, city string) messages.ToolCall {
 		return messages.ToolCall{ID: id, Name: "get_weather", Arguments: `{"city":"` + city + `"}`}
@@ -38,8 +38,8 @@ func workedExamples(render func([]messages.AssistantContent) string) []example {
 	return shown
 }
 
-// instruct puts instructions together: what the format is, how it looks, and which tools there are. Without tools there is
-// nothing to tell.
+// instruct puts instructions together: what the format is, how it looks, and which tools there are.
+// Without tools there is nothing to tell.
 func instruct(format string, shown []example, defs []tools.Definition) string {
 	if len(defs) == 0 {
 		return ""
@@ -54,7 +54,8 @@ func instruct(format string, shown []example, defs []tools.Definition) string {
 	return b.String()
 }
 
-// describeTools lists the tools with their names, descriptions and parameters. Without tools it is "".
+// describeTools lists the tools with their names, descriptions and parameters. Without tools it is
+// "".
 func describeTools(defs []tools.Definition) string {
 	if len(defs) == 0 {
 		return ""

@@ -1,7 +1,7 @@
 package markdownpolicy
 
-// jsonScan finds the end of a JSON object or array in a text that arrives in pieces. It looks at brackets and strings only:
-// what it finds the end of may still be no JSON.
+// jsonScan finds the end of a JSON object or array in a text that arrives in pieces. It looks at
+// brackets and strings only: what it finds the end of may still be no JSON.
 type jsonScan struct {
 	pos      int // looked at so far
 	depth    int
@@ -9,8 +9,8 @@ type jsonScan struct {
 	escaped  bool
 }
 
-// scan looks on, from where it stopped, and returns the place behind the value and true, or false if it is not there yet.
-// pos must stand at the opening bracket before the first scan.
+// scan looks on, from where it stopped, and returns the place behind the value and true, or false
+// if it is not there yet. pos must stand at the opening bracket before the first scan.
 func (s *jsonScan) scan(text string) (end int, ok bool) {
 	for {
 		stops := jsonBrackets

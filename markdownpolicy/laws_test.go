@@ -77,7 +77,8 @@ var lawTools = []tools.Definition{
 	{Name: "_1"},
 }
 
-// scraps are pieces of replies: the marks of every format, whole and cut, and what stands around them.
+// scraps are pieces of replies: the marks of every format, whole and cut, and what stands around
+// them.
 var scraps = []string{
 	"```", "~~~", "````", "```tool_call\n", "```json", "```thought\n", "\n```\n", "`", "``", "\\", "\\\\", "{", "}", "[", "]", "\"", "'", ",", ":",
 	`{"name":"t","arguments":{"a":"b"}}`, "}; {", ";", "<t>", "</t>", "<a>", "</a>", "<read_file><path>", "</path></read_file>", `[{"name":"t"}]`, `{"name":"t","arguments":{`, `{"foo":`, `{"name"`, `"arguments"`, "{}", "null",
@@ -220,8 +221,8 @@ func TestS2_2_ExamplesAreWhatTheyShow(t *testing.T) {
 	}
 }
 
-// checkReply checks the laws for one reply: read in pieces it gives the same, what is released adds up to it, and nothing of
-// it is lost or doubled.
+// checkReply checks the laws for one reply: read in pieces it gives the same, what is released adds
+// up to it, and nothing of it is lost or doubled.
 func checkReply(t require.TestingT, l lawful, reply string, size int) {
 	doc, err := l.ParseResponse(reply)
 	if err != nil {
@@ -275,7 +276,8 @@ func joined(parts []markdownpolicy.Part) (out []messages.AssistantContent) {
 	return out
 }
 
-// checkPlaces checks that parts stand where they say, one after the other, with nothing but blanks between.
+// checkPlaces checks that parts stand where they say, one after the other, with nothing but blanks
+// between.
 func checkPlaces(t require.TestingT, l lawful, reply string, parts []markdownpolicy.Part) {
 	at := 0
 	for i, p := range parts {
@@ -311,7 +313,8 @@ func isWithin(text, whole string) bool {
 	return text == ""
 }
 
-// marksOfNothing, and blanks, may be left out: they stand around a thought that is blank, or say nothing by themselves.
+// marksOfNothing, and blanks, may be left out: they stand around a thought that is blank, or say
+// nothing by themselves.
 var marksOfNothing = strings.NewReplacer(" ", "", "\t", "", "\n", "", "\r", "", "thought", "", "`", "", "~", "", "<think>", "", "</think>", "",
 	"<thought>", "", "</thought>", "", "[THINK]", "", "[/THINK]", "", "\\", "", "<|python_tag|>", "", "<|eom_id|>", "")
 

@@ -8,12 +8,14 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Llama is the format that Llama 3.1 to 3.3 were trained on: calls are JSON objects with "name" and "parameters", as they are
+// Llama is the format that Llama 3.1 to 3.3 were trained on: calls are JSON objects with "name" and
+// "parameters", as they are
 // in the text, one on each line or with semicolons between them, perhaps after <|python_tag|>. Thoughts stand between <think>
 // and </think>. The zero value is ready.
 //
-// An object in the text is a call if its members are in this order: perhaps a "type", the "name", and "parameters" or
-// "arguments"; or these first. If Options.Tools are given, the name must be that of a tool, unless the reply begins with the
+// An object in the text is a call if its members are in this order: perhaps a "type", the "name",
+// and "parameters" or "arguments"; or these first. If Options.Tools are given, the name must be
+// that of a tool, unless the reply begins with the
 // call or <|python_tag|> stands before it. Any other JSON is text.
 //
 // See https://github.com/meta-llama/llama-models/blob/main/models/llama3_1/prompt_format.md.
@@ -78,7 +80,8 @@ func (l Llama) syntax() rawSyntax {
 	return s
 }
 
-// llamaMark is the beginning of an object with one of the keys of a call; or a semicolon between a call and such an object.
+// llamaMark is the beginning of an object with one of the keys of a call; or a semicolon between a
+// call and such an object.
 type llamaMark struct {
 	Options
 	last    int // the place behind the last call; 0: there is none
@@ -109,7 +112,8 @@ func hasLlamaKey(text string, at int) (yes, partly bool) {
 	return ok && slices.Contains(llamaKeys, key), !ok && h.partly
 }
 
-// afterSemicolon returns the place of the call before which a semicolon stands, with one line break in between at most; or 0.
+// afterSemicolon returns the place of the call before which a semicolon stands, with one line break
+// in between at most; or 0.
 func afterSemicolon(text string, at int) (object int, partly bool) {
 	object = at + 1
 	for object < len(text) && object-at < llamaGap && strings.IndexByte(blanks, text[object]) >= 0 {
@@ -205,7 +209,8 @@ func (b *llamaBlock) call(text string, object int, goes bool) verdict {
 	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: b.start, End: end, Open: b.cut}}}
 }
 
-// isMeant reports whether an object begins as a call does. If not, partly says that more of it has to come for that.
+// isMeant reports whether an object begins as a call does. If not, partly says that more of it has
+// to come for that.
 func (b *llamaBlock) isMeant(text string, object int) (meant, partly bool) {
 	if follows(text, object, pythonTag) {
 		return true, false

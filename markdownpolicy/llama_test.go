@@ -21,7 +21,8 @@ func contents(parts ...messages.AssistantContent) []messages.AssistantContent {
 	return append([]messages.AssistantContent{}, parts...)
 }
 
-// inPieces parses a reply in pieces of n bytes, and requires that the pieces that were released are the parts.
+// inPieces parses a reply in pieces of n bytes, and requires that the pieces that were released are
+// the parts.
 func inPieces(t *testing.T, p markdownpolicy.Streamer, reply string, n int) (markdownpolicy.Document, error) {
 	t.Helper()
 	parser := p.NewParser()

@@ -66,8 +66,8 @@ var wordy = []struct {
 	}},
 }
 
-// TestS2_3_WordsBetweenMarksAreNotLost puts words between any two marks of a call. They are in a text, in the call, or in an
-// error; or what became of them is listed as a repair.
+// TestS2_3_WordsBetweenMarksAreNotLost puts words between any two marks of a call. They are in a
+// text, in the call, or in an error; or what became of them is listed as a repair.
 func TestS2_3_WordsBetweenMarksAreNotLost(t *testing.T) {
 	for _, w := range wordy {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {

@@ -46,7 +46,8 @@ func valueEnd(text string, pos int) int {
 	}
 }
 
-// skipBlanks returns the place of the first byte at or after pos that JSON does not take for a blank.
+// skipBlanks returns the place of the first byte at or after pos that JSON does not take for a
+// blank.
 func skipBlanks(text string, pos int) int {
 	for pos < len(text) && (text[pos] == ' ' || text[pos] == '\n' || text[pos] == '\t' || text[pos] == '\r') {
 		pos++

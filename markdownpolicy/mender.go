@@ -68,8 +68,8 @@ func (m *mender) tuple() bool {
 	return len(m.out) == start+len("[]") || m.commas > 0 && !m.ended
 }
 
-// missing closes a container at the end of the text. More items of an array may have been cut off, unless it
-// is the outermost: that is a list of calls, each of which is whole.
+// missing closes a container at the end of the text. More items of an array may have been cut off,
+// unless it is the outermost: that is a list of calls, each of which is whole.
 func (m *mender) missing(closing byte) bool {
 	m.ended = true
 	return (closing != ']' || m.depth == 1) && !m.cut && m.note(len(m.text), "added the missing "+string(closing)+" at the end")
@@ -89,8 +89,8 @@ func (m *mender) comma(closing byte) bool {
 	return true
 }
 
-// commaMissing reports whether between an item that ends at a place and what comes next there can only be a comma. In a tuple
-// it cannot: Python makes one string of two.
+// commaMissing reports whether between an item that ends at a place and what comes next there can
+// only be a comma. In a tuple it cannot: Python makes one string of two.
 func (m *mender) commaMissing(closing byte, end int) bool {
 	before, after := m.text[end-1], m.next()
 	gap := m.text[end:m.pos]
@@ -106,9 +106,9 @@ func (m *mender) commaMissing(closing byte, end int) bool {
 	}
 }
 
-// isComplete reports whether what stands in a string of JSON looks as if it ends there, rather than at a quote within it that
-// lacks its backslash: it ends with a letter, a digit, or a sign that ends a sentence or closes a bracket, and has its
-// brackets and quotes in pairs.
+// isComplete reports whether what stands in a string of JSON looks as if it ends there, rather than
+// at a quote within it that lacks its backslash: it ends with a letter, a digit, or a sign that
+// ends a sentence or closes a bracket, and has its brackets and quotes in pairs.
 func isComplete(held string) bool {
 	last, _ := utf8.DecodeLastRuneInString(held)
 	if !unicode.IsLetter(last) && !unicode.IsDigit(last) && !strings.ContainsRune(".!?)]}", last) {

@@ -42,9 +42,10 @@ func (m *mender) space() bool {
 	}
 }
 
-// isRemark reports whether a comment behind a text is nothing but one. Behind a number or a constant it begins with a letter:
-// {"n": 90 // 60} is a division in Python, and # and /* before a number may be meant as the other of two values. Behind a
-// string it has no quotes, which may be those of the string.
+// isRemark reports whether a comment behind a text is nothing but one. Behind a number or a
+// constant it begins with a letter: {"n": 90 // 60} is a division in Python, and # and /* before a
+// number may be meant as the other of two values. Behind a string it has no quotes, which may be
+// those of the string.
 func isRemark(behind, comment string) bool {
 	if behind == "" {
 		return true
@@ -60,8 +61,8 @@ func isRemark(behind, comment string) bool {
 	}
 }
 
-// lineComment returns the length of a comment to the end of the line, or 0 if JSON may go on in it: with brackets or a
-// member, behind something on the same line.
+// lineComment returns the length of a comment to the end of the line, or 0 if JSON may go on in it:
+// with brackets or a member, behind something on the same line.
 func (m *mender) lineComment(rest string) int {
 	size := strings.IndexByte(rest, '\n')
 	if size < 0 {
@@ -144,11 +145,12 @@ func (s *stringMender) once(seen *bool, what string) bool {
 	return s.note(s.pos, what)
 }
 
-// patternEscapes are what has a backslash before it in regular expressions, and in no string: there it stands for itself.
+// patternEscapes are what has a backslash before it in regular expressions, and in no string: there
+// it stands for itself.
 const patternEscapes = `dDsSwW.()[]{}*+?|^`
 
-// escape reads a backslash and what it escapes. \' is an escape between single quotes only: elsewhere the backslash may be meant
-// to stay, as in a command of a shell.
+// escape reads a backslash and what it escapes. \' is an escape between single quotes only:
+// elsewhere the backslash may be meant to stay, as in a command of a shell.
 func (s *stringMender) escape() bool {
 	rest := s.text[s.pos:]
 	if len(rest) < 2 {

@@ -7,13 +7,13 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Mistral is the format of Mistral's models: [TOOL_CALLS] and a JSON array of objects with "name" and "arguments". The newer
-// form, [TOOL_CALLS]name[ARGS]{…} and [TOOL_CALLS]name{…}, with a mark for each call, is read as well. Thoughts stand between
-// [THINK] and [/THINK]. The zero value is ready.
-// See https://docs.mistral.ai/cookbooks/concept-deep-dive-tokenization-tool_calling.
+// Mistral is the format of Mistral's models: [TOOL_CALLS] and a JSON array of objects with "name"
+// and "arguments". The newer form, [TOOL_CALLS]name[ARGS]{…} and [TOOL_CALLS]name{…}, with a mark
+// for each call, is read as well. Thoughts stand between [THINK] and [/THINK]. The zero value is
+// ready. See https://docs.mistral.ai/cookbooks/concept-deep-dive-tokenization-tool_calling.
 //
-// Many servers take the mark away. Where Options.Tools names the tools, a reply that begins with an array of objects is read as
-// if it were there, if each is a call of one of the tools.
+// Many servers take the mark away. Where Options.Tools names the tools, a reply that begins with an
+// array of objects is read as if it were there, if each is a call of one of the tools.
 //
 // JSON that is cut off is an error; a thought that is not closed goes to the end.
 type Mistral struct{ Options }
@@ -45,8 +45,8 @@ func (m Mistral) Render(parts []messages.AssistantContent) string {
 	return text
 }
 
-// FormatQuery implements [Policy]. Results stand between [TOOL_RESULTS] and [/TOOL_RESULTS], under a line of JSON that says
-// which call they answer.
+// FormatQuery implements [Policy]. Results stand between [TOOL_RESULTS] and [/TOOL_RESULTS], under
+// a line of JSON that says which call they answer.
 func (m Mistral) FormatQuery(history messages.History) (messages.History, error) {
 	return formatQuery(history, m.Render, func(outputs []messages.ToolOutput) string {
 		texts := make([]string, len(outputs))

@@ -4,7 +4,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// mistralSyntax is the syntax of [Mistral]. Beside marks, it knows replies that begin with an array.
+// mistralSyntax is the syntax of [Mistral]. Beside marks, it knows replies that begin with an
+// array.
 type mistralSyntax struct {
 	Options
 	tagSyntax
@@ -30,7 +31,8 @@ func (s *mistralSyntax) find(text string, from int, final bool) (int, bool) {
 	return s.tagSyntax.find(text, at, final)
 }
 
-// beginsObjects reports whether an array of objects begins at a place, or may, once more of the text has come.
+// beginsObjects reports whether an array of objects begins at a place, or may, once more of the
+// text has come.
 func beginsObjects(text string, at int) (yes, wait bool) {
 	const most = 64 // blanks
 	if at == len(text) || text[at] != '[' {

@@ -14,17 +14,19 @@ import (
 //	Renderer  Render(parts []messages.AssistantContent) string     writes what ParseResponse reads
 //	Stopper   Stop() []string                                      stop sequences for providers that take them
 type Policy interface {
-	// FormatInstructions returns what a model is told about the format and the tools: it goes into the system prompt, once.
-	// Without tools it tells of the rest of the format only, which may be nothing.
+	// FormatInstructions returns what a model is told about the format and the tools: it goes into
+	// the system prompt, once. Without tools it tells of the rest of the format only, which may be
+	// nothing.
 	FormatInstructions(defs []tools.Definition) string
 
-	// ParseResponse reads a reply. An error is a [*ParseError]; the Document then holds what was read before it, and what
-	// could not be read as text.
+	// ParseResponse reads a reply. An error is a [*ParseError]; the Document then holds what was
+	// read before it, and what could not be read as text.
 	ParseResponse(text string) (Document, error)
 
-	// FormatQuery renders past thoughts, calls and results in the policy's own format, as plain system, user and assistant
-	// text: no message of the result is a Tool or holds a call. The history given is not changed. It must obey the laws of
-	// messages.History.Validate; if not, the error says which is broken.
+	// FormatQuery renders past thoughts, calls and results in the policy's own format, as plain
+	// system, user and assistant text: no message of the result is a Tool or holds a call. The
+	// history given is not changed. It must obey the laws of messages.History.Validate; if not, the
+	// error says which is broken.
 	FormatQuery(history messages.History) (messages.History, error)
 }
 
@@ -44,12 +46,12 @@ type Stopper interface{ Stop() []string }
 
 // Parser reads one reply that arrives in pieces.
 type Parser interface {
-	// Write takes the next piece and returns what is certain by now: texts and thoughts that cannot become part of a call any
-	// more, at once and perhaps in pieces, and whole calls.
+	// Write takes the next piece and returns what is certain by now: texts and thoughts that cannot
+	// become part of a call any more, at once and perhaps in pieces, and whole calls.
 	Write(piece string) []Part
 
-	// Close says that nothing more comes. It returns the whole, as ParseResponse of the whole text does, and what of it Write
-	// had not returned.
+	// Close says that nothing more comes. It returns the whole, as ParseResponse of the whole text
+	// does, and what of it Write had not returned.
 	Close() (doc Document, rest []Part, err error)
 }
 
@@ -66,9 +68,10 @@ type Part struct {
 	Start   int
 	End     int
 
-	// Open says of a call that the reply ended before the mark that ends the call, such as a closing fence or tag, and that
-	// there may have been more of it. Of a whole reply, a model forgot the mark; of one that was cut off, part of the call may be
-	// missing, so it must not be made. A call without such a mark, such as an object in prose, ends behind its last bracket.
+	// Open says of a call that the reply ended before the mark that ends the call, such as a
+	// closing fence or tag, and that there may have been more of it. Of a whole reply, a model
+	// forgot the mark; of one that was cut off, part of the call may be missing, so it must not be
+	// made. A call without such a mark, such as an object in prose, ends behind its last bracket.
 	Open bool
 }
 
@@ -102,7 +105,7 @@ const (
 type Options struct {
 	Mode Mode // "" is ModeError
 
-	// Tools are the tools that may be called, where they are known to the reader: some formats are told from prose by the
-	// names. Nil: any name.
+	// Tools are the tools that may be called, where they are known to the reader: some formats are
+	// told from prose by the names. Nil: any name.
 	Tools []tools.Definition
 }

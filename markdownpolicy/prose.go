@@ -9,8 +9,8 @@ type prose struct {
 	run  int // the length of the run of backquotes that a span of code began with; 0: there is none
 }
 
-// shows reports whether a place stands behind an open backquote on its line, or in a line that is quoted or indented as
-// code. Places must not go back.
+// shows reports whether a place stands behind an open backquote on its line, or in a line that is
+// quoted or indented as code. Places must not go back.
 func (p *prose) shows(text string, at int) bool {
 	if i := strings.LastIndexByte(text[p.pos:at], '\n'); i >= 0 {
 		p.line, p.run = p.pos+i+1, 0

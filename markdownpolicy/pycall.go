@@ -7,8 +7,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// pyCalls reads the list of calls in Python that stands between a place and the end of the text. In mode repair, brackets
-// that are missing at the end are added, and strings may go over lines.
+// pyCalls reads the list of calls in Python that stands between a place and the end of the text. In
+// mode repair, brackets that are missing at the end are added, and strings may go over lines.
 func pyCalls(text string, at int, mode Mode) ([]Part, []Repair, *ParseError) {
 	p := pyReader{text: text, pos: at, loose: mode == ModeRepair}
 	p.enter()
@@ -207,14 +207,16 @@ func (h *pyHeader) skip(mark string) bool {
 	return false
 }
 
-// pyScan finds the end of a list of Python in a text that arrives in pieces. It looks at brackets and strings only.
+// pyScan finds the end of a list of Python in a text that arrives in pieces. It looks at brackets
+// and strings only.
 type pyScan struct {
 	pos   int // looked at so far
 	depth int
 	quote string // of the string that is not closed
 }
 
-// scan looks on, from where it stopped, and returns the place behind the list, or 0 if it is not there yet.
+// scan looks on, from where it stopped, and returns the place behind the list, or 0 if it is not
+// there yet.
 func (s *pyScan) scan(text string, final bool) int {
 	for {
 		if s.quote != "" {

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// pyLiteral reads the literal of Python that stands at a place of the text: a dict, list, tuple, string, number or
-// constant. It returns it as JSON, tuples as arrays, and the place behind it. Sets, bytes, formatted strings, strings next to
-// each other, complex numbers and dicts with a key twice have no JSON. Time is linear in the length of the text.
+// pyLiteral reads the literal of Python that stands at a place of the text: a dict, list, tuple,
+// string, number or constant. It returns it as JSON, tuples as arrays, and the place behind it.
+// Sets, bytes, formatted strings, strings next to each other, complex numbers and dicts with a key
+// twice have no JSON. Time is linear in the length of the text.
 //
 // https://docs.python.org/3/reference/lexical_analysis.html
 func pyLiteral(text string, at int) (value string, end int, err *ParseError) {
@@ -18,7 +19,8 @@ func pyLiteral(text string, at int) (value string, end int, err *ParseError) {
 	return strings.TrimLeft(string(p.out), " "), p.pos, nil
 }
 
-// pyReader reads Python, and writes JSON. Its methods return false where they cannot, and then err says why.
+// pyReader reads Python, and writes JSON. Its methods return false where they cannot, and then err
+// says why.
 type pyReader struct {
 	text  string
 	pos   int
@@ -132,7 +134,8 @@ func (p *pyReader) leave() {
 	p.depth--
 }
 
-// more reads a comma or the closing bracket, and reports whether it was a comma with something behind it.
+// more reads a comma or the closing bracket, and reports whether it was a comma with something
+// behind it.
 func (p *pyReader) more(closing byte) (more, ok bool) {
 	p.space()
 	if p.comma = p.next() == ','; p.comma {
@@ -154,8 +157,8 @@ func (p *pyReader) more(closing byte) (more, ok bool) {
 	}
 }
 
-// canClose reports whether a bracket that is missing at the end can be added: nothing else is, if a string or a bracket ends
-// there.
+// canClose reports whether a bracket that is missing at the end can be added: nothing else is, if a
+// string or a bracket ends there.
 func (p *pyReader) canClose() bool {
 	if !p.loose || p.pos < len(p.text) || len(p.repairs) == maxRepairs {
 		return false
@@ -219,8 +222,8 @@ func (p *pyReader) dict() bool {
 	})
 }
 
-// members reads the members of a dict, or the arguments of a call, up to the closing bracket. key reads a key and stops at
-// the sign behind it.
+// members reads the members of a dict, or the arguments of a call, up to the closing bracket. key
+// reads a key and stops at the sign behind it.
 func (p *pyReader) members(closing byte, key func() bool) bool {
 	p.out = append(p.out, '{')
 	seen := map[string]bool{}
@@ -286,7 +289,8 @@ func (p *pyReader) number() bool {
 	return true
 }
 
-// isSign reports whether a sign that belongs to a number stands at a place: before it or before its exponent.
+// isSign reports whether a sign that belongs to a number stands at a place: before it or before its
+// exponent.
 func isSign(text string, start, at int) bool {
 	if text[at] != '+' && text[at] != '-' {
 		return false

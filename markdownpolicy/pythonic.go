@@ -7,12 +7,14 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Pythonic is the format that Llama 4, Llama 3.2 and other models were trained on: a list of calls in the syntax of Python,
+// Pythonic is the format that Llama 4, Llama 3.2 and other models were trained on: a list of calls
+// in the syntax of Python,
 // such as [get_weather(city="Paris"), get_time()], at the beginning of a line, perhaps between <|python_start|> and
 // <|python_end|>. Arguments are literals with names; **{…} stands for names that Python has not. Thoughts stand between
 // <think> and </think>. The zero value is ready.
 //
-// If Options.Tools are given, the first name must be that of a tool, unless the reply begins with the list.
+// If Options.Tools are given, the first name must be that of a tool, unless the reply begins with
+// the list.
 //
 // See https://github.com/meta-llama/llama-models/blob/main/models/llama4/prompt_format.md.
 type Pythonic struct{ Options }
@@ -92,7 +94,8 @@ func (pythonicMark) stands(text string, at int) (yes, partly bool) {
 	return yes, !yes && h.partly
 }
 
-// beginsLine reports whether only a few blanks and backslashes, or one of the marks, stand before a place on its line.
+// beginsLine reports whether only a few blanks and backslashes, or one of the marks, stand before a
+// place on its line.
 func beginsLine(text string, at int) bool {
 	const most = 64
 	if at > 0 && strings.IndexByte("\\ \t\n\r>", text[at-1]) < 0 {
@@ -165,7 +168,8 @@ func (b *pythonicBlock) read(text string, final bool) verdict {
 	return verdict{kind: isParts, end: b.end, parts: parts, repairs: repairs}
 }
 
-// isMeant reports whether the first name is that of a tool, and what stands behind the first argument is no comparison.
+// isMeant reports whether the first name is that of a tool, and what stands behind the first
+// argument is no comparison.
 func (b *pythonicBlock) isMeant(text string) (meant, partly bool) {
 	h := pyHeader{text: text, pos: b.start + 1}
 	name := h.name()

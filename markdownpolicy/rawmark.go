@@ -8,8 +8,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// rawSyntax is the syntax of formats whose calls stand in the text without tags around them: beside tags, it has a mark that
-// is told by how a call begins. A backslash before a mark makes it text; one backslash is then taken away.
+// rawSyntax is the syntax of formats whose calls stand in the text without tags around them: beside
+// tags, it has a mark that is told by how a call begins. A backslash before a mark makes it text;
+// one backslash is then taken away.
 type rawSyntax struct {
 	tags  tagSyntax
 	leads *byteSet // the bytes that tags and the mark begin with
@@ -19,8 +20,8 @@ type rawSyntax struct {
 
 // rawMark is how a call begins.
 type rawMark interface {
-	// stands reports whether the mark stands at a place, where one of the leads is. If not, partly says that the text may end
-	// within it. It looks at a bounded number of bytes.
+	// stands reports whether the mark stands at a place, where one of the leads is. If not, partly
+	// says that the text may end within it. It looks at a bounded number of bytes.
 	stands(text string, at int) (yes, partly bool)
 
 	// begin starts to read at the mark.
@@ -48,7 +49,8 @@ func (s rawSyntax) find(text string, from int, final bool) (int, bool) {
 	}
 }
 
-// escapeBefore returns the place of the backslash before the mark at a place, or at if there is none.
+// escapeBefore returns the place of the backslash before the mark at a place, or at if there is
+// none.
 func (s rawSyntax) escapeBefore(text string, from, at int) int {
 	if s.isBare(text[at]) {
 		return at

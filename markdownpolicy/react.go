@@ -7,17 +7,19 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// ReAct is the format of Thought, Action, Action Input and Observation lines (Yao et al., "ReAct: Synergizing Reasoning and
-// Acting in Language Models", 2022), which ends with a Final Answer. A reply holds thoughts, and then one call or the answer:
+// ReAct is the format of Thought, Action, Action Input and Observation lines (Yao et al., "ReAct:
+// Synergizing Reasoning and Acting in Language Models", 2022), which ends with a Final Answer. A
+// reply holds thoughts, and then one call or the answer:
 //
 //	Thought: I need to check the weather.
 //	Action: get_weather
 //	Action Input: {"city": "London"}
 //
-// It reads what models make of that, too: numbered lines (Action 1: Search[London]), bold or indented keywords, keyword and
-// value on two lines, one line for Action and Action Input, a whole reply in a code block, "Action: FINISH" with the answer
-// as its input, and one JSON object with "action" and "action_input". A reply without a keyword is the answer; text before
-// the first keyword is a thought.
+// It reads what models make of that, too: numbered lines (Action 1: Search[London]), bold or
+// indented keywords, keyword and value on two lines, one line for Action and Action Input, a whole
+// reply in a code block, "Action: FINISH" with the answer as its input, and one JSON object with
+// "action" and "action_input". A reply without a keyword is the answer; text before the first
+// keyword is a thought.
 //
 // Two laws of the package hold in part only. What follows the first call or the answer is the
 // model's own invention of what it was to be told, and is dropped: no byte is lost of [Turn.Kept].
@@ -26,14 +28,16 @@ import (
 // before a call as a thought, and further calls as cycles that follow, of which only the first is
 // read.
 //
-// Nothing marks the end of an input. One that is an object ends behind its last bracket, any other where the next keyword
-// stands; where the reply ends instead, or ends behind the name of the tool, [Part].Open is set.
+// Nothing marks the end of an input. One that is an object ends behind its last bracket, any other
+// where the next keyword stands; where the reply ends instead, or ends behind the name of the tool,
+// [Part].Open is set.
 //
-// An input that is no object becomes the one parameter of the tool, if it has one; of a tool that [Options.Tools] does not
-// know, it becomes a JSON string.
+// An input that is no object becomes the one parameter of the tool, if it has one; of a tool that
+// [Options.Tools] does not know, it becomes a JSON string.
 type ReAct struct{ Options }
 
-// Turn is what a model does in one reply: it acts or answers, or, where something is missing, neither.
+// Turn is what a model does in one reply: it acts or answers, or, where something is missing,
+// neither.
 type Turn struct {
 	Thought  string             // its thoughts, with an empty line between them
 	Action   *messages.ToolCall // the call to make; nil: none
@@ -53,8 +57,9 @@ func (p ReAct) Stop() []string { return []string{"\nObservation:"} }
 // ParseResponse implements [Policy]: the thoughts, and the call or, as a text, the answer.
 func (p ReAct) ParseResponse(text string) (Document, error) { return parse(p.NewParser(), text) }
 
-// ParseTurn reads a reply as a turn. Whatever is missing or cannot be read is a [*ParseError], as it is for ParseResponse,
-// and the Turn holds the rest. In [ModeText] an action that cannot be read is an implicit answer.
+// ParseTurn reads a reply as a turn. Whatever is missing or cannot be read is a [*ParseError], as
+// it is for ParseResponse, and the Turn holds the rest. In [ModeText] an action that cannot be read
+// is an implicit answer.
 func (p ReAct) ParseTurn(text string) (Turn, error) {
 	r := &reactParser{policy: p, scan: newTurnScan(p.kindOf)}
 	r.Write(text)
@@ -62,8 +67,8 @@ func (p ReAct) ParseTurn(text string) (Turn, error) {
 	return r.turn, err
 }
 
-// NewParser implements [Streamer]. Thoughts and answers are released as they come, the text before the first keyword and the
-// call when it is known that they end.
+// NewParser implements [Streamer]. Thoughts and answers are released as they come, the text before
+// the first keyword and the call when it is known that they end.
 func (p ReAct) NewParser() Parser {
 	return &reactParser{policy: p, scan: newTurnScan(p.kindOf)}
 }

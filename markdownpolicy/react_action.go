@@ -62,8 +62,8 @@ func (p ReAct) readAction(value string, at int) action {
 	return a
 }
 
-// readBlob reads an action that is written as one JSON object, {"action":…,"action_input":…}, in a code block or not. An
-// object that cannot be read is an action with an error.
+// readBlob reads an action that is written as one JSON object, {"action":…,"action_input":…}, in a
+// code block or not. An object that cannot be read is an action with an error.
 func (p ReAct) readBlob(value string, at int) (action, bool) {
 	if !isObjectLike(value) {
 		return action{}, false
@@ -98,8 +98,8 @@ func (p ReAct) readBlob(value string, at int) (action, bool) {
 	return a, true
 }
 
-// brackets finds the input in a value such as Search[Nick Park]. It returns the places of the brackets, or 0, as for a name
-// behind a backslash or of a tool, which may hold brackets.
+// brackets finds the input in a value such as Search[Nick Park]. It returns the places of the
+// brackets, or 0, as for a name behind a backslash or of a tool, which may hold brackets.
 func (p ReAct) brackets(value, line string) (open, end int) {
 	open = strings.IndexByte(line, '[')
 	if open <= 0 || line[0] == '\\' || p.tool(trimBlanks(line)) != nil || strings.Trim(line[:open], decoration) == "" {
@@ -116,8 +116,8 @@ func (p ReAct) brackets(value, line string) (open, end int) {
 // decoration is what may surround a name.
 const decoration = blanks + "`\"'*[]()<>.,:;!"
 
-// readName reads the name of an action. A name behind a backslash is what it is; else decoration around it is taken off,
-// unless a tool has it in its name, and some names mean no tool.
+// readName reads the name of an action. A name behind a backslash is what it is; else decoration
+// around it is taken off, unless a tool has it in its name, and some names mean no tool.
 func (p ReAct) readName(text string) (string, actionKind) {
 	text = trimBlanks(text)
 	if exact, ok := strings.CutPrefix(text, `\`); ok || p.tool(text) != nil {

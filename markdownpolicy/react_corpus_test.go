@@ -120,8 +120,8 @@ func TestReActJudged(t *testing.T) {
 	require.Equal(t, 60, count)
 }
 
-// reactDisagreements are the cases in which LangChain, whose test cases they are, expects another result, by the number of
-// the case, with the reason.
+// reactDisagreements are the cases in which LangChain, whose test cases they are, expects another
+// result, by the number of the case, with the reason.
 var reactDisagreements = map[int]string{
 	2:  "they refuse a tool called \"search Final Answer:\"; here it is a tool that there is not, which the model is told",
 	3:  "a JSON object without an Action line is another format of theirs; here an action is missing",

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// arguments makes JSON of the input of an action. end is the place behind what was used of it, in the reply; open says that
-// the input does not say by itself that it ends there.
+// arguments makes JSON of the input of an action. end is the place behind what was used of it, in
+// the reply; open says that the input does not say by itself that it ends there.
 func (p ReAct) arguments(a action) (args string, end int, open bool, repairs []Repair, err *ParseError) {
 	value := trimBlanksLeft(a.input)
 	at := a.at + len(a.input) - len(value)
@@ -43,8 +43,8 @@ func (p ReAct) inputError(a action, at int, value string) *ParseError {
 	return broken(at, `an "Action Input:" line with a JSON object, the arguments of `+a.name, value, nil)
 }
 
-// wrap makes arguments of an input that is no object: of a tool with one parameter, it is that parameter. Where the tool
-// is not known, it is a JSON string, so that no name is made up.
+// wrap makes arguments of an input that is no object: of a tool with one parameter, it is that
+// parameter. Where the tool is not known, it is a JSON string, so that no name is made up.
 func (p ReAct) wrap(tool, value string) (string, bool) {
 	def := p.tool(tool)
 	if def == nil {
@@ -101,7 +101,8 @@ func isObject(text string) bool {
 	return json.Unmarshal([]byte(text), &o) == nil && o != nil
 }
 
-// fenced returns what stands in the code block that the text begins with, and where that is; without a block, all of it.
+// fenced returns what stands in the code block that the text begins with, and where that is;
+// without a block, all of it.
 func fenced(text string) (body string, at int) {
 	at = len(text) - len(trimBlanksLeft(text))
 	if !readMark(text[at:], true).fence {
@@ -115,8 +116,9 @@ func fenced(text string) (body string, at int) {
 	return text[at:], at
 }
 
-// readInputObject reads the object that value begins with, in a code block or not; what follows is no part of it. used is
-// the length of what was read, ended says that the object ends by itself. It is read as readDict does.
+// readInputObject reads the object that value begins with, in a code block or not; what follows is
+// no part of it. used is the length of what was read, ended says that the object ends by itself. It
+// is read as readDict does.
 func readInputObject(value string, at int, mode Mode) (object string, used int, ended bool, repairs []Repair, err *ParseError) {
 	body, skipped := fenced(value)
 	inBlock := skipped > 0
@@ -151,9 +153,10 @@ func inputGoesOn(value string, used, at int) *ParseError {
 	return broken(at+used, "one JSON object with all arguments, and nothing behind it", rest, nil)
 }
 
-// readDict reads an object as readObject does, and in every mode also a dict of Python, with its quotes, constants and a comma
-// behind the last member. The format does not say that an input is JSON, so that is no repair, but it is listed as one. Of a
-// text that is nearly JSON, it must also be what a repair makes of it: the two languages do not have the same escapes.
+// readDict reads an object as readObject does, and in every mode also a dict of Python, with its
+// quotes, constants and a comma behind the last member. The format does not say that an input is
+// JSON, so that is no repair, but it is listed as one. Of a text that is nearly JSON, it must also
+// be what a repair makes of it: the two languages do not have the same escapes.
 func readDict(text string, at int, mode Mode) (object string, repairs []Repair, err *ParseError) {
 	object, repairs, err = readObject(text, at, mode)
 	if err == nil || mode == ModeRepair {
@@ -170,7 +173,8 @@ func readDict(text string, at int, mode Mode) (object string, repairs []Repair, 
 	return fixed, repairs, nil
 }
 
-// objectEnd returns the place behind the object or dict that text begins with, or 0 if it does not end.
+// objectEnd returns the place behind the object or dict that text begins with, or 0 if it does not
+// end.
 func objectEnd(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -188,7 +192,8 @@ func objectEnd(text string) int {
 	return 0
 }
 
-// quoteEnd returns the place of the quote that ends the string which begins at i; len(text) if there is none.
+// quoteEnd returns the place of the quote that ends the string which begins at i; len(text) if
+// there is none.
 func quoteEnd(text string, i int) int {
 	quote := text[i]
 	for i++; i < len(text); i++ {

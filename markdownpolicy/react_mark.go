@@ -35,7 +35,8 @@ const (
 	maxGap    = 4
 )
 
-// readMark looks at the beginning of line, which may be followed by more lines. final says that nothing follows the text.
+// readMark looks at the beginning of line, which may be followed by more lines. final says that
+// nothing follows the text.
 func readMark(line string, final bool) mark {
 	indent := runOf(line, 0, " \t", maxIndent)
 	body := line[indent:]
@@ -127,7 +128,8 @@ var words = [...]struct {
 	key  keyword
 }{{"thought", keyThought}, {"action", keyAction}, {"observation", keyObservation}, {"final answer", keyAnswer}, {"answer", keyMaybe}}
 
-// readWord returns the keyword at i and the place behind it; the place is -1 if the text ends within a word, or before it.
+// readWord returns the keyword at i and the place behind it; the place is -1 if the text ends
+// within a word, or before it.
 func readWord(s string, i int) (keyword, int) {
 	if i < len(s) && (s[i] < 'A' || s[i] > 'Z') {
 		return noKeyword, 0
@@ -146,8 +148,8 @@ func readWord(s string, i int) (keyword, int) {
 	return noKeyword, 0
 }
 
-// matchWord matches word, which is in small letters, at i in any letters. It returns the place behind it, 0 if there is
-// another word, or -1 if the text ends first.
+// matchWord matches word, which is in small letters, at i in any letters. It returns the place
+// behind it, 0 if there is another word, or -1 if the text ends first.
 func matchWord(s string, i int, word string) int {
 	for k := range len(word) {
 		switch {
@@ -172,8 +174,8 @@ func runOf(s string, i int, set string, limit int) int {
 	return i
 }
 
-// escapeMarks puts a backslash before what would read as a mark at the beginning of a line, and before fence, a place in
-// the text, if it is not negative.
+// escapeMarks puts a backslash before what would read as a mark at the beginning of a line, and
+// before fence, a place in the text, if it is not negative.
 func escapeMarks(text string, fence int) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {
@@ -210,8 +212,8 @@ func unescapeMarks(text string) string {
 	return b.String()
 }
 
-// strayFence returns the place of the last line if it is a fence without a partner, as the end of a block that began
-// before the text is; else -1.
+// strayFence returns the place of the last line if it is a fence without a partner, as the end of a
+// block that began before the text is; else -1.
 func strayFence(text string) int {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
 		return -1

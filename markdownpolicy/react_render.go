@@ -12,8 +12,8 @@ func (p ReAct) FormatQuery(history messages.History) (messages.History, error) {
 	return formatQuery(history, p.Render, p.results)
 }
 
-// Render implements [Renderer]: thoughts and calls as lines, a text at the end as the final answer, any other text as a
-// thought. Arguments that are not JSON are written as a JSON string.
+// Render implements [Renderer]: thoughts and calls as lines, a text at the end as the final answer,
+// any other text as a thought. Arguments that are not JSON are written as a JSON string.
 func (p ReAct) Render(parts []messages.AssistantContent) string {
 	parts = joinTexts(parts)
 	var lines []string
@@ -45,8 +45,8 @@ func writeInput(arguments string) string {
 	return string(appendString(nil, arguments))
 }
 
-// results writes each result as an observation: with tool and call id if there are several, and with how the call ended if
-// not well.
+// results writes each result as an observation: with tool and call id if there are several, and
+// with how the call ended if not well.
 func (p ReAct) results(outputs []messages.ToolOutput) string {
 	lines := make([]string, len(outputs))
 	for i, o := range outputs {

@@ -19,8 +19,8 @@ const (
 	midLine                  // the end of the line
 )
 
-// turnScan divides a reply that arrives in pieces into sections. What belongs to a thought or to the answer beyond doubt
-// goes to out at once.
+// turnScan divides a reply that arrives in pieces into sections. What belongs to a thought or to
+// the answer beyond doubt goes to out at once.
 type turnScan struct {
 	kind func(action string) actionKind
 
@@ -109,7 +109,8 @@ func (t *turnScan) seekAnswer(text string, end int) {
 	}
 }
 
-// opens reports whether a keyword within a line may stand at a place: behind a blank or the end of a sentence.
+// opens reports whether a keyword within a line may stand at a place: behind a blank or the end of
+// a sentence.
 func (t *turnScan) opens(text string, at int) bool {
 	return at == t.cur.from || strings.IndexByte(" \t.!?*", text[at-1]) >= 0
 }
@@ -138,7 +139,8 @@ func (t *turnScan) begin(text string, m mark) {
 	}
 }
 
-// nextAction returns the place of the Action line that begins here in an input or an answer, which it may end, or -1.
+// nextAction returns the place of the Action line that begins here in an input or an answer, which
+// it may end, or -1.
 func (t *turnScan) nextAction(m mark, atStart bool) int {
 	if atStart && m.key == keyAction && (t.cur.key == keyInput || t.cur.key == keyAnswer) {
 		return t.pos
@@ -237,7 +239,8 @@ func (t *turnScan) end(text string, at, observed int) {
 	}
 }
 
-// close ends the section: a fence at its end that has no partner in it belongs to the reply, not to it.
+// close ends the section: a fence at its end that has no partner in it belongs to the reply, not to
+// it.
 func (t *turnScan) close(text string, to int) {
 	if t.held >= 0 && t.fences%2 == 1 && (t.wrapped || t.cur.key == keyThought || t.cur.key == noKeyword) {
 		t.wrapped = true
@@ -299,7 +302,8 @@ func (t *turnScan) give(s string, to int) {
 	t.fed = to
 }
 
-// finish says that nothing more comes. It returns the sections, and whether the text has no keyword at all.
+// finish says that nothing more comes. It returns the sections, and whether the text has no keyword
+// at all.
 func (t *turnScan) finish(text string) (sections []section, implicit bool) {
 	t.advance(text, true)
 	if !t.done {

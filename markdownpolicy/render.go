@@ -9,8 +9,9 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// formatQuery is FormatQuery for a policy that writes a reply with render, and the results of the calls of one reply with
-// results. System and user messages stay as they are; a reply of which nothing is left is left out.
+// formatQuery is FormatQuery for a policy that writes a reply with render, and the results of the
+// calls of one reply with results. System and user messages stay as they are; a reply of which
+// nothing is left is left out.
 func formatQuery(h messages.History, render func([]messages.AssistantContent) string, results func([]messages.ToolOutput) string) (messages.History, error) {
 	if err := h.Validate(); err != nil {
 		return nil, fmt.Errorf("markdownpolicy: the history cannot be rendered: %w", err)
@@ -37,8 +38,8 @@ func formatQuery(h messages.History, render func([]messages.AssistantContent) st
 	return out.Clip(), nil
 }
 
-// resultText is what a model reads of a result: JSON objects and arrays without blanks, any other text as it is, and what
-// is untrusted between marks.
+// resultText is what a model reads of a result: JSON objects and arrays without blanks, any other
+// text as it is, and what is untrusted between marks.
 func resultText(o messages.ToolOutput) string {
 	if t := trimBlanksLeft(o.Output); t != "" && (t[0] == '{' || t[0] == '[') {
 		var b bytes.Buffer
@@ -49,7 +50,8 @@ func resultText(o messages.ToolOutput) string {
 	return o.ForModel()
 }
 
-// resultStatus says how the call ended: "ok", or another status with its reason, such as "failed (timeout)".
+// resultStatus says how the call ended: "ok", or another status with its reason, such as "failed
+// (timeout)".
 func resultStatus(o messages.ToolOutput) string {
 	switch {
 	case o.OK():
@@ -61,8 +63,8 @@ func resultStatus(o messages.ToolOutput) string {
 	}
 }
 
-// joinTexts returns the parts with neighbouring texts as one, texts and thoughts without the blanks around them, and
-// without the blank ones: what the parser of a policy makes of them.
+// joinTexts returns the parts with neighbouring texts as one, texts and thoughts without the blanks
+// around them, and without the blank ones: what the parser of a policy makes of them.
 func joinTexts(parts []messages.AssistantContent) []messages.AssistantContent {
 	var out []messages.AssistantContent
 	var text strings.Builder

@@ -14,8 +14,8 @@ const (
 
 var errAmbiguous = errors.New("there is no one way to mend it")
 
-// readObject reads a JSON object that stands at an offset of the reply, and nothing else. What is none is an error, or in
-// mode repair it is mended; the dict of Python is such an object too.
+// readObject reads a JSON object that stands at an offset of the reply, and nothing else. What is
+// none is an error, or in mode repair it is mended; the dict of Python is such an object too.
 func readObject(text string, at int, mode Mode) (object string, repairs []Repair, err *ParseError) {
 	start := skipBlanks(text, 0)
 	object = trimBlanksRight(text[start:])
@@ -64,9 +64,9 @@ func notObject(text string, at int, mode Mode) *ParseError {
 //   - line breaks and tabs in strings; backslashes that only a regular expression can mean;
 //   - tuples of Python; an object all of whose quotes are escaped.
 //
-// What may mean two things is refused: ok is false. So are two members of the same name, missing values, text around the
-// JSON, quotes within strings, brackets that do not match. Time and space are linear in the length of the text. Offsets are
-// relative to it.
+// What may mean two things is refused: ok is false. So are two members of the same name, missing
+// values, text around the JSON, quotes within strings, brackets that do not match. Time and space
+// are linear in the length of the text. Offsets are relative to it.
 func repairJSON(text string) (fixed string, repairs []Repair, ok bool) {
 	whole := trimBlanks(text)
 	if json.Valid([]byte(whole)) {
@@ -91,7 +91,8 @@ func unescape(text string) (string, bool) {
 	return inner, inner != "" && json.Valid([]byte(inner))
 }
 
-// mender reads what is nearly JSON, and writes it as JSON. Its methods return false where it must be refused.
+// mender reads what is nearly JSON, and writes it as JSON. Its methods return false where it must
+// be refused.
 type mender struct {
 	text     string
 	pos      int
@@ -106,7 +107,8 @@ type mender struct {
 	names    map[string]bool // of the members of the object that is read
 }
 
-// repeatsName reports whether in a valid JSON object, or in one within it, two members have the same name.
+// repeatsName reports whether in a valid JSON object, or in one within it, two members have the
+// same name.
 func repeatsName(object string) bool {
 	m := mender{text: object}
 	return !m.document()

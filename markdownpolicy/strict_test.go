@@ -69,7 +69,8 @@ func TestS2_20_ErrorsInPieces(t *testing.T) {
 	}
 }
 
-// Every name that providers take for a tool is one that the formats can say, whether or not the tools are known.
+// Every name that providers take for a tool is one that the formats can say, whether or not the
+// tools are known.
 func TestS2_1_NamesOfTools(t *testing.T) {
 	for _, name := range markdownpolicy.Names() {
 		rapid.Check(t, func(t *rapid.T) {

@@ -5,8 +5,9 @@ import (
 	"sort"
 )
 
-// strictScan follows a JSON object or array in a text that arrives in pieces, and stops at the first byte that JSON has no
-// place for. What it finds the end of is JSON, but that encoding/json bounds how deep it is.
+// strictScan follows a JSON object or array in a text that arrives in pieces, and stops at the
+// first byte that JSON has no place for. What it finds the end of is JSON, but that encoding/json
+// bounds how deep it is.
 type strictScan struct {
 	pos      int // looked at so far
 	state    scanState
@@ -193,12 +194,14 @@ func (s *strictScan) find(at int) (*jsonSpan, bool) {
 	return &s.brackets[i], true
 }
 
-// strictScans find the ends of objects and lists. It remembers what is in one that has been looked at: whatever begins within
-// it has its end there, or none before the byte at which it is no JSON. A place is thus looked at twice at most, once as
-// within a string and once as outside of one, as scans that agree on that are one.
+// strictScans find the ends of objects and lists. It remembers what is in one that has been looked
+// at: whatever begins within it has its end there, or none before the byte at which it is no JSON.
+// A place is thus looked at twice at most, once as within a string and once as outside of one, as
+// scans that agree on that are one.
 type strictScans [2]strictScan
 
-// end returns the place behind the JSON that begins with the bracket at a place. Places must not go back.
+// end returns the place behind the JSON that begins with the bracket at a place. Places must not go
+// back.
 func (s *strictScans) end(text string, at int) (end int, state scanState) {
 	for i := range s {
 		if b, ok := s[i].find(at); ok {

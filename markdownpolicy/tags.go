@@ -6,8 +6,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// tagSyntax is the syntax of formats whose marks are fixed texts, such as "<tool_call>" and "[THINK]". A backslash before a
-// mark makes it text; one backslash is then taken away.
+// tagSyntax is the syntax of formats whose marks are fixed texts, such as "<tool_call>" and
+// "[THINK]". A backslash before a mark makes it text; one backslash is then taken away.
 type tagSyntax struct {
 	tags    []tag
 	leads   string   // the bytes that marks begin with
@@ -48,8 +48,8 @@ func (s tagSyntax) find(text string, from int, final bool) (int, bool) {
 	}
 }
 
-// lead returns the place of the first byte at or after from that a mark may begin with, for all that the next byte says; or
-// len(text).
+// lead returns the place of the first byte at or after from that a mark may begin with, for all
+// that the next byte says; or len(text).
 func (s tagSyntax) lead(text string, from int) int {
 	for at := from; ; at++ {
 		if len(s.leads) > 1 {
@@ -71,7 +71,8 @@ func (s tagSyntax) lead(text string, from int) int {
 	}
 }
 
-// match returns the mark that stands at a place. If there is none, partly says that the text may end within one.
+// match returns the mark that stands at a place. If there is none, partly says that the text may
+// end within one.
 func (s tagSyntax) match(text string, at int) (found *tag, partly bool) {
 	if at+1 < len(text) && !s.seconds[text[at+1]] {
 		return nil, false
@@ -87,7 +88,8 @@ func (s tagSyntax) match(text string, at int) (found *tag, partly bool) {
 	return nil, partly
 }
 
-// held returns the place from which on a text without a mark may be the beginning of one: a backslash at its end.
+// held returns the place from which on a text without a mark may be the beginning of one: a
+// backslash at its end.
 func held(text string, from int, final bool) int {
 	if final {
 		return len(text)
@@ -249,7 +251,8 @@ func standsAt(text string, at int, mark string, final bool) (yes, wait bool) {
 	return false, !final && len(rest) < len(mark) && strings.HasPrefix(mark, rest)
 }
 
-// writeResults writes what a model is given of results, each between tags of that name that say which call it answers.
+// writeResults writes what a model is given of results, each between tags of that name that say
+// which call it answers.
 func writeResults(tag string, outputs []messages.ToolOutput) string {
 	texts := make([]string, len(outputs))
 	for i, o := range outputs {

@@ -7,9 +7,10 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Think takes a model's thoughts between <think> and </think> out of a reply, and has the rest read by another policy. A
-// thought without an end goes on to the end of the reply. A tag between double quotes on its line, as in the arguments of a
-// call, is none; nor is one with a backslash before it, which is taken away.
+// Think takes a model's thoughts between <think> and </think> out of a reply, and has the rest read
+// by another policy. A thought without an end goes on to the end of the reply. A tag between double
+// quotes on its line, as in the arguments of a call, is none; nor is one with a backslash before
+// it, which is taken away.
 type Think struct {
 	Policy Policy // reads the rest; nil is [Fenced]
 	Start  ThinkStart
@@ -20,14 +21,16 @@ type ThinkStart string
 
 // The ways to begin.
 const (
-	// ThinkAny reads both forms below: what stands before a first tag </think> is a thought. Nothing is released before
-	// the first tag, as it might still be one.
+	// ThinkAny reads both forms below: what stands before a first tag </think> is a thought.
+	// Nothing is released before the first tag, as it might still be one.
 	ThinkAny ThinkStart = ""
 
-	// ThinkTagged is for models that write <think>: a </think> without it is text, and text is released at once.
+	// ThinkTagged is for models that write <think>: a </think> without it is text, and text is
+	// released at once.
 	ThinkTagged ThinkStart = "tagged"
 
-	// ThinkOpen is for models whose prompt ends with <think>: a reply begins within a thought, with or without the tag.
+	// ThinkOpen is for models whose prompt ends with <think>: a reply begins within a thought, with
+	// or without the tag.
 	ThinkOpen ThinkStart = "open"
 )
 
@@ -46,7 +49,8 @@ func (t Think) policy() Policy {
 // Name returns the name of the policy that reads the rest.
 func (t Think) Name() string { return nameOf(t.policy()) }
 
-// FormatInstructions returns those of the policy that reads the rest: models that think so do it unasked.
+// FormatInstructions returns those of the policy that reads the rest: models that think so do it
+// unasked.
 func (t Think) FormatInstructions(defs []tools.Definition) string {
 	return t.policy().FormatInstructions(defs)
 }
@@ -148,8 +152,8 @@ type quotes struct {
 	ahead int // from pos to here nothing closes the quote
 }
 
-// around reports whether a tag stands between two double quotes on its line. sure is false where more of the line has to
-// come for that. Places must not go back.
+// around reports whether a tag stands between two double quotes on its line. sure is false where
+// more of the line has to come for that. Places must not go back.
 func (q *quotes) around(text string, at, behind int, final bool) (quoted, sure bool) {
 	const most = 1 << 16 // bytes from the tag to the second quote
 	if !q.open(text, at) {

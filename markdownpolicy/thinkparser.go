@@ -97,7 +97,8 @@ func (t *thinkParser) skipTag(text string, final bool) bool {
 	return true
 }
 
-// step deals with the text up to the next tag and with the tag. It returns false where more text is needed.
+// step deals with the text up to the next tag and with the tag. It returns false where more text is
+// needed.
 func (t *thinkParser) step(text string, final bool) bool {
 	t.scan = max(t.scan, t.pos)
 	at, length := nextTag(text, t.scan)
@@ -153,8 +154,8 @@ func (t *thinkParser) wait(text string, at int) {
 	}
 }
 
-// pause deals with text that holds no tag that counts, but may end with the beginning of one. It returns true where the text
-// has to be looked at again.
+// pause deals with text that holds no tag that counts, but may end with the beginning of one. It
+// returns true where the text has to be looked at again.
 func (t *thinkParser) pause(text string, final bool) bool {
 	to := len(text)
 	if !final {

@@ -2,10 +2,11 @@ package markdownpolicy
 
 import "github.com/segue-go/segue/tools"
 
-// Tooled is a [Policy] that reads replies better where it knows the tools. All built-in policies are.
+// Tooled is a [Policy] that reads replies better where it knows the tools. All built-in policies
+// are.
 type Tooled interface {
-	// WithTools returns the policy for replies in which these tools may be called. One that was made for tools already
-	// keeps them.
+	// WithTools returns the policy for replies in which these tools may be called. One that was
+	// made for tools already keeps them.
 	WithTools(defs []tools.Definition) Policy
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// XML is a format of tags alone: <tool_call><name>…</name><arguments>{…}</arguments></tool_call>, with the arguments as a JSON
-// object, and thoughts between <think> and </think>. Nothing is escaped as in XML: entities stay what they are. The zero
-// value is ready.
+// XML is a format of tags alone: <tool_call><name>…</name><arguments>{…}</arguments></tool_call>,
+// with the arguments as a JSON object, and thoughts between <think> and </think>. Nothing is
+// escaped as in XML: entities stay what they are. The zero value is ready.
 //
 // Where Options.Tools names the tools, calls in tags with the names of tool and parameters are read
 // as well, such as <read_file><path>main.go</path></read_file>. A parameter ends at the first
@@ -19,8 +19,8 @@ import (
 // closing tag, one of two closing tags is missing: an error. Each becomes what its schema allows,
 // else a string.
 //
-// Closing tags may be missing at the end of the text, except that of a parameter that is not JSON, which may be cut off. A
-// thought that is not closed goes to the end.
+// Closing tags may be missing at the end of the text, except that of a parameter that is not JSON,
+// which may be cut off. A thought that is not closed goes to the end.
 type XML struct{ Options }
 
 // Name implements [Namer].

@@ -10,7 +10,8 @@ import (
 // UserContent is one part of a [User] message: [Text] or [Image], as values.
 type UserContent interface{ isUserContent() }
 
-// AssistantContent is one part of an [Assistant] message: [Text], [Thought] or [ToolCall], as values.
+// AssistantContent is one part of an [Assistant] message: [Text], [Thought] or [ToolCall], as
+// values.
 type AssistantContent interface{ isAssistantContent() }
 
 // Text is plain text.
@@ -22,7 +23,8 @@ type Image struct {
 	Detail string // "low", "high" or "" for the provider's own choice
 }
 
-// Thought is what a model thought aloud: never shown as its answer, and sent back only to providers that want it.
+// Thought is what a model thought aloud: never shown as its answer, and sent back only to providers
+// that want it.
 type Thought struct{ Text string }
 
 // ToolCall is a model's request to run a tool.
@@ -39,8 +41,8 @@ func (Text) isAssistantContent()     {}
 func (Thought) isAssistantContent()  {}
 func (ToolCall) isAssistantContent() {}
 
-// Decode reads the arguments into v. Empty arguments and null read as an empty object: several providers send
-// nothing for a tool without parameters.
+// Decode reads the arguments into v. Empty arguments and null read as an empty object: several
+// providers send nothing for a tool without parameters.
 func (c ToolCall) Decode(v any) error {
 	args := c.Arguments
 	if blank := strings.TrimSpace(args); blank == "" || blank == "null" {

@@ -27,7 +27,8 @@ var (
 	callFields    = []string{"type", "id", "name", "arguments"}
 )
 
-// AppendMessage appends what [MarshalMessage] returns to dst. It is for those who write many messages.
+// AppendMessage appends what [MarshalMessage] returns to dst. It is for those who write many
+// messages.
 func AppendMessage(dst []byte, m Message) ([]byte, error) {
 	switch m := m.(type) {
 	case System:

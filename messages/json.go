@@ -26,8 +26,8 @@ func (e *CodecError) Error() string {
 // Unwrap returns what is wrong.
 func (e *CodecError) Unwrap() error { return e.Err }
 
-// UnknownError is a variant or version in a JSON text that this package does not know. It may come from a newer version
-// of this library. It comes wrapped in a [*CodecError] that names the place.
+// UnknownError is a variant or version in a JSON text that this package does not know. It may come
+// from a newer version of this library. It comes wrapped in a [*CodecError] that names the place.
 type UnknownError struct {
 	What string // "version", "role" or "type"
 	Name string // as it stands in the text, shortened
@@ -60,13 +60,14 @@ func at(place string, err error) error {
 //	  {"role":"assistant","content":[{"type":"thought","text":"…"},{"type":"tool_call","id":"…","name":"…","arguments":"…"}]},
 //	  {"role":"tool","call_id":"…","tool_name":"…","output":"…","status":"ok","reason":"…","untrusted":true,"elapsed":1000}]}
 //
-// Arguments are a string, as the model wrote them; elapsed is in nanoseconds; detail and the last four fields of a tool
-// message are left out when they are zero. [Extras] stand among the fields of their message or call, sorted by name.
-// Bytes of a string that are not UTF-8 become U+FFFD: JSON has no place for them.
+// Arguments are a string, as the model wrote them; elapsed is in nanoseconds; detail and the last
+// four fields of a tool message are left out when they are zero. [Extras] stand among the fields of
+// their message or call, sorted by name. Bytes of a string that are not UTF-8 become U+FFFD: JSON
+// has no place for them.
 //
-// The same history always gives the same bytes. It fails with a [*CodecError] for a message or part that is no value of
-// its sum, for extras that are not JSON, and for extras with the name of a field. A nil history is written as an empty
-// one; the laws are not checked.
+// The same history always gives the same bytes. It fails with a [*CodecError] for a message or part
+// that is no value of its sum, for extras that are not JSON, and for extras with the name of a
+// field. A nil history is written as an empty one; the laws are not checked.
 func (h History) MarshalJSON() ([]byte, error) {
 	dst := fmt.Appendf(nil, `{"v":%d,"messages":[`, Version)
 	for i, m := range h {
@@ -81,9 +82,9 @@ func (h History) MarshalJSON() ([]byte, error) {
 	return append(dst, "]}"...), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Fields of a message or call that it does not know become [Extras]; other
-// unknown fields are left out. A version, role or type that it does not know is a [*UnknownError]. An empty list reads
-// as nil. The laws are not checked.
+// UnmarshalJSON reads what MarshalJSON writes. Fields of a message or call that it does not know
+// become [Extras]; other unknown fields are left out. A version, role or type that it does not know
+// is a [*UnknownError]. An empty list reads as nil. The laws are not checked.
 func (h *History) UnmarshalJSON(data []byte) error {
 	if isNull(data) {
 		return nil
@@ -108,7 +109,8 @@ func (h *History) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// isNull reports whether data is null, which UnmarshalJSON takes for nothing, as encoding/json has it.
+// isNull reports whether data is null, which UnmarshalJSON takes for nothing, as encoding/json has
+// it.
 func isNull(data []byte) bool { return string(data) == "null" }
 
 // MarshalMessage writes one message as it stands in the form of a [History], without a version.

@@ -55,7 +55,8 @@ func (e *LawError) Error() string {
 //   - the messages directly behind an assistant message with calls are the answers to them, one each, in any order;
 //   - there are no other tool messages.
 //
-// The cost is linear in the length. To check a history again and again while it grows, use a [Validator].
+// The cost is linear in the length. To check a history again and again while it grows, use a
+// [Validator].
 func (h History) Validate() error {
 	if _, broken := h.check(0); broken != nil {
 		return broken
@@ -63,10 +64,12 @@ func (h History) Validate() error {
 	return nil
 }
 
-// A Validator is [History.Validate] for a history that grows: Check costs only what is new since the last Check.
+// A Validator is [History.Validate] for a history that grows: Check costs only what is new since
+// the last Check.
 //
-// It relies on histories being append-only, and recognizes the history that it checked last by a [Mark]. Any other is read
-// anew. The zero value is ready. It holds the history it checked last in memory, and is not safe for concurrent use.
+// It relies on histories being append-only, and recognizes the history that it checked last by a
+// [Mark]. Any other is read anew. The zero value is ready. It holds the history it checked last in
+// memory, and is not safe for concurrent use.
 type Validator struct {
 	sound Mark // of the part that obeys the laws and leaves no call open
 }
@@ -84,8 +87,8 @@ func (v *Validator) Check(h History) error {
 	return nil
 }
 
-// check checks h from a place at which no call is open. It returns how far the history obeys the laws and leaves no call
-// open, and what breaks them behind that.
+// check checks h from a place at which no call is open. It returns how far the history obeys the
+// laws and leaves no call open, and what breaks them behind that.
 func (h History) check(from int) (sound int, broken *LawError) {
 	var t turn
 	sound = from

@@ -97,7 +97,8 @@ func answers(ids []string) messages.History {
 	return h
 }
 
-// Whatever a program does with a history short of rewriting its elements, Check agrees with Validate.
+// Whatever a program does with a history short of rewriting its elements, Check agrees with
+// Validate.
 func TestValidatorAgreesWithValidate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var v messages.Validator

@@ -1,12 +1,14 @@
 package messages
 
-// A Mark remembers how far a [History] has been read, so that a longer version of the same history is recognized at a cost
-// that does not depend on its length. [Validator] works by it, and so can whatever else is done once for each message.
+// A Mark remembers how far a [History] has been read, so that a longer version of the same history
+// is recognized at a cost that does not depend on its length. [Validator] works by it, and so can
+// whatever else is done once for each message.
 //
-// It relies on histories being append-only: one counts as the old one made longer when it is no shorter, begins at the same
-// address, and the first and the last message of the part that was read are the same in memory. Any other has to be read
-// anew. So what is cut out in place is noticed, with slices.Delete too, since that moves the last message; a message
-// replaced in the middle is not. The conformance test of package strategytest looks for that.
+// It relies on histories being append-only: one counts as the old one made longer when it is no
+// shorter, begins at the same address, and the first and the last message of the part that was read
+// are the same in memory. Any other has to be read anew. So what is cut out in place is noticed,
+// with slices.Delete too, since that moves the last message; a message replaced in the middle is
+// not. The conformance test of package strategytest looks for that.
 //
 // A Mark keeps the messages that it compares in memory. The zero Mark remembers nothing.
 type Mark struct {
@@ -32,11 +34,12 @@ func (h History) Mark() Mark {
 	return m
 }
 
-// farthest bounds how far an anchor lies behind the last message. Answers of tools may look alike, so it lies before them.
+// farthest bounds how far an anchor lies behind the last message. Answers of tools may look alike,
+// so it lies before them.
 const farthest = 64
 
-// Known returns how many messages of h have been read: all those of the history that was marked, if h is that history or a
-// longer version; else 0.
+// Known returns how many messages of h have been read: all those of the history that was marked, if
+// h is that history or a longer version; else 0.
 func (m *Mark) Known(h History) int {
 	n := m.length
 	if n == 0 || len(h) < n || m.at != &h[0] || !same(h[0], m.first) || !same(h[n-1], m.last) || !same(h[n-1-m.back], m.anchor) {
@@ -57,8 +60,9 @@ func telling(m Message) bool {
 	}
 }
 
-// same reports whether two messages are the same in memory, as far as that can be told: those with parts by where the parts
-// lie, the others by their words. Words that lie in the same place are not compared.
+// same reports whether two messages are the same in memory, as far as that can be told: those with
+// parts by where the parts lie, the others by their words. Words that lie in the same place are not
+// compared.
 func same(a, b Message) bool {
 	switch a := a.(type) {
 	case System:

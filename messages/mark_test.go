@@ -74,7 +74,8 @@ func TestValidator_noticesTrimming(t *testing.T) {
 	require.Equal(t, messages.LawOrphan, broken.Law)
 }
 
-// For any ways to grow, trim and replace a history in place, at its ends, a Validator and Validate agree.
+// For any ways to grow, trim and replace a history in place, at its ends, a Validator and Validate
+// agree.
 func TestValidator_agreesWithValidate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var v messages.Validator

@@ -18,8 +18,8 @@ const (
 	RoleTool      Role = "tool"
 )
 
-// Message is one turn of a conversation: exactly one of [System], [User], [Assistant] and [Tool], always as a value,
-// never as a pointer. The sum is sealed.
+// Message is one turn of a conversation: exactly one of [System], [User], [Assistant] and [Tool],
+// always as a value, never as a pointer. The sum is sealed.
 //
 // A Message is read-only once it stands in a [History]: copies share the slices and maps inside.
 type Message interface {
@@ -27,8 +27,9 @@ type Message interface {
 	isMessage()
 }
 
-// Extras are fields that a provider, or a newer version of this library, put beside the ones this package knows, by
-// their JSON name. They survive a round trip through JSON and are sent only to providers that want them.
+// Extras are fields that a provider, or a newer version of this library, put beside the ones this
+// package knows, by their JSON name. They survive a round trip through JSON and are sent only to
+// providers that want them.
 type Extras map[string]json.RawMessage
 
 // System is an instruction from whoever runs the agent.
@@ -43,7 +44,8 @@ type User struct {
 	Extras  Extras
 }
 
-// Assistant is one reply of a model: text, thoughts and tool calls in the order in which the model gave them.
+// Assistant is one reply of a model: text, thoughts and tool calls in the order in which the model
+// gave them.
 type Assistant struct {
 	Content []AssistantContent
 	Extras  Extras
@@ -120,8 +122,8 @@ func (a Assistant) Text() string {
 	return b.String()
 }
 
-// Empty reports whether the reply says nothing: no call, no text and no thought but "". Such a message must not stand in
-// a [History].
+// Empty reports whether the reply says nothing: no call, no text and no thought but "". Such a
+// message must not stand in a [History].
 func (a Assistant) Empty() bool {
 	for _, c := range a.Content {
 		switch c := c.(type) {
@@ -151,7 +153,8 @@ func (a Assistant) Thought() string {
 	return b.String()
 }
 
-// WithCalls returns the reply with those of its calls replaced that one of the calls given has the id of.
+// WithCalls returns the reply with those of its calls replaced that one of the calls given has the
+// id of.
 func (a Assistant) WithCalls(calls []ToolCall) Assistant {
 	given := make(map[string]ToolCall, len(calls))
 	for _, c := range slices.Backward(calls) {
@@ -194,8 +197,9 @@ func (a Assistant) Calls() []ToolCall {
 // Status says how a tool call ended.
 type Status string
 
-// A call that was not started, was refused, or was cut off although read-only or idempotent, has failed. A call that
-// had started, is neither, and was cut off is unknown: it may have had its effect.
+// A call that was not started, was refused, or was cut off although read-only or idempotent, has
+// failed. A call that had started, is neither, and was cut off is unknown: it may have had its
+// effect.
 const (
 	StatusOK      Status = "ok"
 	StatusFailed  Status = "failed"
@@ -212,7 +216,8 @@ type ToolOutput struct {
 	Untrusted bool          // Output came from outside and may hold instructions that nobody here gave
 	Elapsed   time.Duration // time in the tool
 
-	// Attachments are what the tool made besides, such as files: for whoever watches the run, never for the model.
+	// Attachments are what the tool made besides, such as files: for whoever watches the run, never
+	// for the model.
 	Attachments []Attachment
 }
 

@@ -78,7 +78,8 @@ func TestOutputOK(t *testing.T) {
 	}
 }
 
-// A provider's figures may be anything: a sum stays at the largest number instead of turning negative.
+// A provider's figures may be anything: a sum stays at the largest number instead of turning
+// negative.
 func TestUsage_saturates(t *testing.T) {
 	huge := messages.Usage{Input: math.MaxInt64, Total: math.MaxInt64 - 1}
 	require.Equal(t, messages.Usage{Input: math.MaxInt64, Total: math.MaxInt64, Output: 2}, huge.Add(messages.Usage{Input: 1, Total: 5, Output: 2}))

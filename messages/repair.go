@@ -62,12 +62,12 @@ const (
 	textInterrupted   = "No result: the run was interrupted before this call was answered. Whether it had an effect is unknown."
 )
 
-// Repair returns a history that obeys the laws of [History.Validate], and what was changed for it, by index. A history
-// that obeys them already is returned as it is, with no repairs. The history itself is never changed; what is
-// unchanged is shared with it.
+// Repair returns a history that obeys the laws of [History.Validate], and what was changed for it,
+// by index. A history that obeys them already is returned as it is, with no repairs. The history
+// itself is never changed; what is unchanged is shared with it.
 //
-// Pointers are replaced by what they point to; what is no message or part is left out, and so is an assistant message
-// with nothing in it. Then, for each assistant message with calls:
+// Pointers are replaced by what they point to; what is no message or part is left out, and so is an
+// assistant message with nothing in it. Then, for each assistant message with calls:
 //
 //   - The same call (id, name and arguments) is kept once. A different call with the id of another, or with none, gets
 //     a new id.

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// This file takes JSON apart without copying it. All of it but check relies on the text being valid.
+// This file takes JSON apart without copying it. All of it but check relies on the text being
+// valid.
 
 // check returns an error if data is not JSON.
 func check(data []byte) error {
@@ -19,7 +20,8 @@ func check(data []byte) error {
 	return at("", json.Unmarshal(data, &raw)) // for its error
 }
 
-// object is a JSON object whose members are taken out one by one. The first error stays, and nothing is taken after it.
+// object is a JSON object whose members are taken out one by one. The first error stays, and
+// nothing is taken after it.
 type object struct {
 	members []member
 	err     error
@@ -84,7 +86,8 @@ func readString(raw []byte, s *string) error {
 	return json.Unmarshal(raw, s)
 }
 
-// get takes a member and returns it; nil if it is missing. Of several members of one name the last counts.
+// get takes a member and returns it; nil if it is missing. Of several members of one name the last
+// counts.
 func (o *object) get(name string) []byte {
 	var raw []byte
 	for i := range o.members {

@@ -50,7 +50,8 @@ func TestForModel_TrustedCostsNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = out.ForModel() }))
 }
 
-// Whatever the text and the name of the tool: the marks stand once, the second at the end, and the text between them.
+// Whatever the text and the name of the tool: the marks stand once, the second at the end, and the
+// text between them.
 func TestForModel_Laws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, name := rapid.String().Draw(t, "text"), rapid.String().Draw(t, "name")
@@ -90,8 +91,8 @@ func TestForModel_AnotherID(t *testing.T) {
 	}
 }
 
-// A text that holds the very id that comes from it: digits enough to hold many ids, and a number behind them that is tried
-// until the SHA-256 of the whole begins with one of them.
+// A text that holds the very id that comes from it: digits enough to hold many ids, and a number
+// behind them that is tried until the SHA-256 of the whole begins with one of them.
 func TestForModel_TextWithItsOwnID(t *testing.T) {
 	var digits strings.Builder
 	var sum [sha256.Size]byte

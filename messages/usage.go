@@ -2,7 +2,8 @@ package messages
 
 import "math"
 
-// Usage counts tokens as a provider billed them. Cached and Reasoning are parts of Input and Output, not additions.
+// Usage counts tokens as a provider billed them. Cached and Reasoning are parts of Input and
+// Output, not additions.
 type Usage struct {
 	Input     int64 `json:"input,omitempty"`
 	Output    int64 `json:"output,omitempty"`

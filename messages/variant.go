@@ -1,8 +1,10 @@
 package messages
 
-// This file turns anything that satisfies the interfaces of the sums into a variant as a value, for Repair.
+// This file turns anything that satisfies the interfaces of the sums into a variant as a value, for
+// Repair.
 
-// messageValue returns m as a value, and how it came about: "" if it was one. What is no message becomes nil.
+// messageValue returns m as a value, and how it came about: "" if it was one. What is no message
+// becomes nil.
 func messageValue(m Message) (Message, RepairKind) {
 	switch m := m.(type) {
 	case System, User, Assistant, Tool:

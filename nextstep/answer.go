@@ -8,9 +8,9 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Answer is the outcome of a step: exactly one of [APIResponse], [ToolResults], [DelegationResult], [Failure] and
-// [Stop], as a value. Each carries Elapsed, the time the step took: it is set by whoever performed the step and summed
-// by the Machine, so that a strategy needs no clock.
+// Answer is the outcome of a step: exactly one of [APIResponse], [ToolResults], [DelegationResult],
+// [Failure] and [Stop], as a value. Each carries Elapsed, the time the step took: it is set by
+// whoever performed the step and summed by the Machine, so that a strategy needs no clock.
 type Answer interface {
 	// Answers reports whether this may answer a step of that kind.
 	Answers(Kind) bool
@@ -29,12 +29,13 @@ type ToolResults struct {
 	Elapsed time.Duration         `json:"elapsed,omitzero"`
 	Spent   Spent                 `json:"spent,omitzero"` // by runs that the tools made
 
-	// Calls are the calls as they were made, all of them, where a middleware changed their arguments; nil otherwise.
+	// Calls are the calls as they were made, all of them, where a middleware changed their
+	// arguments; nil otherwise.
 	Calls []messages.ToolCall `json:"calls,omitempty"`
 }
 
-// Spent is what a step has used besides what its answer shows: by runs that were made within it (agents as tools), or before
-// it was cut off.
+// Spent is what a step has used besides what its answer shows: by runs that were made within it
+// (agents as tools), or before it was cut off.
 type Spent struct {
 	Steps      int            `json:"steps,omitempty"`
 	ModelCalls int            `json:"model_calls,omitempty"`
@@ -77,8 +78,8 @@ type Failure struct {
 	Attempts []llmclient.Attempt `json:"attempts,omitempty"` // what failed before, inside wrappers
 	Elapsed  time.Duration       `json:"elapsed,omitzero"`
 
-	// Err is the cause within the process that failed. It is never stored and never shown to a strategy, so that a
-	// replay decides alike.
+	// Err is the cause within the process that failed. It is never stored and never shown to a
+	// strategy, so that a replay decides alike.
 	Err error `json:"-"`
 }
 

@@ -22,8 +22,8 @@ type envelope struct {
 	Body    json.RawMessage `json:"body"`
 }
 
-// Marshal returns the JSON form of a step: {"v":1,"kind":"execute_tools","body":{…}}. An error in ReportError keeps its
-// code and text and loses its cause.
+// Marshal returns the JSON form of a step: {"v":1,"kind":"execute_tools","body":{…}}. An error in
+// ReportError keeps its code and text and loses its cause.
 func Marshal(s NextStep) ([]byte, error) {
 	switch s := s.(type) {
 	case GetChatCompletion, ExecuteTools, Delegate, Complete:
@@ -129,8 +129,8 @@ func seal(kind string, v any) ([]byte, error) {
 	return Encode(envelope{Version: version, Kind: kind, Body: raw})
 }
 
-// Encode is json.Marshal without the escapes for HTML, which change the text of a json.RawMessage: what was written and
-// read again must be the same, to the byte.
+// Encode is json.Marshal without the escapes for HTML, which change the text of a json.RawMessage:
+// what was written and read again must be the same, to the byte.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -71,7 +71,8 @@ func TestAnswer_JSON(t *testing.T) {
 	}
 }
 
-// A cause lives only in the process it came from: a stored failure, and a strategy that is shown one, have none.
+// A cause lives only in the process it came from: a stored failure, and a strategy that is shown
+// one, have none.
 func TestFailure_causeIsNotStored(t *testing.T) {
 	data, err := nextstep.MarshalAnswer(nextstep.Failure{Code: "x", Message: "m", Err: errors.New("secret")})
 	require.NoError(t, err)

@@ -6,8 +6,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// NextStep is what a strategy wants done: exactly one of [GetChatCompletion], [ExecuteTools], [Delegate], [Complete] and
-// [ReportError], as a value.
+// NextStep is what a strategy wants done: exactly one of [GetChatCompletion], [ExecuteTools],
+// [Delegate], [Complete] and [ReportError], as a value.
 type NextStep interface {
 	Kind() Kind
 	isNextStep()
@@ -18,7 +18,8 @@ type GetChatCompletion struct {
 	Request llmclient.Request `json:"request"`
 }
 
-// ExecuteTools runs tools that the model called. Calls must not be empty, and their ids must differ.
+// ExecuteTools runs tools that the model called. Calls must not be empty, and their ids must
+// differ.
 type ExecuteTools struct {
 	Calls []messages.ToolCall `json:"calls"`
 }

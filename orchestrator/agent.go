@@ -15,26 +15,27 @@ import (
 
 // Agent is a strategy that a model can call as a tool. See [AgentTool].
 type Agent struct {
-	// Definition names and describes the tool. Without Parameters it takes {"goal": "…"}, and with FanOut {"goals": ["…", …]}
-	// instead if the model likes. A Timeout of 0 means none, since an agent takes long.
+	// Definition names and describes the tool. Without Parameters it takes {"goal": "…"}, and with
+	// FanOut {"goals": ["…", …]} instead if the model likes. A Timeout of 0 means none, since an
+	// agent takes long.
 	Definition tools.Definition
 
 	Strategy string            // in Config.Strategies
 	Limits   delegation.Limits // of each run; never more than its parent has left
 	Tools    []string          // names of the tools it may use, of those its parent may; nil: all of them
 
-	// FanOut lets one call make several runs at the same time, one for each of its goals. Its result is then a JSON array, in
-	// the order of the goals.
+	// FanOut lets one call make several runs at the same time, one for each of its goals. Its
+	// result is then a JSON array, in the order of the goals.
 	FanOut bool
 
-	// Input makes the input of a run of arguments that fit the Parameters; nil: "goal" is the Goal, and all of the arguments
-	// are the Data.
+	// Input makes the input of a run of arguments that fit the Parameters; nil: "goal" is the Goal,
+	// and all of the arguments are the Data.
 	Input func(arguments string) (delegation.Input, error)
 }
 
-// AgentTool returns a tool that runs a strategy: each call is a run of its own, at the same time as the others of its
-// batch, with a conversation, a journal and events of its own. Delegation puts a child on the stack of its run; an agent
-// stands beside it.
+// AgentTool returns a tool that runs a strategy: each call is a run of its own, at the same time as
+// the others of its batch, with a conversation, a journal and events of its own. Delegation puts a
+// child on the stack of its run; an agent stands beside it.
 //
 //   - The run's id is derived from its parent's and the call ("run/seq/call_id"), so that a parent that is resumed finds
 //     its agents again, and goes on with those that have not finished. A call id that holds "/", is not UTF-8, or is longer

@@ -2,8 +2,8 @@ package orchestrator
 
 import "github.com/segue-go/segue/nextstep"
 
-// account is what the run of an agent has used, as its parent counts it. It is kept up to date while the run goes on, so
-// that one which is abandoned is paid for all the same.
+// account is what the run of an agent has used, as its parent counts it. It is kept up to date
+// while the run goes on, so that one which is abandoned is paid for all the same.
 type account struct {
 	host *host
 	call string         // that the run was made for
@@ -31,8 +31,8 @@ func (h *host) spent(call string) nextstep.Spent {
 	return sum
 }
 
-// charge puts down what a run has used so far. The pending step counts as taken: its tokens are not known yet. The account of
-// a run that is no agent is nil.
+// charge puts down what a run has used so far. The pending step counts as taken: its tokens are not
+// known yet. The account of a run that is no agent is nil.
 func (a *account) charge(r *run) {
 	if a == nil {
 		return
@@ -49,8 +49,8 @@ func (a *account) charge(r *run) {
 	a.put(own.Add(within), nextstep.Spent{})
 }
 
-// put changes an account, and with it those of all runs above. Locks are taken from below. What comes after the batch of the
-// run has its results is in nobody's account.
+// put changes an account, and with it those of all runs above. Locks are taken from below. What
+// comes after the batch of the run has its results is in nobody's account.
 func (a *account) put(own, sub nextstep.Spent) {
 	h := a.host
 	h.mu.Lock()

@@ -73,7 +73,8 @@ func agentOf(t tools.Tool) *agentTool {
 	return nil
 }
 
-// settle puts down what the agents of a batch have used, and marks results that hold text from outside.
+// settle puts down what the agents of a batch have used, and marks results that hold text from
+// outside.
 func (h *host) settle(results []messages.ToolOutput, p *people) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -126,8 +127,9 @@ func (h *host) make(ctx context.Context, t *agentTool, call string, task Task) (
 	return text, err
 }
 
-// runs returns the ids of the runs of a call: "run/seq/call_id", and with several runs "/1" and so on behind it. They are
-// ids that every store takes, and those of two calls differ, whatever a provider makes of the ids of calls.
+// runs returns the ids of the runs of a call: "run/seq/call_id", and with several runs "/1" and so
+// on behind it. They are ids that every store takes, and those of two calls differ, whatever a
+// provider makes of the ids of calls.
 func (h *host) runs(call string, n int, single bool) []string {
 	call = fitting(call)
 	ids := make([]string, n)
@@ -156,8 +158,8 @@ func fitting(call string) string {
 // hashMark begins what stands for a text that does not fit.
 const hashMark = "~"
 
-// hashed stands for a text that does not fit. It is that of the text as a journal gives it back, in which U+FFFD stands for
-// each byte that is not UTF-8.
+// hashed stands for a text that does not fit. It is that of the text as a journal gives it back, in
+// which U+FFFD stands for each byte that is not UTF-8.
 func hashed(text string) string {
 	sum := sha256.Sum256([]byte(string([]rune(text))))
 	return hashMark + hex.EncodeToString(sum[:16])
@@ -191,7 +193,8 @@ func (h *host) begin(ctx context.Context, t *agentTool, task *Task) (*run, error
 	return r, nil
 }
 
-// result makes the result of a call of how its run ended, with that error. It is called before the run is let go of.
+// result makes the result of a call of how its run ended, with that error. It is called before the
+// run is let go of.
 func (h *host) result(r *run, t *agentTool, call string, end RunFinished, failed error) (string, error) {
 	r.account.charge(r)
 	if end.Status == StatusWaiting {

@@ -229,8 +229,9 @@ func TestAgentTool_budgetAfterABreak(t *testing.T) {
 	require.LessOrEqual(t, asked.Load(), int32(11))
 }
 
-// An agent that ignores its context past the time-out of its tool is abandoned, and paid for: the steps that it had ended
-// with their tokens, the one in progress as a call. So are the agents that it had started itself.
+// An agent that ignores its context past the time-out of its tool is abandoned, and paid for: the
+// steps that it had ended with their tokens, the one in progress as a call. So are the agents that
+// it had started itself.
 func TestAgentTool_abandonedIsPaidFor(t *testing.T) {
 	for _, c := range []struct {
 		goal string
@@ -304,7 +305,8 @@ func TestAgentTool_waitsAndIsNotResumed(t *testing.T) {
 	require.Equal(t, end.Output.Usage, again.Output.Usage)
 }
 
-// Agents that obey when the time-out of their tool ends them are paid for, too: with the call that was cut off.
+// Agents that obey when the time-out of their tool ends them are paid for, too: with the call that
+// was cut off.
 func TestAgentTool_stoppedAtItsTimeout(t *testing.T) {
 	const most = 10
 	synctest.Test(t, func(t *testing.T) {

@@ -58,8 +58,8 @@ func withWork(c *orchestrator.Config) {
 	c.Default = "solve"
 }
 
-// Agents of one batch run at the same time, each as a run of its own within the parent's stream; results come in the order
-// of the calls, and what they use is the parent's.
+// Agents of one batch run at the same time, each as a run of its own within the parent's stream;
+// results come in the order of the calls, and what they use is the parent's.
 func TestAgentTool_batch(t *testing.T) {
 	const n = 8
 	var together sync.WaitGroup
@@ -142,8 +142,8 @@ func TestS3_20_fanOut(t *testing.T) {
 	}
 }
 
-// S1-30: an agent counts as one level more; past the depth limit the call fails and the run goes on. Limits are shared out
-// before agents start, so that together they stay within them.
+// S1-30: an agent counts as one level more; past the depth limit the call fails and the run goes
+// on. Limits are shared out before agents start, so that together they stay within them.
 func TestS1_30_limits(t *testing.T) {
 	var asked atomic.Int32
 	model := always(func(req *llmclient.Request) scripted.Reply {
@@ -205,7 +205,8 @@ func TestAgentTool_fails(t *testing.T) {
 	require.ErrorContains(t, err, `no strategy "work"`)
 }
 
-// What agents wait for, their parent waits for; a reply to it goes on with that agent, and nothing is done again.
+// What agents wait for, their parent waits for; a reply to it goes on with that agent, and nothing
+// is done again.
 func TestAgentTool_suspendAndResume(t *testing.T) {
 	store := new(checkpoint.Memory)
 	var asked atomic.Int32
@@ -264,7 +265,8 @@ func TestAgentTool_suspendAndResume(t *testing.T) {
 	require.Equal(t, "r", first.Start.Parent)
 }
 
-// A run that is broken off while agents work is resumed with them: what they were answered is not asked again.
+// A run that is broken off while agents work is resumed with them: what they were answered is not
+// asked again.
 func TestAgentTool_brokenOff(t *testing.T) {
 	store := new(checkpoint.Memory)
 	var first, second atomic.Int32
@@ -309,8 +311,8 @@ func TestAgentTool_brokenOff(t *testing.T) {
 	require.EqualValues(t, 2, second.Load())
 }
 
-// A middleware may change calls before tools run: the change is in the conversation, in the journal, and in what the model
-// sees from then on.
+// A middleware may change calls before tools run: the change is in the conversation, in the
+// journal, and in what the model sees from then on.
 func TestS3_19_changedCalls(t *testing.T) {
 	store := new(checkpoint.Memory)
 	change := func(next orchestrator.Handler) orchestrator.Handler {

@@ -106,7 +106,8 @@ func (m *Machine) badStop(a *nextstep.Stop) string {
 	return badSpent(a.Spent)
 }
 
-// mismatch says why results do not answer calls, one for one and in order. A result need not name its tool.
+// mismatch says why results do not answer calls, one for one and in order. A result need not name
+// its tool.
 func mismatch(calls []messages.ToolCall, results []messages.ToolOutput) string {
 	if len(results) != len(calls) {
 		return fmt.Sprintf("it holds %d results for %d calls", len(results), len(calls))
@@ -124,8 +125,8 @@ func mismatch(calls []messages.ToolCall, results []messages.ToolOutput) string {
 	return ""
 }
 
-// remade says why made are not the calls of a batch as a middleware made them: with other arguments, and otherwise the same.
-// Nil made stands for the calls themselves.
+// remade says why made are not the calls of a batch as a middleware made them: with other
+// arguments, and otherwise the same. Nil made stands for the calls themselves.
 func remade(calls, made []messages.ToolCall) string {
 	if made == nil {
 		return ""

@@ -33,7 +33,8 @@ const (
 	VerdictRefuse                // it is not, and the model is told so
 )
 
-// ApprovalPolicy judges tool calls. It may be called for the same call again, and must then say the same.
+// ApprovalPolicy judges tool calls. It may be called for the same call again, and must then say the
+// same.
 type ApprovalPolicy func(ApprovalRequest) Verdict
 
 // AllowAlways allows every call.
@@ -68,13 +69,15 @@ type ApprovalConfig struct {
 	Expires time.Duration             // how long an approval may be given after it was asked for; 0: 24 hours; negative: for ever
 }
 
-// Approve is a middleware that has people approve tool calls. They see the final arguments; an approval is for that call of
-// that step of that run with those arguments, once: whatever changes them behind this middleware has the call refused, so
-// put it behind those that do. A refused call is a failed result with the reason, for the model. Calls that need no
-// approval do not wait for those that do, unless people are asked in this process: then the whole batch waits.
+// Approve is a middleware that has people approve tool calls. They see the final arguments; an
+// approval is for that call of that step of that run with those arguments, once: whatever changes
+// them behind this middleware has the call refused, so put it behind those that do. A refused call
+// is a failed result with the reason, for the model. Calls that need no approval do not wait for
+// those that do, unless people are asked in this process: then the whole batch waits.
 //
-// [New] refuses a rule for a tool that there is not. A tool whose Definition says NeedsApproval is asked about unless a rule
-// names the tool; where the Config has no Approve at all, such tools alone are asked about, behind all of its Middleware.
+// [New] refuses a rule for a tool that there is not. A tool whose Definition says NeedsApproval is
+// asked about unless a rule names the tool; where the Config has no Approve at all, such tools
+// alone are asked about, behind all of its Middleware.
 //
 // People are asked through [Call.Ask], so by Config.Reply, or by suspending the run.
 func Approve(cfg ApprovalConfig) Middleware {
@@ -215,7 +218,8 @@ func (a *approval) perform(ctx context.Context, calls []messages.ToolCall, next 
 	return answer, nil
 }
 
-// use notes which approvals are used up: those of all calls but of such that wait for something else now.
+// use notes which approvals are used up: those of all calls but of such that wait for something
+// else now.
 func (a *approval) use(err error) {
 	s, waits := errors.AsType[*SuspendedError](err)
 	var done map[string]int
@@ -236,7 +240,8 @@ func (a *approval) use(err error) {
 	}
 }
 
-// unapproved returns the id of a call that differs from what was approved; "" if there is none, or nothing was to be.
+// unapproved returns the id of a call that differs from what was approved; "" if there is none, or
+// nothing was to be.
 func unapproved(approved, calls []messages.ToolCall) string {
 	if approved == nil {
 		return ""

@@ -83,7 +83,8 @@ func TestApprove_policies(t *testing.T) {
 	}
 }
 
-// An approval is for the arguments that were shown: whatever changes them afterwards keeps the call from being made.
+// An approval is for the arguments that were shown: whatever changes them afterwards keeps the call
+// from being made.
 func TestApprove_changedBehind(t *testing.T) {
 	var runs atomic.Int32
 	change := func(next orchestrator.Handler) orchestrator.Handler {
@@ -132,7 +133,8 @@ func TestApprove_noAnswer(t *testing.T) {
 	})
 }
 
-// Several questions of one batch are asked at the same time, and one that is declined fails its call alone.
+// Several questions of one batch are asked at the same time, and one that is declined fails its
+// call alone.
 func TestAsk_several(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
@@ -154,7 +156,8 @@ func TestAsk_several(t *testing.T) {
 	require.Equal(t, 2, count(events, orchestrator.EventWaitEnded))
 }
 
-// Without anybody to ask, and without a journal, a run waits all the same, says for what, and that it cannot go on.
+// Without anybody to ask, and without a journal, a run waits all the same, says for what, and that
+// it cannot go on.
 func TestAsk_nobody(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Calls(question("A?", "1"))), with(tools.AskUser()))
 	res, err := o.Run(t.Context(), task("go"))
@@ -174,8 +177,8 @@ func TestAsk_nobody(t *testing.T) {
 	require.Equal(t, lost.Waits, finished(t, events).Waits)
 }
 
-// A tool that needs approval and then asks gets both answers, one after the other; a tool that asks twice keeps the first
-// answer. Neither has an effect twice that stands behind its question.
+// A tool that needs approval and then asks gets both answers, one after the other; a tool that asks
+// twice keeps the first answer. Neither has an effect twice that stands behind its question.
 func TestResume_approvalThenQuestions(t *testing.T) {
 	store := new(checkpoint.Memory)
 	effects := 0
@@ -208,7 +211,8 @@ func TestResume_approvalThenQuestions(t *testing.T) {
 	require.Equal(t, 1, effects)
 }
 
-// A tool that was abandoned while it asked, and whose answer comes after its step, disturbs nothing.
+// A tool that was abandoned while it asked, and whose answer comes after its step, disturbs
+// nothing.
 func TestAsk_afterTheStep(t *testing.T) {
 	answered, told := make(chan struct{}), make(chan error)
 	stubborn := tools.NewRaw(tools.Definition{Name: "stubborn", Timeout: 50 * time.Millisecond}, func(ctx context.Context, _ string) (string, error) {

@@ -11,16 +11,18 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Ask asks somebody and returns the reply: at once if the run was resumed with one; else from Config.Reply, which may take
-// long; else the error is a [*SuspendedError], which the Handler has to return, together with those of its other waits.
-// ID, Frame, Seq and Untrusted of w are filled in. While tools run Ask may be called from any goroutine.
+// Ask asks somebody and returns the reply: at once if the run was resumed with one; else from
+// Config.Reply, which may take long; else the error is a [*SuspendedError], which the Handler has
+// to return, together with those of its other waits. ID, Frame, Seq and Untrusted of w are filled
+// in. While tools run Ask may be called from any goroutine.
 //
-// The ID is a hash of the run, the step, and all that w says, the arguments in canonical form: a reply to it fits nothing
-// else. A wait that has expired is made anew, with a new ID.
+// The ID is a hash of the run, the step, and all that w says, the arguments in canonical form: a
+// reply to it fits nothing else. A wait that has expired is made anew, with a new ID.
 //
-// While somebody is asked in this process, a stop of either kind ends the wait; the error is then the cause. An error of
-// Config.Reply is that of Ask, and stands in the event EventWaitEnded. A reply of Config.Reply to another wait is not
-// taken: the run is suspended, and its error is a [*ReplyError].
+// While somebody is asked in this process, a stop of either kind ends the wait; the error is then
+// the cause. An error of Config.Reply is that of Ask, and stands in the event EventWaitEnded. A
+// reply of Config.Reply to another wait is not taken: the run is suspended, and its error is a
+// [*ReplyError].
 //
 // With a Call that no run has made nobody is asked: the error is a [*SuspendedError] with the wait.
 func (c Call) Ask(ctx context.Context, w Wait) (Reply, error) {
@@ -61,7 +63,8 @@ func (c Call) Ask(ctx context.Context, w Wait) (Reply, error) {
 	return reply, err
 }
 
-// misdirected refuses a reply of Config.Reply that is for another wait than the one it was asked about.
+// misdirected refuses a reply of Config.Reply that is for another wait than the one it was asked
+// about.
 func (r *run) misdirected(w Wait, reply Reply) error {
 	refused := &ReplyError{Run: w.Run, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)}
 	r.logReplyRefused(r.ctx, refused)

@@ -57,7 +57,8 @@ func unsound(a messages.Assistant) string {
 	return ""
 }
 
-// placed returns where the results of calls stand in a list, by the ids of the calls; of two results the first.
+// placed returns where the results of calls stand in a list, by the ids of the calls; of two
+// results the first.
 func placed(results []messages.ToolOutput) map[string]int {
 	places := make(map[string]int, len(results))
 	for i := range results {

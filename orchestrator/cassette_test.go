@@ -71,7 +71,8 @@ type wireMessage struct {
 	ToolCallID string `json:"tool_call_id"`
 }
 
-// otherwise lists the conversations whose recorded client did something else than hand on what it was answered.
+// otherwise lists the conversations whose recorded client did something else than hand on what it
+// was answered.
 var otherwise = map[string]string{
 	"error/groq-01":      "the provider could not read the model's call; the recorded client made a call with an id of its own out of it, the library tells the model in words",
 	"error/groq-04":      "as groq-01: the recorded client answers what could not be read with a message of its own, the library with another",
@@ -79,12 +80,14 @@ var otherwise = map[string]string{
 	"tool/openai-08":     "the recorded client sent arguments back that the model had not written",
 }
 
-// nameless lists the conversations in which the provider gave calls no id, so that each client makes its own.
+// nameless lists the conversations in which the provider gave calls no id, so that each client
+// makes its own.
 var nameless = map[string]bool{"quirk/gemini-01": true}
 
-// TestW17_conversations has the orchestrator hold every recorded conversation of more than one turn again, against a
-// server that answers what was recorded, with tools that return the recorded results. From the second on, its requests
-// must be the recorded ones in roles, call ids, argument values and tool results.
+// TestW17_conversations has the orchestrator hold every recorded conversation of more than one turn
+// again, against a server that answers what was recorded, with tools that return the recorded
+// results. From the second on, its requests must be the recorded ones in roles, call ids, argument
+// values and tool results.
 func TestW17_conversations(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(corpus, "*", "*.json"))
 	require.NoError(t, err)
@@ -111,7 +114,8 @@ func TestW17_conversations(t *testing.T) {
 	t.Logf("%d conversations", conversations)
 }
 
-// chains returns the runs of interactions of a file in which each request holds the one before and what was answered.
+// chains returns the runs of interactions of a file in which each request holds the one before and
+// what was answered.
 func chains(t *testing.T, file string) [][]interaction {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -169,8 +173,8 @@ func replay(t *testing.T, turns []interaction, ids bool) {
 	}
 }
 
-// hold runs the orchestrator from turn i as far as the tool loop goes by itself, and returns the messages to begin the
-// next run with, and its turn.
+// hold runs the orchestrator from turn i as far as the tool loop goes by itself, and returns the
+// messages to begin the next run with, and its turn.
 func hold(t *testing.T, o *orchestrator.Orchestrator, stop *stopper, turns []interaction, i int, history messages.History) (messages.History, int) {
 	t.Helper()
 	stop.after = -1
@@ -211,8 +215,8 @@ func run(t *testing.T, o *orchestrator.Orchestrator, history messages.History, s
 	return out.Messages
 }
 
-// tolerate accepts a run that was stopped where the recording goes another way, and one that ends with the error that was
-// recorded.
+// tolerate accepts a run that was stopped where the recording goes another way, and one that ends
+// with the error that was recorded.
 func tolerate(t *testing.T, out delegation.Output, err error) {
 	t.Helper()
 	if e, ok := errors.AsType[*llmclient.Error](err); ok && e.Status >= 400 && e.Status != http.StatusTeapot {
@@ -223,7 +227,8 @@ func tolerate(t *testing.T, out delegation.Output, err error) {
 	}
 }
 
-// stopper ends a run after a number of rounds of tools, when the recorded conversation goes on otherwise.
+// stopper ends a run after a number of rounds of tools, when the recorded conversation goes on
+// otherwise.
 type stopper struct{ after, rounds int }
 
 func (s *stopper) around(next orchestrator.Handler) orchestrator.Handler {
@@ -263,7 +268,8 @@ func (s *recordedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, turn.Body)
 }
 
-// recordedTools returns a tool of each name that the recording offers, which answers each call as was recorded.
+// recordedTools returns a tool of each name that the recording offers, which answers each call as
+// was recorded.
 func recordedTools(t *testing.T, turns []interaction) []tools.Tool {
 	t.Helper()
 	results := map[string]string{} // by call id, and by call
@@ -329,7 +335,8 @@ func read(t *testing.T, wire []wireMessage) messages.History {
 	return h
 }
 
-// essence is what must agree of messages: roles, calls with their ids and argument values, tool results.
+// essence is what must agree of messages: roles, calls with their ids and argument values, tool
+// results.
 func essence(t *testing.T, wire []wireMessage, ids bool) []string {
 	t.Helper()
 	id := func(s string) string {

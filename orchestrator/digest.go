@@ -11,8 +11,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// digester digests the steps of a frame. The digest of a step says all that stands in it, at the cost of what is new in
-// it: the messages that it has in common with the step before, and tools that are offered again, are not read twice.
+// digester digests the steps of a frame. The digest of a step says all that stands in it, at the
+// cost of what is new in it: the messages that it has in common with the step before, and tools
+// that are offered again, are not read twice.
 type digester struct {
 	said hash.Hash // over the messages that mark knows
 	mark messages.Mark

@@ -50,7 +50,8 @@ func ownKinds() map[orchestrator.EventKind]orchestrator.Detail {
 	}
 }
 
-// A middleware cannot forge what the library tells: neither by the kind, nor by a Detail under a kind of its own.
+// A middleware cannot forge what the library tells: neither by the kind, nor by a Detail under a
+// kind of its own.
 func TestEmit_reserved(t *testing.T) {
 	plain, err := emitting(t)
 	require.NoError(t, err)
@@ -113,8 +114,8 @@ func TestEmit_roundTrips(t *testing.T) {
 	})
 }
 
-// A Call that no run has made tells nobody, asks nobody, and has nothing approved: middleware can be tested and used
-// without an Orchestrator.
+// A Call that no run has made tells nobody, asks nobody, and has nothing approved: middleware can
+// be tested and used without an Orchestrator.
 func TestCall_byHand(t *testing.T) {
 	call := orchestrator.Call{Run: "r", Frame: "0", Seq: 2, Step: nextstep.ExecuteTools{Calls: []messages.ToolCall{{ID: "1", Name: "t", Arguments: "{}"}}}}
 	call.Emit(orchestrator.Event{Kind: "mine"})
@@ -147,8 +148,8 @@ func TestCall_byHand(t *testing.T) {
 	require.Equal(t, 1, made)
 }
 
-// S1-2: a stream tells of each tool call that it begins, how far it is, and that it ended, in this order and with what it
-// was called with and left.
+// S1-2: a stream tells of each tool call that it begins, how far it is, and that it ended, in this
+// order and with what it was called with and left.
 func TestS1_2_toolEvents(t *testing.T) {
 	half := progressing("half")
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("half", `{"n":1}`, "1"), scripted.Call("b", `{}`, "2")), scripted.Text("done")), with(half, echo("b")),

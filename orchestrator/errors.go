@@ -12,8 +12,8 @@ import (
 // ErrDone is returned by [Machine.Step] when the run has ended.
 var ErrDone = errors.New("orchestrator: the run has ended")
 
-// AnswerError says that a Machine was given something that does not answer its pending step. The Machine is unchanged:
-// the right answer still works.
+// AnswerError says that a Machine was given something that does not answer its pending step. The
+// Machine is unchanged: the right answer still works.
 type AnswerError struct {
 	Run     string
 	Frame   string
@@ -34,7 +34,8 @@ func (e *AnswerError) Error() string {
 		e.Run, e.Frame, e.Seq, state, e.Answer, e.Pending, e.Problem)
 }
 
-// LimitError says that a limit was reached. It is the cause of an output's error with delegation.CodeLimit.
+// LimitError says that a limit was reached. It is the cause of an output's error with
+// delegation.CodeLimit.
 type LimitError struct {
 	Run   string
 	Frame string // whose limit it is: "0" for the limits of the run
@@ -47,8 +48,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("orchestrator: run %s frame %s: the limit of %d %s is reached", e.Run, e.Frame, e.Max, e.Limit)
 }
 
-// RunExistsError says that a run cannot be begun, or not be resumed now, because of what is there under its id. It wraps
-// checkpoint.ErrConflict.
+// RunExistsError says that a run cannot be begun, or not be resumed now, because of what is there
+// under its id. It wraps checkpoint.ErrConflict.
 type RunExistsError struct {
 	Run        string
 	InProgress bool // in this Orchestrator, now; else it has a journal
@@ -66,9 +67,10 @@ func (e *RunExistsError) Error() string {
 // Unwrap returns the cause, such as a [*JournalError].
 func (e *RunExistsError) Unwrap() error { return e.Err }
 
-// UnansweredError says that a run waits for answers and cannot go on: nobody could give them in this process, for
-// Config.Reply is nil or did not answer, and nothing was stored, for Config.Store is nil. It comes with a Result that is
-// waiting, with its waits and the messages so far. It wraps [ErrSuspended].
+// UnansweredError says that a run waits for answers and cannot go on: nobody could give them in
+// this process, for Config.Reply is nil or did not answer, and nothing was stored, for Config.Store
+// is nil. It comes with a Result that is waiting, with its waits and the messages so far. It wraps
+// [ErrSuspended].
 type UnansweredError struct {
 	Run   string
 	Waits []Wait
@@ -104,7 +106,8 @@ func (e *ConfigError) Error() string { return fmt.Sprintf("orchestrator: %s: %v"
 // Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// StrategyError says what a strategy did that ended its frame: it panicked, or returned a step that nobody can perform.
+// StrategyError says what a strategy did that ended its frame: it panicked, or returned a step that
+// nobody can perform.
 type StrategyError struct {
 	Run      string
 	Frame    string
@@ -126,8 +129,8 @@ func (e *StrategyError) Error() string {
 // Unwrap returns the cause.
 func (e *StrategyError) Unwrap() error { return e.Err }
 
-// PanicError is a panic of a strategy, a client, a middleware or a remote. Its text does not show the value, which may
-// hold a secret, unless it is an error of the Go runtime.
+// PanicError is a panic of a strategy, a client, a middleware or a remote. Its text does not show
+// the value, which may hold a secret, unless it is an error of the Go runtime.
 type PanicError struct {
 	Value any
 	Stack []byte // where it was recovered
@@ -141,8 +144,8 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("panicked with a %T", e.Value)
 }
 
-// Unwrap returns an error in which errors.Is and errors.As find the value, and what the value wraps, if the value is an
-// error. The methods of the value may panic.
+// Unwrap returns an error in which errors.Is and errors.As find the value, and what the value
+// wraps, if the value is an error. The methods of the value may panic.
 func (e *PanicError) Unwrap() error {
 	err, ok := e.Value.(error)
 	if !ok {

@@ -27,8 +27,8 @@ type Event struct {
 // EventKind names what happened.
 type EventKind string
 
-// The kinds, each with its [Detail]. A run's events begin with RunStarted or RunResumed and end with RunFinished, which is the only
-// terminal event.
+// The kinds, each with its [Detail]. A run's events begin with RunStarted or RunResumed and end
+// with RunFinished, which is the only terminal event.
 const (
 	EventRunStarted   EventKind = "run_started"   // RunStarted
 	EventRunResumed   EventKind = "run_resumed"   // RunResumed: instead of RunStarted, when a run goes on
@@ -59,7 +59,8 @@ func (k EventKind) reserved() bool {
 	}
 }
 
-// adopt makes an event of a middleware one that can be told, as [Call.Emit] says, or says why it cannot.
+// adopt makes an event of a middleware one that can be told, as [Call.Emit] says, or says why it
+// cannot.
 func (e *Event) adopt() (problem string) {
 	e.Text = strings.ToValidUTF8(e.Text, "\ufffd")
 	switch {
@@ -82,7 +83,8 @@ func (e *Event) adopt() (problem string) {
 	}
 }
 
-// Detail is what an event of some kind tells besides: one of the structs of that name below, as a value.
+// Detail is what an event of some kind tells besides: one of the structs of that name below, as a
+// value.
 type Detail interface{ isDetail() }
 
 // RunStarted tells what was asked for.
@@ -97,8 +99,8 @@ type RunResumed struct {
 	Goal     string `json:"goal,omitempty"`
 }
 
-// FrameEntered tells what a strategy was started with. A child sees nothing of its parent but the messages that it was
-// handed.
+// FrameEntered tells what a strategy was started with. A child sees nothing of its parent but the
+// messages that it was handed.
 type FrameEntered struct {
 	Strategy string  `json:"strategy"`
 	Goal     string  `json:"goal,omitempty"`

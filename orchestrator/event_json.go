@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// UnmarshalJSON reads the JSON form of an event, which is that of its fields: the detail becomes the struct that belongs
-// to the kind. A detail of an unknown kind is an error that names the kind.
+// UnmarshalJSON reads the JSON form of an event, which is that of its fields: the detail becomes
+// the struct that belongs to the kind. A detail of an unknown kind is an error that names the kind.
 func (e *Event) UnmarshalJSON(data []byte) error {
 	type plain Event
 	var raw struct {

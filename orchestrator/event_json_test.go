@@ -62,7 +62,8 @@ func constants(t *testing.T, file, typ string) (values []string) {
 	return values
 }
 
-// Each line of the page is an event, and what is written of it is the line again: no field is misspelt or missing a place.
+// Each line of the page is an event, and what is written of it is the line again: no field is
+// misspelt or missing a place.
 func TestEventsPage_isJSONOfEvents(t *testing.T) {
 	lines := shown(t)
 	require.Greater(t, len(lines), 20)
@@ -131,7 +132,8 @@ func TestEventsPage_hasEveryField(t *testing.T) {
 	}
 }
 
-// details returns the name of a field for each kind with a detail, so that a new kind is not forgotten above.
+// details returns the name of a field for each kind with a detail, so that a new kind is not
+// forgotten above.
 func details(t *testing.T) []string {
 	t.Helper()
 	var found []string

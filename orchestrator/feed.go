@@ -85,7 +85,8 @@ func (m *Machine) giveResults(f *frame, a nextstep.ToolResults, boxed nextstep.A
 	return m.call(f, "ProcessToolResults", func() nextstep.NextStep { return f.st.ProcessToolResults(a.Results) })
 }
 
-// feedFailure tells the strategy that its step could not be performed, or fails the frame if it does not want to know.
+// feedFailure tells the strategy that its step could not be performed, or fails the frame if it
+// does not want to know.
 func (m *Machine) feedFailure(f *frame, a nextstep.Failure) nextstep.NextStep {
 	kind := m.pending.Kind()
 	t := tally{elapsed: a.Elapsed}
@@ -112,8 +113,8 @@ func causeOf(a nextstep.Failure) *delegation.Error {
 	return &delegation.Error{Code: a.Code, Message: a.Message}
 }
 
-// fail asks the strategy what to do about a failure. A strategy that does not want to know, or that passes the failure on
-// as it is, fails with its cause.
+// fail asks the strategy what to do about a failure. A strategy that does not want to know, or that
+// passes the failure on as it is, fails with its cause.
 func (m *Machine) fail(f *frame, a nextstep.Failure, cause *delegation.Error) nextstep.NextStep {
 	h, ok := f.st.(strategy.FailureHandler)
 	if !ok {
@@ -170,8 +171,8 @@ func stoppedBy(a nextstep.Stop) *delegation.Error {
 	return delegation.NewError(delegation.CodeStopped, fmt.Errorf("orchestrator: the run was stopped: %w", a.Err))
 }
 
-// rewrite makes the calls as they were made those of the conversation: in what the frame was answered so far, and in what
-// the strategy keeps, if it can; it fails its frame if it panics.
+// rewrite makes the calls as they were made those of the conversation: in what the frame was
+// answered so far, and in what the strategy keeps, if it can; it fails its frame if it panics.
 func (m *Machine) rewrite(f *frame, a *nextstep.ToolResults) (boxed nextstep.Answer, failed nextstep.NextStep) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -230,7 +231,8 @@ func (m *Machine) moved(f *frame) {
 	}
 }
 
-// change boxes a detail. Strategies go in circles, so the boxes of the first few changes are used again.
+// change boxes a detail. Strategies go in circles, so the boxes of the first few changes are used
+// again.
 func (m *Machine) change(c StateChanged) Detail {
 	for i, d := range m.changes {
 		if d == nil {

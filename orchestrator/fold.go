@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// Fold runs through the events of [Orchestrator.Stream] or [Orchestrator.Resume] to their end and returns what
-// [Orchestrator.Run] would have returned. Of a run that could not be started there is nothing but the error. Events that
-// end without RunFinished and without an error are an error that wraps [io.ErrUnexpectedEOF].
+// Fold runs through the events of [Orchestrator.Stream] or [Orchestrator.Resume] to their end and
+// returns what [Orchestrator.Run] would have returned. Of a run that could not be started there is
+// nothing but the error. Events that end without RunFinished and without an error are an error that
+// wraps [io.ErrUnexpectedEOF].
 func Fold(events iter.Seq2[Event, error]) (Result, error) {
 	res := Result{Status: StatusFailed}
 	for e, err := range events {
@@ -28,10 +29,10 @@ func (f RunFinished) result(run string) Result {
 	return Result{Run: run, Status: f.Status, Output: f.Output, Waits: f.Waits}
 }
 
-// Tee hands each event to the handlers, in their order, before it yields it, on the same goroutine: a handler that is slow
-// slows the run. One that panics is told nothing more and ends nothing: neither the run nor the other handlers hear of it,
-// except through onPanic, which may be nil. A nil handler is left out. An error that comes without an event is for the
-// consumer only.
+// Tee hands each event to the handlers, in their order, before it yields it, on the same goroutine:
+// a handler that is slow slows the run. One that panics is told nothing more and ends nothing:
+// neither the run nor the other handlers hear of it, except through onPanic, which may be nil. A
+// nil handler is left out. An error that comes without an event is for the consumer only.
 func Tee(events iter.Seq2[Event, error], onPanic func(handler int, value any), handlers ...func(Event)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		listening := slices.Clone(handlers)

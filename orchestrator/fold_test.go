@@ -85,7 +85,8 @@ func TestFold_cutOff(t *testing.T) {
 	require.Equal(t, orchestrator.Result{Run: "r", Status: orchestrator.StatusFailed}, res)
 }
 
-// rich is a run of every kind of thing but delegation: thoughts, text, tools that fail and panic, an unknown tool.
+// rich is a run of every kind of thing but delegation: thoughts, text, tools that fail and panic,
+// an unknown tool.
 func rich(t *testing.T) (*orchestrator.Orchestrator, orchestrator.Task) {
 	t.Helper()
 	first := scripted.Stream("a", "b")

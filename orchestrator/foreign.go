@@ -12,14 +12,16 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// foreignError is an error of code that is not ours, as data: its text was read once, and its other methods are called
-// where they may panic. What it wraps is found by errors.Is and errors.As, as before.
+// foreignError is an error of code that is not ours, as data: its text was read once, and its other
+// methods are called where they may panic. What it wraps is found by errors.Is and errors.As, as
+// before.
 type foreignError struct {
 	err  error // nil if nothing can be looked for in it
 	text string
 }
 
-// newForeignError returns err as data. In an error that wraps itself nothing is found: looking would never end.
+// newForeignError returns err as data. In an error that wraps itself nothing is found: looking
+// would never end.
 func newForeignError(err error, text string) (e *foreignError) {
 	e = &foreignError{err: err, text: text}
 	defer func() { _ = recover() }() // of Unwrap: what is above that is found
@@ -29,9 +31,10 @@ func newForeignError(err error, text string) (e *foreignError) {
 	return e
 }
 
-// foreign makes data of an error where it comes in: from a client, a middleware, a remote, a store, Config.Reply, or as
-// the cause of a context. Nobody behind that boundary calls a method of the error itself. One that cannot even be read,
-// such as a typed nil, becomes a [*PanicError] with [delegation.CodePanic], which is returned besides.
+// foreign makes data of an error where it comes in: from a client, a middleware, a remote, a store,
+// Config.Reply, or as the cause of a context. Nobody behind that boundary calls a method of the
+// error itself. One that cannot even be read, such as a typed nil, becomes a [*PanicError] with
+// [delegation.CodePanic], which is returned besides.
 func foreign(err error) (unreadable *PanicError, sound error) {
 	switch e := err.(type) { //nolint:errorlint // the exact types that are sound already
 	case nil:
@@ -74,7 +77,8 @@ func (e *foreignError) Is(target error) (is bool) {
 	return errors.Is(e.err, target)
 }
 
-// As looks for a target in what the error wraps. A typed nil is no find: whoever asks would read its fields.
+// As looks for a target in what the error wraps. A typed nil is no find: whoever asks would read
+// its fields.
 func (e *foreignError) As(target any) (found bool) {
 	defer func() {
 		if recover() != nil {

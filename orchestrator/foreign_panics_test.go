@@ -32,7 +32,8 @@ func (b *bursting) Append(ctx context.Context, run string, records ...checkpoint
 	return b.Memory.Append(ctx, run, records...)
 }
 
-// The value of a panic may be an error as hostile as any: the run ends, and its error can be read and asked.
+// The value of a panic may be an error as hostile as any: the run ends, and its error can be read
+// and asked.
 func TestForeignErrors_panics(t *testing.T) {
 	for name, hostile := range hostiles() {
 		for where, edit := range map[string]func(*orchestrator.Config){
@@ -75,7 +76,8 @@ func TestForeignErrors_panics(t *testing.T) {
 	}
 }
 
-// Config.Reply may panic with such an error, when it is asked for an approval too: the call is refused.
+// Config.Reply may panic with such an error, when it is asked for an approval too: the call is
+// refused.
 func TestForeignErrors_panicsOfReply(t *testing.T) {
 	all := hostiles()
 	delete(all, "typed nil of a wait") // which suspends the run

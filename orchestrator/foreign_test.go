@@ -128,7 +128,8 @@ func handles(h func(ctx context.Context, call orchestrator.Call, next orchestrat
 	}
 }
 
-// diskOf is a store whose Append or Read returns an error, if it is given one, from the second record on.
+// diskOf is a store whose Append or Read returns an error, if it is given one, from the second
+// record on.
 type diskOf struct {
 	checkpoint.Memory
 	appendErr, readErr error
@@ -148,8 +149,8 @@ func (d *diskOf) Read(ctx context.Context, run string, from int) iter.Seq2[check
 	return func(yield func(checkpoint.Record, error) bool) { yield(checkpoint.Record{}, d.readErr) }
 }
 
-// Whoever returns an error whose methods panic fails the step, and nothing else: the run ends, its error can be read and
-// asked, and the process lives.
+// Whoever returns an error whose methods panic fails the step, and nothing else: the run ends, its
+// error can be read and asked, and the process lives.
 func TestForeignErrors(t *testing.T) {
 	for name, hostile := range hostiles() {
 		for where, edit := range map[string]func(*orchestrator.Config){
@@ -220,7 +221,8 @@ func TestForeignErrors_causes(t *testing.T) {
 	}
 }
 
-// On goroutines of their own, tools and agents are as safe: a hostile error is the result of its call.
+// On goroutines of their own, tools and agents are as safe: a hostile error is the result of its
+// call.
 func TestForeignErrors_onGoroutinesOfTools(t *testing.T) {
 	for name, hostile := range hostiles() {
 		t.Run(name, func(t *testing.T) {
@@ -286,7 +288,8 @@ type editor struct{ scene }
 
 func (*editor) EditCalls([]messages.ToolCall) { panic("edit") }
 
-// A strategy that panics when it is told of changed calls fails its frame, as with any other method.
+// A strategy that panics when it is told of changed calls fails its frame, as with any other
+// method.
 func TestEditCalls_panics(t *testing.T) {
 	o := staged(t, nil, with(echo("a")), func(c *orchestrator.Config) {
 		c.Strategies["main"] = func() strategy.Strategy { return &editor{scene: *payer("a")()} }

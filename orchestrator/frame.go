@@ -14,7 +14,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// frame is one strategy at work: its place in the tree, what it may use, and what it was told and asked so far.
+// frame is one strategy at work: its place in the tree, what it may use, and what it was told and
+// asked so far.
 type frame struct {
 	name     string // position in the delegation tree
 	strategy string // its name in the Set
@@ -106,8 +107,8 @@ func partialMessage(a messages.Assistant) []messages.Message {
 	return []messages.Message{a}
 }
 
-// offers reports whether the frame may execute a tool of that name: one that its last request offered and that its
-// allow-list holds, or one that its strategy brought.
+// offers reports whether the frame may execute a tool of that name: one that its last request
+// offered and that its allow-list holds, or one that its strategy brought.
 func (f *frame) offers(name string) bool {
 	if slices.Contains(f.ownNames, name) {
 		return true
@@ -127,8 +128,8 @@ func names(defs []tools.Definition, name string) bool {
 // reasonNotOffered is the reason of a result whose call its frame may not make.
 const reasonNotOffered = "not_offered"
 
-// admit keeps the calls that the frame may execute and answers the others. In the usual case that all are allowed, the
-// slice is the one given.
+// admit keeps the calls that the frame may execute and answers the others. In the usual case that
+// all are allowed, the slice is the one given.
 func (f *frame) admit(calls []messages.ToolCall) []messages.ToolCall {
 	f.calls, f.refused = calls, nil
 	first := slices.IndexFunc(calls, func(c messages.ToolCall) bool { return !f.offers(c.Name) })
@@ -205,7 +206,8 @@ func (f *frame) abandon(reason string) []messages.ToolOutput {
 	return results
 }
 
-// withStop adds what a stop cut off to the messages that a strategy gives itself; it was not told of that.
+// withStop adds what a stop cut off to the messages that a strategy gives itself; it was not told
+// of that.
 func (f *frame) withStop(out delegation.Output) delegation.Output {
 	if out.Messages == nil || len(f.answers) == 0 {
 		return out

@@ -31,9 +31,10 @@ func many(n int) messages.Assistant {
 	return a
 }
 
-// growsLikeItsCalls compares the work that is done for a reply of few calls with that of sixteen times as many. Work that
-// grew with the square would be 256 times as much; 64 leaves room for the collector. The quickest of
-// several attempts counts, and the first that is quick enough is the last.
+// growsLikeItsCalls compares the work that is done for a reply of few calls with that of sixteen
+// times as many. Work that grew with the square would be 256 times as much; 64 leaves room for the
+// collector. The quickest of several attempts counts, and the first that is quick enough is the
+// last.
 func growsLikeItsCalls(t *testing.T, few int, work func(calls int)) {
 	t.Helper()
 	quickest := func(calls, attempts int) time.Duration {
@@ -64,7 +65,8 @@ func caller() strategy.Strategy {
 	}
 }
 
-// What a reply costs grows with the number of its calls, and not with its square: whichever way the calls go.
+// What a reply costs grows with the number of its calls, and not with its square: whichever way the
+// calls go.
 func TestGrowth_callsOfOneReply(t *testing.T) {
 	pure := tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
 	raw := tools.NewRaw(tools.Definition{Name: "t"}, func(context.Context, string) (string, error) { return "", nil })
@@ -108,7 +110,8 @@ func TestGrowth_callsOfOneReply(t *testing.T) {
 	}
 }
 
-// So does what it costs to suspend a run in the middle of a large batch, and to go on with the replies to all of it.
+// So does what it costs to suspend a run in the middle of a large batch, and to go on with the
+// replies to all of it.
 func TestGrowth_suspendedCalls(t *testing.T) {
 	pure := tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
 	growsLikeItsCalls(t, 200, func(n int) {

@@ -15,14 +15,16 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Handler performs a step and returns the answer to it. An error means that the step could not be performed; it becomes
-// a [nextstep.Failure]. One that is or wraps [ErrSuspended] ends the run as waiting.
+// Handler performs a step and returns the answer to it. An error means that the step could not be
+// performed; it becomes a [nextstep.Failure]. One that is or wraps [ErrSuspended] ends the run as
+// waiting.
 //
 // A Handler is called on the goroutine of Run or Stream.
 type Handler func(ctx context.Context, call Call) (nextstep.Answer, error)
 
-// Middleware wraps a [Handler]: it may look at a step, change it, answer it without calling next, call next again, or
-// change the answer. It calls next on the goroutine it was called on. Context values reach models and tools.
+// Middleware wraps a [Handler]: it may look at a step, change it, answer it without calling next,
+// call next again, or change the answer. It calls next on the goroutine it was called on. Context
+// values reach models and tools.
 type Middleware func(next Handler) Handler
 
 // Call is a step to perform. A Middleware may hand on a changed copy.
@@ -47,10 +49,11 @@ type Call struct {
 // Key identifies the step within all runs: "run/seq".
 func (c Call) Key() string { return c.Run + "/" + strconv.Itoa(c.Seq) }
 
-// Emit puts an event of this step into the stream; run, frame, depth, seq and time are filled in. Its kind is one of your
-// own, then without a Detail, or EventToolProgress, with a [ToolProgress] or none. All other kinds are the library's, which
-// alone tells them: an event of such a kind, with another Detail, or with a kind that is empty or not UTF-8 is dropped, and
-// logged. While tools run Emit may be called from any goroutine; otherwise from the Handler's own. A Call that no run has
+// Emit puts an event of this step into the stream; run, frame, depth, seq and time are filled in.
+// Its kind is one of your own, then without a Detail, or EventToolProgress, with a [ToolProgress]
+// or none. All other kinds are the library's, which alone tells them: an event of such a kind, with
+// another Detail, or with a kind that is empty or not UTF-8 is dropped, and logged. While tools run
+// Emit may be called from any goroutine; otherwise from the Handler's own. A Call that no run has
 // made has no stream: then Emit does nothing.
 func (c Call) Emit(e Event) {
 	if c.run == nil {
@@ -128,8 +131,8 @@ func (r *run) ask(ctx context.Context) (nextstep.Answer, error) {
 	return nextstep.APIResponse{Response: resp, Elapsed: r.elapsed()}, nil
 }
 
-// notified returns ctx with a function that tells what the client's wrappers do. For the context of the run, which most
-// requests are made with, it is made once.
+// notified returns ctx with a function that tells what the client's wrappers do. For the context of
+// the run, which most requests are made with, it is made once.
 func (r *run) notified(ctx context.Context) context.Context {
 	if ctx != r.ctx {
 		return llmclient.WithNotify(ctx, r.notice)
@@ -140,7 +143,8 @@ func (r *run) notified(ctx context.Context) context.Context {
 	return r.asking
 }
 
-// timedOut gives an error that came because the time for a request was over, and not that of the run, the cause of that.
+// timedOut gives an error that came because the time for a request was over, and not that of the
+// run, the cause of that.
 func timedOut(request, run context.Context, err error) error {
 	if request.Err() == nil || run.Err() != nil {
 		return err

@@ -35,7 +35,8 @@ func trimmer(trim func(messages.History) messages.History, start ...messages.Mes
 	}
 }
 
-// A history that is trimmed in place is read anew: no model is sent an answer whose call was cut out.
+// A history that is trimmed in place is read anew: no model is sent an answer whose call was cut
+// out.
 func TestHistory_trimmedInPlaceIsNoticed(t *testing.T) {
 	call := calling("t").Response.Message
 	model := scripted.New(scripted.Text("a"), scripted.Text("b"))
@@ -52,7 +53,8 @@ func TestHistory_trimmedInPlaceIsNoticed(t *testing.T) {
 	require.Len(t, model.Requests(), 1)
 }
 
-// The digest of a step is that of what stands in it, whether the history before was trimmed in place or in a copy.
+// The digest of a step is that of what stands in it, whether the history before was trimmed in
+// place or in a copy.
 func TestHistory_digestIsOfWhatStandsInTheStep(t *testing.T) {
 	digests := func(trim func(messages.History) messages.History) (all []string) {
 		store := &checkpoint.Memory{}
@@ -78,7 +80,8 @@ func TestHistory_digestIsOfWhatStandsInTheStep(t *testing.T) {
 	require.NotEqual(t, copied, digests(func(h messages.History) messages.History { return slices.Clone(h) }))
 }
 
-// The digest of a step names the tools that are offered, also where they are the first of those that were offered before.
+// The digest of a step names the tools that are offered, also where they are the first of those
+// that were offered before.
 func TestHistory_digestNamesTheTools(t *testing.T) {
 	digests := func(offered ...int) (all []string) {
 		store := &checkpoint.Memory{}

@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// entry is a record of a journal: what a run was started with, then each answer, and what it waits for. It is the whole
-// truth about a run: folded through a [Machine] it gives the run again.
+// entry is a record of a journal: what a run was started with, then each answer, and what it waits
+// for. It is the whole truth about a run: folded through a [Machine] it gives the run again.
 type entry struct {
 	Version int       `json:"v"`
 	Type    entryType `json:"type"`
@@ -60,8 +60,8 @@ type start struct {
 
 const journalVersion = 1
 
-// JournalError says what is wrong with the journal of a run, or that it could not be written. What could not be written
-// did not happen: the run can be resumed from what stands there.
+// JournalError says what is wrong with the journal of a run, or that it could not be written. What
+// could not be written did not happen: the run can be resumed from what stands there.
 type JournalError struct {
 	Run    string
 	Record int // its place in the journal; 0 if it is not about one
@@ -86,10 +86,12 @@ type journal struct {
 	last  int // the place of the last record
 }
 
-// patienceOfStore bounds how long a store may take for a record once the context of the run has ended.
+// patienceOfStore bounds how long a store may take for a record once the context of the run has
+// ended.
 const patienceOfStore = 10 * time.Second
 
-// append writes an entry. The end of ctx does not keep it from being written, nor cut off what the store has begun.
+// append writes an entry. The end of ctx does not keep it from being written, nor cut off what the
+// store has begun.
 func (j *journal) append(ctx context.Context, e *entry) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -114,8 +116,8 @@ func (j *journal) append(ctx context.Context, e *entry) (err error) {
 	return nil
 }
 
-// patient returns a context for what is finished although ctx ends: its own end comes so long after that of ctx, or after
-// now, if ctx is done already.
+// patient returns a context for what is finished although ctx ends: its own end comes so long after
+// that of ctx, or after now, if ctx is done already.
 func patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	if ctx.Done() == nil {
 		return ctx, func() {}
@@ -131,7 +133,8 @@ func patient(ctx context.Context, patience time.Duration) (context.Context, cont
 	}
 }
 
-// append writes an entry to the journal of the run, if there is one. What is wrong with the store is told.
+// append writes an entry to the journal of the run, if there is one. What is wrong with the store
+// is told.
 func (r *run) append(ctx context.Context, e *entry) error {
 	if r.journal == nil {
 		return nil
@@ -156,7 +159,8 @@ func (r *run) answered(ctx context.Context, text []byte) error {
 	})
 }
 
-// unraw leaves out the body that a client was asked to keep: it says nothing that the rest does not.
+// unraw leaves out the body that a client was asked to keep: it says nothing that the rest does
+// not.
 func unraw(a nextstep.Answer) nextstep.Answer {
 	r, ok := a.(nextstep.APIResponse)
 	if !ok || r.Response.Raw == nil {

@@ -33,7 +33,8 @@ func overlay(l, base delegation.Limits) delegation.Limits {
 	}
 }
 
-// left returns the limits of a subtree that is to start depth frames below f, no wider than what f has left.
+// left returns the limits of a subtree that is to start depth frames below f, no wider than what f
+// has left.
 func (f *frame) left(l delegation.Limits, depth int) delegation.Limits {
 	have, used := f.limits, f.used
 	return delegation.Limits{
@@ -47,8 +48,8 @@ func (f *frame) left(l delegation.Limits, depth int) delegation.Limits {
 	}
 }
 
-// tighter returns the smaller of a limit and what is left of another, in which negative means none. Nothing left is 1,
-// since 0 would mean the default.
+// tighter returns the smaller of a limit and what is left of another, in which negative means none.
+// Nothing left is 1, since 0 would mean the default.
 func tighter[N int | int64](limit, have, used N) N {
 	if have < 0 {
 		return limit

@@ -62,7 +62,8 @@ var canaries = []string{
 	"canary-key", "canary-panic", "canary-error", "canary-history", "canary-data", "canary-tool", "canary-reason", "canary-disk", "canary-event", "canary-retry",
 }
 
-// talkative makes runs in which everything happens that is logged, with a canary wherever there is content.
+// talkative makes runs in which everything happens that is logged, with a canary wherever there is
+// content.
 func talkative(t *testing.T, log func(*orchestrator.Config)) {
 	t.Helper()
 	act := tools.NewRaw(tools.Definition{Name: "act"}, func(ctx context.Context, args string) (string, error) {

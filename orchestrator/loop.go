@@ -154,7 +154,8 @@ func (r *run) goOn(ctx context.Context, stop <-chan struct{}, streams bool, yiel
 	}
 }
 
-// store keeps an answer before the run goes on with it. One that has no JSON form is a failure of its step.
+// store keeps an answer before the run goes on with it. One that has no JSON form is a failure of
+// its step.
 func (r *run) store(ctx context.Context, answer nextstep.Answer) (nextstep.Answer, error) {
 	if r.journal != nil {
 		text, err := nextstep.MarshalAnswer(unraw(answer))
@@ -172,8 +173,8 @@ func (r *run) store(ctx context.Context, answer nextstep.Answer) (nextstep.Answe
 	return answer, nil
 }
 
-// settle puts into an answer what only the loop knows: what runs have used that tools made, and which calls a middleware
-// has changed.
+// settle puts into an answer what only the loop knows: what runs have used that tools made, and
+// which calls a middleware has changed.
 func (r *run) settle(answer nextstep.Answer) nextstep.Answer {
 	spent, calls, some := r.people.settled()
 	if !some {
@@ -199,7 +200,8 @@ func (r *run) settled() {
 	}
 }
 
-// broken ends a run whose journal cannot be written. What could not be stored is told all the same, where it can be.
+// broken ends a run whose journal cannot be written. What could not be stored is told all the same,
+// where it can be.
 func (r *run) broken(err error, answer nextstep.Answer) {
 	out := r.m.soFar(answer)
 	out.Err = delegation.NewError(delegation.CodeStorage, err)
@@ -233,7 +235,8 @@ func (r *run) close() {
 	r.o.machines.Put(r.m)
 }
 
-// machine starts the machine of a task. Events of its steps are kept if it is watched, and panics are reported by onPanic.
+// machine starts the machine of a task. Events of its steps are kept if it is watched, and panics
+// are reported by onPanic.
 func (o *Orchestrator) machine(task *Task, allowed []tools.Definition, watched bool, onPanic func(*PanicReport)) (*Machine, error) {
 	root := task.Strategy
 	if root == "" {
@@ -284,7 +287,8 @@ func (r *run) answer(ctx context.Context) (nextstep.Answer, []Wait) {
 	return r.judge(ctx, answer, err)
 }
 
-// judge makes an answer of what a Handler returned: one that failed, was interrupted, or is not ours.
+// judge makes an answer of what a Handler returned: one that failed, was interrupted, or is not
+// ours.
 func (r *run) judge(ctx context.Context, answer nextstep.Answer, err error) (nextstep.Answer, []Wait) {
 	start := r.call.start
 	if r.now.Equal(start) { // the Handler is not ours, or did not come to its end

@@ -25,8 +25,9 @@ type MachineConfig struct {
 	StopNote string // as in [Config]
 }
 
-// Machine holds the frame stack of one run. It says which step is pending, and moves on when it is fed the answer. It
-// does no I/O, reads no clock and starts no goroutine, so any engine can drive it:
+// Machine holds the frame stack of one run. It says which step is pending, and moves on when it is
+// fed the answer. It does no I/O, reads no clock and starts no goroutine, so any engine can drive
+// it:
 //
 //	for !m.Done() {
 //		answer := perform(m.Pending())
@@ -34,8 +35,8 @@ type MachineConfig struct {
 //		for _, e := range m.Events() { … }
 //	}
 //
-// A Machine only ever waits for the outside world: delegations are pushed, popped and resumed inside Step. It is not
-// safe for concurrent use.
+// A Machine only ever waits for the outside world: delegations are pushed, popped and resumed
+// inside Step. It is not safe for concurrent use.
 type Machine struct {
 	run    string
 	set    strategy.Set
@@ -64,8 +65,8 @@ type Machine struct {
 	room  [4]Event
 }
 
-// NewMachine starts a run and settles it at its first pending step. The error is a [*ConfigError]: an unknown strategy
-// (wrapping [*strategy.UnknownError]), or one that was configured wrongly.
+// NewMachine starts a run and settles it at its first pending step. The error is a [*ConfigError]:
+// an unknown strategy (wrapping [*strategy.UnknownError]), or one that was configured wrongly.
 func NewMachine(cfg MachineConfig) (*Machine, error) {
 	m := new(Machine)
 	if err := m.start(&cfg); err != nil {
@@ -74,7 +75,8 @@ func NewMachine(cfg MachineConfig) (*Machine, error) {
 	return m, nil
 }
 
-// reset makes a Machine that has been used ready for start. What it was asked to hold on to is gone.
+// reset makes a Machine that has been used ready for start. What it was asked to hold on to is
+// gone.
 func (m *Machine) reset() {
 	for m.stack.Depth() > 0 {
 		m.stack.Pop()
@@ -152,12 +154,12 @@ func (m *Machine) build(f *frame, name string) (err error) {
 // Run returns the run's id.
 func (m *Machine) Run() string { return m.run }
 
-// Pending returns the step that waits to be performed: GetChatCompletion, ExecuteTools, or a Delegate to a remote
-// strategy; nil when the run is done. Calling it changes nothing.
+// Pending returns the step that waits to be performed: GetChatCompletion, ExecuteTools, or a
+// Delegate to a remote strategy; nil when the run is done. Calling it changes nothing.
 func (m *Machine) Pending() nextstep.NextStep { return m.pending }
 
-// Frame returns the name of the frame whose step is pending, and its depth; the root's is 1. When the run is done it
-// returns "" and 0.
+// Frame returns the name of the frame whose step is pending, and its depth; the root's is 1. When
+// the run is done it returns "" and 0.
 func (m *Machine) Frame() (name string, depth int) {
 	f, ok := m.stack.Top()
 	if !ok {
@@ -166,7 +168,8 @@ func (m *Machine) Frame() (name string, depth int) {
 	return f.name, m.stack.Depth()
 }
 
-// Seq returns the number of the pending step, from 1, over the whole run. Delegations have numbers too.
+// Seq returns the number of the pending step, from 1, over the whole run. Delegations have numbers
+// too.
 func (m *Machine) Seq() int { return m.seq }
 
 // Tools returns the tools that the strategy of the pending step brought. The slice is read-only.
@@ -186,7 +189,8 @@ func (m *Machine) Output() delegation.Output { return m.output }
 // Status returns how the run ended; "" while it goes on.
 func (m *Machine) Status() Status { return m.status }
 
-// Events returns what happened since the last call, in order, without times. The slice is valid until the next Step.
+// Events returns what happened since the last call, in order, without times. The slice is valid
+// until the next Step.
 func (m *Machine) Events() []Event {
 	if m.drained {
 		return nil
@@ -212,8 +216,9 @@ func (m *Machine) emit(kind EventKind, detail Detail) {
 	m.events = append(m.events, Event{Run: m.run, Frame: frame, Depth: depth, Seq: m.seq, Kind: kind, Detail: detail})
 }
 
-// Step feeds the answer to the pending step and runs on until the next one. It returns [ErrDone] when the run has ended,
-// and an [*AnswerError] for what does not answer the pending step; then nothing has changed.
+// Step feeds the answer to the pending step and runs on until the next one. It returns [ErrDone]
+// when the run has ended, and an [*AnswerError] for what does not answer the pending step; then
+// nothing has changed.
 func (m *Machine) Step(a nextstep.Answer) error {
 	if m.Done() {
 		return ErrDone

@@ -123,8 +123,8 @@ func TestMachine_tokenLimitsHoldForAnyUsage(t *testing.T) {
 	}
 }
 
-// Calls of what is not offered end with a LimitError where no limit on steps holds: within one call of the Machine there is a
-// bound of its own, and the frame above hears of it.
+// Calls of what is not offered end with a LimitError where no limit on steps holds: within one call
+// of the Machine there is a bound of its own, and the frame above hears of it.
 func TestMachine_boundsMovesThatStayInside(t *testing.T) {
 	turns := 0
 	call := func() nextstep.NextStep {

@@ -14,7 +14,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// S0-17: endless delegation ends at the depth limit, each level hears of it, and the trace shows every level.
+// S0-17: endless delegation ends at the depth limit, each level hears of it, and the trace shows
+// every level.
 func TestS0_17_depth(t *testing.T) {
 	m := machine(t, only(func() *scene {
 		return &scene{

@@ -48,7 +48,8 @@ func TestS0_10_emptyToolList(t *testing.T) {
 	require.Equal(t, delegation.CodeDefect, m.Output().Err.Code)
 }
 
-// S0-11, S0-12: what does not answer the pending step is an error that names it and changes nothing.
+// S0-11, S0-12: what does not answer the pending step is an error that names it and changes
+// nothing.
 func TestS0_11_S0_12_wrongAnswer(t *testing.T) {
 	m := machine(t, only(func() *scene {
 		return &scene{

@@ -17,7 +17,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// A middleware sees each step, may change it, and may answer it itself; what it does wrong fails the step, not the process.
+// A middleware sees each step, may change it, and may answer it itself; what it does wrong fails
+// the step, not the process.
 func TestMiddleware(t *testing.T) {
 	run := func(m orchestrator.Middleware, replies ...scripted.Reply) (orchestrator.Result, error) {
 		o := solver(t, scripted.New(replies...), with(echo("a")), func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{m} })

@@ -34,7 +34,8 @@ func (s *tabled) by(table *strategy.Table, caps strategy.Caps) func() strategy.S
 	return func() strategy.Strategy { return &tabled{fsm: table.New(caps)} }
 }
 
-// circle is a table in which a model is asked until an answer is good, at most as often as the cap says, if it is capped.
+// circle is a table in which a model is asked until an answer is good, at most as often as the cap
+// says, if it is capped.
 func circle(limit string) *strategy.Table {
 	asking := []strategy.State{"asking"}
 	return &strategy.Table{
@@ -50,7 +51,8 @@ func circle(limit string) *strategy.Table {
 	}
 }
 
-// New finds what is wrong with the table of a strategy, or with the values of its caps, before a model is asked.
+// New finds what is wrong with the table of a strategy, or with the values of its caps, before a
+// model is asked.
 func TestNew_checksTables(t *testing.T) {
 	swamp := circle("rounds")
 	swamp.Rules = swamp.Rules[:2]
@@ -122,7 +124,8 @@ func TestNew_warnsOfStrategiesWithoutATable(t *testing.T) {
 	require.Empty(t, log.String())
 }
 
-// New keeps copies: what a program does with its maps and slices afterwards is no business of the runs.
+// New keeps copies: what a program does with its maps and slices afterwards is no business of the
+// runs.
 func TestNew_copiesWhatItKeeps(t *testing.T) {
 	set := strategy.Set{"main": func() strategy.Strategy {
 		return &scene{

@@ -19,7 +19,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Config is what an [Orchestrator] works with. Client and Strategies are required. [New] copies the maps and slices.
+// Config is what an [Orchestrator] works with. Client and Strategies are required. [New] copies the
+// maps and slices.
 type Config struct {
 	Client     llmclient.Client  // asks the models
 	Strategies strategy.Set      // what may be run and delegated to
@@ -29,26 +30,28 @@ type Config struct {
 	Timeouts   Timeouts
 	Middleware []Middleware // around every step; the first is the outermost
 
-	// Store keeps a journal of every run, from which [Orchestrator.Resume] goes on: an answer is stored before the run
-	// goes on with it. Nil keeps none; then a run that waits cannot go on.
+	// Store keeps a journal of every run, from which [Orchestrator.Resume] goes on: an answer is
+	// stored before the run goes on with it. Nil keeps none; then a run that waits cannot go on.
 	Store checkpoint.Store
 
-	// Reply answers what runs wait for, in this process: what [tools.Ask] asks, and approvals. It may take as long as a
-	// person does; its context ends with the run, its step, or the wait's expiry. It is called from several goroutines at
-	// once, those of tools among them. An error that wraps [ErrSuspended] says that nobody can answer now, and suspends the
-	// run, as nil does.
+	// Reply answers what runs wait for, in this process: what [tools.Ask] asks, and approvals. It
+	// may take as long as a person does; its context ends with the run, its step, or the wait's
+	// expiry. It is called from several goroutines at once, those of tools among them. An error
+	// that wraps [ErrSuspended] says that nobody can answer now, and suspends the run, as nil does.
 	Reply func(ctx context.Context, w Wait) (Reply, error)
 
-	// StopNote is the text of the assistant message that closes a conversation which a stop left with tool results at its
-	// end: some providers take nothing but an assistant's message behind them. "" is "[stopped]"; "-" adds none.
+	// StopNote is the text of the assistant message that closes a conversation which a stop left
+	// with tool results at its end: some providers take nothing but an assistant's message behind
+	// them. "" is "[stopped]"; "-" adds none.
 	StopNote string
 
 	Parallel      int // most tool calls of a batch at once; 0: 8
 	MaxToolResult int // bytes of a tool's result that are kept; 0: 256 KiB; negative: all
 
-	// OnPanic is told of panics that were contained: of tools, clients, middleware, remotes, strategies, stores and Reply, and
-	// of errors whose Error method panics. The context is that of the run. It is called from several goroutines at once,
-	// those of tools among them; its own panics are dropped.
+	// OnPanic is told of panics that were contained: of tools, clients, middleware, remotes,
+	// strategies, stores and Reply, and of errors whose Error method panics. The context is that of
+	// the run. It is called from several goroutines at once, those of tools among them; its own
+	// panics are dropped.
 	OnPanic func(ctx context.Context, p PanicReport)
 
 	// Logger is told what happens in runs: ids, names, counts and codes. Nil logs nothing.
@@ -59,17 +62,18 @@ type Config struct {
 	//   - Info: a run that began, went on, broke off or ended; a wait that began or ended.
 	//   - Debug: steps, tool calls, and strategies that begin and end.
 	//
-	// Prompts, replies, arguments, results, the texts of errors and the values of panics are logged only with LogContent.
-	// A handler that panics ends nothing.
+	// Prompts, replies, arguments, results, the texts of errors and the values of panics are logged
+	// only with LogContent. A handler that panics ends nothing.
 	Logger     *slog.Logger
 	LogContent bool
 
-	// Remote performs delegations to strategies that are not in Strategies: another service, another process. The
-	// names must differ from those in Strategies.
+	// Remote performs delegations to strategies that are not in Strategies: another service,
+	// another process. The names must differ from those in Strategies.
 	Remote map[string]Remote
 }
 
-// Remote performs a delegation elsewhere. An error is a failure of the step; a child that failed is an Output with Err.
+// Remote performs a delegation elsewhere. An error is a failure of the step; a child that failed is
+// an Output with Err.
 type Remote func(ctx context.Context, step nextstep.Delegate) (delegation.Output, error)
 
 // Timeouts are durations. Zero means none, if nothing else is said.
@@ -97,8 +101,8 @@ type Result struct {
 	Waits  []Wait // for StatusWaiting
 }
 
-// Orchestrator runs tasks. It is one loop around a [Machine], and a [Handler] that performs the steps. It holds nothing
-// of a run, so any number of runs may go on at once.
+// Orchestrator runs tasks. It is one loop around a [Machine], and a [Handler] that performs the
+// steps. It holds nothing of a run, so any number of runs may go on at once.
 type Orchestrator struct {
 	client     llmclient.Client
 	strategies strategy.Set
@@ -122,9 +126,10 @@ type Orchestrator struct {
 	machines   sync.Pool // of *Machine whose runs have ended: one is larger than all that a step allocates
 }
 
-// New checks the configuration and returns an Orchestrator. Each strategy is made once, so that one that is configured
-// wrongly, whose table or caps are wrong, or that brings a tool whose name is taken, is found now. A strategy whose table
-// cannot be seen, because it is no [strategy.Tabler], is taken, and Logger is told of it. Errors are [*ConfigError], joined.
+// New checks the configuration and returns an Orchestrator. Each strategy is made once, so that one
+// that is configured wrongly, whose table or caps are wrong, or that brings a tool whose name is
+// taken, is found now. A strategy whose table cannot be seen, because it is no [strategy.Tabler],
+// is taken, and Logger is told of it. Errors are [*ConfigError], joined.
 func New(cfg Config) (*Orchestrator, error) {
 	cfg.Strategies, cfg.Remote = maps.Clone(cfg.Strategies), maps.Clone(cfg.Remote)
 	set, err := tools.NewSet(cfg.Tools...)
@@ -179,7 +184,8 @@ func New(cfg Config) (*Orchestrator, error) {
 	return o, nil
 }
 
-// wrap puts the Handler together, with the middlewares around it; defs are those of all tools that there are.
+// wrap puts the Handler together, with the middlewares around it; defs are those of all tools that
+// there are.
 func (o *Orchestrator) wrap(around []Middleware, defs []tools.Definition) error {
 	var problems []error
 	for i, wrap := range slices.Backward(around) {
@@ -228,7 +234,8 @@ type trial struct {
 	own       []tools.Definition // of the tools that strategies bring
 }
 
-// strategy makes a strategy to see whether it can be made, and whether its own tools are named unlike the run's.
+// strategy makes a strategy to see whether it can be made, and whether its own tools are named
+// unlike the run's.
 func (t *trial) strategy(name string) error {
 	var f frame
 	if err := (&Machine{set: t.set}).build(&f, name); err != nil {
@@ -250,11 +257,12 @@ func (t *trial) strategy(name string) error {
 	return nil
 }
 
-// Run runs a task to its end. It is a fold over the same loop as [Orchestrator.Stream], except that replies are fetched
-// whole. The error is the Err of the output, with its cause; the Result is filled either way. A run that waits has no such
-// error; its error is nil if it can be resumed, an [*UnansweredError] if it cannot, and a [*ReplyError] if Config.Reply
-// answered another wait than the one it was asked about. A task that cannot be started is a [*ConfigError], or with a
-// Store a [*RunExistsError] or [*JournalError].
+// Run runs a task to its end. It is a fold over the same loop as [Orchestrator.Stream], except that
+// replies are fetched whole. The error is the Err of the output, with its cause; the Result is
+// filled either way. A run that waits has no such error; its error is nil if it can be resumed, an
+// [*UnansweredError] if it cannot, and a [*ReplyError] if Config.Reply answered another wait than
+// the one it was asked about. A task that cannot be started is a [*ConfigError], or with a Store a
+// [*RunExistsError] or [*JournalError].
 func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 	res := Result{Run: task.Run, Status: StatusFailed, Output: delegation.Output{Messages: task.Input.Messages}}
 	var failed error
@@ -268,12 +276,12 @@ func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 	return res, failed
 }
 
-// Stream runs a task and yields what happens as it happens, on the caller's goroutine: a consumer that is slow slows the
-// run. The last event is RunFinished, and with it comes the error of the run, if there is one. A task that cannot be
-// started at all yields an error and no event.
+// Stream runs a task and yields what happens as it happens, on the caller's goroutine: a consumer
+// that is slow slows the run. The last event is RunFinished, and with it comes the error of the
+// run, if there is one. A task that cannot be started at all yields an error and no event.
 //
-// Breaking out of the loop ends the work at once and leaves no goroutine behind. With a Store the run can be resumed, as
-// after a crash; end it for good by its context, or by Stop.
+// Breaking out of the loop ends the work at once and leaves no goroutine behind. With a Store the
+// run can be resumed, as after a crash; end it for good by its context, or by Stop.
 func (o *Orchestrator) Stream(ctx context.Context, task Task) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) { o.loop(ctx, task, true, yield) }
 }

@@ -104,7 +104,8 @@ func TestRunEqualsStream(t *testing.T) {
 	}
 }
 
-// S4-21: text that streams before a call comes before the tool's events, and stands in the history once.
+// S4-21: text that streams before a call comes before the tool's events, and stands in the history
+// once.
 func TestS4_21_textBeforeCall(t *testing.T) {
 	first := scripted.Stream("let me ", "look")
 	first.Calls = []messages.ToolCall{scripted.Call("a", "{}", "1")}

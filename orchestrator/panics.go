@@ -8,8 +8,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// PanicReport is a panic that was contained: its call or its step failed, and the process goes on. What a run tells of it
-// leaves out the value, which may hold a secret, and the stack.
+// PanicReport is a panic that was contained: its call or its step failed, and the process goes on.
+// What a run tells of it leaves out the value, which may hold a secret, and the stack.
 type PanicReport struct {
 	Run   string // the run's id; "" where there is none yet
 	Frame string // whose step or strategy it was; "" where that is over

@@ -56,7 +56,8 @@ type brittleEnd struct{ scene }
 
 func (*brittleEnd) Conclude(string) delegation.Output { panic("conclude") }
 
-// Whatever panics is reported with its value and stack, where it was, and once; and whoever is told may panic.
+// Whatever panics is reported with its value and stack, where it was, and once; and whoever is told
+// may panic.
 func TestOnPanic(t *testing.T) {
 	silent := func() *scene { return &scene{} }
 	bad := func(name string) tools.Tool {

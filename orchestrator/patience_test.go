@@ -19,7 +19,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// slowDisk is a store that takes a while for a record, and gives up when its context ends, as a database driver does.
+// slowDisk is a store that takes a while for a record, and gives up when its context ends, as a
+// database driver does.
 type slowDisk struct {
 	checkpoint.Memory
 	takes  time.Duration
@@ -40,8 +41,8 @@ func (d *slowDisk) Append(ctx context.Context, run string, records ...checkpoint
 	}
 }
 
-// A run that is cancelled while its store takes the result of a tool keeps the result: the store is left to finish, and
-// who resumes the run does not have the effect again.
+// A run that is cancelled while its store takes the result of a tool keeps the result: the store is
+// left to finish, and who resumes the run does not have the effect again.
 func TestStore_finishesThoughTheRunIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +63,8 @@ func TestStore_finishesThoughTheRunIsCancelled(t *testing.T) {
 	})
 }
 
-// A store is not waited for without end: ten seconds after the run was cancelled its context ends, too.
+// A store is not waited for without end: ten seconds after the run was cancelled its context ends,
+// too.
 func TestStore_patienceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -110,8 +112,8 @@ func TestStore_slow(t *testing.T) {
 	})
 }
 
-// A step that has no JSON form is a defect of its strategy, found before anybody performs it, and only where there is a
-// journal to name it. It is found alike when the run is resumed.
+// A step that has no JSON form is a defect of its strategy, found before anybody performs it, and
+// only where there is a journal to name it. It is found alike when the run is resumed.
 func TestStore_stepWithoutJSON(t *testing.T) {
 	endless := func() *scene {
 		return &scene{start: func(delegation.Input) nextstep.NextStep {

@@ -13,7 +13,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// people is what the pending step asked of people, and what they said. While tools run it is used by any goroutine.
+// people is what the pending step asked of people, and what they said. While tools run it is used
+// by any goroutine.
 type people struct {
 	mu      sync.Mutex
 	run     *run
@@ -74,7 +75,8 @@ func (p *people) step(seq int) (Call, bool) {
 	return Call{Run: p.id, Frame: now.frame, Depth: now.depth, Seq: now.seq, Untrusted: now.untrusted, run: p.run, tool: true}, now.seq == seq
 }
 
-// find returns w with its ID: as it was asked before, if it was, then with the reply if there is one.
+// find returns w with its ID: as it was asked before, if it was, then with the reply if there is
+// one.
 func (p *people) find(w Wait, now time.Time) (Wait, Reply, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +98,8 @@ func (p *people) find(w Wait, now time.Time) (Wait, Reply, bool) {
 	return w, Reply{}, false
 }
 
-// wait notes that w cannot be answered in this process, and which reply was refused to it, if one was.
+// wait notes that w cannot be answered in this process, and which reply was refused to it, if one
+// was.
 func (p *people) wait(w Wait, refused *ReplyError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +123,8 @@ func (p *people) refusal() error {
 	return errors.Join(p.refused...)
 }
 
-// nested notes what a run waits for that a tool call made, in the step of that number, and which reply it refused.
+// nested notes what a run waits for that a tool call made, in the step of that number, and which
+// reply it refused.
 func (p *people) nested(seq int, call string, waits []Wait, refused *ReplyError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,8 +195,9 @@ func (p *people) unstored() (replies []Reply, answered []Wait) {
 	return replies, answered
 }
 
-// settled returns what runs have used in this step that tools made, and its calls if they were changed; false if that is
-// nothing. It is for the loop, as long as no tool runs. The people of a run that asked nobody are nil.
+// settled returns what runs have used in this step that tools made, and its calls if they were
+// changed; false if that is nothing. It is for the loop, as long as no tool runs. The people of a
+// run that asked nobody are nil.
 func (p *people) settled() (spent nextstep.Spent, calls []messages.ToolCall, some bool) {
 	none := nextstep.Spent{}
 	if p == nil || p.spent == none && p.cut == none && p.held == nil && p.edited == nil {

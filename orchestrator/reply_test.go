@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// An answer of Config.Reply to another wait than the one it was asked about approves nothing: the run is suspended, says
-// why, and can be resumed with the right answer.
+// An answer of Config.Reply to another wait than the one it was asked about approves nothing: the
+// run is suspended, says why, and can be resumed with the right answer.
 func TestReply_toAnotherWait(t *testing.T) {
 	yes := func(id string) func(orchestrator.Wait) (orchestrator.Reply, error) {
 		return func(orchestrator.Wait) (orchestrator.Reply, error) {
@@ -75,7 +75,8 @@ func TestReply_toAnotherWaitOfAnAgent(t *testing.T) {
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
 }
 
-// An error of Config.Reply is not lost: the event that ends the wait tells it, of approvals and of questions.
+// An error of Config.Reply is not lost: the event that ends the wait tells it, of approvals and of
+// questions.
 func TestReply_errorIsTold(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reply func(orchestrator.Wait) (orchestrator.Reply, error)

@@ -13,8 +13,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// ReplayError says that a run cannot be taken up again from its journal: with what it was answered, a strategy wants
-// something else now. Its code, its configuration or the tools of the run have changed.
+// ReplayError says that a run cannot be taken up again from its journal: with what it was answered,
+// a strategy wants something else now. Its code, its configuration or the tools of the run have
+// changed.
 type ReplayError struct {
 	Run      string
 	Seq      int // of the step
@@ -45,7 +46,8 @@ func (s StepID) String() string {
 	return fmt.Sprintf("%s of frame %s (step %d, digest %.8s)", s.Kind, s.Frame, s.Seq, s.Digest)
 }
 
-// ReplyError says why a [Reply] was not taken. Nothing has changed: the right reply is still waited for.
+// ReplyError says why a [Reply] was not taken. Nothing has changed: the right reply is still waited
+// for.
 type ReplyError struct {
 	Run     string
 	WaitID  string
@@ -57,15 +59,17 @@ func (e *ReplyError) Error() string {
 	return fmt.Sprintf("orchestrator: run %.64q: the reply to the wait %.64q cannot be taken: %s", e.Run, e.WaitID, e.Problem)
 }
 
-// Resume goes on with a run from its journal in Config.Store: after its last stored answer, in whatever process. The
-// replies answer what it waits for; those that are missing are waited for again, and nothing that has an answer is done
-// again. Of a run that has ended, Resume yields the last event.
+// Resume goes on with a run from its journal in Config.Store: after its last stored answer, in
+// whatever process. The replies answer what it waits for; those that are missing are waited for
+// again, and nothing that has an answer is done again. Of a run that has ended, Resume yields the
+// last event.
 //
-// The first event is RunResumed. What goes wrong before it is an error without an event: a [*JournalError] (wrapping
-// checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed the run), a [*RunExistsError] for a run that is in
-// progress in this Orchestrator, a [*ReplayError], or a [*ReplyError];
-// after them the run is as it was. Timeouts count from now, Limits from the beginning of the run. Stop a resumed run by its
-// context or by breaking out of the loop.
+// The first event is RunResumed. What goes wrong before it is an error without an event: a
+// [*JournalError] (wrapping checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed
+// the run), a [*RunExistsError] for a run that is in progress in this Orchestrator, a
+// [*ReplayError], or a [*ReplyError]; after them the run is as it was. Timeouts count from now,
+// Limits from the beginning of the run. Stop a resumed run by its context or by breaking out of the
+// loop.
 func (o *Orchestrator) Resume(ctx context.Context, run string, replies ...Reply) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r, err := o.load(ctx, run, o.tools.Definitions())
@@ -123,7 +127,8 @@ func (o *Orchestrator) load(ctx context.Context, id string, allowed []tools.Defi
 	return r, nil
 }
 
-// read does again what the journal tells. With an error it returns the number of the record that it concerns; 0 if none.
+// read does again what the journal tells. With an error it returns the number of the record that it
+// concerns; 0 if none.
 func (r *run) read(ctx context.Context, allowed []tools.Definition) (record int, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -88,7 +88,8 @@ func TestResume_inProgress(t *testing.T) {
 	require.EqualValues(t, 1, a.Load())
 }
 
-// A second Approve, behind a middleware that changes arguments, cannot allow what the first did not see.
+// A second Approve, behind a middleware that changes arguments, cannot allow what the first did not
+// see.
 func TestApprove_twice(t *testing.T) {
 	var runs atomic.Int32
 	change := func(next orchestrator.Handler) orchestrator.Handler {
@@ -137,7 +138,8 @@ func TestApprove_once(t *testing.T) {
 	require.EqualValues(t, 1, runs.Load())
 }
 
-// What a tool emits after it was abandoned, through a Call that a middleware gave it, disturbs nobody.
+// What a tool emits after it was abandoned, through a Call that a middleware gave it, disturbs
+// nobody.
 func TestEmit_late(t *testing.T) {
 	type key struct{}
 	over, emitted := make(chan struct{}), make(chan struct{})
@@ -164,7 +166,8 @@ func TestEmit_late(t *testing.T) {
 	require.Zero(t, count(events, "mine"))
 }
 
-// A call that waits when its run is stopped is told as finished, like every call that was told as started.
+// A call that waits when its run is stopped is told as finished, like every call that was told as
+// started.
 func TestStop_whileACallWaits(t *testing.T) {
 	for _, sibling := range []bool{true, false} {
 		stop := make(chan struct{})
@@ -258,8 +261,8 @@ func TestResume_toolThatWaits(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// Of a batch that was in progress when the run broke off nobody knows whether it has had its effect: a run that is stopped as
-// soon as it is resumed does not say that it was not started.
+// Of a batch that was in progress when the run broke off nobody knows whether it has had its
+// effect: a run that is stopped as soon as it is resumed does not say that it was not started.
 func TestResume_stoppedAtOnce(t *testing.T) {
 	hang := tools.NewRaw(tools.Definition{Name: "hang"}, func(ctx context.Context, _ string) (string, error) {
 		<-ctx.Done()

@@ -66,8 +66,8 @@ func question(text, id string) messages.ToolCall {
 	return scripted.Call(tools.AskUserName, string(args), id)
 }
 
-// Three calls of one batch: one needs nobody, one waits for approval, one for an answer. What has a result is not done
-// again, and each wait is answered on its own, in another Orchestrator.
+// Three calls of one batch: one needs nobody, one waits for approval, one for an answer. What has a
+// result is not done again, and each wait is answered on its own, in another Orchestrator.
 func TestResume_batch(t *testing.T) {
 	store := new(checkpoint.Memory)
 	var free, risky atomic.Int32
@@ -269,7 +269,8 @@ func TestResume_brokenOff(t *testing.T) {
 	}
 }
 
-// S3-14, S4-5: a question at any depth ends the run as waiting, without an error; the answer goes on.
+// S3-14, S4-5: a question at any depth ends the run as waiting, without an error; the answer goes
+// on.
 func TestS3_14_S4_5_question(t *testing.T) {
 	store := new(checkpoint.Memory)
 	deep := func(c *orchestrator.Config) {
@@ -312,7 +313,8 @@ func count(events []orchestrator.Event, kind orchestrator.EventKind) (n int) {
 	return n
 }
 
-// S4-6: a stop of either kind while somebody is asked in the process ends the run at once, without a further model call.
+// S4-6: a stop of either kind while somebody is asked in the process ends the run at once, without
+// a further model call.
 func TestS4_6_stopWhileWaiting(t *testing.T) {
 	for _, kind := range []string{"after this step", "now"} {
 		t.Run(kind, func(t *testing.T) {
@@ -366,8 +368,8 @@ func TestS4_7_noAnswerInTime(t *testing.T) {
 	})
 }
 
-// S4-18: a stop during a tool answers its call as interrupted, keeps what has finished, and closes the conversation with
-// an assistant's message, behind which the next turn works.
+// S4-18: a stop during a tool answers its call as interrupted, keeps what has finished, and closes
+// the conversation with an assistant's message, behind which the next turn works.
 func TestS4_18_stopDuringTool(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hang := tools.NewRaw(tools.Definition{Name: "hang", ReadOnly: true}, func(ctx context.Context, _ string) (string, error) {
@@ -466,8 +468,8 @@ func TestS1_31_noStreaming(t *testing.T) {
 	require.Equal(t, []string{"thought_delta hm", "text_delta whole"}, texts)
 }
 
-// Breaking out of a batch ends the work and not the run: what has finished is not done again, what was cut off and is safe
-// is, and what may have had its effect is not.
+// Breaking out of a batch ends the work and not the run: what has finished is not done again, what
+// was cut off and is safe is, and what may have had its effect is not.
 func TestResume_brokenOffInABatch(t *testing.T) {
 	store := new(checkpoint.Memory)
 	var quick, safe, risky atomic.Int32

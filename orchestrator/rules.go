@@ -19,9 +19,10 @@ type rulebook struct {
 	written bool     // New has returned: nobody is heard any more
 }
 
-// announce tells New the names of the tools that an Approve has rules for. New cannot look into a Middleware, which is a
-// function. But what New lets it wrap is a Handler that listens, and Approve knows one by its code. No other Handler is
-// called, so that New learns nothing of an Approve that wraps the Handler of another middleware itself.
+// announce tells New the names of the tools that an Approve has rules for. New cannot look into a
+// Middleware, which is a function. But what New lets it wrap is a Handler that listens, and Approve
+// knows one by its code. No other Handler is called, so that New learns nothing of an Approve that
+// wraps the Handler of another middleware itself.
 func announce(next Handler, rules map[string]ApprovalPolicy) {
 	if codeOf(next) != codeOf((*listener)(nil).handle) {
 		return
@@ -33,7 +34,8 @@ func announce(next Handler, rules map[string]ApprovalPolicy) {
 // codeOf tells Handlers apart that were not made by the same function.
 func codeOf(h Handler) uintptr { return reflect.ValueOf(h).Pointer() }
 
-// listener is what a middleware wraps in New: the next Handler, and the rulebook that hears what is announced to it.
+// listener is what a middleware wraps in New: the next Handler, and the rulebook that hears what is
+// announced to it.
 type listener struct {
 	book *rulebook
 	next Handler
@@ -50,8 +52,9 @@ func (l *listener) handle(ctx context.Context, call Call) (nextstep.Answer, erro
 	return nextstep.ToolResults{}, nil
 }
 
-// wrap makes the Handler of the middlewares around next. Tools that need approval get it behind all of them, where none of
-// them asks people. Each middleware is called once: it may do more than wrap.
+// wrap makes the Handler of the middlewares around next. Tools that need approval get it behind all
+// of them, where none of them asks people. Each middleware is called once: it may do more than
+// wrap.
 func (b *rulebook) wrap(next Handler, around []Middleware, needed bool) Handler {
 	innermost := next
 	made := Handler(func(ctx context.Context, call Call) (nextstep.Answer, error) { return innermost(ctx, call) })
@@ -104,7 +107,8 @@ func nearest(name string, known []string) string {
 	return best
 }
 
-// edits counts the letters to put in, leave out or replace that make one name of another (Levenshtein's distance).
+// edits counts the letters to put in, leave out or replace that make one name of another
+// (Levenshtein's distance).
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

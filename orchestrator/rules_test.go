@@ -24,8 +24,8 @@ func rules(names ...string) orchestrator.Middleware {
 	return orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: policies})
 }
 
-// A rule for a tool that there is not, such as one that is misspelt, would approve everything: New refuses it, wherever the
-// Approve stands among the middlewares.
+// A rule for a tool that there is not, such as one that is misspelt, would approve everything: New
+// refuses it, wherever the Approve stands among the middlewares.
 func TestNew_refusesRulesOfNoTool(t *testing.T) {
 	var called atomic.Int32
 	watching := func(next orchestrator.Handler) orchestrator.Handler {

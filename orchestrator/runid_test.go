@@ -39,8 +39,8 @@ var badIDs = map[string]string{
 	"long": strings.Repeat("x", 513), "NUL": "a\x00b", "not UTF-8": "a\xff", "nothing but NUL": "\x00",
 }
 
-// The id of a task's run is one that every store takes, or the task is refused before anything happens, with or without
-// a store.
+// The id of a task's run is one that every store takes, or the task is refused before anything
+// happens, with or without a store.
 func TestRunID_ofTask(t *testing.T) {
 	for name, id := range badIDs {
 		for _, store := range []checkpoint.Store{nil, new(strict)} {
@@ -67,8 +67,8 @@ func TestRunID_ofTask(t *testing.T) {
 	}
 }
 
-// Agents have runs whose ids every store takes, whatever ids a provider gives to calls, and however deep agents stand. Two
-// calls never have one run.
+// Agents have runs whose ids every store takes, whatever ids a provider gives to calls, and however
+// deep agents stand. Two calls never have one run.
 func TestRunID_ofAgents(t *testing.T) {
 	sum := sha256.Sum256([]byte("a/2/b"))
 	posing := "~" + hex.EncodeToString(sum[:16]) // as what stands for that id
@@ -110,8 +110,8 @@ func TestRunID_ofAgents(t *testing.T) {
 	}
 }
 
-// A parent that is resumed finds the run of an agent again whose call had an id that could not stand in it, though the
-// journal gives the id back as UTF-8.
+// A parent that is resumed finds the run of an agent again whose call had an id that could not
+// stand in it, though the journal gives the id back as UTF-8.
 func TestRunID_ofAgentsResumed(t *testing.T) {
 	for name, id := range badIDs {
 		t.Run(name, func(t *testing.T) {

@@ -39,8 +39,8 @@ func TestS4_15_stepsAndTools(t *testing.T) {
 	require.Equal(t, 5, count[orchestrator.EventToolFinished])
 }
 
-// S1-29: whatever is tried again inside, a run starts once and ends once. What a client tries again says which attempt it
-// was; what a strategy delegates again has a frame of its own.
+// S1-29: whatever is tried again inside, a run starts once and ends once. What a client tries again
+// says which attempt it was; what a strategy delegates again has a frame of its own.
 func TestS1_29_retries(t *testing.T) {
 	down := scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down"})
 	terminals := func(events []orchestrator.Event) (started, ended int) {
@@ -115,7 +115,8 @@ func TestS1_29_retries(t *testing.T) {
 	})
 }
 
-// S1-32: an error in the middle of a provider's stream is one terminal event, failed; what was read before is kept.
+// S1-32: an error in the middle of a provider's stream is one terminal event, failed; what was read
+// before is kept.
 func TestS1_32_errorChunk(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -134,7 +135,8 @@ func TestS1_32_errorChunk(t *testing.T) {
 	require.Contains(t, kinds(events), orchestrator.EventTextDelta)
 }
 
-// S3-8: an error of a step is a run that started, one terminal event that says failed, and the error itself.
+// S3-8: an error of a step is a run that started, one terminal event that says failed, and the
+// error itself.
 func TestS3_8_stepError(t *testing.T) {
 	broken := errors.New("the step failed")
 	o, err := orchestrator.New(orchestrator.Config{
@@ -157,7 +159,8 @@ func TestS3_8_stepError(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 }
 
-// S3-16: a run that is canceled between two steps ends stopped, with a code that says so and one terminal event.
+// S3-16: a run that is canceled between two steps ends stopped, with a code that says so and one
+// terminal event.
 func TestS3_16_canceledBetweenSteps(t *testing.T) {
 	for _, at := range []orchestrator.EventKind{orchestrator.EventStepTaken, orchestrator.EventStateChanged} {
 		ctx, cancel := context.WithCancel(t.Context())

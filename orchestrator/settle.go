@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// settle takes what the strategy on top wants next and runs on until a step has to be performed outside, or the run has
-// ended. A nil step means that there is nothing left to settle.
+// settle takes what the strategy on top wants next and runs on until a step has to be performed
+// outside, or the run has ended. A nil step means that there is nothing left to settle.
 func (m *Machine) settle(next nextstep.NextStep) {
 	m.pending = nil
 	for next != nil && m.stack.Depth() > 0 {
@@ -54,8 +54,8 @@ func (m *Machine) reported(f *frame, err error) (e *delegation.Error) {
 	return e
 }
 
-// wait makes a step of frame f the pending one. Of a run with a journal it is digested first: what has no JSON form is
-// performed by nobody.
+// wait makes a step of frame f the pending one. Of a run with a journal it is digested first: what
+// has no JSON form is performed by nobody.
 func (m *Machine) wait(f *frame, step nextstep.NextStep) nextstep.NextStep {
 	if m.durable {
 		sum, err := f.digest(step)
@@ -68,8 +68,9 @@ func (m *Machine) wait(f *frame, step nextstep.NextStep) nextstep.NextStep {
 	return nil
 }
 
-// maxInner bounds the moves between two steps of the outside, so that strategies that only delegate to each other, or only
-// call what they were not offered, end although no limit on steps holds. See delegation.Limits.
+// maxInner bounds the moves between two steps of the outside, so that strategies that only delegate
+// to each other, or only call what they were not offered, end although no limit on steps holds. See
+// delegation.Limits.
 const maxInner = 10_000
 
 // turn counts a move that stays inside. Where there were too many the frame has to end.
@@ -81,7 +82,8 @@ func (m *Machine) turn(f *frame) *ending {
 	return &ending{last: m.stack.Depth() - 1, reason: err.Error(), err: delegation.NewError(delegation.CodeLimit, err)}
 }
 
-// ask checks a request and leaves it to the outside; boxed is the same step, so that it need not be boxed again.
+// ask checks a request and leaves it to the outside; boxed is the same step, so that it need not be
+// boxed again.
 func (m *Machine) ask(f *frame, step *nextstep.GetChatCompletion, boxed nextstep.NextStep) nextstep.NextStep {
 	if len(step.Request.Messages) == 0 {
 		return m.defect(f, "GetChatCompletion", "holds no messages", nil)
@@ -101,7 +103,8 @@ func (m *Machine) ask(f *frame, step *nextstep.GetChatCompletion, boxed nextstep
 	return m.wait(f, boxed)
 }
 
-// execute checks a batch of calls and leaves those that the frame may make to the outside; boxed is the same step.
+// execute checks a batch of calls and leaves those that the frame may make to the outside; boxed is
+// the same step.
 func (m *Machine) execute(f *frame, step nextstep.ExecuteTools, boxed nextstep.NextStep) nextstep.NextStep {
 	if len(step.Calls) == 0 {
 		return m.defect(f, "ExecuteTools", "holds no calls", nil)
@@ -129,8 +132,8 @@ func (m *Machine) execute(f *frame, step nextstep.ExecuteTools, boxed nextstep.N
 	}
 }
 
-// delegate pushes a child, or leaves the step to the outside if the child is remote. What cannot be delegated is a
-// failure of the step; a child that would stand too deep is an output with an error.
+// delegate pushes a child, or leaves the step to the outside if the child is remote. What cannot be
+// delegated is a failure of the step; a child that would stand too deep is an output with an error.
 func (m *Machine) delegate(f *frame, step *nextstep.Delegate) nextstep.NextStep {
 	if over := m.afford(0, 0); over != nil {
 		return m.unwind(over)
@@ -158,8 +161,8 @@ func (m *Machine) delegate(f *frame, step *nextstep.Delegate) nextstep.NextStep 
 	return m.enter(child)
 }
 
-// confined is a delegation to the outside with what the child may really use: those of its frame's tools, by name, and no
-// more than what is left of the limits of the frames above it.
+// confined is a delegation to the outside with what the child may really use: those of its frame's
+// tools, by name, and no more than what is left of the limits of the frames above it.
 func (m *Machine) confined(f *frame, step *nextstep.Delegate) nextstep.Delegate {
 	remote := *step
 	remote.Tools = []string{}
@@ -274,8 +277,8 @@ type ending struct {
 	note   string // closes conversations that end with tool results; "" or "-": none
 }
 
-// afford counts a step if every frame on the stack can afford it. Where one cannot, that frame has to end, together with
-// all that it started; at the root that ends the run.
+// afford counts a step if every frame on the stack can afford it. Where one cannot, that frame has
+// to end, together with all that it started; at the root that ends the run.
 func (m *Machine) afford(modelCalls, toolCalls int) *ending {
 	for i, f := range m.stack.All() {
 		if limit, most := f.used.passed(&f.limits, modelCalls, toolCalls); limit != "" {
@@ -290,7 +293,8 @@ func (m *Machine) afford(modelCalls, toolCalls int) *ending {
 	return nil
 }
 
-// unwind ends frames from the top down, each with its last output, and returns what the one below wants next.
+// unwind ends frames from the top down, each with its last output, and returns what the one below
+// wants next.
 func (m *Machine) unwind(e *ending) nextstep.NextStep {
 	var child *delegation.Output
 	for {

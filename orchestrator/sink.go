@@ -13,8 +13,9 @@ import (
 // errBreak is the cause of a run's end when its consumer broke out of the loop.
 var errBreak = errors.New("the consumer of the events went away")
 
-// sink brings events to the consumer, always on the goroutine of the loop. While tools run it is shared: then events of
-// other goroutines wait in a queue, from which the goroutine of the loop drains them.
+// sink brings events to the consumer, always on the goroutine of the loop. While tools run it is
+// shared: then events of other goroutines wait in a queue, from which the goroutine of the loop
+// drains them.
 type sink struct {
 	yield  func(Event, error) bool
 	note   func(Event) // logs what is told; may be nil
@@ -70,8 +71,8 @@ func (s *sink) begin(seq int) {
 	s.step, s.ran = seq, false
 }
 
-// emit takes an event from any goroutine once tools run, and from the loop's own before. What a tool emits after its step
-// is lost.
+// emit takes an event from any goroutine once tools run, and from the loop's own before. What a
+// tool emits after its step is lost.
 func (s *sink) emit(e *Event, tool bool) {
 	s.mu.Lock()
 	if e.Seq != s.step || tool && s.shared != e.Seq {
@@ -91,8 +92,9 @@ func (s *sink) emit(e *Event, tool bool) {
 	s.deliver(e)
 }
 
-// nest takes an event of a run that a tool made in the step of that number. It waits while the consumer is far behind, so
-// that a slow one slows that run, too. It returns false if the step is over.
+// nest takes an event of a run that a tool made in the step of that number. It waits while the
+// consumer is far behind, so that a slow one slows that run, too. It returns false if the step is
+// over.
 func (s *sink) nest(ctx context.Context, e *Event, seq int) bool {
 	const most = 256
 	s.mu.Lock()
@@ -165,8 +167,8 @@ func (s *sink) drain() {
 	}
 }
 
-// idleWatch cancels a context when nothing has arrived for a while. It looks four times in that while instead of setting
-// a timer anew at each piece, which would cost more than the piece.
+// idleWatch cancels a context when nothing has arrived for a while. It looks four times in that
+// while instead of setting a timer anew at each piece, which would cost more than the piece.
 type idleWatch struct {
 	pieces atomic.Int64
 	cancel context.CancelCauseFunc

@@ -8,8 +8,8 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// breakOff ends the work on a run whose consumer went away. The run has not ended: it can be resumed, and results that it
-// has stay.
+// breakOff ends the work on a run whose consumer went away. The run has not ended: it can be
+// resumed, and results that it has stay.
 func (r *run) breakOff(ctx context.Context, results []messages.ToolOutput) {
 	places := placed(r.partial)
 	for _, o := range results {
@@ -24,8 +24,9 @@ func (r *run) breakOff(ctx context.Context, results []messages.ToolOutput) {
 	}
 }
 
-// stopBefore stops the run before its pending step. Of a batch that waits, results that are there are kept. Of a batch that
-// is the first step after the run was resumed nobody knows whether it had begun before.
+// stopBefore stops the run before its pending step. Of a batch that waits, results that are there
+// are kept. Of a batch that is the first step after the run was resumed nobody knows whether it had
+// begun before.
 func (r *run) stopBefore(cause error) nextstep.Answer {
 	stop := nextstep.Stop{Reason: cause.Error(), Err: cause}
 	if _, ok := r.m.pending.(nextstep.ExecuteTools); !ok {
@@ -41,7 +42,8 @@ func (r *run) stopBefore(cause error) nextstep.Answer {
 	return stop
 }
 
-// unanswered are the results of a batch that the run is stopped in, those of its other calls made by missing, which is told.
+// unanswered are the results of a batch that the run is stopped in, those of its other calls made
+// by missing, which is told.
 func (r *run) unanswered(missing func(messages.ToolCall) messages.ToolOutput) []messages.ToolOutput {
 	return r.whole(nil, func(c messages.ToolCall) messages.ToolOutput {
 		out := missing(c)
@@ -91,8 +93,8 @@ func (e *endError) Error() string { return e.cause.Error() }
 
 func (e *endError) Unwrap() []error { return []error{e.cause, e.err} }
 
-// interrupted turns the answer of a step that the end of the context cut off into a Stop that keeps what there is of it.
-// A reply that arrived whole all the same is an answer.
+// interrupted turns the answer of a step that the end of the context cut off into a Stop that keeps
+// what there is of it. A reply that arrived whole all the same is an answer.
 func (r *run) interrupted(ctx context.Context, answer nextstep.Answer) nextstep.Answer {
 	if ctx.Err() == nil {
 		return answer

@@ -20,7 +20,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// S4-20: a stream that fails before any piece is an error; after one, the text is kept in the messages.
+// S4-20: a stream that fails before any piece is an error; after one, the text is kept in the
+// messages.
 func TestS4_20_streamFails(t *testing.T) {
 	cut := &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the connection was cut", Err: io.ErrUnexpectedEOF}
 	for _, partial := range []string{"", "partial answer"} {
@@ -46,7 +47,8 @@ func TestS4_20_streamFails(t *testing.T) {
 	}
 }
 
-// Breaking out of the events stops the run at once: nothing more is asked, and no goroutine is left.
+// Breaking out of the events stops the run at once: nothing more is asked, and no goroutine is
+// left.
 func TestStream_break(t *testing.T) {
 	model := scripted.New(scripted.Stream("a", "b", "c"), scripted.Text("never"))
 	for range solver(t, model).Stream(t.Context(), task("go")) {
@@ -61,8 +63,8 @@ func TestStream_break(t *testing.T) {
 	require.Len(t, model.Requests(), 1)
 }
 
-// A run is stopped now by its context, and after the step in progress by its Stop channel. Either way the messages come
-// back, and obey the laws.
+// A run is stopped now by its context, and after the step in progress by its Stop channel. Either
+// way the messages come back, and obey the laws.
 func TestStop(t *testing.T) {
 	t.Run("before the start", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())

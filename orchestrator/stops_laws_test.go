@@ -203,8 +203,8 @@ func (c *stopsCase) agree(f *orchestrator.RunFinished, err error) {
 	}
 }
 
-// waitingWell checks that a run that waits does not wait for what was answered, and that its history holds the results
-// that there are.
+// waitingWell checks that a run that waits does not wait for what was answered, and that its
+// history holds the results that there are.
 func (c *stopsCase) waitingWell(f *orchestrator.RunFinished) {
 	for _, wait := range f.Waits {
 		if c.answers[stopsQuestion(wait)] {

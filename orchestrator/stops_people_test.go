@@ -53,7 +53,8 @@ func (w *stopsWorld) person(ctx context.Context, n int) (orchestrator.Reply, err
 	return orchestrator.Reply{Approve: true, Text: "yes"}, nil
 }
 
-// stopsQuestion is what a wait is about. Its id changes with the time until which it can be answered.
+// stopsQuestion is what a wait is about. Its id changes with the time until which it can be
+// answered.
 func stopsQuestion(wait orchestrator.Wait) string {
 	return fmt.Sprintf("%d: %s", stopsNumber(wait.Arguments), wait.Text)
 }

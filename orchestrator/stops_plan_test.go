@@ -254,7 +254,8 @@ func (d *stopsDraw) reply(number int) stopsReply {
 	return r
 }
 
-// pause draws a time in the middle of nothing, so that what is stopped at a time is stopped while it waits.
+// pause draws a time in the middle of nothing, so that what is stopped at a time is stopped while
+// it waits.
 func (d *stopsDraw) pause() time.Duration {
 	return stopsPick(d, 0, 0, 0, time.Millisecond, 7*time.Millisecond)
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// TestStops has runs of all kinds stopped, broken off, suspended and resumed at all places, 10,000 of them, and holds each
-// to these laws:
+// TestStops has runs of all kinds stopped, broken off, suspended and resumed at all places, 10,000
+// of them, and holds each to these laws:
 //
 //   - The history obeys the laws of a history, and the next turn on it runs.
 //   - There is one terminal event, the last; none if the consumer left.
@@ -36,7 +36,8 @@ import (
 //   - What was streamed of a reply that was cut off stands in the history.
 //   - Status, error and waits say the same, and a run that has ended says the same again.
 //
-// Each case runs in a bubble of its own, in which waiting takes no time, and which fails if a goroutine is left.
+// Each case runs in a bubble of its own, in which waiting takes no time, and which fails if a
+// goroutine is left.
 func TestStops(t *testing.T) {
 	shards := runtime.GOMAXPROCS(0)
 	manyChecks(t, 10_000/shards)
@@ -212,7 +213,8 @@ func (c *stopsCase) orchestrator() *orchestrator.Orchestrator {
 	return o
 }
 
-// arm sees to stops that do not wait for anything to happen. What it returns has to be called in the end.
+// arm sees to stops that do not wait for anything to happen. What it returns has to be called in
+// the end.
 func (c *stopsCase) arm() func() bool {
 	stop := c.now.stop
 	switch {

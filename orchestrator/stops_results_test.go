@@ -20,7 +20,8 @@ type stopsJournal struct {
 	partial messages.Assistant          // of the last answer, if that is a Stop
 }
 
-// readJournal reads what is new in the journal of the run. A result that stands in it twice is the same.
+// readJournal reads what is new in the journal of the run. A result that stands in it twice is the
+// same.
 func (c *stopsCase) readJournal() stopsJournal {
 	j := c.stored
 	j.results = map[int]messages.ToolOutput{}
@@ -70,7 +71,8 @@ func (c *stopsCase) keep(j *stopsJournal, results []messages.ToolOutput) {
 	}
 }
 
-// journalled checks that all that was done in a segment stands in the journal, and that nothing was done that stood there.
+// journalled checks that all that was done in a segment stands in the journal, and that nothing was
+// done that stood there.
 func (c *stopsCase) journalled(end *stopsEnd, before *stopsJournal, ran map[int]int) {
 	for n, count := range ran {
 		if _, known := before.results[n]; known && count > 0 {
@@ -123,7 +125,8 @@ func (c *stopsCase) executions() map[int]int {
 	return ran
 }
 
-// complete checks that the messages, the events and the journal of a run that has ended tell the same results.
+// complete checks that the messages, the events and the journal of a run that has ended tell the
+// same results.
 func (c *stopsCase) complete(end *stopsEnd) {
 	root, seen := map[int]messages.ToolOutput{}, map[int]messages.ToolOutput{}
 	c.collect(root, end.finished.Output.Messages)

@@ -29,8 +29,8 @@ func stopsNumber(arguments string) int {
 	return n
 }
 
-// stopsTools are the tools of all cases. They are made once, since that takes longer than a case; world is that of the
-// case in progress.
+// stopsTools are the tools of all cases. They are made once, since that takes longer than a case;
+// world is that of the case in progress.
 type stopsTools struct {
 	world *stopsWorld
 	list  []tools.Tool
@@ -57,7 +57,8 @@ func newStopsTools() *stopsTools {
 	return s
 }
 
-// stopsBrief leaves the schema out of the definition of a tool: each Orchestrator would compile it anew.
+// stopsBrief leaves the schema out of the definition of a tool: each Orchestrator would compile it
+// anew.
 type stopsBrief struct{ tools.Tool }
 
 func (s stopsBrief) Definition() tools.Definition {

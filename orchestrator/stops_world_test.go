@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// stopsWorld is what the run of a case meets: its model, its tools, its people and its store. It outlives the processes
-// that the run goes on in, and writes down what they did to it.
+// stopsWorld is what the run of a case meets: its model, its tools, its people and its store. It
+// outlives the processes that the run goes on in, and writes down what they did to it.
 type stopsWorld struct {
 	plan   *stopsPlan
 	model  *scripted.Client
@@ -54,7 +54,8 @@ func (w *stopsWorld) blame(format string, args ...any) {
 	w.broken = append(w.broken, fmt.Sprintf("segment %d: ", w.segment)+fmt.Sprintf(format, args...))
 }
 
-// reached counts that something is reached at which the segment may have to be stopped, and reports whether it is now.
+// reached counts that something is reached at which the segment may have to be stopped, and reports
+// whether it is now.
 func (w *stopsWorld) reached(where stopsWhere) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -78,7 +78,8 @@ func TestStream_slowConsumerIsNotToolTime(t *testing.T) {
 	})
 }
 
-// G. A client that waits before it tries again is not silent: Timeouts.ModelIdle is for the pieces of a reply.
+// G. A client that waits before it tries again is not silent: Timeouts.ModelIdle is for the pieces
+// of a reply.
 func TestStream_retryIsNotSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := llmclient.Retry(scripted.New(

@@ -66,8 +66,9 @@ func lawful(t require.TestingT, events []orchestrator.Event) {
 	}
 }
 
-// tree is an orchestrator whose root hands its goal to a child, which asks a model that fails first, thinks, writes, and
-// calls tools in parallel that make progress; then the root asks for a last word. A middleware tells of each step.
+// tree is an orchestrator whose root hands its goal to a child, which asks a model that fails
+// first, thinks, writes, and calls tools in parallel that make progress; then the root asks for a
+// last word. A middleware tells of each step.
 func tree(t *testing.T, running *atomic.Int32) (*orchestrator.Orchestrator, *scripted.Client) {
 	t.Helper()
 	down := scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down"})
@@ -124,8 +125,8 @@ func tree(t *testing.T, running *atomic.Int32) (*orchestrator.Orchestrator, *scr
 	return o, model
 }
 
-// Breaking out at any event stops the run at once: no tool runs any more, no model is asked again, no goroutine is left,
-// and nothing is yielded.
+// Breaking out at any event stops the run at once: no tool runs any more, no model is asked again,
+// no goroutine is left, and nothing is yielded.
 func TestStream_breakAnywhere(t *testing.T) {
 	var whole []orchestrator.Event
 	synctest.Test(t, func(t *testing.T) {
@@ -199,8 +200,9 @@ func TestStream_slowConsumer(t *testing.T) {
 	})
 }
 
-// Breaking out of a run that was resumed, at any event, leaves no goroutine and a journal from which the run comes to its end:
-// what was answered is not asked again, and what has a result is not done again.
+// Breaking out of a run that was resumed, at any event, leaves no goroutine and a journal from
+// which the run comes to its end: what was answered is not asked again, and what has a result is
+// not done again.
 func TestStream_breakResumed(t *testing.T) {
 	model := scripted.Func(func(req *llmclient.Request) scripted.Reply {
 		switch results := (delegation.Output{Messages: req.Messages}).ToolMetas(); len(results) {

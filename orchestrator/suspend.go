@@ -101,7 +101,8 @@ func (r *run) suspend(ctx context.Context, waits []Wait) {
 	r.sink.last(&e, r.unansweredError(waits))
 }
 
-// unansweredError is the error of a run that waits: nil if it can be resumed, and no reply was refused.
+// unansweredError is the error of a run that waits: nil if it can be resumed, and no reply was
+// refused.
 func (r *run) unansweredError(waits []Wait) error {
 	refused := r.asks().refusal()
 	if r.journal == nil {
@@ -151,7 +152,8 @@ func (r *run) remaining(calls []messages.ToolCall) []messages.ToolCall {
 	return left
 }
 
-// whole puts the results of a batch together that was made in parts: a call without a result is answered by missing.
+// whole puts the results of a batch together that was made in parts: a call without a result is
+// answered by missing.
 func (r *run) whole(results []messages.ToolOutput, missing func(messages.ToolCall) messages.ToolOutput) []messages.ToolOutput {
 	calls := r.m.pending.(nextstep.ExecuteTools).Calls
 	all := make([]messages.ToolOutput, 0, len(calls))
@@ -168,8 +170,8 @@ func (r *run) whole(results []messages.ToolOutput, missing func(messages.ToolCal
 	return all
 }
 
-// soFar is the output of a run that is not done: the conversation of its root. What the pending step was answered, if it is
-// the root's, is added; nil is nothing.
+// soFar is the output of a run that is not done: the conversation of its root. What the pending
+// step was answered, if it is the root's, is added; nil is nothing.
 func (m *Machine) soFar(answer nextstep.Answer) delegation.Output {
 	root := *m.stack.All()[0]
 	if answer != nil && m.stack.Depth() == 1 {

@@ -20,8 +20,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// TestSuspendedRuns shows what many runs cost that wait for somebody: no goroutine, and little memory beyond what was
-// said in them. All of them go on when they are answered.
+// TestSuspendedRuns shows what many runs cost that wait for somebody: no goroutine, and little
+// memory beyond what was said in them. All of them go on when they are answered.
 func TestSuspendedRuns(t *testing.T) {
 	const most = 3 << 10 // bytes of a run beyond its history
 	asking := scripted.Func(func(req *llmclient.Request) scripted.Reply {

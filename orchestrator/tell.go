@@ -20,7 +20,8 @@ func (r *run) tellResumed() {
 	}
 }
 
-// tell yields events and reports whether anybody still listens. The error of the run comes with its last event.
+// tell yields events and reports whether anybody still listens. The error of the run comes with its
+// last event.
 func (r *run) tell(events []Event) bool {
 	if len(events) == 0 {
 		return r.sink.listening()

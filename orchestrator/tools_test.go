@@ -40,7 +40,8 @@ func TestBadTools(t *testing.T) {
 	})
 }
 
-// Events that tools cause from their own goroutines arrive while the tools run, on the goroutine of the loop.
+// Events that tools cause from their own goroutines arrive while the tools run, on the goroutine of
+// the loop.
 func TestEmit_whileToolsRun(t *testing.T) {
 	var call orchestrator.Call
 	seen := make(chan struct{})
@@ -67,8 +68,8 @@ func TestEmit_whileToolsRun(t *testing.T) {
 	}
 }
 
-// S0-6: arguments that cannot be used never reach the tool; the model is told everything that is wrong, and the run goes
-// on.
+// S0-6: arguments that cannot be used never reach the tool; the model is told everything that is
+// wrong, and the run goes on.
 func TestS0_6_badArguments(t *testing.T) {
 	type in struct {
 		Path string `json:"path"`
@@ -104,7 +105,8 @@ func TestS0_6_badArguments(t *testing.T) {
 	}
 }
 
-// S3-5: the calls of a batch run at the same time; one that fails touches no other, and the results come in call order.
+// S3-5: the calls of a batch run at the same time; one that fails touches no other, and the results
+// come in call order.
 func TestS3_5_parallel(t *testing.T) {
 	second := make(chan struct{})
 	list := []tools.Tool{

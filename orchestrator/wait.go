@@ -46,8 +46,8 @@ type Reply struct {
 	Reason  string `json:"reason,omitempty"`  // why not, for the model: of a refusal, or of a question that is declined (no Text)
 }
 
-// ErrSuspended is what the error of a Handler that cannot answer now wraps, and of a Config.Reply that cannot. It is the
-// same as [tools.ErrSuspended]. See [SuspendedError].
+// ErrSuspended is what the error of a Handler that cannot answer now wraps, and of a Config.Reply
+// that cannot. It is the same as [tools.ErrSuspended]. See [SuspendedError].
 var ErrSuspended = tools.ErrSuspended
 
 // SuspendedError ends a run as waiting, and says for what.
@@ -92,7 +92,8 @@ func (w Wait) identity() string {
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// canonical returns JSON with its keys sorted, numbers as they are written, and no blanks; anything else as it is.
+// canonical returns JSON with its keys sorted, numbers as they are written, and no blanks; anything
+// else as it is.
 func canonical(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Mermaid returns the table as a Mermaid state diagram (https://mermaid.js.org/syntax/stateDiagram.html). Equal tables
-// give equal text.
+// Mermaid returns the table as a Mermaid state diagram
+// (https://mermaid.js.org/syntax/stateDiagram.html). Equal tables give equal text.
 func (t *Table) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n")
@@ -27,8 +27,8 @@ func (t *Table) Mermaid() string {
 	return b.String()
 }
 
-// DOT returns the table in the language of Graphviz (https://graphviz.org/doc/info/lang.html). Equal tables give equal
-// text.
+// DOT returns the table in the language of Graphviz (https://graphviz.org/doc/info/lang.html).
+// Equal tables give equal text.
 func (t *Table) DOT() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %q {\n    rankdir=LR;\n    node [shape=box, style=rounded];\n", t.Name)

@@ -1,16 +1,18 @@
-// Package strategy is the contract for deciding what an agent does next, and the tools to write such decisions as
-// explicit state machines.
+// Package strategy is the contract for deciding what an agent does next, and the tools to write
+// such decisions as explicit state machines.
 //
-// A [Strategy] decides and never acts: each call is answered with one [nextstep.NextStep], which somebody else performs.
-// It sees no context, clock, client or goroutine, so a run of it is its input plus the answers it was given.
+// A [Strategy] decides and never acts: each call is answered with one [nextstep.NextStep], which
+// somebody else performs. It sees no context, clock, client or goroutine, so a run of it is its
+// input plus the answers it was given.
 //
-// A strategy's states stand in a [Table]: which states there are, what kind of step is awaited in each, which trigger
-// leads where, and which cap bounds a loop. The table is not a description of the machine, it is the machine: [Table.New]
-// builds the [FSM] that every decision goes through,
+// A strategy's states stand in a [Table]: which states there are, what kind of step is awaited in
+// each, which trigger leads where, and which cap bounds a loop. The table is not a description of
+// the machine, it is the machine: [Table.New] builds the [FSM] that every decision goes through,
 //
 //	return s.fsm.Then(called, nextstep.ExecuteTools{Calls: calls})
 //
-// and the same table gives the checks ([Table.Validate]) and the diagrams ([Table.Mermaid], [Table.DOT]).
+// and the same table gives the checks ([Table.Validate]) and the diagrams ([Table.Mermaid],
+// [Table.DOT]).
 //
 // # Abilities
 //

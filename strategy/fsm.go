@@ -9,14 +9,16 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// FSM is the state machine of one frame. Make it with [Table.New]: the zero value refuses every trigger and says so. It is
-// not safe for concurrent use, and needs none: a strategy is called from one goroutine at a time.
+// FSM is the state machine of one frame. Make it with [Table.New]: the zero value refuses every
+// trigger and says so. It is not safe for concurrent use, and needs none: a strategy is called from
+// one goroutine at a time.
 //
-// looplab/fsm decides: it alone says whether a trigger is allowed, and it alone holds the state. The table adds what each
-// state awaits, the caps, and where a move leads. looplab's Event is not called: it makes a context, an event and a closure
-// for callbacks that there are none of, and those are what can wedge its machine. A test holds the moves made here against
-// those that Event makes, for random tables; another changes what looplab/fsm answers, and expects this package's tests to
-// fail.
+// looplab/fsm decides: it alone says whether a trigger is allowed, and it alone holds the state.
+// The table adds what each state awaits, the caps, and where a move leads. looplab's Event is not
+// called: it makes a context, an event and a closure for callbacks that there are none of, and
+// those are what can wedge its machine. A test holds the moves made here against those that Event
+// makes, for random tables; another changes what looplab/fsm answers, and expects this package's
+// tests to fail.
 type FSM struct {
 	table   *Table
 	machine *fsm.FSM // nil in the zero FSM
@@ -24,9 +26,9 @@ type FSM struct {
 	broken  error    // the table or its caps are wrong: every trigger is refused with this
 }
 
-// New returns a machine in the initial state. A value must be given for each cap that the rules name. New itself never
-// fails: a machine of an invalid table, or with the wrong caps, refuses every trigger and says why, as [FSM.Check] does.
-// Check tables in a test, with [Table.Validate].
+// New returns a machine in the initial state. A value must be given for each cap that the rules
+// name. New itself never fails: a machine of an invalid table, or with the wrong caps, refuses
+// every trigger and says why, as [FSM.Check] does. Check tables in a test, with [Table.Validate].
 func (t *Table) New(caps Caps) *FSM {
 	c := t.compile()
 	f := &FSM{table: t, broken: c.err}
@@ -56,7 +58,8 @@ func (c *compiled) allot(table string, caps Caps) ([]int, error) {
 	return left, nil
 }
 
-// Check returns what is wrong with the table or the values of its caps: [*TableError], joined; nil if the machine can be used.
+// Check returns what is wrong with the table or the values of its caps: [*TableError], joined; nil
+// if the machine can be used.
 func (f *FSM) Check() error {
 	if f == nil || f.machine == nil {
 		return &TableError{Problem: "there is none: this FSM was not made by Table.New"}
@@ -78,10 +81,10 @@ func (f *FSM) Can(on Trigger) bool {
 	return err == nil
 }
 
-// Then fires the trigger and returns the step, which must be of the kind that the new state awaits. If the trigger is not
-// allowed here, its cap is used up, or the step is of another kind, the state stays as it was and the step returned is a
-// [nextstep.ReportError] with a [*TransitionError] or a [*CapError]; of an FSM that cannot be used at all, with what
-// [FSM.Check] returns.
+// Then fires the trigger and returns the step, which must be of the kind that the new state awaits.
+// If the trigger is not allowed here, its cap is used up, or the step is of another kind, the state
+// stays as it was and the step returned is a [nextstep.ReportError] with a [*TransitionError] or a
+// [*CapError]; of an FSM that cannot be used at all, with what [FSM.Check] returns.
 func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
 	to, err := f.target(on)
 	if err != nil {
@@ -94,8 +97,8 @@ func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
 	return step
 }
 
-// move goes where a trigger leads that is allowed. The machine of a frame that has ended is for the next frame: one that
-// always stands in the final state takes its place.
+// move goes where a trigger leads that is allowed. The machine of a frame that has ended is for the
+// next frame: one that always stands in the final state takes its place.
 func (f *FSM) move(to *target) {
 	if to.caps >= 0 && f.left[to.caps] > 0 {
 		f.left[to.caps]--
@@ -108,8 +111,8 @@ func (f *FSM) move(to *target) {
 	f.machine = to.final
 }
 
-// target finds where on leads from here, if it may be taken. Whether there is a way at all, looplab/fsm says: the look-up
-// behind it relies on that.
+// target finds where on leads from here, if it may be taken. Whether there is a way at all,
+// looplab/fsm says: the look-up behind it relies on that.
 func (f *FSM) target(on Trigger) (*target, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
@@ -132,8 +135,9 @@ func refused(err error) nextstep.NextStep {
 	return nextstep.ReportError{Err: delegation.NewError(code, err)}
 }
 
-// TransitionError says that a strategy did what its table forbids: a trigger without a rule, or a step that is not of the
-// kind that the next state awaits. It is a defect of the strategy, or a call out of turn.
+// TransitionError says that a strategy did what its table forbids: a trigger without a rule, or a
+// step that is not of the kind that the next state awaits. It is a defect of the strategy, or a
+// call out of turn.
 type TransitionError struct {
 	Table   string
 	State   State // where it stands, and stays

@@ -38,8 +38,8 @@ func TestFSM_Then(t *testing.T) {
 	require.Equal(t, strategy.State("acting"), m.State())
 }
 
-// S0-11, S0-12: a trigger out of turn and a step of the wrong kind are errors that leave the state, and the right one
-// still works afterwards.
+// S0-11, S0-12: a trigger out of turn and a step of the wrong kind are errors that leave the state,
+// and the right one still works afterwards.
 func TestS0_11_S0_12_FSM_refuses(t *testing.T) {
 	m := loop().New(strategy.Caps{"rounds": strategy.Unbounded})
 	for _, test := range []struct {
@@ -71,8 +71,8 @@ func TestFSM_unbounded(t *testing.T) {
 	}
 }
 
-// For any table and any walk, the state that an FSM comes to is the one that looplab's Event leads to, and the triggers
-// that it refuses are those that Event refuses.
+// For any table and any walk, the state that an FSM comes to is the one that looplab's Event leads
+// to, and the triggers that it refuses are those that Event refuses.
 func TestFSM_agreesWithLooplab(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		states := []strategy.State{"a", "b", "c", "d"}
@@ -132,8 +132,8 @@ func TestFSM_selfLoop(t *testing.T) {
 	require.IsType(t, nextstep.ReportError{}, m.Then("again", nextstep.GetChatCompletion{}))
 }
 
-// The sharp edges of looplab/fsm that FSM keeps clear of. If one of these fails, the library has changed and the wrapper
-// may be simplified.
+// The sharp edges of looplab/fsm that FSM keeps clear of. If one of these fails, the library has
+// changed and the wrapper may be simplified.
 func TestLooplab_sharpEdges(t *testing.T) {
 	events := []fsm.EventDesc{{Name: "go", Src: []string{"a"}, Dst: "b"}, {Name: "stay", Src: []string{"a"}, Dst: "a"}}
 
@@ -194,7 +194,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// looplab/fsm is asked before anything else: a trigger without a rule here is refused by Can and by Then, in every state.
+// looplab/fsm is asked before anything else: a trigger without a rule here is refused by Can and by
+// Then, in every state.
 func TestFSM_refusesWhatHasNoRule(t *testing.T) {
 	table := loop()
 	for _, path := range [][]strategy.Trigger{{}, {"start"}, {"start", "call"}, {"start", "end"}} {
@@ -223,8 +224,8 @@ func TestFSM_refusesWhatHasNoRule(t *testing.T) {
 	}
 }
 
-// Frames of one table share the machines of their final states, and take over each other's machines: none sees another's
-// state, at whatever point the others are.
+// Frames of one table share the machines of their final states, and take over each other's
+// machines: none sees another's state, at whatever point the others are.
 func TestFSM_framesOfOneTableStandAlone(t *testing.T) {
 	table, ask, end := loop(), nextstep.GetChatCompletion{}, nextstep.Complete{}
 	over := table.New(strategy.Caps{"rounds": 1})

@@ -15,8 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// looplab/fsm is load-bearing: with a machine that answers anything, does nothing or forgets where it stands, tests of this
-// package fail. They are built once more against a copy of looplab/fsm whose methods do so where the environment says which.
+// looplab/fsm is load-bearing: with a machine that answers anything, does nothing or forgets where
+// it stands, tests of this package fail. They are built once more against a copy of looplab/fsm
+// whose methods do so where the environment says which.
 func TestFSM_looplabDecides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the tests of this package a second time")
@@ -48,7 +49,8 @@ func runAgainst(t *testing.T, tests, mutant string) error {
 	return err
 }
 
-// buildWith returns the tests of this package as a program, with looplab/fsm changed as mutate says. It needs no network.
+// buildWith returns the tests of this package as a program, with looplab/fsm changed as mutate
+// says. It needs no network.
 func buildWith(t *testing.T, mutations map[string]string) string {
 	t.Helper()
 	env := append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOFLAGS=")

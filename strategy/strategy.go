@@ -15,12 +15,13 @@ import (
 
 // Strategy decides what happens next.
 //
-// Initialize is called once, first. Every other method is called only as the answer to the step that asked for it, one
-// call at a time. A method called out of turn returns [nextstep.ReportError] and leaves the state as it was.
+// Initialize is called once, first. Every other method is called only as the answer to the step
+// that asked for it, one call at a time. A method called out of turn returns [nextstep.ReportError]
+// and leaves the state as it was.
 //
-// A strategy is pure: what it returns follows from what it was given. It must not read clocks, random numbers, files,
-// the environment or the network, start goroutines, or depend on the order of a map. What it is given is read-only, and
-// so is what it returned.
+// A strategy is pure: what it returns follows from what it was given. It must not read clocks,
+// random numbers, files, the environment or the network, start goroutines, or depend on the order
+// of a map. What it is given is read-only, and so is what it returned.
 type Strategy interface {
 	Initialize(in delegation.Input) nextstep.NextStep
 	ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep
@@ -28,38 +29,41 @@ type Strategy interface {
 	ProcessDelegationResult(out delegation.Output) nextstep.NextStep
 }
 
-// FailureHandler is a [Strategy] that wants to decide what happens when a step could not be performed. The failure says
-// what happened in data; it never holds a live cause.
+// FailureHandler is a [Strategy] that wants to decide what happens when a step could not be
+// performed. The failure says what happened in data; it never holds a live cause.
 type FailureHandler interface {
 	ProcessFailure(f nextstep.Failure) nextstep.NextStep
 }
 
-// Concluder is a [Strategy] that gives a last output when its run is stopped. No further step will be performed. Messages
-// left nil are filled with those of the frame.
+// Concluder is a [Strategy] that gives a last output when its run is stopped. No further step will
+// be performed. Messages left nil are filled with those of the frame.
 type Concluder interface {
 	Conclude(reason string) delegation.Output
 }
 
-// Inheritor is a [Strategy] that wants to know what its child had reached when its run was stopped. Inherit is called before
-// Conclude, with the child's last output; it has an error. No further step will be performed.
+// Inheritor is a [Strategy] that wants to know what its child had reached when its run was stopped.
+// Inherit is called before Conclude, with the child's last output; it has an error. No further step
+// will be performed.
 type Inheritor interface {
 	Inherit(out delegation.Output)
 }
 
-// ToolUser is a [Strategy] that works with the tools of the run. UseTools is called once for each frame, before
-// Initialize, with those that the frame may use; the slice is read-only.
+// ToolUser is a [Strategy] that works with the tools of the run. UseTools is called once for each
+// frame, before Initialize, with those that the frame may use; the slice is read-only.
 type ToolUser interface {
 	UseTools(defs []tools.Definition)
 }
 
-// ToolProvider is a [Strategy] that brings tools of its own, by which a model drives it; no allow-list applies to them.
-// Tools is called once for each frame, before Initialize. The names must differ from those of the run's tools.
+// ToolProvider is a [Strategy] that brings tools of its own, by which a model drives it; no
+// allow-list applies to them. Tools is called once for each frame, before Initialize. The names
+// must differ from those of the run's tools.
 type ToolProvider interface {
 	Tools() []tools.Tool
 }
 
-// CallEditor is a [Strategy] that keeps the calls of its conversation. EditCalls is called before ProcessToolResults where a
-// middleware changed arguments: what the model sees from then on is the calls as they were made. The slice is read-only.
+// CallEditor is a [Strategy] that keeps the calls of its conversation. EditCalls is called before
+// ProcessToolResults where a middleware changed arguments: what the model sees from then on is the
+// calls as they were made. The slice is read-only.
 type CallEditor interface {
 	EditCalls(calls []messages.ToolCall)
 }
@@ -69,20 +73,22 @@ type Stater interface {
 	State() State
 }
 
-// Tabler is a [Strategy] whose moves are those of an [FSM]. The table and the values of its caps are checked when the
-// strategy is first put into use, as a [Checker] is, and the strategy tells the state of its FSM, as a [Stater] does.
+// Tabler is a [Strategy] whose moves are those of an [FSM]. The table and the values of its caps
+// are checked when the strategy is first put into use, as a [Checker] is, and the strategy tells
+// the state of its FSM, as a [Stater] does.
 type Tabler interface {
 	FSM() *FSM
 }
 
-// Checker is a [Strategy] that may have been configured wrongly. A constructor that returns a factory has no place for an
-// error; this is where it comes out, when the strategy is first put into use.
+// Checker is a [Strategy] that may have been configured wrongly. A constructor that returns a
+// factory has no place for an error; this is where it comes out, when the strategy is first put
+// into use.
 type Checker interface {
 	Check() error
 }
 
-// Set holds a factory for each strategy, by name. A factory returns a fresh strategy at each call, so one Set serves any
-// number of runs at once; nothing but the factory may be shared between them.
+// Set holds a factory for each strategy, by name. A factory returns a fresh strategy at each call,
+// so one Set serves any number of runs at once; nothing but the factory may be shared between them.
 type Set map[string]func() Strategy
 
 // New returns a fresh strategy of that name. The error is an [*UnknownError] if there is none.
@@ -119,8 +125,8 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("strategy: no strategy %q; known: %s", e.Name, known)
 }
 
-// Defaults answers the methods of [Strategy] that a strategy has no use for: each reports that it was called out of turn.
-// Embed it.
+// Defaults answers the methods of [Strategy] that a strategy has no use for: each reports that it
+// was called out of turn. Embed it.
 type Defaults struct{}
 
 // ProcessAPIResponse reports an answer that nobody asked for.

@@ -17,8 +17,8 @@ type State string
 // Trigger names what happened, such as "answered". Declare them as constants.
 type Trigger string
 
-// Table declares a state machine. Make it a package variable and do not change it after its first use; it may then be
-// used from any number of goroutines.
+// Table declares a state machine. Make it a package variable and do not change it after its first
+// use; it may then be used from any number of goroutines.
 type Table struct {
 	Name    string // the strategy's, for diagrams and errors
 	Initial State  // where a machine stands before Initialize: it awaits nothing, and no rule leads back to it
@@ -44,14 +44,15 @@ type Rule struct {
 	Cap  string // bounds how often the rule is taken in one frame; its value comes with [Table.New]. "" means uncapped
 }
 
-// Caps are the values of a table's caps by name: how often the rules of that cap may be taken in one frame, all of them
-// counted together. [Unbounded] takes a cap away.
+// Caps are the values of a table's caps by name: how often the rules of that cap may be taken in
+// one frame, all of them counted together. [Unbounded] takes a cap away.
 type Caps map[string]int
 
 // Unbounded as the value of a cap means that nothing is counted. The run's limits still hold.
 const Unbounded = -1
 
-// compiled is what a table is turned into once: indexes, and the declaration as looplab/fsm wants it.
+// compiled is what a table is turned into once: indexes, and the declaration as looplab/fsm wants
+// it.
 type compiled struct {
 	err    error
 	states map[State]StateRule
@@ -97,9 +98,9 @@ func (c *compiled) ends() {
 	}
 }
 
-// Validate reports everything that is wrong with the table, joined: an empty name, unknown, unreachable and dead-end
-// states, ways out of a final state or back to the initial one, two rules for one trigger in one state, and cycles that
-// no cap bounds. Each is a [*TableError].
+// Validate reports everything that is wrong with the table, joined: an empty name, unknown,
+// unreachable and dead-end states, ways out of a final state or back to the initial one, two rules
+// for one trigger in one state, and cycles that no cap bounds. Each is a [*TableError].
 func (t *Table) Validate() error { return t.compile().err }
 
 // compile checks and indexes the table, once.
@@ -227,7 +228,8 @@ func (c *checker) capIndex(name string) int {
 	return i
 }
 
-// paths reports states that cannot be reached from the initial one, and states from which no final one can be reached.
+// paths reports states that cannot be reached from the initial one, and states from which no final
+// one can be reached.
 func (c *checker) paths() {
 	reached := c.spread(c.table.Initial)
 	for _, s := range c.table.States {

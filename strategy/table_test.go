@@ -131,8 +131,8 @@ func TestTable_diagrams(t *testing.T) {
 	require.Contains(t, dot, `"done" [label="done\ncomplete", peripheries=2];`)
 }
 
-// A random table is either refused, or every random walk through its machine ends within the bound that its caps give:
-// no rule without a cap can be taken twice between two that have one.
+// A random table is either refused, or every random walk through its machine ends within the bound
+// that its caps give: no rule without a cap can be taken twice between two that have one.
 func TestTable_boundHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []strategy.State{"a", "b", "c", "d"}

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// ErrSuspended is what an error wraps that says: the answer is not to be had now. A tool that gets it from [Ask] returns it
-// (wrapped or not); then its call has no result, the run ends as waiting, and the call is made again once somebody has
-// answered.
+// ErrSuspended is what an error wraps that says: the answer is not to be had now. A tool that gets
+// it from [Ask] returns it (wrapped or not); then its call has no result, the run ends as waiting,
+// and the call is made again once somebody has answered.
 var ErrSuspended = errors.New("tools: nobody can answer now")
 
-// ErrNobody is returned by [Ask] where there is nobody to ask: outside a [Runner], in a batch without an Ask, or in a tool
-// that is Pure.
+// ErrNobody is returned by [Ask] where there is nobody to ask: outside a [Runner], in a batch
+// without an Ask, or in a tool that is Pure.
 var ErrNobody = errors.New("tools: there is nobody to ask here")
 
 // Question is what a tool asks a person.
@@ -22,13 +22,15 @@ type Question struct {
 	Options []string // answers to choose from; none means any text. The person may say something else all the same
 }
 
-// Ask asks a person, through whoever runs the tool of ctx, and returns the answer. It waits as long as the answer takes, or
-// returns an error that wraps [ErrSuspended], which the tool has to return at once: when the answer is there the tool is
-// called again from its beginning, so what it does before Ask is done twice. A question is known by its kind and text, so a
-// tool that asks several asks them alike each time. A person who declines to answer is a [*DeclinedError]. Once ctx is done
-// nobody is asked any more, and the error is its cause.
+// Ask asks a person, through whoever runs the tool of ctx, and returns the answer. It waits as long
+// as the answer takes, or returns an error that wraps [ErrSuspended], which the tool has to return
+// at once: when the answer is there the tool is called again from its beginning, so what it does
+// before Ask is done twice. A question is known by its kind and text, so a tool that asks several
+// asks them alike each time. A person who declines to answer is a [*DeclinedError]. Once ctx is
+// done nobody is asked any more, and the error is its cause.
 //
-// A tool that asks takes as long as a person does: its Definition wants a Timeout to match, such as -1 for none.
+// A tool that asks takes as long as a person does: its Definition wants a Timeout to match, such as
+// -1 for none.
 func Ask(ctx context.Context, q Question) (string, error) {
 	c := callOf(ctx)
 	if c == nil || c.ask == nil {
@@ -66,8 +68,8 @@ func (e *DeclinedError) Error() string {
 // AskUserName is the name of the tool that [AskUser] returns.
 const AskUserName = "ask_user"
 
-// AskUser returns a tool with which a model asks the person it works for, as [Ask] does. The result is the answer; a
-// person who declines, or nobody to ask, is a failed result.
+// AskUser returns a tool with which a model asks the person it works for, as [Ask] does. The result
+// is the answer; a person who declines, or nobody to ask, is a failed result.
 func AskUser() Tool {
 	type question struct {
 		Question string   `json:"question" jsonschema:"what you need to know, as one question"`

@@ -8,11 +8,13 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// background runs calls on goroutines of their own. Run adds calls and takes reports; workers take calls and report.
+// background runs calls on goroutines of their own. Run adds calls and takes reports; workers take
+// calls and report.
 //
-// Most tools take less time than starting a goroutine does, so a worker runs one call after another. A worker that takes
-// a call while more are queued wakes the next worker first, one at a time: if calls are short the first worker has run
-// them all before the second begins; if they wait or take long, each soon has a worker of its own.
+// Most tools take less time than starting a goroutine does, so a worker runs one call after
+// another. A worker that takes a call while more are queued wakes the next worker first, one at a
+// time: if calls are short the first worker has run them all before the second begins; if they wait
+// or take long, each soon has a worker of its own.
 type background struct {
 	runner *Runner
 	epoch  time.Time // times here are counted from it
@@ -52,7 +54,8 @@ func newBackground(r *Runner) *background {
 
 func (g *background) now() time.Duration { return time.Since(g.epoch) }
 
-// begin makes room for the calls of a batch. A call is never used twice: a tool may keep its context.
+// begin makes room for the calls of a batch. A call is never used twice: a tool may keep its
+// context.
 func (g *background) begin(calls int, observed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,7 +106,8 @@ func (g *background) wake() {
 	g.waking = true
 }
 
-// work runs queued calls. One worker stays for more, until the watchdog finds it idle or the background is closed.
+// work runs queued calls. One worker stays for more, until the watchdog finds it idle or the
+// background is closed.
 func (g *background) work() {
 	growStack(0)
 	var c *call
@@ -126,8 +130,9 @@ func (g *background) work() {
 	}
 }
 
-// growStack makes the stack of a new goroutine as large as decoding JSON takes, at once: growing twice in the midst of it
-// costs three times as much, for there is more to copy and to adjust. It returns frame[i] so that there is a frame.
+// growStack makes the stack of a new goroutine as large as decoding JSON takes, at once: growing
+// twice in the midst of it costs three times as much, for there is more to copy and to adjust. It
+// returns frame[i] so that there is a frame.
 //
 //go:noinline
 func growStack(i int) byte {
@@ -174,7 +179,8 @@ func (g *background) dismiss() {
 	}
 }
 
-// close ends the workers. Calls that are queued, as they are when Run is left in the middle, are not started.
+// close ends the workers. Calls that are queued, as they are when Run is left in the middle, are
+// not started.
 func (g *background) close() {
 	g.deadline.stop()
 	g.mu.Lock()
@@ -251,8 +257,8 @@ func (g *background) collect() []report {
 	return g.read
 }
 
-// due returns a channel that receives when a call runs out of time, or before; nil if none ever does. It is asked whenever
-// Run waits, so it looks at no call.
+// due returns a channel that receives when a call runs out of time, or before; nil if none ever
+// does. It is asked whenever Run waits, so it looks at no call.
 func (g *background) due() <-chan time.Time {
 	if g.earliest == 0 {
 		return nil
@@ -283,7 +289,8 @@ func (g *background) isRunning(c *call) bool {
 	return c.state == running
 }
 
-// drop sees to it that nothing more is heard of a call, unless it has finished, and returns the state that it was in.
+// drop sees to it that nothing more is heard of a call, unless it has finished, and returns the
+// state that it was in.
 func (g *background) drop(c *call) callState {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -58,7 +58,8 @@ func (b *batch) run(i int) {
 	}
 }
 
-// find looks up the tool of t and fills t in, or says why the call is refused. What a tool says of itself may panic.
+// find looks up the tool of t and fills t in, or says why the call is refused. What a tool says of
+// itself may panic.
 func (b *batch) find(t *task) (def Definition, refused *messages.ToolOutput) {
 	defer func() {
 		if v := recover(); v != nil {

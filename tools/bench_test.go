@@ -53,8 +53,8 @@ func benchmarkRun(b *testing.B, name string, n int) {
 	})
 }
 
-// measure reports the CPU time of the whole process beside the time on the clock: a call that wakes another processor
-// costs there, too.
+// measure reports the CPU time of the whole process beside the time on the clock: a call that wakes
+// another processor costs there, too.
 func measure(b *testing.B, do func()) {
 	b.ReportAllocs()
 	before, n := cpuTime(b), 0

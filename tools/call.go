@@ -12,7 +12,8 @@ import (
 
 // call is a call in the background, and the context that its tool is given.
 //
-// As a context it costs nothing until the tool asks for more than the deadline; then it becomes one of package context.
+// As a context it costs nothing until the tool asks for more than the deadline; then it becomes one
+// of package context.
 type call struct {
 	task
 	bg     *background
@@ -55,17 +56,19 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// Progress tells whoever watches the batch that runs the tool of ctx what the tool is doing, in a few words. It never
-// waits: what is said faster than it is read is lost, and so is what is said after the tool has returned or was
-// abandoned. Outside a [Runner] it does nothing. More than 4 KiB are cut.
+// Progress tells whoever watches the batch that runs the tool of ctx what the tool is doing, in a
+// few words. It never waits: what is said faster than it is read is lost, and so is what is said
+// after the tool has returned or was abandoned. Outside a [Runner] it does nothing. More than 4 KiB
+// are cut.
 func Progress(ctx context.Context, text string) {
 	if c := callOf(ctx); c != nil {
 		c.bg.progress(c, text)
 	}
 }
 
-// Attach adds something that the tool of ctx made besides its result, such as a file, to the [messages.ToolOutput] of its
-// call. The model does not see it. Outside a [Runner], and once the call is over, it does nothing.
+// Attach adds something that the tool of ctx made besides its result, such as a file, to the
+// [messages.ToolOutput] of its call. The model does not see it. Outside a [Runner], and once the
+// call is over, it does nothing.
 func Attach(ctx context.Context, a messages.Attachment) {
 	if c := callOf(ctx); c != nil {
 		c.mu.Lock()
@@ -76,8 +79,9 @@ func Attach(ctx context.Context, a messages.Attachment) {
 	}
 }
 
-// IdempotencyKey returns a key that is the same whenever this very call is made again, and different for every other
-// call: "run/seq/id", of the [Batch] and the call. It returns "" outside a [Runner], or where the Batch has no Run.
+// IdempotencyKey returns a key that is the same whenever this very call is made again, and
+// different for every other call: "run/seq/id", of the [Batch] and the call. It returns "" outside
+// a [Runner], or where the Batch has no Run.
 func IdempotencyKey(ctx context.Context) string {
 	c := callOf(ctx)
 	if c == nil || c.run == "" {
@@ -149,7 +153,8 @@ func (c *call) standard() context.Context {
 	return c.std
 }
 
-// interrupt notes that what the tool asked was ended by a stop of the run, which may leave the context as it is.
+// interrupt notes that what the tool asked was ended by a stop of the run, which may leave the
+// context as it is.
 func (c *call) interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -167,7 +167,8 @@ func TestNothingStartsWhenTheBatchIsOver(t *testing.T) {
 	require.Equal(t, []tools.ObservationKind{tools.Finished, tools.Finished, tools.Finished}, seen)
 }
 
-// An error that a tool returns before its context is done is its own, even if it looks like one of the context.
+// An error that a tool returns before its context is done is its own, even if it looks like one of
+// the context.
 func TestOwnDeadlineIsAnError(t *testing.T) {
 	set := setOf(t, rawTool("x", func(ctx context.Context, _ string) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, time.Nanosecond)

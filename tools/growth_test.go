@@ -14,9 +14,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// What a batch costs grows with the number of its calls, and not with its square: also while its first call runs longer than
-// all others, and when every call runs at once. Work that grew with the square would be 256 times as much for 16 times as
-// many calls; 64 leaves room for the collector.
+// What a batch costs grows with the number of its calls, and not with its square: also while its
+// first call runs longer than all others, and when every call runs at once. Work that grew with the
+// square would be 256 times as much for 16 times as many calls; 64 leaves room for the collector.
 func TestRunner_growsLikeItsCalls(t *testing.T) {
 	batch := func(n, parallel int) {
 		last := make(chan struct{})

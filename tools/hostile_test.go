@@ -45,8 +45,8 @@ func (e *hostile) As(any) bool {
 	return false
 }
 
-// An error whose methods panic is the failure of its call, on whatever goroutine the tool runs. Its siblings have their
-// results, and whoever watches for panics is told.
+// An error whose methods panic is the failure of its call, on whatever goroutine the tool runs. Its
+// siblings have their results, and whoever watches for panics is told.
 func TestRunner_ErrorsWhoseMethodsPanic(t *testing.T) {
 	for name, err := range map[string]error{
 		"typed nil": (*hostile)(nil),
@@ -104,7 +104,8 @@ type posing struct{ text string }
 func (p *posing) Error() string { return p.text }
 func (*posing) RuntimeError()   {}
 
-// The value of a panic may be an error whose methods panic, or one that only looks like an error of the Go runtime.
+// The value of a panic may be an error whose methods panic, or one that only looks like an error of
+// the Go runtime.
 func TestRunner_PanicsWithErrors(t *testing.T) {
 	for want, value := range map[string]any{
 		"with a *runtime.TypeAssertionError": (*runtime.TypeAssertionError)(nil),

@@ -15,12 +15,13 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// anyJSON is the schema of a type that may be any JSON. It names the types so that a pointer to it does not become the
-// type null; infer takes the names out again.
+// anyJSON is the schema of a type that may be any JSON. It names the types so that a pointer to it
+// does not become the type null; infer takes the names out again.
 var anyJSON = jsonschema.Schema{Types: []string{"null", "boolean", "object", "array", "number", "string"}}
 
-// infer returns the schema of a type that arguments are decoded into, and whether the type holds an interface, into
-// which encoding/json would decode a number inexactly. Where the type's JSON differs from what its Go kind suggests:
+// infer returns the schema of a type that arguments are decoded into, and whether the type holds an
+// interface, into which encoding/json would decode a number inexactly. Where the type's JSON
+// differs from what its Go kind suggests:
 //
 //   - bytes are a string in base64, and a type that decodes itself from text is a string;
 //   - a type that decodes itself from JSON, json.RawMessage among them, may be any JSON; time.Time is a string;
@@ -46,7 +47,8 @@ func infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
 	return schema, open, nil
 }
 
-// survey looks through a type for types that decode themselves, which it adds to special, and for interfaces.
+// survey looks through a type for types that decode themselves, which it adds to special, and for
+// interfaces.
 func survey(t reflect.Type, special map[reflect.Type]*jsonschema.Schema, seen map[reflect.Type]bool) (open bool) {
 	if seen[t] || special[t] != nil {
 		return false
@@ -109,8 +111,8 @@ type parameters struct {
 	exact  bool    // decode with json.Number: the type holds an interface
 }
 
-// newParameters returns the parameters of a tool whose arguments are decoded into t. It fills in def.Parameters if there
-// are none.
+// newParameters returns the parameters of a tool whose arguments are decoded into t. It fills in
+// def.Parameters if there are none.
 func newParameters(def *Definition, t reflect.Type) (p parameters, err error) {
 	given := def.Parameters != nil
 	if given {
@@ -140,7 +142,8 @@ func newParameters(def *Definition, t reflect.Type) (p parameters, err error) {
 	return p, err
 }
 
-// compileInferred asserts formats: a date that is none would fail when it is decoded, with less to say.
+// compileInferred asserts formats: a date that is none would fail when it is decoded, with less to
+// say.
 func compileInferred(s *jsonschema.Schema) (*Schema, json.RawMessage, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {

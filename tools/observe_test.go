@@ -103,7 +103,8 @@ func TestWake(t *testing.T) {
 	})
 }
 
-// Every call has one result, in its place, and one Finished, after its Started if it had one; nothing follows.
+// Every call has one result, in its place, and one Finished, after its Started if it had one;
+// nothing follows.
 func TestBatchLaws(t *testing.T) {
 	set := setOf(t,
 		rawTool("raw", noop), pureRaw{rawTool("pure", noop)}, sleeper("short", time.Microsecond),

@@ -6,16 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a JSON text that a model wrote. What is beyond them is refused before anything is built for it.
+// Bounds of a JSON text that a model wrote. What is beyond them is refused before anything is built
+// for it.
 const (
 	maxDepth  = 64      // lists and objects within each other
 	maxValues = 100_000 // values in all
 	maxNumber = 400     // bytes of a number, and most of its exponent: arithmetic on more is slow
 )
 
-// parse reads a JSON text (RFC 8259) into nil, bool, json.Number, string, []any and map[string]any. It is stricter than
-// encoding/json: the bounds above hold, and no object has a name twice. Bytes that are not UTF-8, and lone surrogates,
-// become U+FFFD.
+// parse reads a JSON text (RFC 8259) into nil, bool, json.Number, string, []any and map[string]any.
+// It is stricter than encoding/json: the bounds above hold, and no object has a name twice. Bytes
+// that are not UTF-8, and lone surrogates, become U+FFFD.
 func parse(text string) (any, *Problem) {
 	p := parser{text: text}
 	v := p.value(0)
@@ -227,7 +228,8 @@ func (p *parser) number() string {
 	return p.text[from:p.at]
 }
 
-// digits skips one digit or more, up to what is too long, and returns their value, or something large.
+// digits skips one digit or more, up to what is too long, and returns their value, or something
+// large.
 func (p *parser) digits() int {
 	from, n := p.at, 0
 	for p.at < len(p.text) && p.text[p.at] >= '0' && p.text[p.at] <= '9' && p.at-from <= maxNumber {

@@ -10,15 +10,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// Problem is one thing that is wrong with a JSON text: where, as a JSON pointer (RFC 6901; "" is the whole), and what.
-// It quotes names, shortened, but no values.
+// Problem is one thing that is wrong with a JSON text: where, as a JSON pointer (RFC 6901; "" is
+// the whole), and what. It quotes names, shortened, but no values.
 type Problem struct {
 	Pointer string `json:"pointer"`
 	Message string `json:"message"`
 }
 
-// ArgumentError says everything that is wrong with the arguments of a call. Its text is for the model: at most eleven
-// short lines.
+// ArgumentError says everything that is wrong with the arguments of a call. Its text is for the
+// model: at most eleven short lines.
 type ArgumentError struct {
 	Tool     string // its name
 	Problems []Problem

@@ -6,8 +6,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// quick says yes to most texts that fit a schema, without building values. It knows the schemas that infer makes of plain
-// structs; when it says no, the text may fit all the same, and the validator has to look.
+// quick says yes to most texts that fit a schema, without building values. It knows the schemas
+// that infer makes of plain structs; when it says no, the text may fit all the same, and the
+// validator has to look.
 type quick struct {
 	kinds    string         // first bytes of the JSON values that are allowed: one of `{["tn0` for each type
 	integer  bool           // a number must be written as an integer

@@ -24,7 +24,8 @@ type outcome struct {
 	stack    []byte
 }
 
-// perform calls the tool. What matters of an error is read here, where its methods may panic, and the error is let go.
+// perform calls the tool. What matters of an error is read here, where its methods may panic, and
+// the error is let go.
 func (t *task) perform(ctx context.Context) (o outcome) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -65,8 +66,8 @@ func (t *task) output(status messages.Status, reason, text string) messages.Tool
 	return messages.ToolOutput{CallID: t.call.ID, ToolName: t.call.Name, Output: text, Status: status, Reason: reason}
 }
 
-// result makes the result of a call of what its tool left. The reason says why the call's context was done when the tool
-// returned; "" if it was not.
+// result makes the result of a call of what its tool left. The reason says why the call's context
+// was done when the tool returned; "" if it was not.
 func (t *task) result(o outcome, elapsed time.Duration, reason string) messages.ToolOutput {
 	var out messages.ToolOutput
 	switch {
@@ -93,7 +94,8 @@ func (t *task) result(o outcome, elapsed time.Duration, reason string) messages.
 	return out
 }
 
-// harmless describes the value of a panic. Only the texts of the Go runtime are known to hold nothing secret.
+// harmless describes the value of a panic. Only the texts of the Go runtime are known to hold
+// nothing secret.
 func harmless(value any) string {
 	if text, ok := guard.RuntimeText(value); ok {
 		return text
@@ -156,8 +158,8 @@ func (t *task) unknown(names func() []string) *messages.ToolOutput {
 	return &out
 }
 
-// fit returns text as UTF-8 of at most so many bytes (any number if negative), with a line behind it that says how much
-// was cut. It copies only what it keeps.
+// fit returns text as UTF-8 of at most so many bytes (any number if negative), with a line behind
+// it that says how much was cut. It copies only what it keeps.
 func fit(text string, most int) string {
 	if most < 0 {
 		return validUTF8(text)

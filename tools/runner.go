@@ -16,8 +16,8 @@ const (
 	DefaultGrace        = 250 * time.Millisecond
 )
 
-// Runner runs the calls of a batch. In each field zero means the default and negative means none. The zero value is
-// ready, and safe for concurrent use.
+// Runner runs the calls of a batch. In each field zero means the default and negative means none.
+// The zero value is ready, and safe for concurrent use.
 type Runner struct {
 	Parallel     int           // calls that run at the same time; default 8
 	Timeout      time.Duration // for one call, where its Definition has none; default 60 s
@@ -25,8 +25,9 @@ type Runner struct {
 	MaxArguments int           // bytes of one call's arguments; default 1 MiB
 	Grace        time.Duration // for a call to return after its context is done, before it is abandoned; default 250 ms
 
-	// OnPanic is told of a tool that panicked, with the stack, which the result does not show. It is called on the
-	// tool's goroutine, several at once; it may be nil. Its own panics are dropped.
+	// OnPanic is told of a tool that panicked, with the stack, which the result does not show. It
+	// is called on the tool's goroutine, several at once; it may be nil. Its own panics are
+	// dropped.
 	OnPanic func(call messages.ToolCall, value any, stack []byte)
 }
 
@@ -41,7 +42,8 @@ type Batch struct {
 	Ask     AskFunc           // asks people for [Ask]; nil: there is nobody to ask
 	Observe func(Observation) // is told what happens, on the goroutine of Run; may be nil
 
-	// While Run waits, a value received from Wake makes it call OnWake on its goroutine. Both may be nil.
+	// While Run waits, a value received from Wake makes it call OnWake on its goroutine. Both may
+	// be nil.
 	Wake   <-chan struct{}
 	OnWake func()
 }
@@ -54,9 +56,9 @@ type Asked struct {
 	Seq  int    // of the [Batch]
 }
 
-// AskFunc asks a person what a tool wants to know. It is called on the tool's goroutine, several at once, with the tool's
-// context, and returns an error that wraps [ErrSuspended] where the answer is not to be had now. A tool that was abandoned
-// may still be in it when its batch is over.
+// AskFunc asks a person what a tool wants to know. It is called on the tool's goroutine, several at
+// once, with the tool's context, and returns an error that wraps [ErrSuspended] where the answer is
+// not to be had now. A tool that was abandoned may still be in it when its batch is over.
 type AskFunc func(ctx context.Context, a Asked) (string, error)
 
 // Observation is something that happens while a batch runs.
@@ -71,15 +73,16 @@ type Observation struct {
 // ObservationKind is the kind of an [Observation].
 type ObservationKind uint8
 
-// The kinds. A call that is not started (there is no such tool, the run was interrupted) has only Finished; one that is
-// suspended has no Finished.
+// The kinds. A call that is not started (there is no such tool, the run was interrupted) has only
+// Finished; one that is suspended has no Finished.
 const (
 	Started    ObservationKind = iota + 1 // the call is about to start: it starts only after Observe has returned
 	Progressed                            // the tool called [Progress]
 	Finished                              // the result of the call is there; nothing of this call follows
 )
 
-// Run runs the calls and returns their results, in the order of the calls whatever the order in which they finish.
+// Run runs the calls and returns their results, in the order of the calls whatever the order in
+// which they finish.
 //
 //   - Calls run at the same time, up to Parallel. A call of a Sequential tool starts when all before it are finished, and
 //     none starts before it is finished. A tool with a method Pure that says true runs on the caller's goroutine; every
@@ -103,8 +106,8 @@ func (r Runner) Run(ctx context.Context, b Batch) []messages.ToolOutput {
 	return s.Run(ctx, b)
 }
 
-// Session is a [Runner] for batches that come one after another. It keeps a goroutine between them, which saves a short
-// call most of what it costs to run. It is for one goroutine at a time.
+// Session is a [Runner] for batches that come one after another. It keeps a goroutine between them,
+// which saves a short call most of what it costs to run. It is for one goroutine at a time.
 type Session struct {
 	runner Runner
 	epoch  time.Time   // times are counted from it: reading the monotonic clock alone takes half as long
@@ -139,7 +142,8 @@ func (s *Session) Run(ctx context.Context, b Batch) []messages.ToolOutput {
 	return x.outputs
 }
 
-// Close ends the goroutine that the session keeps. Those of abandoned calls end when their tools return.
+// Close ends the goroutine that the session keeps. Those of abandoned calls end when their tools
+// return.
 func (s *Session) Close() {
 	if s.bg != nil {
 		s.bg.close()

@@ -138,7 +138,8 @@ func TestParallelIsALimit(t *testing.T) {
 	}
 }
 
-// Whatever the mix: a sequential call overlaps nothing, what is before it is finished, what is behind it has not begun.
+// Whatever the mix: a sequential call overlaps nothing, what is before it is finished, what is
+// behind it has not begun.
 func TestSequentialNeverOverlaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var mu sync.Mutex

@@ -9,8 +9,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schema is a JSON Schema that is ready for use, by any number of goroutines at once. Without a "$schema" it is read as
-// draft 2020-12; "format" is a remark, as that draft has it; a reference to another document is an error.
+// Schema is a JSON Schema that is ready for use, by any number of goroutines at once. Without a
+// "$schema" it is read as draft 2020-12; "format" is a remark, as that draft has it; a reference to
+// another document is an error.
 type Schema struct {
 	compiled *jsonschema.Schema
 	quick    *quick // nil if the schema is not a plain one
@@ -45,8 +46,9 @@ func (noDocuments) Load(url string) (any, error) {
 	return nil, fmt.Errorf("refers to another document, %s", url)
 }
 
-// Check holds a JSON text against the schema. It returns a [*SchemaError] with everything that is wrong. A text that is
-// nested deeper than 64 levels, has more than 100,000 values, or has a name twice in an object, is refused.
+// Check holds a JSON text against the schema. It returns a [*SchemaError] with everything that is
+// wrong. A text that is nested deeper than 64 levels, has more than 100,000 values, or has a name
+// twice in an object, is refused.
 func (s *Schema) Check(text string) error {
 	if found := s.problems(text); found != nil {
 		return &SchemaError{Problems: found}

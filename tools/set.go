@@ -38,7 +38,8 @@ var (
 	namePattern   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 )
 
-// Set is tools by their names. It never changes, and is safe for concurrent use. A nil *Set is empty.
+// Set is tools by their names. It never changes, and is safe for concurrent use. A nil *Set is
+// empty.
 type Set struct {
 	tools  []Tool
 	defs   []Definition
@@ -46,9 +47,10 @@ type Set struct {
 	byName map[string]int
 }
 
-// NewSet returns a set of tools. It asks each for its Definition once. It fails, naming every tool concerned, with a
-// [*DefinitionError] for a tool that is nil or a nil pointer, has a bad name, has parameters that are no JSON Schema of type object, or
-// whose Check fails; and with a [*DuplicateError] for two tools of one name.
+// NewSet returns a set of tools. It asks each for its Definition once. It fails, naming every tool
+// concerned, with a [*DefinitionError] for a tool that is nil or a nil pointer, has a bad name, has
+// parameters that are no JSON Schema of type object, or whose Check fails; and with a
+// [*DuplicateError] for two tools of one name.
 func NewSet(tools ...Tool) (*Set, error) {
 	s := &Set{tools: slices.Clone(tools), byName: make(map[string]int, len(tools))}
 	var problems []error
@@ -80,7 +82,8 @@ func NewSet(tools ...Tool) (*Set, error) {
 	return s, nil
 }
 
-// define asks a tool for its Definition. A nil pointer in a Tool is not nil, and panics when it is asked.
+// define asks a tool for its Definition. A nil pointer in a Tool is not nil, and panics when it is
+// asked.
 func define(t Tool) (def Definition, err error) {
 	defer func() {
 		if recover() == nil {
@@ -154,7 +157,8 @@ func (s *Set) Names() []string {
 	return s.names
 }
 
-// Definitions returns the definitions in the order in which the tools were given. The slice is the set's own: read-only.
+// Definitions returns the definitions in the order in which the tools were given. The slice is the
+// set's own: read-only.
 func (s *Set) Definitions() []Definition {
 	if s == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Definition says what a tool is: for the model, its name, description and parameters; for whoever runs it, what it is
-// safe to do with it. It is data: read-only once handed over.
+// Definition says what a tool is: for the model, its name, description and parameters; for whoever
+// runs it, what it is safe to do with it. It is data: read-only once handed over.
 type Definition struct {
 	Name        string          `json:"name"`                  // 1 to 64 of letters, digits, "_" and "-"
 	Description string          `json:"description,omitempty"` // for the model
@@ -18,7 +18,8 @@ type Definition struct {
 	Sequential bool `json:"sequential,omitempty"` // never runs at the same time as another call of its batch
 	Untrusted  bool `json:"untrusted,omitempty"`  // its results come from outside: they are marked so
 
-	// NeedsApproval has a person asked about each call, unless a rule of whoever runs the tool names the tool.
+	// NeedsApproval has a person asked about each call, unless a rule of whoever runs the tool
+	// names the tool.
 	NeedsApproval bool `json:"needs_approval,omitempty"`
 
 	Timeout   time.Duration `json:"timeout,omitempty"`    // 0: the runner's default; negative: none
@@ -27,9 +28,10 @@ type Definition struct {
 
 // Tool is something a model can call.
 //
-// Call is given the arguments as the model wrote them, which may be anything. What it returns is text for the model; an
-// error becomes a failed result whose text is the error's, so it must say what a model can mend and hold no secret.
-// Call is made from several goroutines at once, and must return when ctx is done.
+// Call is given the arguments as the model wrote them, which may be anything. What it returns is
+// text for the model; an error becomes a failed result whose text is the error's, so it must say
+// what a model can mend and hold no secret. Call is made from several goroutines at once, and must
+// return when ctx is done.
 //
 // The package documentation lists what else a Tool may be able to do.
 type Tool interface {

@@ -13,26 +13,28 @@ import (
 
 // New returns a tool from a function with typed arguments and a typed result.
 //
-// In is a struct or a map with string keys. Where def has no Parameters, they are inferred from it by
-// github.com/google/jsonschema-go: names come from json tags, a field without omitempty or omitzero is required,
-// unknown fields are refused, and a tag `jsonschema:"…"` is the description of its field. An In without fields, such as
-// struct{}, makes a tool without parameters.
+// In is a struct or a map with string keys. Where def has no Parameters, they are inferred from it
+// by github.com/google/jsonschema-go: names come from json tags, a field without omitempty or
+// omitzero is required, unknown fields are refused, and a tag `jsonschema:"…"` is the description
+// of its field. An In without fields, such as struct{}, makes a tool without parameters.
 //
-// Before the function runs, the arguments must be JSON, fit the Parameters and fit In; otherwise Call returns an
-// [*ArgumentError] that lists all that is wrong. No arguments and null count as {}. Arguments above 1 MiB (or the
-// MaxArguments of the [Runner]), nested deeper than 64 levels, with more than 100,000 values, or with a name twice in an
-// object, are refused. Numbers are kept exact: an interface in In receives a json.Number.
+// Before the function runs, the arguments must be JSON, fit the Parameters and fit In; otherwise
+// Call returns an [*ArgumentError] that lists all that is wrong. No arguments and null count as {}.
+// Arguments above 1 MiB (or the MaxArguments of the [Runner]), nested deeper than 64 levels, with
+// more than 100,000 values, or with a name twice in an object, are refused. Numbers are kept exact:
+// an interface in In receives a json.Number.
 //
 // A result that is a string or a json.RawMessage is passed on as it is; any other as compact JSON.
 //
-// New never fails: what is wrong with def or In is returned by Check, Call and [NewSet], as a [*DefinitionError].
+// New never fails: what is wrong with def or In is returned by Check, Call and [NewSet], as a
+// [*DefinitionError].
 func New[In, Out any](def Definition, fn func(ctx context.Context, in In) (Out, error)) Tool {
 	return newTyped(def, fn, fn == nil)
 }
 
-// NewPure is [New] for a function that neither waits nor needs a context. A [Runner] runs it at once, on the goroutine
-// that called Run, without a time-out: a function that takes long holds up its batch, and one that ends its goroutine
-// (runtime.Goexit) ends the caller's.
+// NewPure is [New] for a function that neither waits nor needs a context. A [Runner] runs it at
+// once, on the goroutine that called Run, without a time-out: a function that takes long holds up
+// its batch, and one that ends its goroutine (runtime.Goexit) ends the caller's.
 func NewPure[In, Out any](def Definition, fn func(in In) (Out, error)) Tool {
 	withContext := func(_ context.Context, in In) (Out, error) { return fn(in) }
 	return &pure[In, Out]{newTyped(def, withContext, fn == nil)}
@@ -115,8 +117,8 @@ func (p *parameters) unmarshal(arguments string, in any) error {
 	return d.Decode(in)
 }
 
-// undecodable says why arguments that fit the schema do not fit the Go type: a number out of its range, or what a type
-// that decodes itself has against it.
+// undecodable says why arguments that fit the schema do not fit the Go type: a number out of its
+// range, or what a type that decodes itself has against it.
 func undecodable(err error) Problem {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		place := ""
@@ -159,8 +161,8 @@ func resultText(out any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// NewRaw returns a tool from a function that reads its own arguments: they come as the model wrote them, whatever that
-// is. def.Parameters are only told to the model. A [Runner] bounds their size.
+// NewRaw returns a tool from a function that reads its own arguments: they come as the model wrote
+// them, whatever that is. def.Parameters are only told to the model. A [Runner] bounds their size.
 func NewRaw(def Definition, fn func(ctx context.Context, arguments string) (string, error)) Tool {
 	return &raw{def: def, fn: fn}
 }

@@ -2,10 +2,11 @@ package tools
 
 import "time"
 
-// watchdog lets Run wait for reports alone, which costs a third of waiting for its context, a timer and Wake as well:
-// it interrupts that wait within watchInterval, and Run waits for everything from then on. It goes off only that often,
-// however many batches there are. If it finds that no batch waits, as when a model is asked meanwhile, it sends the idle
-// worker home: then a run that waits for its model holds one goroutine.
+// watchdog lets Run wait for reports alone, which costs a third of waiting for its context, a timer
+// and Wake as well: it interrupts that wait within watchInterval, and Run waits for everything from
+// then on. It goes off only that often, however many batches there are. If it finds that no batch
+// waits, as when a model is asked meanwhile, it sends the idle worker home: then a run that waits
+// for its model holds one goroutine.
 type watchdog struct {
 	timer   *time.Timer
 	armed   bool
@@ -27,7 +28,8 @@ func (g *background) watch() bool {
 	return w.waiting
 }
 
-// leave is called when a batch is over. It sees to it that an idle worker is found, though Run never had to wait.
+// leave is called when a batch is over. It sees to it that an idle worker is found, though Run
+// never had to wait.
 func (g *background) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

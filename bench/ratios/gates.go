@@ -14,8 +14,8 @@ type gate struct {
 	why         string
 }
 
-// gates are what the library has to keep. All but those of W8 are ratios within one run, since times depend on the
-// machine.
+// gates are what the library has to keep. All but those of W8 are ratios within one run, since
+// times depend on the machine.
 var gates = []gate{
 	{
 		row: "W2/inline", metric: "cpu-ns/step", base: "W2/loop", most: 3.0,
@@ -64,8 +64,8 @@ var gates = []gate{
 	},
 }
 
-// report says how each gate stands, and how many are broken. A gate whose workload was not run at all is left open: one
-// may run a part of the benchmarks.
+// report says how each gate stands, and how many are broken. A gate whose workload was not run at
+// all is left open: one may run a part of the benchmarks.
 func report(gates []gate, r *results) (text string, broken int) {
 	t := table{{"gate", "is", "at most", ""}}
 	var reasons strings.Builder

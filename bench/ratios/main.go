@@ -1,5 +1,6 @@
-// Command ratios reads the output of the benchmarks of this module and prints the median of each row beside the loop
-// written by hand. It exits with 1 if a gate is broken or a benchmark failed, and with 2 if it cannot read its input.
+// Command ratios reads the output of the benchmarks of this module and prints the median of each
+// row beside the loop written by hand. It exits with 1 if a gate is broken or a benchmark failed,
+// and with 2 if it cannot read its input.
 //
 //	go test -run '^$' -bench . -count 6 . > bench.out; go run ./ratios bench.out
 package main
@@ -26,7 +27,8 @@ func main() {
 
 var errBroken = errors.New("the library is too slow, or a benchmark failed")
 
-// run returns what is to be printed. The error is or wraps errBroken if the input could be read and is not good enough.
+// run returns what is to be printed. The error is or wraps errBroken if the input could be read and
+// is not good enough.
 func run(args []string, stdin io.Reader) (string, error) {
 	res, err := read(args, stdin)
 	if err != nil {

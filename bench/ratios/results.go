@@ -91,7 +91,8 @@ func workload(row string) string {
 // shared are the metrics that the rows of all workloads have. The others are printed behind them.
 var shared = []string{"ns/step", "cpu-ns/step", "B/step", "allocs/step"}
 
-// String tabulates the medians. CPU is also given as a multiple of the loop's, and of that of openai-go by hand.
+// String tabulates the medians. CPU is also given as a multiple of the loop's, and of that of
+// openai-go by hand.
 func (r *results) String() string {
 	t := table{{"row", "ns/step", "cpu-ns/step", "B/step", "allocs/step", "cpu, × loop", "cpu, × openai-go"}}
 	var others strings.Builder
@@ -129,7 +130,8 @@ func (r *results) all(row string) string {
 // table is text in columns; all lines have as many cells as the first, which names the columns.
 type table [][]string
 
-// String writes the table in Markdown, aligned, so that it can be read as it is and put into docs/performance.md.
+// String writes the table in Markdown, aligned, so that it can be read as it is and put into
+// docs/performance.md.
 func (t table) String() string {
 	var b strings.Builder
 	for i, cells := range t {

@@ -9,7 +9,8 @@
 //		})
 //	}
 //
-// What it cannot see is whether records outlive the process: that is for the tests of the implementation.
+// What it cannot see is whether records outlive the process: that is for the tests of the
+// implementation.
 package checkpointtest
 
 import (
@@ -27,7 +28,8 @@ import (
 // patience bounds each check, for stores that mind their context.
 const patience = time.Minute
 
-// Test checks a store in subtests, one for each promise. Each opens a store of its own, which has to be empty.
+// Test checks a store in subtests, one for each promise. Each opens a store of its own, which has
+// to be empty.
 func Test(t *testing.T, open func(t *testing.T) checkpoint.Store) {
 	t.Helper()
 	for _, c := range checks {

@@ -18,7 +18,8 @@ import (
 	"github.com/segue-go/segue/strategy/builtin"
 )
 
-// server is a provider whose n-th answer is the n-th of those it is given. It keeps what it was asked.
+// server is a provider whose n-th answer is the n-th of those it is given. It keeps what it was
+// asked.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -82,7 +83,8 @@ func segue(t *testing.T, config string, env map[string]string, args ...string) o
 	return outcomeOf{code, stdout.String(), stderr.String()}
 }
 
-// The first server fails, the second one answers: each is asked for its own model, with its own key.
+// The first server fails, the second one answers: each is asked for its own model, with its own
+// key.
 func TestAgents_fallback(t *testing.T) {
 	first, second := newServer(t, "500", "500"), newServer(t, says("Hello."))
 	got := segue(t, `
@@ -129,7 +131,8 @@ func TestAgents_environment(t *testing.T) {
 	require.Contains(t, s.requests[0], "You sing.")
 }
 
-// A policy is that of a model: the agent that is called as a tool has one, the one that calls it has none.
+// A policy is that of a model: the agent that is called as a tool has one, the one that calls it
+// has none.
 func TestAgents_policy(t *testing.T) {
 	big, small := newServer(t, calls("reader", `{"goal":"read"}`), says("Done.")), newServer(t, says("It says one."))
 	got := segue(t, `
@@ -152,7 +155,8 @@ default: lead
 	require.NotContains(t, small.requests[0], "reader")
 }
 
-// Approval is that of an agent: what one may write, another one may not, as a tool or as an executor; a flag is stronger.
+// Approval is that of an agent: what one may write, another one may not, as a tool or as an
+// executor; a flag is stronger.
 func TestAgents_approval(t *testing.T) {
 	const file = `
 models: {m: {model: m, base_url: SERVER}}
@@ -194,7 +198,8 @@ default: lead
 	}
 }
 
-// What a strategy hands on is done as its agent says, or by the executors that it names, each as it says itself.
+// What a strategy hands on is done as its agent says, or by the executors that it names, each as it
+// says itself.
 func TestAgents_executors(t *testing.T) {
 	const file = `
 models: {m: {model: m, base_url: SERVER}}
@@ -224,8 +229,8 @@ default: plain
 	require.Equal(t, "Done.\n", got.stdout, got.stderr)
 }
 
-// What executors may use is bounded by the tools of the agent that hands work on to them: one without tools of its own is offered
-// what is left, in each place that it works in.
+// What executors may use is bounded by the tools of the agent that hands work on to them: one
+// without tools of its own is offered what is left, in each place that it works in.
 func TestAgents_bounds(t *testing.T) {
 	const file = `
 models: {m: {model: m, base_url: SERVER}}
@@ -296,7 +301,8 @@ func TestOffering_everyStrategy(t *testing.T) {
 	}
 }
 
-// A run needs the keys and the folder of those whom it can reach, with the strategy that the flag names.
+// A run needs the keys and the folder of those whom it can reach, with the strategy that the flag
+// names.
 func TestAgents_unreached(t *testing.T) {
 	s := newServer(t, says("Done."), says("Done."), says("Done."), says("Done."))
 	file := `

@@ -66,7 +66,8 @@ type approvals struct {
 	tools map[string]orchestrator.ApprovalPolicy
 }
 
-// newApprovals returns what a word of --approve stands for. To call an agent needs no approval: what it does may.
+// newApprovals returns what a word of --approve stands for. To call an agent needs no approval:
+// what it does may.
 func newApprovals(word string, agents []string) approvals {
 	made := approvals{approvalPolicy(word), map[string]orchestrator.ApprovalPolicy{}}
 	for _, name := range agents {
@@ -134,9 +135,10 @@ func stricter(a, b orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	}
 }
 
-// middleware has calls of the tools of a run approved, each policy as wrap makes it. Somebody at a terminal may take as long as
-// it takes. What is said of a tool that exists and that the run is not given, such as one that writes, is left out: names of no
-// tool at all were found when the configuration was checked.
+// middleware has calls of the tools of a run approved, each policy as wrap makes it. Somebody at a
+// terminal may take as long as it takes. What is said of a tool that exists and that the run is not
+// given, such as one that writes, is left out: names of no tool at all were found when the
+// configuration was checked.
 func (a approvals) middleware(wrap func(orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy, given []tools.Tool) orchestrator.Middleware {
 	cfg := orchestrator.ApprovalConfig{Default: wrap(a.usual), Tools: map[string]orchestrator.ApprovalPolicy{}, Expires: -1}
 	for _, t := range given {
@@ -148,8 +150,8 @@ func (a approvals) middleware(wrap func(orchestrator.ApprovalPolicy) orchestrato
 	return orchestrator.Approve(cfg)
 }
 
-// byAgent is a middleware with approvals of their own for the agents, by their addresses, and usual for all others. Whose a
-// frame is shows in what it asks its model.
+// byAgent is a middleware with approvals of their own for the agents, by their addresses, and usual
+// for all others. Whose a frame is shows in what it asks its model.
 func byAgent(usual orchestrator.Middleware, agents map[string]orchestrator.Middleware) orchestrator.Middleware {
 	return func(next orchestrator.Handler) orchestrator.Handler {
 		other, own := usual(next), map[string]orchestrator.Handler{}

@@ -19,7 +19,8 @@ type cli struct {
 	interactive bool // somebody sits at a terminal, sees stderr and types at stdin
 }
 
-// run carries out one command line and returns its exit code. Anything that went wrong is one line on stderr.
+// run carries out one command line and returns its exit code. Anything that went wrong is one line
+// on stderr.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
 	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
 	c.interactive = isTerminal(stdin) && isTerminal(stderr)

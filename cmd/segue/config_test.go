@@ -218,7 +218,8 @@ func TestConfig_schema(t *testing.T) {
 	}
 }
 
-// TestConfig_docs holds docs/configuration.md against the code: its examples can be used, and it names every key.
+// TestConfig_docs holds docs/configuration.md against the code: its examples can be used, and it
+// names every key.
 func TestConfig_docs(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
 	require.NoError(t, err)

@@ -62,11 +62,13 @@ var variantValues = []any{
 	[]any{map[string]any{"agent": "judge"}, map[string]any{"agent": "judge"}},
 }
 
-// beyondSchema fits the problems that no schema can tell: names of what is not there, or does not fit together.
+// beyondSchema fits the problems that no schema can tell: names of what is not there, or does not
+// fit together.
 var beyondSchema = regexp.MustCompile(`: no (model|agent|tool) |there is more than one model|needs a description|takes one executor|the agent is there twice|its tools do not allow|` +
 	`asks no model itself|with an executor calls no tools|go in a circle|jsonschema|must be a duration above zero|say it in the agent|must call a tool, and there is none`)
 
-// What the schema that is shipped says of a configuration, an editor says; it is what is said by config check.
+// What the schema that is shipped says of a configuration, an editor says; it is what is said by
+// config check.
 func TestConfig_schemaAndCheckAgree(t *testing.T) {
 	schema, err := tools.CompileSchema(configSchema(true))
 	require.NoError(t, err)

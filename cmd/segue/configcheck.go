@@ -15,8 +15,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Names in a configuration. Those of agents are names of tools too. A name of an environment variable is in capitals, which
-// most keys are not.
+// Names in a configuration. Those of agents are names of tools too. A name of an environment
+// variable is in capitals, which most keys are not.
 const (
 	namePattern = `^[A-Za-z0-9_-]{1,64}$`
 	envPattern  = `^[A-Z_][A-Z0-9_]{0,63}$`

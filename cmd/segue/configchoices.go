@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/strategy/retry"
 )
 
-// strategySchema returns the JSON Schema of what the config of a strategy can say in a file: its words and bounds besides its
-// types, and nothing that the agent says.
+// strategySchema returns the JSON Schema of what the config of a strategy can say in a file: its
+// words and bounds besides its types, and nothing that the agent says.
 func strategySchema(name string) node {
 	var config node
 	if err := json.Unmarshal(builtin.Schema(name), &config); err != nil {
@@ -46,7 +46,8 @@ func strategySchema(name string) node {
 	return config
 }
 
-// choicesOf returns the keys of the config of a strategy that take one of a few words, with the words.
+// choicesOf returns the keys of the config of a strategy that take one of a few words, with the
+// words.
 func choicesOf(name string) map[string][]string {
 	choices := map[string][]string{
 		"tool_format":       words(llmclient.ToolsNative, llmclient.ToolsText),

@@ -47,7 +47,8 @@ FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked
 	return cmd
 }
 
-// fileFlag is the flag --config of a command that needs a configuration, which may stand as its argument too.
+// fileFlag is the flag --config of a command that needs a configuration, which may stand as its
+// argument too.
 type fileFlag struct {
 	path  string
 	given func(flag string) bool
@@ -61,8 +62,8 @@ func (f *fileFlag) offer(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
 }
 
-// theConfig reads the configuration; there must be one. Of one that was found and is not trusted, its
-// agents are not made on trial: a template in it may never end.
+// theConfig reads the configuration; there must be one. Of one that was found and is not trusted,
+// its agents are not made on trial: a template in it may never end.
 func (c *cli) theConfig(f *fileFlag, args []string) (*configuration, error) {
 	flag := f.given("config")
 	missing := "no " + usualConfig + " here or in a folder above, none of your own, and SEGUE_CONFIG is not set; name a file"

@@ -186,7 +186,8 @@ func (c *configuration) shape(pointer string, schema compiledSchema, part json.R
 	return c.placed(pointer, e.Problems)
 }
 
-// placed gives each problem with a part of the file its place; keys that are unknown have their own.
+// placed gives each problem with a part of the file its place; keys that are unknown have their
+// own.
 func (c *configuration) placed(pointer string, found []tools.Problem) []problem {
 	var all []problem
 	for _, p := range found {

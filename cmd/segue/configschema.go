@@ -12,7 +12,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Forms of texts. They are a little wider than what is read: no form of all programs that read schemas tells letters.
+// Forms of texts. They are a little wider than what is read: no form of all programs that read
+// schemas tells letters.
 const (
 	urlPattern  = `^$|^[hH][tT][tT][pP][sS]?://[^/?#@]+(/[^?#]*)?$`
 	timePattern = `^$|^\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`

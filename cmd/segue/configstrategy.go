@@ -42,7 +42,8 @@ func (c *configuration) checkFit(name string) []problem {
 	return found
 }
 
-// checkBound finds the tools that agents name whom another one, which hands work on to them, does not allow to use them.
+// checkBound finds the tools that agents name whom another one, which hands work on to them, does
+// not allow to use them.
 func (c *configuration) checkBound(name string) []problem {
 	a := c.Agents[name]
 	if a.Tools == nil {
@@ -113,7 +114,8 @@ func (c *configuration) tryStrategy(name string) []problem {
 	return []problem{c.problem(at, "%s", oneLine(err.Error()))}
 }
 
-// tryConfig finds what a strategy itself has against its config, at the key that it is about: each is tried alone.
+// tryConfig finds what a strategy itself has against its config, at the key that it is about: each
+// is tried alone.
 func (c *configuration) tryConfig(strategy, at string, way []string, members map[string]any) []problem {
 	var found []problem
 	for _, key := range sortedKeys(members) {

@@ -90,7 +90,8 @@ func pathOf(pointer string) string {
 	return b.String()
 }
 
-// shown is a key as a path has it. Where a space was left out after its colon, the value became a part of it: that is not shown.
+// shown is a key as a path has it. Where a space was left out after its colon, the value became a
+// part of it: that is not shown.
 func shown(key string) string {
 	if i := strings.IndexAny(key, ":="); i >= 0 {
 		key = key[:i+1] + "…"
@@ -173,8 +174,8 @@ func syntaxProblem(err error) problem {
 	return p
 }
 
-// unquoted is a message of the parser, or one in its place: the parser puts what it quotes of the file between double quotes,
-// and nothing else.
+// unquoted is a message of the parser, or one in its place: the parser puts what it quotes of the
+// file between double quotes, and nothing else.
 func unquoted(message string) string {
 	switch {
 	case strings.HasPrefix(message, "mapping key"):
@@ -237,8 +238,8 @@ func (r *yamlReader) value(pointer string, n ast.Node) any {
 	return nil
 }
 
-// text returns the value of a string, which is a number where the parser takes a number for a text: one with an exponent and no
-// point, or a large one.
+// text returns the value of a string, which is a number where the parser takes a number for a text:
+// one with an exponent and no point, or a large one.
 func (r *yamlReader) text(pointer string, n *ast.StringNode) any {
 	switch {
 	case n.Token.Type != token.StringType || !numberForm.MatchString(n.Value):
@@ -307,7 +308,8 @@ func placeOf(n ast.Node) position {
 	return position{t.Position.Line, t.Position.Column}
 }
 
-// inOrder sorts problems by place, and keeps the first at each value: what is said of it later follows from that.
+// inOrder sorts problems by place, and keeps the first at each value: what is said of it later
+// follows from that.
 func inOrder(problems []problem) []problem {
 	seen := map[string]bool{}
 	kept := slices.DeleteFunc(slices.Clone(problems), func(p problem) bool {

@@ -72,8 +72,8 @@ func (c *configuration) crew(name string, o crewOptions) (*crew, error) {
 	return made, nil
 }
 
-// with returns the agent with another strategy: what was said to the first one is not for it, and it has no children that
-// it could not use.
+// with returns the agent with another strategy: what was said to the first one is not for it, and
+// it has no children that it could not use.
 func (a agentConfig) with(other string) agentConfig {
 	a.Strategy, a.Config = other, nil
 	key, _ := partsOf(a.strategy()).executor()
@@ -111,7 +111,8 @@ func (a agentConfig) asksModel() bool {
 
 func (c *configuration) limits(agent string) delegation.Limits { return c.Agents[agent].Limits }
 
-// reach returns an agent, with another strategy if that is not "", and all that it can call or hand on to, itself first.
+// reach returns an agent, with another strategy if that is not "", and all that it can call or hand
+// on to, itself first.
 func (c *configuration) reach(name, other string) []recruit {
 	first := c.Agents[name]
 	if other != "" && realName(other) != first.strategy() {
@@ -128,8 +129,8 @@ func (c *configuration) reach(name, other string) []recruit {
 	return recruits
 }
 
-// enlist makes the strategy of an agent. Where it hands on all of its work and no executor is named, a complete-task with
-// the agent's own model, system prompt and tools does it.
+// enlist makes the strategy of an agent. Where it hands on all of its work and no executor is
+// named, a complete-task with the agent's own model, system prompt and tools does it.
 func (c *configuration) enlist(made *crew, m recruit, o crewOptions) error {
 	offered, err := m.offered(o)
 	if err != nil {
@@ -191,8 +192,8 @@ func (c *configuration) handOn(config map[string]any, has parts, executors []str
 	}
 }
 
-// add makes a strategy of its config. The tools are those that it offers, nil if it offers none; it must have them all if
-// they are named, else it offers those that it may use.
+// add makes a strategy of its config. The tools are those that it offers, nil if it offers none; it
+// must have them all if they are named, else it offers those that it may use.
 func (m *crew) add(name, strategy string, config map[string]any, named bool, offered []string) error {
 	if named && offered != nil {
 		config["tools"] = offered
@@ -212,7 +213,8 @@ func (m *crew) add(name, strategy string, config map[string]any, named bool, off
 	return nil
 }
 
-// offered returns the names of the tools that an agent may use: of those of the run, and the agents that it may call.
+// offered returns the names of the tools that an agent may use: of those of the run, and the agents
+// that it may call.
 func (a agentConfig) offered(o crewOptions) ([]string, error) {
 	names := []string{}
 	if a.Tools == nil {
@@ -232,7 +234,8 @@ func (a agentConfig) offered(o crewOptions) ([]string, error) {
 	return append(names, a.children(asTool)...), nil
 }
 
-// modelOf returns the name of the model of an agent; "" is that of the environment, or none if the agent asks none.
+// modelOf returns the name of the model of an agent; "" is that of the environment, or none if the
+// agent asks none.
 func (c *configuration) modelOf(a agentConfig) string {
 	if a.Model == "" && len(c.Models) == 1 && a.asksModel() {
 		return sortedKeys(c.Models)[0]

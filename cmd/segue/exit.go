@@ -34,7 +34,8 @@ func (e *exitError) Unwrap() error { return e.err }
 // failed is an error of the work itself.
 func failed(err error) error { return &exitError{code: exitFailed, err: err} }
 
-// exitCode is the code for the error of a command. One that says no code was found before any work began.
+// exitCode is the code for the error of a command. One that says no code was found before any work
+// began.
 func exitCode(err error) int {
 	if err == nil {
 		return exitDone

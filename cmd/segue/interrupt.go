@@ -12,9 +12,10 @@ import (
 // errInterrupted is the cause of a run's end at a second Ctrl-C.
 var errInterrupted = errors.New("interrupted")
 
-// interrupts turns signals into an end of a run. The first Ctrl-C closes stop: the run ends after its step. The second,
-// or a SIGTERM, cancels the context: it ends now. After that the signals do again what they did before, so that one more
-// ends the process. Each is told by say, from another goroutine. release takes everything back.
+// interrupts turns signals into an end of a run. The first Ctrl-C closes stop: the run ends after
+// its step. The second, or a SIGTERM, cancels the context: it ends now. After that the signals do
+// again what they did before, so that one more ends the process. Each is told by say, from another
+// goroutine. release takes everything back.
 func interrupts(parent context.Context, say func(string)) (ctx context.Context, stop <-chan struct{}, release func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	stopping := make(chan struct{})

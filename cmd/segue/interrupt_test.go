@@ -98,8 +98,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterrupt_asked presses Ctrl-C twice while somebody is asked and a tool runs: the first ends what is asked, the
-// second the tool.
+// TestInterrupt_asked presses Ctrl-C twice while somebody is asked and a tool runs: the first ends
+// what is asked, the second the tool.
 func TestInterrupt_asked(t *testing.T) {
 	started := make(chan struct{})
 	slow := tools.New(tools.Definition{Name: "slow", ReadOnly: true}, func(ctx context.Context, _ struct{}) (string, error) {

@@ -39,7 +39,8 @@ func (j job) orchestrator(p *person) (*orchestrator.Orchestrator, error) {
 	return orchestrator.New(cfg)
 }
 
-// perform makes the run: progress to s, what out asks for to standard output, the end as an error with its exit code.
+// perform makes the run: progress to s, what out asks for to standard output, the end as an error
+// with its exit code.
 func (c *cli) perform(ctx context.Context, j job, out output, s *screen) error {
 	ctx, stop, release := interrupts(ctx, s.say)
 	defer release()

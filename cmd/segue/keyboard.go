@@ -8,8 +8,8 @@ import (
 
 // keyboard reads the lines that somebody types. It is for one goroutine at a time.
 //
-// A read cannot be taken back: one whose line nobody waits for any more goes on, and ends with the next line, the end of the
-// input, or the process. What it reads is forgotten.
+// A read cannot be taken back: one whose line nobody waits for any more goes on, and ends with the
+// next line, the end of the input, or the process. What it reads is forgotten.
 type keyboard struct {
 	r       *bufio.Reader
 	forget  func() // forgets what was typed and is not read yet
@@ -27,7 +27,8 @@ func newKeyboard(r io.Reader) *keyboard {
 	return &keyboard{r: bufio.NewReader(r), forget: func() { forgetTyped(r) }, typed: make(chan typed, 1)}
 }
 
-// ready forgets what was typed before now, so that it is not taken for an answer to what is asked next.
+// ready forgets what was typed before now, so that it is not taken for an answer to what is asked
+// next.
 func (k *keyboard) ready() {
 	select {
 	case <-k.typed:

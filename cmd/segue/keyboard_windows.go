@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// forgetTyped empties the buffer in which a console keeps what was typed and not read. Of what is no console it forgets
-// nothing.
+// forgetTyped empties the buffer in which a console keeps what was typed and not read. Of what is
+// no console it forgets nothing.
 func forgetTyped(r io.Reader) {
 	if f, ok := r.(*os.File); ok {
 		_ = windows.FlushConsoleInputBuffer(windows.Handle(f.Fd()))

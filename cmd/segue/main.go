@@ -9,8 +9,8 @@
 //	segue version                  what was built, and of what
 //	segue completion SHELL         completions for a shell
 //
-// Results go to standard output, progress and errors to standard error. The exit codes are constants of this package and
-// part of the interface; see README.md.
+// Results go to standard output, progress and errors to standard error. The exit codes are
+// constants of this package and part of the interface; see README.md.
 package main
 
 import "os"

@@ -13,12 +13,12 @@ import (
 // exitLeak is the exit code of a segue under test that leaves goroutines behind.
 const exitLeak = 99
 
-// blockedRead is left where somebody was asked and the run ended without an answer: nothing but the end of the process
-// ends a read from a terminal.
+// blockedRead is left where somebody was asked and the run ended without an answer: nothing but the
+// end of the process ends a read from a terminal.
 var blockedRead = goleak.IgnoreAnyFunction("github.com/segue-go/segue/cmd/segue.(*keyboard).read")
 
-// TestMain makes this binary do as "segue" in the processes that tests start, and looks for goroutines left behind in
-// those and in the tests.
+// TestMain makes this binary do as "segue" in the processes that tests start, and looks for
+// goroutines left behind in those and in the tests.
 func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
 		"segue": func() {

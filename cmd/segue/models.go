@@ -13,7 +13,8 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/policyclient"
 )
 
-// models makes the clients of a configuration. Each model has one, whoever asks it, since its limits are those of all.
+// models makes the clients of a configuration. Each model has one, whoever asks it, since its
+// limits are those of all.
 type models struct {
 	file   map[string]modelConfig
 	found  string // the configuration, if nobody named it; else ""
@@ -119,8 +120,8 @@ func (m *models) key(name string, cfg modelConfig, at account) (string, error) {
 	}
 }
 
-// environment returns the client of the model that flags and environment name, without a configuration, and the
-// provider's name for it.
+// environment returns the client of the model that flags and environment name, without a
+// configuration, and the provider's name for it.
 func (c *cli) environment(f *runFlags) (llmclient.Client, string, error) {
 	key := c.getenv(openAIKey)
 	if key == "" && f.baseURL == "" && c.getenv(openAIServer) == "" {
@@ -175,8 +176,9 @@ func (c *cli) router(f *runFlags, config *configuration, crew *crew) (llmclient.
 	return router, nil
 }
 
-// flagged returns the client of a model of the file, or of the environment, changed as flags say. A server that a flag
-// names is not sent the key of another one: it is sent OPENAI_API_KEY, as without a configuration.
+// flagged returns the client of a model of the file, or of the environment, changed as flags say. A
+// server that a flag names is not sent the key of another one: it is sent OPENAI_API_KEY, as
+// without a configuration.
 func (c *cli) flagged(f *runFlags, all *models, name string) (llmclient.Client, error) {
 	if _, ok := all.file[f.model]; ok {
 		name = f.model

@@ -49,7 +49,8 @@ func (o *output) kind() string {
 	return o.form.value
 }
 
-// eventRecord is an event in the form jsonl. Detail is as package orchestrator writes it; durations are nanoseconds.
+// eventRecord is an event in the form jsonl. Detail is as package orchestrator writes it; durations
+// are nanoseconds.
 type eventRecord struct {
 	Run    string                 `json:"run"`
 	Frame  string                 `json:"frame"`
@@ -61,8 +62,8 @@ type eventRecord struct {
 	Detail orchestrator.Detail    `json:"detail,omitempty"`
 }
 
-// resultRecord is a run in the form json. Result is null where there is none, which is not an empty one; elapsed is in
-// nanoseconds.
+// resultRecord is a run in the form json. Result is null where there is none, which is not an empty
+// one; elapsed is in nanoseconds.
 type resultRecord struct {
 	Run      string              `json:"run"`
 	Status   orchestrator.Status `json:"status"`
@@ -99,7 +100,8 @@ func (p *printer) beside(s *screen, e orchestrator.Event) error {
 	return s.beside(func() error { return p.event(e) })
 }
 
-// listen keeps what the root's model says until its reply is whole. A root that ends before that has no other result.
+// listen keeps what the root's model says until its reply is whole. A root that ends before that
+// has no other result.
 func (p *printer) listen(e orchestrator.Event) {
 	if e.Depth > 1 {
 		return
@@ -167,8 +169,8 @@ func (p *printer) text(s string) error {
 	return write(p.w, s)
 }
 
-// encode writes a value as a line of JSON. What a terminal would obey stands in it as \u escapes, so that the line
-// can be shown as it is and a reader of JSON still gets every character.
+// encode writes a value as a line of JSON. What a terminal would obey stands in it as \u escapes,
+// so that the line can be shown as it is and a reader of JSON still gets every character.
 func encode(w io.Writer, v any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -179,7 +181,8 @@ func encode(w io.Writer, v any) error {
 	return send(w, escaped(line.String()))
 }
 
-// write writes a text, less what a terminal would obey: the reader of a pipe may be one that shows it.
+// write writes a text, less what a terminal would obey: the reader of a pipe may be one that shows
+// it.
 func write(w io.Writer, text string) error { return send(w, printable(text)) }
 
 func send(w io.Writer, text string) error {

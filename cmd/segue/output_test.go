@@ -28,7 +28,8 @@ func TestPrinter_text(t *testing.T) {
 	}
 }
 
-// TestPrinter_partial shows what the root has said of an answer that broke off, and nothing that was said before or below.
+// TestPrinter_partial shows what the root has said of an answer that broke off, and nothing that
+// was said before or below.
 func TestPrinter_partial(t *testing.T) {
 	says := func(frame, text string) orchestrator.Event {
 		e := at(frame, 1, text, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// person is whoever sits at the terminal of a run. Several goroutines may ask at once: the person is asked one thing after
-// another.
+// person is whoever sits at the terminal of a run. Several goroutines may ask at once: the person
+// is asked one thing after another.
 type person struct {
 	screen *screen
 	files  *workFolder // that tool calls are about; nil if there is none
@@ -147,7 +147,8 @@ func (p *person) unlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.
 	}
 }
 
-// choose returns the answer that a line stands for, or says what is wrong with it. Besides the options any text is one.
+// choose returns the answer that a line stands for, or says what is wrong with it. Besides the
+// options any text is one.
 func choose(line string, options []string) (answer, problem string) {
 	if line == "" {
 		return "", "An answer is needed."
@@ -161,7 +162,8 @@ func choose(line string, options []string) (answer, problem string) {
 	return line, ""
 }
 
-// numbered reports whether options are chosen by number. Where one is a number itself, that would mislead.
+// numbered reports whether options are chosen by number. Where one is a number itself, that would
+// mislead.
 func numbered(options []string) bool {
 	return len(options) > 0 && !slices.ContainsFunc(options, func(o string) bool {
 		_, err := strconv.Atoi(strings.TrimSpace(o))

@@ -56,7 +56,8 @@ func tailOf(s, begin string) string {
 	return s
 }
 
-// TestApprove_several asks about one call after another, and about a tool that is always allowed no more.
+// TestApprove_several asks about one call after another, and about a tool that is always allowed no
+// more.
 func TestApprove_several(t *testing.T) {
 	s := begin(t, approveAsk, nil,
 		scripted.Calls(
@@ -99,8 +100,8 @@ func TestApprove_untrusted(t *testing.T) {
 	s.wrote(map[string]string{"a": "1", "b": "2"})
 }
 
-// TestAnswer asks the questions of one step one after another, each until it has an answer. What else happens meanwhile
-// is shown afterwards.
+// TestAnswer asks the questions of one step one after another, each until it has an answer. What
+// else happens meanwhile is shown afterwards.
 func TestAnswer(t *testing.T) {
 	s := begin(t, approveAsk, nil,
 		scripted.Calls(
@@ -159,7 +160,8 @@ func TestPerson_leavesWithNo(t *testing.T) {
 
 var errStopped = errors.New("stopped")
 
-// TestPerson_late takes a line that was typed when nobody was asked, or for something else, for no answer.
+// TestPerson_late takes a line that was typed when nobody was asked, or for something else, for no
+// answer.
 func TestPerson_late(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newTerminal(t)

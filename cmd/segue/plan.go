@@ -9,7 +9,8 @@ import (
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
-// describeCall tells of a tool call. Plans and judgements are told in words, unless they are not what they should be.
+// describeCall tells of a tool call. Plans and judgements are told in words, unless they are not
+// what they should be.
 func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []note {
 	begin := place(e) + join(" ", oneLine(call.Name), id(call.ID, verbose))
 	switch call.Name {

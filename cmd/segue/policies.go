@@ -92,8 +92,8 @@ func offerTools(cmd *cobra.Command, file *string) {
 	_ = cmd.MarkFlagFilename("tools", "json") // the only error is an unknown flag
 }
 
-// policyOf returns the policy of a name, or of several with commas between them: the first that is found in a reply reads
-// it.
+// policyOf returns the policy of a name, or of several with commas between them: the first that is
+// found in a reply reads it.
 func policyOf(names string, o markdownpolicy.Options) (markdownpolicy.Policy, error) {
 	var chain markdownpolicy.Chain
 	for name := range strings.SplitSeq(names, ",") {

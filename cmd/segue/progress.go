@@ -28,8 +28,8 @@ const (
 	toolColumns = 90
 )
 
-// describe turns an event into lines. It depends on nothing else, and times that only measure the machine do not show:
-// the same run gives the same lines.
+// describe turns an event into lines. It depends on nothing else, and times that only measure the
+// machine do not show: the same run gives the same lines.
 func describe(e orchestrator.Event, said heard, verbose bool) []note {
 	switch d := e.Detail.(type) {
 	case nil: // a delta: its text comes whole, with the step
@@ -73,7 +73,8 @@ func describeState(e orchestrator.Event, d orchestrator.StateChanged, verbose bo
 	return when(told(d.To), note{dim, place(e) + "-> " + string(d.To)})
 }
 
-// describeStep tells what came of asking a model. What came of running tools has been told call by call.
+// describeStep tells what came of asking a model. What came of running tools has been told call by
+// call.
 func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said heard, verbose bool) []note {
 	if d.Err != nil {
 		failed := note{bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(d.Err.Message, verbose)}
@@ -93,7 +94,8 @@ func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said heard, ve
 	return append(notes, when(said.text != "" && (verbose || d.Calls > 0), note{plain, place(e) + "says: " + text(said.text, verbose)})...)
 }
 
-// describeResult tells how a tool call ended: with the first line of a result and the whole of a problem, or with all.
+// describeResult tells how a tool call ended: with the first line of a result and the whole of a
+// problem, or with all.
 func describeResult(e orchestrator.Event, out messages.ToolOutput, verbose bool) []note {
 	how, s := "ok", dim
 	if !out.OK() {
@@ -129,13 +131,14 @@ func describeRetry(d orchestrator.RetryWaiting) string {
 	return what + colon(text(d.Error, false))
 }
 
-// brokenOff tells what a model has said in a reply that is not whole. What the root's says is told elsewhere, as its answer is.
+// brokenOff tells what a model has said in a reply that is not whole. What the root's says is told
+// elsewhere, as its answer is.
 func brokenOff(e orchestrator.Event, said heard, verbose bool) []note {
 	return when(said.text != "" && e.Depth > 1, note{plain, place(e) + "says: " + text(said.text, verbose)})
 }
 
-// describeFrame tells how a strategy ended, and what its parent gets of it. Why the root failed is told with the run's
-// error, and its result is the run's.
+// describeFrame tells how a strategy ended, and what its parent gets of it. Why the root failed is
+// told with the run's error, and its result is the run's.
 func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said heard, verbose bool) []note {
 	child := e.Depth > 1
 	ended := note{good, place(e) + d.Strategy + " done"}
@@ -153,7 +156,8 @@ func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said heard, v
 	return append(notes, ended)
 }
 
-// status is what goes on now, for a line that the next one replaces; false if e says nothing about that.
+// status is what goes on now, for a line that the next one replaces; false if e says nothing about
+// that.
 func status(e orchestrator.Event, said heard, columns int) (string, bool) {
 	switch d := e.Detail.(type) {
 	case nil:
@@ -206,7 +210,8 @@ func ending(s orchestrator.Status) style {
 	}
 }
 
-// opening is a text on one line: its first paragraph, unless everything is shown. What follows is often long.
+// opening is a text on one line: its first paragraph, unless everything is shown. What follows is
+// often long.
 func opening(s string, verbose bool) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(s), "\n\n")
 	if verbose || !more {

@@ -182,8 +182,8 @@ func thousands(n int) string {
 // wideEnough is how many columns a terminal has whose prompts take one row. Others take two.
 const wideEnough = 72
 
-// prompt asks for a decision in one line for a terminal of so many columns: the path is shortened in
-// its middle if need be, so that nothing scrolls it away.
+// prompt asks for a decision in one line for a terminal of so many columns: the path is shortened
+// in its middle if need be, so that nothing scrolls it away.
 func (p proposal) prompt(columns int) string {
 	choices, scope := ": y yes, n no", ""
 	if p.always != nil {

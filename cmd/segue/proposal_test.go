@@ -92,8 +92,8 @@ func TestPropose_everything(t *testing.T) {
 	})
 }
 
-// TestPrompt fits into a row, or two of a narrow terminal, whatever the path, and shows both ends of
-// it.
+// TestPrompt fits into a row, or two of a narrow terminal, whatever the path, and shows both ends
+// of it.
 func TestPrompt(t *testing.T) {
 	f := opened(t, folderWith(t, map[string]string{"notes/a": ""}, nil))
 	require.Equal(t, "write_file notes/a: y yes, n no, a always below notes/ > ", f.propose(writing(t, "notes/a", "")).prompt(80))

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pseudoTerminal returns both ends of one: what a person has, and what a process has. Without a kernel that makes them the
-// test is skipped.
+// pseudoTerminal returns both ends of one: what a person has, and what a process has. Without a
+// kernel that makes them the test is skipped.
 func pseudoTerminal(t *testing.T) (person, process *os.File) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
@@ -106,7 +106,8 @@ const (
 	isDone = `{"choices":[{"index":0,"message":{"role":"assistant","content":"done"},"finish_reason":"stop"}]}`
 )
 
-// TestTerminal_answers approves and refuses at a real terminal. What was typed before a question is no answer to it.
+// TestTerminal_answers approves and refuses at a real terminal. What was typed before a question is
+// no answer to it.
 func TestTerminal_answers(t *testing.T) {
 	t.Parallel()
 	p := startAtTerminal(t)
@@ -130,7 +131,8 @@ func TestTerminal_answers(t *testing.T) {
 	require.True(t, p.has("b"))
 }
 
-// TestTerminal_partial presses Ctrl-C twice while an answer comes: what there is of it stays on the terminal.
+// TestTerminal_partial presses Ctrl-C twice while an answer comes: what there is of it stays on the
+// terminal.
 func TestTerminal_partial(t *testing.T) {
 	t.Parallel()
 	p := &process{terminal: newTerminal(t), read: make(chan struct{})}
@@ -145,8 +147,8 @@ func TestTerminal_partial(t *testing.T) {
 	require.Contains(t, p.rest(), "\nThe quick brown\r\n")
 }
 
-// TestTerminal_interrupts presses Ctrl-C and Ctrl-D while something is asked. The process ends although it reads from the
-// terminal.
+// TestTerminal_interrupts presses Ctrl-C and Ctrl-D while something is asked. The process ends
+// although it reads from the terminal.
 func TestTerminal_interrupts(t *testing.T) {
 	const (
 		soon = "segue: stopping after this step; press Ctrl-C again to stop now"

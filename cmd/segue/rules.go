@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// choose returns the agent of a request, and what chose it: the name that was asked for, else the first rule that fits
-// where it came from, else the first that fits its text, else the default.
+// choose returns the agent of a request, and what chose it: the name that was asked for, else the
+// first rule that fits where it came from, else the first that fits its text, else the default.
 func (c *configuration) choose(name, source, goal string) (agent, why string, err error) {
 	if name != "" {
 		if _, ok := c.Agents[name]; !ok {

@@ -234,8 +234,9 @@ func (c *cli) agentJob(f *runFlags, config *configuration, list []tools.Tool, s 
 	return j, nil
 }
 
-// agentApprovals returns the approvals of the agents of a crew. Those of a file that was found can only be
-// stricter than what the command line does by itself; s shows which words were not followed.
+// agentApprovals returns the approvals of the agents of a crew. Those of a file that was found can
+// only be stricter than what the command line does by itself; s shows which words were not
+// followed.
 func (c *configuration) agentApprovals(crew *crew, s *screen) map[string]approvals {
 	if !c.found {
 		return crew.approvals
@@ -284,7 +285,8 @@ func (c *cli) openFolder(f *runFlags, config *configuration) (*workFolder, error
 	return openFolder(f.dir, own, ours...)
 }
 
-// ownPlaces are the folders where segue keeps what it goes by, besides those that are protected by name.
+// ownPlaces are the folders where segue keeps what it goes by, besides those that are protected by
+// name.
 func (c *cli) ownPlaces() []string {
 	var all []string
 	if home, err := os.UserConfigDir(); err == nil {

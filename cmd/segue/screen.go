@@ -61,8 +61,8 @@ func colored(terminal bool, getenv func(string) string) bool {
 	}
 }
 
-// screen shows progress: a line for each thing that happened and, on a terminal, a last one for what goes on now, or a
-// prompt at which somebody types.
+// screen shows progress: a line for each thing that happened and, on a terminal, a last one for
+// what goes on now, or a prompt at which somebody types.
 type screen struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -158,8 +158,8 @@ func (s *screen) hear(e orchestrator.Event) {
 	}
 }
 
-// say shows a line that is about no event, even if there is to be no progress, and at once. It may be called from any
-// goroutine.
+// say shows a line that is about no event, even if there is to be no progress, and at once. It may
+// be called from any goroutine.
 func (s *screen) say(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,8 @@ func (s *screen) show(notes ...note) {
 	s.lines(notes...)
 }
 
-// prompt shows lines, and one more behind which somebody types. Progress is held back until answered is called.
+// prompt shows lines, and one more behind which somebody types. Progress is held back until
+// answered is called.
 func (s *screen) prompt(line string, above ...note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,8 +17,8 @@ func delta(text string) orchestrator.Event {
 	return orchestrator.Event{Run: "r", Frame: "0", Seq: 1, Kind: orchestrator.EventTextDelta, Text: text}
 }
 
-// TestScreen_live plays what a terminal shows while a model answers: the last line is written anew until a line that
-// stays takes its place.
+// TestScreen_live plays what a terminal shows while a model answers: the last line is written anew
+// until a line that stays takes its place.
 func TestScreen_live(t *testing.T) {
 	var b bytes.Buffer
 	s := &screen{w: &b, live: true}
@@ -47,7 +47,8 @@ func TestScreen_live(t *testing.T) {
 	}
 }
 
-// TestScreen_prompt plays what a terminal shows while somebody types: nothing comes between, but what cannot wait.
+// TestScreen_prompt plays what a terminal shows while somebody types: nothing comes between, but
+// what cannot wait.
 func TestScreen_prompt(t *testing.T) {
 	var b bytes.Buffer
 	s := &screen{w: &b, live: true, asks: true}
@@ -112,7 +113,8 @@ func TestScreen_discard(t *testing.T) {
 	require.Contains(t, b.String(), "says: whole\n")
 }
 
-// TestScreen_partial tells what was said below the root when it broke off. Those that speak at the same time are told apart.
+// TestScreen_partial tells what was said below the root when it broke off. Those that speak at the
+// same time are told apart.
 func TestScreen_partial(t *testing.T) {
 	var b bytes.Buffer
 	s := &screen{w: &b}
@@ -174,8 +176,8 @@ func TestColored(t *testing.T) {
 	}
 }
 
-// TestTerminal takes for a terminal neither a file nor what is no file, nor the null device, which is one to the file
-// system.
+// TestTerminal takes for a terminal neither a file nor what is no file, nor the null device, which
+// is one to the file system.
 func TestTerminal(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	require.NoError(t, err)

@@ -30,8 +30,9 @@ import (
 //	events FILE                 a text is what --output jsonl writes
 //	serverin FILE...            put the address of the server into a file, for the word SERVER
 //
-// A server at $SERVER answers the n-th request with the HTTP response in the file replies/n, and writes the request to
-// requests/n. The configuration testdata/segue.yaml is at $CONFIG; its models are asked at OPENAI_BASE_URL.
+// A server at $SERVER answers the n-th request with the HTTP response in the file replies/n, and
+// writes the request to requests/n. The configuration testdata/segue.yaml is at $CONFIG; its models
+// are asked at OPENAI_BASE_URL.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -61,7 +62,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// noSleep is for GORACE: a process under the race detector otherwise sleeps for a second when it ends.
+// noSleep is for GORACE: a process under the race detector otherwise sleeps for a second when it
+// ends.
 const noSleep = "atexit_sleep_ms=0"
 
 // provider is the server of a script in dir. It keeps no connection, so that none is left behind.
@@ -152,7 +154,8 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// events checks that each line is an event with the fields that are promised, from run_started to run_finished.
+// events checks that each line is an event with the fields that are promised, from run_started to
+// run_finished.
 func events(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: events FILE")

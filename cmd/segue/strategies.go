@@ -26,8 +26,8 @@ func strategyNames() []string {
 	return slices.Concat([]string{completetask.Name}, names[:usual], names[usual+1:])
 }
 
-// strategySet makes all of them, since each may delegate to the others. In plan-revise-execute each step may choose
-// whether it is planned in turn.
+// strategySet makes all of them, since each may delegate to the others. In plan-revise-execute each
+// step may choose whether it is planned in turn.
 func strategySet(s settings) (strategy.Set, error) {
 	specs := map[string]builtin.Spec{}
 	for _, name := range builtin.Names() {
@@ -82,8 +82,8 @@ func partsOf(name string) parts {
 	return found
 }
 
-// executor returns the key that says what the strategy hands its work on to; "" if it does all of it itself. Needed says
-// that it hands on all of it.
+// executor returns the key that says what the strategy hands its work on to; "" if it does all of
+// it itself. Needed says that it hands on all of it.
 func (p parts) executor() (key string, needed bool) {
 	switch {
 	case p["executor"]:
@@ -128,7 +128,8 @@ func membersOfConfig(config json.RawMessage) (map[string]any, error) {
 	return members, nil
 }
 
-// told reports whether a state shows in any progress. What strategies do in the others shows by itself.
+// told reports whether a state shows in any progress. What strategies do in the others shows by
+// itself.
 func told(s strategy.State) bool {
 	switch s {
 	case pre.NeedsPlan, pre.EvaluatingPlan, pre.ExecutingStep, pre.RevisingPlan, pre.Synthesizing:

@@ -19,8 +19,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// terminal is one in a test, seen by whoever sits there. Keys come out of a pipe, so that each line is read before the
-// next one can be typed.
+// terminal is one in a test, seen by whoever sits there. Keys come out of a pipe, so that each line
+// is read before the next one can be typed.
 type terminal struct {
 	t     *testing.T
 	keys  io.Writer
@@ -51,7 +51,8 @@ func (x *terminal) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// await waits until want is shown, behind what was awaited before, and returns what stands between them.
+// await waits until want is shown, behind what was awaited before, and returns what stands between
+// them.
 func (x *terminal) await(want string) string {
 	x.t.Helper()
 	patience := time.After(20 * time.Second)
@@ -97,8 +98,8 @@ func (x *terminal) types(keys string) {
 	require.NoError(x.t, err)
 }
 
-// session is a run of a scripted model with somebody at a terminal. Its tools are ask_user, those for the files of dir,
-// and more.
+// session is a run of a scripted model with somebody at a terminal. Its tools are ask_user, those
+// for the files of dir, and more.
 type session struct {
 	*terminal
 	dir    string

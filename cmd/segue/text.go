@@ -11,8 +11,9 @@ import (
 	"golang.org/x/text/width"
 )
 
-// oneLine returns s without line breaks and without what a terminal would obey: each run of such characters and of blanks
-// becomes one space. Bytes that are no text are replaced: a terminal may take single ones for C1 controls.
+// oneLine returns s without line breaks and without what a terminal would obey: each run of such
+// characters and of blanks becomes one space. Bytes that are no text are replaced: a terminal may
+// take single ones for C1 controls.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || obeyed(r) }), " ")
 }
@@ -27,8 +28,8 @@ func printable(s string) string {
 	}, s)
 }
 
-// escaped returns a JSON text in which everything that a terminal would obey is written as a \u escape. Outside of strings
-// JSON has only line breaks and tabs of this kind, and they stay.
+// escaped returns a JSON text in which everything that a terminal would obey is written as a \u
+// escape. Outside of strings JSON has only line breaks and tabs of this kind, and they stay.
 func escaped(text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd") // a json.RawMessage may hold other bytes
 	if !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && obeyed(r) }) {
@@ -45,8 +46,9 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// visible returns s with all that does not show written as in a Go string: what a terminal obeys, line breaks among it,
-// characters without width, odd blanks, and bytes that are no text. Tabs stay.
+// visible returns s with all that does not show written as in a Go string: what a terminal obeys,
+// line breaks among it, characters without width, odd blanks, and bytes that are no text. Tabs
+// stay.
 func visible(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {
@@ -62,7 +64,8 @@ func visible(s string) string {
 	return b.String()
 }
 
-// obeyed reports whether a terminal does something with r other than to show it. Models and tools write what they like.
+// obeyed reports whether a terminal does something with r other than to show it. Models and tools
+// write what they like.
 func obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Bidi_Control) }
 
 const ellipsis = "..."

@@ -39,8 +39,8 @@ func (c *cli) review(config *configuration, store trustStore) (review, error) {
 	return r, nil
 }
 
-// keyedServer returns the server of the environment where a model without a server of its own sends it
-// a key that the file names; else "". The user trusts that as well.
+// keyedServer returns the server of the environment where a model without a server of its own sends
+// it a key that the file names; else "". The user trusts that as well.
 func (c *configuration) keyedServer(getenv func(string) string) string {
 	for _, m := range c.Models {
 		at := accountOf(m, getenv)

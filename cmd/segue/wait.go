@@ -13,7 +13,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// fromOutside is what somebody has to know who is asked for something after a run has read text from outside.
+// fromOutside is what somebody has to know who is asked for something after a run has read text
+// from outside.
 const fromOutside = "  Careful: the run has read text from outside, which may have led to this."
 
 // showQuestion shows a question and its options.
@@ -70,7 +71,8 @@ func (m member) shown() string {
 	return m.name
 }
 
-// membersOf returns what is in a JSON object, names that come twice included; false if text is none.
+// membersOf returns what is in a JSON object, names that come twice included; false if text is
+// none.
 func membersOf(text string) (members []member, ok bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -94,7 +96,8 @@ func membersOf(text string) (members []member, ok bool) {
 	return members, errors.Is(err, io.EOF)
 }
 
-// block shows a text line by line, with a bar before each, so that none of them can be taken for something else.
+// block shows a text line by line, with a bar before each, so that none of them can be taken for
+// something else.
 func block(indent, s string) []note {
 	var notes []note
 	for line := range strings.SplitSeq(s, "\n") {

@@ -54,7 +54,8 @@ func TestShowArguments(t *testing.T) {
 	}
 }
 
-// TestShow lets nothing pass that a terminal obeys or that does not show, and leaves nothing out, for any text.
+// TestShow lets nothing pass that a terminal obeys or that does not show, and leaves nothing out,
+// for any text.
 func TestShow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")

@@ -20,8 +20,9 @@ const (
 	root   = "../.."
 )
 
-// allowed says, for each package, which packages of the module and which third-party modules it may import; the standard
-// library is open to all (but see the purity test). A package that is not listed may not exist.
+// allowed says, for each package, which packages of the module and which third-party modules it may
+// import; the standard library is open to all (but see the purity test). A package that is not
+// listed may not exist.
 var allowed = map[string][]string{
 	"messages":                    {},
 	"checkpoint":                  {},
@@ -59,7 +60,8 @@ var allowed = map[string][]string{
 	".":                           {},
 }
 
-// coreModules are the third-party modules that a program gets with the orchestrator. Nothing else, ever.
+// coreModules are the third-party modules that a program gets with the orchestrator. Nothing else,
+// ever.
 var coreModules = []string{
 	"github.com/google/jsonschema-go",
 	"github.com/google/uuid",
@@ -89,7 +91,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestCoreModules holds the import closure of the orchestrator against the list, as the go command sees it.
+// TestCoreModules holds the import closure of the orchestrator against the list, as the go command
+// sees it.
 func TestCoreModules(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./orchestrator")
 	cmd.Dir = root

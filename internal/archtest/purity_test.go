@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pure lists the packages, and the files of mixed packages, that decide and never act. A folder stands for its files.
+// pure lists the packages, and the files of mixed packages, that decide and never act. A folder
+// stands for its files.
 var pure = []string{
 	"messages",
 	"delegation",
@@ -59,7 +60,8 @@ var forbidden = map[string]string{
 	"unsafe":       "memory",
 }
 
-// clock are the functions of package time that read or wait for the clock; its types and constants are data.
+// clock are the functions of package time that read or wait for the clock; its types and constants
+// are data.
 var clock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
 // grants are the exceptions, each with its reason. The list does not grow.
@@ -67,7 +69,8 @@ var grants = map[string]string{
 	"strategy/table.go: import sync": "a Table is compiled once, by whoever uses it first",
 }
 
-// clientTypes are what pure code may not name: data of llmclient and tools is free, clients are not.
+// clientTypes are what pure code may not name: data of llmclient and tools is free, clients are
+// not.
 var clientTypes = []string{"Client", "ClientFunc", "Router", "Retry", "Fallback", "RateLimit"}
 
 func TestPurity(t *testing.T) {

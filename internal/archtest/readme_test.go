@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadmeProgram builds the first program of the README, which must stay short enough to be read at a glance.
+// TestReadmeProgram builds the first program of the README, which must stay short enough to be read
+// at a glance.
 func TestReadmeProgram(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestThreatModelIsHeld finds every test that SECURITY.md names, and at least one in each line of its table and
-// list: a promise whose test was renamed or deleted is noticed.
+// TestThreatModelIsHeld finds every test that SECURITY.md names, and at least one in each line of
+// its table and list: a promise whose test was renamed or deleted is noticed.
 func TestThreatModelIsHeld(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
 	require.NoError(t, err)
@@ -33,7 +33,8 @@ func TestThreatModelIsHeld(t *testing.T) {
 	require.GreaterOrEqual(t, lines, 15)
 }
 
-// testNames returns the names of all test functions of the tree, and of the scripts of the command line.
+// testNames returns the names of all test functions of the tree, and of the scripts of the command
+// line.
 func testNames(t *testing.T) (tests, scripts map[string]bool) {
 	t.Helper()
 	tests, scripts = map[string]bool{}, map[string]bool{}

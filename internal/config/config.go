@@ -1,5 +1,5 @@
-// Package config checks the Configs of the built-in strategies and fills in their defaults. What several of them have to know
-// of a field while they run stands here too, once.
+// Package config checks the Configs of the built-in strategies and fills in their defaults. What
+// several of them have to know of a field while they run stands here too, once.
 package config
 
 import (
@@ -47,8 +47,9 @@ func Distinct(pkg, field string, names []string) error {
 	return nil
 }
 
-// Tools returns those of the tools that a frame may use that a Config names in its field Tools, in the order of the names; nil
-// names mean all. The error says which there are not, or which are named twice; such are returned once.
+// Tools returns those of the tools that a frame may use that a Config names in its field Tools, in
+// the order of the names; nil names mean all. The error says which there are not, or which are
+// named twice; such are returned once.
 func Tools(pkg string, may []tools.Definition, names []string) ([]tools.Definition, error) {
 	if names == nil {
 		return may, nil
@@ -103,7 +104,8 @@ func Parse(pkg string, prompts ...Prompt) (*Prompts, error) {
 	return p, errors.Join(problems...)
 }
 
-// Fill fills in a prompt. It was tried at set-up, so an error is rare: data that a template of the user's cannot take.
+// Fill fills in a prompt. It was tried at set-up, so an error is rare: data that a template of the
+// user's cannot take.
 func (p *Prompts) Fill(name string, data any) (string, error) {
 	var b strings.Builder
 	if err := p.templates[name].Execute(&b, data); err != nil {

@@ -31,8 +31,9 @@ func Forced(c llmclient.ToolChoice) bool {
 	return c.Mode == llmclient.ChooseRequired || c.Mode == llmclient.ChooseTool
 }
 
-// RefusesChoice reports whether a provider refused a request for its tool choice. There is no code for that: the text of the
-// refusal names the field, as "tool_choice", "tool choice" or "toolChoice".
+// RefusesChoice reports whether a provider refused a request for its tool choice. There is no code
+// for that: the text of the refusal names the field, as "tool_choice", "tool choice" or
+// "toolChoice".
 func RefusesChoice(f nextstep.Failure) bool {
 	said := strings.NewReplacer("_", "", " ", "").Replace(strings.ToLower(f.Message))
 	return string(f.Code) == string(llmclient.CodeBadRequest) && strings.Contains(said, "toolchoice")

@@ -1,5 +1,6 @@
-// Docgen writes the documents that are generated from the code: a page for the state machine of each built-in strategy,
-// in docs/states, and the list of the tests that show each scenario. Run it with go generate; a test fails when a page is stale.
+// Docgen writes the documents that are generated from the code: a page for the state machine of
+// each built-in strategy, in docs/states, and the list of the tests that show each scenario. Run it
+// with go generate; a test fails when a page is stale.
 package main
 
 import (

@@ -35,7 +35,8 @@ var series = []struct {
 	{"W", 17, "What providers send"},
 }
 
-// number finds the numbers of scenarios in the names of tests (S1_13, W3), of stories and of subtests (S1-13, W-3).
+// number finds the numbers of scenarios in the names of tests (S1_13, W3), of stories and of
+// subtests (S1-13, W-3).
 var number = regexp.MustCompile(`(?:^|[^A-Za-z0-9])(S[0-4]|W)[-_]?(\d{1,2})(?:[^0-9]|$)`)
 
 // scenario is a number: its series and its place there.
@@ -94,7 +95,8 @@ func shown() (map[scenario][]string, error) {
 	return all, err
 }
 
-// scan tells which scenarios the tests of a file bear in their names, and in those of their subtests.
+// scan tells which scenarios the tests of a file bear in their names, and in those of their
+// subtests.
 func scan(file string, tell func(test string, list []scenario)) error {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package guard reads errors and values of panics that come from code outside this module, whose methods may panic or
-// never return.
+// Package guard reads errors and values of panics that come from code outside this module, whose
+// methods may panic or never return.
 package guard
 
 import (
@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// RuntimeText returns the text of a panic's value if the Go runtime wrote it. Any other text may hold a secret: it is not
-// asked for.
+// RuntimeText returns the text of a panic's value if the Go runtime wrote it. Any other text may
+// hold a secret: it is not asked for.
 func RuntimeText(value any) (text string, ok bool) {
 	err, ok := value.(runtime.Error)
 	if !ok || !ofRuntime(reflect.TypeOf(value)) {
@@ -33,8 +33,8 @@ func ofRuntime(t reflect.Type) bool {
 // mostErrors bounds the errors that one wraps, itself included.
 const mostErrors = 10_000
 
-// Finite reports whether errors.Is and errors.As come to an end on err: with one that wraps itself they never do. It calls
-// Unwrap, which may panic.
+// Finite reports whether errors.Is and errors.As come to an end on err: with one that wraps itself
+// they never do. It calls Unwrap, which may panic.
 func Finite(err error) bool {
 	left := mostErrors
 	return finite(err, &left)

@@ -49,7 +49,8 @@ func TestLive(t *testing.T) {
 	live(t, cfg, folder("testdata", cfg.Model))
 }
 
-// live asks a model, by connections of its own that it closes at the end, and plays what was recorded.
+// live asks a model, by connections of its own that it closes at the end, and plays what was
+// recorded.
 func live(t *testing.T, cfg openaichat.Config, dir string) {
 	if cfg.HTTPClient == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()

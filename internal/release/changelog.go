@@ -24,7 +24,8 @@ func versions(changelog string) []string {
 	return found
 }
 
-// newest returns the newest version of a change log. All modules of the workspace have this version.
+// newest returns the newest version of a change log. All modules of the workspace have this
+// version.
 func newest(changelog string) (string, error) {
 	all := versions(changelog)
 	if len(all) == 0 {

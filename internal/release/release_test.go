@@ -106,7 +106,8 @@ func TestRelease_packsWhatItPrepared(t *testing.T) {
 	require.NoError(t, err, "between releases a checksum is that of the last one")
 }
 
-// What go fetches by the checksums of the release is what was packed, and nested modules have a licence.
+// What go fetches by the checksums of the release is what was packed, and nested modules have a
+// licence.
 func TestRelease_installsFromAnEmptyFolder(t *testing.T) {
 	dir := tinyWorkspace(t)
 	_, err := with(t, dir, func(ctx context.Context, s *session) error {

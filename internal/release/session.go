@@ -41,10 +41,10 @@ func (s *session) say(format string, args ...any) { _, _ = fmt.Fprintf(s.out, fo
 
 func (s *session) end() error { return os.RemoveAll(s.tmp) }
 
-// in returns how go is run in a folder: outside the workspace, with a module cache of the proxy's own,
-// and with the modules of a proxy before those of the user's own proxies. Third-party modules
-// that the user has are not fetched again. Paths are trimmed, so that the build cache serves
-// every session.
+// in returns how go is run in a folder: outside the workspace, with a module cache of the proxy's
+// own, and with the modules of a proxy before those of the user's own proxies. Third-party modules
+// that the user has are not fetched again. Paths are trimmed, so that the build cache serves every
+// session.
 func (s *session) in(ctx context.Context, dir, proxy string) (command, error) {
 	out, err := command{env: os.Environ()}.run(ctx, "go", "env", "GOPROXY", "GOMODCACHE", "GOFLAGS", "GONOSUMDB")
 	if err != nil {

@@ -39,12 +39,12 @@ type Turn struct {
 
 // Config says how to make the client under test.
 type Config struct {
-	// New returns a client of a model that answers the n-th request as the n-th Turn says. What it starts, it ends with
-	// t.Cleanup.
+	// New returns a client of a model that answers the n-th request as the n-th Turn says. What it
+	// starts, it ends with t.Cleanup.
 	New func(t *testing.T, script []Turn) llmclient.Client
 
-	// Request returns the request to be sent, each time an equal one made anew. The default has a user message, and a
-	// tool "add".
+	// Request returns the request to be sent, each time an equal one made anew. The default has a
+	// user message, and a tool "add".
 	Request func() *llmclient.Request
 
 	NoThoughts bool // the client knows no thoughts: none are in the scripts
@@ -53,8 +53,8 @@ type Config struct {
 // patience is how long a client may take for what it should do soon.
 const patience = 5 * time.Second
 
-// Run checks the client in subtests, one for each promise. Where goroutines are counted, other tests must not run at the
-// same time: Run is not for parallel tests.
+// Run checks the client in subtests, one for each promise. Where goroutines are counted, other
+// tests must not run at the same time: Run is not for parallel tests.
 func Run(t *testing.T, cfg Config) {
 	t.Helper()
 	if cfg.Request == nil {

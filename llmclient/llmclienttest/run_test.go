@@ -167,8 +167,8 @@ var busy = make(chan struct{}, 1)
 
 const brokenClient = "LLMCLIENTTEST_BROKEN_CLIENT"
 
-// Each broken client is found, by the check that is meant to find it: this test runs itself as another process, in which
-// the checks fail.
+// Each broken client is found, by the check that is meant to find it: this test runs itself as
+// another process, in which the checks fail.
 func TestRun_FindsBrokenClients(t *testing.T) {
 	if name := os.Getenv(brokenClient); name != "" {
 		llmclienttest.Run(t, llmclienttest.Config{New: func(_ *testing.T, script []llmclienttest.Turn) llmclient.Client {

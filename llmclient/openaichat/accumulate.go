@@ -55,7 +55,8 @@ func (a *accumulator) add(ans *answer, whole bool) {
 	a.err = bytes.Clone(ans.err)
 }
 
-// choice takes in a choice. A chunk may repeat the message so far beside the delta; only one of them counts.
+// choice takes in a choice. A chunk may repeat the message so far beside the delta; only one of
+// them counts.
 func (a *accumulator) choice(ans *answer, whole bool) {
 	a.index = ans.index
 	switch {
@@ -96,7 +97,8 @@ func (a *accumulator) refuse(text []byte) {
 	}
 }
 
-// write appends text and hands it on. The piece handed on shares the memory of the whole, which is never written again.
+// write appends text and hands it on. The piece handed on shares the memory of the whole, which is
+// never written again.
 func (a *accumulator) write(kind llmclient.DeltaKind, text []byte) {
 	if len(text) == 0 {
 		return

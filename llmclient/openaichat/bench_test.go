@@ -256,7 +256,8 @@ func BenchmarkStream(b *testing.B) {
 	})
 }
 
-// TestAllocations holds what is stable of the measurements: what a delta and a message cost in allocations.
+// TestAllocations holds what is stable of the measurements: what a delta and a message cost in
+// allocations.
 func TestAllocations(t *testing.T) {
 	streamed := benchClient(t, "http://server.test/v1", canned{"text/event-stream", streamBody(deltas)})
 	req := &llmclient.Request{Messages: messages.History{messages.UserText("hi")}}

@@ -34,7 +34,8 @@ func (cs *calls) add(p *callPiece, whole bool) {
 	c.take(p)
 }
 
-// legacy adds a function_call or a piece of it. An empty one stands beside tool_calls with some servers: it is nothing.
+// legacy adds a function_call or a piece of it. An empty one stands beside tool_calls with some
+// servers: it is nothing.
 func (cs *calls) legacy(p *callPiece) {
 	if len(p.name) == 0 && len(p.args) == 0 {
 		return
@@ -45,8 +46,8 @@ func (cs *calls) legacy(p *callPiece) {
 	cs.function.take(p)
 }
 
-// find returns the newest call that a piece may belong to: by id; else by index; else the newest of all, if it has no id
-// yet or the piece has none.
+// find returns the newest call that a piece may belong to: by id; else by index; else the newest of
+// all, if it has no id yet or the piece has none.
 func (cs *calls) find(p *callPiece) *call {
 	var last, same *call
 	for _, c := range cs.list {
@@ -66,9 +67,10 @@ func (cs *calls) find(p *callPiece) *call {
 	return last
 }
 
-// startsAnew reports whether a piece begins another call although its marks are those of c. After a call that is complete
-// an id does, and so does a name with arguments (a call that is only announced again is dropped in the end). Before, only
-// the name of another tool does, where no id says that it is c all the same.
+// startsAnew reports whether a piece begins another call although its marks are those of c. After a
+// call that is complete an id does, and so does a name with arguments (a call that is only
+// announced again is dropped in the end). Before, only the name of another tool does, where no id
+// says that it is c all the same.
 func (cs *calls) startsAnew(c *call, p *callPiece) bool {
 	if c.object.complete() {
 		return len(p.id) > 0 || len(p.name) > 0 && len(bytes.TrimSpace(p.args)) > 0
@@ -76,7 +78,8 @@ func (cs *calls) startsAnew(c *call, p *callPiece) bool {
 	return c.id == "" && c.name != "" && len(p.name) > 0 && c.name != string(p.name)
 }
 
-// take adds what a piece holds. The first id and name stay. Arguments behind an empty object replace it.
+// take adds what a piece holds. The first id and name stay. Arguments behind an empty object
+// replace it.
 func (c *call) take(p *callPiece) {
 	if c.id == "" {
 		c.id = string(p.id)
@@ -148,8 +151,8 @@ func (cs *calls) complete() bool {
 	return last != nil && last.name != "" && last.object.complete() && validJSON(last.args)
 }
 
-// tools returns the calls, each once and with an id of its own. The last is left out if the reply was cut and its
-// arguments are not whole.
+// tools returns the calls, each once and with an id of its own. The last is left out if the reply
+// was cut and its arguments are not whole.
 func (cs *calls) tools(cut bool, names *idMaker) []messages.ToolCall {
 	list := cs.list
 	if len(list) == 0 && cs.function != nil {
@@ -181,7 +184,8 @@ func (c *call) tool() messages.ToolCall {
 	return t
 }
 
-// merge appends a call unless it repeats one with the same id. Empty arguments are filled in by those of the repetition.
+// merge appends a call unless it repeats one with the same id. Empty arguments are filled in by
+// those of the repetition.
 func merge(list []messages.ToolCall, t messages.ToolCall) []messages.ToolCall {
 	for i := range list {
 		same := &list[i]
@@ -208,8 +212,8 @@ func known(list []messages.ToolCall, id string) bool {
 	return false
 }
 
-// idMaker makes ids for calls that have none: the same for the same request and reply, and unlike any in the
-// conversation so far.
+// idMaker makes ids for calls that have none: the same for the same request and reply, and unlike
+// any in the conversation so far.
 type idMaker struct {
 	history messages.History
 	made    int

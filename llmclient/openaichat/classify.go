@@ -6,8 +6,8 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// classify returns the code of an error: by the provider's own code or type where it is known, by the words of the
-// message where providers differ in all but those, and by the HTTP status.
+// classify returns the code of an error: by the provider's own code or type where it is known, by
+// the words of the message where providers differ in all but those, and by the HTTP status.
 func (e *wireError) classify(status int) llmclient.Code {
 	for _, name := range [...]string{e.code, e.inner, e.kind} {
 		if code, ok := codeByName(strings.ToLower(name)); ok {
@@ -83,7 +83,8 @@ func containsAny(text string, words []string) bool {
 	return false
 }
 
-// codeByKind judges an error without a status by what its type reminds of. What says nothing may pass.
+// codeByKind judges an error without a status by what its type reminds of. What says nothing may
+// pass.
 func codeByKind(kind string) llmclient.Code {
 	switch {
 	case strings.Contains(kind, "rate_limit"):

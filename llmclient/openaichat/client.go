@@ -27,8 +27,9 @@ type Client struct {
 
 var _ llmclient.Client = (*Client)(nil)
 
-// New returns a client. It makes no request: a key or model that is wrong shows with the first one. An error means that
-// the config cannot be used: a base URL that is none, a key that no header can hold, an unknown choice.
+// New returns a client. It makes no request: a key or model that is wrong shows with the first one.
+// An error means that the config cannot be used: a base URL that is none, a key that no header can
+// hold, an unknown choice.
 func New(cfg Config) (*Client, error) {
 	full, hostname, err := cfg.withDefaults()
 	if err != nil {
@@ -82,8 +83,9 @@ type limitedBody struct {
 
 // Complete asks the model. Every error it returns is an [*llmclient.Error].
 //
-// With onDelta the request asks for a stream. A server that answers otherwise than asked is read all the same: a whole
-// answer to a streamed request is handed to onDelta at once, and a stream is read to its end without onDelta.
+// With onDelta the request asks for a stream. A server that answers otherwise than asked is read
+// all the same: a whole answer to a streamed request is handed to onDelta at once, and a stream is
+// read to its end without onDelta.
 func (c *Client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	model := req.Model
 	if model == "" {

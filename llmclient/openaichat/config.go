@@ -27,12 +27,13 @@ const (
 type Config struct {
 	Model string // asked where Request.Model is ""
 
-	// APIKey is sent as a bearer token. "" means OPENAI_API_KEY; if that is empty too, none is sent, and it is up to the
-	// server to mind.
+	// APIKey is sent as a bearer token. "" means OPENAI_API_KEY; if that is empty too, none is
+	// sent, and it is up to the server to mind.
 	APIKey string
 
-	// BaseURL is the address up to and without "/chat/completions", such as "https://openrouter.ai/api/v1". "" means
-	// OPENAI_BASE_URL; if that is empty too, OpenAI. A query belongs into Options (option.WithQuery).
+	// BaseURL is the address up to and without "/chat/completions", such as
+	// "https://openrouter.ai/api/v1". "" means OPENAI_BASE_URL; if that is empty too, OpenAI. A
+	// query belongs into Options (option.WithQuery).
 	BaseURL string
 
 	// NoEnvironment takes nothing from the variables OPENAI_*: no key, no server, no organization,
@@ -40,17 +41,19 @@ type Config struct {
 	// is OpenAI. A server that is not the one that the environment is meant for needs it.
 	NoEnvironment bool
 
-	// IdleTimeout is the longest silence of the server in a streamed call: before the first byte and between any two
-	// reads. Comments count as signs of life; the time spent in onDelta does not count. 0 means DefaultIdleTimeout,
-	// negative means none. A model that thinks in silence needs more. A call that is not streamed may be silent for as
-	// long as it takes: bound it with the context.
+	// IdleTimeout is the longest silence of the server in a streamed call: before the first byte
+	// and between any two reads. Comments count as signs of life; the time spent in onDelta does
+	// not count. 0 means DefaultIdleTimeout, negative means none. A model that thinks in silence
+	// needs more. A call that is not streamed may be silent for as long as it takes: bound it with
+	// the context.
 	IdleTimeout time.Duration
 
-	// MaxResponse is the most bytes of an answer that are read; beyond it is CodeBadResponse. 0 means
-	// DefaultMaxResponse, negative means no bound. A streamed token takes 200 to 400 bytes.
+	// MaxResponse is the most bytes of an answer that are read; beyond it is CodeBadResponse. 0
+	// means DefaultMaxResponse, negative means no bound. A streamed token takes 200 to 400 bytes.
 	MaxResponse int64
 
-	// KeepRaw fills Response.Raw: with the body, or with a JSON list of the events of a stream, without [DONE].
+	// KeepRaw fills Response.Raw: with the body, or with a JSON list of the events of a stream,
+	// without [DONE].
 	KeepRaw bool
 
 	Reasoning  Reasoning  // what goes back of a model's thoughts and signatures
@@ -60,9 +63,9 @@ type Config struct {
 	// minutes until the header of an answer.
 	HTTPClient *http.Client
 
-	// Options are given to openai-go after the fields above: headers, queries, middleware. Retries stay 0 whatever they
-	// say, since they would be hidden; llmclient.Retry makes them visible. A base URL set here is not seen by the
-	// defaults that depend on the host.
+	// Options are given to openai-go after the fields above: headers, queries, middleware. Retries
+	// stay 0 whatever they say, since they would be hidden; llmclient.Retry makes them visible. A
+	// base URL set here is not seen by the defaults that depend on the host.
 	Options []option.RequestOption
 }
 

@@ -35,7 +35,8 @@ type interaction struct {
 	}
 }
 
-// codes are the errors that the status alone does not tell. "#0" names the first exchange of a file.
+// codes are the errors that the status alone does not tell. "#0" names the first exchange of a
+// file.
 var codes = map[string]llmclient.Code{
 	"error/azure-02#0":       llmclient.CodeContentFilter, // an error object in a 200
 	"error/azure-04#0":       llmclient.CodeContentFilter,

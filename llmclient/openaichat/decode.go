@@ -2,9 +2,10 @@ package openaichat
 
 import "github.com/segue-go/segue/messages"
 
-// answer is a whole reply (object "chat.completion") or one chunk of a stream ("chat.completion.chunk"): the fields that
-// matter, in any order, unknown ones passed over. The bytes in it live until the next decode. A slice that is nil stands
-// for a field that was missing, null or of another type.
+// answer is a whole reply (object "chat.completion") or one chunk of a stream
+// ("chat.completion.chunk"): the fields that matter, in any order, unknown ones passed over. The
+// bytes in it live until the next decode. A slice that is nil stands for a field that was missing,
+// null or of another type.
 type answer struct {
 	id, model  []byte
 	err        []byte // raw; not null
@@ -72,8 +73,8 @@ type decoder struct {
 // noIndex asks for whatever choice stands first.
 const noIndex = -1
 
-// decode reads one answer with the choice of that index, or with the first if want is noIndex. It reports whether data
-// was JSON; if not, cut says whether more data might have made it so.
+// decode reads one answer with the choice of that index, or with the first if want is noIndex. It
+// reports whether data was JSON; if not, cut says whether more data might have made it so.
 func (d *decoder) decode(data []byte, want int64) bool {
 	d.begin(data)
 	d.reset()
@@ -207,7 +208,8 @@ func (d *decoder) list() []byte {
 	return nil
 }
 
-// parts reads a content list: texts as strings or in "text", thoughts in "thinking", which is a text or a list again.
+// parts reads a content list: texts as strings or in "text", thoughts in "thinking", which is a
+// text or a list again.
 func (d *decoder) parts(r *reply, kind partKind) {
 	for more := d.open('['); more; more = d.more(']') {
 		switch d.peek() {

@@ -1,11 +1,13 @@
-// Package openaichat is an [llmclient.Client] for Chat Completions: OpenAI's own and that of every server that speaks it.
+// Package openaichat is an [llmclient.Client] for Chat Completions: OpenAI's own and that of every
+// server that speaks it.
 //
 //	client, err := openaichat.New(openaichat.Config{Model: "gpt-5-mini"}) // key and address from OPENAI_API_KEY, OPENAI_BASE_URL
 //	resp, err := client.Complete(ctx, &llmclient.Request{Messages: messages.History{messages.UserText("hello")}}, nil)
 //
-// The request travels through openai-go: its keys, base URL, transport, middleware and options. The body is written and
-// the answer is read here, in one pass and without reflection, because compatible servers differ from OpenAI in ways
-// that must not lose text, join calls or pass for success:
+// The request travels through openai-go: its keys, base URL, transport, middleware and options. The
+// body is written and the answer is read here, in one pass and without reflection, because
+// compatible servers differ from OpenAI in ways that must not lose text, join calls or pass for
+// success:
 //
 //   - The body decides how an answer is read, not its content type and not whether a stream was asked for.
 //   - Of an event stream, any line ends, comments and several data lines are read, the last event needs no blank line,
@@ -25,8 +27,10 @@
 //     in Assistant.Extras and go back only where the server wants them; see [Reasoning]. <think> in a text stays there.
 //   - A refusal becomes text, with [llmclient.FinishRefusal].
 //
-// Of a tool's output the server gets what [messages.ToolOutput.ForModel] makes of it: one that is untrusted is fenced.
+// Of a tool's output the server gets what [messages.ToolOutput.ForModel] makes of it: one that is
+// untrusted is fenced.
 //
-// Sources: the API reference at platform.openai.com/docs/api-reference/chat, the event stream format of the WHATWG HTML
-// standard (section 9.2, server-sent events), and recorded traffic of some twenty servers.
+// Sources: the API reference at platform.openai.com/docs/api-reference/chat, the event stream
+// format of the WHATWG HTML standard (section 9.2, server-sent events), and recorded traffic of
+// some twenty servers.
 package openaichat

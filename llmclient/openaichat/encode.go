@@ -20,7 +20,8 @@ type encoder struct {
 	err *llmclient.Error
 }
 
-// encode returns the body of a request as JSON, or a bad_request error that says which part cannot be written.
+// encode returns the body of a request as JSON, or a bad_request error that says which part cannot
+// be written.
 func (d dialect) encode(req *llmclient.Request, model string, stream bool) ([]byte, *llmclient.Error) {
 	e := &encoder{dialect: d, b: make([]byte, 0, sizeOf(req))}
 	e.b = append(e.b, '{')
@@ -107,7 +108,8 @@ func (e *encoder) extras(what string, extras messages.Extras, known ...string) {
 	}
 }
 
-// bodyExtras writes the extras of a request. Forms of response_format other than a schema may stand there.
+// bodyExtras writes the extras of a request. Forms of response_format other than a schema may stand
+// there.
 func (e *encoder) bodyExtras(req *llmclient.Request) {
 	known := []string{
 		"model", "messages", "tools", "tool_choice", "stop", "temperature", "max_tokens", "max_completion_tokens",
@@ -119,7 +121,8 @@ func (e *encoder) bodyExtras(req *llmclient.Request) {
 	e.extras("Extras", req.Extras, known...)
 }
 
-// tools writes the tools and the choice among them. Tools of the text format, and a choice among none, are not sent.
+// tools writes the tools and the choice among them. Tools of the text format, and a choice among
+// none, are not sent.
 func (e *encoder) tools(req *llmclient.Request) {
 	switch req.ToolFormat {
 	case "", llmclient.ToolsNative:

@@ -273,7 +273,8 @@ func TestEncode_TokenField(t *testing.T) {
 	}
 }
 
-// TestEncode_EqualsEncodingJSON writes any conversation and compares with the same written by encoding/json.
+// TestEncode_EqualsEncodingJSON writes any conversation and compares with the same written by
+// encoding/json.
 func TestEncode_EqualsEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))

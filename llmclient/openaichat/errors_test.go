@@ -153,7 +153,8 @@ func TestErrors_BodiesAreBounded(t *testing.T) {
 	require.Less(t, len(err.Message), 2100)
 }
 
-// A secret is found wherever it stands: where a text is cut short, at the end of what was read, and in escapes.
+// A secret is found wherever it stands: where a text is cut short, at the end of what was read, and
+// in escapes.
 func TestErrors_HoldNoPartOfASecret(t *testing.T) {
 	const key = `sk-can/ary+0123&456<789>"abcdefghijklmnop`
 	for _, form := range []string{"%s", `{"error":{"message":%q}}`, `{"detail":[{"msg":%q}]}`, "data: {\"error\":{\"message\":%q}}\n\n", `{"cut":%q`} {

@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// drainTime is how long the end of a stream may take after [DONE]. It is waited for since only a body that was read to
-// its end leaves a connection that can be used again.
+// drainTime is how long the end of a stream may take after [DONE]. It is waited for since only a
+// body that was read to its end leaves a connection that can be used again.
 const drainTime = 50 * time.Millisecond
 
 // errIdle is the cause of a context that was cancelled because the server fell silent.
@@ -180,7 +180,8 @@ func (x *exchange) failed(err error) *llmclient.Error {
 	return &llmclient.Error{Code: code, Message: err.Error(), Err: err}
 }
 
-// canceled returns the error of a context that is done, with both its error and its cause within reach.
+// canceled returns the error of a context that is done, with both its error and its cause within
+// reach.
 func canceled(ctx context.Context) *llmclient.Error {
 	code := llmclient.CodeCanceled
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {

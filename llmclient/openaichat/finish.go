@@ -2,7 +2,8 @@ package openaichat
 
 import "github.com/segue-go/segue/llmclient"
 
-// result returns the reply, or what is wrong with it: an error object, a stream that ended too early, no choice at all.
+// result returns the reply, or what is wrong with it: an error object, a stream that ended too
+// early, no choice at all.
 func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
 	if a.err != nil {
 		return nil, errorFromJSON(a.err)

@@ -84,7 +84,8 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// oneMark joins the marks of bytes that were not UTF-8: strings.ToValidUTF8 sets one for a run of them.
+// oneMark joins the marks of bytes that were not UTF-8: strings.ToValidUTF8 sets one for a run of
+// them.
 func oneMark(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\ufffd", "\xff"), "\ufffd")
 }
@@ -182,8 +183,8 @@ func decodeTree(m map[string]any) openaichat.Plain {
 	return p
 }
 
-// FuzzAnswer feeds the client any answer: it must not panic, must keep its promises, and must not say that half a reply
-// is whole.
+// FuzzAnswer feeds the client any answer: it must not panic, must keep its promises, and must not
+// say that half a reply is whole.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		events(chunk(`"content":"hi"`), chunk(``, `"finish_reason":"stop"`), "[DONE]"), whole(`"content":"x"`, `"stop"`),

@@ -2,8 +2,8 @@ package openaichat
 
 import "strings"
 
-// Reasoning says what goes back to the server of the fields that an earlier reply had beside its text and calls: thoughts
-// and signatures in Assistant.Extras, and fields in ToolCall.Extras.
+// Reasoning says what goes back to the server of the fields that an earlier reply had beside its
+// text and calls: thoughts and signatures in Assistant.Extras, and fields in ToolCall.Extras.
 type Reasoning string
 
 // ReasoningAuto goes by the host of the base URL. Of messages it sends, where they have them:
@@ -16,8 +16,9 @@ type Reasoning string
 //	generativelanguage.googleapis.com
 //	    extra_content, which holds Gemini's thought signatures
 //
-// and to any other host nothing: OpenAI, Groq and Mistral refuse fields they do not know. To all but those three, and
-// Azure, it sends the extras of tool calls. Sources: the providers' pages on thinking with tools, as of 2026.
+// and to any other host nothing: OpenAI, Groq and Mistral refuse fields they do not know. To all
+// but those three, and Azure, it sends the extras of tool calls. Sources: the providers' pages on
+// thinking with tools, as of 2026.
 const (
 	ReasoningAuto   Reasoning = ""
 	ReasoningNever  Reasoning = "never"  // nothing goes back

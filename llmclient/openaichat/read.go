@@ -11,7 +11,8 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// sniffed is how many bytes tell an event stream from JSON: the longest of the fields in looksLikeEvents.
+// sniffed is how many bytes tell an event stream from JSON: the longest of the fields in
+// looksLikeEvents.
 const sniffed = len("event:")
 
 // maxIdleBuffer is the largest buffer that is kept for the next answer.

@@ -12,13 +12,16 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// minSecret is the least length of a value that is taken for a secret: shorter ones would turn up in any text.
+// minSecret is the least length of a value that is taken for a secret: shorter ones would turn up
+// in any text.
 const minSecret = 6
 
-// secrets are values that must not stand in an error: servers, and proxies before them, echo what they were sent.
+// secrets are values that must not stand in an error: servers, and proxies before them, echo what
+// they were sent.
 type secrets []string
 
-// addHeader adds the values of every header but those that openai-go sends by itself and that say nothing.
+// addHeader adds the values of every header but those that openai-go sends by itself and that say
+// nothing.
 func (s *secrets) addHeader(h http.Header) {
 	for name, values := range h {
 		switch name {
@@ -95,7 +98,8 @@ func (s secrets) strip(text string) string {
 	return s.stripEnd(text)
 }
 
-// stripEnd takes out the beginning of a secret at the end of a text that was cut off there, quotes aside.
+// stripEnd takes out the beginning of a secret at the end of a text that was cut off there, quotes
+// aside.
 func (s secrets) stripEnd(text string) string {
 	body := strings.TrimRight(text, `"…`)
 	for _, secret := range s {

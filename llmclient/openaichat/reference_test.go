@@ -10,8 +10,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// reading is what a recording holds, read plainly: over trees of encoding/json, with no regard to speed, and with nothing
-// of the client's code.
+// reading is what a recording holds, read plainly: over trees of encoding/json, with no regard to
+// speed, and with nothing of the client's code.
 type reading struct {
 	model         string
 	text, thought string

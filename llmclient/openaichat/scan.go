@@ -11,8 +11,9 @@ import (
 // maxDepth is how deep JSON may nest. Arguments of calls are strings and do not count.
 const maxDepth = 512
 
-// cursor reads JSON (RFC 8259) in one pass, without a tree. Every method checks what it passes over. A value of another
-// type than the one asked for is skipped. After the first error every method returns at once; bad says so in the end.
+// cursor reads JSON (RFC 8259) in one pass, without a tree. Every method checks what it passes
+// over. A value of another type than the one asked for is skipped. After the first error every
+// method returns at once; bad says so in the end.
 //
 //	for more := c.open('{'); more; more = c.more('}') {
 //		switch string(c.key()) { … default: c.skip() }
@@ -157,8 +158,9 @@ func (c *cursor) quoted() []byte {
 	return c.b[from : c.i-1]
 }
 
-// plain returns how many bytes stand before the first quote, backslash or control character. It looks at eight at once:
-// a byte of x-ones*n borrows into its highest bit where the byte of x is below n.
+// plain returns how many bytes stand before the first quote, backslash or control character. It
+// looks at eight at once: a byte of x-ones*n borrows into its highest bit where the byte of x is
+// below n.
 func plain(b []byte) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -229,7 +231,8 @@ func (c *cursor) escape() {
 	c.tmp = append(c.tmp, ch)
 }
 
-// unicode reads the four digits of \u, and a second half of a surrogate pair. A half alone becomes U+FFFD.
+// unicode reads the four digits of \u, and a second half of a surrogate pair. A half alone becomes
+// U+FFFD.
 func (c *cursor) unicode() {
 	r := c.hex()
 	if utf16.IsSurrogate(r) {

@@ -8,11 +8,12 @@ import (
 
 const bufferSize = 8 << 10
 
-// reader reads an answer: as an event stream, event by event, or whole. How much it may hold is up to src, which has to
-// fail past its bound.
+// reader reads an answer: as an event stream, event by event, or whole. How much it may hold is up
+// to src, which has to fail past its bound.
 //
-// It follows the event stream format of the WHATWG HTML standard, section 9.2.6, but for one thing: an event that the end
-// of the stream cuts short is handed over all the same, since servers leave out the last blank line.
+// It follows the event stream format of the WHATWG HTML standard, section 9.2.6, but for one thing:
+// an event that the end of the stream cuts short is handed over all the same, since servers leave
+// out the last blank line.
 type reader struct {
 	src    io.Reader
 	buf    []byte
@@ -52,8 +53,8 @@ func (r *reader) fill() error {
 	return r.err
 }
 
-// start passes over byte order marks and blanks, and returns what is there of the answer: at least n bytes, unless it
-// has fewer or src fails, which the next read will tell.
+// start passes over byte order marks and blanks, and returns what is there of the answer: at least
+// n bytes, unless it has fewer or src fails, which the next read will tell.
 func (r *reader) start(n int) []byte {
 	for {
 		rest := bytes.TrimLeft(r.buf[r.lo:r.hi], "\ufeff \t\r\n")

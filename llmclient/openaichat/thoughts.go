@@ -16,8 +16,8 @@ const (
 	fieldExtraContent     = "extra_content"
 )
 
-// thoughtFields keeps the fields that hold thoughts and signatures as they came, to be sent back. An empty text counts:
-// DeepSeek wants it back like any other.
+// thoughtFields keeps the fields that hold thoughts and signatures as they came, to be sent back.
+// An empty text counts: DeepSeek wants it back like any other.
 type thoughtFields struct {
 	reasoningContent []byte // nil if the field never came
 	reasoning        []byte
@@ -35,7 +35,8 @@ type detail struct {
 	others      messages.Extras // the other fields
 }
 
-// add takes in the fields of a reply and returns its thought. Servers send the same text in several fields: one counts.
+// add takes in the fields of a reply and returns its thought. Servers send the same text in several
+// fields: one counts.
 func (t *thoughtFields) add(r *reply, whole bool) []byte {
 	t.reasoningContent = grow(t.reasoningContent, r.reasoningContent)
 	t.reasoning = grow(t.reasoning, r.reasoning)
@@ -101,7 +102,8 @@ func readDetail(c *cursor) *detail {
 	return d
 }
 
-// continuedBy reports whether next is a further piece of d. Details without an index or a text come whole.
+// continuedBy reports whether next is a further piece of d. Details without an index or a text come
+// whole.
 func (d *detail) continuedBy(next *detail) bool {
 	return d.index != "" && d.index == next.index && d.kind == next.kind &&
 		d.textField != "" && (next.textField == d.textField || next.textField == "")

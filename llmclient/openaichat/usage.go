@@ -4,8 +4,9 @@ import "github.com/segue-go/segue/messages"
 
 // usage reads a usage object; anything else leaves u as it is.
 //
-// Cached input stands in prompt_tokens_details, with DeepSeek in prompt_cache_hit_tokens, with Moonshot beside the
-// others. Where the total is the sum of input, output and reasoning (xAI), the output did not hold the reasoning.
+// Cached input stands in prompt_tokens_details, with DeepSeek in prompt_cache_hit_tokens, with
+// Moonshot beside the others. Where the total is the sum of input, output and reasoning (xAI), the
+// output did not hold the reasoning.
 func (d *decoder) usage(u *usage) {
 	if d.peek() != '{' {
 		d.skip()

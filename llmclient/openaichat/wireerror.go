@@ -10,16 +10,17 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// A provider's words are cut short in our errors, in bytes, once the secrets are out of them: a secret that was cut in two
-// would not be found.
+// A provider's words are cut short in our errors, in bytes, once the secrets are out of them: a
+// secret that was cut in two would not be found.
 const (
 	maxMessage = 2000
 	maxWord    = 200
 	maxQuoted  = 64 << 10 // of a body that is no JSON, before that
 )
 
-// wireError is an error object of any provider, as far as it can be read. Bodies seen: {"error":{"message","type","code"}},
-// {"error":"text"}, {"detail":"text"}, {"detail":[{"msg"}]}, {"message":"text"}, a list of one of these, and plain text.
+// wireError is an error object of any provider, as far as it can be read. Bodies seen:
+// {"error":{"message","type","code"}}, {"error":"text"}, {"detail":"text"}, {"detail":[{"msg"}]},
+// {"message":"text"}, a list of one of these, and plain text.
 type wireError struct {
 	message   string
 	kind      string // "type", or the word in "status"
@@ -41,7 +42,8 @@ func readError(body []byte) wireError {
 	return e
 }
 
-// read takes what it finds in a value and, up to depth levels down, in the values that errors nest in.
+// read takes what it finds in a value and, up to depth levels down, in the values that errors nest
+// in.
 func (e *wireError) read(v any, depth int) {
 	if depth == 0 {
 		return
@@ -139,7 +141,8 @@ func clip(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// errorFromJSON maps an error object that came in an answer of status 200. The status inside counts, where there is one.
+// errorFromJSON maps an error object that came in an answer of status 200. The status inside
+// counts, where there is one.
 func errorFromJSON(raw []byte) *llmclient.Error {
 	e := readError(raw)
 	return e.error(e.status)

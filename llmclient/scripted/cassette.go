@@ -50,7 +50,8 @@ type (
 
 const kindThought = "thought"
 
-// canonical returns what counts of a request, as JSON with sorted names and no blanks, and the key of that.
+// canonical returns what counts of a request, as JSON with sorted names and no blanks, and the key
+// of that.
 func canonical(req *llmclient.Request) (data []byte, key string, err error) {
 	view := struct {
 		llmclient.Request

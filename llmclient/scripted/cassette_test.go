@@ -102,7 +102,8 @@ func TestRecordReplay_RoundTrip(t *testing.T) {
 	}
 }
 
-// The format is a promise: what was recorded by any release can be read, and is written in the same way.
+// The format is a promise: what was recorded by any release can be read, and is written in the same
+// way.
 func TestCassette_Golden(t *testing.T) {
 	const path = "testdata/cassette-v1.jsonl"
 	model, requests := conversation()
@@ -135,7 +136,8 @@ func record(t *testing.T, replies []scripted.Reply, requests ...*llmclient.Reque
 	return replayer
 }
 
-// The key is what the model sees: not the time tools took, nor how a schema is spelled, nor how tools are run.
+// The key is what the model sees: not the time tools took, nor how a schema is spelled, nor how
+// tools are run.
 func TestReplay_WhatTheModelDoesNotSeeDoesNotCount(t *testing.T) {
 	request := func(elapsed time.Duration, schema string, timeout time.Duration) *llmclient.Request {
 		return &llmclient.Request{

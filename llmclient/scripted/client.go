@@ -18,14 +18,14 @@ import (
 type Config struct {
 	Replies []Reply
 
-	// NoRecord keeps no requests: [Client.Requests] is empty. Recording copies the list of messages at each call, which
-	// adds up in runs of thousands of calls.
+	// NoRecord keeps no requests: [Client.Requests] is empty. Recording copies the list of messages
+	// at each call, which adds up in runs of thousands of calls.
 	NoRecord bool
 }
 
-// Client is a model that answers by a script. Each request gets the first reply that is left and is for it. A request
-// that breaks the laws of a history, and one for which no reply is left, fails with [llmclient.CodeBadRequest], which no
-// wrapper tries again.
+// Client is a model that answers by a script. Each request gets the first reply that is left and is
+// for it. A request that breaks the laws of a history, and one for which no reply is left, fails
+// with [llmclient.CodeBadRequest], which no wrapper tries again.
 type Client struct {
 	record bool
 
@@ -152,8 +152,9 @@ func (t *turn) String() string {
 	return b.String()
 }
 
-// Requests returns the requests so far in the order in which they came, those that were refused included. The list and
-// the lists of messages, tools and stop sequences in it are the caller's own; the messages themselves are shared.
+// Requests returns the requests so far in the order in which they came, those that were refused
+// included. The list and the lists of messages, tools and stop sequences in it are the caller's
+// own; the messages themselves are shared.
 func (c *Client) Requests() []llmclient.Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,7 +173,8 @@ func copied(req *llmclient.Request) llmclient.Request {
 	return own
 }
 
-// Remaining returns how many replies have not been used. One that may be used any number of times does not count.
+// Remaining returns how many replies have not been used. One that may be used any number of times
+// does not count.
 func (c *Client) Remaining() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a diff: equal lines shown around a change, lines shown in all, bytes shown of a line, and lines of each side
-// that are compared beyond what both have in common at the beginning and the end.
+// Bounds of a diff: equal lines shown around a change, lines shown in all, bytes shown of a line,
+// and lines of each side that are compared beyond what both have in common at the beginning and the
+// end.
 const (
 	diffContext  = 2
 	diffLines    = 60
@@ -56,8 +57,8 @@ func nearChange(changes []change, i int) bool {
 	return false
 }
 
-// compare returns the lines of both: equal ones at the beginning and at the end, and between them those of a longest
-// common subsequence. What is too long for that is all changed.
+// compare returns the lines of both: equal ones at the beginning and at the end, and between them
+// those of a longest common subsequence. What is too long for that is all changed.
 func compare(a, b []string) []change {
 	head := 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {

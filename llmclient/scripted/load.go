@@ -12,8 +12,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Load reads the replies of a script from a JSON array; the package comment describes it. The error says which reply is
-// wrong.
+// Load reads the replies of a script from a JSON array; the package comment describes it. The error
+// says which reply is wrong.
 func Load(r io.Reader) ([]Reply, error) {
 	d := json.NewDecoder(r)
 	var items []json.RawMessage

@@ -73,8 +73,8 @@ func (l likeness) exceeds(m likeness) bool {
 	return false
 }
 
-// compare counts the messages that are equal from the beginning, the fields that are equal, and, negative, the
-// difference in length.
+// compare counts the messages that are equal from the beginning, the fields that are equal, and,
+// negative, the difference in length.
 func (o outline) compare(p outline) likeness {
 	var l likeness
 	for l[0] < min(len(o.messages), len(p.messages)) && bytes.Equal(o.messages[l[0]], p.messages[l[0]]) {

@@ -17,11 +17,11 @@ type Recorder struct {
 	w      io.Writer
 }
 
-// Record returns a client that asks c, and writes each call to w as one line, with one Write, when it has ended. A file
-// opened for appending may be recorded to again and again.
+// Record returns a client that asks c, and writes each call to w as one line, with one Write, when
+// it has ended. A file opened for appending may be recorded to again and again.
 //
-// A call that failed because its context was done is not recorded. A call that cannot be written fails, although c may
-// have answered it: a recording is whole or the caller knows.
+// A call that failed because its context was done is not recorded. A call that cannot be written
+// fails, although c may have answered it: a recording is whole or the caller knows.
 func Record(c llmclient.Client, w io.Writer) *Recorder { return &Recorder{client: c, w: w} }
 
 // Unwrap returns the client that is recorded.

@@ -28,12 +28,13 @@ type recording struct {
 	err     error
 }
 
-// Replay reads a cassette, and returns a client that answers each request with what was recorded for its key: response,
-// deltas or error. Of several recordings with one key each is given once, in the order of the cassette. A request for
-// which there is none, or none any more, fails with [llmclient.CodeBadRequest] around a [*MissError].
+// Replay reads a cassette, and returns a client that answers each request with what was recorded
+// for its key: response, deltas or error. Of several recordings with one key each is given once, in
+// the order of the cassette. A request for which there is none, or none any more, fails with
+// [llmclient.CodeBadRequest] around a [*MissError].
 //
-// Errors are typed as they were; their cause is only a text. A reply that was recorded whole is streamed, where asked, as
-// one delta for its thoughts and one for its text.
+// Errors are typed as they were; their cause is only a text. A reply that was recorded whole is
+// streamed, where asked, as one delta for its thoughts and one for its text.
 func Replay(r io.Reader) (*Replayer, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {

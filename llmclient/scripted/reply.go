@@ -10,7 +10,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Reply is one reply of a script: thought, text and calls in this order, or an error. The zero Reply is an empty message.
+// Reply is one reply of a script: thought, text and calls in this order, or an error. The zero
+// Reply is an empty message.
 type Reply struct {
 	For     string                 // only for requests whose Model is this, or whose last user message contains it; "" for any
 	Text    string                 // default: Deltas joined
@@ -22,12 +23,13 @@ type Reply struct {
 	Delay   time.Duration          // the wait before the reply begins
 	Times   int                    // how often the reply may be used; 0: once; negative: any number of times, none included
 
-	// Err is returned once what the reply holds besides has been streamed. If it is an *llmclient.Error, what was
-	// streamed stands in its Partial, and Usage in its Usage, unless it has its own.
+	// Err is returned once what the reply holds besides has been streamed. If it is an
+	// *llmclient.Error, what was streamed stands in its Partial, and Usage in its Usage, unless it
+	// has its own.
 	Err error
 
-	// Func makes the reply from the request; then only For, Times and Delay of this Reply count, and For, Times and Func
-	// of the one it returns do not. It must be safe for concurrent use.
+	// Func makes the reply from the request; then only For, Times and Delay of this Reply count,
+	// and For, Times and Func of the one it returns do not. It must be safe for concurrent use.
 	Func func(*llmclient.Request) Reply
 }
 

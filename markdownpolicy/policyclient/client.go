@@ -19,8 +19,8 @@ type Config struct {
 // Wrap is Config.Wrap with the zero [Config].
 func Wrap(c llmclient.Client, p markdownpolicy.Policy) llmclient.Client { return Config{}.Wrap(c, p) }
 
-// Wrap returns a Client that speaks to c by the policy. It is safe for concurrent use if both are, as the built-in policies
-// are. A Config that cannot be used is reported by Complete.
+// Wrap returns a Client that speaks to c by the policy. It is safe for concurrent use if both are,
+// as the built-in policies are. A Config that cannot be used is reported by Complete.
 func (cfg Config) Wrap(c llmclient.Client, p markdownpolicy.Policy) llmclient.Client {
 	prompts, err := cfg.Prompts.parse()
 	return &client{inner: c, policy: p, repairs: config.Count(cfg.MaxRepairs, 2), prompts: prompts, err: err}
@@ -37,8 +37,8 @@ type client struct {
 // Unwrap returns the client that is asked.
 func (c *client) Unwrap() llmclient.Client { return c.inner }
 
-// Complete asks until a reply can be read, or was sent back often enough. A reply that cannot be read is not sent back once ctx
-// is done.
+// Complete asks until a reply can be read, or was sent back often enough. A reply that cannot be
+// read is not sent back once ctx is done.
 func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	if err := c.check(req); err != nil {
 		return nil, err
@@ -101,7 +101,8 @@ func (c *client) knowing(defs []tools.Definition) *client {
 	return &own
 }
 
-// again returns the request with a reply to it that could not be read, and what was wrong with that.
+// again returns the request with a reply to it that could not be read, and what was wrong with
+// that.
 func (c *client) again(first *llmclient.Request, text string, problem *markdownpolicy.ParseError) (*llmclient.Request, error) {
 	feedback, err := c.prompts.Fill("Repair", map[string]any{"Feedback": problem.Feedback()})
 	if err != nil {

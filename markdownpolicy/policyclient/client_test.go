@@ -142,7 +142,8 @@ func TestS2_19_pastTurns(t *testing.T) {
 	require.Equal(t, "call_5_1", resp.Message.Calls()[0].ID, "unlike any in the conversation")
 }
 
-// The ids of calls that were cut out of a conversation do not come again while a later call is in it.
+// The ids of calls that were cut out of a conversation do not come again while a later call is in
+// it.
 func TestIDsOfATrimmedConversation(t *testing.T) {
 	turn := func(id string) []messages.Message {
 		return []messages.Message{

@@ -10,7 +10,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// lines is a small policy: a line "call NAME {…}" is a call, a line "think …" a thought, all other text is text as it is.
+// lines is a small policy: a line "call NAME {…}" is a call, a line "think …" a thought, all other
+// text is text as it is.
 type lines struct{}
 
 func (lines) Name() string   { return "lines" }

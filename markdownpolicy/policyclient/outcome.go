@@ -40,7 +40,8 @@ func (r *reply) unreadable(resp *llmclient.Response, problem *markdownpolicy.Par
 	}
 }
 
-// canceled returns the error of a call whose ctx was done before a reply was sent back. What could be read of that is in it.
+// canceled returns the error of a call whose ctx was done before a reply was sent back. What could
+// be read of that is in it.
 func canceled(ctx context.Context, unreadable *llmclient.Error) *llmclient.Error {
 	own := *unreadable
 	own.Code = llmclient.CodeCanceled

@@ -26,7 +26,8 @@ func (w *whole) Close() (markdownpolicy.Document, []markdownpolicy.Part, error) 
 	return doc, doc.Parts, err
 }
 
-// joined returns parts that were released in pieces, with neighbouring texts as one, and neighbouring thoughts.
+// joined returns parts that were released in pieces, with neighbouring texts as one, and
+// neighbouring thoughts.
 func joined(pieces []markdownpolicy.Part) []markdownpolicy.Part {
 	var out []markdownpolicy.Part
 	for len(pieces) > 0 {
@@ -79,8 +80,8 @@ func join(pieces []markdownpolicy.Part) markdownpolicy.Part {
 	return whole
 }
 
-// beside returns the parts of a message's text, and where they stood among them the thoughts and calls that the server
-// told apart from the text.
+// beside returns the parts of a message's text, and where they stood among them the thoughts and
+// calls that the server told apart from the text.
 func beside(native []messages.AssistantContent, parts []markdownpolicy.Part) []messages.AssistantContent {
 	var all []messages.AssistantContent
 	at := 0
@@ -123,7 +124,8 @@ type seam struct {
 	made bool // of a call
 }
 
-// texts returns parts with the source of some calls as text, and the blanks between that and a text beside it.
+// texts returns parts with the source of some calls as text, and the blanks between that and a text
+// beside it.
 func (s *seam) texts(parts []markdownpolicy.Part, source string, isText func(markdownpolicy.Part) bool) []markdownpolicy.Part {
 	var out []markdownpolicy.Part
 	for _, p := range parts {

@@ -62,8 +62,9 @@ type wireMessage struct {
 	ToolCallID string `json:"tool_call_id"`
 }
 
-// TestRecorded holds recorded conversations with tools as they were, with native calls, and again with a model that says
-// the same by a policy: calls, results and answer are the same, and so is what is streamed of the answer.
+// TestRecorded holds recorded conversations with tools as they were, with native calls, and again
+// with a model that says the same by a policy: calls, results and answer are the same, and so is
+// what is streamed of the answer.
 func TestRecorded(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(recordings, "*.json"))
 	require.NoError(t, err)
@@ -134,7 +135,8 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// speaker returns a model that says what the assistant says in a conversation by a policy, in small pieces.
+// speaker returns a model that says what the assistant says in a conversation by a policy, in small
+// pieces.
 func speaker(policy markdownpolicy.Policy, h messages.History) *scripted.Client {
 	var script []scripted.Reply
 	for _, m := range h {
@@ -154,7 +156,8 @@ func pieces(text string, size int) []string {
 	return append(all, text)
 }
 
-// converse has the orchestrator hold the conversation with a model, and returns what was said from its beginning on.
+// converse has the orchestrator hold the conversation with a model, and returns what was said from
+// its beginning on.
 func converse(t *testing.T, rec *recording, model llmclient.Client) (messages.History, error) {
 	t.Helper()
 	if len(rec.Interactions) == 0 {
@@ -249,8 +252,8 @@ func (m wireMessage) text() string {
 	return text
 }
 
-// essence is what must be the same: calls with the values of their arguments, results, texts and thoughts without the
-// blanks around them. In some formats a text beside a call is a thought.
+// essence is what must be the same: calls with the values of their arguments, results, texts and
+// thoughts without the blanks around them. In some formats a text beside a call is a thought.
 func essence(h messages.History) []string {
 	var lines []string
 	for _, m := range h {

@@ -39,7 +39,8 @@ func (r *reply) begin() {
 	r.certain, r.seam = nil, seam{}
 }
 
-// fetch asks c, and reads what it streams. Where a client further in begins its reply anew, so does the reply.
+// fetch asks c, and reads what it streams. Where a client further in begins its reply anew, so does
+// the reply.
 func (r *reply) fetch(ctx context.Context, c llmclient.Client, req *llmclient.Request) (*llmclient.Response, error) {
 	r.begin()
 	var hear func(llmclient.Delta)
@@ -100,8 +101,8 @@ func (r *reply) tell(kind llmclient.DeltaKind, text string) {
 	}
 }
 
-// lead puts the blanks at the beginning of the reply before its first part, if that is a text: without a policy they would
-// be there too, and a text that goes on from another may need them.
+// lead puts the blanks at the beginning of the reply before its first part, if that is a text:
+// without a policy they would be there too, and a text that goes on from another may need them.
 func (r *reply) lead(parts []markdownpolicy.Part) {
 	if len(parts) == 0 {
 		return
@@ -142,14 +143,14 @@ func (r *reply) mayCall() bool {
 	return len(r.asked.Tools) > 0 && r.asked.ToolChoice.Mode != llmclient.ChooseNone
 }
 
-// isText returns which calls are text: all, if the reply may hold none; else one that was cut off, as some of it may be
-// missing.
+// isText returns which calls are text: all, if the reply may hold none; else one that was cut off,
+// as some of it may be missing.
 func (r *reply) isText(callable bool) func(markdownpolicy.Part) bool {
 	return func(p markdownpolicy.Part) bool { return !callable || r.cut && p.Open }
 }
 
-// finish reads the whole of a message, which may be cut. If it is not callable, what looks like a call is text, and so are
-// native calls, and what cannot be read where it is not sent back.
+// finish reads the whole of a message, which may be cut. If it is not callable, what looks like a
+// call is text, and so are native calls, and what cannot be read where it is not sent back.
 func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy.ParseError {
 	if native := m.Calls(); !callable && len(native) > 0 {
 		m.Content = slices.DeleteFunc(slices.Clone(m.Content), isCall)
@@ -188,8 +189,8 @@ func isCall(c messages.AssistantContent) bool {
 	return ok
 }
 
-// addAsText adds native calls behind all else as text, as JSON on a line each. Of a reply that may hold calls, but is withheld,
-// nothing is streamed at its end.
+// addAsText adds native calls behind all else as text, as JSON on a line each. Of a reply that may
+// hold calls, but is withheld, nothing is streamed at its end.
 func (r *reply) addAsText(native []messages.ToolCall) {
 	for _, c := range native {
 		line := nativeText(c)
@@ -213,8 +214,8 @@ func (r *reply) end(parts, rest []markdownpolicy.Part) {
 	r.trail(parts)
 }
 
-// before returns what stands before a problem, where the parser had released nothing: the parts of the longest text that
-// ends at the problem, or with a line before it, and can be read.
+// before returns what stands before a problem, where the parser had released nothing: the parts of
+// the longest text that ends at the problem, or with a line before it, and can be read.
 func (r *reply) before(problem *markdownpolicy.ParseError) []markdownpolicy.Part {
 	text := r.text.String()
 	text = text[:min(problem.Offset, len(text))]
@@ -238,8 +239,8 @@ func asParseError(err error) *markdownpolicy.ParseError {
 	return &markdownpolicy.ParseError{Line: 1, Expected: "a reply in the format that was given", Err: err}
 }
 
-// catchUp gives the parser what was not streamed. A client that streamed something else than it returned broke its
-// promise: what it returned counts.
+// catchUp gives the parser what was not streamed. A client that streamed something else than it
+// returned broke its promise: what it returned counts.
 func (r *reply) catchUp(text string) {
 	rest, ok := strings.CutPrefix(text, r.text.String())
 	if !ok {

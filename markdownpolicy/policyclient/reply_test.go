@@ -17,7 +17,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The blanks at both ends of a reply are there as they are without a policy: a text that goes on from another needs them.
+// The blanks at both ends of a reply are there as they are without a policy: a text that goes on
+// from another needs them.
 func TestOuterBlanks(t *testing.T) {
 	for name, policy := range builtins(t) {
 		for _, text := range []string{" and so on, \n\n", "\nthis ", "x"} {
@@ -33,8 +34,8 @@ func TestOuterBlanks(t *testing.T) {
 	}
 }
 
-// A call of which the token limit cut the end is not made, as nobody knows what it lacks: it is text. Where the model stopped
-// by itself, it is a call.
+// A call of which the token limit cut the end is not made, as nobody knows what it lacks: it is
+// text. Where the model stopped by itself, it is a call.
 func TestTruncated_open(t *testing.T) {
 	calls := []messages.AssistantContent{messages.Text{Text: "Two."}, messages.ToolCall{Name: "add", Arguments: `{"a":1}`}}
 	for _, c := range []struct {
@@ -96,7 +97,8 @@ func TestTruncated_mended(t *testing.T) {
 	}
 }
 
-// Texts and thoughts that were released in pieces before a reply broke off are whole in what is left of it.
+// Texts and thoughts that were released in pieces before a reply broke off are whole in what is
+// left of it.
 func TestTruncated_pieces(t *testing.T) {
 	text := "One, two,\nthree.\n\n```tool_call\n{\"name\":"
 	model := scripted.New(scripted.Reply{Deltas: pieces(text, 3), Finish: llmclient.FinishLength}, scripted.Reply{Deltas: pieces("<think>a\nb", 2), Finish: llmclient.FinishLength})

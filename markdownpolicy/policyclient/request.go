@@ -11,8 +11,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Prompts are templates (text/template) of what is said to the model besides the policy's instructions; "" means the
-// default. All but Repair stand behind the instructions.
+// Prompts are templates (text/template) of what is said to the model besides the policy's
+// instructions; "" means the default. All but Repair stand behind the instructions.
 type Prompts struct {
 	Required string // some tool must be called. No data
 	Tool     string // one tool must be called. Data: .Tool, its name
@@ -107,8 +107,8 @@ func (c *client) stops(asked []string) []string {
 	return all
 }
 
-// instructed returns the history with texts in the system message that comes first, which may be a new one. A text that
-// stands there already, on lines of its own, is not said again.
+// instructed returns the history with texts in the system message that comes first, which may be a
+// new one. A text that stands there already, on lines of its own, is not said again.
 func instructed(h messages.History, said ...string) messages.History {
 	var system messages.System
 	rest := h

@@ -1,5 +1,5 @@
-// Package sse streams runs to browsers and other HTTP clients as server-sent events (WHATWG HTML, section "Server-sent
-// events").
+// Package sse streams runs to browsers and other HTTP clients as server-sent events (WHATWG HTML,
+// section "Server-sent events").
 //
 //	handler, err := sse.New(sse.Config{Start: sse.Tasks(agent)})
 //	http.Handle("/runs", handler)
@@ -13,15 +13,17 @@
 //	                                             event: run_started
 //	                                             data: {"run":"…","frame":"0","depth":1,"kind":"run_started",…}
 //
-// Each event has the number of the event as its id, the kind as its name, and the JSON form of [orchestrator.Event] in one
-// line as its data; docs/events.md describes them all. The last one is run_finished; a stream that ends without it was cut
-// off. Lines that begin with a colon are comments, which keep the connection alive while nothing happens.
+// Each event has the number of the event as its id, the kind as its name, and the JSON form of
+// [orchestrator.Event] in one line as its data; docs/events.md describes them all. The last one is
+// run_finished; a stream that ends without it was cut off. Lines that begin with a colon are
+// comments, which keep the connection alive while nothing happens.
 //
-// When the client goes away the run is stopped now, and its journal says so, if it has one; see [Start] for runs that go on
-// without it. A client that reads slowly slows the run down. Nothing is kept of a stream, so it cannot be taken up again in the
-// middle: a request with a Last-Event-ID, which is how a browser's EventSource asks again by itself, is answered 204 (No
-// Content), which has it stop asking, and starts no second run. A run that waits for somebody goes on in a stream of its own,
-// where the end of one that has ended is told as well; see [Replies].
+// When the client goes away the run is stopped now, and its journal says so, if it has one; see
+// [Start] for runs that go on without it. A client that reads slowly slows the run down. Nothing is
+// kept of a stream, so it cannot be taken up again in the middle: a request with a Last-Event-ID,
+// which is how a browser's EventSource asks again by itself, is answered 204 (No Content), which
+// has it stop asking, and starts no second run. A run that waits for somebody goes on in a stream
+// of its own, where the end of one that has ended is told as well; see [Replies].
 //
 // # Whose runs are whose
 //

@@ -20,13 +20,14 @@ const (
 	DefaultWriteTimeout = 30 * time.Second
 )
 
-// Start makes the events of a run for a request, such as those of [orchestrator.Orchestrator.Stream], or says why there are
-// none: a [*Error] is shown to the client as it is; see there for others. Events that begin with an error and no event are
-// refused like an error.
+// Start makes the events of a run for a request, such as those of
+// [orchestrator.Orchestrator.Stream], or says why there are none: a [*Error] is shown to the client
+// as it is; see there for others. Events that begin with an error and no event are refused like an
+// error.
 //
-// The context of the request ends when the client goes away, and with it a run that has it. A run with another context, such
-// as [context.WithoutCancel] of it, goes on to its end without the client. The events are ranged over on the goroutine of
-// the request, once and to their end.
+// The context of the request ends when the client goes away, and with it a run that has it. A run
+// with another context, such as [context.WithoutCancel] of it, goes on to its end without the
+// client. The events are ranged over on the goroutine of the request, once and to their end.
 type Start func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error)
 
 // Config says what a [Handler] serves. Start is required.
@@ -55,9 +56,9 @@ type Config struct {
 	KeepAlive    time.Duration // the longest silence, after which a comment is sent; 0: 15 seconds; negative: any
 	WriteTimeout time.Duration // for the client to take an event, whatever the server's own is; 0: 30 seconds; negative: none
 
-	// Filter says whether an event is sent; it may change it before, but nothing that it points to. Nil sends all. What
-	// is not for the client's eyes (run_finished holds the whole conversation) is left out here. The id of an event counts
-	// those that are not sent too.
+	// Filter says whether an event is sent; it may change it before, but nothing that it points to.
+	// Nil sends all. What is not for the client's eyes (run_finished holds the whole conversation)
+	// is left out here. The id of an event counts those that are not sent too.
 	Filter func(e *orchestrator.Event) bool
 
 	// OnError is told what the client is not: why a run could not be started where that is the
@@ -97,8 +98,8 @@ func withDefault[N int64 | time.Duration](n, otherwise N) N {
 	return n
 }
 
-// ServeHTTP starts a run and streams its events until it ends. A panic of Start or Filter ends the work on the run and goes
-// on to the server.
+// ServeHTTP starts a run and streams its events until it ends. A panic of Start or Filter ends the
+// work on the run and goes on to the server.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	limitReads(w, h.cfg.ReadTimeout)
 	switch {

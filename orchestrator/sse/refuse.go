@@ -12,7 +12,8 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// Error is a request that is refused: no run is started for it. The client gets the status, and the body
+// Error is a request that is refused: no run is started for it. The client gets the status, and the
+// body
 //
 //	{"error": {"code": "bad_request", "message": "…"}}
 //

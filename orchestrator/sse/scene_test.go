@@ -38,8 +38,8 @@ func (b block) event(t *testing.T) (e orchestrator.Event) {
 	return e
 }
 
-// blocks reads a stream by the rules of the specification: fields up to an empty line, of which the data are joined, lines
-// ended by CR, LF or both.
+// blocks reads a stream by the rules of the specification: fields up to an empty line, of which the
+// data are joined, lines ended by CR, LF or both.
 func blocks(body io.Reader) iter.Seq[block] {
 	return func(yield func(block) bool) {
 		lines := bufio.NewScanner(body)
@@ -179,7 +179,8 @@ func still(out delegation.Output) delegation.Output {
 	return out
 }
 
-// hanging is a model that says something and then nothing more until its context ends; ended is closed then.
+// hanging is a model that says something and then nothing more until its context ends; ended is
+// closed then.
 func hanging(ended chan struct{}) llmclient.Client {
 	return llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 		onDelta(llmclient.Delta{Text: "well"})

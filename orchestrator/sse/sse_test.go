@@ -254,8 +254,8 @@ func TestKeepAlive_failsTheRun(t *testing.T) {
 	})
 }
 
-// The server's own deadlines are for requests that are short: neither that for reading nor that for writing ends a stream,
-// and WriteTimeout is for each event.
+// The server's own deadlines are for requests that are short: neither that for reading nor that for
+// writing ends a stream, and WriteTimeout is for each event.
 func TestDeadlines(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		for _, keepAlive := range []time.Duration{5 * time.Millisecond, -1} {

@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// stream is the response to one request. Events are sent by the goroutine of the request, comments by another while the
-// run has nothing to tell.
+// stream is the response to one request. Events are sent by the goroutine of the request, comments
+// by another while the run has nothing to tell.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -59,8 +59,9 @@ func setHeaders(h http.Header) {
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
 }
 
-// begin sends the header and keeps the connection alive from now on; gone is called when a comment cannot be sent. The
-// error says that nothing has been sent, because this ResponseWriter cannot stream.
+// begin sends the header and keeps the connection alive from now on; gone is called when a comment
+// cannot be sent. The error says that nothing has been sent, because this ResponseWriter cannot
+// stream.
 func (s *stream) begin(keepAlive time.Duration, gone func()) error {
 	setHeaders(s.w.Header())
 	s.limit()
@@ -166,6 +167,6 @@ func (s *stream) limit() {
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.timeout))
 }
 
-// unlimit leaves the time between writes without a deadline: HTTP/2 ends a stream at it even if nothing is being written,
-// and the server's own counts from the beginning.
+// unlimit leaves the time between writes without a deadline: HTTP/2 ends a stream at it even if
+// nothing is being written, and the server's own counts from the beginning.
 func (s *stream) unlimit() { _ = s.control.SetWriteDeadline(time.Time{}) }

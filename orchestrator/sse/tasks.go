@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// Tasks returns a [Start] that runs the task in the body of a request, which is JSON (Content-Type application/json) of at
-// least one of goal, messages and data:
+// Tasks returns a [Start] that runs the task in the body of a request, which is JSON (Content-Type
+// application/json) of at least one of goal, messages and data:
 //
 //	{
 //	  "strategy": "solve",       // Task.Strategy
@@ -55,8 +55,9 @@ func Tasks(o *orchestrator.Orchestrator) Start {
 	}
 }
 
-// Replies returns a [Start] that goes on with a run that waits, as [orchestrator.Orchestrator.Resume] does. The body of the
-// request is JSON (Content-Type application/json):
+// Replies returns a [Start] that goes on with a run that waits, as
+// [orchestrator.Orchestrator.Resume] does. The body of the request is JSON (Content-Type
+// application/json):
 //
 //	{"run": "…", "replies": [{"wait_id": "…", "approve": true}]}
 //

@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// What an agent has used that waits for somebody counts as its parent's when the parent is stopped meanwhile: nobody will
-// resume it.
+// What an agent has used that waits for somebody counts as its parent's when the parent is stopped
+// meanwhile: nobody will resume it.
 func TestAgentThatWaits_stopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})

@@ -1,5 +1,6 @@
-// Package builtin makes the built-in strategies by name, from JSON. The JSON of a strategy is that of its package's Config:
-// a field is its json tag. Functions cannot be said in JSON; for those, use the packages.
+// Package builtin makes the built-in strategies by name, from JSON. The JSON of a strategy is that
+// of its package's Config: a field is its json tag. Functions cannot be said in JSON; for those,
+// use the packages.
 package builtin
 
 import (
@@ -21,7 +22,8 @@ type Spec struct {
 	Config   json.RawMessage `json:"config,omitempty"` // nil: {}
 }
 
-// Set makes a set of strategies, each under a name of its own. The error names every Spec that cannot be used.
+// Set makes a set of strategies, each under a name of its own. The error names every Spec that
+// cannot be used.
 func Set(specs map[string]Spec) (strategy.Set, error) {
 	set := strategy.Set{}
 	var problems []error
@@ -49,9 +51,10 @@ func All() strategy.Set {
 	return set
 }
 
-// New returns a factory for the strategy of a name, or of an alias, from the JSON of its Config. The error is a
-// [*strategy.UnknownError] that lists the names; a [*tools.ArgumentError] with the path of each key that is unknown, of the
-// wrong type, or undoes what the name says ([ToolFirst], [LLMOnly]); or what the strategy itself has against its Config.
+// New returns a factory for the strategy of a name, or of an alias, from the JSON of its Config.
+// The error is a [*strategy.UnknownError] that lists the names; a [*tools.ArgumentError] with the
+// path of each key that is unknown, of the wrong type, or undoes what the name says ([ToolFirst],
+// [LLMOnly]); or what the strategy itself has against its Config.
 func New(name string, config json.RawMessage) (func() strategy.Strategy, error) {
 	m, ok := find(name)
 	if !ok {
@@ -123,7 +126,8 @@ type maker struct {
 	make   func(config string) (func() strategy.Strategy, error)
 }
 
-// promise checks that a Config of type C leaves what the name of a preset says, and returns where it does not.
+// promise checks that a Config of type C leaves what the name of a preset says, and returns where
+// it does not.
 type promise[C any] func(C) []tools.Problem
 
 // of returns the maker of a strategy with a Config of type C; preset is what an empty Config says.
@@ -155,7 +159,8 @@ func of[C any](name string, table *strategy.Table, build func(C) func() strategy
 	}
 }
 
-// over returns the preset with what a config says in its place, each field whole: fields within fields are not mixed.
+// over returns the preset with what a config says in its place, each field whole: fields within
+// fields are not mixed.
 func over[C any](preset C, config string) (C, error) {
 	var cfg C
 	var fields, said map[string]json.RawMessage

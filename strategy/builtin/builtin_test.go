@@ -38,7 +38,8 @@ func TestNew_everyName(t *testing.T) {
 	}
 }
 
-// S1-33, S3-18: a name that nothing is registered under is an error that lists the names, not another strategy.
+// S1-33, S3-18: a name that nothing is registered under is an error that lists the names, not
+// another strategy.
 func TestS1_33_S3_18_unknownName(t *testing.T) {
 	_, err := builtin.New("reflexion", nil)
 	var unknown *strategy.UnknownError
@@ -126,7 +127,8 @@ func TestNew_variants(t *testing.T) {
 	require.Len(t, run("default", "").Requests()[0].Tools, 1)
 }
 
-// S4-26: strategies come from a configuration, a request may name another, and nothing is left between runs.
+// S4-26: strategies come from a configuration, a request may name another, and nothing is left
+// between runs.
 func TestS4_26_byConfiguration(t *testing.T) {
 	set, err := builtin.Set(map[string]builtin.Spec{
 		"brief": {Strategy: "llm-only", Config: json.RawMessage(`{"system":"Be brief."}`)},

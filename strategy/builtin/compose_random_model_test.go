@@ -18,8 +18,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// babble is a model that says anything. What it says follows from the request and the seed alone, so that agents that ask
-// at the same time do not disturb each other.
+// babble is a model that says anything. What it says follows from the request and the seed alone,
+// so that agents that ask at the same time do not disturb each other.
 type babble struct {
 	*composition
 	fans bool // requests may be made at the same time

@@ -22,8 +22,8 @@ import (
 	"github.com/segue-go/segue/strategy/stepagent"
 )
 
-// mostNodes is how many strategies there are in a composition at most. Each may delegate to those behind it, so it is the
-// depth of the tree too.
+// mostNodes is how many strategies there are in a composition at most. Each may delegate to those
+// behind it, so it is the depth of the tree too.
 const mostNodes = 6
 
 // composition is a case: a tree of strategies, and what it meets.
@@ -51,8 +51,8 @@ type composedNode struct {
 
 func nodeName(i int) string { return fmt.Sprint("n", i) }
 
-// settable lists values for the keys of Configs, in JSON. What a Config refuses is left out, so that strategies may differ
-// in what a key takes. Keys that name a strategy are drawn apart.
+// settable lists values for the keys of Configs, in JSON. What a Config refuses is left out, so
+// that strategies may differ in what a key takes. Keys that name a strategy are drawn apart.
 var settable = map[string][]string{
 	"system":            {`"Be brief."`},
 	"tools":             {`[]`, `["look"]`, `["look","fails"]`, `["look","strict"]`, `["agent_n1"]`, `["agent_n2","agent_n5"]`, `["no_such_tool"]`},
@@ -272,7 +272,8 @@ func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNo
 	return node
 }
 
-// bound returns how many model calls node i can make at most, as its Bound says; -1 where none can be told.
+// bound returns how many model calls node i can make at most, as its Bound says; -1 where none can
+// be told.
 func (p *composition) bound(i int) int {
 	if p.fans() {
 		return -1

@@ -16,9 +16,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// stage is what the cases of a shard are played on, one after the other. To make an Orchestrator takes longer than a case,
-// so those with the same tools share one; it knows which case it is from the context, and its strategies are those of the
-// case in progress.
+// stage is what the cases of a shard are played on, one after the other. To make an Orchestrator
+// takes longer than a case, so those with the same tools share one; it knows which case it is from
+// the context, and its strategies are those of the case in progress.
 type stage struct {
 	made  map[[2]string]func() strategy.Strategy // by kind and Config
 	built map[string]*orchestrator.Orchestrator  // by what they were built of

@@ -24,8 +24,8 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// TestRandomCompositions runs trees of built-in strategies, drawn at random, against models that say anything, and
-// holds each to these laws. How many there are, package prove says:
+// TestRandomCompositions runs trees of built-in strategies, drawn at random, against models that
+// say anything, and holds each to these laws. How many there are, package prove says:
 //
 //   - Nothing panics, and no strategy asks for what nobody can do.
 //   - The run ends, within its limits and within the bound that the Configs say.
@@ -169,8 +169,9 @@ func (w *composed) run() {
 	}
 }
 
-// resume resumes the run, and holds it to the end that it had: it is told again, and what was waited for is waited for.
-// Only where agents wait may there be more to do: for those that nothing was left for before.
+// resume resumes the run, and holds it to the end that it had: it is told again, and what was
+// waited for is waited for. Only where agents wait may there be more to do: for those that nothing
+// was left for before.
 func (w *composed) resume(res orchestrator.Result) {
 	ctx, asked := context.WithValue(context.Background(), caseKey{}, w), w.asked
 	again, err := orchestrator.Fold(w.o.Resume(ctx, composedRun))

@@ -15,7 +15,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// composedSet holds the configurations that the stories of compositions name: strategies within strategies.
+// composedSet holds the configurations that the stories of compositions name: strategies within
+// strategies.
 var composedSet = strategy.Set{
 	"complete-task": completetask.New(completetask.Config{}),
 

@@ -72,7 +72,8 @@ func calls(name, arguments string) scripted.Reply {
 	return scripted.Reply{Text: "So.", Calls: []messages.ToolCall{scripted.Call(name, arguments, "")}}
 }
 
-// S4-14: one tool, then the answer, under the names of a loop with turns. The control tools are not among the tools.
+// S4-14: one tool, then the answer, under the names of a loop with turns. The control tools are not
+// among the tools.
 func TestS4_14_reasonActObserve(t *testing.T) {
 	l, out := looped(t,
 		calls(rao.DecideNext, `{"plan":"look"}`), calls("look", "{}"), calls(rao.ObserveDecide, `{"should_continue":true}`),
@@ -86,8 +87,8 @@ func TestS4_14_reasonActObserve(t *testing.T) {
 	require.JSONEq(t, "2", string(out.Metadata["steps"]))
 }
 
-// S4-13: the answer that is asked for when the steps are used up is streamed, and can be told from all that was said
-// before.
+// S4-13: the answer that is asked for when the steps are used up is streamed, and can be told from
+// all that was said before.
 func TestS4_13_streamedAnswer(t *testing.T) {
 	step := []scripted.Reply{calls(rao.DecideNext, `{"plan":"look"}`), calls("look", "{}"), calls(rao.ObserveDecide, `{"should_continue":true}`)}
 	l, out := looped(t, append(append(step, step...), scripted.Stream("As far ", "as I ", "can see."))...)

@@ -11,7 +11,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The names of those that are a strategy of another name with other defaults. What the name says cannot be configured away.
+// The names of those that are a strategy of another name with other defaults. What the name says
+// cannot be configured away.
 const (
 	ToolFirst      = "tool-first"       // complete-task that must call a tool before it answers: no tool_choice but a forced one, and no empty tools
 	LLMOnly        = "llm-only"         // complete-task without tools: no tools but empty ones

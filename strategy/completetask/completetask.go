@@ -1,14 +1,18 @@
-// Package completetask is the strategy that works on a task by calling tools until it can answer: the model is asked, the
-// tools it calls are run, and it is asked again with their results, until it answers without a call.
+// Package completetask is the strategy that works on a task by calling tools until it can answer:
+// the model is asked, the tools it calls are run, and it is asked again with their results, until
+// it answers without a call.
 //
-// At most MaxModelCalls + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them for a conclusion without
-// tools; with a forced ToolChoice one more, where the provider refuses it. An answer is never made up: a reply of nothing has
-// a nil Result, and one that was cut off, withheld, or came after the last allowed call is an error that keeps the text. So is
-// an answer kept that was asked for again, because it was cut off or not of the schema, where nothing better follows.
+// At most MaxModelCalls + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them
+// for a conclusion without tools; with a forced ToolChoice one more, where the provider refuses it.
+// An answer is never made up: a reply of nothing has a nil Result, and one that was cut off,
+// withheld, or came after the last allowed call is an error that keeps the text. So is an answer
+// kept that was asked for again, because it was cut off or not of the schema, where nothing better
+// follows.
 //
-// The metadata of an output holds "model_calls" (a number; one that fails the run is not counted), and where they apply
-// "finish" (why the model stopped, if not by itself), "truncated" (true), "unforced" (true: the provider refused the forced
-// tool choice, so the model was free to answer without a call), "repaired" (what was mended in the messages it was given).
+// The metadata of an output holds "model_calls" (a number; one that fails the run is not counted),
+// and where they apply "finish" (why the model stopped, if not by itself), "truncated" (true),
+// "unforced" (true: the provider refused the forced tool choice, so the model was free to answer
+// without a call), "repaired" (what was mended in the messages it was given).
 package completetask
 
 import (
@@ -88,7 +92,8 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 	return s.fsm.Then(started, s.request())
 }
 
-// choice is what holds for the next request with tools: a forced one ends with the first call, or where it is refused.
+// choice is what holds for the next request with tools: a forced one ends with the first call, or
+// where it is refused.
 func (s *completeTask) choice() llmclient.ToolChoice {
 	switch forced := config.Forced(s.ToolChoice); {
 	case len(s.tools) == 0, forced && s.acted:
@@ -191,7 +196,8 @@ func (s *completeTask) joined(text string) string {
 	return strings.Join(append(s.pieces, text), "")
 }
 
-// reached is as much of an answer as there is, with the text that came last; "" if there is nothing.
+// reached is as much of an answer as there is, with the text that came last; "" if there is
+// nothing.
 func (s *completeTask) reached(last string) string { return config.Or(s.joined(last), s.refused) }
 
 // cutOff deals with a text that ended at the token limit.
@@ -258,7 +264,8 @@ func (s *completeTask) checked(text string) nextstep.NextStep {
 	}
 }
 
-// unfenced takes JSON out of a fenced code block, which models put around it although they were asked not to.
+// unfenced takes JSON out of a fenced code block, which models put around it although they were
+// asked not to.
 func unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "```") || !strings.HasSuffix(text, "```") || len(text) < 6 {

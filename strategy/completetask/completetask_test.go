@@ -39,7 +39,8 @@ func TestS0_20_newestQuestion(t *testing.T) {
 	require.Equal(t, history, step.(nextstep.GetChatCompletion).Request.Messages)
 }
 
-// S0-11, S0-12: a method out of turn reports an error and keeps the state; the right one still works.
+// S0-11, S0-12: a method out of turn reports an error and keeps the state; the right one still
+// works.
 func TestS0_11_S0_12_outOfTurn(t *testing.T) {
 	s, _ := start(t, completetask.Config{}, delegation.Input{Goal: "go"}, "a")
 	for _, step := range []nextstep.NextStep{
@@ -54,7 +55,8 @@ func TestS0_11_S0_12_outOfTurn(t *testing.T) {
 	require.IsType(t, nextstep.ReportError{}, s.ProcessAPIResponse(reply(messages.Text{Text: "more"})), "a reply after the end")
 }
 
-// Requests that were handed out are not touched by what follows, and what a caller does to its own copies is not seen.
+// Requests that were handed out are not touched by what follows, and what a caller does to its own
+// copies is not seen.
 func TestHistoriesAreClipped(t *testing.T) {
 	s, step := start(t, completetask.Config{}, delegation.Input{Goal: "go"}, "a")
 	first := step.(nextstep.GetChatCompletion).Request.Messages
@@ -106,7 +108,8 @@ func TestConfig_Check(t *testing.T) {
 	}
 }
 
-// A forced choice of a tool that is not offered is a mistake of the Config; without tools there is nothing to force.
+// A forced choice of a tool that is not offered is a mistake of the Config; without tools there is
+// nothing to force.
 func TestToolChoice_notOffered(t *testing.T) {
 	cfg := completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseTool, Name: "b"}}
 	in := delegation.Input{Goal: "go"}
@@ -118,7 +121,8 @@ func TestToolChoice_notOffered(t *testing.T) {
 	require.Zero(t, step.(nextstep.GetChatCompletion).Request.ToolChoice)
 }
 
-// S4-19: a refused choice is asked for once more with auto, once, and only where it was forced and that is what was refused.
+// S4-19: a refused choice is asked for once more with auto, once, and only where it was forced and
+// that is what was refused.
 func TestS4_19_refusedChoice(t *testing.T) {
 	forced := completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}
 	fails := forced

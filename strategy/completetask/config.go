@@ -28,20 +28,23 @@ type Config struct {
 	OnLimit     LimitPolicy          `json:"on_limit,omitempty"`    // what to do when no model call is left; "" means LimitConclude
 	Prompts     Prompts              `json:"prompts,omitzero"`      // what the strategy says to the model
 
-	// OnRefusedChoice says what to do where the provider refuses a request for its forced ToolChoice, as some models do;
-	// "" means RefusedAuto. The request that asks again is counted neither in MaxModelCalls nor in MaxRetries.
+	// OnRefusedChoice says what to do where the provider refuses a request for its forced
+	// ToolChoice, as some models do; "" means RefusedAuto. The request that asks again is counted
+	// neither in MaxModelCalls nor in MaxRetries.
 	OnRefusedChoice RefusedChoicePolicy `json:"on_refused_choice,omitempty"`
 
-	// MaxModelCalls bounds the requests that offer tools; 0 means 50, negative means no bound but the run's limits.
+	// MaxModelCalls bounds the requests that offer tools; 0 means 50, negative means no bound but
+	// the run's limits.
 	MaxModelCalls int `json:"max_model_calls,omitempty"`
 
-	// MaxRetries bounds the requests that ask again after a reply that was no answer: cut off, empty, not of the schema,
-	// or with a call that could not be read. They are not counted in MaxModelCalls. 0 means 2, negative means none.
+	// MaxRetries bounds the requests that ask again after a reply that was no answer: cut off,
+	// empty, not of the schema, or with a call that could not be read. They are not counted in
+	// MaxModelCalls. 0 means 2, negative means none.
 	MaxRetries int `json:"max_retries,omitempty"`
 }
 
-// LengthPolicy says what to do with a text that was cut off at the token limit. Calls in a reply that was cut off are
-// never run: the model is told to make them again, within MaxRetries.
+// LengthPolicy says what to do with a text that was cut off at the token limit. Calls in a reply
+// that was cut off are never run: the model is told to make them again, within MaxRetries.
 type LengthPolicy string
 
 // The policies for texts that were cut off.
@@ -61,8 +64,8 @@ const (
 	EmptyFail   EmptyPolicy = "fail"   // an error
 )
 
-// LimitPolicy says what to do when MaxModelCalls is reached and the model still calls tools. The output is an error with
-// code limit either way.
+// LimitPolicy says what to do when MaxModelCalls is reached and the model still calls tools. The
+// output is an error with code limit either way.
 type LimitPolicy string
 
 // The policies for the limit.
@@ -80,7 +83,8 @@ const (
 	RefusedFail RefusedChoicePolicy = "fail" // the provider's error
 )
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the default.
+// Prompts are templates (text/template) of what the strategy says to the model; "" means the
+// default.
 type Prompts struct {
 	Conclude  string `json:"conclude,omitempty"`  // no model call with tools is left. Data: .Calls, the number of model calls made
 	Continue  string `json:"continue,omitempty"`  // the text was cut off. No data
@@ -108,8 +112,8 @@ type settings struct {
 	prompts *config.Prompts
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
-// orchestrator.New or orchestrator.NewMachine.
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
+// strategy is put into use, by orchestrator.New or orchestrator.NewMachine.
 func New(cfg Config) func() strategy.Strategy {
 	s := &settings{Config: cfg}
 	s.err = s.compile()
@@ -118,8 +122,8 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns how many model calls a run can make at most, retries hidden inside a client aside; -1 if there is no
-// bound.
+// Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
+// -1 if there is no bound.
 func (c Config) Bound() int {
 	if c.MaxModelCalls < 0 {
 		return -1
@@ -181,7 +185,8 @@ func (s *settings) parsePrompts() (err error) {
 	return err
 }
 
-// prompt fills in a template. One that fails on its data says so to the model rather than to nobody.
+// prompt fills in a template. One that fails on its data says so to the model rather than to
+// nobody.
 func (s *settings) prompt(name string, data map[string]any) string {
 	text, err := s.prompts.Fill(name, data)
 	if err != nil {

@@ -18,13 +18,13 @@ type Config struct {
 	Model  string `json:"model,omitempty"`  // for Request.Model; "" means the client's own
 	System string `json:"system,omitempty"` // the system prompt; it is put first unless the conversation has one already
 
-	// Evaluation says who judges a plan before it is carried out; "" means EvaluateByModel. With EvaluateByFunc, Judge
-	// must be set; it must be pure.
+	// Evaluation says who judges a plan before it is carried out; "" means EvaluateByModel. With
+	// EvaluateByFunc, Judge must be set; it must be pure.
 	Evaluation Evaluation         `json:"evaluation,omitempty"`
 	Judge      func(Plan) Verdict `json:"-"`
 
-	// Executor is the strategy that works on a step; "" means "complete-task". Executors are the names that a step may
-	// choose instead; this strategy itself may be one of them.
+	// Executor is the strategy that works on a step; "" means "complete-task". Executors are the
+	// names that a step may choose instead; this strategy itself may be one of them.
 	Executor  string   `json:"executor,omitempty"`
 	Executors []string `json:"executors,omitempty"`
 
@@ -78,8 +78,8 @@ const (
 	AnswerSynthesize Answer = "synthesize" // one more request, over the results of all steps
 )
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the default. The data is a
-// [PromptData].
+// Prompts are templates (text/template) of what the strategy says to the model; "" means the
+// default. The data is a [PromptData].
 type Prompts struct {
 	Plan       string `json:"plan,omitempty"`       // asks for a plan
 	Evaluate   string `json:"evaluate,omitempty"`   // asks for a judgement
@@ -163,8 +163,8 @@ type settings struct {
 	evaluationSchema *tools.Schema
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
-// orchestrator.New or orchestrator.NewMachine.
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
+// strategy is put into use, by orchestrator.New or orchestrator.NewMachine.
 func New(cfg Config) func() strategy.Strategy {
 	s := &settings{Config: cfg}
 	s.err = s.compile()

@@ -90,7 +90,8 @@ func (s *planReviseExecute) note(out delegation.Output) Step {
 	return *step
 }
 
-// results returns the results of the named steps, or of all that are done, each cut to the configured size.
+// results returns the results of the named steps, or of all that are done, each cut to the
+// configured size.
 func (s *planReviseExecute) results(ids []string) []PromptResult {
 	var list []PromptResult
 	for _, step := range s.plan.Steps {
@@ -138,8 +139,8 @@ func (p Plan) withoutResults() Plan {
 	return c
 }
 
-// guard turns a panic of a function of the Config into an error, so that what was reached is not lost. The value may hold
-// anything and is not shown.
+// guard turns a panic of a function of the Config into an error, so that what was reached is not
+// lost. The value may hold anything and is not shown.
 func guard(what string, err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("planreviseexecute: %s panicked with a %T", what, v)

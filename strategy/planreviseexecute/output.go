@@ -56,8 +56,8 @@ func (s *planReviseExecute) output() delegation.Output {
 	return delegation.Output{Messages: s.history.Clip(), Result: s.last, Metadata: m}
 }
 
-// partial is what was reached by a run that did not come to its end, and where it stood. As long as no step is done, the text
-// of one that failed is better than none.
+// partial is what was reached by a run that did not come to its end, and where it stood. As long as
+// no step is done, the text of one that failed is better than none.
 func (s *planReviseExecute) partial() delegation.Output {
 	out := s.output()
 	out.Result = config.Or(out.Result, s.scrap)

@@ -13,7 +13,8 @@ import (
 	"github.com/segue-go/segue/delegation"
 )
 
-// Plan is steps in the order in which they were written down. A step runs once those that it depends on are done.
+// Plan is steps in the order in which they were written down. A step runs once those that it
+// depends on are done.
 type Plan struct {
 	Steps []Step `json:"steps"`
 }
@@ -64,9 +65,9 @@ func (e *PlanError) Error() string {
 	return text
 }
 
-// revise puts a plan that the model submitted in the place of what is not done of the old one. Steps that are done stay as
-// they are, whether the new plan names them or not; one that would change a step that is done is refused. Steps without
-// an id get a free number.
+// revise puts a plan that the model submitted in the place of what is not done of the old one.
+// Steps that are done stay as they are, whether the new plan names them or not; one that would
+// change a step that is done is refused. Steps without an id get a free number.
 func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
 	var revised Plan
 	for _, s := range p.Steps {
@@ -111,7 +112,8 @@ func (s Step) fresh() Step {
 	return f
 }
 
-// remember takes over how often, and for how long, steps that stand in the old plan too, by id and goal, were worked on.
+// remember takes over how often, and for how long, steps that stand in the old plan too, by id and
+// goal, were worked on.
 func (p *Plan) remember(old Plan) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -121,8 +123,9 @@ func (p *Plan) remember(old Plan) {
 	}
 }
 
-// find looks for a step among those that are done: by its id, or by its goal if it has none. It says what is wrong with a
-// step that would change one that is done, or do it again under another id.
+// find looks for a step among those that are done: by its id, or by its goal if it has none. It
+// says what is wrong with a step that would change one that is done, or do it again under another
+// id.
 func find(done []Step, s Step) (known bool, problem string) {
 	for _, d := range done {
 		switch {
@@ -231,8 +234,8 @@ func (p Plan) cycle() []string {
 	return nil
 }
 
-// next returns the index of the first step that is not done and depends only on steps that are; -1 if all are done. A plan
-// without a cycle always has one.
+// next returns the index of the first step that is not done and depends only on steps that are; -1
+// if all are done. A plan without a cycle always has one.
 func (p Plan) next() int {
 	for i, s := range p.Steps {
 		if s.Status == StepDone {

@@ -1,29 +1,31 @@
-// Package planreviseexecute is the strategy that makes a plan, has it judged, carries it out step by step through other
-// strategies, and makes it anew when it is rejected or a step fails.
+// Package planreviseexecute is the strategy that makes a plan, has it judged, carries it out step
+// by step through other strategies, and makes it anew when it is rejected or a step fails.
 //
 //	plan -> judge -> (approved) steps, one at a time -> answer
 //	  ^       |                   |
 //	  |    rejected             failed
 //	  +-------+-------------------+
 //
-// The model submits plans and judgements by calling tools of the strategy, [SubmitPlan] and [SubmitEvaluation]; a reply
-// without a call that can be used is answered with a reminder. Config.Evaluation has the plan judged by a Go function, or by
-// nobody. Each step is delegated: the child sees the goal of the step, the results that it depends on, and nothing else
-// unless Config.Share says so; of its work only the result comes back. A step may be carried out by this strategy itself, and
-// so be planned in turn. Steps that are done stay done. The answer is the result of the last step, or is made of all results
-// by one more request (Config.Answer).
+// The model submits plans and judgements by calling tools of the strategy, [SubmitPlan] and
+// [SubmitEvaluation]; a reply without a call that can be used is answered with a reminder.
+// Config.Evaluation has the plan judged by a Go function, or by nobody. Each step is delegated: the
+// child sees the goal of the step, the results that it depends on, and nothing else unless
+// Config.Share says so; of its work only the result comes back. A step may be carried out by this
+// strategy itself, and so be planned in turn. Steps that are done stay done. The answer is the
+// result of the last step, or is made of all results by one more request (Config.Answer).
 //
-// At most MaxRevisions + 1 plans are made, each judged once, of at most MaxSteps steps, and MaxRetries reminders are given in
-// all; [Config.Bound] says how many model calls that can be.
+// At most MaxRevisions + 1 plans are made, each judged once, of at most MaxSteps steps, and
+// MaxRetries reminders are given in all; [Config.Bound] says how many model calls that can be.
 //
-// Nothing is lost on the way to an error: the Result is that of the last step that is done, or, as long as none is, the text
-// that a step left which failed or was cut off. The metadata of every output holds "plan" (a [Plan] with the status, result,
-// attempts and time of each step, of which there may be none yet), and where they apply "revisions" (a list of [Revision]),
-// "repaired" (what was mended in the messages it was given), and with an error "phase", where it stood.
+// Nothing is lost on the way to an error: the Result is that of the last step that is done, or, as
+// long as none is, the text that a step left which failed or was cut off. The metadata of every
+// output holds "plan" (a [Plan] with the status, result, attempts and time of each step, of which
+// there may be none yet), and where they apply "revisions" (a list of [Revision]), "repaired" (what
+// was mended in the messages it was given), and with an error "phase", where it stood.
 //
-// The source of the loop is the planner of an agent framework that submits and evaluates plans by tool calls; that a plan is
-// made before any work and kept apart from it is the idea of Plan-and-Solve (Wang et al., 2023,
-// https://arxiv.org/abs/2305.04091).
+// The source of the loop is the planner of an agent framework that submits and evaluates plans by
+// tool calls; that a plan is made before any work and kept apart from it is the idea of
+// Plan-and-Solve (Wang et al., 2023, https://arxiv.org/abs/2305.04091).
 package planreviseexecute
 
 import (
@@ -196,7 +198,8 @@ func (s *planReviseExecute) prose(text string) nextstep.NextStep {
 	return s.judge(revised)
 }
 
-// EditCalls implements strategy.CallEditor: a plan that was changed on its way is carried out as it was changed.
+// EditCalls implements strategy.CallEditor: a plan that was changed on its way is carried out as it
+// was changed.
 func (s *planReviseExecute) EditCalls(calls []messages.ToolCall) {
 	if a, ok := s.history.Last().(messages.Assistant); ok {
 		a = a.WithCalls(calls)
@@ -237,13 +240,15 @@ func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) ne
 	return s.judge(revised)
 }
 
-// unread tells the model what was wrong with a call whose result did not say it, because it was run elsewhere.
+// unread tells the model what was wrong with a call whose result did not say it, because it was run
+// elsewhere.
 func (s *planReviseExecute) unread(err error) nextstep.NextStep {
 	s.say("Unread", PromptData{Tool: s.wanted().Name, Feedback: err.Error()})
 	return s.refuse()
 }
 
-// then fires a trigger with a step that was made of prompts; one that could not be filled in is an error.
+// then fires a trigger with a step that was made of prompts; one that could not be filled in is an
+// error.
 func (s *planReviseExecute) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
 	if s.promptErr != nil {
 		return s.fail(delegation.CodeInvalid, s.promptErr)
@@ -302,7 +307,8 @@ func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken Ste
 	return s.then(on, s.request(planDefinition))
 }
 
-// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the model's to mend.
+// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the
+// model's to mend.
 func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reminded) {
 		return s.remind("", nil)

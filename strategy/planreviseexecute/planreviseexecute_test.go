@@ -23,7 +23,8 @@ import (
 
 func TestTable(t *testing.T) { require.NoError(t, pre.Table.Validate()) }
 
-// model is a model for tests: a function from what it was last told, and the tool that is wanted, to a reply.
+// model is a model for tests: a function from what it was last told, and the tool that is wanted,
+// to a reply.
 type model func(goal, wanted string) (tool, args, text string)
 
 func (m model) Complete(_ context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
@@ -93,7 +94,8 @@ func TestS0_20_newestQuestion(t *testing.T) {
 	require.NotContains(t, asked.Last().(messages.User).Text(), "old")
 }
 
-// A plan of fifty steps, three levels deep, runs within its computed bound, and its usage is that of the whole tree.
+// A plan of fifty steps, three levels deep, runs within its computed bound, and its usage is that
+// of the whole tree.
 func TestFiftyStepsThreeLevels(t *testing.T) {
 	leaf := completetask.Config{MaxModelCalls: 2, MaxRetries: -1}
 	inner := pre.Config{Evaluation: pre.EvaluateNever, MaxSteps: 2, MaxRevisions: -1, MaxRetries: -1}
@@ -317,8 +319,8 @@ func TestConfig_Check(t *testing.T) {
 	}
 }
 
-// Random plans against random outcomes: the run ends within its bound, done steps are never run again, and the metadata
-// says what happened.
+// Random plans against random outcomes: the run ends within its bound, done steps are never run
+// again, and the metadata says what happened.
 func TestRandomPlans(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg := pre.Config{MaxSteps: 5, MaxRevisions: rapid.IntRange(-1, 3).Draw(rt, "revisions"), MaxRetries: rapid.IntRange(-1, 2).Draw(rt, "retries")}

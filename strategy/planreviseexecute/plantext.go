@@ -13,27 +13,32 @@ type TextError struct {
 // Error implements error.
 func (e *TextError) Error() string { return "planreviseexecute: read plan: " + e.Problem }
 
-// ReadSteps reads a plan out of what a model wrote in prose, and returns the goals of its steps in order. None is blank.
+// ReadSteps reads a plan out of what a model wrote in prose, and returns the goals of its steps in
+// order. None is blank.
 //
-// A step is an item of a numbered list ("1. a", "2) b", "**1. a**", "### 1. a"), of a labelled one ("Step 1: a",
-// "## Phase 1 - a"), of a list with bullets or check boxes, or of a JSON list of strings or objects, which may stand
-// under a key such as "steps" or "plan", in a code fence or open in the text. What is in any other code fence is no step,
-// nor is a row of a table.
+// A step is an item of a numbered list ("1. a", "2) b", "**1. a**", "### 1. a"), of a labelled one
+// ("Step 1: a", "## Phase 1 - a"), of a list with bullets or check boxes, or of a JSON list of
+// strings or objects, which may stand under a key such as "steps" or "plan", in a code fence or
+// open in the text. What is in any other code fence is no step, nor is a row of a table.
 //
-// The first line of a goal is the item without its number, label, check box and the asterisks around its title. A line
-// that wraps is joined to the line before it. What stands below an item (paragraphs, lists, sections such as 1.1, code)
-// are the further lines of its goal, without blank lines. What stands before the first item and what follows the last one
-// after a blank line is left out, unless the other items have such paragraphs too.
+// The first line of a goal is the item without its number, label, check box and the asterisks
+// around its title. A line that wraps is joined to the line before it. What stands below an item
+// (paragraphs, lists, sections such as 1.1, code) are the further lines of its goal, without blank
+// lines. What stands before the first item and what follows the last one after a blank line is left
+// out, unless the other items have such paragraphs too.
 //
-// Of several lists the best is taken: a list below a title like "Plan:" or of labelled steps before any other, and one
-// below a title like "Notes:" after any other; then one of several items before a lone one; then a numbered list before
-// JSON, and JSON before bullets; then the longer; then the first. Lists of the same kind below titles of the same level
-// are the parts of one plan: their steps follow one another. A number that goes on where a list was left continues that
-// list; a number 1 starts another. The words of titles and labels are English; lists below other titles are all alike.
+// Of several lists the best is taken: a list below a title like "Plan:" or of labelled steps before
+// any other, and one below a title like "Notes:" after any other; then one of several items before
+// a lone one; then a numbered list before JSON, and JSON before bullets; then the longer; then the
+// first. Lists of the same kind below titles of the same level are the parts of one plan: their
+// steps follow one another. A number that goes on where a list was left continues that list; a
+// number 1 starts another. The words of titles and labels are English; lists below other titles are
+// all alike.
 //
-// A text without a list is a plan of one step, the trimmed text. That holds for refusals and for questions too: whether a
-// model declines is not for a reader of lists to say. An empty text, one of nothing but thoughts (<think>…</think>, which
-// are always left out) and a JSON plan without steps are refused with a *TextError.
+// A text without a list is a plan of one step, the trimmed text. That holds for refusals and for
+// questions too: whether a model declines is not for a reader of lists to say. An empty text, one
+// of nothing but thoughts (<think>…</think>, which are always left out) and a JSON plan without
+// steps are refused with a *TextError.
 //
 // Reading takes time in proportion to the length of the text. The number of steps is not bounded.
 func ReadSteps(text string) ([]string, error) {
@@ -60,8 +65,8 @@ func ReadSteps(text string) ([]string, error) {
 
 var textLineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// textThoughts match what a reasoning model wrote before its answer: with both tags or only the first, and without the
-// first, the second being alone on its line.
+// textThoughts match what a reasoning model wrote before its answer: with both tags or only the
+// first, and without the first, the second being alone on its line.
 var textThoughts = []*regexp.Regexp{
 	regexp.MustCompile(`(?s)^\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|$)`),
 	regexp.MustCompile(`(?s)^.*?\n[ \t]*</think(?:ing)?>[ \t]*(?:\n|$)`),

@@ -62,8 +62,8 @@ func (r *textReader) parts(best *textList) []*textList {
 	return parts
 }
 
-// standsAlone reports whether a list of one item is a plan: a bullet, or a line that begins with some number, in the midst
-// of prose is not.
+// standsAlone reports whether a list of one item is a plan: a bullet, or a line that begins with
+// some number, in the midst of prose is not.
 func (r *textReader) standsAlone(l *textList) bool {
 	first := slices.IndexFunc(r.lines, func(l textLine) bool { return l.kind != textBlank })
 	return l.area >= textPlanned || l.data != nil || r.lines[l.first].number == 1 || l.first == first

@@ -54,8 +54,8 @@ func corpusTexts(t *testing.T) []corpusText {
 	return texts
 }
 
-// TestS1_17_corpus reads recorded texts. The golden file has the number of the steps of each text, or the problem, and
-// the beginning of the SHA-256 of the steps.
+// TestS1_17_corpus reads recorded texts. The golden file has the number of the steps of each text,
+// or the problem, and the beginning of the SHA-256 of the steps.
 func TestS1_17_corpus(t *testing.T) {
 	var b strings.Builder
 	for _, c := range corpusTexts(t) {
@@ -80,8 +80,8 @@ func digest(steps []string) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// TestS1_17_judged holds that the judgement by eye is of the texts that its seed picks, and of the steps that are read
-// today.
+// TestS1_17_judged holds that the judgement by eye is of the texts that its seed picks, and of the
+// steps that are read today.
 func TestS1_17_judged(t *testing.T) {
 	golden := map[string]string{} // by id
 	for line := range fileLines(t, goldenFile) {

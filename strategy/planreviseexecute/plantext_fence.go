@@ -2,16 +2,18 @@ package planreviseexecute
 
 import "strings"
 
-// textFencing tells code from text, line by line, by the rules of CommonMark 0.31, section 4.5: a fence is three or more
-// backticks or tildes, indented by at most three columns more than the item that it stands in, and ends with a fence of
-// the same sign that is at least as long, or with the text.
+// textFencing tells code from text, line by line, by the rules of CommonMark 0.31, section 4.5: a
+// fence is three or more backticks or tildes, indented by at most three columns more than the item
+// that it stands in, and ends with a fence of the same sign that is at least as long, or with the
+// text.
 type textFencing struct {
 	open   string // the fence of the code that we are in; "" outside
 	column int    // where the text of the item begins that we are in
 	blank  bool   // the last line was blank
 }
 
-// next returns textFence for a line that begins code, textCode for one that goes on or ends it, else textProse.
+// next returns textFence for a line that begins code, textCode for one that goes on or ends it,
+// else textProse.
 func (f *textFencing) next(raw string) textKind {
 	s := strings.TrimSpace(raw)
 	info := strings.TrimLeft(s, "`")
@@ -47,7 +49,8 @@ func (f *textFencing) within(l textLine) {
 	f.blank = l.kind == textBlank
 }
 
-// unwrapMarkdown returns the content of a text that is one code block of Markdown, any other text as it is.
+// unwrapMarkdown returns the content of a text that is one code block of Markdown, any other text
+// as it is.
 func unwrapMarkdown(text string) string {
 	lines := strings.Split(strings.Trim(text, "\n\t "), "\n")
 	switch info := strings.ToLower(strings.TrimLeft(lines[0], "`~")); strings.TrimSpace(info) {

@@ -32,8 +32,9 @@ func (r *textReader) goals(l *textList) []string {
 	return goals
 }
 
-// allowance returns how many loose blocks the last item takes of what follows it, given those of the other items: as many
-// as each of them has at least. A section with a heading takes as many as any of them has.
+// allowance returns how many loose blocks the last item takes of what follows it, given those of
+// the other items: as many as each of them has at least. A section with a heading takes as many as
+// any of them has.
 func (l *textList) allowance(blocks []int) int {
 	switch {
 	case len(blocks) > 0 && l.rank <= rankHeading:
@@ -47,9 +48,9 @@ func (l *textList) allowance(blocks []int) int {
 	}
 }
 
-// extent returns the end of an item, which is at most limit, and how many loose blocks it has, which are at most allowed.
-// A loose block is what comes after a blank line and is not indented: nothing but the numbers around it tells that it is
-// part of the item. What follows a colon is.
+// extent returns the end of an item, which is at most limit, and how many loose blocks it has,
+// which are at most allowed. A loose block is what comes after a blank line and is not indented:
+// nothing but the numbers around it tells that it is part of the item. What follows a colon is.
 func (r *textReader) extent(l *textList, item, limit, allowed int) (end, blocks int) {
 	listing := false // the block is a list
 	last := item     // the last line that is not blank
@@ -132,8 +133,9 @@ func (r *textReader) goal(item, end int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// startsAnew reports whether a line is no continuation of the line before: it has the number or letter of a section, or a
-// name and a colon, or it begins with a capital though its first word would have had room there.
+// startsAnew reports whether a line is no continuation of the line before: it has the number or
+// letter of a section, or a name and a colon, or it begins with a capital though its first word
+// would have had room there.
 func startsAnew(before, line string) bool {
 	if textNamed.MatchString(line) {
 		return true

@@ -20,7 +20,8 @@ var (
 	detailKeys = []string{"description", "text", "details", "steps", "substeps", "subtasks"}
 )
 
-// readJSON finds the JSON plans that begin a line: in each code block, and from the first bracket to the last.
+// readJSON finds the JSON plans that begin a line: in each code block, and from the first bracket
+// to the last.
 func (r *textReader) readJSON() {
 	r.data = map[int]textPlan{}
 	first, last := -1, -1

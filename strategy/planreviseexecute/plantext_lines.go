@@ -59,7 +59,8 @@ func readTextLines(text string) []textLine {
 	return lines
 }
 
-// splitFirstItem gives an item 1 that begins in the middle of the last line, as in "Plan: 1. a", a line of its own.
+// splitFirstItem gives an item 1 that begins in the middle of the last line, as in "Plan: 1. a", a
+// line of its own.
 func splitFirstItem(lines []textLine) []textLine {
 	last := len(lines) - 1
 	for last >= 0 && lines[last].kind == textBlank {

@@ -62,7 +62,8 @@ func (l *textList) add(line, number int) {
 	l.last = number
 }
 
-// takes reports whether x is the next item of l though its number need not follow. All items may have the number 1.
+// takes reports whether x is the next item of l though its number need not follow. All items may
+// have the number 1.
 func (l *textList) takes(x *textLine) bool {
 	return l.rank == x.rank && x.indent-l.indent < 2 && l.indent-x.indent < 2 &&
 		(x.number != 1 || l.last == 1)
@@ -101,7 +102,8 @@ func (r *textReader) findLists() {
 	}
 }
 
-// leads reports whether line i leads over to what follows: it ends with a colon, or a bullet stands on the next line.
+// leads reports whether line i leads over to what follows: it ends with a colon, or a bullet stands
+// on the next line.
 func (r *textReader) leads(i int) bool {
 	l := &r.lines[i]
 	if r.tight || l.indent > 1 {
@@ -151,8 +153,9 @@ func (r *textReader) addRoot(l *textList, planned bool) {
 	r.roots = append(r.roots, l)
 }
 
-// continued returns the list whose last number x follows: of the open ones that which is indented most like x, else the
-// latest one of the rank of x, and what came in between is then part of its last item.
+// continued returns the list whose last number x follows: of the open ones that which is indented
+// most like x, else the latest one of the rank of x, and what came in between is then part of its
+// last item.
 func (r *textReader) continued(x *textLine) *textList {
 	if x.number < 2 {
 		return nil

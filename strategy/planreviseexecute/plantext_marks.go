@@ -17,7 +17,8 @@ type textMark struct {
 	body   string // what follows, without its markup
 }
 
-// Ranks of items: at the same indentation, an item of a higher rank is part of one of a lower. 1 to 6 are headings.
+// Ranks of items: at the same indentation, an item of a higher rank is part of one of a lower. 1 to
+// 6 are headings.
 const (
 	rankHeading = 6
 	rankPhase   = 7 // Phase 1: a
@@ -48,7 +49,8 @@ func readTextMark(s string) (textMark, bool) {
 	return m, true
 }
 
-// readTextOrdinal reads an item that begins with a number, which may have a label, an emphasis, or both.
+// readTextOrdinal reads an item that begins with a number, which may have a label, an emphasis, or
+// both.
 func readTextOrdinal(s string) (textMark, bool) {
 	rest := strings.TrimLeft(s, "*")
 	stars := s[:len(s)-len(rest)]
@@ -94,7 +96,8 @@ func rankOf(label, stars string) int {
 	}
 }
 
-// readBody reads the text after a number. If open, it is in the emphasis that began before the number.
+// readBody reads the text after a number. If open, it is in the emphasis that began before the
+// number.
 func (m *textMark) readBody(s, stars string, open bool) {
 	if open {
 		m.body, m.titled = endEmphasis(s, stars)
@@ -111,7 +114,8 @@ func (m *textMark) readBody(s, stars string, open bool) {
 
 func withoutBox(s string) string { return s[len(textBox.FindString(s)):] }
 
-// cutEmphasis takes off the asterisks around the beginning of s; whole says that they are around all of it.
+// cutEmphasis takes off the asterisks around the beginning of s; whole says that they are around
+// all of it.
 func cutEmphasis(s string) (text string, whole bool) {
 	text = strings.TrimLeft(s, "*")
 	stars := s[:len(s)-len(text)]

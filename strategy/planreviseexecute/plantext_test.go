@@ -221,8 +221,8 @@ func FuzzReadSteps(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkLaws(t, text) })
 }
 
-// checkLaws holds what is true of any text: there are steps or a TextError, no step is blank, and what is not JSON comes
-// out in the order in which it stands in the text, nothing twice.
+// checkLaws holds what is true of any text: there are steps or a TextError, no step is blank, and
+// what is not JSON comes out in the order in which it stands in the text, nothing twice.
 func checkLaws(t require.TestingT, text string) {
 	steps, err := pre.ReadSteps(text)
 	if err != nil {
@@ -250,8 +250,9 @@ func checkLaws(t require.TestingT, text string) {
 	}
 }
 
-// Time grows with the length of the text, whatever is in it: a text takes about as long as sixteen texts of a sixteenth of
-// its length, where it would take sixteen times as long if the time grew with the square.
+// Time grows with the length of the text, whatever is in it: a text takes about as long as sixteen
+// texts of a sixteenth of its length, where it would take sixteen times as long if the time grew
+// with the square.
 func TestReadSteps_linear(t *testing.T) {
 	for _, text := range [][2]string{
 		// A beginning, and what is repeated.

@@ -96,7 +96,8 @@ func TestRevisionsRemember(t *testing.T) {
 	require.True(t, refused)
 }
 
-// A plan that a middleware changed is carried out as it was changed, and stands so in what the model sees from then on.
+// A plan that a middleware changed is carried out as it was changed, and stands so in what the
+// model sees from then on.
 func TestEditedPlan(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {

@@ -44,7 +44,8 @@ const (
 
 func in(states ...strategy.State) []strategy.State { return states }
 
-// Table is the state machine of this strategy. The phases are those of the plan that it was first written down in.
+// Table is the state machine of this strategy. The phases are those of the plan that it was first
+// written down in.
 var Table = &strategy.Table{
 	Name:    Name,
 	Initial: Ready,

@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The tools by which the model drives the strategy. They run like any other, so that they can be seen, refused and
-// approved; each is offered only where it is wanted.
+// The tools by which the model drives the strategy. They run like any other, so that they can be
+// seen, refused and approved; each is offered only where it is wanted.
 const (
 	SubmitPlan       = "submit_plan"
 	SubmitEvaluation = "submit_evaluation"
@@ -70,7 +70,8 @@ var (
 	}
 )
 
-// Tools implements strategy.ToolProvider. A plan that cannot be used is a failed call, which says why.
+// Tools implements strategy.ToolProvider. A plan that cannot be used is a failed call, which says
+// why.
 func (s *planReviseExecute) Tools() []tools.Tool {
 	return []tools.Tool{
 		tools.NewPureRaw(planDefinition, checked(planDefinition, s.planSchema, s.receivePlan)),
@@ -93,7 +94,8 @@ func (s *settings) receiveEvaluation(string) (string, error) {
 	return s.prompts.Fill("Received", PromptData{Tool: SubmitEvaluation})
 }
 
-// checked holds arguments against a schema, which is compiled once for all frames, before they are received.
+// checked holds arguments against a schema, which is compiled once for all frames, before they are
+// received.
 func checked(def tools.Definition, schema *tools.Schema, receive func(string) (string, error)) func(string) (string, error) {
 	return func(arguments string) (string, error) {
 		err := schema.Check(arguments)

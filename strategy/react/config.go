@@ -21,16 +21,18 @@ type Config struct {
 	OnLimit     LimitPolicy `json:"on_limit,omitempty"`    // what to do when no step is left; "" means LimitConclude
 	Prompts     Prompts     `json:"prompts,omitzero"`      // what the strategy says to the model
 
-	// MaxSteps bounds the turns: those that act, and the one that answers. 0 means 10, negative means no bound but the
-	// run's limits.
+	// MaxSteps bounds the turns: those that act, and the one that answers. 0 means 10, negative
+	// means no bound but the run's limits.
 	MaxSteps int `json:"max_steps,omitempty"`
 
-	// MaxRetries bounds the requests that ask again after a reply that was no turn: something was missing in it, it could
-	// not be read, or it was cut off. They are not counted in MaxSteps. 0 means 3, negative means none.
+	// MaxRetries bounds the requests that ask again after a reply that was no turn: something was
+	// missing in it, it could not be read, or it was cut off. They are not counted in MaxSteps. 0
+	// means 3, negative means none.
 	MaxRetries int `json:"max_retries,omitempty"`
 
-	// Policy is the text format. Nil is markdownpolicy.ReAct{}. One that is a markdownpolicy.Tooled is told the tools, and
-	// what its WithTools returns is used; a type that embeds ReAct needs one of its own.
+	// Policy is the text format. Nil is markdownpolicy.ReAct{}. One that is a markdownpolicy.Tooled
+	// is told the tools, and what its WithTools returns is used; a type that embeds ReAct needs one
+	// of its own.
 	Policy Policy `json:"-"`
 }
 
@@ -38,12 +40,13 @@ type Config struct {
 type Policy interface {
 	markdownpolicy.Policy
 
-	// ParseTurn reads a reply. An error is a *markdownpolicy.ParseError; the Turn then says what is missing.
+	// ParseTurn reads a reply. An error is a *markdownpolicy.ParseError; the Turn then says what is
+	// missing.
 	ParseTurn(text string) (markdownpolicy.Turn, error)
 }
 
-// LimitPolicy says what to do when MaxSteps is reached without an answer. The output is an error with code limit either
-// way, and "finished" is false.
+// LimitPolicy says what to do when MaxSteps is reached without an answer. The output is an error
+// with code limit either way, and "finished" is false.
 type LimitPolicy string
 
 // The policies for the limit.
@@ -52,8 +55,9 @@ const (
 	LimitFail     LimitPolicy = "fail"     // no more requests
 )
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the default. The data is a
-// [PromptData]. How thoughts, actions and observations are written is up to Config.Policy.
+// Prompts are templates (text/template) of what the strategy says to the model; "" means the
+// default. The data is a [PromptData]. How thoughts, actions and observations are written is up to
+// Config.Policy.
 type Prompts struct {
 	Again    string `json:"again,omitempty"`    // the reply was no turn
 	Unknown  string `json:"unknown,omitempty"`  // the observation where there is no tool of the name
@@ -101,8 +105,8 @@ type settings struct {
 	prompts *config.Prompts
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
-// orchestrator.New or orchestrator.NewMachine.
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
+// strategy is put into use, by orchestrator.New or orchestrator.NewMachine.
 func New(cfg Config) func() strategy.Strategy {
 	s := &settings{Config: cfg}
 	s.err = s.compile()
@@ -111,8 +115,8 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns how many model calls a run can make at most, retries hidden inside a client aside; -1 if there is no
-// bound.
+// Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
+// -1 if there is no bound.
 func (c Config) Bound() int {
 	if c.MaxSteps < 0 {
 		return -1

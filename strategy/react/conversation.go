@@ -28,7 +28,8 @@ func (s *react) open(in delegation.Input) error {
 	return s.openText()
 }
 
-// openText puts the conversation so far into text, with the policy's instructions in the system prompt.
+// openText puts the conversation so far into text, with the policy's instructions in the system
+// prompt.
 func (s *react) openText() error {
 	text, err := s.policy.FormatQuery(s.history.Clip())
 	if err != nil {

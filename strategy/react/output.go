@@ -32,7 +32,8 @@ func (s *react) limited(result *string) nextstep.NextStep {
 	}
 }
 
-// output is what was reached, with as much of an answer as there is. The last reply is in it even where it came to nothing.
+// output is what was reached, with as much of an answer as there is. The last reply is in it even
+// where it came to nothing.
 func (s *react) output() delegation.Output {
 	history := s.history.Clip()
 	if s.scrap != "" {

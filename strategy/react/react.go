@@ -1,6 +1,6 @@
-// Package react is the strategy that works on a task in cycles of thought, action and observation, all of them text: it
-// needs nothing of a model but that it writes. The tools are described in the system prompt, and the model writes which one
-// it wants (see markdownpolicy.ReAct).
+// Package react is the strategy that works on a task in cycles of thought, action and observation,
+// all of them text: it needs nothing of a model but that it writes. The tools are described in the
+// system prompt, and the model writes which one it wants (see markdownpolicy.ReAct).
 //
 //	Thought: I need to check the weather.
 //	Action: get_weather
@@ -10,27 +10,30 @@
 //	                                           and so on, until it writes
 //	Final Answer: It is sunny in London.
 //
-// Only the first action of a reply is run; what a model writes behind it, such as an observation of its own, is dropped,
-// from what it is shown later too. Requests have a stop sequence that keeps it from doing so, for providers that take them.
-// A name that no tool has, and a tool that fails, are observations. A reply without any keyword is taken for the answer, and
-// marked as "implicit". One that is neither an action nor an answer, or was cut off, is sent back with what is missing.
+// Only the first action of a reply is run; what a model writes behind it, such as an observation of
+// its own, is dropped, from what it is shown later too. Requests have a stop sequence that keeps it
+// from doing so, for providers that take them. A name that no tool has, and a tool that fails, are
+// observations. A reply without any keyword is taken for the answer, and marked as "implicit". One
+// that is neither an action nor an answer, or was cut off, is sent back with what is missing.
 //
-// At most MaxSteps + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them for a conclusion. An answer is
-// never made up: without one the output is an error, and beside it stands as much of an answer as there is, from the last reply
-// that held any.
+// At most MaxSteps + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them for a
+// conclusion. An answer is never made up: without one the output is an error, and beside it stands
+// as much of an answer as there is, from the last reply that held any.
 //
-// The messages of an output are not the text that the model saw but the conversation as it would be with native tools:
-// thoughts, calls and results, without the instructions, and without the replies that came to nothing (sent back, or naming
-// no tool) unless the last one is such. Any strategy can go on with it, this one too, and what came from outside is still
-// marked so. A run that is stopped while a model or a tool is at work has what was there before; the call is answered as
+// The messages of an output are not the text that the model saw but the conversation as it would be
+// with native tools: thoughts, calls and results, without the instructions, and without the replies
+// that came to nothing (sent back, or naming no tool) unless the last one is such. Any strategy can
+// go on with it, this one too, and what came from outside is still marked so. A run that is stopped
+// while a model or a tool is at work has what was there before; the call is answered as
 // interrupted.
 //
-// The metadata of an output holds "steps" (turns that acted or answered), "finished" (whether there was an answer within the
-// steps), and where they apply "implicit" (true), "tools" (a list of [ToolUse]), "finish" (why the model stopped, if not by
-// itself), "repaired" (what was mended in the messages it was given).
+// The metadata of an output holds "steps" (turns that acted or answered), "finished" (whether there
+// was an answer within the steps), and where they apply "implicit" (true), "tools" (a list of
+// [ToolUse]), "finish" (why the model stopped, if not by itself), "repaired" (what was mended in
+// the messages it was given).
 //
-// The loop is that of Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", 2022
-// (https://arxiv.org/abs/2210.03629).
+// The loop is that of Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models",
+// 2022 (https://arxiv.org/abs/2210.03629).
 package react
 
 import (
@@ -185,7 +188,8 @@ func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
 	return s.fsm.Then(exhausted, step)
 }
 
-// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the model's to mend.
+// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the
+// model's to mend.
 func (s *react) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	text := strings.TrimSpace(f.Partial.Text())
 	if text != "" {

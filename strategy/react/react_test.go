@@ -238,7 +238,8 @@ func TestEditedCalls(t *testing.T) {
 	require.Equal(t, []messages.ToolCall{call}, out.Messages[1].(messages.Assistant).Calls())
 }
 
-// Some servers make native calls of what a model wrote. The first is the action, and is shown to the model as text.
+// Some servers make native calls of what a model wrote. The first is the action, and is shown to
+// the model as text.
 func TestNativeCalls(t *testing.T) {
 	s, _ := start(react.Config{}, goal)
 	call := messages.ToolCall{ID: "x", Name: "get_weather", Arguments: `{"location":"London"}`}

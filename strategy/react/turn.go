@@ -38,7 +38,8 @@ func (s *react) judge(resp llmclient.Response) nextstep.NextStep {
 	}
 }
 
-// read reads a reply. A model may call a tool natively although none was offered so; the first such call is the action.
+// read reads a reply. A model may call a tool natively although none was offered so; the first such
+// call is the action.
 func (s *react) read(m messages.Assistant) (markdownpolicy.Turn, error) {
 	calls := m.Calls()
 	if len(calls) == 0 {
@@ -47,8 +48,8 @@ func (s *react) read(m messages.Assistant) (markdownpolicy.Turn, error) {
 	return markdownpolicy.Turn{Thought: m.Text(), Action: &calls[0]}, nil
 }
 
-// whole reports whether a turn that was read from a reply without blanks around it is all there although the reply was cut
-// off: something follows it.
+// whole reports whether a turn that was read from a reply without blanks around it is all there
+// although the reply was cut off: something follows it.
 func whole(turn markdownpolicy.Turn, text string) bool {
 	return turn.Kept != "" && turn.Missing == "" && !strings.HasSuffix(text, turn.Kept)
 }
@@ -115,7 +116,8 @@ func (s *react) cutOff() nextstep.NextStep {
 	return s.fail(delegation.CodeTruncated, errors.New("react: the reply was cut off at the token limit"))
 }
 
-// unread deals with a reply that is neither an action nor an answer. err is nil if the answer in it is blank.
+// unread deals with a reply that is neither an action nor an answer. err is nil if the answer in it
+// is blank.
 func (s *react) unread(turn markdownpolicy.Turn, err error) nextstep.NextStep {
 	data := PromptData{Missing: turn.Missing}
 	parse, ok := errors.AsType[*markdownpolicy.ParseError](err)
@@ -158,7 +160,8 @@ func (s *react) conclusion(resp llmclient.Response) nextstep.NextStep {
 	return s.fsm.Then(concluded, s.limited(turn.Answer))
 }
 
-// asSaid is a turn as a message: what the provider told of the model's thoughts, its thought, and what it does.
+// asSaid is a turn as a message: what the provider told of the model's thoughts, its thought, and
+// what it does.
 func asSaid(m messages.Assistant, thought string, does messages.AssistantContent) messages.Assistant {
 	var parts []messages.AssistantContent
 	for _, c := range m.Content {

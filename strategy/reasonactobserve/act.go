@@ -130,8 +130,8 @@ func (s *reasonActObserve) take(results []messages.ToolOutput) {
 	s.calls = nil
 }
 
-// show puts the result of one of the calls among those of the step, shortened. The marks around what came from outside
-// stay whole.
+// show puts the result of one of the calls among those of the step, shortened. The marks around
+// what came from outside stay whole.
 func (s *reasonActObserve) show(r messages.ToolOutput, calls []messages.ToolCall) {
 	arguments := ""
 	if i := slices.IndexFunc(calls, func(c messages.ToolCall) bool { return c.ID == r.CallID }); i >= 0 {

@@ -33,12 +33,13 @@ type Config struct {
 	Prompts   Prompts   `json:"prompts,omitzero"`   // what the strategy says to the model
 }
 
-// Retrieval names a tool of the run that looks things up in data sources. It is called once, before the first act turn,
-// if Input.Data names data sources and a user,
+// Retrieval names a tool of the run that looks things up in data sources. It is called once, before
+// the first act turn, if Input.Data names data sources and a user,
 //
 //	{"data_sources": ["handbook", "tickets"], "user": "ann@example.com"}
 //
-// with these two and the goal as "query". The tool must be read-only. It may be offered to the model as well.
+// with these two and the goal as "query". The tool must be read-only. It may be offered to the
+// model as well.
 type Retrieval struct {
 	Tool string `json:"tool,omitempty"` // "" means none
 }
@@ -53,9 +54,9 @@ const (
 	LimitFail     LimitPolicy = "fail"     // no more requests: an error with code limit
 )
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the default. The data is a
-// [PromptData]. The prompts Reason, Decide and Observe stand only in the request that they are for, as its last message;
-// the others become part of the conversation.
+// Prompts are templates (text/template) of what the strategy says to the model; "" means the
+// default. The data is a [PromptData]. The prompts Reason, Decide and Observe stand only in the
+// request that they are for, as its last message; the others become part of the conversation.
 type Prompts struct {
 	Reason   string `json:"reason,omitempty"`    // asks for a decision
 	Decide   string `json:"decide,omitempty"`    // asks for it again, in plain JSON, after a reply of nothing
@@ -132,8 +133,8 @@ type settings struct {
 	prompts *config.Prompts
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
-// orchestrator.New or orchestrator.NewMachine.
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
+// strategy is put into use, by orchestrator.New or orchestrator.NewMachine.
 func New(cfg Config) func() strategy.Strategy {
 	s := &settings{Config: cfg}
 	s.err = s.compile()
@@ -142,9 +143,10 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns how many model calls a run can make at most, retries hidden inside a client aside; -1 if there is no
-// bound. A step makes four: reason, reason again in plain JSON, act and observe. Two are added: one for a forced tool
-// choice that the provider refuses, and one for the last answer.
+// Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
+// -1 if there is no bound. A step makes four: reason, reason again in plain JSON, act and observe.
+// Two are added: one for a forced tool choice that the provider refuses, and one for the last
+// answer.
 func (c Config) Bound() int {
 	if c.MaxSteps < 0 {
 		return -1

@@ -11,15 +11,16 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The control tools, by which the model drives the strategy. They are offered one at a time and never run: the strategy
-// reads the arguments of the call and answers it itself.
+// The control tools, by which the model drives the strategy. They are offered one at a time and
+// never run: the strategy reads the arguments of the call and answers it itself.
 const (
 	DecideNext    = "agent_decide_next"    // in the reason turn
 	ObserveDecide = "agent_observe_decide" // in the observe turn
 )
 
-// RequestInput is the name of the tool that the strategy brings to ask the user: [tools.AskUser] under another name, so
-// that a run may have that one besides. The model never sees it: it asks in its decision.
+// RequestInput is the name of the tool that the strategy brings to ask the user: [tools.AskUser]
+// under another name, so that a run may have that one besides. The model never sees it: it asks in
+// its decision.
 const RequestInput = "agent_request_input"
 
 const (
@@ -65,7 +66,8 @@ var observeDefinition = tools.Definition{
 	ReadOnly: true,
 }
 
-// decision is what a control tool is called with, or what a text says in its place. The fields of both tools stand here.
+// decision is what a control tool is called with, or what a text says in its place. The fields of
+// both tools stand here.
 type decision struct {
 	Finish         truth  `json:"finish"`
 	ShouldContinue truth  `json:"should_continue"`
@@ -82,8 +84,8 @@ var (
 	observeKeys = []string{"should_continue", "final_answer", "observation"}
 )
 
-// readDecision reads the decision that a reply holds: from the last call of the control tool whose arguments can be read,
-// else from the last fitting object in its text.
+// readDecision reads the decision that a reply holds: from the last call of the control tool whose
+// arguments can be read, else from the last fitting object in its text.
 func readDecision(reply messages.Assistant, tool string, keys []string) (decision, bool) {
 	said := reply.Text()
 	for _, c := range slices.Backward(reply.Calls()) {
@@ -155,7 +157,8 @@ type input struct {
 	Options  []string `json:"options,omitempty"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Options that are no texts are left out; a plain text is the question.
+// UnmarshalJSON implements json.Unmarshaler. Options that are no texts are left out; a plain text
+// is the question.
 func (q *input) UnmarshalJSON(data []byte) error {
 	var object struct {
 		Question text   `json:"question"`

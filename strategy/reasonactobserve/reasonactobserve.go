@@ -1,5 +1,6 @@
-// Package reasonactobserve is the strategy that works on a task in steps of three turns: in the first the model decides
-// what comes next, in the second it calls tools, in the third it says what that showed and whether to go on.
+// Package reasonactobserve is the strategy that works on a task in steps of three turns: in the
+// first the model decides what comes next, in the second it calls tools, in the third it says what
+// that showed and whether to go on.
 //
 //	reason    The model calls agent_decide_next: it finishes with an answer, asks the user something, or says its plan.
 //	act       The model is offered the tools of the run. Of the calls in its reply the first runs (all with RunAll). A
@@ -7,27 +8,32 @@
 //	observe   The model is shown what the tools returned, shortened, and calls agent_observe_decide: it finishes with an
 //	          answer, or the next step begins. The results stand in the conversation whole, for the turns that follow.
 //
-// The control tools are read by the strategy and never run. Where a model does not call them, the decision is taken from the
-// last fitting JSON object in its text; without one, the step goes on. The choice of a control tool is forced until a
-// provider refuses that, once. No tool of the run, and no agent that is one, may have the name of a control tool: a run that
-// is to act with such a one fails at once, with an error that says so; leave it out with [Config.Tools], or rename it. A
-// question to the user runs as the tool [RequestInput], so that the run waits until somebody answers; the answer is put into
-// the conversation as a message of the user, and the next step begins with it. A call with the same arguments is refused
-// after MaxRepeats runs, and the model is told. With [Config.Retrieval] the data sources that the input names are looked at
-// before the first act turn.
+// The control tools are read by the strategy and never run. Where a model does not call them, the
+// decision is taken from the last fitting JSON object in its text; without one, the step goes on.
+// The choice of a control tool is forced until a provider refuses that, once. No tool of the run,
+// and no agent that is one, may have the name of a control tool: a run that is to act with such a
+// one fails at once, with an error that says so; leave it out with [Config.Tools], or rename it. A
+// question to the user runs as the tool [RequestInput], so that the run waits until somebody
+// answers; the answer is put into the conversation as a message of the user, and the next step
+// begins with it. A call with the same arguments is refused after MaxRepeats runs, and the model is
+// told. With [Config.Retrieval] the data sources that the input names are looked at before the
+// first act turn.
 //
-// At most MaxSteps steps are made, and a last request without tools when they are used up: at most 4 * MaxSteps + 2
-// model calls ([Config.Bound]). Its answer is the Result beside an error with code limit, or as OnLimit says.
+// At most MaxSteps steps are made, and a last request without tools when they are used up: at most
+// 4 * MaxSteps + 2 model calls ([Config.Bound]). Its answer is the Result beside an error with code
+// limit, or as OnLimit says.
 //
-// The metadata of an output holds "steps" and "model_calls" (numbers), and where they apply "tools" (names of those that
-// were run, in the order of their first run), "finish" (why the model stopped, if not by itself), "truncated" (true),
-// "limited" (true: the steps were used up), "repaired" (what was mended in the messages it was given).
+// The metadata of an output holds "steps" and "model_calls" (numbers), and where they apply "tools"
+// (names of those that were run, in the order of their first run), "finish" (why the model stopped,
+// if not by itself), "truncated" (true), "limited" (true: the steps were used up), "repaired" (what
+// was mended in the messages it was given).
 //
-// Two other loops of this family are configurations of package completetask: tool-first, which has to call a tool before it
-// answers, is its Config with a required ToolChoice; llm-only, which answers without tools, is its Config with empty Tools.
+// Two other loops of this family are configurations of package completetask: tool-first, which has
+// to call a tool before it answers, is its Config with a required ToolChoice; llm-only, which
+// answers without tools, is its Config with empty Tools.
 //
-// The source of the loop is the Reason-Act-Observe loop of a chat service's agent mode, after ReAct (Yao et al., 2022,
-// arXiv:2210.03629).
+// The source of the loop is the Reason-Act-Observe loop of a chat service's agent mode, after ReAct
+// (Yao et al., 2022, arXiv:2210.03629).
 package reasonactobserve
 
 import (
@@ -97,8 +103,8 @@ func (s *reasonActObserve) Tools() []tools.Tool {
 	return []tools.Tool{requestInput{tools.AskUser()}}
 }
 
-// UseTools implements strategy.ToolUser. A tool that has the name of a control tool is no use: the model could call but one of
-// them.
+// UseTools implements strategy.ToolUser. A tool that has the name of a control tool is no use: the
+// model could call but one of them.
 func (s *reasonActObserve) UseTools(defs []tools.Definition) {
 	s.tools, s.toolsErr = config.Tools(pkg, defs, s.Config.Tools)
 	for _, d := range s.tools {
@@ -204,8 +210,8 @@ func (s *reasonActObserve) EditCalls(calls []messages.ToolCall) {
 	}
 }
 
-// ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is not forced again, and a
-// call that it could not read is the model's to mend.
+// ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is
+// not forced again, and a call that it could not read is the model's to mend.
 func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if config.RefusesChoice(f) && s.fsm.Can(unforced) {
 		s.asked++
@@ -238,8 +244,9 @@ func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep 
 	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: out})
 }
 
-// Conclude implements strategy.Concluder. The messages are those of the strategy: a request may hold a prompt that does not stay,
-// and a reply calls that were left out. Calls that were refused have their answers; the Machine answers those that ran.
+// Conclude implements strategy.Concluder. The messages are those of the strategy: a request may
+// hold a prompt that does not stay, and a reply calls that were left out. Calls that were refused
+// have their answers; the Machine answers those that ran.
 func (s *reasonActObserve) Conclude(string) delegation.Output {
 	for _, r := range s.refused {
 		s.history = append(s.history, messages.Tool{ToolOutput: r})
@@ -264,7 +271,8 @@ func (s *reasonActObserve) with(h messages.History, name string, data PromptData
 	return append(h.Clip(), messages.UserText(s.prompt(name, data)))
 }
 
-// then fires a trigger with a step that was made of prompts; one that could not be filled in is an error.
+// then fires a trigger with a step that was made of prompts; one that could not be filled in is an
+// error.
 func (s *reasonActObserve) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
 	if s.promptErr != nil {
 		return s.fail(delegation.CodeInvalid, s.promptErr)

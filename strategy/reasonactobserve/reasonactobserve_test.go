@@ -60,7 +60,8 @@ func ask(question string) scripted.Reply {
 	return decide(fmt.Sprintf(`{"finish":false,"request_input":{"question":%q}}`, question))
 }
 
-// tell runs a task and returns what a front end is told, types with their steps, and the end of the run.
+// tell runs a task and returns what a front end is told, types with their steps, and the end of the
+// run.
 func tell(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) (told []string, end orchestrator.RunFinished) {
 	t.Helper()
 	adapter := agentEvents{maxSteps: 3}
@@ -79,7 +80,8 @@ func tell(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) (tol
 	return told, end
 }
 
-// S4-1, S4-9, S4-10, S4-12, S4-13, S4-14, S4-27: what a front end is told of each way through the loop.
+// S4-1, S4-9, S4-10, S4-12, S4-13, S4-14, S4-27: what a front end is told of each way through the
+// loop.
 func TestS4_27_frontEnd(t *testing.T) {
 	look := scripted.Calls(scripted.Call("look", "{}", ""))
 	for name, c := range map[string]struct {
@@ -123,8 +125,8 @@ func TestS4_27_frontEnd(t *testing.T) {
 	}
 }
 
-// S4-15: steps never decrease, each tool_start has its tool_complete although the tool fails, and a front end that fails at
-// every event does not end the run.
+// S4-15: steps never decrease, each tool_start has its tool_complete although the tool fails, and a
+// front end that fails at every event does not end the run.
 func TestS4_15_eventsAreOrderedAndSurvive(t *testing.T) {
 	model := scripted.New(
 		decide(`{}`), scripted.Calls(scripted.Call("fail", "{}", "")), observe(`{}`),
@@ -163,8 +165,8 @@ func TestS4_15_eventsAreOrderedAndSurvive(t *testing.T) {
 	require.Len(t, end.Output.ToolMetas(), 2+5, "two tools, five decisions")
 }
 
-// S4-16: with data sources and a user known the retrieval tool is called first in the act turn, once; without either the
-// act turn is a plain one.
+// S4-16: with data sources and a user known the retrieval tool is called first in the act turn,
+// once; without either the act turn is a plain one.
 func TestS4_16_retrieval(t *testing.T) {
 	cfg := rao.Config{Tools: []string{"fail"}, Retrieval: rao.Retrieval{Tool: "look"}}
 	script := []scripted.Reply{decide(`{}`), {}, observe(`{}`), decide(`{}`), {}, observe(`{"final_answer":"Done!"}`)}
@@ -282,8 +284,8 @@ func TestConfig_Check(t *testing.T) {
 	}
 }
 
-// A run whose tools include one that is named like a control tool, a child agent say, fails with the reason, unless the Config
-// leaves it out.
+// A run whose tools include one that is named like a control tool, a child agent say, fails with
+// the reason, unless the Config leaves it out.
 func TestControlNames(t *testing.T) {
 	with := func(c *orchestrator.Config) {
 		c.Strategies["worker"] = rao.New(rao.Config{})
@@ -347,8 +349,8 @@ func TestUnbounded(t *testing.T) {
 	require.JSONEq(t, "11", string(res.Output.Metadata["steps"]))
 }
 
-// Whatever a model says, a run ends within its bound, by no fault of the strategy, and with a conversation that obeys the
-// laws.
+// Whatever a model says, a run ends within its bound, by no fault of the strategy, and with a
+// conversation that obeys the laws.
 func TestAnyModel(t *testing.T) {
 	replies := []scripted.Reply{
 		{},

@@ -12,8 +12,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// reason asks for a decision. A tool that the strategy is about to call itself must be offered before: it stands beside
-// the control tool.
+// reason asks for a decision. A tool that the strategy is about to call itself must be offered
+// before: it stands beside the control tool.
 func (s *reasonActObserve) reason() nextstep.GetChatCompletion {
 	data := s.deciding()
 	data.Tool = DecideNext
@@ -32,7 +32,8 @@ func (s *reasonActObserve) deciding() PromptData {
 	return data
 }
 
-// forced is a request in which the model must call the control tool, if the provider can be told so.
+// forced is a request in which the model must call the control tool, if the provider can be told
+// so.
 func (s *reasonActObserve) forced(step nextstep.GetChatCompletion, tool string) nextstep.GetChatCompletion {
 	step.Request.ToolChoice = llmclient.ToolChoice{Mode: llmclient.ChooseTool, Name: tool}
 	if s.unforced {
@@ -89,8 +90,8 @@ func (s *reasonActObserve) replied(results []messages.ToolOutput) nextstep.NextS
 	return s.next()
 }
 
-// observe shows the model what this step did, and asks what it means. The results as they are stand in the conversation
-// behind s.before; here they are shortened.
+// observe shows the model what this step did, and asks what it means. The results as they are stand
+// in the conversation behind s.before; here they are shortened.
 func (s *reasonActObserve) observe() nextstep.GetChatCompletion {
 	h := s.with(s.history[:s.before], "Observe", PromptData{Tool: ObserveDecide, Results: s.results})
 	return s.forced(s.request(h, observeDefinition), ObserveDecide)

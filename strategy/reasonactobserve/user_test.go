@@ -15,8 +15,8 @@ import (
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 )
 
-// S4-5: the user answers in the process. The answer is a message of the user, the step has no act and no observe turn, and
-// the next one finishes.
+// S4-5: the user answers in the process. The answer is a message of the user, the step has no act
+// and no observe turn, and the next one finishes.
 func TestS4_5_userAnswers(t *testing.T) {
 	model := scripted.New(ask("Which file?"), decide(`{"finish":true,"final_answer":"All set."}`))
 	o := agent(t, model, rao.Config{MaxSteps: 3}, func(c *orchestrator.Config) {

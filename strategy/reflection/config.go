@@ -15,42 +15,45 @@ const Name = "reflection"
 
 // Config says who writes drafts, who judges them, and how often. The zero Config is useful.
 //
-// A critique is read strictly ([Approved] says how). A critic that cannot keep to that makes needless rounds, up to
-// MaxIterations, and "approved" in the metadata is false; the last draft is the Result all the same.
+// A critique is read strictly ([Approved] says how). A critic that cannot keep to that makes
+// needless rounds, up to MaxIterations, and "approved" in the metadata is false; the last draft is
+// the Result all the same.
 type Config struct {
 	Model       string `json:"model,omitempty"`        // for Request.Model of drafts; "" means the client's own
 	CriticModel string `json:"critic_model,omitempty"` // for Request.Model of critiques; "" means Model
 	System      string `json:"system,omitempty"`       // the system prompt; it is put first unless the conversation has one already
 
-	// Generator is the strategy that writes the drafts; "" means that they are written here, with tools. It is given the
-	// input as it came, and for a revision the prompt Revise in place of the goal.
+	// Generator is the strategy that writes the drafts; "" means that they are written here, with
+	// tools. It is given the input as it came, and for a revision the prompt Revise in place of the
+	// goal.
 	Generator string            `json:"generator,omitempty"`
 	Limits    delegation.Limits `json:"limits,omitzero"` // of each run of Generator
 
-	// Tools are the names of the run's tools that may be used for drafts; nil means all that the frame may use, empty
-	// means none. Critiques are always made without tools.
+	// Tools are the names of the run's tools that may be used for drafts; nil means all that the
+	// frame may use, empty means none. Critiques are always made without tools.
 	Tools []string `json:"tools,omitzero"`
 
 	JSONCritique bool           `json:"json_critique,omitempty"` // ask for critiques as JSON of [Critique], by Request.Schema
 	OnRejected   RejectedPolicy `json:"on_rejected,omitempty"`   // what to do when the last draft is not approved; "" means RejectedAccept
 
-	// MaxIterations bounds the drafts; each is judged, the last one too. 0 means 3, negative is an error.
+	// MaxIterations bounds the drafts; each is judged, the last one too. 0 means 3, negative is an
+	// error.
 	MaxIterations int `json:"max_iterations,omitempty"`
 
-	// MaxToolRounds bounds the rounds of tool calls, over all drafts. After the last of them the model is asked for a
-	// draft without tools, and the output is that draft with an error of code limit. 0 means 50, negative means no bound
-	// but the run's limits.
+	// MaxToolRounds bounds the rounds of tool calls, over all drafts. After the last of them the
+	// model is asked for a draft without tools, and the output is that draft with an error of code
+	// limit. 0 means 50, negative means no bound but the run's limits.
 	MaxToolRounds int `json:"max_tool_rounds,omitempty"`
 
-	// MaxRetries bounds the requests that ask again after a reply that was no draft: empty, cut off, or with a call that
-	// could not be read. 0 means 2, negative means none.
+	// MaxRetries bounds the requests that ask again after a reply that was no draft: empty, cut
+	// off, or with a call that could not be read. 0 means 2, negative means none.
 	MaxRetries int `json:"max_retries,omitempty"`
 
 	Prompts Prompts `json:"prompts,omitzero"` // what the strategy says to the model
 }
 
-// RejectedPolicy says what to do when MaxIterations is reached and the last draft is not approved. That draft is the
-// Result either way, and "approved" in the metadata is false.
+// RejectedPolicy says what to do when MaxIterations is reached and the last draft is not approved.
+// That draft is the Result either way, and "approved" in the metadata is false.
 type RejectedPolicy string
 
 // The policies for a last draft that is not approved.
@@ -59,8 +62,8 @@ const (
 	RejectedFail   RejectedPolicy = "fail"   // an error with code failed, for callers that try again or turn elsewhere
 )
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the default. The data is a
-// [PromptData].
+// Prompts are templates (text/template) of what the strategy says to the model; "" means the
+// default. The data is a [PromptData].
 type Prompts struct {
 	Critique string `json:"critique,omitempty"` // asks for a judgement that [Approved] can read
 	Revise   string `json:"revise,omitempty"`   // asks for a better draft; the goal of Generator, if there is one
@@ -136,8 +139,8 @@ type settings struct {
 	prompts *config.Prompts
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
-// orchestrator.New or orchestrator.NewMachine.
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
+// strategy is put into use, by orchestrator.New or orchestrator.NewMachine.
 func New(cfg Config) func() strategy.Strategy {
 	s := &settings{Config: cfg}
 	s.err = s.compile()
@@ -146,11 +149,13 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns how many model calls a run can make at most, retries hidden inside a client aside; -1 if there is no
-// bound. perDraft is the bound of Config.Generator; where there is none, it does not matter.
+// Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
+// -1 if there is no bound. perDraft is the bound of Config.Generator; where there is none, it does
+// not matter.
 //
-// Each iteration is a draft and a critique. A draft is perDraft calls where it is delegated. Where it is not, it is one, and
-// MaxToolRounds - 1 and MaxRetries come to it, over all drafts. A Config that cannot be used has the bound 0.
+// Each iteration is a draft and a critique. A draft is perDraft calls where it is delegated. Where
+// it is not, it is one, and MaxToolRounds - 1 and MaxRetries come to it, over all drafts. A Config
+// that cannot be used has the bound 0.
 func (c Config) Bound(perDraft int) int {
 	s := settings{Config: c}
 	switch {

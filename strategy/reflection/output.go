@@ -68,8 +68,8 @@ func (s *reflection) notRun(calls []messages.ToolCall, why string) {
 	}
 }
 
-// again tells the model why its reply was no draft, and asks once more; with no retry left it fails, with the code and the
-// problem.
+// again tells the model why its reply was no draft, and asks once more; with no retry left it
+// fails, with the code and the problem.
 func (s *reflection) again(data PromptData, code delegation.Code, problem string) nextstep.NextStep {
 	if !s.fsm.Can(reasked) {
 		return s.fail(code, fmt.Errorf("reflection: the model wrote no draft: its reply %s", problem))
@@ -103,8 +103,8 @@ func (s *reflection) output() delegation.Output {
 	return out
 }
 
-// broken is what was reached when a step was not performed. The Machine knows what had arrived of a reply, so the messages
-// of a request are left to it; those of a delegation stand here alone.
+// broken is what was reached when a step was not performed. The Machine knows what had arrived of a
+// reply, so the messages of a request are left to it; those of a delegation stand here alone.
 func (s *reflection) broken() delegation.Output {
 	out := s.output()
 	switch s.fsm.State() {

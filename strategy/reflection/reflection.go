@@ -1,24 +1,28 @@
-// Package reflection is the strategy that writes a draft, has it judged, and writes it anew until the judgement is good or
-// the drafts are used up.
+// Package reflection is the strategy that writes a draft, has it judged, and writes it anew until
+// the judgement is good or the drafts are used up.
 //
 //	generate -> critique -> (approved, or no draft left) done
 //	               |  ^
 //	               v  |
 //	             revise
 //
-// A draft is written here, by a model that may call tools, or by another strategy ([Config.Generator]). It is judged by
-// the same model or another one ([Config.CriticModel]), always without tools; calls in a critique are not run. All of it
-// is one conversation: what was asked, the draft, the request for a critique, the critique, the request for a revision,
-// the next draft. How a critique is read is said at [Approved].
+// A draft is written here, by a model that may call tools, or by another strategy
+// ([Config.Generator]). It is judged by the same model or another one ([Config.CriticModel]),
+// always without tools; calls in a critique are not run. All of it is one conversation: what was
+// asked, the draft, the request for a critique, the critique, the request for a revision, the next
+// draft. How a critique is read is said at [Approved].
 //
-// The Result is the last draft that is whole, approved or not. It is not lost to what fails after it: where a critique or a
-// revision fails, or the run is stopped or reaches a limit, it stands beside the error. A first draft that was cut off or
-// withheld stands beside the error too, for want of a better one.
+// The Result is the last draft that is whole, approved or not. It is not lost to what fails after
+// it: where a critique or a revision fails, or the run is stopped or reaches a limit, it stands
+// beside the error. A first draft that was cut off or withheld stands beside the error too, for
+// want of a better one.
 //
-// A run makes at most MaxIterations drafts and as many critiques; [Config.Bound] says how many model calls that can be.
+// A run makes at most MaxIterations drafts and as many critiques; [Config.Bound] says how many
+// model calls that can be.
 //
-// The metadata of an output holds "iterations" (how many drafts were judged), "approved" (whether the Result was), and where
-// they apply "critiques" (a list of [Critique]), "repaired" (what was mended in the messages it was given).
+// The metadata of an output holds "iterations" (how many drafts were judged), "approved" (whether
+// the Result was), and where they apply "critiques" (a list of [Critique]), "repaired" (what was
+// mended in the messages it was given).
 //
 // The loop is that of Self-Refine (Madaan et al., 2023, https://arxiv.org/abs/2303.17651).
 package reflection
@@ -253,7 +257,8 @@ func (s *reflection) conclusion(resp llmclient.Response) nextstep.NextStep {
 	return s.fsm.Then(concluded, nextstep.ReportError{Err: delegation.NewError(delegation.CodeLimit, err), Output: s.output()})
 }
 
-// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the model's to mend.
+// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the
+// model's to mend.
 func (s *reflection) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	text := f.Partial.Text()
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reasked) {

@@ -168,7 +168,8 @@ func TestConfig_JSON(t *testing.T) {
 	require.Equal(t, cfg, again, "no tools is not all tools")
 }
 
-// Every prompt can be replaced; one that cannot be filled in after all ends the run with the draft kept.
+// Every prompt can be replaced; one that cannot be filled in after all ends the run with the draft
+// kept.
 func TestPrompts(t *testing.T) {
 	s, _ := start(reflection.Config{Prompts: reflection.Prompts{
 		Critique: "Draft {{.Iteration}} of {{.MaxIterations}} for {{.Goal}} is {{.Draft}}: good?",

@@ -13,14 +13,16 @@ type Critique struct {
 	Feedback string `json:"feedback"` // what has to change; a critique in words stands here whole
 }
 
-// Approved reports whether a critique approves what it judges. It is read strictly, since a draft that is revised
-// needlessly costs a round, and one that is approved by mistake is never mended.
+// Approved reports whether a critique approves what it judges. It is read strictly, since a draft
+// that is revised needlessly costs a round, and one that is approved by mistake is never mended.
 //
-// A critique in JSON, in a fenced code block or not, approves with {"approved": true}, said once. One in words approves if
-// the word "approved" is a sentence of its own: its first line, the first sentence of that line, or its last line. Case,
-// quotes, marks of Markdown and a label ("Verdict:") do not matter. A verdict that goes on ("Approved - it needs work"), is
-// taken back or made to depend on something ("not approved", "APPROVED. But only if line 2 rhymes") is none. Whatever else
-// stands beside a verdict is not weighed: a critic that names faults, and approves as its last word, has approved.
+// A critique in JSON, in a fenced code block or not, approves with {"approved": true}, said once.
+// One in words approves if the word "approved" is a sentence of its own: its first line, the first
+// sentence of that line, or its last line. Case, quotes, marks of Markdown and a label ("Verdict:")
+// do not matter. A verdict that goes on ("Approved - it needs work"), is taken back or made to
+// depend on something ("not approved", "APPROVED. But only if line 2 rhymes") is none. Whatever
+// else stands beside a verdict is not weighed: a critic that names faults, and approves as its last
+// word, has approved.
 func Approved(critique string) bool { return read(critique).Approved }
 
 // read reads a critique, in JSON or in words.
@@ -64,8 +66,8 @@ func unfenced(text string) string {
 	return text
 }
 
-// emphasis and marks may stand around a word without changing what it says; a question mark, a strike-through and an empty
-// checkbox do change it.
+// emphasis and marks may stand around a word without changing what it says; a question mark, a
+// strike-through and an empty checkbox do change it.
 const (
 	emphasis = "*_`\"'“”‘’"
 	marks    = emphasis + " \t\r#>-=.!:✅✓✔\ufe0f👍🎉"
@@ -88,7 +90,8 @@ func approves(text string) bool {
 	return !slices.ContainsFunc(said, contrary) && !slices.ContainsFunc(said, conditional)
 }
 
-// verdict reports whether a line, or the first sentence of it, says that the draft is approved, and what else the line says.
+// verdict reports whether a line, or the first sentence of it, says that the draft is approved, and
+// what else the line says.
 func verdict(line string) (tail string, ok bool) {
 	const word = "approved"
 	line = strings.Trim(line, marks)
@@ -123,8 +126,8 @@ func label(text string) bool {
 	}
 }
 
-// closed reports whether what was said before the last line is complete, so that the line stands for itself and does not
-// end a sentence.
+// closed reports whether what was said before the last line is complete, so that the line stands
+// for itself and does not end a sentence.
 func closed(before []string) bool {
 	blank := false
 	for _, line := range slices.Backward(before) {

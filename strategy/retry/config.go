@@ -19,8 +19,9 @@ type Config struct {
 
 	Detector Detector `json:"detector,omitempty"` // what counts as a failure; "" means DetectError
 
-	// Detect, if not nil, says what counts as a failure, and why, instead of Detector. It is given the whole output,
-	// which it must not change, and must be pure. It is not asked about outputs that end the retries; see [Final].
+	// Detect, if not nil, says what counts as a failure, and why, instead of Detector. It is given
+	// the whole output, which it must not change, and must be pure. It is not asked about outputs
+	// that end the retries; see [Final].
 	Detect func(out delegation.Output) (failed bool, why string) `json:"-"`
 
 	MaxRetries int `json:"max_retries,omitempty"` // attempts after the first; 0 means 2, negative means none
@@ -37,7 +38,8 @@ const (
 	DetectStrict Detector = "strict" // those, and those in whose messages a tool failed, although the model may have made up for it
 )
 
-// Prompts are templates (text/template) of what the strategy says; "" means the default. The data is a [PromptData].
+// Prompts are templates (text/template) of what the strategy says; "" means the default. The data
+// is a [PromptData].
 type Prompts struct {
 	Retry      string `json:"retry,omitempty"`       // the goal of an attempt after the first
 	ToolFailed string `json:"tool_failed,omitempty"` // the failure, where DetectStrict finds one. Data: .Tool, .Result (what it returned)
@@ -73,8 +75,8 @@ type settings struct {
 	prompts *config.Prompts
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
-// orchestrator.New or orchestrator.NewMachine.
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
+// strategy is put into use, by orchestrator.New or orchestrator.NewMachine.
 func New(cfg Config) func() strategy.Strategy {
 	s := &settings{Config: cfg}
 	s.err = s.compile()
@@ -83,8 +85,9 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns how many model calls a run can make at most, if no attempt makes more than perAttempt; -1 if that is
-// negative, which means no bound. A Config that cannot be used has the bound 0.
+// Bound returns how many model calls a run can make at most, if no attempt makes more than
+// perAttempt; -1 if that is negative, which means no bound. A Config that cannot be used has the
+// bound 0.
 func (c Config) Bound(perAttempt int) int {
 	s := settings{Config: c}
 	switch {
@@ -120,7 +123,8 @@ func (s *settings) parsePrompts() (err error) {
 	return err
 }
 
-// failure fills in a template of how an attempt failed. One that fails on its data says so rather than nothing.
+// failure fills in a template of how an attempt failed. One that fails on its data says so rather
+// than nothing.
 func (s *settings) failure(name string, data any) string {
 	text, err := s.prompts.Fill(name, data)
 	if err != nil {

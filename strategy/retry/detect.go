@@ -10,16 +10,17 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Final reports whether an output with an error of that code is returned and not tried again, whatever the detector says:
+// Final reports whether an output with an error of that code is returned and not tried again,
+// whatever the detector says:
 //
 //   - the provider refused or could not be reached: whoever asks it has tried again as often as that makes sense
 //     (llmclient.Retry, llmclient.Fallback), and another prompt changes nothing;
 //   - a limit was reached, or the run was stopped;
 //   - an effect may have happened, and must not happen twice; or the program is at fault (a panic, a defect, the storage).
 //
-// Everything else is the work's own failure: "failed", "invalid", a reply that was cut off ("truncated"), a call that the
-// model garbled ("malformed_tool_call"), and codes of a strategy's own. A stream that broke off is "truncated" too, and is
-// tried again with it.
+// Everything else is the work's own failure: "failed", "invalid", a reply that was cut off
+// ("truncated"), a call that the model garbled ("malformed_tool_call"), and codes of a strategy's
+// own. A stream that broke off is "truncated" too, and is tried again with it.
 func Final(code delegation.Code) bool {
 	switch code {
 	case delegation.CodeLimit, delegation.CodeStopped, delegation.CodeUnknown,
@@ -42,8 +43,8 @@ func ofProvider(code llmclient.Code) bool {
 	}
 }
 
-// detect says whether an output is a failure, and how. A panic of Config.Detect is an error; its value may hold anything
-// and is not shown.
+// detect says whether an output is a failure, and how. A panic of Config.Detect is an error; its
+// value may hold anything and is not shown.
 func (s *retry) detect(out delegation.Output) (failed bool, why string, err error) {
 	if s.Detect != nil {
 		defer func() {
@@ -63,8 +64,9 @@ func (s *retry) detect(out delegation.Output) (failed bool, why string, err erro
 	return failed, why, nil
 }
 
-// toolFailed finds the first call of an attempt that failed. Those in the conversation that it was given are not its own. A
-// call that ended as unknown is none: what may have had its effect must not be done again.
+// toolFailed finds the first call of an attempt that failed. Those in the conversation that it was
+// given are not its own. A call that ended as unknown is none: what may have had its effect must
+// not be done again.
 func (s *retry) toolFailed(out delegation.Output) (failed bool, why string) {
 	own := out.ToolMetas()
 	own = own[min(s.before, len(own)):]

@@ -1,24 +1,27 @@
-// Package retry is the strategy that has another strategy do the work, and has it tried again with a prompt that names the
-// failure when it fails.
+// Package retry is the strategy that has another strategy do the work, and has it tried again with
+// a prompt that names the failure when it fails.
 //
 //	attempt -> failed -> attempt, told how the last one failed -> … -> done, or failed for good
 //
-// The first attempt is given the input as it came; each one after it the same input with the prompt Retry as its goal. It
-// sees nothing else of the attempts before it. What a failure is, [Config.Detector] or [Config.Detect] says. Failures that
-// another attempt cannot mend end the retries: those of the provider, limits, stops and the like; see [Final].
+// The first attempt is given the input as it came; each one after it the same input with the prompt
+// Retry as its goal. It sees nothing else of the attempts before it. What a failure is,
+// [Config.Detector] or [Config.Detect] says. Failures that another attempt cannot mend end the
+// retries: those of the provider, limits, stops and the like; see [Final].
 //
-// The output is that of the last attempt, its messages and metadata included. If it failed, its error is the error; where
-// it has none, because a tool failed or Config.Detect says so, there is one of code failed that says why. A result is not
-// lost: where an attempt that failed has none, the Result beside the error is the latest that there is. When the run is
-// stopped or reaches a limit within an attempt, that attempt counts as one, and the output is what it had reached.
+// The output is that of the last attempt, its messages and metadata included. If it failed, its
+// error is the error; where it has none, because a tool failed or Config.Detect says so, there is
+// one of code failed that says why. A result is not lost: where an attempt that failed has none,
+// the Result beside the error is the latest that there is. When the run is stopped or reaches a
+// limit within an attempt, that attempt counts as one, and the output is what it had reached.
 //
-// At most MaxRetries + 1 attempts are made ([Config.Bound]). They are frames of their own, the first child being the first
-// attempt, so the number of the attempt stands in each event: it is the number after this frame's name, as in "0.2".
+// At most MaxRetries + 1 attempts are made ([Config.Bound]). They are frames of their own, the
+// first child being the first attempt, so the number of the attempt stands in each event: it is the
+// number after this frame's name, as in "0.2".
 //
 // To the metadata of the attempt it adds "attempts", a list of [Attempt].
 //
-// That an attempt is told in words how the last one failed is the idea of Reflexion (Shinn et al., 2023,
-// https://arxiv.org/abs/2303.11366).
+// That an attempt is told in words how the last one failed is the idea of Reflexion (Shinn et al.,
+// 2023, https://arxiv.org/abs/2303.11366).
 package retry
 
 import (
@@ -66,7 +69,8 @@ type Attempt struct {
 	Usage   messages.Usage    `json:"usage,omitzero"`
 	Elapsed time.Duration     `json:"elapsed"`
 
-	// Metadata is what the attempt told of its work, as far as the metadata of the whole does not show it.
+	// Metadata is what the attempt told of its work, as far as the metadata of the whole does not
+	// show it.
 	Metadata delegation.Metadata `json:"metadata,omitempty"`
 }
 
@@ -151,7 +155,8 @@ func (s *retry) note(out delegation.Output) {
 	})
 }
 
-// done ends with an attempt that did not fail. Where that is what Config.Detect says of an error, it stays an error.
+// done ends with an attempt that did not fail. Where that is what Config.Detect says of an error,
+// it stays an error.
 func (s *retry) done(out delegation.Output) nextstep.NextStep {
 	if out.Err != nil {
 		return s.fail(out.Err)
@@ -172,7 +177,8 @@ func (s *retry) again(why string) nextstep.NextStep {
 	return s.fsm.Then(retried, s.attempt(goal))
 }
 
-// ProcessFailure implements strategy.FailureHandler: an attempt that could not be made is not tried again.
+// ProcessFailure implements strategy.FailureHandler: an attempt that could not be made is not tried
+// again.
 func (s *retry) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	return s.fail(&delegation.Error{Code: f.Code, Message: f.Message})
 }

@@ -81,7 +81,8 @@ func TestS1_28_promptNamesTheFailure(t *testing.T) {
 	require.Equal(t, nextstep.Delegate{Strategy: "work", Input: in, Tools: []string{"look"}, Limits: limits}, again, "all else is as it was")
 }
 
-// A run that is stopped within the second attempt leaves the output of the first, and makes no further one.
+// A run that is stopped within the second attempt leaves the output of the first, and makes no
+// further one.
 func TestS1_28_stopBetweenAttempts(t *testing.T) {
 	partial := good("half of it")
 	partial.Err = &delegation.Error{Code: delegation.CodeFailed, Message: "Some error"}
@@ -100,7 +101,8 @@ func TestS1_28_stopBetweenAttempts(t *testing.T) {
 	require.Len(t, attempts(t, out), 1)
 }
 
-// What another attempt cannot mend is returned as it is; what the work itself did wrong is tried again.
+// What another attempt cannot mend is returned as it is; what the work itself did wrong is tried
+// again.
 func TestS1_28_final(t *testing.T) {
 	for code, final := range map[delegation.Code]bool{
 		delegation.CodeFailed:    false,
@@ -142,7 +144,8 @@ func TestS1_28_final(t *testing.T) {
 	}
 }
 
-// One run has one beginning and one end, however many attempts; the number of the attempt stands in the frame's name.
+// One run has one beginning and one end, however many attempts; the number of the attempt stands in
+// the frame's name.
 func TestS1_29_eventsOfAttempts(t *testing.T) {
 	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(scripted.Reply{}, scripted.Text("fine")), Strategies: set,
@@ -167,7 +170,8 @@ func TestS1_29_eventsOfAttempts(t *testing.T) {
 	require.Equal(t, map[string]string{"0.2": "fine"}, deltas)
 }
 
-// An attempt that succeeds without a result has none, whatever failed ones came to; beside an error the latest one stands.
+// An attempt that succeeds without a result has none, whatever failed ones came to; beside an error
+// the latest one stands.
 func TestResult(t *testing.T) {
 	long := retry.Config{MaxRetries: 1, Detect: func(out delegation.Output) (bool, string) { return out.Err != nil || out.Text() == "no", "" }}
 	s, _ := start(long, goal)

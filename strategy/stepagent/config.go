@@ -9,7 +9,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Name is the usual name of this strategy in a strategy.Set; a program with several of them gives each its own.
+// Name is the usual name of this strategy in a strategy.Set; a program with several of them gives
+// each its own.
 const Name = "step-agent"
 
 // Config says what a step is and how often it is taken. All but Step has a useful zero value.
@@ -23,24 +24,25 @@ type Config struct {
 	MaxIterations int `json:"max_iterations,omitempty"` // steps taken; 0 means 10, and there is no unbounded run
 	MaxAsks       int `json:"max_asks,omitempty"`       // model calls within one step; 0 means 8, negative means none
 
-	// PlanEvery has a model make a plan before iteration 1, 1+k, 1+2k, …; 0 means never. A request that fails, or a reply
-	// that is no plan, is skipped: the step goes on with the plan there was. MaxPlanFailures of them in a row end the run;
-	// 0 means 3, negative means that none does. PlanModel is the model; "" means the client's own.
+	// PlanEvery has a model make a plan before iteration 1, 1+k, 1+2k, …; 0 means never. A request
+	// that fails, or a reply that is no plan, is skipped: the step goes on with the plan there was.
+	// MaxPlanFailures of them in a row end the run; 0 means 3, negative means that none does.
+	// PlanModel is the model; "" means the client's own.
 	PlanEvery       int    `json:"plan_every,omitempty"`
 	MaxPlanFailures int    `json:"max_plan_failures,omitempty"`
 	PlanModel       string `json:"plan_model,omitempty"`
 
-	// FinalTool is the name of a tool, brought by this agent, that a model has to call with its answer. A step that
-	// finishes otherwise has the model reminded, MaxReminders times; then its text is the answer. "" means none; 0 means
-	// 2, negative means none.
+	// FinalTool is the name of a tool, brought by this agent, that a model has to call with its
+	// answer. A step that finishes otherwise has the model reminded, MaxReminders times; then its
+	// text is the answer. "" means none; 0 means 2, negative means none.
 	FinalTool    string `json:"final_tool,omitempty"`
 	MaxReminders int    `json:"max_reminders,omitempty"`
 
 	Prompts Prompts `json:"prompts,omitzero"` // what the strategy says to the model
 }
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the default. The data is a
-// [PromptData].
+// Prompts are templates (text/template) of what the strategy says to the model; "" means the
+// default. The data is a [PromptData].
 type Prompts struct {
 	Plan     string `json:"plan,omitempty"`     // asks for a plan; it stands only in the request for it
 	Follow   string `json:"follow,omitempty"`   // behind a plan, sends the model to carry it out
@@ -76,8 +78,8 @@ type settings struct {
 	prompts *config.Prompts
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the strategy is put into use, by
-// orchestrator.New or orchestrator.NewMachine.
+// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
+// strategy is put into use, by orchestrator.New or orchestrator.NewMachine.
 func New(cfg Config) func() strategy.Strategy {
 	s := &settings{Config: cfg}
 	s.err = s.compile()
@@ -86,8 +88,8 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns how many model calls a run can make at most, retries hidden inside a client aside: MaxAsks for each of
-// MaxIterations, and the plans.
+// Bound returns how many model calls a run can make at most, retries hidden inside a client aside:
+// MaxAsks for each of MaxIterations, and the plans.
 func (c Config) Bound() int {
 	iterations := max(0, config.Or(c.MaxIterations, 10))
 	plans := 0

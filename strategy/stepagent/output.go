@@ -8,8 +8,8 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// finish ends with an answer, or has the model reminded that it must call the final tool: then the next iteration is to
-// begin.
+// finish ends with an answer, or has the model reminded that it must call the final tool: then the
+// next iteration is to begin.
 func (s *stepAgent) finish(text string) nextstep.NextStep {
 	last, ok := s.history.Last().(messages.Assistant)
 	if text != "" && (!ok || last.Text() != text) {

@@ -96,8 +96,9 @@ func duplicate(err error) bool {
 	return ok && broken.Law == messages.LawDuplicate
 }
 
-// calling is the message that holds the calls: the reply that this step asked for, with those of its calls, if they are of
-// it, and else one of the calls alone. It is whole if it is the reply as it came.
+// calling is the message that holds the calls: the reply that this step asked for, with those of
+// its calls, if they are of it, and else one of the calls alone. It is whole if it is the reply as
+// it came.
 func (s *stepAgent) calling(calls []messages.ToolCall) (message messages.Assistant, whole bool) {
 	if s.reply != nil {
 		wanted := map[string]bool{}

@@ -35,7 +35,8 @@ const (
 
 func in(states ...strategy.State) []strategy.State { return states }
 
-// Table is the state machine of this strategy. An iteration whose step wants nothing of the outside passes within a state.
+// Table is the state machine of this strategy. An iteration whose step wants nothing of the outside
+// passes within a state.
 var Table = &strategy.Table{
 	Name:    Name,
 	Initial: Ready,

@@ -10,10 +10,11 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Func is one step of an agent: it looks at what there is and says what is next. It is called once for each iteration.
+// Func is one step of an agent: it looks at what there is and says what is next. It is called once
+// for each iteration.
 //
-// Like the strategy that calls it, it must be pure: what it returns follows from the [Step], its State included. What has
-// an effect, or takes time, is for a tool or a model to do.
+// Like the strategy that calls it, it must be pure: what it returns follows from the [Step], its
+// State included. What has an effect, or takes time, is for a tool or a model to do.
 type Func func(Step) StepResult
 
 // Step is what a [Func] is given. It is read-only, but for what State points to.
@@ -30,7 +31,8 @@ type Step struct {
 	notes *[]Note
 }
 
-// Note stores a text in the metadata of the output, as a system step of this iteration. No model sees it.
+// Note stores a text in the metadata of the output, as a system step of this iteration. No model
+// sees it.
 func (s Step) Note(text string) {
 	*s.notes = append(*s.notes, Note{Iteration: s.Iteration, Text: text})
 }
@@ -41,8 +43,8 @@ type Note struct {
 	Text      string `json:"text"`
 }
 
-// StepResult says what is next. It is made by [Continue], [Finish], [ToolCalls], [Ask] and [Fail]; the zero StepResult is
-// an error.
+// StepResult says what is next. It is made by [Continue], [Finish], [ToolCalls], [Ask] and [Fail];
+// the zero StepResult is an error.
 type StepResult struct {
 	kind    kind
 	add     []messages.Message
@@ -63,33 +65,38 @@ const (
 	kindFail
 )
 
-// Continue goes on with the next iteration, with messages added to the conversation: in order, or none. Together with what
-// stands before they must obey the laws of a history; an assistant message that says nothing is left out.
+// Continue goes on with the next iteration, with messages added to the conversation: in order, or
+// none. Together with what stands before they must obey the laws of a history; an assistant message
+// that says nothing is left out.
 func Continue(add ...messages.Message) StepResult { return StepResult{kind: kindContinue, add: add} }
 
-// Finish ends the run with its answer. With Config.FinalTool the model is reminded first that it has to call that tool.
+// Finish ends the run with its answer. With Config.FinalTool the model is reminded first that it
+// has to call that tool.
 func Finish(text string) StepResult { return StepResult{kind: kindFinish, text: text} }
 
-// ToolCalls runs tools, at the same time as far as they allow it. The next iteration has the calls and their results, in
-// order, in its History: where the calls are of the reply that this step asked for, the rest of that reply with them.
+// ToolCalls runs tools, at the same time as far as they allow it. The next iteration has the calls
+// and their results, in order, in its History: where the calls are of the reply that this step
+// asked for, the rest of that reply with them.
 //
-// A tool of the run can be called if the last request of this agent offered it (see [Ask]), and one of Config.Tools always.
-// A call without an ID gets one.
+// A tool of the run can be called if the last request of this agent offered it (see [Ask]), and one
+// of Config.Tools always. A call without an ID gets one.
 func ToolCalls(calls ...messages.ToolCall) StepResult {
 	return StepResult{kind: kindToolCalls, calls: calls}
 }
 
-// Ask asks a model, and goes on with the same step when the reply is there. A request without Messages gets the History;
-// one without Tools offers none. Neither it nor the reply becomes part of the conversation by itself. A request that fails
-// ends the run.
+// Ask asks a model, and goes on with the same step when the reply is there. A request without
+// Messages gets the History; one without Tools offers none. Neither it nor the reply becomes part
+// of the conversation by itself. A request that fails ends the run.
 func Ask(request llmclient.Request, then func(llmclient.Response) StepResult) StepResult {
 	return StepResult{kind: kindAsk, request: request, then: then}
 }
 
-// Fail ends the run with an error. A [*delegation.Error] keeps its code; any other error has [delegation.CodeFailed].
+// Fail ends the run with an error. A [*delegation.Error] keeps its code; any other error has
+// [delegation.CodeFailed].
 func Fail(err error) StepResult { return StepResult{kind: kindFail, err: err} }
 
-// StepError says that a function of the Config did what it may not. It is the cause of the frame's error.
+// StepError says that a function of the Config did what it may not. It is the cause of the frame's
+// error.
 type StepError struct {
 	Iteration int // 0 before the first
 	Problem   string

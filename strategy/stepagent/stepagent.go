@@ -1,5 +1,6 @@
-// Package stepagent is the strategy whose single step is a function of the user's. The function looks at the conversation
-// and says what is next; everything around it is done here: iterations and their bound, tools, plans, a final tool.
+// Package stepagent is the strategy whose single step is a function of the user's. The function
+// looks at the conversation and says what is next; everything around it is done here: iterations
+// and their bound, tools, plans, a final tool.
 //
 //	loop for each iteration
 //	    make a plan, if one is due                     (PlanEvery)
@@ -10,17 +11,18 @@
 //	        Ask(request, then)       ask a model, and go on within the same step
 //	        Fail(err)                the end, with an error
 //
-// A turn also ends when the final tool is called (FinalTool), and when the result of a tool that is not untrusted is a JSON
-// object with "should_continue" false; its "result", if it is a text, is then the answer, else what the model said beside
-// the call. Both hold on the last iteration too.
+// A turn also ends when the final tool is called (FinalTool), and when the result of a tool that is
+// not untrusted is a JSON object with "should_continue" false; its "result", if it is a text, is
+// then the answer, else what the model said beside the call. Both hold on the last iteration too.
 //
-// At most MaxIterations steps are taken, each with at most MaxAsks model calls, and a plan every PlanEvery of them
-// ([Config.Bound]). Running out of iterations is an error with code limit, with the last thing said as the Result beside
-// it. A step function that panics, or returns what is no result, fails the frame with a [*StepError].
+// At most MaxIterations steps are taken, each with at most MaxAsks model calls, and a plan every
+// PlanEvery of them ([Config.Bound]). Running out of iterations is an error with code limit, with
+// the last thing said as the Result beside it. A step function that panics, or returns what is no
+// result, fails the frame with a [*StepError].
 //
-// The metadata of an output holds "iterations" (begun) and "model_calls" (numbers), and where they apply "notes" (a
-// list of [Note]), "plan" (the last one), "plan_failures" (in all), "repaired" (what was mended in the messages it was
-// given).
+// The metadata of an output holds "iterations" (begun) and "model_calls" (numbers), and where they
+// apply "notes" (a list of [Note]), "plan" (the last one), "plan_failures" (in all), "repaired"
+// (what was mended in the messages it was given).
 //
 // The source of the interface is the CustomAgent trait of a step-based agent framework in Rust.
 package stepagent
@@ -233,8 +235,8 @@ func (s *stepAgent) ProcessToolResults(results []messages.ToolOutput) nextstep.N
 	return s.advance()
 }
 
-// endsTurn reports whether the result of a tool says that the turn is over, and the answer that it gives. What came from
-// outside cannot say so.
+// endsTurn reports whether the result of a tool says that the turn is over, and the answer that it
+// gives. What came from outside cannot say so.
 func endsTurn(r messages.ToolOutput) (result *string, ends bool) {
 	var verdict struct {
 		ShouldContinue *bool           `json:"should_continue"`
@@ -264,8 +266,8 @@ func (s *stepAgent) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	return s.fsm.Then(failed, nextstep.ReportError{Err: cause, Output: out})
 }
 
-// Conclude implements strategy.Concluder. Where the last request was the conversation, the frame knows more of it: what
-// had arrived of a reply, or of results.
+// Conclude implements strategy.Concluder. Where the last request was the conversation, the frame
+// knows more of it: what had arrived of a reply, or of results.
 func (s *stepAgent) Conclude(string) delegation.Output {
 	out := s.output()
 	out.Result = s.answer

@@ -69,8 +69,8 @@ func TestS3_2_continue(t *testing.T) {
 	require.Equal(t, append(want, messages.AssistantText("done")), res.Output.Messages)
 }
 
-// S3-3: calls that the step makes itself run, and the next step sees them and their results in order. They need ids of
-// their own no more than a request.
+// S3-3: calls that the step makes itself run, and the next step sees them and their results in
+// order. They need ids of their own no more than a request.
 func TestS3_3_toolCalls(t *testing.T) {
 	var seen messages.History
 	cfg := only(func(s stepagent.Step) stepagent.StepResult {
@@ -91,7 +91,8 @@ func TestS3_3_toolCalls(t *testing.T) {
 	require.Equal(t, "broken", seen[3].(messages.Tool).Output)
 }
 
-// S3-4: whether it is streamed or not, a step that never ends is taken as often as allowed, and no more.
+// S3-4: whether it is streamed or not, a step that never ends is taken as often as allowed, and no
+// more.
 func TestS3_4_maxIterations(t *testing.T) {
 	taken := 0
 	cfg := only(func(s stepagent.Step) stepagent.StepResult {
@@ -113,7 +114,8 @@ func TestS3_4_maxIterations(t *testing.T) {
 	require.Equal(t, 6, taken)
 }
 
-// S3-9: each run has a state of its own, so the second run of the same agent takes its own two steps.
+// S3-9: each run has a state of its own, so the second run of the same agent takes its own two
+// steps.
 func TestS3_9_stateIsNotShared(t *testing.T) {
 	model := scripted.New(scripted.Text("a"), scripted.Text("b"))
 	o := agent(t, model, exampleAgent("example"))
@@ -125,7 +127,8 @@ func TestS3_9_stateIsNotShared(t *testing.T) {
 	require.Len(t, model.Requests(), 2)
 }
 
-// S3-14: a step that needs something of the user waits; the run ends without an error, and goes on with the answer.
+// S3-14: a step that needs something of the user waits; the run ends without an error, and goes on
+// with the answer.
 func TestS3_14_input(t *testing.T) {
 	cfg := only(func(s stepagent.Step) stepagent.StepResult {
 		if answer, ok := s.History.Last().(messages.Tool); ok {
@@ -159,7 +162,8 @@ func TestS3_21_noStep(t *testing.T) {
 	}
 }
 
-// What a step function may not do fails the frame with a typed error, and loses nothing of what was reached.
+// What a step function may not do fails the frame with a typed error, and loses nothing of what was
+// reached.
 func TestStepError(t *testing.T) {
 	ask := func(then func(llmclient.Response) stepagent.StepResult) stepagent.StepResult {
 		return stepagent.Ask(llmclient.Request{}, then)
@@ -237,7 +241,8 @@ func TestBound(t *testing.T) {
 	require.Equal(t, 80, stepagent.Config{}.Bound())
 }
 
-// The reply that a step asked for stays whole beside those of its calls that are run; a middleware's changes are seen.
+// The reply that a step asked for stays whole beside those of its calls that are run; a
+// middleware's changes are seen.
 func TestReplyAroundCalls(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
@@ -268,7 +273,8 @@ func TestReplyAroundCalls(t *testing.T) {
 	require.Equal(t, `a{"edited":true}`, res.Output.ToolMetas()[0].Output)
 }
 
-// A stop keeps what had arrived: of results, of a reply in the conversation, and what was said before.
+// A stop keeps what had arrived: of results, of a reply in the conversation, and what was said
+// before.
 func TestStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hang := tools.NewRaw(tools.Definition{Name: "hang", ReadOnly: true}, func(ctx context.Context, _ string) (string, error) {

@@ -35,9 +35,10 @@ func Conform(t *testing.T, s Subject) {
 	}
 }
 
-// Check explores the strategy: it answers each step in every way that matters (a text, nothing, a call of each kind, a
-// reply that was cut off, withheld or refused, a failure, tools that work, fail or end unknown, children that succeed or
-// fail), to the depth of Subject.Steps, and holds it to these laws on every path:
+// Check explores the strategy: it answers each step in every way that matters (a text, nothing, a
+// call of each kind, a reply that was cut off, withheld or refused, a failure, tools that work,
+// fail or end unknown, children that succeed or fail), to the depth of Subject.Steps, and holds it
+// to these laws on every path:
 //
 //   - the factory returns a fresh strategy each time;
 //   - it does not panic, and returns a step, as a value, each time;
@@ -101,7 +102,8 @@ func (e *explorer) explore(path []answer) {
 	}
 }
 
-// walk runs the path from the start and returns the machine at its end, with the steps in their JSON form.
+// walk runs the path from the start and returns the machine at its end, with the steps in their
+// JSON form.
 func (e *explorer) walk(path []answer) (*orchestrator.Machine, []byte, bool) {
 	subject := e.New()
 	cfg := orchestrator.MachineConfig{

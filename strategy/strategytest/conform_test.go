@@ -38,7 +38,8 @@ var table = &strategy.Table{
 	},
 }
 
-// sound asks once, runs what is called, hands over to a child, and ends. The fields are how it goes wrong.
+// sound asks once, runs what is called, hands over to a child, and ends. The fields are how it goes
+// wrong.
 type sound struct {
 	strategy.Defaults
 	fsm     *strategy.FSM

@@ -8,7 +8,8 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// handed is the histories that a strategy has handed over in its requests, with the forms that their messages had then.
+// handed is the histories that a strategy has handed over in its requests, with the forms that
+// their messages had then.
 type handed []request
 
 type request struct {

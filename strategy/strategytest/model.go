@@ -11,8 +11,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// model is a model that answers a step as it has answered it before, so that what is asked for again after a crash, or
-// in another order, has the same reply.
+// model is a model that answers a step as it has answered it before, so that what is asked for
+// again after a crash, or in another order, has the same reply.
 type model struct {
 	script *scripted.Client
 	again  bool // each step has been asked for: there is nothing new
@@ -43,7 +43,8 @@ func (m *model) around(next orchestrator.Handler) orchestrator.Handler {
 	}
 }
 
-// Complete implements llmclient.Client. A step whose reply was cut off by a stop is not answered now either.
+// Complete implements llmclient.Client. A step whose reply was cut off by a stop is not answered
+// now either.
 func (m *model) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	key := fmt.Sprint(ctx.Value(stepKey{}))
 	m.mu.Lock()

@@ -11,7 +11,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// process is an Orchestrator whose store, and whose stop, change: to make one takes longer than a run.
+// process is an Orchestrator whose store, and whose stop, change: to make one takes longer than a
+// run.
 type process struct {
 	*store
 	t     *testing.T
@@ -63,7 +64,8 @@ func (p *process) stream(s *store) iter.Seq2[orchestrator.Event, error] {
 	}
 }
 
-// resume goes on with the run. One whose stop was asked for before it was broken off, and came to nothing, is stopped.
+// resume goes on with the run. One whose stop was asked for before it was broken off, and came to
+// nothing, is stopped.
 func (p *process) resume(s *store) iter.Seq2[orchestrator.Event, error] {
 	return func(yield func(orchestrator.Event, error) bool) {
 		ctx, _ := p.begin(s)

@@ -20,7 +20,8 @@ import (
 	"github.com/segue-go/segue/strategy/strategytest"
 )
 
-// This is the strategy of docs/writing-a-strategy.md. A test holds the code there against this file.
+// This is the strategy of docs/writing-a-strategy.md. A test holds the code there against this
+// file.
 
 const (
 	Ready     strategy.State = "ready"

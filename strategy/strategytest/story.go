@@ -20,11 +20,13 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Stories runs every script (*.txt) below dir as a test of its own, against the strategies of the set. With the flag
-// -rewrite what is expected is written anew; read the difference before you believe it.
+// Stories runs every script (*.txt) below dir as a test of its own, against the strategies of the
+// set. With the flag -rewrite what is expected is written anew; read the difference before you
+// believe it.
 //
 // A script begins with why it is there, in comments, and is then a list of commands in the form of
-// github.com/cockroachdb/datadriven: a command with arguments, lines of input, "----", and the output.
+// github.com/cockroachdb/datadriven: a command with arguments, lines of input, "----", and the
+// output.
 //
 //	model              what the model will say: replies separated by blank lines, each a list of lines
 //	                     for TEXT               only for a request whose last message of the user holds this
@@ -45,15 +47,17 @@ import (
 //	                   had if so said; brief leaves changes of state out of the output, and of steps all but the
 //	                   results of agents
 //
-// The output of run is what happened: which frames were entered and left, how states changed, what each step asked for
-// (of the messages of a request, those that the last request of its frame did not have) and what it was answered, and
-// what each frame below the root has used. Where the replies are not used up, that is said too. Agents, which work at the
-// same time, are told one after the other, in the step that ran them; each has a name ("4/c1/2": the second goal of the
+// The output of run is what happened: which frames were entered and left, how states changed, what
+// each step asked for (of the messages of a request, those that the last request of its frame did
+// not have) and what it was answered, and what each frame below the root has used. Where the
+// replies are not used up, that is said too. Agents, which work at the same time, are told one
+// after the other, in the step that ran them; each has a name ("4/c1/2": the second goal of the
 // call c1 in step 4) and numbers its own frames and steps.
 //
-// A run is stopped in a step ("#3", or "4/c1/2#1" for one of an agent), or in the first step of a frame ("0.1"): after it
-// (stop) or before it has an answer (stop-now). If others work at the same time, they first get as far as they can. A
-// script is played in a bubble of testing/synctest, by its clock.
+// A run is stopped in a step ("#3", or "4/c1/2#1" for one of an agent), or in the first step of a
+// frame ("0.1"): after it (stop) or before it has an answer (stop-now). If others work at the same
+// time, they first get as far as they can. A script is played in a bubble of testing/synctest, by
+// its clock.
 func Stories(t *testing.T, dir string, set strategy.Set) {
 	t.Helper()
 	tell(t, dir, set, nil)

@@ -39,7 +39,8 @@ type page struct {
 	steps    map[int]*taken              // of an agent: those whose place in the text is not reached
 }
 
-// taken is a step of an agent. It is written down when it is performed, on another goroutine than the events around it.
+// taken is a step of an agent. It is written down when it is performed, on another goroutine than
+// the events around it.
 type taken struct {
 	ask, answer lines
 	calls       []messages.ToolCall
@@ -48,7 +49,8 @@ type taken struct {
 // lines is text that is written line by line.
 type lines struct{ text strings.Builder }
 
-// line writes a line, indented by depth. A text of several lines goes on further in; blank lines are left out.
+// line writes a line, indented by depth. A text of several lines goes on further in; blank lines
+// are left out.
 func (l *lines) line(depth int, format string, args ...any) {
 	indent := strings.Repeat("  ", depth)
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
@@ -127,8 +129,8 @@ func (tr *trace) place(p *page, e orchestrator.Event) {
 	tr.addAnswer(p, e.Run, e.Seq, depthOf(e.Frame), step)
 }
 
-// addAnswer writes down the answer to a step, and before it what its agents did, in the order of its calls and of the
-// goals of each.
+// addAnswer writes down the answer to a step, and before it what its agents did, in the order of
+// its calls and of the goals of each.
 func (tr *trace) addAnswer(p *page, run string, seq, depth int, step *taken) {
 	agents := 0
 	for _, c := range step.calls {
@@ -222,7 +224,8 @@ func (p *page) ask(l *lines, depth int, call orchestrator.Call) {
 	}
 }
 
-// request writes down a request: what is offered, and those messages that the frame's last request did not have.
+// request writes down a request: what is offered, and those messages that the frame's last request
+// did not have.
 func (p *page) request(l *lines, depth int, call orchestrator.Call, req llmclient.Request) {
 	var about []string
 	if req.Model != "" {

@@ -14,20 +14,22 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// Ways makes every run of the scripts below dir, which are those of [Stories], in every way in which a run can be made,
-// and holds them all to the same end: status, output and error, times aside.
+// Ways makes every run of the scripts below dir, which are those of [Stories], in every way in
+// which a run can be made, and holds them all to the same end: status, output and error, times
+// aside.
 //
 //   - Run, and Stream;
 //   - with a journal: broken off at each event, and resumed from the journal by another Orchestrator;
 //   - with a journal: resumed from each beginning of it, and of those of its agents, as after a crash.
 //
-// It is not broken off while tools run, agents aside: a call that is cut off may have had its effect, and is not made
-// again. A run that is stopped is stopped in the same place when it is resumed. One that is stopped after a step while
-// agents work is resumed only once it has ended, because a run that is resumed has no Task to say so; and so is one that
-// is cut off when agents were stopped already and the run itself was not.
+// It is not broken off while tools run, agents aside: a call that is cut off may have had its
+// effect, and is not made again. A run that is stopped is stopped in the same place when it is
+// resumed. One that is stopped after a step while agents work is resumed only once it has ended,
+// because a run that is resumed has no Task to say so; and so is one that is cut off when agents
+// were stopped already and the run itself was not.
 //
-// A strategy that decides by anything but what it is given, or that does not survive its own answers in their JSON form,
-// ends differently.
+// A strategy that decides by anything but what it is given, or that does not survive its own
+// answers in their JSON form, ends differently.
 func Ways(t *testing.T, dir string, set strategy.Set) {
 	t.Helper()
 	tell(t, dir, set, func(t *testing.T, r *storyRun) {
@@ -117,7 +119,8 @@ func (w *ways) same(way string, resumed bool, events iter.Seq2[orchestrator.Even
 	require.Equal(w.t, want, end(w.t, res, err, resumed), "%s: the run of %q", way, w.task.Strategy)
 }
 
-// end is how a run ended, as text: all but times, and if it is resumed all but whether calls that a stop cut off had begun.
+// end is how a run ended, as text: all but times, and if it is resumed all but whether calls that a
+// stop cut off had begun.
 func end(t *testing.T, res orchestrator.Result, failed error, resumed bool) string {
 	t.Helper()
 	text, err := json.Marshal(res)
@@ -135,7 +138,8 @@ func end(t *testing.T, res orchestrator.Result, failed error, resumed bool) stri
 	return b.String()
 }
 
-// drop leaves times out of a JSON value, and of results of calls that were cut off how far they came.
+// drop leaves times out of a JSON value, and of results of calls that were cut off how far they
+// came.
 func drop(v any, cut bool) {
 	switch v := v.(type) {
 	case map[string]any:

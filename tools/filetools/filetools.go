@@ -1,8 +1,9 @@
-// Package filetools gives a model the files of one folder: list_files, read_file, search_files and write_file.
+// Package filetools gives a model the files of one folder: list_files, read_file, search_files and
+// write_file.
 //
-// Every path is relative to the folder and is resolved by [os.Root], so that neither "..", nor an absolute path, nor a
-// symbolic link leads out of it. No text that a tool returns names the folder itself. What is read comes from outside
-// and is marked untrusted.
+// Every path is relative to the folder and is resolved by [os.Root], so that neither "..", nor an
+// absolute path, nor a symbolic link leads out of it. No text that a tool returns names the folder
+// itself. What is read comes from outside and is marked untrusted.
 package filetools
 
 import (
@@ -34,7 +35,8 @@ type Config struct {
 	Skip func(path string) bool
 }
 
-// New returns the tools for the files in root. Root stays its owner's: close it when no tool runs any more.
+// New returns the tools for the files in root. Root stays its owner's: close it when no tool runs
+// any more.
 func New(root *os.Root, cfg Config) []tools.Tool {
 	f := &folder{root: root, cfg: Config{
 		ReadOnly:   cfg.ReadOnly,

@@ -271,7 +271,8 @@ func TestEscapes(t *testing.T) {
 	require.Equal(t, "the secret", string(data), "a link out is replaced by a file inside")
 }
 
-// What is to be skipped is searched only where the path of the search names it, and its number is told.
+// What is to be skipped is searched only where the path of the search names it, and its number is
+// told.
 func TestSearchFilesSkips(t *testing.T) {
 	var asked []string
 	b := newBox(t, filetools.Config{Skip: func(path string) bool {

@@ -20,7 +20,8 @@ func TestReadFileOnlyReadsFiles(t *testing.T) {
 	b.want("pipe (not a file)\n", "list_files", nil)
 }
 
-// A pipe keeps whoever opens it waiting until somebody writes: nothing opens one, wherever it stands.
+// A pipe keeps whoever opens it waiting until somebody writes: nothing opens one, wherever it
+// stands.
 func TestListFilesOnlyListsFolders(t *testing.T) {
 	b := newBox(t, filetools.Config{}, map[string]string{"d/a": "x"})
 	require.NoError(t, syscall.Mkfifo(filepath.Join(b.dir, "pipe"), 0o600))

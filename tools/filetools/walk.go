@@ -14,8 +14,9 @@ const maxVisited = 200_000
 
 var errEnough = errors.New("enough")
 
-// walk calls visit with the regular files below dir that match glob, in lexical order, until it says that it has enough.
-// It follows no links and leaves out folders called .git, and what cannot be read.
+// walk calls visit with the regular files below dir that match glob, in lexical order, until it
+// says that it has enough. It follows no links and leaves out folders called .git, and what cannot
+// be read.
 func (f *folder) walk(ctx context.Context, dir, glob string, visit func(name string, size int64) (more bool)) (complete bool, err error) {
 	if _, err := path.Match(glob, ""); err != nil {
 		return false, fmt.Errorf("filetools: %s is not a glob", show(glob))
@@ -56,8 +57,9 @@ func relative(dir, name string) string {
 	return strings.TrimPrefix(name, dir+"/")
 }
 
-// match reports whether a path matches a glob of path.Match, in which ** stands for any number of folders. A glob
-// without a slash is matched with the last element of the path. The empty glob matches everything.
+// match reports whether a path matches a glob of path.Match, in which ** stands for any number of
+// folders. A glob without a slash is matched with the last element of the path. The empty glob
+// matches everything.
 func match(glob, name string) bool {
 	if glob == "" {
 		return true
@@ -69,8 +71,8 @@ func match(glob, name string) bool {
 	return matchParts(strings.Split(glob, "/"), strings.Split(name, "/"))
 }
 
-// matchParts compares from the front and, where that fails behind a **, goes back to the last one only: what an earlier
-// one stands for need never be longer.
+// matchParts compares from the front and, where that fails behind a **, goes back to the last one
+// only: what an earlier one stands for need never be longer.
 func matchParts(glob, name []string) bool {
 	g, n := 0, 0
 	star, from := -1, 0

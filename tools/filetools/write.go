@@ -14,8 +14,8 @@ type writeArgs struct {
 	Content string `json:"content" jsonschema:"all that shall stand in it"`
 }
 
-// write puts the content into a file beside the one that is meant and then renames it, so that whoever reads sees the
-// old file or the new one. A link is replaced, not followed.
+// write puts the content into a file beside the one that is meant and then renames it, so that
+// whoever reads sees the old file or the new one. A link is replaced, not followed.
 func (f *folder) write(ctx context.Context, in writeArgs) (string, error) {
 	name, err := f.resolve(in.Path)
 	switch {
