@@ -185,6 +185,25 @@ func TestMachine_boundsMovesThatStayInside(t *testing.T) {
 	})
 }
 
+// The bound on moves inside is for those between two effects of the outside: a run that goes on and
+// on with both does not reach it.
+func TestMachine_boundsMovesBetweenEffects(t *testing.T) {
+	m := machine(t, map[string]func() *scene{
+		"child": func() *scene { return new(scene) }, // asks once
+		"main": func() *scene {
+			again := nextstep.Delegate{Strategy: "child"}
+			return &scene{
+				start: func(delegation.Input) nextstep.NextStep { return again },
+				child: func(delegation.Output) nextstep.NextStep { return again },
+			}
+		},
+	}, func(c *orchestrator.MachineConfig) { c.Limits = delegation.Limits{Steps: -1, ModelCalls: -1} })
+	for range 10_010 {
+		step(t, m, said("done"))
+	}
+	require.False(t, m.Done())
+}
+
 // The loop makes a failure of what a middleware or a client answers wrongly.
 func TestLoop_wrongAnswersAreFailures(t *testing.T) {
 	refuses := func(t *testing.T, client llmclient.Client, answer func(nextstep.Answer) nextstep.Answer, want string) {
