@@ -88,7 +88,7 @@ func (t *agentTool) Call(ctx context.Context, arguments string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	call := strings.TrimPrefix(tools.IdempotencyKey(ctx), h.call.Key()+"/")
+	call := tools.CallID(ctx)
 	ids := h.runs(call, len(inputs), single)
 	shares := h.shares(call, t.Limits, len(inputs))
 	texts, errs := make([]string, len(inputs)), make([]error, len(inputs))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,14 +81,27 @@ func Attach(ctx context.Context, a messages.Attachment) {
 }
 
 // IdempotencyKey returns a key that is the same whenever this very call is made again, and
-// different for every other call: "run/seq/id", of the [Batch] and the call. It returns "" outside
-// a [Runner], or where the Batch has no Run.
+// different for every other call: "run/seq/id", of the [Batch] and the call. A slash in the id
+// stands there as "%2F", and a percent sign as "%25". It returns "" outside a [Runner], or where the
+// Batch has no Run.
 func IdempotencyKey(ctx context.Context) string {
 	c := callOf(ctx)
 	if c == nil || c.run == "" {
 		return ""
 	}
-	return c.run + "/" + strconv.Itoa(c.seq) + "/" + c.call.ID
+	return c.run + "/" + strconv.Itoa(c.seq) + "/" + escapedID.Replace(c.call.ID)
+}
+
+// escapedID keeps the id of a call in one segment of a key, since a run's id may hold slashes too.
+var escapedID = strings.NewReplacer("%", "%25", "/", "%2F")
+
+// CallID returns the id of the call that runs the tool of ctx, as the model or its server wrote it;
+// "" outside a [Runner].
+func CallID(ctx context.Context) string {
+	if c := callOf(ctx); c != nil {
+		return c.call.ID
+	}
+	return ""
 }
 
 // maxArguments returns how many bytes of arguments a typed tool reads.

@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // hung ignores its context until release is closed.
@@ -258,9 +259,39 @@ func TestContextOfAnAbandonedCallIsDone(t *testing.T) {
 
 func TestIdempotencyKey(t *testing.T) {
 	require.Empty(t, tools.IdempotencyKey(t.Context()))
+	require.Empty(t, tools.CallID(t.Context()))
 	set := setOf(t, rawTool("key", func(ctx context.Context, _ string) (string, error) { return tools.IdempotencyKey(ctx), nil }))
 	batch := batchFor(set, "key", "key")
 	require.Equal(t, []string{"", ""}, outputsOf(tools.Runner{}.Run(t.Context(), batch)))
 	batch.Run, batch.Seq = "run", 3
 	require.Equal(t, []string{"run/3/c0", "run/3/c1"}, outputsOf(tools.Runner{}.Run(t.Context(), batch)))
+}
+
+func TestCallID(t *testing.T) {
+	set := setOf(t, rawTool("id", func(ctx context.Context, _ string) (string, error) { return tools.CallID(ctx), nil }))
+	require.Equal(t, []string{"c0", "c1"}, outputsOf(tools.Runner{}.Run(t.Context(), batchFor(set, "id", "id"))))
+}
+
+// No two calls have the same key, whatever a provider puts into the ids of its calls.
+func TestIdempotencyKey_isOfOneCall(t *testing.T) {
+	set := setOf(t, rawTool("key", func(ctx context.Context, _ string) (string, error) { return tools.IdempotencyKey(ctx), nil }))
+	keyOf := func(run string, seq int, id string) string {
+		out := tools.Runner{}.Run(t.Context(), tools.Batch{
+			Calls: []messages.ToolCall{{ID: id, Name: "key"}}, Lookup: set.Lookup, Run: run, Seq: seq,
+		})
+		return out[0].Output
+	}
+	require.NotEqual(t, keyOf("r", 2, "a/2/b"), keyOf("r/2/a", 2, "b"), "that of a run that the call a made")
+	rapid.Check(t, func(t *rapid.T) {
+		type call struct {
+			run, id string
+			seq     int
+		}
+		draw := func(name string) call {
+			text := rapid.StringOfN(rapid.SampledFrom([]rune("ab/%2F12")), 1, 8, -1)
+			return call{text.Draw(t, name+" run"), text.Draw(t, name+" id"), rapid.IntRange(1, 22).Draw(t, name+" seq")}
+		}
+		a, b := draw("a"), draw("b")
+		require.Equal(t, a == b, keyOf(a.run, a.seq, a.id) == keyOf(b.run, b.seq, b.id))
+	})
 }
