@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/segue-go/segue/messages"
 )
 
 // ErrSuspended is what an error wraps that says: the answer is not to be had now. A tool that gets
@@ -11,9 +13,28 @@ import (
 // and the call is made again once somebody has answered.
 var ErrSuspended = errors.New("tools: nobody can answer now")
 
-// ErrNobody is returned by [Ask] where there is nobody to ask: outside a [Runner], in a batch
-// without an Ask, or in a tool that is Pure.
+// ErrNobody is returned by [Ask] where there is nobody to ask: outside a [Runner] and [WithAsk], or
+// in a [Job] without an Ask. A tool that is Pure counts as outside.
 var ErrNobody = errors.New("tools: there is nobody to ask here")
+
+// AskFunc asks a person what a tool wants to know. It is called on the tool's goroutine, several at
+// once, with the tool's context, and returns an error that wraps [ErrSuspended] where the answer is
+// not to be had now. A tool that was abandoned may still be in it.
+type AskFunc func(ctx context.Context, a Asked) (string, error)
+
+// Asked is a [Question] of a running tool.
+type Asked struct {
+	Question
+	Call messages.ToolCall // the tool's; zero for a question that is asked through [WithAsk]
+}
+
+type askKey struct{}
+
+// WithAsk returns a context whose questions ask answers: with it [Ask] works outside a call, as in
+// a middleware around the request of a model. A tool asks through its [Job] all the same.
+func WithAsk(ctx context.Context, ask AskFunc) context.Context {
+	return context.WithValue(ctx, askKey{}, ask)
+}
 
 // Question is what a tool asks a person.
 type Question struct {
@@ -22,31 +43,38 @@ type Question struct {
 	Options []string // answers to choose from; none means any text. The person may say something else all the same
 }
 
-// Ask asks a person, through whoever runs the tool of ctx, and returns the answer. It waits as long
-// as the answer takes, or returns an error that wraps [ErrSuspended], which the tool has to return
-// at once: when the answer is there the tool is called again from its beginning, so what it does
-// before Ask is done twice. A question is known by its kind and text, so a tool that asks several
-// asks them alike each time. A person who declines to answer is a [*DeclinedError]. Once ctx is
-// done nobody is asked any more, and the error is its cause.
+// Ask asks a person, through whoever runs the tool of ctx or [WithAsk], and returns the answer. It
+// waits as long as the answer takes, or returns an error that wraps [ErrSuspended], which the tool
+// has to return at once: when the answer is there the tool is called again from its beginning, so
+// what it does before Ask is done twice. A question is known by its kind and text, so a tool that
+// asks several asks them alike each time. A person who declines to answer is a [*DeclinedError].
+// Once ctx is done nobody is asked any more, and the error is its cause.
 //
 // A tool that asks takes as long as a person does: its Definition wants a Timeout to match, such as
 // -1 for none.
 func Ask(ctx context.Context, q Question) (string, error) {
-	c := callOf(ctx)
-	if c == nil || c.ask == nil {
+	ask, _ := ctx.Value(askKey{}).(AskFunc)
+	if ask == nil {
 		return "", ErrNobody
 	}
-	for _, ended := range []context.Context{ctx, c} { // ctx may have been made to outlive the call
-		if ended.Err() != nil {
-			return "", context.Cause(ended)
-		}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
 	}
 	if q.Kind == "" {
 		q.Kind = KindQuestion
 	}
-	text, err := c.ask(ctx, Asked{Question: q, Call: c.call, Run: c.run, Seq: c.seq})
+	return ask(ctx, Asked{Question: q})
+}
+
+// askFor asks what the tool of the call wants to know. It is an [AskFunc].
+func (c *Running) askFor(ctx context.Context, a Asked) (string, error) {
+	if own := (*toolContext)(c); own.Err() != nil { // ctx may have been made to outlive the call
+		return "", context.Cause(own)
+	}
+	a.Call = c.call
+	text, err := c.ask(ctx, a)
 	if errors.Is(err, context.Canceled) {
-		c.interrupt()
+		c.stop()
 	}
 	return text, err
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,11 +20,13 @@ func asker(name string) tools.Tool {
 	})
 }
 
-// askedBy returns a batch whose questions ask answers.
-func askedBy(ask tools.AskFunc, set *tools.Set, names ...string) tools.Batch {
-	batch := batchFor(set, names...)
-	batch.Ask = ask
-	return batch
+// askedBy returns jobs whose questions ask answers.
+func askedBy(ask tools.AskFunc, set *tools.Set, names ...string) []tools.Job {
+	jobs := jobsFor(set, names...)
+	for i := range jobs {
+		jobs[i].Ask = ask
+	}
+	return jobs
 }
 
 func nobody(context.Context, tools.Asked) (string, error) {
@@ -38,15 +38,15 @@ func TestAsk_Nobody(t *testing.T) {
 	require.Equal(t, tools.ErrNobody, err, "outside a runner")
 
 	set := setOf(t, asker("ask"), pureRaw{asker("pure")}, tools.AskUser())
-	batch := batchFor(set, "ask", "ask_user")
-	batch.Calls[1].Arguments = `{"question":"who?"}`
-	for _, out := range (tools.Runner{}).Run(t.Context(), batch) {
+	jobs := jobsFor(set, "ask", "ask_user")
+	jobs[1].Call.Arguments = `{"question":"who?"}`
+	for _, out := range performAll(t.Context(), tools.Runner{}, jobs...) {
 		require.Equal(t, messages.StatusFailed, out.Status)
 		require.Equal(t, tools.ReasonError, out.Reason)
 		require.Equal(t, tools.ErrNobody.Error(), out.Output)
 	}
 
-	out := tools.Runner{}.Run(t.Context(), askedBy(nobody, set, "pure"))[0]
+	out := tools.Runner{}.Run(t.Context(), askedBy(nobody, set, "pure")[0])
 	require.Equal(t, tools.ErrNobody.Error(), out.Output, "a pure tool waits for nobody")
 }
 
@@ -65,14 +65,14 @@ func TestAsk_IsAnswered(t *testing.T) {
 		second, err := tools.Ask(ctx, tools.Question{Kind: "signature", Text: "sign here"})
 		return first + ", " + second, err
 	})
-	out := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, buy), "buy"))[0]
+	out := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, buy), "buy")[0])
 	require.Equal(t, messages.ToolOutput{CallID: "c0", ToolName: "buy", Output: "number 1, number 2", Status: messages.StatusOK, Elapsed: out.Elapsed}, out)
 	require.Equal(t, []tools.Question{
 		{Kind: tools.KindQuestion, Text: "which?", Options: []string{"a", "b"}}, {Kind: "signature", Text: "sign here"},
 	}, got)
 }
 
-// A call that waits for somebody has no result and is not finished; its siblings are.
+// A call that waits for somebody has no result.
 func TestAsk_Suspended(t *testing.T) {
 	wrapping := rawTool("wrapping", func(ctx context.Context, _ string) (string, error) {
 		_, err := tools.Ask(ctx, tools.Question{Text: "may I?"})
@@ -81,22 +81,18 @@ func TestAsk_Suspended(t *testing.T) {
 	own := rawTool("own", func(context.Context, string) (string, error) { return "", tools.ErrSuspended })
 	pure := pureRaw{rawTool("pure", func(context.Context, string) (string, error) { return "", tools.ErrSuspended })}
 	set := setOf(t, asker("ask"), wrapping, own, pure, rawTool("raw", noop))
-	batch := askedBy(nobody, set, "ask", "raw", "wrapping", "own", "pure", "nope")
-	seen := map[tools.ObservationKind][]int{}
-	batch.Observe = func(o tools.Observation) { seen[o.Kind] = append(seen[o.Kind], o.Index) }
-	outs := tools.Runner{}.Run(t.Context(), batch)
+	jobs := askedBy(nobody, set, "ask", "raw", "wrapping", "own", "pure", "nope")
+	outs := performAll(t.Context(), tools.Runner{}, jobs...)
 	var reasons []string
 	for _, o := range outs {
 		reasons = append(reasons, o.Reason)
 	}
 	const suspended = tools.ReasonSuspended
 	require.Equal(t, []string{suspended, "", suspended, suspended, suspended, tools.ReasonUnknownTool}, reasons)
-	require.Equal(t, []int{0, 1, 2, 3, 4}, seen[tools.Started])
-	require.ElementsMatch(t, []int{1, 5}, seen[tools.Finished])
 	for _, i := range []int{0, 2, 3, 4} {
 		require.False(t, outs[i].OK())
-		require.Equal(t, batch.Calls[i].ID, outs[i].CallID)
-		require.Equal(t, batch.Calls[i].Name, outs[i].ToolName)
+		require.Equal(t, jobs[i].Call.ID, outs[i].CallID)
+		require.Equal(t, jobs[i].Call.Name, outs[i].ToolName)
 	}
 }
 
@@ -108,31 +104,62 @@ func TestAsk_Declined(t *testing.T) {
 		ask := func(context.Context, tools.Asked) (string, error) {
 			return "", &tools.DeclinedError{Reason: reason}
 		}
-		out := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask"))[0]
+		out := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask")[0])
 		require.Equal(t, messages.ToolOutput{CallID: "c0", ToolName: "ask", Output: want, Status: messages.StatusFailed, Reason: tools.ReasonError, Elapsed: out.Elapsed}, out)
 	}
 }
 
-// The questions of a batch are asked at the same time, and take as long as they take.
-func TestAskUser_SeveralAtOnce(t *testing.T) {
+// A question takes as long as it takes.
+func TestAskUser_hasNoTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const calls = 3
-		var all sync.WaitGroup
-		all.Add(calls)
 		ask := func(_ context.Context, q tools.Asked) (string, error) {
-			all.Done()
-			all.Wait() // nobody answers before all are asked
 			time.Sleep(24 * time.Hour)
 			return q.Call.ID + " " + q.Text, nil
 		}
-		batch := askedBy(ask, setOf(t, tools.AskUser()), slices.Repeat([]string{tools.AskUserName}, calls)...)
-		for i := range batch.Calls {
-			batch.Calls[i].Arguments = fmt.Sprintf(`{"question":"q%d"}`, i)
-		}
-		outs := tools.Runner{Timeout: time.Second}.Run(t.Context(), batch)
-		require.Equal(t, []string{"c0 q0", "c1 q1", "c2 q2"}, outputsOf(outs))
-		require.Equal(t, 24*time.Hour, outs[2].Elapsed)
+		job := askedBy(ask, setOf(t, tools.AskUser()), tools.AskUserName)[0]
+		job.Call.Arguments = `{"question":"who?"}`
+		out := perform(t.Context(), tools.Runner{Timeout: time.Second}, job)
+		require.Equal(t, "c0 who?", out.Output)
+		require.Equal(t, 24*time.Hour, out.Elapsed)
 	})
+}
+
+// What asks outside a call finds the function of its context; a tool finds its own, even if that is
+// none.
+func TestWithAsk(t *testing.T) {
+	var got []tools.Asked
+	ctx := tools.WithAsk(t.Context(), func(_ context.Context, a tools.Asked) (string, error) {
+		got = append(got, a)
+		return "outside", nil
+	})
+	text, err := tools.Ask(ctx, tools.Question{Text: "who?"})
+	require.NoError(t, err)
+	require.Equal(t, "outside", text)
+	require.Equal(t, []tools.Asked{{Question: tools.Question{Kind: tools.KindQuestion, Text: "who?"}}}, got)
+
+	inside := func(context.Context, tools.Asked) (string, error) { return "inside", nil }
+	set := setOf(t, asker("ask"))
+	require.Equal(t, "inside", tools.Runner{}.Run(ctx, askedBy(inside, set, "ask")[0]).Output)
+	require.Equal(t, tools.ErrNobody.Error(), tools.Runner{}.Run(ctx, jobFor(set, "ask")).Output)
+	require.Len(t, got, 1)
+
+	_, err = tools.Ask(tools.WithAsk(ctx, nil), tools.Question{Text: "who?"})
+	require.Equal(t, tools.ErrNobody, err)
+	over, cancel := context.WithCancelCause(ctx)
+	cancel(errors.New("changed my mind"))
+	_, err = tools.Ask(over, tools.Question{Text: "who?"})
+	require.EqualError(t, err, "changed my mind")
+	require.Len(t, got, 1, "nobody is asked for what is over")
+}
+
+// A tool whose question was ended by a stop of the run was cut off, though its context goes on.
+func TestAsk_StopLeavesTheContext(t *testing.T) {
+	stopped := func(context.Context, tools.Asked) (string, error) {
+		return "", fmt.Errorf("the run was stopped: %w", context.Canceled)
+	}
+	out := tools.Runner{}.Run(t.Context(), askedBy(stopped, setOf(t, asker("ask")), "ask")[0])
+	require.Equal(t, messages.StatusUnknown, out.Status)
+	require.Equal(t, messages.ReasonInterrupted, out.Reason)
 }
 
 func TestAskUser_Definition(t *testing.T) {
@@ -154,21 +181,21 @@ func TestAskUser_Arguments(t *testing.T) {
 		got = append(got, q.Question)
 		return "b", nil
 	}
-	batch := askedBy(ask, setOf(t, tools.AskUser()), "ask_user")
+	job := askedBy(ask, setOf(t, tools.AskUser()), "ask_user")[0]
 	for arguments, want := range map[string]string{
 		`{"question":" \n"}`:                    "tools: invalid arguments for ask_user: /question: is empty",
 		`{}`:                                    `tools: invalid arguments for ask_user: missing "question"`,
 		`{"question":"a or b?","options":"ab"}`: "tools: invalid arguments for ask_user: /options: got string, want array",
 	} {
-		batch.Calls[0].Arguments = arguments
-		out := tools.Runner{}.Run(t.Context(), batch)[0]
+		job.Call.Arguments = arguments
+		out := tools.Runner{}.Run(t.Context(), job)
 		require.Equal(t, tools.ReasonArguments, out.Reason)
 		require.Equal(t, want, out.Output)
 	}
 	require.Empty(t, got, "the person is not bothered")
 
-	batch.Calls[0].Arguments = `{"question":"a or b?","options":["a","b"]}`
-	require.Equal(t, "b", tools.Runner{}.Run(t.Context(), batch)[0].Output)
+	job.Call.Arguments = `{"question":"a or b?","options":["a","b"]}`
+	require.Equal(t, "b", tools.Runner{}.Run(t.Context(), job).Output)
 	require.Equal(t, []tools.Question{{Kind: tools.KindQuestion, Text: "a or b?", Options: []string{"a", "b"}}}, got)
 }
 
@@ -180,21 +207,14 @@ func TestAsk_Interrupted(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(errors.New("the user left")) })
-		batch := askedBy(ask, setOf(t, tools.AskUser(), asker("ask"), rawTool("raw", noop)), "ask_user", "ask", "raw")
-		batch.Calls[0].Arguments = `{"question":"who?"}`
-		finished := 0
-		batch.Observe = func(o tools.Observation) {
-			if o.Kind == tools.Finished {
-				finished++
-			}
-		}
-		outs := tools.Runner{Timeout: -1}.Run(ctx, batch)
+		jobs := askedBy(ask, setOf(t, tools.AskUser(), asker("ask"), rawTool("raw", noop)), "ask_user", "ask", "raw")
+		jobs[0].Call.Arguments = `{"question":"who?"}`
+		outs := performAll(ctx, tools.Runner{Timeout: -1}, jobs...)
 		require.Equal(t, []messages.ToolOutput{
 			{CallID: "c0", ToolName: "ask_user", Output: "tools: ask_user was interrupted: the user left", Status: messages.StatusFailed, Reason: messages.ReasonInterrupted, Elapsed: time.Minute},
 			{CallID: "c1", ToolName: "ask", Output: "tools: ask was interrupted, and whether it had an effect is unknown: the user left", Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted, Elapsed: time.Minute},
 			{CallID: "c2", ToolName: "raw", Output: "3", Status: messages.StatusOK},
 		}, outs)
-		require.Equal(t, 3, finished)
 	})
 }
 
@@ -205,7 +225,7 @@ func TestAsk_SuspendedAtTheTimeout(t *testing.T) {
 			<-ctx.Done()
 			return nobody(ctx, q)
 		}
-		out := tools.Runner{Timeout: time.Minute}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask"))[0]
+		out := tools.Runner{Timeout: time.Minute}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask")[0])
 		require.Equal(t, tools.ReasonSuspended, out.Reason)
 		require.Equal(t, time.Minute, out.Elapsed)
 	})
@@ -224,7 +244,7 @@ func TestAsk_AfterTheEnd(t *testing.T) {
 		t.Error("somebody is asked")
 		return "", nil
 	}
-	out := tools.Runner{}.Run(t.Context(), askedBy(ask, set, "ask"))[0]
+	out := tools.Runner{}.Run(t.Context(), askedBy(ask, set, "ask")[0])
 	require.Equal(t, tools.ReasonError, out.Reason)
 	require.Equal(t, "changed my mind", out.Output)
 	_, err := tools.Ask(<-kept, tools.Question{Text: "who?"})
@@ -247,14 +267,13 @@ func TestAsk_DerivedContext(t *testing.T) {
 		require.Equal(t, deadline, got)
 		return tools.IdempotencyKey(ctx), nil
 	}
-	batch := askedBy(ask, set, "ask")
-	batch.Run, batch.Seq = "run", 7
-	require.Equal(t, "run/7/c0", tools.Runner{Timeout: -1}.Run(t.Context(), batch)[0].Output)
+	job := askedBy(ask, set, "ask")[0]
+	job.Key = "run/7/c0"
+	require.Equal(t, "run/7/c0", tools.Runner{Timeout: -1}.Run(t.Context(), job).Output)
 }
 
 func TestAsk_PanickingAsker(t *testing.T) {
 	ask := func(context.Context, tools.Asked) (string, error) { panic("mine") }
-	outs := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask"), rawTool("raw", noop)), "ask", "raw"))
-	require.Equal(t, tools.ReasonPanic, outs[0].Reason)
-	require.True(t, outs[1].OK())
+	out := tools.Runner{}.Run(t.Context(), askedBy(ask, setOf(t, asker("ask")), "ask")[0])
+	require.Equal(t, tools.ReasonPanic, out.Reason)
 }

@@ -19,16 +19,8 @@ func TestAttach(t *testing.T) {
 		tools.Attach(ctx, chart)
 		return "drawn", nil
 	})
-	var told messages.ToolOutput
-	batch := batchFor(setOf(t, draw), "draw")
-	batch.Observe = func(o tools.Observation) {
-		if o.Kind == tools.Finished {
-			told = *o.Output
-		}
-	}
-	out := tools.Runner{}.Run(t.Context(), batch)[0]
+	out := tools.Runner{}.Run(t.Context(), jobFor(setOf(t, draw), "draw"))
 	require.Equal(t, []messages.Attachment{chart}, out.Attachments)
-	require.Equal(t, out, told)
 	require.Equal(t, "drawn", out.ForModel(), "the model does not see it")
 	tools.Attach(late, chart)
 	tools.Attach(t.Context(), chart)

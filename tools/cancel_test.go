@@ -3,10 +3,7 @@ package tools_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +11,6 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 // hung ignores its context until release is closed.
@@ -44,7 +40,7 @@ func TestTimeout(t *testing.T) {
 		})
 		set := setOf(t, slow(tools.Definition{Name: "reads", ReadOnly: true}), slow(tools.Definition{Name: "writes"}),
 			slow(tools.Definition{Name: "keyed", Idempotent: true, Timeout: time.Second}), late, sleeper("quick", time.Millisecond))
-		outs := tools.Runner{Timeout: 2 * time.Second}.Run(t.Context(), batchFor(set, "reads", "writes", "keyed", "late", "quick"))
+		outs := performAll(t.Context(), tools.Runner{Timeout: 2 * time.Second}, jobsFor(set, "reads", "writes", "keyed", "late", "quick")...)
 		require.Equal(t, []messages.ToolOutput{
 			{CallID: "c0", ToolName: "reads", Status: messages.StatusFailed, Reason: tools.ReasonTimeout, Elapsed: 2 * time.Second, Output: "tools: reads was stopped after its time-out of 2s: context deadline exceeded"},
 			{CallID: "c1", ToolName: "writes", Status: messages.StatusUnknown, Reason: tools.ReasonTimeout, Elapsed: 2 * time.Second, Output: "tools: writes was stopped after its time-out of 2s, and whether it had an effect is unknown: context deadline exceeded"},
@@ -81,7 +77,7 @@ func TestTimeoutsAreSetByRunnerAndDefinition(t *testing.T) {
 				time.Sleep(time.Hour * 24)
 				return "", nil
 			}))
-			outs := tools.Runner{Timeout: tt.runner, Grace: -1}.Run(t.Context(), batchFor(set, "x"))
+			outs := performAll(t.Context(), tools.Runner{Timeout: tt.runner, Grace: -1}, jobsFor(set, "x")...)
 			if tt.want == 0 {
 				require.True(t, outs[0].OK())
 				return
@@ -97,15 +93,11 @@ func TestHungToolIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		set := setOf(t, hung("writes", release, tools.Definition{}), hung("reads", release, tools.Definition{ReadOnly: true, Timeout: 3 * time.Second}), sleeper("fine", time.Second))
-		var seen []string
-		batch := batchFor(set, "writes", "reads", "fine")
-		batch.Observe = func(o tools.Observation) { seen = append(seen, fmt.Sprint(o.Kind, o.Index, o.Text)) }
-		session := tools.Runner{Timeout: 2 * time.Second, Grace: time.Second}.NewSession()
-		defer session.Close()
-
-		began := time.Now()
-		outs := session.Run(t.Context(), batch)
-		require.Equal(t, 4*time.Second, time.Since(began), "the time-out and the grace of the slower")
+		jobs := jobsFor(set, "writes", "reads", "fine")
+		for i := range jobs {
+			jobs[i].Progress = func(text string) { t.Error("an abandoned call says " + text) }
+		}
+		outs := performAll(t.Context(), tools.Runner{Timeout: 2 * time.Second, Grace: time.Second}, jobs...)
 		require.Equal(t, messages.ToolOutput{
 			CallID: "c0", ToolName: "writes", Status: messages.StatusUnknown, Reason: tools.ReasonTimeout, Elapsed: 3 * time.Second,
 			Output: "tools: writes was stopped after its time-out of 2s, and whether it had an effect is unknown; it did not stop, was abandoned and may still be running",
@@ -116,56 +108,48 @@ func TestHungToolIsAbandoned(t *testing.T) {
 		}, outs[1])
 		require.True(t, outs[2].OK())
 
-		before := slices.Clone(seen)
 		close(release)
-		synctest.Wait()
-		require.Equal(t, "too late", session.Run(t.Context(), batchFor(set, "reads"))[0].Output, "the session goes on")
-		require.Equal(t, before, seen, "nothing more is heard of an abandoned call")
-		require.Equal(t, "tools: writes was", outs[0].Output[:17])
 	})
 }
 
-func TestInterruptedBatch(t *testing.T) {
+func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
-		var started atomic.Int32
-		set := setOf(t, sleeper("quick", time.Second), sleeper("long", time.Hour), hung("hung", release, tools.Definition{}),
-			rawTool("next", func(context.Context, string) (string, error) { started.Add(1); return "", nil }))
+		set := setOf(t, sleeper("quick", time.Second), sleeper("long", time.Hour), hung("hung", release, tools.Definition{}))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(2*time.Second, func() { cancel(errors.New("the user left")) })
 
-		began := time.Now()
-		batch := batchFor(set, "quick", "long", "hung", "next")
-		batch.Calls = append(batch.Calls, messages.ToolCall{ID: "c4", Name: "next"})
-		outs := tools.Runner{Parallel: 2, Grace: time.Second}.Run(ctx, batch)
-		require.Equal(t, 3*time.Second, time.Since(began))
-		require.Zero(t, started.Load())
-		require.Equal(t, "quick", outs[0].Output, "a finished sibling keeps its result")
-		require.Equal(t, messages.ToolOutput{
-			CallID: "c1", ToolName: "long", Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted, Elapsed: 2 * time.Second,
-			Output: "tools: long was interrupted, and whether it had an effect is unknown: the user left",
-		}, outs[1])
-		require.Equal(t, messages.StatusUnknown, outs[2].Status)
-		require.Equal(t, messages.ReasonInterrupted, outs[2].Reason)
-		require.Contains(t, outs[2].Output, "abandoned")
-		for _, o := range outs[3:] {
-			require.Equal(t, messages.StatusFailed, o.Status)
-			require.Equal(t, messages.ReasonInterrupted, o.Reason)
-			require.Equal(t, "tools: the run was interrupted before this call was started", o.Output)
-		}
+		outs := performAll(ctx, tools.Runner{Grace: time.Second}, jobsFor(set, "quick", "long", "hung")...)
+		require.Equal(t, []messages.ToolOutput{
+			{CallID: "c0", ToolName: "quick", Output: "quick", Status: messages.StatusOK, Elapsed: time.Second},
+			{
+				CallID: "c1", ToolName: "long", Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted, Elapsed: 2 * time.Second,
+				Output: "tools: long was interrupted, and whether it had an effect is unknown: the user left",
+			},
+			{
+				CallID: "c2", ToolName: "hung", Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted, Elapsed: 3 * time.Second,
+				Output: "tools: hung was interrupted, and whether it had an effect is unknown; it did not stop, was abandoned and may still be running",
+			},
+		}, outs)
 	})
 }
 
-func TestNothingStartsWhenTheBatchIsOver(t *testing.T) {
+func TestNothingStartsWhenTheContextIsDone(t *testing.T) {
+	called := func(context.Context, string) (string, error) {
+		t.Error("the tool is called")
+		return "", nil
+	}
+	set := setOf(t, rawTool("raw", called), pureRaw{rawTool("pure", called)})
 	ctx, cancel := context.WithCancel(t.Context())
+	begun := tools.Runner{}.Begin(ctx, jobFor(set, "raw"))
 	cancel()
-	var seen []tools.ObservationKind
-	batch := batchFor(setOf(t, rawTool("raw", noop), pureRaw{rawTool("pure", noop)}), "raw", "pure", "nope")
-	batch.Observe = func(o tools.Observation) { seen = append(seen, o.Kind) }
-	outs := tools.Runner{}.Run(ctx, batch)
-	require.Equal(t, []string{messages.ReasonInterrupted, messages.ReasonInterrupted, tools.ReasonUnknownTool}, []string{outs[0].Reason, outs[1].Reason, outs[2].Reason})
-	require.Equal(t, []tools.ObservationKind{tools.Finished, tools.Finished, tools.Finished}, seen)
+	for _, out := range append(performAll(ctx, tools.Runner{}, jobsFor(set, "raw", "pure")...), begun.Perform()) {
+		require.Equal(t, messages.StatusFailed, out.Status)
+		require.Equal(t, messages.ReasonInterrupted, out.Reason)
+		require.Equal(t, "tools: the run was interrupted before this call was started", out.Output)
+	}
+	require.Equal(t, tools.ReasonUnknownTool, tools.Runner{}.Run(ctx, jobFor(set, "nope")).Reason)
 }
 
 // An error that a tool returns before its context is done is its own, even if it looks like one of
@@ -177,7 +161,7 @@ func TestOwnDeadlineIsAnError(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}))
-	outs := tools.Runner{}.Run(t.Context(), batchFor(set, "x"))
+	outs := performAll(t.Context(), tools.Runner{}, jobsFor(set, "x")...)
 	require.Equal(t, tools.ReasonError, outs[0].Reason)
 	require.Equal(t, messages.StatusFailed, outs[0].Status)
 }
@@ -211,10 +195,10 @@ func TestContextOfATool(t *testing.T) {
 			require.Equal(t, "run/7/c0", tools.IdempotencyKey(child), "found through derived contexts")
 			return "", ctx.Err()
 		}))
-		batch := batchFor(set, "x")
-		batch.Run, batch.Seq = "run", 7
-		outs := tools.Runner{}.Run(parent, batch)
-		require.Equal(t, messages.ReasonInterrupted, outs[0].Reason, "%s", outs[0].Output)
+		job := jobFor(set, "x")
+		job.Key = "run/7/c0"
+		out := tools.Runner{}.Run(parent, job)
+		require.Equal(t, messages.ReasonInterrupted, out.Reason, "%s", out.Output)
 		require.Error(t, kept.Err())
 	})
 }
@@ -228,10 +212,9 @@ func TestContextEndsWithTheCall(t *testing.T) {
 		unasked = ctx
 		return "", nil
 	}))
-	session := tools.Runner{Timeout: -1}.NewSession()
-	defer session.Close()
-	session.Run(t.Context(), batchFor(set, "asks", "does_not"))
-	session.Run(t.Context(), batchFor(set, "asks"))
+	for _, job := range jobsFor(set, "asks", "does_not") {
+		require.True(t, tools.Runner{Timeout: -1}.Run(t.Context(), job).OK())
+	}
 	for _, ctx := range []context.Context{asked, unasked} {
 		<-ctx.Done()
 		require.ErrorIs(t, ctx.Err(), context.Canceled)
@@ -251,7 +234,7 @@ func TestContextOfAnAbandonedCallIsDone(t *testing.T) {
 			result <- context.Cause(ctx) // the first that it asks
 			return "", nil
 		}))
-		tools.Runner{Timeout: time.Second}.Run(t.Context(), batchFor(set, "x"))
+		performAll(t.Context(), tools.Runner{Timeout: time.Second}, jobsFor(set, "x")...)
 		close(release)
 		require.ErrorAs(t, <-result, new(*tools.TimeoutError))
 	})
@@ -261,37 +244,13 @@ func TestIdempotencyKey(t *testing.T) {
 	require.Empty(t, tools.IdempotencyKey(t.Context()))
 	require.Empty(t, tools.CallID(t.Context()))
 	set := setOf(t, rawTool("key", func(ctx context.Context, _ string) (string, error) { return tools.IdempotencyKey(ctx), nil }))
-	batch := batchFor(set, "key", "key")
-	require.Equal(t, []string{"", ""}, outputsOf(tools.Runner{}.Run(t.Context(), batch)))
-	batch.Run, batch.Seq = "run", 3
-	require.Equal(t, []string{"run/3/c0", "run/3/c1"}, outputsOf(tools.Runner{}.Run(t.Context(), batch)))
+	job := jobFor(set, "key")
+	require.Empty(t, tools.Runner{}.Run(t.Context(), job).Output)
+	job.Key = "run/3/c0"
+	require.Equal(t, "run/3/c0", tools.Runner{}.Run(t.Context(), job).Output)
 }
 
 func TestCallID(t *testing.T) {
 	set := setOf(t, rawTool("id", func(ctx context.Context, _ string) (string, error) { return tools.CallID(ctx), nil }))
-	require.Equal(t, []string{"c0", "c1"}, outputsOf(tools.Runner{}.Run(t.Context(), batchFor(set, "id", "id"))))
-}
-
-// No two calls have the same key, whatever a provider puts into the ids of its calls.
-func TestIdempotencyKey_isOfOneCall(t *testing.T) {
-	set := setOf(t, rawTool("key", func(ctx context.Context, _ string) (string, error) { return tools.IdempotencyKey(ctx), nil }))
-	keyOf := func(run string, seq int, id string) string {
-		out := tools.Runner{}.Run(t.Context(), tools.Batch{
-			Calls: []messages.ToolCall{{ID: id, Name: "key"}}, Lookup: set.Lookup, Run: run, Seq: seq,
-		})
-		return out[0].Output
-	}
-	require.NotEqual(t, keyOf("r", 2, "a/2/b"), keyOf("r/2/a", 2, "b"), "that of a run that the call a made")
-	rapid.Check(t, func(t *rapid.T) {
-		type call struct {
-			run, id string
-			seq     int
-		}
-		draw := func(name string) call {
-			text := rapid.StringOfN(rapid.SampledFrom([]rune("ab/%2F12")), 1, 8, -1)
-			return call{text.Draw(t, name+" run"), text.Draw(t, name+" id"), rapid.IntRange(1, 22).Draw(t, name+" seq")}
-		}
-		a, b := draw("a"), draw("b")
-		require.Equal(t, a == b, keyOf(a.run, a.seq, a.id) == keyOf(b.run, b.seq, b.id))
-	})
+	require.Equal(t, []string{"c0", "c1"}, outputsOf(performAll(t.Context(), tools.Runner{}, jobsFor(set, "id", "id")...)))
 }

@@ -3,16 +3,21 @@
 // A [Tool] is made of a function: by [New] or [NewPure] with typed arguments, whose JSON Schema
 // comes from the type and which are checked before the function runs; or by [NewRaw], for a
 // function that reads its arguments itself. A [Set] is tools by name, checked when it is put
-// together. A [Runner] runs the calls of one assistant message, at the same time where it may, and
-// turns whatever goes wrong into results that the model can read; a [Session] does so for one batch
-// after another.
+// together. A [Runner] performs one call, and turns whatever goes wrong into a result that the model
+// can read.
 //
-// A tool that is running tells what it does with [Progress], asks a person with [Ask], and gets
-// from [IdempotencyKey] what makes it safe to run twice.
+// [Runner.Run] waits for a tool as long as the tool takes. Whoever wants to give up on a tool that
+// hangs, or to run several calls at the same time, begins each with [Runner.Begin] and performs it
+// on a goroutine: [Running.Due] says when its time is over, and [Running.Abandon] makes the result
+// that stands for it. The example of Begin shows how. Goroutines, how many calls run at once and in
+// which order are that caller's.
+//
+// A tool that is running tells what it does with [Progress], asks a person with [Ask], hands over
+// files with [Attach], and gets from [IdempotencyKey] what makes it safe to run twice.
 //
 // What a tool may have besides the two methods of [Tool], found by type assertion:
 //
-//	Pure() bool     Call neither waits nor looks at its context: a Runner calls it on its own goroutine
+//	Pure() bool     Call neither waits nor needs a context: it has no time-out and no goroutine of its own
 //	Check() error   the tool was put together wrongly: NewSet fails with it
 //	Unwrap() Tool   the tool is a wrapper around another, which is checked, too; whether it is pure it says itself
 //

@@ -54,17 +54,14 @@ func ExampleRunner() {
 	if err != nil {
 		panic(err)
 	}
-	outputs := tools.Runner{}.Run(context.Background(), tools.Batch{
-		Calls: []messages.ToolCall{
-			{ID: "1", Name: "echo", Arguments: "hello"},
-			{ID: "2", Name: "break"},
-			{ID: "3", Name: "ecco"},
-		},
-		Lookup: set.Lookup,
-		Names:  set.Names,
-	})
-	for _, o := range outputs {
-		fmt.Printf("%s %s: %s\n", o.CallID, o.Status, o.Output)
+	for _, call := range []messages.ToolCall{
+		{ID: "1", Name: "echo", Arguments: "hello"},
+		{ID: "2", Name: "break"},
+		{ID: "3", Name: "ecco"},
+	} {
+		tool, _ := set.Lookup(call.Name)
+		out := tools.Runner{}.Run(context.Background(), tools.Job{Call: call, Tool: tool, Names: set.Names})
+		fmt.Printf("%s %s: %s\n", out.CallID, out.Status, out.Output)
 	}
 	// Output:
 	// 1 ok: hello

@@ -45,8 +45,8 @@ func (e *hostile) As(any) bool {
 	return false
 }
 
-// An error whose methods panic is the failure of its call, on whatever goroutine the tool runs. Its
-// siblings have their results, and whoever watches for panics is told.
+// An error whose methods panic is the failure of its call, on whatever goroutine the tool runs, and
+// whoever watches for panics is told.
 func TestRunner_ErrorsWhoseMethodsPanic(t *testing.T) {
 	for name, err := range map[string]error{
 		"typed nil": (*hostile)(nil),
@@ -57,19 +57,18 @@ func TestRunner_ErrorsWhoseMethodsPanic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := func(context.Context, string) (string, error) { return "fine", err }
-			set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)}, rawTool("good", noop))
+			set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)})
 			told := make(chan string, 2)
 			runner := tools.Runner{OnPanic: func(call messages.ToolCall, _ any, stack []byte) {
 				require.NotEmpty(t, stack)
 				told <- call.Name
 			}}
-			outs := runner.Run(t.Context(), batchFor(set, "bad", "pure", "good"))
-			for _, out := range outs[:2] {
+			outs := performAll(t.Context(), runner, jobsFor(set, "bad", "pure")...)
+			for _, out := range outs {
 				require.Equal(t, messages.StatusFailed, out.Status)
 				require.Equal(t, tools.ReasonPanic, out.Reason)
 				require.Contains(t, out.Output, "tools: "+out.ToolName+" panicked: ")
 			}
-			require.True(t, outs[2].OK())
 			require.ElementsMatch(t, []string{"bad", "pure"}, []string{<-told, <-told})
 		})
 	}
@@ -91,7 +90,7 @@ func TestRunner_ErrorsThatWrapThemselves(t *testing.T) {
 	for _, err := range []error{circle{}, tangle{}} {
 		bad := func(context.Context, string) (string, error) { return "", err }
 		set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)})
-		for _, out := range (tools.Runner{}).Run(t.Context(), batchFor(set, "bad", "pure")) {
+		for _, out := range performAll(t.Context(), tools.Runner{}, jobsFor(set, "bad", "pure")...) {
 			require.Equal(t, tools.ReasonError, out.Reason)
 			require.Equal(t, err.Error(), out.Output)
 		}
@@ -114,7 +113,7 @@ func TestRunner_PanicsWithErrors(t *testing.T) {
 	} {
 		bad := func(context.Context, string) (string, error) { panic(value) }
 		set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)})
-		for _, out := range (tools.Runner{}).Run(t.Context(), batchFor(set, "bad", "pure")) {
+		for _, out := range performAll(t.Context(), tools.Runner{}, jobsFor(set, "bad", "pure")...) {
 			require.Equal(t, tools.ReasonPanic, out.Reason)
 			require.Equal(t, "tools: "+out.ToolName+" panicked: "+want, out.Output)
 		}
@@ -141,24 +140,15 @@ func (f fragile) Pure() bool {
 	return false
 }
 
-// What a tool says of itself may panic: then its call fails, and no other.
+// What a tool says of itself may panic: then its call fails.
 func TestRunner_DescriptionsThatPanic(t *testing.T) {
-	good := rawTool("good", noop)
 	for name, bad := range map[string]tools.Tool{"Definition": fragile{definition: true}, "Pure": fragile{pure: true}} {
 		t.Run(name, func(t *testing.T) {
-			batch := batchFor(setOf(t, good), "good", "fragile", "good")
-			batch.Lookup = func(name string) (tools.Tool, bool) {
-				if name == "fragile" {
-					return bad, true
-				}
-				return good, true
-			}
 			told := 0
-			outs := tools.Runner{OnPanic: func(messages.ToolCall, any, []byte) { told++ }}.Run(t.Context(), batch)
-			require.Equal(t, "tools: fragile panicked: with a string", outs[1].Output)
-			require.Equal(t, tools.ReasonPanic, outs[1].Reason)
-			require.True(t, outs[0].OK())
-			require.True(t, outs[2].OK())
+			runner := tools.Runner{OnPanic: func(messages.ToolCall, any, []byte) { told++ }}
+			out := runner.Run(t.Context(), tools.Job{Call: callsTo("fragile")[0], Tool: bad})
+			require.Equal(t, "tools: fragile panicked: with a string", out.Output)
+			require.Equal(t, tools.ReasonPanic, out.Reason)
 			require.Equal(t, 1, told)
 		})
 	}
@@ -167,9 +157,9 @@ func TestRunner_DescriptionsThatPanic(t *testing.T) {
 // Whoever is told of a panic may panic itself.
 func TestRunner_OnPanicPanics(t *testing.T) {
 	bad := func(context.Context, string) (string, error) { panic("mine") }
-	set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)}, rawTool("good", noop))
-	outs := tools.Runner{OnPanic: func(messages.ToolCall, any, []byte) { panic("again") }}.Run(t.Context(), batchFor(set, "bad", "pure", "good"))
-	require.Equal(t, tools.ReasonPanic, outs[0].Reason)
-	require.Equal(t, tools.ReasonPanic, outs[1].Reason)
-	require.True(t, outs[2].OK())
+	set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)})
+	runner := tools.Runner{OnPanic: func(messages.ToolCall, any, []byte) { panic("again") }}
+	for _, out := range performAll(t.Context(), runner, jobsFor(set, "bad", "pure")...) {
+		require.Equal(t, tools.ReasonPanic, out.Reason)
+	}
 }

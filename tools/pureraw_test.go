@@ -19,13 +19,13 @@ func TestNewPureRaw(t *testing.T) {
 	})
 	set, err := tools.NewSet(mirror)
 	require.NoError(t, err)
-	results := tools.Runner{}.Run(t.Context(), tools.Batch{
-		Calls:  []messages.ToolCall{{ID: "1", Name: "mirror", Arguments: "{cut"}, {ID: "2", Name: "mirror"}},
-		Lookup: set.Lookup,
-	})
-	require.Equal(t, "{cut{cut", results[0].Output)
-	require.Equal(t, "nothing to mirror", results[1].Output)
-	require.Equal(t, messages.StatusFailed, results[1].Status)
+	job := jobFor(set, "mirror")
+	job.Call.Arguments = "{cut"
+	require.Equal(t, "{cut{cut", tools.Runner{}.Run(t.Context(), job).Output)
+	job.Call.Arguments = ""
+	out := tools.Runner{}.Run(t.Context(), job)
+	require.Equal(t, "nothing to mirror", out.Output)
+	require.Equal(t, messages.StatusFailed, out.Status)
 
 	_, err = tools.NewSet(tools.NewPureRaw(tools.Definition{Name: "none"}, nil))
 	require.Error(t, err)

@@ -24,15 +24,16 @@ type outcome struct {
 	stack    []byte
 }
 
-// perform calls the tool. What matters of an error is read here, where its methods may panic, and
+// callTool calls the tool. What matters of an error is read here, where its methods may panic, and
 // the error is let go.
-func (t *task) perform(ctx context.Context) (o outcome) {
+func (c *Running) callTool(ctx context.Context) (o outcome) {
 	defer func() {
 		if v := recover(); v != nil {
 			o = outcome{panicked: true, value: v, stack: debug.Stack()}
+			c.tell(o)
 		}
 	}()
-	text, err := t.tool.Call(ctx, t.call.Arguments)
+	text, err := c.tool.Call(ctx, c.call.Arguments)
 	if err == nil {
 		return outcome{text: text}
 	}
@@ -54,43 +55,43 @@ func reasonOf(err error) string {
 }
 
 // tell tells of a panic. Whoever is told may panic, too.
-func (r *Runner) tell(call messages.ToolCall, o outcome) {
-	if r.OnPanic == nil {
+func (c *Running) tell(o outcome) {
+	if c.onPanic == nil {
 		return
 	}
 	defer func() { _ = recover() }()
-	r.OnPanic(call, o.value, o.stack)
+	c.onPanic(c.call, o.value, o.stack)
 }
 
-func (t *task) output(status messages.Status, reason, text string) messages.ToolOutput {
-	return messages.ToolOutput{CallID: t.call.ID, ToolName: t.call.Name, Output: text, Status: status, Reason: reason}
+func (c *Running) output(status messages.Status, reason, text string) messages.ToolOutput {
+	return messages.ToolOutput{CallID: c.call.ID, ToolName: c.call.Name, Output: text, Status: status, Reason: reason}
 }
 
 // result makes the result of a call of what its tool left. The reason says why the call's context
 // was done when the tool returned; "" if it was not.
-func (t *task) result(o outcome, elapsed time.Duration, reason string) messages.ToolOutput {
+func (c *Running) result(o outcome, elapsed time.Duration, reason string) messages.ToolOutput {
 	var out messages.ToolOutput
 	switch {
 	case o.panicked:
-		out = t.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", t.call.Name, harmless(o.value)))
+		out = c.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", c.call.Name, harmless(o.value)))
 	case o.exited:
-		out = t.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s ended its goroutine and left no result", t.call.Name))
+		out = c.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s ended its goroutine and left no result", c.call.Name))
 	case !o.failed:
-		out = t.output(messages.StatusOK, "", o.text)
-		out.Untrusted = t.untrusted
+		out = c.output(messages.StatusOK, "", o.text)
+		out.Untrusted = c.untrusted
 	case o.reason != "":
-		out = t.output(messages.StatusFailed, o.reason, o.text)
+		out = c.output(messages.StatusFailed, o.reason, o.text)
 	case reason != "":
-		out = t.output(t.cutStatus(), reason, fmt.Sprintf("tools: %s %s: %s", t.call.Name, t.cutText(reason), o.text))
-		out.Untrusted = t.untrusted
+		out = c.output(c.cutStatus(), reason, fmt.Sprintf("tools: %s %s: %s", c.call.Name, c.cutText(reason), o.text))
+		out.Untrusted = c.untrusted
 	default:
-		out = t.output(messages.StatusFailed, ReasonError, o.text)
-		out.Untrusted = t.untrusted
+		out = c.output(messages.StatusFailed, ReasonError, o.text)
+		out.Untrusted = c.untrusted
 		if o.text == "" {
-			out.Output = fmt.Sprintf("tools: %s failed and did not say why", t.call.Name)
+			out.Output = fmt.Sprintf("tools: %s failed and did not say why", c.call.Name)
 		}
 	}
-	out.Output, out.Elapsed = fit(out.Output, t.maxResult), elapsed
+	out.Output, out.Elapsed = fit(out.Output, c.maxResult), elapsed
 	return out
 }
 
@@ -104,49 +105,49 @@ func harmless(value any) string {
 }
 
 // cutStatus is the status of a call that was cut off.
-func (t *task) cutStatus() messages.Status {
-	if t.safe {
+func (c *Running) cutStatus() messages.Status {
+	if c.safe {
 		return messages.StatusFailed
 	}
 	return messages.StatusUnknown
 }
 
-func (t *task) cutText(reason string) string {
+func (c *Running) cutText(reason string) string {
 	text := "was interrupted"
 	if reason == ReasonTimeout {
-		text = fmt.Sprintf("was stopped after its time-out of %v", t.timeout)
+		text = fmt.Sprintf("was stopped after its time-out of %v", c.timeout)
 	}
-	if !t.safe {
+	if !c.safe {
 		text += ", and whether it had an effect is unknown"
 	}
 	return text
 }
 
-func (t *task) abandoned(reason string, elapsed time.Duration) messages.ToolOutput {
-	text := fmt.Sprintf("tools: %s %s; it did not stop, was abandoned and may still be running", t.call.Name, t.cutText(reason))
-	out := t.output(t.cutStatus(), reason, text)
+func (c *Running) abandoned(reason string, elapsed time.Duration) messages.ToolOutput {
+	text := fmt.Sprintf("tools: %s %s; it did not stop, was abandoned and may still be running", c.call.Name, c.cutText(reason))
+	out := c.output(c.cutStatus(), reason, text)
 	out.Elapsed = elapsed
 	return out
 }
 
-func (t *task) notStarted(reason string) messages.ToolOutput {
+func (c *Running) notStarted(reason string) messages.ToolOutput {
 	text := "tools: the run was interrupted before this call was started"
 	if reason == ReasonTimeout {
 		text = "tools: the time was over before this call was started"
 	}
-	return t.output(messages.StatusFailed, reason, text)
+	return c.output(messages.StatusFailed, reason, text)
 }
 
-func (t *task) tooLong(most int) *messages.ToolOutput {
-	err := &ArgumentError{Tool: t.call.Name, Problems: []Problem{tooLong(len(t.call.Arguments), most)}}
-	out := t.output(messages.StatusFailed, ReasonArguments, err.Error())
+func (c *Running) tooLong(most int) *messages.ToolOutput {
+	err := &ArgumentError{Tool: c.call.Name, Problems: []Problem{tooLong(len(c.call.Arguments), most)}}
+	out := c.output(messages.StatusFailed, ReasonArguments, err.Error())
 	return &out
 }
 
 // unknown answers a call to a tool that there is not.
-func (t *task) unknown(names func() []string) *messages.ToolOutput {
+func (c *Running) unknown(names func() []string) *messages.ToolOutput {
 	const most = 2000
-	text := fmt.Sprintf("tools: there is no tool %s", brief(t.call.Name))
+	text := fmt.Sprintf("tools: there is no tool %s", brief(c.call.Name))
 	if names != nil {
 		if known := names(); len(known) > 0 {
 			text += "; there are: " + shorten(strings.Join(known, ", "), most)
@@ -154,7 +155,7 @@ func (t *task) unknown(names func() []string) *messages.ToolOutput {
 			text += "; there are none"
 		}
 	}
-	out := t.output(messages.StatusFailed, ReasonUnknownTool, text)
+	out := c.output(messages.StatusFailed, ReasonUnknownTool, text)
 	return &out
 }
 
@@ -193,3 +194,7 @@ func cutAt(s string, most int) string {
 	}
 	return s[:most]
 }
+
+// Fit returns text as UTF-8 of at most so many bytes (any number if negative), as the result of a
+// call is kept: a line behind it says how much was cut.
+func Fit(text string, most int) string { return fit(text, most) }

@@ -9,13 +9,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 type rawFunc = func(context.Context, string) (string, error)
@@ -39,8 +37,66 @@ func callsTo(names ...string) []messages.ToolCall {
 	return calls
 }
 
-func batchFor(set *tools.Set, names ...string) tools.Batch {
-	return tools.Batch{Calls: callsTo(names...), Lookup: set.Lookup, Names: set.Names}
+// jobFor returns the job of a call c0 to the tool of that name.
+func jobFor(set *tools.Set, name string) tools.Job { return jobsFor(set, name)[0] }
+
+func jobsFor(set *tools.Set, names ...string) []tools.Job {
+	jobs := make([]tools.Job, len(names))
+	for i, call := range callsTo(names...) {
+		tool, _ := set.Lookup(call.Name)
+		jobs[i] = tools.Job{Call: call, Tool: tool, Names: set.Names}
+	}
+	return jobs
+}
+
+// perform makes a call on a goroutine of its own, unless it is Pure, and abandons the call when it
+// has not returned within the grace after its end.
+func perform(ctx context.Context, r tools.Runner, j tools.Job) messages.ToolOutput {
+	c := r.Begin(ctx, j)
+	if c.Pure() {
+		return c.Perform()
+	}
+	done := make(chan messages.ToolOutput, 1)
+	go func() {
+		returned := false
+		defer func() {
+			if !returned {
+				done <- c.Exited()
+			}
+		}()
+		out := c.Perform()
+		returned = true
+		done <- out
+	}()
+	var due <-chan time.Time
+	if at, ok := c.Due(); ok {
+		due = time.After(time.Until(at))
+	}
+	reason := messages.ReasonInterrupted
+	select {
+	case out := <-done:
+		return out
+	case <-ctx.Done():
+	case <-due:
+		reason = tools.ReasonTimeout
+	}
+	select {
+	case out := <-done:
+		return out
+	case <-time.After(r.WithDefaults().Grace):
+		return c.Abandon(reason)
+	}
+}
+
+// performAll makes calls at the same time.
+func performAll(ctx context.Context, r tools.Runner, jobs ...tools.Job) []messages.ToolOutput {
+	outs := make([]messages.ToolOutput, len(jobs))
+	var all sync.WaitGroup
+	for i, j := range jobs {
+		all.Go(func() { outs[i] = perform(ctx, r, j) })
+	}
+	all.Wait()
+	return outs
 }
 
 func sleeper(name string, d time.Duration) tools.Tool {
@@ -61,124 +117,37 @@ func outputsOf(outs []messages.ToolOutput) (texts []string) {
 	return texts
 }
 
-func TestS3_5_ParallelCallsInCallOrderOneFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		set := setOf(t, sleeper("slow", 3*time.Second), sleeper("quick", time.Second), rawTool("bad", func(context.Context, string) (string, error) {
-			time.Sleep(2 * time.Second)
-			return "", errors.New("no luck")
-		}))
-		began := time.Now()
-		outs := tools.Runner{}.Run(t.Context(), batchFor(set, "slow", "bad", "quick"))
-		require.Equal(t, 3*time.Second, time.Since(began), "at the same time")
-		require.Equal(t, []messages.ToolOutput{
-			{CallID: "c0", ToolName: "slow", Output: "slow", Status: messages.StatusOK, Elapsed: 3 * time.Second},
-			{CallID: "c1", ToolName: "bad", Output: "no luck", Status: messages.StatusFailed, Reason: tools.ReasonError, Elapsed: 2 * time.Second},
-			{CallID: "c2", ToolName: "quick", Output: "quick", Status: messages.StatusOK, Elapsed: time.Second},
-		}, outs)
-	})
-}
-
 func TestS0_5_UnknownTool(t *testing.T) {
 	set := setOf(t, rawTool("read_file", noop), rawTool("write_file", noop))
-	outs := tools.Runner{}.Run(t.Context(), batchFor(set, "read_file", "nope", "read_file"))
+	outs := performAll(t.Context(), tools.Runner{}, jobsFor(set, "read_file", "nope", "read_file")...)
 	require.Equal(t, []string{"3", `tools: there is no tool "nope"; there are: read_file, write_file`, "3"}, outputsOf(outs))
 	require.Equal(t, messages.StatusFailed, outs[1].Status)
 	require.Equal(t, tools.ReasonUnknownTool, outs[1].Reason)
 
-	outs = tools.Runner{}.Run(t.Context(), tools.Batch{Calls: callsTo(strings.Repeat("x", 1000))})
-	require.Equal(t, `tools: there is no tool "xxxxxxxxxxxxxxxxxxxxxxxx…"`, outs[0].Output)
-	outs = tools.Runner{}.Run(t.Context(), batchFor(nil, "x"))
-	require.Equal(t, `tools: there is no tool "x"; there are none`, outs[0].Output)
-	found := func(string) (tools.Tool, bool) { return nil, true }
-	require.Equal(t, tools.ReasonUnknownTool, tools.Runner{}.Run(t.Context(), tools.Batch{Calls: callsTo("x"), Lookup: found})[0].Reason)
+	out := tools.Runner{}.Run(t.Context(), tools.Job{Call: callsTo(strings.Repeat("x", 1000))[0]})
+	require.Equal(t, `tools: there is no tool "xxxxxxxxxxxxxxxxxxxxxxxx…"`, out.Output)
+	out = tools.Runner{}.Run(t.Context(), jobFor(nil, "x"))
+	require.Equal(t, `tools: there is no tool "x"; there are none`, out.Output)
 }
 
 func TestS0_6_CutArguments(t *testing.T) {
 	var ran int
-	batch := batchFor(setOf(t, readTool(&ran)), "read_file")
-	batch.Calls[0].Arguments = `{"path": `
-	outs := tools.Runner{}.Run(t.Context(), batch)
+	job := jobFor(setOf(t, readTool(&ran)), "read_file")
+	job.Call.Arguments = `{"path": `
+	out := tools.Runner{}.Run(t.Context(), job)
 	require.Zero(t, ran)
-	require.Equal(t, messages.StatusFailed, outs[0].Status)
-	require.Equal(t, tools.ReasonArguments, outs[0].Reason)
-	require.Equal(t, "tools: invalid arguments for read_file: not JSON: unexpected end at byte 9", outs[0].Output)
+	require.Equal(t, messages.StatusFailed, out.Status)
+	require.Equal(t, tools.ReasonArguments, out.Reason)
+	require.Equal(t, "tools: invalid arguments for read_file: not JSON: unexpected end at byte 9", out.Output)
 }
 
 func TestS0_7_ToolError(t *testing.T) {
 	set := setOf(t, rawTool("fail", func(context.Context, string) (string, error) { return "ignored", errors.New("file not found: a") }),
 		rawTool("mute", func(context.Context, string) (string, error) { return "", errors.New("") }))
-	outs := tools.Runner{}.Run(t.Context(), batchFor(set, "fail", "mute"))
+	outs := performAll(t.Context(), tools.Runner{}, jobsFor(set, "fail", "mute")...)
 	require.Equal(t, []string{"file not found: a", "tools: mute failed and did not say why"}, outputsOf(outs))
 	require.Equal(t, messages.StatusFailed, outs[0].Status)
 	require.Equal(t, tools.ReasonError, outs[0].Reason)
-}
-
-func TestEmptyBatch(t *testing.T) {
-	require.Empty(t, tools.Runner{}.Run(t.Context(), tools.Batch{}))
-}
-
-func TestParallelIsALimit(t *testing.T) {
-	for limit, want := range map[int]int32{1: 1, 3: 3, 0: tools.DefaultParallel, -1: 40} {
-		synctest.Test(t, func(t *testing.T) {
-			var now, most atomic.Int32
-			set := setOf(t, rawTool("x", func(context.Context, string) (string, error) {
-				n := now.Add(1)
-				for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-				}
-				time.Sleep(time.Second)
-				now.Add(-1)
-				return "", nil
-			}))
-			outs := tools.Runner{Parallel: limit}.Run(t.Context(), batchFor(set, strings.Fields(strings.Repeat("x ", 40))...))
-			require.Equal(t, want, most.Load())
-			for _, o := range outs {
-				require.True(t, o.OK())
-			}
-		})
-	}
-}
-
-// Whatever the mix: a sequential call overlaps nothing, what is before it is finished, what is
-// behind it has not begun.
-func TestSequentialNeverOverlaps(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var mu sync.Mutex
-		running, done := map[string]bool{}, map[string]bool{}
-		fail := ""
-		body := func(sequential bool) rawFunc {
-			return func(_ context.Context, id string) (string, error) {
-				mu.Lock()
-				if sequential && (len(running) > 0 || len(done) != index(id)) {
-					fail = fmt.Sprintf("%s begins beside %v after %v", id, running, done)
-				}
-				running[id] = true
-				mu.Unlock()
-				runtime.Gosched()
-				mu.Lock()
-				delete(running, id)
-				done[id] = true
-				mu.Unlock()
-				return id, nil
-			}
-		}
-		set := setOf(t, rawTool("free", body(false)), tools.NewRaw(tools.Definition{Name: "alone", Sequential: true}, body(true)),
-			pureRaw{rawTool("pure", body(false))}, pureRaw{tools.NewRaw(tools.Definition{Name: "pure_alone", Sequential: true}, body(true))})
-		names := rapid.SliceOfN(rapid.SampledFrom([]string{"free", "free", "alone", "pure", "pure_alone"}), 1, 12).Draw(t, "calls")
-		batch := batchFor(set, names...)
-		for i := range batch.Calls {
-			batch.Calls[i].Arguments = fmt.Sprint(i)
-		}
-		outs := tools.Runner{Parallel: rapid.IntRange(-1, 3).Draw(t, "limit")}.Run(context.Background(), batch)
-		require.Empty(t, fail)
-		for i, o := range outs {
-			require.Equal(t, fmt.Sprint(i), o.Output)
-		}
-	})
-}
-
-func index(id string) (n int) {
-	_, _ = fmt.Sscan(id, &n)
-	return n
 }
 
 func TestPanics(t *testing.T) {
@@ -213,7 +182,7 @@ func TestPanics(t *testing.T) {
 			if name != "Goexit" {
 				names = append(names, "pure")
 			}
-			outs := runner.Run(t.Context(), batchFor(set, names...))
+			outs := performAll(t.Context(), runner, jobsFor(set, names...)...)
 			require.Equal(t, tt.want, outs[1].Output)
 			require.Equal(t, messages.StatusFailed, outs[1].Status)
 			require.Equal(t, tools.ReasonPanic, outs[1].Reason)
@@ -232,26 +201,15 @@ func TestPanics(t *testing.T) {
 
 func TestPanickingErrorText(t *testing.T) {
 	set := setOf(t, rawTool("x", func(context.Context, string) (string, error) { return "", (*tools.ArgumentError)(nil) }))
-	outs := tools.Runner{}.Run(t.Context(), batchFor(set, "x"))
+	outs := performAll(t.Context(), tools.Runner{}, jobsFor(set, "x")...)
 	require.Equal(t, tools.ReasonPanic, outs[0].Reason)
-}
-
-func TestGoexitInOneGoroutineForAll(t *testing.T) {
-	set := setOf(t, rawTool("x", func(context.Context, string) (string, error) { runtime.Goexit(); return "", nil }))
-	session := tools.Runner{Parallel: 2}.NewSession()
-	defer session.Close()
-	for range 3 {
-		for _, o := range session.Run(t.Context(), batchFor(set, "x", "x", "x", "x", "x")) {
-			require.Equal(t, tools.ReasonPanic, o.Reason)
-		}
-	}
 }
 
 func TestResultBounds(t *testing.T) {
 	give := func(text string, most int) messages.ToolOutput {
 		def := tools.Definition{Name: "x", MaxResult: most}
 		set := setOf(t, tools.NewRaw(def, func(context.Context, string) (string, error) { return text, nil }))
-		return tools.Runner{}.Run(t.Context(), batchFor(set, "x"))[0]
+		return performAll(t.Context(), tools.Runner{}, jobsFor(set, "x")...)[0]
 	}
 	require.Equal(t, "hello", give("hello", 5).Output)
 	require.Equal(t, "hell\n[cut: 1 of 5 bytes are left out]", give("hello", 4).Output)
@@ -267,7 +225,7 @@ func TestResultOf100MiB(t *testing.T) {
 		rawTool("fail", func(context.Context, string) (string, error) { return "", errors.New(huge) }))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	outs := tools.Runner{}.Run(t.Context(), batchFor(set, "x", "fail", "all"))
+	outs := performAll(t.Context(), tools.Runner{}, jobsFor(set, "x", "fail", "all")...)
 	runtime.ReadMemStats(&after)
 	for _, o := range outs[:2] {
 		require.Less(t, len(o.Output), tools.DefaultMaxResult+100)
@@ -286,14 +244,14 @@ func TestArgumentBounds(t *testing.T) {
 	set := setOf(t, tools.NewPure(tools.Definition{Name: "pure"}, length),
 		tools.New(tools.Definition{Name: "typed"}, func(_ context.Context, in readArgs) (string, error) { return length(in) }),
 		rawTool("raw", func(_ context.Context, arguments string) (string, error) { return length(readArgs{Path: arguments}) }))
-	batch := batchFor(set, "typed", "raw", "pure")
+	jobs := jobsFor(set, "typed", "raw", "pure")
 	fill := func(n int) {
-		for i := range batch.Calls {
-			batch.Calls[i].Arguments = `{"path":"` + strings.Repeat("a", n) + `"}`
+		for i := range jobs {
+			jobs[i].Call.Arguments = `{"path":"` + strings.Repeat("a", n) + `"}`
 		}
 	}
 	fill(10 << 20)
-	for _, o := range (tools.Runner{}).Run(t.Context(), batch) {
+	for _, o := range performAll(t.Context(), tools.Runner{}, jobs...) {
 		require.Equal(t, tools.ReasonArguments, o.Reason)
 		require.Equal(t, "tools: invalid arguments for "+o.ToolName+": 10485771 bytes are too long: at most 1048576", o.Output)
 	}
@@ -301,10 +259,10 @@ func TestArgumentBounds(t *testing.T) {
 
 	fill(1 << 20)
 	for _, most := range []int{-1, 2 << 20} {
-		outs := tools.Runner{MaxArguments: most}.Run(t.Context(), batch)
+		outs := performAll(t.Context(), tools.Runner{MaxArguments: most}, jobs...)
 		require.Equal(t, []string{"1048576", "1048587", "1048576"}, outputsOf(outs), "a typed tool takes what the runner takes")
 	}
-	require.Contains(t, tools.Runner{MaxArguments: 5}.Run(t.Context(), batch)[1].Output, "at most 5")
+	require.Contains(t, tools.Runner{MaxArguments: 5}.Run(t.Context(), jobs[1]).Output, "at most 5")
 }
 
 func TestUntrustedIsMarked(t *testing.T) {
@@ -315,31 +273,8 @@ func TestUntrustedIsMarked(t *testing.T) {
 		}
 		return "page", map[string]error{"fail": errors.New("page")}[arguments]
 	}), rawTool("trusted", noop))
-	batch := batchFor(set, "x", "x", "x", "trusted")
-	batch.Calls[1].Arguments, batch.Calls[2].Arguments = "fail", "panic"
-	outs := tools.Runner{}.Run(t.Context(), batch)
+	jobs := jobsFor(set, "x", "x", "x", "trusted")
+	jobs[1].Call.Arguments, jobs[2].Call.Arguments = "fail", "panic"
+	outs := performAll(t.Context(), tools.Runner{}, jobs...)
 	require.Equal(t, []bool{true, true, false, false}, []bool{outs[0].Untrusted, outs[1].Untrusted, outs[2].Untrusted, outs[3].Untrusted})
-}
-
-func TestPureRunsOnTheCallersGoroutine(t *testing.T) {
-	here := func(context.Context, string) (string, error) {
-		buf := make([]byte, 64)
-		id, _, _ := strings.Cut(string(buf[:runtime.Stack(buf, false)]), "[")
-		return id, nil
-	}
-	set := setOf(t, pureRaw{rawTool("pure", here)}, rawTool("raw", here))
-	mine, _ := here(t.Context(), "")
-	outs := tools.Runner{}.Run(t.Context(), batchFor(set, "pure", "raw", "pure"))
-	require.Equal(t, mine, outs[0].Output)
-	require.NotEqual(t, mine, outs[1].Output)
-	require.Equal(t, mine, outs[2].Output)
-}
-
-func TestPureRunsBesideOthers(t *testing.T) {
-	begun := make(chan struct{})
-	set := setOf(t, rawTool("raw", func(context.Context, string) (string, error) { close(begun); return "", nil }),
-		pureRaw{rawTool("pure", func(context.Context, string) (string, error) { <-begun; return "", nil })})
-	for _, o := range (tools.Runner{}).Run(t.Context(), batchFor(set, "raw", "pure")) {
-		require.True(t, o.OK())
-	}
 }

@@ -15,7 +15,7 @@ type Definition struct {
 
 	ReadOnly   bool `json:"read_only,omitempty"`  // changes nothing: it may run again
 	Idempotent bool `json:"idempotent,omitempty"` // with the same [IdempotencyKey] it has its effect once
-	Sequential bool `json:"sequential,omitempty"` // never runs at the same time as another call of its batch
+	Sequential bool `json:"sequential,omitempty"` // never runs at the same time as another call: whoever runs the calls sees to it
 	Untrusted  bool `json:"untrusted,omitempty"`  // its results come from outside: they are marked so
 
 	// NeedsApproval has a person asked about each call, unless a rule of whoever runs the tool

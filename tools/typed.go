@@ -32,9 +32,9 @@ func New[In, Out any](def Definition, fn func(ctx context.Context, in In) (Out, 
 	return newTyped(def, fn, fn == nil)
 }
 
-// NewPure is [New] for a function that neither waits nor needs a context. A [Runner] runs it at
-// once, on the goroutine that called Run, without a time-out: a function that takes long holds up
-// its batch, and one that ends its goroutine (runtime.Goexit) ends the caller's.
+// NewPure is [New] for a function that neither waits nor needs a context. It has no
+// time-out, and whoever runs it may do so on a goroutine that other work waits for: a function that
+// takes long holds that work up, and one that ends its goroutine (runtime.Goexit) ends the caller's.
 func NewPure[In, Out any](def Definition, fn func(in In) (Out, error)) Tool {
 	withContext := func(_ context.Context, in In) (Out, error) { return fn(in) }
 	return &pure[In, Out]{newTyped(def, withContext, fn == nil)}

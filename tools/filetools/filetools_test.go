@@ -49,9 +49,10 @@ func (b *box) call(tool string, args map[string]any) messages.ToolOutput {
 	b.t.Helper()
 	arguments, err := json.Marshal(args)
 	require.NoError(b.t, err)
-	out := tools.Runner{}.Run(b.t.Context(), tools.Batch{
-		Calls: []messages.ToolCall{{ID: "1", Name: tool, Arguments: string(arguments)}}, Lookup: b.set.Lookup,
-	})[0]
+	found, ok := b.set.Lookup(tool)
+	require.True(b.t, ok, tool)
+	call := messages.ToolCall{ID: "1", Name: tool, Arguments: string(arguments)}
+	out := tools.Runner{}.Run(b.t.Context(), tools.Job{Call: call, Tool: found})
 	require.NotContains(b.t, out.Output, filepath.Dir(b.dir))
 	require.NotContains(b.t, out.Output, "the secret")
 	return out

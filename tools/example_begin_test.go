@@ -1,0 +1,49 @@
+package tools_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Whoever gives up on tools that hang performs calls on goroutines of their own.
+func ExampleRunner_Begin() {
+	release := make(chan struct{})
+	hangs := tools.NewRaw(tools.Definition{Name: "fetch", ReadOnly: true}, func(context.Context, string) (string, error) {
+		<-release // whatever its context says
+		return "too late", nil
+	})
+	runner := tools.Runner{Timeout: 10 * time.Millisecond}.WithDefaults()
+	ctx := context.Background()
+
+	c := runner.Begin(ctx, tools.Job{Call: messages.ToolCall{ID: "1", Name: "fetch"}, Tool: hangs})
+	results := make(chan messages.ToolOutput, 1)
+	go func() {
+		returned := false
+		defer func() {
+			if !returned { // the tool ended this goroutine
+				results <- c.Exited()
+			}
+		}()
+		out := c.Perform()
+		returned = true
+		results <- out
+	}()
+
+	due, _ := c.Due()
+	var out messages.ToolOutput
+	select {
+	case out = <-results:
+	case <-time.After(time.Until(due) + runner.Grace):
+		out = c.Abandon(tools.ReasonTimeout)
+	}
+	fmt.Printf("%s: %s\n", out.Status, out.Output)
+	close(release)
+	fmt.Println((<-results).Output == out.Output) // a call has one result
+	// Output:
+	// failed: tools: fetch was stopped after its time-out of 10ms; it did not stop, was abandoned and may still be running
+	// true
+}

@@ -1,0 +1,285 @@
+package tools_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestProgress(t *testing.T) {
+	var kept context.Context
+	set := setOf(t, rawTool("x", func(ctx context.Context, _ string) (string, error) {
+		kept = ctx
+		tools.Progress(ctx, "half")
+		tools.Progress(ctx, "al\xffmost"+strings.Repeat(" ", 5000))
+		return "", nil
+	}))
+	job := jobFor(set, "x")
+	require.True(t, tools.Runner{}.Run(t.Context(), job).OK(), "nobody listens")
+	var heard []string
+	job.Progress = func(text string) {
+		require.LessOrEqual(t, len(text), 4110)
+		heard = append(heard, strings.TrimRight(text, " …"))
+	}
+	require.True(t, tools.Runner{}.Run(t.Context(), job).OK())
+	require.Equal(t, []string{"half", "al\uFFFDmost"}, heard)
+	tools.Progress(kept, "after the end")
+	tools.Progress(t.Context(), "outside a call")
+	require.Len(t, heard, 2)
+}
+
+// Nothing is heard of a call after it was abandoned, and its context is done.
+func TestAbandon(t *testing.T) {
+	for _, abandoned := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			begun, release := make(chan struct{}), make(chan struct{})
+			var asked error
+			set := setOf(t, rawTool("x", func(ctx context.Context, _ string) (string, error) {
+				close(begun)
+				<-release
+				require.Equal(t, abandoned, ctx.Err() != nil)
+				ctx = context.WithoutCancel(ctx)
+				tools.Progress(ctx, "more")
+				tools.Attach(ctx, messages.Attachment{Name: "more"})
+				_, asked = tools.Ask(ctx, tools.Question{Text: "more?"})
+				return "done", nil
+			}))
+			job := jobFor(set, "x")
+			var heard []string
+			job.Progress = func(text string) { heard = append(heard, text) }
+			job.Ask = func(_ context.Context, a tools.Asked) (string, error) {
+				heard = append(heard, a.Text)
+				return "", nil
+			}
+			c := tools.Runner{}.Begin(t.Context(), job)
+			performed := make(chan messages.ToolOutput, 1)
+			go func() { performed <- c.Perform() }()
+			<-begun
+			time.Sleep(time.Second)
+			want := messages.ToolOutput{
+				CallID: "c0", ToolName: "x", Output: "done", Status: messages.StatusOK, Elapsed: time.Second,
+				Attachments: []messages.Attachment{{Name: "more"}},
+			}
+			if abandoned {
+				want = c.Abandon(messages.ReasonInterrupted)
+				require.Equal(t, messages.ToolOutput{
+					CallID: "c0", ToolName: "x", Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted, Elapsed: time.Second,
+					Output: "tools: x was interrupted, and whether it had an effect is unknown; it did not stop, was abandoned and may still be running",
+				}, want)
+			}
+			close(release)
+			require.Equal(t, want, <-performed)
+			if abandoned {
+				require.Empty(t, heard)
+				require.ErrorIs(t, asked, context.Canceled)
+				return
+			}
+			require.Equal(t, []string{"more", "more?"}, heard)
+			require.NoError(t, asked)
+		})
+	}
+}
+
+// What ends the context of an abandoned call is seen by those derived from it.
+func TestAbandon_endsTheContext(t *testing.T) {
+	asked := make(chan struct{})
+	var cause error
+	set := setOf(t, rawTool("x", func(ctx context.Context, _ string) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		done := ctx.Done()
+		close(asked)
+		<-done
+		cause = context.Cause(ctx)
+		return "", cause
+	}))
+	c := tools.Runner{Timeout: -1}.Begin(t.Context(), jobFor(set, "x"))
+	performed := make(chan messages.ToolOutput, 1)
+	go func() { performed <- c.Perform() }()
+	<-asked
+	require.Equal(t, c.Abandon(messages.ReasonInterrupted), <-performed)
+	require.ErrorIs(t, cause, context.Canceled)
+}
+
+// The tool of a call that was abandoned before it was performed is never called.
+func TestAbandon_BeforePerform(t *testing.T) {
+	set := setOf(t, rawTool("x", func(context.Context, string) (string, error) {
+		t.Error("the tool is called")
+		return "", nil
+	}))
+	for reason, text := range map[string]string{
+		messages.ReasonInterrupted: "tools: the run was interrupted before this call was started",
+		tools.ReasonTimeout:        "tools: the time was over before this call was started",
+	} {
+		c := tools.Runner{}.Begin(t.Context(), jobFor(set, "x"))
+		want := messages.ToolOutput{CallID: "c0", ToolName: "x", Output: text, Status: messages.StatusFailed, Reason: reason}
+		require.Equal(t, want, c.Abandon(reason))
+		require.Equal(t, want, c.Perform())
+	}
+}
+
+// A pure tool that hangs can be given up as well.
+func TestAbandon_Pure(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	set := setOf(t, pureRaw{rawTool("x", func(context.Context, string) (string, error) {
+		close(begun)
+		<-release
+		return "", nil
+	})})
+	c := tools.Runner{}.Begin(t.Context(), jobFor(set, "x"))
+	performed := make(chan messages.ToolOutput, 1)
+	go func() { performed <- c.Perform() }()
+	<-begun
+	out := c.Abandon(messages.ReasonInterrupted)
+	require.Equal(t, messages.StatusUnknown, out.Status)
+	require.Contains(t, out.Output, "was abandoned and may still be running")
+	close(release)
+	<-performed
+}
+
+// The panic of a call that was abandoned is nobody's result, and told all the same.
+func TestAbandon_PanicIsTold(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	set := setOf(t, rawTool("x", func(context.Context, string) (string, error) {
+		close(begun)
+		<-release
+		panic("late")
+	}))
+	told := make(chan any, 1)
+	r := tools.Runner{OnPanic: func(_ messages.ToolCall, value any, _ []byte) { told <- value }}
+	c := r.Begin(t.Context(), jobFor(set, "x"))
+	performed := make(chan messages.ToolOutput, 1)
+	go func() { performed <- c.Perform() }()
+	<-begun
+	out := c.Abandon(tools.ReasonTimeout)
+	close(release)
+	require.Equal(t, "late", <-told)
+	require.Equal(t, out, <-performed)
+}
+
+// Whoever asks for the result of a call, and whenever, there is one: that of the tool or that of
+// whoever gave it up.
+func TestRunning_hasOneResult(t *testing.T) {
+	bodies := map[string]rawFunc{
+		"ok":     noop,
+		"fails":  func(context.Context, string) (string, error) { return "", errors.New("no") },
+		"panics": func(context.Context, string) (string, error) { panic("x") },
+		"exits":  func(context.Context, string) (string, error) { runtime.Goexit(); return "", nil },
+		"waits":  func(ctx context.Context, _ string) (string, error) { <-ctx.Done(); return "", ctx.Err() },
+		"talks":  func(ctx context.Context, _ string) (string, error) { tools.Progress(ctx, "x"); return "", nil },
+	}
+	var all []tools.Tool
+	for name, body := range bodies {
+		all = append(all, rawTool(name, body))
+	}
+	set := setOf(t, all...)
+	names := rapid.SampledFrom(append(set.Names(), "nope"))
+	rapid.Check(t, func(t *rapid.T) {
+		job := jobFor(set, names.Draw(t, "tool"))
+		job.Progress = func(string) {}
+		c := tools.Runner{}.Begin(context.Background(), job)
+		abandoners := rapid.IntRange(1, 3).Draw(t, "abandoners")
+		yields := rapid.IntRange(0, 50).Draw(t, "yields")
+		outs := make([]messages.ToolOutput, abandoners+1)
+		var all sync.WaitGroup
+		all.Go(func() {
+			returned := false
+			defer func() {
+				if !returned {
+					outs[abandoners] = c.Exited()
+				}
+			}()
+			outs[abandoners] = c.Perform()
+			returned = true
+		})
+		for i := range abandoners {
+			all.Go(func() {
+				for range yields {
+					runtime.Gosched()
+				}
+				outs[i] = c.Abandon(messages.ReasonInterrupted)
+			})
+		}
+		all.Wait()
+		require.Equal(t, "c0", outs[0].CallID)
+		require.Equal(t, job.Call.Name, outs[0].ToolName)
+		require.Equal(t, outs[0].Status == messages.StatusOK, outs[0].Reason == "")
+		for _, out := range outs[1:] {
+			require.Equal(t, outs[0], out)
+		}
+	})
+}
+
+func TestRunning_Pure(t *testing.T) {
+	here := func(ctx context.Context, _ string) (string, error) {
+		_, ok := ctx.Deadline()
+		require.False(t, ok)
+		require.Empty(t, tools.CallID(ctx))
+		return "", nil
+	}
+	set := setOf(t, pureRaw{rawTool("pure", here)}, rawTool("raw", noop),
+		tools.NewPure(tools.Definition{Name: "typed"}, func(in sum) (int, error) { return in.A + in.B, nil }))
+	for _, tt := range []struct {
+		name   string
+		size   int
+		runner tools.Runner
+		want   bool
+	}{
+		{name: "pure", want: true},
+		{name: "typed", want: true},
+		{name: "raw"},
+		{name: "pure", size: tools.DefaultMaxArguments, want: true},
+		{name: "pure", size: tools.DefaultMaxArguments + 1, runner: tools.Runner{MaxArguments: -1}}, // it takes a while
+		{name: "raw", size: tools.DefaultMaxArguments + 1, want: true},                              // it is refused
+		{name: "nope", want: true},
+	} {
+		job := jobFor(set, tt.name)
+		job.Call.Arguments = strings.Repeat(" ", tt.size)
+		c := tt.runner.Begin(t.Context(), job)
+		require.Equal(t, tt.want, c.Pure(), "%+v", tt)
+		at, ok := c.Due()
+		require.Equal(t, !tt.want, ok)
+		require.Equal(t, tt.want, at.IsZero())
+	}
+	require.True(t, tools.Runner{}.Run(t.Context(), jobFor(set, "pure")).OK())
+}
+
+func TestRunning_Due(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set := setOf(t, rawTool("x", func(ctx context.Context, _ string) (string, error) {
+			at, _ := ctx.Deadline()
+			return time.Until(at).String(), nil
+		}))
+		c := tools.Runner{Timeout: time.Minute}.Begin(t.Context(), jobFor(set, "x"))
+		at, ok := c.Due()
+		require.True(t, ok)
+		require.Equal(t, time.Minute, time.Until(at))
+		time.Sleep(time.Second)
+		require.Equal(t, "59s", c.Perform().Output, "the time runs from Begin")
+		_, ok = tools.Runner{Timeout: -1}.Begin(t.Context(), jobFor(set, "x")).Due()
+		require.False(t, ok)
+	})
+}
+
+// What a call costs beside its tool is one object.
+func TestRunner_Allocations(t *testing.T) {
+	set := setOf(t, rawTool("raw", noop), pureRaw{rawTool("pure", noop)})
+	for _, job := range jobsFor(set, "raw", "pure") {
+		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { tools.Runner{}.Run(t.Context(), job) }), 1.0, job.Call.Name)
+	}
+}
+
+func TestRunner_NamesThatPanic(t *testing.T) {
+	job := tools.Job{Call: callsTo("x")[0], Names: func() []string { panic("mine") }}
+	require.Equal(t, tools.ReasonPanic, tools.Runner{}.Run(t.Context(), job).Reason)
+}
