@@ -22,9 +22,20 @@ type Output struct {
 	Result   *string          `json:"result,omitempty"`   // the answer; nil means that there is none, which is not an empty one
 	Data     json.RawMessage  `json:"data,omitempty"`     // the answer as JSON where a schema was asked for
 	Metadata Metadata         `json:"metadata,omitempty"`
-	Usage    messages.Usage   `json:"usage,omitzero"`   // over the whole subtree; set by the Machine
-	Elapsed  time.Duration    `json:"elapsed,omitzero"` // over the whole subtree; set by the Machine
-	Err      *Error           `json:"error,omitempty"`  // nil means success
+	Err      *Error           `json:"error,omitempty"` // nil means success
+
+	// Set by the Machine, over the whole subtree; what a strategy sets here is ignored.
+	Usage     messages.Usage `json:"usage,omitzero"`
+	Counts    Counts         `json:"counts,omitzero"`
+	Untrusted bool           `json:"untrusted,omitempty"` // text from outside has been read
+	Elapsed   time.Duration  `json:"elapsed,omitzero"`    // the time of its effects, added up
+}
+
+// Counts are what a strategy and all below it have used, besides tokens.
+type Counts struct {
+	Steps      int `json:"steps,omitempty"`
+	ModelCalls int `json:"model_calls,omitempty"`
+	ToolCalls  int `json:"tool_calls,omitempty"`
 }
 
 // Text returns the result, or "" if there is none.

@@ -41,12 +41,13 @@ func TestOutputJSON(t *testing.T) {
 		Data:     json.RawMessage(`[1,2]`),
 		Metadata: delegation.Metadata{"plan": json.RawMessage(`["x"]`)},
 		Usage:    messages.Usage{Input: 3, Total: 4},
+		Counts:   delegation.Counts{Steps: 3, ModelCalls: 2, ToolCalls: 1},
 		Elapsed:  time.Second,
 		Err:      &delegation.Error{Code: delegation.CodeLimit, Message: "steps"},
 	}
 	for name, result := range map[string]*string{"absent": nil, "empty": text(""), "present": text("done")} {
 		t.Run(name, func(t *testing.T) {
-			out.Result = result
+			out.Result, out.Untrusted = result, result == nil
 			back := roundTrip(t, out)
 			require.Equal(t, out, back)
 			require.Equal(t, result == nil, back.Result == nil, "an absent result is not an empty one")
@@ -63,6 +64,7 @@ func TestOutputJSONRoundTrip(t *testing.T) {
 		out := delegation.Output{
 			Result:  rapid.Ptr(rapid.String(), true).Draw(t, "result"),
 			Usage:   messages.Usage{Input: rapid.Int64().Draw(t, "input"), Reasoning: rapid.Int64().Draw(t, "reasoning")},
+			Counts:  delegation.Counts{Steps: rapid.Int().Draw(t, "steps"), ToolCalls: rapid.Int().Draw(t, "calls")},
 			Elapsed: time.Duration(rapid.Int64().Draw(t, "elapsed")),
 		}
 		if rapid.Bool().Draw(t, "failed") {

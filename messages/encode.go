@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/segue-go/segue/internal/jsonform"
 )
 
 // The types of parts in the JSON form.
@@ -32,7 +34,7 @@ var (
 func AppendMessage(dst []byte, m Message) ([]byte, error) {
 	switch m := m.(type) {
 	case System:
-		dst = appendString(append(dst, `{"role":"system","text":`...), m.Text)
+		dst = jsonform.AppendString(append(dst, `{"role":"system","text":`...), m.Text)
 		return closeObject(dst, m.Extras, systemFields)
 	case User:
 		dst = append(dst, `{"role":"user","content":`...)
@@ -75,9 +77,9 @@ func appendUserPart(dst []byte, c UserContent) ([]byte, error) {
 	case Text:
 		return appendText(dst, typeText, c.Text), nil
 	case Image:
-		dst = appendString(append(dst, `{"type":"`+typeImage+`","url":`...), c.URL)
+		dst = jsonform.AppendString(append(dst, `{"type":"`+typeImage+`","url":`...), c.URL)
 		if c.Detail != "" {
-			dst = appendString(append(dst, `,"detail":`...), c.Detail)
+			dst = jsonform.AppendString(append(dst, `,"detail":`...), c.Detail)
 		}
 		return append(dst, '}'), nil
 	default:
@@ -100,27 +102,32 @@ func appendAssistantPart(dst []byte, c AssistantContent) ([]byte, error) {
 
 func appendText(dst []byte, kind, text string) []byte {
 	dst = append(append(dst, `{"type":"`...), kind...)
-	dst = appendString(append(dst, `","text":`...), text)
+	dst = jsonform.AppendString(append(dst, `","text":`...), text)
 	return append(dst, '}')
 }
 
 func appendCall(dst []byte, c ToolCall) ([]byte, error) {
-	dst = appendString(append(dst, `{"type":"`+typeCall+`","id":`...), c.ID)
-	dst = appendString(append(dst, `,"name":`...), c.Name)
-	dst = appendString(append(dst, `,"arguments":`...), c.Arguments)
+	dst = jsonform.AppendString(append(dst, `{"type":"`+typeCall+`","id":`...), c.ID)
+	dst = jsonform.AppendString(append(dst, `,"name":`...), c.Name)
+	dst = jsonform.AppendString(append(dst, `,"arguments":`...), c.Arguments)
 	return closeObject(dst, c.Extras, callFields)
+}
+
+// AppendOutput appends the JSON form of o, which is that of a tool message without its role, to dst.
+func AppendOutput(dst []byte, o ToolOutput) []byte {
+	return append(appendOutput(append(dst, '{'), o), '}')
 }
 
 // appendOutput appends the fields of o, without braces.
 func appendOutput(dst []byte, o ToolOutput) []byte {
-	dst = appendString(append(dst, `"call_id":`...), o.CallID)
-	dst = appendString(append(dst, `,"tool_name":`...), o.ToolName)
-	dst = appendString(append(dst, `,"output":`...), o.Output)
+	dst = jsonform.AppendString(append(dst, `"call_id":`...), o.CallID)
+	dst = jsonform.AppendString(append(dst, `,"tool_name":`...), o.ToolName)
+	dst = jsonform.AppendString(append(dst, `,"output":`...), o.Output)
 	if o.Status != "" {
-		dst = appendString(append(dst, `,"status":`...), string(o.Status))
+		dst = jsonform.AppendString(append(dst, `,"status":`...), string(o.Status))
 	}
 	if o.Reason != "" {
-		dst = appendString(append(dst, `,"reason":`...), o.Reason)
+		dst = jsonform.AppendString(append(dst, `,"reason":`...), o.Reason)
 	}
 	if o.Untrusted {
 		dst = append(dst, `,"untrusted":true`...)
@@ -137,12 +144,12 @@ func appendOutput(dst []byte, o ToolOutput) []byte {
 func appendAttachments(dst []byte, list []Attachment) []byte {
 	sep := byte('[')
 	for _, a := range list {
-		dst = appendString(append(append(dst, sep), `{"name":`...), a.Name)
+		dst = jsonform.AppendString(append(append(dst, sep), `{"name":`...), a.Name)
 		if a.MediaType != "" {
-			dst = appendString(append(dst, `,"media_type":`...), a.MediaType)
+			dst = jsonform.AppendString(append(dst, `,"media_type":`...), a.MediaType)
 		}
 		if a.URL != "" {
-			dst = appendString(append(dst, `,"url":`...), a.URL)
+			dst = jsonform.AppendString(append(dst, `,"url":`...), a.URL)
 		}
 		dst = append(dst, '}')
 		sep = ','
@@ -159,7 +166,7 @@ func closeObject(dst []byte, extras Extras, fields []string) ([]byte, error) {
 		if slices.Contains(fields, name) {
 			return nil, at(name, errors.New("an extra has the name of a field"))
 		}
-		dst = append(appendString(append(dst, ','), name), ':')
+		dst = append(jsonform.AppendString(append(dst, ','), name), ':')
 		raw, err := compact(extras[name])
 		if err != nil {
 			return nil, at(name, fmt.Errorf("an extra is not JSON: %w", err))
@@ -182,43 +189,4 @@ func compact(raw json.RawMessage) (json.RawMessage, error) {
 		return bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD")), nil
 	}
 	return b.Bytes(), nil
-}
-
-// appendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD, one each.
-func appendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(append(dst, s[from:i]...), "\uFFFD"...)
-				from = i + 1
-			}
-			i += size
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		from = i
-	}
-	return append(append(dst, s[from:]...), '"')
 }

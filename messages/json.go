@@ -190,7 +190,7 @@ func (c *ToolCall) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON writes the fields of a tool message, without its role.
 func (o ToolOutput) MarshalJSON() ([]byte, error) {
-	return append(appendOutput([]byte("{"), o), '}'), nil
+	return AppendOutput(nil, o), nil
 }
 
 // UnmarshalJSON reads the fields of a tool message. Others are left out.

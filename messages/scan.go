@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/segue-go/segue/internal/jsonform"
 )
 
 // This file takes JSON apart without copying it. All of it but check relies on the text being
@@ -34,22 +36,22 @@ type member struct {
 }
 
 func readObject(data []byte) *object {
-	i := skipBlank(data, 0)
+	i := jsonform.SkipBlank(data, 0)
 	if data[i] != '{' {
 		return &object{err: at("", errors.New("is not an object"))}
 	}
 	o := &object{members: make([]member, 0, 8)}
-	for i = skipBlank(data, i+1); data[i] != '}'; {
-		end := skipString(data, i)
+	for i = jsonform.SkipBlank(data, i+1); data[i] != '}'; {
+		end := jsonform.SkipString(data, i)
 		var name string
 		if err := readString(data[i:end], &name); err != nil {
 			return &object{err: at("", err)}
 		}
-		i = skipBlank(data, skipBlank(data, end)+1) // over the colon
-		end = skipValue(data, i)
+		i = jsonform.SkipBlank(data, jsonform.SkipBlank(data, end)+1) // over the colon
+		end = jsonform.SkipValue(data, i)
 		o.members = append(o.members, member{name: name, raw: data[i:end]})
-		if i = skipBlank(data, end); data[i] == ',' {
-			i = skipBlank(data, i+1)
+		if i = jsonform.SkipBlank(data, end); data[i] == ',' {
+			i = jsonform.SkipBlank(data, i+1)
 		}
 	}
 	return o
@@ -57,21 +59,21 @@ func readObject(data []byte) *object {
 
 // readList calls read with each element of the list data; null is an empty list.
 func readList(data []byte, read func(raw []byte) error) error {
-	i := skipBlank(data, 0)
+	i := jsonform.SkipBlank(data, 0)
 	if data[i] == 'n' {
 		return nil
 	}
 	if data[i] != '[' {
 		return errors.New("is not a list")
 	}
-	i = skipBlank(data, i+1)
+	i = jsonform.SkipBlank(data, i+1)
 	for n := 0; data[i] != ']'; n++ {
-		end := skipValue(data, i)
+		end := jsonform.SkipValue(data, i)
 		if err := read(data[i:end]); err != nil {
 			return at(fmt.Sprintf("[%d]", n), err)
 		}
-		if i = skipBlank(data, end); data[i] == ',' {
-			i = skipBlank(data, i+1)
+		if i = jsonform.SkipBlank(data, end); data[i] == ',' {
+			i = jsonform.SkipBlank(data, i+1)
 		}
 	}
 	return nil
@@ -135,56 +137,4 @@ func (o *object) extras() Extras {
 		extras[m.name] = raw
 	}
 	return extras
-}
-
-func skipBlank(data []byte, i int) int {
-	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// skipString returns the end of the string that begins at i.
-func skipString(data []byte, i int) int {
-	for i++; ; i++ {
-		switch data[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-}
-
-// skipValue returns the end of the value that begins at i.
-func skipValue(data []byte, i int) int {
-	for depth := 0; i < len(data); {
-		switch data[i] {
-		case '"':
-			i = skipString(data, i)
-		case '{', '[':
-			depth++
-			i++
-			continue
-		case '}', ']':
-			if depth == 0 {
-				return i // of a number or literal that ends its list or object
-			}
-			depth--
-			i++
-		case ',', ' ', '\n', '\t', '\r':
-			if depth == 0 {
-				return i
-			}
-			i++
-			continue
-		default: // a colon, or part of a number or literal
-			i++
-			continue
-		}
-		if depth == 0 {
-			return i
-		}
-	}
-	return i
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/segue-go/segue/delegation"
 )
 
-// version of the JSON form of steps and answers.
+// version of the JSON form of steps.
 const version = 1
 
 // ErrVersion is wrapped by errors about a JSON form that this version of the library does not read.
 var ErrVersion = errors.New("unsupported version")
 
-// envelope is the JSON form: which variant, and its fields beside.
+// envelope is the JSON form of a step: which variant, and its fields beside.
 type envelope struct {
 	Version int             `json:"v"`
 	Kind    string          `json:"kind"`
@@ -70,55 +70,6 @@ func Unmarshal(data []byte) (NextStep, error) {
 type reportJSON struct {
 	Err    *delegation.Error `json:"error"`
 	Output delegation.Output `json:"output"`
-}
-
-// The names of the answers in the JSON form.
-const (
-	nameAPIResponse      = "api_response"
-	nameToolResults      = "tool_results"
-	nameDelegationResult = "delegation_result"
-	nameFailure          = "failure"
-	nameStop             = "stop"
-)
-
-// MarshalAnswer returns the JSON form of an answer: {"v":1,"kind":"tool_results","body":{…}}.
-func MarshalAnswer(a Answer) ([]byte, error) {
-	switch a := a.(type) {
-	case APIResponse:
-		return seal(nameAPIResponse, a)
-	case ToolResults:
-		return seal(nameToolResults, a)
-	case DelegationResult:
-		return seal(nameDelegationResult, a)
-	case Failure:
-		return seal(nameFailure, a)
-	case Stop:
-		return seal(nameStop, a)
-	default:
-		return nil, fmt.Errorf("nextstep: %T is not an answer", a)
-	}
-}
-
-// UnmarshalAnswer reads what [MarshalAnswer] wrote. An unknown kind is an error that names it.
-func UnmarshalAnswer(data []byte) (Answer, error) {
-	e, err := open(data)
-	if err != nil {
-		return nil, err
-	}
-	switch e.Kind {
-	case nameAPIResponse:
-		return body[APIResponse](e)
-	case nameToolResults:
-		return body[ToolResults](e)
-	case nameDelegationResult:
-		return body[DelegationResult](e)
-	case nameFailure:
-		return body[Failure](e)
-	case nameStop:
-		return body[Stop](e)
-	default:
-		return nil, fmt.Errorf("nextstep: unknown kind of answer %q", e.Kind)
-	}
 }
 
 func seal(kind string, v any) ([]byte, error) {

@@ -3,14 +3,17 @@
 //
 //	NextStep             performed by                       Answer             method called
 //	GetChatCompletion    a model                            APIResponse        ProcessAPIResponse
-//	ExecuteTools         tools; results in call order       ToolResults        ProcessToolResults
+//	ExecuteTools         tools, call by call                a ToolResult each  ProcessToolResults, with all in call order
 //	Delegate             the Machine, or another service    DelegationResult   ProcessDelegationResult
 //	Complete             the Machine: the frame ends        -                  -
 //	ReportError          the Machine: the frame fails       -                  -
 //	any, not performed   -                                  Failure            ProcessFailure, where there is one
-//	any, run stopped     -                                  Stop               Conclude, where there is one
+//	any, run stopped     -                                  -                  Conclude, where there is one
+//
+// A call that could not be made is a failed or unknown result among the others: ProcessFailure
+// hears of models and delegations.
 //
 // Both sums are sealed and their variants are values. Steps and answers are read-only once handed
-// over, and both have a versioned JSON form ([Marshal], [MarshalAnswer]): a run is its input plus
-// its answers.
+// over, and both have a versioned JSON form ([Marshal], [MarshalAnswer]). The records of a run hold
+// answers without a version of their own ([AppendAnswer]).
 package nextstep
