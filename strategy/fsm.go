@@ -75,6 +75,14 @@ func (f *FSM) State() State {
 	return State(f.machine.Current())
 }
 
+// Table returns the table that the machine was made from, which is read-only; nil for the zero FSM.
+func (f *FSM) Table() *Table {
+	if f == nil {
+		return nil
+	}
+	return f.table
+}
+
 // Can reports whether on is allowed now: there is a rule for it here and its cap is not used up.
 func (f *FSM) Can(on Trigger) bool {
 	_, err := f.target(on)

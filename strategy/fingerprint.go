@@ -1,0 +1,31 @@
+package strategy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+)
+
+// Fingerprint returns a short hash of what the table allows, as hexadecimal digits: its name, its
+// states with what each awaits, and its rules with their caps. The order in which they are
+// declared, and the phases, which are for people, make no difference. A run that waits for days can
+// tell by it that the table of its strategy is another one now.
+func (t *Table) Fingerprint() string {
+	var lines []string
+	for _, s := range t.States {
+		lines = append(lines, fmt.Sprintf("state %q awaits %d", s.Name, s.Awaits))
+	}
+	for _, r := range t.Rules {
+		for _, from := range r.From {
+			lines = append(lines, fmt.Sprintf("rule %q on %q to %q cap %q", from, r.On, r.To, r.Cap))
+		}
+	}
+	slices.Sort(lines)
+	sum := sha256.New()
+	_, _ = fmt.Fprintf(sum, "table %q initial %q\n", t.Name, t.Initial)
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(sum, line)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
