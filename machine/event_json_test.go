@@ -1,4 +1,4 @@
-package orchestrator_test
+package machine_test
 
 import (
 	"encoding/json"
@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // page is the description of the events.
@@ -68,7 +68,7 @@ func TestEventsPage_isJSONOfEvents(t *testing.T) {
 	lines := shown(t)
 	require.Greater(t, len(lines), 20)
 	for _, line := range lines {
-		var e orchestrator.Event
+		var e machine.Event
 		require.NoError(t, json.Unmarshal([]byte(line), &e), "%s", line)
 		back, err := json.Marshal(e)
 		require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestEventsPage_hasEveryKind(t *testing.T) {
 		section, _, _ = strings.Cut(section, "\n### ")
 		require.Contains(t, section, `"kind":"`+kind+`"`)
 	}
-	for _, typ := range []string{"Status", "Context"} {
+	for _, typ := range []string{"Status", "Share"} {
 		for _, value := range constants(t, "event.go", typ) {
 			require.Contains(t, text, "`"+value+"`", "%s", typ)
 		}
@@ -96,22 +96,24 @@ func TestEventsPage_hasEveryKind(t *testing.T) {
 func TestEventsPage_hasEveryField(t *testing.T) {
 	text := page(t)
 	fields := map[string]bool{}
-	var e orchestrator.Event
+	var e machine.Event
 	for _, v := range []any{
 		e,
-		orchestrator.RunStarted{},
-		orchestrator.RunResumed{},
-		orchestrator.FrameEntered{},
-		orchestrator.StateChanged{},
-		orchestrator.StepTaken{},
-		orchestrator.ToolStarted{},
-		orchestrator.ToolProgress{},
-		orchestrator.ToolFinished{},
-		orchestrator.RetryWaiting{},
-		orchestrator.WaitStarted{},
-		orchestrator.WaitEnded{},
-		orchestrator.FrameLeft{},
-		orchestrator.RunFinished{},
+		machine.RunStarted{},
+		machine.RunResumed{},
+		machine.FrameEntered{},
+		machine.StateChanged{},
+		machine.StepTaken{},
+		machine.ToolStarted{},
+		machine.ToolProgress{},
+		machine.ToolFinished{},
+		machine.RetryWaiting{},
+		machine.WaitStarted{},
+		machine.WaitEnded{},
+		machine.FrameLeft{},
+		machine.Noting{},
+		machine.Drifted{},
+		machine.RunFinished{},
 	} {
 		tags(reflect.TypeOf(v), fields)
 	}
@@ -183,7 +185,7 @@ func names(v any, found map[string]bool) {
 
 // The Go code of the page is that of the example.
 func TestEventsPage_codeIsCompiled(t *testing.T) {
-	code, err := os.ReadFile("example_test.go")
+	code, err := os.ReadFile("../orchestrator/example_test.go")
 	require.NoError(t, err)
 	blocks := strings.Split(page(t), "```go\n")[1:]
 	require.NotEmpty(t, blocks)
@@ -195,8 +197,8 @@ func TestEventsPage_codeIsCompiled(t *testing.T) {
 
 // A kind that is not known is read as it is; one with a detail is an error that names it.
 func TestEvent_unknownKind(t *testing.T) {
-	var e orchestrator.Event
+	var e machine.Event
 	require.NoError(t, json.Unmarshal([]byte(`{"run":"r","kind":"mine","text":"x","later":1}`), &e))
-	require.Equal(t, orchestrator.Event{Run: "r", Kind: "mine", Text: "x"}, e)
+	require.Equal(t, machine.Event{Run: "r", Kind: "mine", Text: "x"}, e)
 	require.ErrorContains(t, json.Unmarshal([]byte(`{"kind":"later","detail":{}}`), &e), `"later"`)
 }

@@ -1,11 +1,13 @@
-package orchestrator
+package machine
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"hash"
+	"strconv"
 
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
@@ -22,6 +24,9 @@ type digester struct {
 	offered   *tools.Definition // the first of those that tools is the digest of
 	offers    int               // how many they are
 	toolsText [sha256.Size]byte
+
+	rest     llmclient.Request // what the last request was besides
+	restText []byte
 }
 
 // digest returns the digest of a step of the frame, as hexadecimal digits.
@@ -33,25 +38,48 @@ func (f *frame) digest(step nextstep.NextStep) (string, error) {
 }
 
 func (d *digester) step(s nextstep.NextStep) (string, error) {
-	sum := sha256.New()
-	if ask, ok := s.(nextstep.GetChatCompletion); ok {
-		if err := d.read(ask.Request.Messages); err != nil {
+	ask, ok := s.(nextstep.GetChatCompletion)
+	if !ok {
+		text, err := nextstep.Marshal(s)
+		if err != nil {
 			return "", err
 		}
-		if err := d.readTools(ask.Request.Tools); err != nil {
-			return "", err
-		}
-		sum.Write(d.said.Sum(nil))
-		sum.Write(d.toolsText[:])
-		ask.Request.Messages, ask.Request.Tools = nil, nil
-		s = ask
+		return hexSum(text), nil
 	}
-	text, err := nextstep.Marshal(s)
-	if err != nil {
+	if err := d.read(ask.Request.Messages); err != nil {
 		return "", err
 	}
-	sum.Write(text)
-	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
+	if err := d.readTools(ask.Request.Tools); err != nil {
+		return "", err
+	}
+	if err := d.readRest(ask.Request); err != nil {
+		return "", err
+	}
+	d.text = append(append(d.said.Sum(d.text[:0]), d.toolsText[:]...), d.restText...)
+	return hexSum(d.text), nil
+}
+
+// hexSum returns the digest of a text, as hexadecimal digits.
+func hexSum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// readRest digests what is in a request besides messages and tools, unless it is as in the one
+// before: strategies hand over the same again and again.
+func (d *digester) readRest(r llmclient.Request) error {
+	r.Messages, r.Tools = nil, nil
+	if d.restText != nil && r.Extras == nil && r.Stop == nil && d.rest.Extras == nil && d.rest.Stop == nil &&
+		r.Model == d.rest.Model && r.ToolFormat == d.rest.ToolFormat && r.ToolChoice == d.rest.ToolChoice &&
+		r.Schema == d.rest.Schema && r.Temperature == d.rest.Temperature && r.MaxTokens == d.rest.MaxTokens {
+		return nil
+	}
+	text, err := nextstep.Marshal(nextstep.GetChatCompletion{Request: r})
+	if err != nil {
+		return err
+	}
+	d.rest, d.restText = r, text
+	return nil
 }
 
 // read digests what is new in a conversation.
@@ -87,4 +115,15 @@ func (d *digester) readTools(defs []tools.Definition) error {
 	}
 	d.offered, d.offers, d.toolsText = &defs[0], len(defs), sha256.Sum256(text)
 	return nil
+}
+
+// digestOf returns the digest of a call.
+func digestOf(c *messages.ToolCall) string {
+	var room [256]byte
+	text := room[:0]
+	for _, part := range []string{c.ID, c.Name, c.Arguments} {
+		text = append(strconv.AppendInt(text, int64(len(part)), 10), ':')
+		text = append(text, part...)
+	}
+	return hexSum(text)
 }

@@ -1,9 +1,7 @@
-package orchestrator
+package machine
 
 import (
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -14,11 +12,13 @@ import (
 
 // Event is something that happened in a run. Events are yielded by value and in order.
 type Event struct {
-	Run    string    `json:"run"`   // the run's id
-	Frame  string    `json:"frame"` // where: a position in the delegation tree, such as "0.1.2"
-	Depth  int       `json:"depth"` // of the frame; the root's is 1
-	Seq    int       `json:"seq"`   // the number of the step, over the whole run, from 1; 0 before the first
-	Time   time.Time `json:"time"`  // when; a delta carries the time at which its step began
+	Run    string    `json:"run"`              // the run's id
+	Frame  string    `json:"frame"`            // where: a position in the delegation tree, such as "0.1.2"
+	Depth  int       `json:"depth"`            // of the frame; the root's is 1
+	Seq    int       `json:"seq"`              // the number of the frame's last step, over the whole run, from 1; 0 before the first
+	Record int       `json:"record,omitempty"` // the record that brought it about; of deltas and the like, the one after which their effect was released
+	Index  int       `json:"index,omitempty"`  // among the events of that record, from 1; 0: the Machine does not know of it, as of deltas
+	Time   time.Time `json:"time"`             // when; a delta carries the time at which its step began
 	Kind   EventKind `json:"kind"`
 	Text   string    `json:"text,omitempty"`   // of deltas and progress
 	Detail Detail    `json:"detail,omitempty"` // by kind; nil for deltas
@@ -43,43 +43,21 @@ const (
 	EventRetryWaiting EventKind = "retry_waiting" // RetryWaiting: a model's client waits, tries again or turns elsewhere
 	EventWaitStarted  EventKind = "wait_started"  // WaitStarted: the run waits for somebody
 	EventWaitEnded    EventKind = "wait_ended"    // WaitEnded: somebody has answered, or need not any more
+	EventNoted        EventKind = "noted"         // Noting: somebody left a note with the run
+	EventDrifted      EventKind = "drifted"       // Drifted: a run goes on, and its strategies or tools are not quite as they were
 	EventFrameLeft    EventKind = "frame_left"    // FrameLeft: a strategy ended
 	EventRunFinished  EventKind = "run_finished"  // RunFinished
 )
 
-// reserved reports whether a kind is the library's.
-func (k EventKind) reserved() bool {
+// Reserved reports whether a kind is the library's.
+func (k EventKind) Reserved() bool {
 	switch k {
 	case EventRunStarted, EventRunResumed, EventFrameEntered, EventStateChanged, EventStepTaken, EventTextDelta, EventThoughtDelta,
 		EventToolStarted, EventToolProgress, EventToolFinished, EventRetryWaiting, EventWaitStarted, EventWaitEnded,
-		EventFrameLeft, EventRunFinished:
+		EventNoted, EventDrifted, EventFrameLeft, EventRunFinished:
 		return true
 	default:
 		return false
-	}
-}
-
-// adopt makes an event of a middleware one that can be told, as [Call.Emit] says, or says why it
-// cannot.
-func (e *Event) adopt() (problem string) {
-	e.Text = strings.ToValidUTF8(e.Text, "\ufffd")
-	switch {
-	case e.Kind == EventToolProgress:
-		p, ok := e.Detail.(ToolProgress)
-		if !ok && e.Detail != nil {
-			return "the detail of tool_progress is a ToolProgress"
-		}
-		p.CallID, p.ToolName = strings.ToValidUTF8(p.CallID, "\ufffd"), strings.ToValidUTF8(p.ToolName, "\ufffd")
-		e.Detail = p
-		return ""
-	case e.Kind.reserved():
-		return "events of this kind are the library's"
-	case e.Kind == "" || !utf8.ValidString(string(e.Kind)):
-		return "the kind is empty, or not UTF-8"
-	case e.Detail != nil:
-		return "events of your own kinds have no detail"
-	default:
-		return ""
 	}
 }
 
@@ -93,7 +71,7 @@ type RunStarted struct {
 	Goal     string `json:"goal,omitempty"`
 }
 
-// RunResumed tells where a run goes on: the event's Seq is that of its pending step.
+// RunResumed tells where a run goes on: the event's Seq is that of its last step.
 type RunResumed struct {
 	Strategy string `json:"strategy"` // of the root
 	Goal     string `json:"goal,omitempty"`
@@ -102,20 +80,22 @@ type RunResumed struct {
 // FrameEntered tells what a strategy was started with. A child sees nothing of its parent but the
 // messages that it was handed.
 type FrameEntered struct {
-	Strategy string  `json:"strategy"`
-	Goal     string  `json:"goal,omitempty"`
-	Messages int     `json:"messages,omitempty"` // how many it was handed
-	Context  Context `json:"context,omitempty"`  // what they are of its parent's; "" for the root
+	Strategy string `json:"strategy"`
+	Goal     string `json:"goal,omitempty"`
+	Messages int    `json:"messages,omitempty"` // how many it was handed
+	Context  Share  `json:"context,omitempty"`  // what they are of its parent's; "" for the root
+	CallID   string `json:"call_id,omitempty"`  // the tool call that it answers, of the first frame of a branch
+	Tool     string `json:"tool,omitempty"`     // of that call
 }
 
-// Context says what a child was handed of its parent's conversation.
-type Context string
+// Share says what a child was handed of its parent's conversation.
+type Share string
 
-// The contexts.
+// The shares.
 const (
-	ContextGoal   Context = "goal"   // nothing: it sees its goal
-	ContextChosen Context = "chosen" // some messages
-	ContextAll    Context = "all"    // as many as the conversation of the parent has
+	ShareGoal   Share = "goal"   // nothing: it sees its goal
+	ShareChosen Share = "chosen" // some messages
+	ShareAll    Share = "all"    // as many as the conversation of the parent has
 )
 
 // StateChanged tells a move of a strategy's FSM.
@@ -188,6 +168,16 @@ type RunFinished struct {
 	Waits  []Wait            `json:"waits,omitempty"` // for StatusWaiting
 }
 
+// Noting tells a note.
+type Noting struct {
+	Text string `json:"text"`
+}
+
+// Drifted tells what is not as it was when the run was recorded. It is told once a frame.
+type Drifted struct {
+	What string `json:"what"`
+}
+
 func (RunStarted) isDetail()   {}
 func (RunResumed) isDetail()   {}
 func (FrameEntered) isDetail() {}
@@ -199,6 +189,8 @@ func (ToolFinished) isDetail() {}
 func (RetryWaiting) isDetail() {}
 func (WaitStarted) isDetail()  {}
 func (WaitEnded) isDetail()    {}
+func (Noting) isDetail()       {}
+func (Drifted) isDetail()      {}
 func (FrameLeft) isDetail()    {}
 func (RunFinished) isDetail()  {}
 

@@ -1,4 +1,4 @@
-package orchestrator
+package machine
 
 import (
 	"encoding/json"
@@ -16,11 +16,11 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	var read plain
 	raw.plain = &read
 	if err := json.Unmarshal(data, &raw); err != nil {
-		return fmt.Errorf("orchestrator: event: %w", err)
+		return fmt.Errorf("machine: event: %w", err)
 	}
 	detail, err := readDetail(read.Kind, raw.Detail)
 	if err != nil {
-		return fmt.Errorf("orchestrator: event %q: %w", read.Kind, err)
+		return fmt.Errorf("machine: event %q: %w", read.Kind, err)
 	}
 	*e = Event(read)
 	e.Detail = detail
@@ -54,6 +54,10 @@ func readDetail(kind EventKind, data json.RawMessage) (Detail, error) {
 		return decode[WaitStarted](data)
 	case EventWaitEnded:
 		return decode[WaitEnded](data)
+	case EventNoted:
+		return decode[Noting](data)
+	case EventDrifted:
+		return decode[Drifted](data)
 	case EventFrameLeft:
 		return decode[FrameLeft](data)
 	case EventRunFinished:

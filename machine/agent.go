@@ -1,0 +1,208 @@
+package machine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/guard"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Agent is a strategy that is called as a tool: each call opens a branch, or several, that work
+// beside the other calls of the batch. The output of a branch is the result of its call.
+type Agent struct {
+	Strategy string            // its name in Config.Strategies
+	Limits   delegation.Limits // of each branch, within what is left of those of the frames above it; zero fields mean theirs
+	Tools    []string          // names of the tools it may use, of those the caller may; nil: the same
+
+	// Inputs makes the inputs of the branches of a call: one, or with several a list whose results
+	// become a JSON array in the same order. It is pure. Its error is the failed result of the
+	// call.
+	Inputs func(arguments string) (inputs []delegation.Input, several bool, err error)
+}
+
+// AgentOf returns the agent that a tool is, or wraps: what a method Agent() *Agent of it returns,
+// or of what its method Unwrap() tools.Tool does. It returns nil if there is none.
+func AgentOf(t tools.Tool) *Agent {
+	for t != nil {
+		if a, ok := t.(interface{ Agent() *Agent }); ok {
+			return a.Agent()
+		}
+		u, ok := t.(interface{ Unwrap() tools.Tool })
+		if !ok {
+			return nil
+		}
+		t = u.Unwrap()
+	}
+	return nil
+}
+
+// branch is a stack of frames that hangs from a call; that of the root hangs from nothing. What it
+// has read of the outside taints all its frames.
+type branch struct {
+	untrusted bool
+	source    string // what tainted it first, for people
+}
+
+// taint notes that text from outside was read.
+func (b *branch) taint(source string) {
+	if !b.untrusted {
+		b.untrusted, b.source = true, source
+	}
+}
+
+// branches are those that answer a call.
+type branches struct {
+	left    int  // how many have not ended
+	several bool // their results become a list
+	results []branchResult
+	tainted bool
+}
+
+type branchResult struct {
+	text   string
+	failed bool
+}
+
+// openBranches starts the branches of a call. Its frame has the calls of the batch in order.
+func (m *Machine) openBranches(e *effect) {
+	m.toolStarted(e)
+	inputs, several, refused := m.agentInputs(e)
+	if refused != nil {
+		m.endCall(e, *refused)
+		return
+	}
+	m.move(e, nested)
+	e.branches = &branches{left: len(inputs), several: several, results: make([]branchResult, len(inputs))}
+	for i := range inputs {
+		m.openBranch(e, i, inputs[i])
+	}
+}
+
+// agentInputs calls the agent's Inputs, which is somebody else's code, as its error is. Without
+// inputs there is the result of the call.
+func (m *Machine) agentInputs(e *effect) (inputs []delegation.Input, several bool, refused *messages.ToolOutput) {
+	refuse := func(reason, text string) {
+		out := m.callOutput(e, messages.StatusFailed, reason, text)
+		inputs, refused = nil, &out
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			refuse(tools.ReasonPanic, fmt.Sprintf("machine: the agent %s %v", e.call.Name, m.panicked(e.frame, "the agent "+e.call.Name, v)))
+		}
+	}()
+	inputs, several, err := e.agent.Inputs(e.call.Arguments)
+	switch {
+	case err != nil:
+		reason := tools.ReasonError
+		if guard.Finite(err) {
+			if _, ok := errors.AsType[*tools.ArgumentError](err); ok {
+				reason = tools.ReasonArguments
+			}
+		}
+		refuse(reason, err.Error())
+	case len(inputs) == 0:
+		refuse(tools.ReasonError, fmt.Sprintf("machine: the agent %s was given no input", e.call.Name))
+	}
+	return inputs, several, refused
+}
+
+// openBranch starts the branch for one input.
+func (m *Machine) openBranch(e *effect, i int, in delegation.Input) {
+	caller := e.frame
+	f := m.newFrame()
+	if err := m.build(f, e.agent.Strategy); err != nil {
+		m.recycle(f)
+		m.branchEnded(e, i, branchResult{text: err.Error(), failed: true})
+		return
+	}
+	b := &branch{untrusted: caller.branch.untrusted, source: caller.branch.source}
+	if holdsUntrusted(in.Messages) {
+		b.taint("the input of " + e.id.String())
+	}
+	f.branch, f.call, f.place = b, e, i
+	f.limits, f.allowed = overlay(e.agent.Limits, noLimits), narrow(caller.allowed, e.agent.Tools)
+	f.input, f.context = in, shared(caller, in)
+	m.child(caller, f)
+	m.work = append(m.work, due{frame: f, next: m.enter(f)})
+}
+
+// branchEnded notes the result of a branch of a call, and ends the call with the last.
+func (m *Machine) branchEnded(e *effect, i int, r branchResult) {
+	b := e.branches
+	b.results[i] = r
+	if b.left--; b.left > 0 {
+		return
+	}
+	text, failed := b.results[0].text, b.results[0].failed
+	if b.several {
+		text, failed = b.gathered()
+	}
+	status, reason := messages.StatusOK, ""
+	if failed {
+		status, reason = messages.StatusFailed, tools.ReasonError
+	}
+	out := m.callOutput(e, status, reason, tools.Fit(text, m.maxResult(e.def)))
+	out.Untrusted = b.tainted || e.def.Untrusted
+	m.endCall(e, out)
+}
+
+// gathered makes one result of those of several branches. It has failed if all have.
+func (b *branches) gathered() (string, bool) {
+	texts, failed := make([]string, len(b.results)), 0
+	for i, r := range b.results {
+		if texts[i] = r.text; r.failed {
+			failed++
+			texts[i] = "failed: " + r.text
+		}
+	}
+	data, err := json.Marshal(texts)
+	if err != nil { // no list of strings is
+		return err.Error(), true
+	}
+	return string(data), failed == len(texts)
+}
+
+// leaveBranch makes the output of a branch's first frame the result of its call.
+func (m *Machine) leaveBranch(f *frame, out *delegation.Output) {
+	e, r := f.call, branchResult{text: out.Text()}
+	if out.Err != nil {
+		var text strings.Builder
+		fmt.Fprintf(&text, "machine: agent %s ended as %s: %s", e.call.Name, statusOf(out.Err), out.Err.Message)
+		if r.text != "" {
+			text.WriteString("\nIt had reached this:\n" + r.text)
+		}
+		r = branchResult{text: text.String(), failed: true}
+	}
+	e.branches.tainted = e.branches.tainted || f.branch.untrusted
+	m.branchEnded(e, f.place, r)
+}
+
+// maxResult is how many bytes are kept of a result of a tool.
+func (m *Machine) maxResult(def *tools.Definition) int {
+	if def.MaxResult != 0 {
+		return def.MaxResult
+	}
+	return either(m.started.MaxResult, tools.DefaultMaxResult)
+}
+
+// panicked tells of a panic in code that is not ours, and returns it as an error.
+func (m *Machine) panicked(f *frame, where string, v any) *PanicError {
+	p := &PanicError{Value: v, Stack: debug.Stack()}
+	if m.cfg.OnPanic != nil {
+		report := PanicReport{Run: m.run, Where: where, Value: v, Stack: p.Stack}
+		if f != nil {
+			report.Frame, report.Seq = f.name, f.seq
+		}
+		func() {
+			defer func() { _ = recover() }() // whoever is told may panic, too
+			m.cfg.OnPanic(report)
+		}()
+	}
+	return p
+}

@@ -1,0 +1,357 @@
+package machine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+// EffectID names an effect within its run. Its text is "3" for the one effect of step 3, "3/2" for
+// the second call of the batch that is step 3, and "3/2/1" for the first thing that a person is
+// asked about that call. It is the same after a replay.
+type EffectID struct {
+	Seq   int // the number of the step, over the whole run, from 1
+	Index int // of the call in its batch, from 1; 0: the effect is no call of a batch
+	Wait  int // of what a person is asked about the effect, from 1; 0: the effect is no question
+}
+
+// String returns the text of the id.
+func (id EffectID) String() string {
+	text := strconv.Itoa(id.Seq)
+	if id.Index > 0 || id.Wait > 0 {
+		text += "/" + strconv.Itoa(id.Index)
+	}
+	if id.Wait > 0 {
+		text += "/" + strconv.Itoa(id.Wait)
+	}
+	return text
+}
+
+// MarshalText returns the text of the id.
+func (id EffectID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (id *EffectID) UnmarshalText(text []byte) error {
+	var read EffectID
+	parts := strings.Split(string(text), "/")
+	places := []*int{&read.Seq, &read.Index, &read.Wait}
+	bad := len(parts) > len(places)
+	for i := 0; i < len(parts) && !bad; i++ {
+		n, err := strconv.Atoi(parts[i])
+		*places[i], bad = n, err != nil || n < 0
+	}
+	if bad || read.String() != string(text) {
+		return fmt.Errorf("machine: %.64q is not the id of an effect", text)
+	}
+	*id = read
+	return nil
+}
+
+// EffectKind says who performs an [Effect].
+type EffectKind string
+
+// The kinds.
+const (
+	EffectModel  EffectKind = "model"  // a model answers Step, a nextstep.GetChatCompletion; with an APIResponse
+	EffectTool   EffectKind = "tool"   // a tool makes Call; answered with a ToolResult
+	EffectRemote EffectKind = "remote" // another service performs Step, a nextstep.Delegate; with a DelegationResult
+	EffectPerson EffectKind = "person" // somebody answers Wait; with a Replied record
+)
+
+// Effect is something to be done outside. Each is answered by one record: [Answered], or
+// [Suspended] if it has to wait for somebody, or for an EffectPerson [Replied].
+//
+// An Effect is a value: a middleware may hand on a changed copy, with another Step or other
+// arguments in Call, or make one by hand in a test.
+type Effect struct {
+	ID     EffectID
+	Run    string
+	Frame  string // whose effect it is, by its place in the tree: "0.1.2"
+	Depth  int    // of the frame; the root's is 1
+	Kind   EffectKind
+	Step   nextstep.NextStep // of a model or a remote; read-only
+	Call   messages.ToolCall // of a tool
+	Wait   *Wait             // of a person; read-only
+	Record int               // the record after which the effect was released
+
+	Definition *tools.Definition // of the tool, as it was when the run began; read-only
+	Tool       tools.Tool        // where the strategy brought the tool; nil if it is one of the run's
+
+	Replies   []Exchange      // what was asked before about this effect, with the answers; read-only
+	State     json.RawMessage // what it left when it was suspended
+	Untrusted bool            // text from outside has been read, which may have led to this
+	Approved  bool            // a person approved the call with these arguments, and no others
+	Digest    string          // of the step or the call; "" unless [Config].Durable
+}
+
+// Key identifies an effect within all runs, whenever it is made: "run/seq/index".
+func (e *Effect) Key() string {
+	return e.Run + "/" + strconv.Itoa(e.ID.Seq) + "/" + strconv.Itoa(e.ID.Index)
+}
+
+// Safe reports whether the effect may be performed again when nobody knows whether it was: a model
+// is asked again, a remote is handed the same step again, a tool is read-only or idempotent.
+func (e *Effect) Safe() bool {
+	return e.Kind != EffectTool || e.Definition != nil && (e.Definition.ReadOnly || e.Definition.Idempotent)
+}
+
+// Answered returns the record that answers the effect.
+func (e *Effect) Answered(a nextstep.Answer, at time.Time, elapsed time.Duration) Answered {
+	return Answered{
+		At: at, Effect: e.ID, Frame: e.Frame, Kind: e.Kind, Tool: e.Call.Name, Digest: e.Digest, Answer: a, Elapsed: elapsed,
+	}
+}
+
+// Exchange is a [Wait] and the answer to it.
+type Exchange struct {
+	Wait  Wait
+	Reply Reply
+	Err   *delegation.Error // why there was no reply; nil if there was one
+}
+
+// effectState is how far an effect has come.
+type effectState uint8
+
+const (
+	blocked   effectState = iota // calls before it have to end
+	judged                       // it opens branches, once its verdict is stored
+	queued                       // it waits for a place
+	intending                    // it has its place, and waits for its intent to be stored
+	open                         // it is performed
+	asking                       // it is performed, and waits for somebody
+	waiting                      // it waits for somebody, and nobody performs it
+	nested                       // branches answer it
+	ended                        // it has its result
+)
+
+// effect is an effect of a frame as the Machine keeps it.
+type effect struct {
+	id       EffectID
+	kind     EffectKind
+	state    effectState
+	frame    *frame
+	step     nextstep.NextStep // of a model or a remote
+	call     messages.ToolCall // of a tool
+	def      *tools.Definition
+	own      tools.Tool
+	agent    *Agent // whose branches answer the call; nil: none
+	digest   string
+	passed   bool // no call before it has to end first
+	pending  bool // Ready asks for an Intended record of it; until then it is not handed out
+	intended bool // the intent of its next start is stored
+	approved bool
+	started  bool // it was released once
+	begun    bool // somebody has begun to perform it, for certain
+	held     bool // whoever performs it has asked somebody, and holds it while it has no place
+	unsure   bool // it was begun, and may have had its effect, when the run broke off
+	turn     int  // in the queue; see ticket
+	reserved counts
+	waits    []wait
+	asked    int // how many waits it has had
+	kept     json.RawMessage
+	branches *branches
+}
+
+// wait is a Wait of an effect.
+type wait struct {
+	Wait
+	id    EffectID
+	over  bool
+	reply *Reply            // nil: there was none
+	err   *delegation.Error // why there was none
+}
+
+// safe is [Effect.Safe].
+func (e *effect) safe() bool { return e.kind != EffectTool || e.def.ReadOnly || e.def.Idempotent }
+
+// needsIntent reports whether an Intended record has to stand before the effect is released.
+func (e *effect) needsIntent() bool { return !e.safe() && !e.intended }
+
+// performed reports whether somebody performs the effect.
+func (e *effect) performed() bool { return e.state == open || e.state == asking || e.held }
+
+// isWaiting reports whether somebody has to answer first.
+func (e *effect) isWaiting() bool {
+	return slices.ContainsFunc(e.waits, func(w wait) bool { return !w.over })
+}
+
+// exchanges returns what was asked and answered about the effect. A wait that was closed was not
+// answered: whoever is performing the effect now has to ask again.
+func (e *effect) exchanges() []Exchange {
+	var all []Exchange
+	for i := range e.waits {
+		if w := &e.waits[i]; (w.reply != nil || w.err != nil) && w.Kind != WaitApproval && w.Kind != WaitUnknown {
+			x := Exchange{Wait: w.Wait, Err: w.err}
+			if w.reply != nil {
+				x.Reply = *w.reply
+			}
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// effect returns e as it is handed out.
+func (m *Machine) effect(e *effect) (x Effect) {
+	m.show(e, &x)
+	return x
+}
+
+// show makes x what is handed out of e. It is filled in where it lies: to copy one costs more than
+// to make it.
+func (m *Machine) show(e *effect, x *Effect) {
+	f := e.frame
+	x.ID, x.Run, x.Frame, x.Depth, x.Kind, x.Step, x.Call = e.id, m.run, f.name, f.depth, e.kind, e.step, e.call
+	x.Wait, x.Record, x.Definition, x.Tool = nil, m.records, e.def, e.own
+	x.Replies, x.State, x.Untrusted, x.Approved, x.Digest = e.exchanges(), e.kept, f.branch.untrusted, e.approved, e.digest
+}
+
+// person returns the effect of asking somebody.
+func (m *Machine) person(e *effect, w *wait) Effect {
+	asked := m.effect(e)
+	asked.ID, asked.Kind, asked.Wait = w.id, EffectPerson, &w.Wait
+	asked.Replies, asked.State = nil, nil
+	return asked
+}
+
+// find returns the effect of that id which has no result yet; nil if there is none. A wait of it is
+// not meant.
+func (m *Machine) find(id EffectID) *effect {
+	i, ok := slices.BinarySearchFunc(m.resting, id.Seq, func(s spot, seq int) int { return s.seq - seq })
+	if !ok || m.resting[i].frame == nil {
+		return nil
+	}
+	f := m.resting[i].frame
+	e := &f.effect
+	if id.Index > 0 {
+		if id.Index > len(f.batch.calls) {
+			return nil
+		}
+		e = &f.batch.calls[id.Index-1]
+	}
+	if e.id != id || e.state == ended {
+		return nil
+	}
+	return e
+}
+
+// move changes the state of an effect.
+func (m *Machine) move(e *effect, to effectState) {
+	m.in[e.state]--
+	m.in[to]++
+	e.state = to
+}
+
+// placed is how many of the places that Parallel bounds are taken.
+func (m *Machine) placed() int { return m.in[intending] + m.in[open] }
+
+// ticket is a place in the queue. The effect may have left the queue otherwise, and what it is kept
+// in may be in use again: then its turn is another one, and the ticket is void.
+type ticket struct {
+	*effect
+	turn int
+}
+
+// enqueue has an effect wait for its place.
+func (m *Machine) enqueue(e *effect) {
+	m.move(e, queued)
+	m.turns++
+	e.turn = m.turns
+	m.queue = append(m.queue, ticket{e, e.turn})
+}
+
+// dequeue returns the effect whose turn it is; nil if there is none.
+func (m *Machine) dequeue() *effect {
+	for m.head < len(m.queue) {
+		t := m.queue[m.head]
+		m.queue[m.head] = ticket{}
+		if m.head++; m.head > len(m.queue)/2 {
+			m.queue = slices.Delete(m.queue, 0, m.head)
+			m.head = 0
+		}
+		if t.effect.turn == t.turn && t.state == queued {
+			return t.effect
+		}
+	}
+	return nil
+}
+
+// dispatch gives places to effects that wait for one, as long as there are places.
+func (m *Machine) dispatch() {
+	for m.placed() < m.parallel {
+		e := m.dequeue()
+		if e == nil {
+			return
+		}
+		switch over := m.spentTokens(e); {
+		case over != nil:
+			m.end(over)
+			m.settle()
+		case e.needsIntent():
+			m.move(e, intending)
+			if !e.pending {
+				m.intend(e, VerdictAllow)
+			}
+		default:
+			m.release(e)
+		}
+	}
+}
+
+// release hands an effect out. What becomes of a call whose verdict is not stored yet is not known,
+// and so it keeps its place and is handed to nobody.
+func (m *Machine) release(e *effect) {
+	m.move(e, open)
+	if e.pending {
+		return
+	}
+	m.toolStarted(e)
+	n := len(m.out.Effects)
+	m.out.Effects = slices.Grow(m.out.Effects, 1)[:n+1]
+	m.show(e, &m.out.Effects[n])
+}
+
+// intend asks for the intent of an effect to be stored.
+func (m *Machine) intend(e *effect, v Verdict) {
+	e.pending = true
+	m.intents = append(m.intents, Intended{Effect: e.id, Frame: e.frame.name, Tool: e.call.Name, Digest: e.digest, Verdict: v})
+}
+
+// forget takes back what was asked for of an effect. As a rule that is the first of what is asked
+// for.
+func (m *Machine) forget(e *effect) {
+	if !e.pending {
+		return
+	}
+	e.pending = false
+	for i := m.stored; i < len(m.intents); i++ {
+		if m.intents[i].(Intended).Effect != e.id {
+			continue
+		}
+		if i > m.stored {
+			m.intents = slices.Delete(m.intents, i, i+1)
+		} else {
+			m.intents[i] = nil
+			m.stored++
+		}
+		return
+	}
+}
+
+// recall takes back what was released and not yet handed out, and reports whether there was any
+// such thing.
+func (m *Machine) recall(id EffectID) bool {
+	i := slices.IndexFunc(m.out.Effects, func(e Effect) bool { return e.ID == id })
+	if i >= 0 {
+		m.out.Effects = slices.Delete(m.out.Effects, i, i+1)
+	}
+	return i >= 0
+}

@@ -1,0 +1,38 @@
+package machine
+
+import "github.com/segue-go/segue/strategy"
+
+// Fingerprints returns the fingerprint of the table of each strategy in the set, by name, for
+// [Config].Fingerprints. A strategy that has no table has none; nor has one whose factory, or whose
+// FSM method, panics. It makes each strategy once.
+func Fingerprints(set strategy.Set) map[string]string {
+	prints := map[string]string{}
+	for name := range set {
+		if sum := fingerprint(set, name); sum != "" {
+			prints[name] = sum
+		}
+	}
+	return prints
+}
+
+// fingerprint returns that of one strategy; "" if there is none.
+func fingerprint(set strategy.Set, name string) (sum string) {
+	defer func() {
+		if recover() != nil { // a run of that strategy will say so
+			sum = ""
+		}
+	}()
+	st, err := set.New(name)
+	if err != nil {
+		return ""
+	}
+	t, ok := st.(strategy.Tabler)
+	if !ok {
+		return ""
+	}
+	table := t.FSM().Table()
+	if table == nil {
+		return ""
+	}
+	return table.Fingerprint()
+}

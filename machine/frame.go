@@ -1,0 +1,339 @@
+package machine
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// frame is one strategy at work: its place in the tree, what it may use, and what it was told and
+// asked so far. Each frame that lives either rests, until effects of its are answered; or sleeps,
+// below a child; or is due.
+type frame struct {
+	name   string // position in the delegation tree
+	depth  int    // the root's is 1
+	up     *frame // that delegated to it, or whose call it answers; nil: it is the root
+	branch *branch
+	trunk  branch  // of the root
+	call   *effect // that the frame's output answers, of the first frame of a branch; nil: up delegated to it
+	place  int     // among the branches of the call
+	seq    int     // the number of its last step
+
+	strategy string // its name in the Set
+	st       strategy.Strategy
+	stater   strategy.Stater // st, if it is one
+	state    strategy.State  // as last told
+
+	input   delegation.Input
+	request messages.History   // of the last request; nil before the first
+	heard   []heard            // since then
+	untold  []messages.Message // what the strategy was not told of that
+	laws    messages.Validator // of its requests
+	allowed []tools.Definition // of the run's tools
+	offered []tools.Definition // in its last request
+	own     []tools.Tool       // brought by the strategy
+	ownDefs []tools.Definition
+	agents  []*Agent // what they are, if they are agents
+
+	rests    resting
+	slot     int // where it stands in Machine.resting
+	effect   effect
+	batch    batch
+	limits   delegation.Limits
+	used     tally
+	children int
+	ending   *ending // nil: it may go on
+	digester *digester
+	context  Share
+
+	room [2]heard // of heard: a round has two
+}
+
+// resting says what a frame rests on.
+type resting uint8
+
+const (
+	atNothing resting = iota
+	atEffect
+	atBatch
+)
+
+// heard is what a frame was answered to a step.
+type heard struct {
+	reply   *llmclient.Response
+	results []messages.ToolOutput
+	partial messages.Assistant
+}
+
+// batch is the calls of a step.
+type batch struct {
+	calls   []effect // in their order, refused ones included
+	results []messages.ToolOutput
+	made    []messages.ToolCall // the calls as they were made; nil if that is as they were asked for
+	left    int                 // calls without a result
+	next    int                 // calls[next:] have to wait for those before them
+	running int                 // of those before, how many have no result
+	alone   bool                // one of them does not run beside others
+	passing bool
+	cut     bool // the end of a frame has cut one off
+	elapsed time.Duration
+}
+
+// effects yields the effects that the frame rests on.
+func (f *frame) effects() iter.Seq[*effect] {
+	return func(yield func(*effect) bool) {
+		if f.rests == atEffect {
+			yield(&f.effect)
+			return
+		}
+		for i := range f.batch.calls {
+			if f.rests != atBatch || !yield(&f.batch.calls[i]) {
+				return
+			}
+		}
+	}
+}
+
+// newFrame returns a frame that is empty.
+func (m *Machine) newFrame() *frame {
+	if n := len(m.spare); n > 0 {
+		f := m.spare[n-1]
+		m.spare[n-1], m.spare = nil, m.spare[:n-1]
+		return f
+	}
+	f := new(frame)
+	f.heard = f.room[:0]
+	return f
+}
+
+// recycle keeps a frame that has ended for another one.
+func (m *Machine) recycle(f *frame) {
+	clear(f.heard)
+	clear(f.batch.calls[:cap(f.batch.calls)])
+	heard, calls := f.heard[:0], f.batch.calls[:0]
+	*f = frame{heard: heard}
+	f.batch.calls = calls
+	const most = 16
+	if len(m.spare) < most && cap(calls) <= most {
+		m.spare = append(m.spare, f)
+	}
+}
+
+// spot is where a frame rests. The numbers of spots rise, since a frame comes to rest as soon as
+// its step has its number.
+type spot struct {
+	seq   int
+	frame *frame // nil: it rests no more
+}
+
+// rest has a frame wait for its effects.
+func (m *Machine) rest(f *frame, at resting) {
+	f.rests, f.slot = at, len(m.resting)
+	m.resting = append(m.resting, spot{f.seq, f})
+}
+
+// wake ends the rest of a frame.
+func (m *Machine) wake(f *frame) {
+	f.rests = atNothing
+	m.resting[f.slot].frame = nil
+	if m.vacant++; m.vacant <= len(m.resting)/2 {
+		return
+	}
+	kept := m.resting[:0]
+	for _, s := range m.resting {
+		if s.frame != nil {
+			s.frame.slot = len(kept)
+			kept = append(kept, s)
+		}
+	}
+	clear(m.resting[len(kept):])
+	m.resting, m.vacant = kept, 0
+}
+
+// frames yields the frames that rest, in the order of their steps. None may come to rest, or end
+// its rest, meanwhile.
+func (m *Machine) frames() iter.Seq[*frame] {
+	return func(yield func(*frame) bool) {
+		for _, s := range m.resting {
+			if s.frame != nil && !yield(s.frame) {
+				return
+			}
+		}
+	}
+}
+
+// child places f below up.
+func (m *Machine) child(up, f *frame) {
+	up.children++
+	f.name, f.depth, f.up, f.seq = up.name+"."+strconv.Itoa(up.children), up.depth+1, up, up.seq
+}
+
+// messages returns the conversation so far: the last request and what was answered since. What was
+// left open in it is for the caller to repair.
+func (f *frame) messages() messages.History {
+	h := f.request
+	if h == nil {
+		h = f.input.Messages
+		if f.input.Goal != "" {
+			h = append(h.Clip(), messages.UserText(f.input.Goal))
+		}
+	}
+	h = h.Clip()
+	for i := range f.heard {
+		h = append(h, f.heard[i].said()...)
+	}
+	return h
+}
+
+// length is the length of the conversation so far, at a cost that does not depend on it.
+func (f *frame) length() int {
+	n := len(f.request)
+	for i := range f.heard {
+		n += len(f.heard[i].said())
+	}
+	return n
+}
+
+// said returns the messages that an answer adds to a conversation.
+func (h *heard) said() []messages.Message {
+	switch {
+	case h.reply != nil:
+		return []messages.Message{h.reply.Message}
+	case h.results != nil:
+		return toolMessages(h.results)
+	case !h.partial.Empty():
+		return []messages.Message{h.partial}
+	default:
+		return nil
+	}
+}
+
+// hear keeps what a frame was answered. The strategy is not told of it if untold says so.
+func (f *frame) hear(h heard, untold bool) {
+	f.heard = append(f.heard, h)
+	if untold {
+		f.untold = append(f.untold, h.said()...)
+	}
+}
+
+// holdsUntrusted reports whether there is text from outside in a conversation.
+func holdsUntrusted(h messages.History) bool {
+	return slices.ContainsFunc(h, func(m messages.Message) bool {
+		tool, ok := m.(messages.Tool)
+		return ok && tool.Untrusted
+	})
+}
+
+func toolMessages(outputs []messages.ToolOutput) []messages.Message {
+	msgs := make([]messages.Message, len(outputs))
+	for i, o := range outputs {
+		msgs[i] = messages.Tool{ToolOutput: o}
+	}
+	return msgs
+}
+
+// tool returns the definition of a tool that the frame may call: one that its last request offered
+// and that its allow-list holds, or one that its strategy brought, with its place among those; nil
+// if it may not.
+func (f *frame) tool(name string) (def *tools.Definition, own int) {
+	for i := range f.ownDefs {
+		if f.ownDefs[i].Name == name {
+			return &f.ownDefs[i], i
+		}
+	}
+	if lookup(f.offered, name) == nil {
+		return nil, -1
+	}
+	return lookup(f.allowed, name), -1
+}
+
+func lookup(defs []tools.Definition, name string) *tools.Definition {
+	for i := range defs {
+		if defs[i].Name == name {
+			return &defs[i]
+		}
+	}
+	return nil
+}
+
+// ReasonNotOffered is the reason of a result whose call its frame may not make.
+const ReasonNotOffered = "not_offered"
+
+// refusal says to a model that there is no such tool, and which there are.
+func (f *frame) refusal(name string) string {
+	var offered []string
+	for _, d := range f.offered {
+		if def, _ := f.tool(d.Name); def != nil {
+			offered = append(offered, d.Name)
+		}
+	}
+	if len(offered) == 0 {
+		return fmt.Sprintf("there is no tool %q here; no tools can be called", name)
+	}
+	return fmt.Sprintf("there is no tool %q here; the tools are: %s", name, strings.Join(offered, ", "))
+}
+
+// withUntold adds what an end cut off to the messages that a strategy gives itself; it was not told
+// of that.
+func (f *frame) withUntold(out delegation.Output) delegation.Output {
+	if out.Messages != nil && len(f.untold) > 0 {
+		out.Messages = append(out.Messages.Clip(), f.untold...)
+	}
+	return out
+}
+
+// output completes what a strategy left with what only the Machine knows.
+func (f *frame) output(out delegation.Output) delegation.Output {
+	if len(out.Data) > 0 && !json.Valid(out.Data) {
+		out.Data = nil
+		if out.Err == nil {
+			out.Err = &delegation.Error{Code: delegation.CodeInvalid, Message: "machine: the data of the output is not JSON"}
+		}
+	}
+	for name, value := range out.Metadata {
+		if json.Valid(value) {
+			continue
+		}
+		out.Metadata = maps.Clone(out.Metadata)
+		maps.DeleteFunc(out.Metadata, func(_ string, v json.RawMessage) bool { return !json.Valid(v) })
+		if out.Err == nil {
+			out.Err = &delegation.Error{Code: delegation.CodeInvalid, Message: fmt.Sprintf("machine: the metadata %.64q of the output is not JSON", name)}
+		}
+		break
+	}
+	if out.Messages == nil {
+		out.Messages = f.messages()
+	}
+	out.Messages, _ = out.Messages.Repair()
+	out.Messages = out.Messages.Clip()
+	out.Usage, out.Counts, out.Elapsed, out.Untrusted = f.used.usage, f.used.counts, f.used.elapsed, f.branch.untrusted
+	return out
+}
+
+// soFar is the output of a run that goes on: the conversation of its root, in which calls that have
+// no result yet are said to wait.
+func (m *Machine) soFar() delegation.Output {
+	root := *m.root
+	root.heard = slices.Clip(root.heard)
+	if root.rests == atBatch {
+		results := slices.Clone(root.batch.results)
+		for i := range root.batch.calls {
+			if e := &root.batch.calls[i]; e.state != ended {
+				results[i] = m.callOutput(e, messages.StatusFailed, tools.ReasonSuspended, "this call waits for somebody")
+			}
+		}
+		root.hear(heard{results: results}, false)
+	}
+	return root.output(delegation.Output{})
+}

@@ -1,0 +1,217 @@
+package machine_test
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/cputime"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+// many is a reply that calls a tool n times.
+func many(n int, name string) nextstep.APIResponse {
+	var a messages.Assistant
+	for i := range n {
+		a.Content = append(a.Content, messages.ToolCall{ID: fmt.Sprintf("call_%08d", i), Name: name, Arguments: fmt.Sprintf(`{"n":%d}`, i)})
+	}
+	return nextstep.APIResponse{Response: &llmclient.Response{Message: a}}
+}
+
+// growsLikeItsCalls compares the work that is done for a reply of few calls with that of sixteen
+// times as many. Work that grew with the square would be 256 times as much; 64 leaves room for the
+// collector. The quickest of several attempts counts, and the first that is quick enough is the
+// last.
+func growsLikeItsCalls(t *testing.T, few int, work func(calls int)) {
+	t.Helper()
+	quickest := func(calls, attempts int) time.Duration {
+		best := time.Duration(math.MaxInt64)
+		for range attempts {
+			start := cputime.Process()
+			work(calls)
+			best = min(best, cputime.Process()-start)
+		}
+		return best
+	}
+	var short, long time.Duration
+	for range 4 {
+		short, long = quickest(few, 3), quickest(16*few, 1)
+		if long < 64*short {
+			return
+		}
+	}
+	t.Fatalf("%d calls take %v, %d take %v", few, short, 16*few, long)
+}
+
+// quick drives a Machine without holding laws. It does what is due, and answers effects in the
+// order of their release, until the run ends or is told to stop.
+func quick(t *testing.T, cfg *machine.Config, n int, name string, hook func(m *machine.Machine, e *machine.Effect) machine.Record) *machine.Machine {
+	m := machine.New(cfg)
+	apply := func(r machine.Record) []machine.Effect {
+		require.NoError(t, m.Apply(r))
+		for len(m.Ready().Intents) > 0 {
+			i := m.Ready().Intents[0].(machine.Intended)
+			i.At = began
+			require.NoError(t, m.Apply(i))
+		}
+		due := append([]machine.Effect(nil), m.Ready().Effects...)
+		m.Advance()
+		return due
+	}
+	open := apply(machine.Started{At: began, Strategy: "main", Input: delegation.Input{Goal: "go"}})
+	for len(open) > 0 && !m.Done() {
+		e := open[0]
+		open = open[1:]
+		var r machine.Record
+		switch {
+		case hook != nil && e.Kind != machine.EffectModel:
+			r = hook(m, &e)
+		case e.Kind == machine.EffectPerson:
+			r = machine.Replied{At: began, Reply: machine.Reply{WaitID: e.Wait.ID, Approve: true, Text: "yes"}}
+		case e.Kind == machine.EffectTool:
+			r = e.Answered(result(e.Call.ID, "x"), began, 0)
+		case e.Frame == "0" && m.Seq() == 1:
+			r = e.Answered(many(n, name), began, 0)
+		default:
+			r = e.Answered(said("done"), began, 0)
+		}
+		if r != nil {
+			open = append(open, apply(r)...)
+		}
+	}
+	return m
+}
+
+// What a reply costs grows with the number of its calls, and not with its square: whichever way the
+// calls go.
+func TestGrowth_callsOfOneReply(t *testing.T) {
+	every := limited(delegation.Limits{ToolCalls: -1, Steps: -1, ModelCalls: -1})
+	def := func(d tools.Definition) func(*machine.Config) { d.Name = "t"; return tool(d) }
+	asks := func(_ *machine.Machine, e *machine.Effect) machine.Record {
+		switch {
+		case e.Kind == machine.EffectPerson:
+			return machine.Replied{At: began, Reply: machine.Reply{WaitID: e.Wait.ID, Text: "yes"}}
+		case len(e.Replies) == 0:
+			return machine.Suspended{At: began, Effect: e.ID, Waits: []machine.Wait{question(e, "?")}}
+		default:
+			return e.Answered(result(e.Call.ID, "x"), began, 0)
+		}
+	}
+	stops := func(_ *machine.Machine, e *machine.Effect) machine.Record {
+		if e.ID.Index == 1 {
+			return machine.Stopped{Reason: "enough"}
+		}
+		return e.Answered(result(e.Call.ID, "x"), began, 0)
+	}
+	for name, test := range map[string]struct {
+		edits []func(*machine.Config)
+		hook  func(*machine.Machine, *machine.Effect) machine.Record
+	}{
+		"read-only":           {[]func(*machine.Config){def(tools.Definition{ReadOnly: true})}, nil},
+		"unsafe":              {[]func(*machine.Config){def(tools.Definition{})}, nil},
+		"all at once":         {[]func(*machine.Config){def(tools.Definition{}), places(-1)}, nil},
+		"one after the other": {[]func(*machine.Config){def(tools.Definition{Sequential: true})}, nil},
+		"approved":            {[]func(*machine.Config){def(tools.Definition{NeedsApproval: true})}, nil},
+		"refused":             {[]func(*machine.Config){def(tools.Definition{}), judged(machine.AllowNever)}, nil},
+		"asking":              {[]func(*machine.Config){def(tools.Definition{ReadOnly: true})}, asks},
+		"not offered":         {nil, nil},
+		"stopped":             {[]func(*machine.Config){def(tools.Definition{NeedsApproval: true})}, stops},
+		"agents":              {[]func(*machine.Config){agent("t", "part")}, nil},
+		"agents at once":      {[]func(*machine.Config){agent("t", "part"), places(-1)}, nil},
+		"agents at their limits": {[]func(*machine.Config){places(-1), agent("t", "deep", func(a *machine.Agent) {
+			a.Limits = delegation.Limits{Steps: 1}
+		})}, nil},
+		"agents' children at their limits": {[]func(*machine.Config){places(-1), agent("t", "over", func(a *machine.Agent) {
+			a.Limits = delegation.Limits{Steps: 2}
+		})}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := map[string]func() *scene{
+				"main": caller("t"), "part": func() *scene { return &scene{} },
+				"over": func() *scene {
+					return &scene{start: func(delegation.Input) nextstep.NextStep {
+						return nextstep.Delegate{Strategy: "deep", Input: delegation.Input{Goal: "x"}}
+					}}
+				},
+				"deep": func() *scene {
+					return &scene{reply: func(llmclient.Response) nextstep.NextStep { return ask("more") }}
+				},
+			}
+			cfg := config(set, append(test.edits, every)...)
+			growsLikeItsCalls(t, 500, func(n int) {
+				m := quick(t, cfg, n, "t", test.hook)
+				require.True(t, m.Done() || test.hook != nil)
+				if m.Done() {
+					require.Len(t, m.Output().ToolMetas(), n)
+				}
+			})
+		})
+	}
+}
+
+// So does what it costs to fold such a run, and to take it up again in the middle.
+func TestGrowth_resumed(t *testing.T) {
+	cfg := config(only(caller("t")), tool(tools.Definition{Name: "t", NeedsApproval: true}), limited(delegation.Limits{ToolCalls: -1}))
+	growsLikeItsCalls(t, 500, func(n int) {
+		m := machine.New(cfg)
+		require.NoError(t, m.Apply(machine.Started{At: began, Strategy: "main"}))
+		require.NoError(t, m.Apply(machine.Answered{At: began, Effect: machine.EffectID{Seq: 1}, Answer: many(n, "t")}))
+		for i := range n {
+			require.NoError(t, m.Apply(machine.Intended{At: began, Effect: machine.EffectID{Seq: 2, Index: i + 1}, Frame: "0", Tool: "t", Verdict: machine.VerdictAsk}))
+			m.Advance()
+		}
+		require.NoError(t, m.Apply(machine.Resumed{At: began}))
+		waits := m.Waits()
+		require.Len(t, waits, n)
+		m.Advance()
+		for _, w := range waits {
+			require.NoError(t, m.Apply(machine.Replied{At: began, Reply: machine.Reply{WaitID: w.ID}}))
+			require.Contains(t, []machine.Status{machine.StatusWaiting, machine.StatusDone}, m.Status())
+			m.Advance()
+		}
+		require.True(t, m.Done())
+	})
+}
+
+// What a run keeps in memory does not grow with the steps that are behind it, also where there is
+// always somebody who waits for a place.
+func TestGrowth_memory(t *testing.T) {
+	cfg := config(map[string]func() *scene{"main": caller("loop"), "loop": looper}, agent("loop", "loop"), places(1),
+		limited(delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1}))
+	m := machine.New(cfg)
+	apply := func(r machine.Record) {
+		require.NoError(t, m.Apply(r))
+		for len(m.Ready().Intents) > 0 {
+			require.NoError(t, m.Apply(m.Ready().Intents[0]))
+		}
+	}
+	used := func() int {
+		runtime.GC()
+		var s runtime.MemStats
+		runtime.ReadMemStats(&s)
+		return int(s.HeapAlloc)
+	}
+	apply(machine.Started{At: began, Strategy: "main"})
+	m.Advance()
+	apply(machine.Answered{At: began, Effect: machine.EffectID{Seq: 1}, Answer: many(3, "loop")})
+	before := 0
+	for i := range 100_000 {
+		if i == 1000 {
+			before = used()
+		}
+		x := m.Ready().Effects[0]
+		m.Advance()
+		apply(x.Answered(said("on"), began, 0))
+	}
+	require.Less(t, used()-before, 256<<10)
+	runtime.KeepAlive(m)
+}

@@ -1,0 +1,329 @@
+package machine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/segue-go/segue/internal/jsonform"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// RecordVersion is the version of the JSON form of records that this package writes and reads.
+const RecordVersion = 2
+
+// VersionError says that a record was written in another version of the JSON form.
+type VersionError struct{ Version int }
+
+// Error names both versions.
+func (e *VersionError) Error() string {
+	whose := "an earlier"
+	if e.Version > RecordVersion {
+		whose = "a later"
+	}
+	return fmt.Sprintf("machine: the record was written by %s version of this library, in format %d, and this one reads format %d: go on with the version that wrote it",
+		whose, e.Version, RecordVersion)
+}
+
+// Unwrap returns [nextstep.ErrVersion].
+func (e *VersionError) Unwrap() error { return nextstep.ErrVersion }
+
+// The types of records in the JSON form.
+const (
+	typeStarted   = "started"
+	typeResumed   = "resumed"
+	typeIntended  = "intended"
+	typeAnswered  = "answered"
+	typeAsked     = "asked"
+	typeSuspended = "suspended"
+	typeReplied   = "replied"
+	typeNoted     = "noted"
+	typeStopped   = "stopped"
+)
+
+// AppendRecord appends the JSON form of a record to dst: one object of one line,
+//
+//	{"v":2,"type":"answered","at":"2026-01-02T15:04:05.123456789Z","effect":"3/2","frame":"0","kind":"tool",…,"answer":{"kind":"tool_result",…}}
+//
+// with the fields that the tags of the record declare, and the answer as [nextstep.AppendAnswer]
+// has it. Times are in UTC, in RFC 3339 with nanoseconds; durations are in nanoseconds. Bytes of a
+// string that are not UTF-8 become U+FFFD. The same record always gives the same bytes.
+//
+// It fails for what has no JSON form: what is no record as a value, a message or part that is no
+// value of its sum, extras, data or state that are not JSON, a time before the year 0 or after
+// 9999, a number that is none, the negative number of an effect, an Answered that holds nothing,
+// and a Suspended without waits.
+func AppendRecord(dst []byte, r Record) ([]byte, error) {
+	switch r := r.(type) {
+	case Answered:
+		return appendAnswered(dst, &r)
+	case Intended:
+		return appendIntended(dst, &r)
+	case Started:
+		r.sound()
+		return appendOther(dst, typeStarted, r)
+	case Resumed:
+		r.sound()
+		return appendOther(dst, typeResumed, r)
+	case Asked:
+		r.sound()
+		return appendEffect(dst, typeAsked, r.Effect, r)
+	case Suspended:
+		r.sound()
+		if len(r.Waits) == 0 {
+			return nil, formless(typeSuspended, errors.New("it holds no waits"))
+		}
+		return appendEffect(dst, typeSuspended, r.Effect, r)
+	case Replied:
+		r.sound()
+		return appendOther(dst, typeReplied, r)
+	case Noted:
+		r.sound()
+		return appendOther(dst, typeNoted, r)
+	case Stopped:
+		r.sound()
+		return appendOther(dst, typeStopped, r)
+	default:
+		return nil, fmt.Errorf("machine: %v is not a record as a value", reflect.TypeOf(r)) // %T would put every record on the heap
+	}
+}
+
+// formless is the error of a record that has no JSON form.
+func formless(kind string, err error) error {
+	return fmt.Errorf("machine: the record of type %s has no JSON form: %w", kind, err)
+}
+
+var recordHead = `{"v":` + strconv.Itoa(RecordVersion) + `,"type":"`
+
+// appendOther appends a record by its tags. It has been made sound.
+func appendOther(dst []byte, kind string, r any) ([]byte, error) {
+	text, err := nextstep.Encode(r)
+	if err != nil {
+		return nil, formless(kind, err)
+	}
+	dst = append(append(append(dst, recordHead...), kind...), `",`...)
+	return append(dst, text[1:]...), nil
+}
+
+func appendEffect(dst []byte, kind string, id EffectID, r any) ([]byte, error) {
+	if err := id.check(); err != nil {
+		return nil, formless(kind, err)
+	}
+	return appendOther(dst, kind, r)
+}
+
+// check returns an error if the id has no text that could be read again.
+func (id EffectID) check() error {
+	if id.Seq < 0 || id.Index < 0 || id.Wait < 0 {
+		return errors.New("a number of its effect is negative")
+	}
+	return nil
+}
+
+// appendHead appends what each record about an effect begins with.
+func appendHead(dst []byte, kind string, at time.Time, id EffectID) ([]byte, error) {
+	if err := id.check(); err != nil {
+		return nil, err
+	}
+	at = at.UTC()
+	if y := at.Year(); y < 0 || y > 9999 {
+		return nil, errors.New("its year is not between 0 and 9999")
+	}
+	dst = append(append(append(dst, recordHead...), kind...), `","at":"`...)
+	dst = at.AppendFormat(dst, time.RFC3339Nano)
+	dst = strconv.AppendInt(append(dst, `","effect":"`...), int64(id.Seq), 10)
+	if id.Index > 0 || id.Wait > 0 {
+		dst = strconv.AppendInt(append(dst, '/'), int64(id.Index), 10)
+	}
+	if id.Wait > 0 {
+		dst = strconv.AppendInt(append(dst, '/'), int64(id.Wait), 10)
+	}
+	return append(dst, '"'), nil
+}
+
+func appendIntended(dst []byte, r *Intended) ([]byte, error) {
+	if r.Verdict < 0 || int(r.Verdict) >= len(verdictNames) {
+		return nil, formless(typeIntended, fmt.Errorf("no verdict has the number %d", int(r.Verdict)))
+	}
+	dst, err := appendHead(dst, typeIntended, r.At, r.Effect)
+	if err != nil {
+		return nil, formless(typeIntended, err)
+	}
+	dst = jsonform.AppendString(append(dst, `,"frame":`...), r.Frame)
+	dst = jsonform.AppendString(append(dst, `,"tool":`...), r.Tool)
+	dst = appendText(dst, `,"digest":`, r.Digest)
+	return append(append(append(dst, `,"verdict":"`...), r.Verdict.String()...), `"}`...), nil
+}
+
+func appendAnswered(dst []byte, r *Answered) ([]byte, error) {
+	dst, err := appendHead(dst, typeAnswered, r.At, r.Effect)
+	if err != nil {
+		return nil, formless(typeAnswered, err)
+	}
+	dst = appendText(dst, `,"frame":`, r.Frame)
+	dst = appendText(dst, `,"kind":`, string(r.Kind))
+	dst = appendText(dst, `,"tool":`, r.Tool)
+	dst = appendText(dst, `,"digest":`, r.Digest)
+	if r.Elapsed != 0 {
+		dst = strconv.AppendInt(append(dst, `,"elapsed":`...), int64(r.Elapsed), 10)
+	}
+	if r.NotBegun {
+		dst = append(dst, `,"not_begun":true`...)
+	}
+	if r.Answer != nil {
+		if dst, err = nextstep.AppendAnswer(append(dst, `,"answer":`...), r.Answer); err != nil {
+			return nil, formless(typeAnswered, err)
+		}
+	}
+	switch {
+	case r.Ref != nil:
+		dst = jsonform.AppendString(append(dst, `,"ref":{"hash":`...), r.Ref.Hash)
+		dst = strconv.AppendInt(append(dst, `,"size":`...), r.Ref.Size, 10)
+		dst = append(jsonform.AppendString(append(dst, `,"type":`...), r.Ref.Type), '}')
+	case r.Answer == nil && !r.NotBegun:
+		return nil, formless(typeAnswered, errEmpty)
+	}
+	return append(dst, '}'), nil
+}
+
+// errEmpty says that an Answered holds nothing.
+var errEmpty = errors.New("it holds no answer, no reference to one, and does not say that the effect was not begun")
+
+// appendText appends a field, unless it is "".
+func appendText(dst []byte, name, text string) []byte {
+	if text == "" {
+		return dst
+	}
+	return jsonform.AppendString(append(dst, name...), text)
+}
+
+// header is what every record has in its JSON form, besides its fields.
+type header struct {
+	Version int    `json:"v"`
+	Type    string `json:"type"`
+}
+
+// answeredFields are those of an Answered, but for the answer, which is read by itself.
+type answeredFields struct {
+	header
+	Answered
+	Answer json.RawMessage `json:"answer,omitempty"`
+}
+
+var (
+	startedForm = jsonform.Of[struct {
+		header
+		Started
+	}]()
+	resumedForm = jsonform.Of[struct {
+		header
+		Resumed
+	}]()
+	intendedForm = jsonform.Of[struct {
+		header
+		Intended
+	}]()
+	answeredForm = jsonform.Of[answeredFields]()
+	askedForm    = jsonform.Of[struct {
+		header
+		Asked
+	}]()
+	suspendedForm = jsonform.Of[struct {
+		header
+		Suspended
+	}]()
+	repliedForm = jsonform.Of[struct {
+		header
+		Replied
+	}]()
+	notedForm = jsonform.Of[struct {
+		header
+		Noted
+	}]()
+	stoppedForm = jsonform.Of[struct {
+		header
+		Stopped
+	}]()
+)
+
+// ReadRecord reads what [AppendRecord] wrote. It is strict: a record of another version is a
+// [*VersionError], and an unknown type, a field that the record or anything in it does not have,
+// and a required field that is missing are errors that name it. Messages and their parts are read
+// as package messages does, which keeps unknown fields.
+func ReadRecord(data []byte) (Record, error) {
+	if !json.Valid(data) {
+		return nil, fmt.Errorf("machine: the record is not JSON: %w", json.Unmarshal(data, new(json.RawMessage)))
+	}
+	var version int
+	switch text := jsonform.Member(data, "v"); {
+	case text == nil || string(text) == "null" || json.Unmarshal(text, &version) != nil:
+		return nil, errors.New("machine: the record does not say in which version it was written")
+	case version != RecordVersion:
+		return nil, &VersionError{Version: version}
+	}
+	var kind string
+	if text := jsonform.Member(data, "type"); text != nil {
+		_ = json.Unmarshal(text, &kind) // what is no string is no type
+	}
+	r, err := readRecord(data, kind)
+	if err != nil {
+		return nil, fmt.Errorf("machine: the record of type %.64q: %w", kind, err)
+	}
+	return r, nil
+}
+
+func readRecord(data []byte, kind string) (Record, error) {
+	switch kind {
+	case typeStarted:
+		f, err := startedForm.Read(data)
+		return f.Started, err
+	case typeResumed:
+		f, err := resumedForm.Read(data)
+		return f.Resumed, err
+	case typeIntended:
+		f, err := intendedForm.Read(data)
+		return f.Intended, err
+	case typeAnswered:
+		return readAnswered(data)
+	case typeAsked:
+		f, err := askedForm.Read(data)
+		return f.Asked, err
+	case typeSuspended:
+		f, err := suspendedForm.Read(data)
+		if err == nil && len(f.Waits) == 0 {
+			err = errors.New("it holds no waits")
+		}
+		return f.Suspended, err
+	case typeReplied:
+		f, err := repliedForm.Read(data)
+		return f.Replied, err
+	case typeNoted:
+		f, err := notedForm.Read(data)
+		return f.Noted, err
+	case typeStopped:
+		f, err := stoppedForm.Read(data)
+		return f.Stopped, err
+	default:
+		return nil, errors.New("there is no such type")
+	}
+}
+
+func readAnswered(data []byte) (Record, error) {
+	f, err := answeredForm.Read(data)
+	if err != nil {
+		return nil, err
+	}
+	r := f.Answered
+	if text := string(f.Answer); text != "" && text != "null" {
+		if r.Answer, err = nextstep.ReadAnswer(f.Answer); err != nil {
+			return nil, err
+		}
+	}
+	if r.Answer == nil && r.Ref == nil && !r.NotBegun {
+		return nil, errEmpty
+	}
+	return r, nil
+}

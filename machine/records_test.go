@@ -1,0 +1,90 @@
+package machine
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+var at = time.Date(2026, 3, 4, 5, 6, 7, 8_000_009, time.UTC)
+
+var talk = messages.History{
+	messages.System{Text: "be brief", Extras: messages.Extras{"cache": json.RawMessage(`true`)}},
+	messages.User{Content: []messages.UserContent{messages.Text{Text: "what is on it?"}, messages.Image{URL: "https://example.com/a.png", Detail: "low"}}},
+	messages.Assistant{Content: []messages.AssistantContent{
+		messages.Thought{Text: "hm"}, messages.ToolCall{ID: "c1", Name: "look", Arguments: `{"at":`, Extras: messages.Extras{"signature": json.RawMessage(`"s"`)}},
+	}},
+	messages.Tool{ToolOutput: messages.ToolOutput{CallID: "c1", ToolName: "look", Output: "no", Status: messages.StatusFailed, Reason: "arguments", Untrusted: true, Elapsed: 3}},
+}
+
+var waitOfAll = Wait{
+	Run: "r1", Frame: "0.1", Seq: 3, Kind: WaitQuestion, CallID: "c1", Tool: "ask", Arguments: `{"q":1}`, Text: "which <one>?",
+	Options: []string{"this", "that"}, Untrusted: true, Expires: at.Add(time.Hour),
+}.Identified(EffectID{Seq: 3, Index: 2})
+
+// everyRecord holds every type of record, and in some record of it every field, set.
+var everyRecord = []Record{
+	Started{
+		At: at, Run: "r1", Strategy: "solve", Input: delegation.Input{Goal: "look \"at\" it", Messages: talk, Data: json.RawMessage(`{"n":1.50}`)},
+		Limits:   delegation.Limits{Depth: 1, Steps: 2, ModelCalls: 3, ToolCalls: 4, InputTokens: 5, OutputTokens: 6, TotalTokens: -1},
+		Parallel: 8, Tools: []tools.Definition{{
+			Name: "look", Description: "looks", Parameters: json.RawMessage(`{"type":"object"}`), ReadOnly: true, Idempotent: true, Sequential: true,
+			Untrusted: true, NeedsApproval: true, Timeout: time.Second, MaxResult: 100,
+		}},
+		Expires: time.Hour, StopNote: "[stopped]", MaxResult: 1000, Model: "m", Temperature: new(0.5),
+		Metadata: map[string]string{"user": "u"}, Labels: map[string]string{"team": "t"}, Namespace: "n", Origin: &Origin{Run: "r0", Record: 7},
+		Fingerprints: map[string]string{"solve": "abc"}, Library: "v0.1.0",
+	},
+	Started{At: at, Run: "r2", Strategy: "solve", Parallel: 1, Tools: []tools.Definition{}},
+	Resumed{At: at, Limits: delegation.Limits{Steps: 5}, Unknown: UnknownTell},
+	Resumed{At: at},
+	Intended{At: at, Effect: EffectID{Seq: 3, Index: 2}, Frame: "0", Tool: "write", Digest: "d1", Verdict: VerdictRefuse},
+	Intended{At: at.Truncate(time.Second), Effect: EffectID{Seq: 3, Index: 1}},
+	Answered{
+		At: at, Effect: EffectID{Seq: 1}, Frame: "0", Kind: EffectModel, Digest: "d2", Elapsed: 1500,
+		Answer: nextstep.APIResponse{Response: &llmclient.Response{
+			Message: talk[2].(messages.Assistant), Finish: llmclient.FinishToolCalls, Usage: messages.Usage{Input: 1, Output: 2, Total: 3, Cached: 4, Reasoning: 5},
+			Model: "m-1", ID: "reply", Attempts: []llmclient.Attempt{{Model: "m-0", Usage: messages.Usage{Input: 1}, Code: llmclient.CodeRateLimited, Error: "slow down", Wait: time.Second}},
+		}},
+	},
+	Answered{
+		At: at, Effect: EffectID{Seq: 3, Index: 2}, Frame: "0", Kind: EffectTool, Tool: "look", Digest: "d3",
+		Answer: nextstep.ToolResult{
+			Output: messages.ToolOutput{
+				CallID: "c1", ToolName: "look", Output: "a\tcat\n<b>\u2028", Status: messages.StatusOK, Reason: "cut", Untrusted: true, Elapsed: 5,
+				Attachments: []messages.Attachment{{Name: "a.png", MediaType: "image/png", URL: "https://example.com/a.png"}},
+			},
+			Call: &messages.ToolCall{ID: "c1", Name: "look", Arguments: "{}"},
+		},
+	},
+	Answered{
+		At: at, Effect: EffectID{Seq: 4}, Frame: "0.1", Kind: EffectRemote,
+		Answer: nextstep.DelegationResult{Output: delegation.Output{
+			Messages: talk, Result: new(""), Data: json.RawMessage(`[1]`), Metadata: delegation.Metadata{"plan": json.RawMessage(`["x"]`)},
+			Err: &delegation.Error{Code: delegation.CodeLimit, Message: "enough"}, Usage: messages.Usage{Total: 9},
+			Counts: delegation.Counts{Steps: 1, ModelCalls: 2, ToolCalls: 3}, Untrusted: true, Elapsed: time.Minute,
+		}},
+	},
+	Answered{
+		At: at, Effect: EffectID{Seq: 5}, Frame: "0", Kind: EffectModel,
+		Answer: nextstep.Failure{
+			Source: nextstep.SourceModel, Code: "auth", Message: "no key", Partial: messages.AssistantText("par"), Usage: messages.Usage{Input: 1},
+			Attempts: []llmclient.Attempt{{Error: "e"}},
+		},
+	},
+	Answered{At: at, Effect: EffectID{Seq: 6}, NotBegun: true},
+	Answered{At: at, Effect: EffectID{Seq: 7}, Ref: &Reference{Hash: "sha256:00", Size: 5, Type: "application/json"}},
+	Asked{At: at, Effect: EffectID{Seq: 3, Index: 2}, Wait: waitOfAll},
+	Suspended{At: at, Effect: EffectID{Seq: 3, Index: 2}, Waits: []Wait{waitOfAll}, State: json.RawMessage(`{"step":2}`), Elapsed: 7},
+	Replied{At: at, Reply: Reply{WaitID: waitOfAll.ID, Approve: true, Text: "that", Reason: "why not"}},
+	Replied{At: at, Reply: Reply{WaitID: waitOfAll.ID}, Expired: true},
+	Replied{At: at, Reply: Reply{WaitID: waitOfAll.ID}, Err: &delegation.Error{Code: delegation.CodeFailed, Message: "nobody"}},
+	Noted{At: at, Text: "a note"},
+	Stopped{At: at, Reason: "asked to", Now: true, Frame: "0.1"},
+	Stopped{At: at},
+}

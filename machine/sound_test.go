@@ -1,0 +1,233 @@
+package machine
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// Live is replay: a record that is applied is the record that a journal gives back. Nothing in it
+// need be drawn by name, so that a field which is added later is held against the codec as well.
+func TestSound_isWhatTheCodecGivesBack(t *testing.T) {
+	for _, kind := range []Record{Started{}, Resumed{}, Intended{}, Answered{}, Asked{}, Suspended{}, Replied{}, Noted{}, Stopped{}} {
+		t.Run(reflect.TypeOf(kind).Name(), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				r := drawRecord(t, reflect.TypeOf(kind))
+				before, err := AppendRecord(nil, r)
+				require.NoError(t, err)
+				got := sound(r)
+				unchanged, err := AppendRecord(nil, r)
+				require.NoError(t, err)
+				require.Equal(t, string(before), string(unchanged), "what was handed over is not written to")
+				read, err := ReadRecord(before)
+				require.NoError(t, err, "%s", before)
+				require.Equal(t, read, got)
+				require.Equal(t, got, sound(got), "what is sound stays so")
+				after, err := AppendRecord(nil, got)
+				require.NoError(t, err)
+				require.JSONEq(t, string(before), string(after))
+			})
+		})
+	}
+}
+
+// What is sound already costs nothing.
+func TestSound_allocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	for _, r := range everyRecord {
+		r := sound(r)
+		require.Zero(t, testing.AllocsPerRun(100, func() { soundInPlace(r) }), "%T", r)
+	}
+}
+
+// soundInPlace is sound without a result that has to be boxed.
+func soundInPlace(r Record) {
+	switch r := r.(type) {
+	case Started:
+		r.sound()
+	case Resumed:
+		r.sound()
+	case Intended:
+		r.sound()
+	case Answered:
+		r.sound()
+	case Asked:
+		r.sound()
+	case Suspended:
+		r.sound()
+	case Replied:
+		r.sound()
+	case Noted:
+		r.sound()
+	case Stopped:
+		r.sound()
+	}
+}
+
+// What has no JSON form is left alone: the codec says what is wrong with it.
+func TestSound_leavesWhatHasNoForm(t *testing.T) {
+	for _, a := range []nextstep.Answer{
+		nil, &nextstep.Failure{},
+		nextstep.APIResponse{},
+		nextstep.DelegationResult{Output: delegation.Output{Data: json.RawMessage("{"), Messages: messages.History{nil, &messages.User{}}}},
+		nextstep.Failure{Partial: messages.Assistant{Content: []messages.AssistantContent{nil, &messages.Text{Text: "\xff"}}}},
+	} {
+		require.Equal(t, a, soundAnswer(a))
+		_, err := nextstep.AppendAnswer(nil, a)
+		require.Error(t, err)
+	}
+}
+
+func TestWait_IdentifiedIsSound(t *testing.T) {
+	id := EffectID{Seq: 1}
+	w := Wait{Text: "\xff?", Options: []string{}, Expires: at.In(time.FixedZone("here", 60))}.Identified(id)
+	require.Equal(t, "\uFFFD?", w.Text)
+	text, err := AppendRecord(nil, Asked{At: at, Effect: id, Wait: w})
+	require.NoError(t, err)
+	r, err := ReadRecord(text)
+	require.NoError(t, err)
+	require.Equal(t, w, r.(Asked).Wait)
+	require.Equal(t, w.ID, w.identity(id))
+}
+
+// drawRecord draws a record of that type that has a JSON form.
+func drawRecord(t *rapid.T, kind reflect.Type) Record {
+	v := reflect.New(kind).Elem()
+	draw(t, v, kind.Name())
+	switch r := v.Interface().(type) {
+	case Answered:
+		if r.Answer == nil && r.Ref == nil {
+			r.NotBegun = true
+		}
+		return r
+	case Suspended:
+		if len(r.Waits) == 0 {
+			r.Waits = []Wait{{Options: []string{}}}
+		}
+		return r
+	case Record:
+		return r
+	default:
+		t.Fatalf("%s is no record", kind)
+		return nil
+	}
+}
+
+var texts = rapid.OneOf(rapid.SampledFrom([]string{"", "a", "\xff", "a\xc3(", "\xed\xa0\x80", "é\u2028<", "\x00\""}), rapid.String())
+
+var raws = rapid.SampledFrom([]json.RawMessage{[]byte(`null`), []byte(`{"a": [1, 2.50,"x y"]}`), []byte("\"\xff\xfe é\""), []byte(` 1`), []byte(`{"a\\":"\" "}`)})
+
+// zones are where times are given.
+var zones = []*time.Location{time.UTC, time.Local, time.FixedZone("here", -3600)}
+
+// variants are those of the sums.
+var variants = map[reflect.Type][]any{
+	reflect.TypeFor[nextstep.Answer]():           {nextstep.APIResponse{}, nextstep.ToolResult{}, nextstep.DelegationResult{}, nextstep.Failure{}},
+	reflect.TypeFor[messages.Message]():          {messages.System{}, messages.User{}, messages.Assistant{}, messages.Tool{}},
+	reflect.TypeFor[messages.UserContent]():      {messages.Text{}, messages.Image{}},
+	reflect.TypeFor[messages.AssistantContent](): {messages.Text{}, messages.Thought{}, messages.ToolCall{}},
+}
+
+// draw fills a value with anything that it may hold and that has a JSON form.
+func draw(t *rapid.T, v reflect.Value, name string) {
+	switch p := v.Addr().Interface().(type) {
+	case *json.RawMessage:
+		if rapid.Bool().Draw(t, name) {
+			*p = raws.Draw(t, name)
+		} else if rapid.Bool().Draw(t, name) && name == "Data" {
+			*p = json.RawMessage{}
+		}
+		return
+	case *time.Time:
+		if rapid.Bool().Draw(t, name) {
+			*p = time.Unix(rapid.Int64Range(0, 1<<35).Draw(t, name), rapid.Int64Range(0, 999_999_999).Draw(t, name)).In(rapid.SampledFrom(zones).Draw(t, name))
+		} else if rapid.Bool().Draw(t, name) {
+			*p = time.Now()
+		}
+		return
+	case *EffectID:
+		p.Seq, p.Index, p.Wait = rapid.IntRange(0, 3).Draw(t, "seq"), rapid.IntRange(0, 3).Draw(t, "index"), rapid.IntRange(0, 3).Draw(t, "wait")
+		return
+	case *Verdict:
+		*p = Verdict(rapid.IntRange(0, 2).Draw(t, name))
+		return
+	case **delegation.Error:
+		if rapid.Bool().Draw(t, name) {
+			*p = delegation.NewError(delegation.Code(texts.Draw(t, name)), errors.New(texts.Draw(t, name)))
+		}
+		return
+	case **llmclient.Response:
+		*p = new(llmclient.Response)
+		draw(t, v.Elem(), name)
+		return
+	}
+	drawKind(t, v, name)
+}
+
+func drawKind(t *rapid.T, v reflect.Value, name string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(texts.Draw(t, name))
+	case reflect.Bool:
+		v.SetBool(rapid.Bool().Draw(t, name))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(rapid.Int64().Draw(t, name))
+	case reflect.Float64:
+		v.SetFloat(rapid.Float64Range(-2, 2).Draw(t, name))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() {
+				draw(t, v.Field(i), f.Name)
+			}
+		}
+	case reflect.Pointer:
+		if rapid.Bool().Draw(t, name) {
+			v.Set(reflect.New(v.Type().Elem()))
+			draw(t, v.Elem(), name)
+		}
+	case reflect.Slice:
+		if rapid.Bool().Draw(t, name) {
+			n := rapid.IntRange(0, 2).Draw(t, name)
+			v.Set(reflect.MakeSlice(v.Type(), n, n+1))
+			for i := range n {
+				draw(t, v.Index(i), name)
+			}
+		}
+	case reflect.Map:
+		drawMap(t, v, name)
+	case reflect.Interface:
+		if v.Type() == reflect.TypeFor[nextstep.Answer]() && rapid.IntRange(0, 5).Draw(t, name) == 0 {
+			return
+		}
+		variant := reflect.New(reflect.TypeOf(rapid.SampledFrom(variants[v.Type()]).Draw(t, name))).Elem()
+		draw(t, variant, name)
+		v.Set(variant)
+	default:
+		t.Fatalf("%s is a %s, of which none is drawn", name, v.Type())
+	}
+}
+
+func drawMap(t *rapid.T, v reflect.Value, name string) {
+	if rapid.Bool().Draw(t, name) {
+		return
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	keys := rapid.SampledFrom([]string{"signature", "x y", "\"", "\xff", "\xfe", "\uFFFD", ""})
+	for range rapid.IntRange(0, 3).Draw(t, name) {
+		elem := reflect.New(v.Type().Elem()).Elem()
+		draw(t, elem, name)
+		v.SetMapIndex(reflect.ValueOf(keys.Draw(t, name)), elem)
+	}
+}

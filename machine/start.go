@@ -1,0 +1,137 @@
+package machine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// known is the definitions of a run, as they were given and as a journal gives them back.
+type known struct{ given, sounded []tools.Definition }
+
+// sound returns definitions as a journal gives them back. Runs have the same ones again and again,
+// and to look at them takes longer than all else that begins a run.
+func (k *known) sound(defs []tools.Definition) []tools.Definition {
+	if len(defs) == 0 || len(defs) != len(k.given) || &defs[0] != &k.given[0] {
+		k.given, k.sounded = defs, soundTools(defs)
+	}
+	return k.sounded
+}
+
+// start begins a run. What begins it is kept in its place from the first, since it is large.
+func (m *Machine) start(r Record) error {
+	if m.root != nil {
+		return &AnswerError{Run: m.run, Problem: "the run has begun"}
+	}
+	m.started = r.(Started)
+	s := &m.started
+	m.cfg.fill(s)
+	s.soundTask()
+	s.Tools = m.tools.sound(s.Tools)
+	root := m.newFrame()
+	if err := m.build(root, s.Strategy); err != nil {
+		m.recycle(root)
+		m.started = Started{}
+		return &ConfigError{Field: "Strategy", Err: err}
+	}
+	m.run, m.parallel = s.Run, s.Parallel
+	m.root, m.index, m.inner = root, 0, 0
+	m.begin(s.At)
+	root.name, root.depth, root.input, root.allowed, root.limits = "0", 1, s.Input, s.Tools, s.Limits
+	root.branch = &root.trunk
+	if holdsUntrusted(s.Input.Messages) {
+		root.branch.taint("the input")
+	}
+	m.emit(root, EventRunStarted, RunStarted{Strategy: s.Strategy, Goal: s.Input.Goal})
+	m.goOn(root, m.enter(root))
+	m.settle()
+	m.dispatch()
+	return nil
+}
+
+// Start returns s with what it leaves open filled in from the Config: limits, Parallel, tools, and
+// the other numbers that steer a run. Apply does so as well; a journal keeps what Start returns.
+func (c *Config) Start(s Started) Started {
+	c.fill(&s)
+	return s
+}
+
+// fill is Start in place.
+func (c *Config) fill(s *Started) {
+	s.Limits = overlay(overlay(s.Limits, c.Limits), defaultLimits)
+	if s.Parallel == 0 {
+		s.Parallel = either(c.Parallel, 8)
+	}
+	if s.Parallel < 0 {
+		s.Parallel = noBound
+	}
+	if s.Tools == nil {
+		s.Tools = c.Tools
+	}
+	if s.Tools == nil {
+		s.Tools = []tools.Definition{} // a replay must not fill in others
+	}
+	if s.Strategy == "" && len(c.Strategies) == 1 {
+		s.Strategy = c.Strategies.Names()[0]
+	}
+	s.Expires = either(either(s.Expires, c.Expires), 24*time.Hour)
+	s.StopNote = either(either(s.StopNote, c.StopNote), "[stopped]")
+	s.MaxResult = either(either(s.MaxResult, c.MaxResult), tools.DefaultMaxResult)
+	if s.Fingerprints == nil {
+		s.Fingerprints = c.Fingerprints
+	}
+}
+
+// noBound is Parallel without one.
+const noBound = 1 << 30
+
+// build makes f a frame for the strategy of that name, not yet placed in the tree.
+func (m *Machine) build(f *frame, name string) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the factory of strategy %q %w", name, m.panicked(nil, "the factory of strategy "+name, v))
+		}
+	}()
+	st, err := m.cfg.Strategies.New(name)
+	if err != nil {
+		return err
+	}
+	if c, ok := st.(strategy.Checker); ok {
+		if err := c.Check(); err != nil {
+			return fmt.Errorf("strategy %q: %w", name, err)
+		}
+	}
+	f.strategy, f.st = name, st
+	f.stater, _ = st.(strategy.Stater)
+	if t, ok := st.(strategy.Tabler); ok {
+		table := t.FSM()
+		if err := table.Check(); err != nil {
+			return fmt.Errorf("strategy %q: %w", name, err)
+		}
+		if f.stater == nil {
+			f.stater = table
+		}
+	}
+	if p, ok := st.(strategy.ToolProvider); ok {
+		f.own = p.Tools()
+		for i, t := range f.own {
+			if t == nil {
+				return fmt.Errorf("strategy %q: its tool number %d is nil", name, i)
+			}
+			f.ownDefs, f.agents = append(f.ownDefs, t.Definition()), append(f.agents, AgentOf(t))
+		}
+	}
+	return nil
+}
+
+// Try makes the strategy of that name as a run would, and returns it with the definitions of the
+// tools that it brings. The error says why no run could.
+func (c *Config) Try(name string) (strategy.Strategy, []tools.Tool, error) {
+	var f frame
+	if err := New(c).build(&f, name); err != nil {
+		return nil, nil, err
+	}
+	return f.st, f.own, nil
+}

@@ -1,0 +1,85 @@
+package machine
+
+import (
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/guard"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// reported is the error of a ReportError as data. The error is the strategy's: its text may panic.
+func (m *Machine) reported(f *frame, err error) (e *delegation.Error) {
+	defer func() {
+		if v := recover(); v != nil {
+			e = m.brokeDown(f, "the Error method of its error", v)
+		}
+	}()
+	if _, ok := err.(*delegation.Error); !ok && err != nil { //nolint:errorlint // that exact type is data already
+		err = guard.New(err, err.Error())
+	}
+	if e = delegation.AsError(err); e == nil {
+		e = &delegation.Error{Code: delegation.CodeDefect, Message: "machine: ReportError without an error"}
+	}
+	return e
+}
+
+// defect fails a frame whose strategy asked for what nobody can do.
+func (m *Machine) defect(f *frame, method, problem string, cause error) nextstep.NextStep {
+	code := delegation.CodeDefect
+	if cause != nil {
+		code = delegation.CodeInvalid
+	}
+	return nextstep.ReportError{Err: delegation.NewError(code,
+		&StrategyError{Run: m.run, Frame: f.name, Strategy: f.strategy, Method: method, Problem: problem, Err: cause})}
+}
+
+// brokeDown is the error of a frame whose strategy panicked.
+func (m *Machine) brokeDown(f *frame, method string, v any) *delegation.Error {
+	p := m.panicked(f, "the strategy "+f.strategy+" in "+method, v)
+	return delegation.NewError(delegation.CodePanic, &StrategyError{
+		Run: m.run, Frame: f.name, Strategy: f.strategy, Method: method, Problem: "failed", Err: p,
+	})
+}
+
+// call calls a method of the frame's strategy, and turns a panic into an error.
+func (m *Machine) call(f *frame, method string, fn func() nextstep.NextStep) (next nextstep.NextStep) {
+	defer func() {
+		if v := recover(); v != nil {
+			next = nextstep.ReportError{Err: m.brokeDown(f, method, v)}
+		}
+	}()
+	next = fn()
+	m.moved(f)
+	if next == nil {
+		return m.defect(f, method, "returned no step", nil)
+	}
+	return next
+}
+
+// moved emits an event if the FSM of the frame's strategy has moved.
+func (m *Machine) moved(f *frame) {
+	if f.stater == nil {
+		return
+	}
+	state := f.stater.State()
+	if state != f.state {
+		if !m.cfg.Quiet {
+			m.emit(f, EventStateChanged, m.change(StateChanged{From: f.state, To: state}))
+		}
+		f.state = state
+	}
+}
+
+// change boxes a detail. Strategies go in circles, so the boxes of the first few changes are used
+// again.
+func (m *Machine) change(c StateChanged) Detail {
+	for i, d := range m.changes {
+		if d == nil {
+			d = c
+			m.changes[i] = d
+		}
+		if d == Detail(c) {
+			return d
+		}
+	}
+	return c
+}
