@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -57,7 +56,7 @@ func TestAgentTool_untrusted(t *testing.T) {
 		return scripted.Text("deleted")
 	})
 	o := solver(t, m, withWork, with(worker(), web, del), workAll, stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
-		c.Middleware = []orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AskIfUntrusted, Tools: map[string]orchestrator.ApprovalPolicy{"worker": orchestrator.AllowAlways}})}
+		c.Approve = &orchestrator.ApprovalConfig{Default: orchestrator.AskIfUntrusted, Tools: map[string]orchestrator.ApprovalPolicy{"worker": orchestrator.AllowAlways}}
 	})
 	_, _ = o.Run(t.Context(), task("go"))
 	require.Zero(t, deleted.Load())
@@ -78,12 +77,13 @@ func TestAgentTool_usageOfFanOutThatWaits(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "B"}))
+	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "B"})))
 	require.NoError(t, err)
 	require.EqualValues(t, 11*len(m.Requests()), res.Output.Usage.Total)
 }
 
-// Agents that still need an approval keep their share.
+// No agent has a share of its own: one that still needs an approval can use what the others left,
+// and they together never more than there is.
 func TestAgentTool_sharesWithThoseThatWait(t *testing.T) {
 	var asked atomic.Int32
 	m := always(func(req *llmclient.Request) scripted.Reply {
@@ -96,16 +96,22 @@ func TestAgentTool_sharesWithThoseThatWait(t *testing.T) {
 		}
 		return scripted.Calls(scripted.Call("again", "{}", fmt.Sprint(len(req.Messages))))
 	})
-	o := solver(t, m, withWork, workAll, with(worker(), worker(func(a *orchestrator.Agent) { a.Definition.Name = "worker2" }), echo("again")), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
-		c.Middleware = []orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"worker2": orchestrator.AskAlways}})}
+	bounded := worker(func(a *orchestrator.Agent) { a.Limits.ModelCalls = 4 })
+	second := worker(func(a *orchestrator.Agent) { a.Definition.Name = "worker2" })
+	o := solver(t, m, withWork, workAll, with(bounded, second, echo("again")), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
+		c.Approve = &orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"worker2": orchestrator.AskAlways}}
 	})
 	ta := task("go")
 	ta.Limits = delegation.Limits{ModelCalls: 11}
 	res, err := o.Run(t.Context(), ta)
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
-	res, _ = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}))
-	require.LessOrEqual(t, asked.Load(), int32(11))
+	require.EqualValues(t, 5, asked.Load(), "the first ended at a limit of its own")
+	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
+	require.Error(t, err)
+	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.EqualValues(t, 11, asked.Load())
+	require.Equal(t, 11, res.Output.Counts.ModelCalls)
 }
 
 // A goal whose run was broken off goes on when the run is resumed.
@@ -133,12 +139,12 @@ func TestAgentTool_fanOutBrokenOff(t *testing.T) {
 	})
 	o := solver(t, client, withWork, with(worker(func(a *orchestrator.Agent) { a.FanOut = true })), stored(new(checkpoint.Memory)))
 	for e := range o.Stream(t.Context(), task("go")) {
-		if e.Kind == orchestrator.EventFrameLeft && strings.HasSuffix(e.Run, "/1") {
+		if e.Kind == orchestrator.EventFrameLeft && e.Frame == "0.1" {
 			<-hang
 			break
 		}
 	}
-	res, err := orchestrator.Fold(o.Resume(t.Context(), "r"))
+	res, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, `["did a","did b"]`, res.Output.ToolMetas()[0].Output)
 }
@@ -161,9 +167,9 @@ func TestAgentTool_resumedWithOtherTools(t *testing.T) {
 	o := solver(t, m, withWork, workAll, with(worker(func(a *orchestrator.Agent) { a.Tools = []string{"ask_user"} }), tools.AskUser(), sec), stored(new(checkpoint.Memory)))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	w := res.Waits[0]
-	res, _ = orchestrator.Fold(o.Resume(t.Context(), w.Run, orchestrator.Reply{WaitID: w.ID, Text: "B"}))
-	res, _ = orchestrator.Fold(o.Resume(t.Context(), "r"))
+	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "B"})))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusDone, res.Status)
 	require.Zero(t, n.Load())
 }
 
@@ -186,7 +192,7 @@ func TestAgentTool_questionsBelowAgents(t *testing.T) {
 	store := new(checkpoint.Memory)
 	build := func() *orchestrator.Orchestrator {
 		return solver(t, m, withWork, workAll, with(worker(), tools.AskUser(), del), stored(store), func(c *orchestrator.Config) {
-			c.Middleware = []orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"del": orchestrator.AskAlways}})}
+			c.Approve = &orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"del": orchestrator.AskAlways}}
 		})
 	}
 	res, err := build().Run(t.Context(), task("go"))
@@ -199,7 +205,7 @@ func TestAgentTool_questionsBelowAgents(t *testing.T) {
 			rep = orchestrator.Reply{WaitID: w.ID, Approve: true}
 		}
 		before := len(res.Waits)
-		res, err = orchestrator.Fold(build().Resume(t.Context(), "r", rep))
+		res, err = orchestrator.Fold(build().Resume(t.Context(), resuming("r", rep)))
 		require.NoError(t, err)
 		require.Len(t, res.Waits, before-1)
 	}
@@ -225,18 +231,17 @@ func TestAgentTool_budgetAfterABreak(t *testing.T) {
 			break
 		}
 	}
-	_, _ = orchestrator.Fold(o.Resume(t.Context(), "r"))
+	_, _ = orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
 	require.LessOrEqual(t, asked.Load(), int32(11))
 }
 
-// An agent that ignores its context past the time-out of its tool is abandoned, and paid for: the
-// steps that it had ended with their tokens, the one in progress as a call. So are the agents that
-// it had started itself.
+// An agent whose tool ignores its context past the time-out of the agent ends without the tool, and
+// is paid for: with all that it and the agents below it were answered. A sibling goes on.
 func TestAgentTool_abandonedIsPaidFor(t *testing.T) {
 	for _, c := range []struct {
 		goal string
-		used int // model calls with the one in progress, until the agent is abandoned
-	}{{"alone", 3}, {"outer", 4}} {
+		used int // model calls before the agent is stopped
+	}{{"alone", 2}, {"outer", 3}} {
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
 			defer close(release)
@@ -250,26 +255,28 @@ func TestAgentTool_abandonedIsPaidFor(t *testing.T) {
 				case goal == "outer":
 					call("inner", `{"goal":"alone"}`)
 				case goal == "alone" && round == 0:
-					call("again", "{}")
-				case goal == "alone":
-					<-release
+					call("stuck", "{}")
 				}
 				return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{content}}, Usage: tokens}, nil
+			})
+			stuck := tools.NewRaw(tools.Definition{Name: "stuck"}, func(context.Context, string) (string, error) {
+				<-release
+				return "", nil
 			})
 			timeout := func(a *orchestrator.Agent) { a.Definition.Timeout = time.Second }
 			inner := func(a *orchestrator.Agent) { a.Definition.Name = "inner" }
 			for most, status := range map[int]orchestrator.Status{c.used: orchestrator.StatusLimit, c.used + 1: orchestrator.StatusDone} {
-				o := solver(t, client, withWork, workAll, with(worker(timeout), worker(inner), echo("again")))
+				o := solver(t, client, withWork, workAll, with(worker(timeout), worker(inner), stuck))
 				ta := task("go")
 				ta.Limits.ModelCalls = most
 				res, _ := o.Run(t.Context(), ta)
 				require.Equal(t, status, res.Status)
 				out := res.Output.ToolMetas()[0]
-				require.Equal(t, tools.ReasonTimeout, out.Reason)
-				if c.goal == "alone" { // else it may be that the inner one is abandoned first
-					require.Contains(t, out.Output, "abandoned")
-				}
-				require.Equal(t, int64(most-1)*tokens.Total, res.Output.Usage.Total)
+				require.Equal(t, messages.StatusFailed, out.Status)
+				require.Contains(t, out.Output, "ended as stopped")
+				require.Contains(t, out.Output, "the agent worker took longer than 1s")
+				require.Equal(t, int64(most)*tokens.Total, res.Output.Usage.Total)
+				require.Equal(t, most, res.Output.Counts.ModelCalls)
 			}
 		})
 	}
@@ -287,7 +294,7 @@ func TestAgentTool_waitsAndIsNotResumed(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), "r"))
+	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, res.Status, "nobody answered")
 	require.Equal(t, 2*tokens.Total, res.Output.Usage.Total)
@@ -295,13 +302,13 @@ func TestAgentTool_waitsAndIsNotResumed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var end orchestrator.RunFinished
-	for e := range o.Resume(ctx, "r") {
+	for e := range o.Resume(ctx, resuming("r")) {
 		cancel()
 		end, _ = e.Detail.(orchestrator.RunFinished)
 	}
 	require.Equal(t, orchestrator.StatusStopped, end.Status)
 	require.Equal(t, 2*tokens.Total, end.Output.Usage.Total)
-	again, _ := orchestrator.Fold(o.Resume(t.Context(), "r"))
+	again, _ := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
 	require.Equal(t, end.Output.Usage, again.Output.Usage)
 }
 
@@ -342,9 +349,10 @@ func TestAgentTool_stoppedAtItsTimeout(t *testing.T) {
 		ta.Limits = delegation.Limits{ToolCalls: most}
 		res, _ = solver(t, client, withWork, workAll, with(worker(fanOut), look)).Run(t.Context(), ta)
 		require.Equal(t, orchestrator.StatusLimit, res.Status)
-		last := len(res.Output.ToolMetas()) - 1
-		require.Equal(t, "not_started", res.Output.ToolMetas()[last].Reason)
-		require.EqualValues(t, most-last, looks.Load())
+		agents := res.Output.ToolMetas()
+		require.Contains(t, agents[len(agents)-1].Output, "tool_calls")
+		require.EqualValues(t, most-len(agents), looks.Load())
+		require.Equal(t, most, res.Output.Counts.ToolCalls)
 	})
 }
 

@@ -2,8 +2,9 @@ package orchestrator_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,8 +59,9 @@ func withWork(c *orchestrator.Config) {
 	c.Default = "solve"
 }
 
-// Agents of one batch run at the same time, each as a run of its own within the parent's stream;
-// results come in the order of the calls, and what they use is the parent's.
+// Agents of one batch run at the same time, each in a branch of the one run, whose events and
+// pieces name the branch's frame; results come in the order of the calls, and what they use is the
+// run's.
 func TestAgentTool_batch(t *testing.T) {
 	const n = 8
 	var together sync.WaitGroup
@@ -91,19 +93,26 @@ func TestAgentTool_batch(t *testing.T) {
 	require.EqualValues(t, 11*(n+2), end.Output.Usage.Total)
 	require.Equal(t, 1, count(events, orchestrator.EventRunStarted))
 	require.Equal(t, 1, count(events, orchestrator.EventRunFinished))
-	texts := map[string]string{}
+	texts, calls := map[string]string{}, map[string]string{}
 	for _, e := range events {
-		if e.Run == "r" {
+		require.Equal(t, "r", e.Run)
+		if e.Frame == "0" {
 			continue
 		}
-		require.True(t, strings.HasPrefix(e.Run, "r/2/c"), e.Run)
 		require.Equal(t, 2, e.Depth)
+		if d, ok := e.Detail.(orchestrator.FrameEntered); ok {
+			require.Equal(t, "worker", d.Tool)
+			calls[d.CallID] = e.Frame
+		}
 		if e.Kind == orchestrator.EventTextDelta {
-			texts[e.Run] += e.Text
+			require.Contains(t, slices.Collect(maps.Values(calls)), e.Frame)
+			texts[e.Frame] += e.Text
 		}
 	}
 	require.Len(t, texts, n)
-	require.Equal(t, "did part 3", texts["r/2/c3"])
+	for i := range n {
+		require.Equal(t, fmt.Sprintf("did part %d", i), texts[calls[fmt.Sprint("c", i)]])
+	}
 
 	together.Add(n)
 	res, err := o.Run(t.Context(), task("go"))
@@ -143,7 +152,7 @@ func TestS3_20_fanOut(t *testing.T) {
 }
 
 // S1-30: an agent counts as one level more; past the depth limit the call fails and the run goes
-// on. Limits are shared out before agents start, so that together they stay within them.
+// on. Agents are charged call by call: whoever comes first uses what is left, and no more.
 func TestS1_30_limits(t *testing.T) {
 	var asked atomic.Int32
 	model := always(func(req *llmclient.Request) scripted.Reply {
@@ -170,15 +179,18 @@ func TestS1_30_limits(t *testing.T) {
 	res := run(delegation.Limits{Depth: 1})
 	require.Equal(t, orchestrator.StatusDone, res.Status)
 	require.Zero(t, asked.Load())
-	require.Contains(t, res.Output.ToolMetas()[0].Output, "leave nothing for it")
+	require.Contains(t, res.Output.ToolMetas()[0].Output, "depth")
 
 	res = run(delegation.Limits{ModelCalls: 9})
 	require.Equal(t, orchestrator.StatusLimit, res.Status, "its agents have used up what it had")
-	require.EqualValues(t, 8, asked.Load(), "3 + 3 + 2")
+	require.EqualValues(t, 8, asked.Load())
+	require.Equal(t, 9, res.Output.Counts.ModelCalls)
 
 	res = run(delegation.Limits{ModelCalls: 3})
-	require.EqualValues(t, 2, asked.Load(), "the third had nothing left to start with")
-	require.Contains(t, res.Output.ToolMetas()[2].Output, "leave nothing for it")
+	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.EqualValues(t, 2, asked.Load(), "the run ended with the third, which had nothing left")
+	require.Equal(t, 3, res.Output.Counts.ModelCalls)
+	require.Contains(t, res.Output.ToolMetas()[2].Output, "model_calls")
 }
 
 // An agent that fails is a failed call, with what it reached.
@@ -233,11 +245,11 @@ func TestAgentTool_suspendAndResume(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
 	require.Len(t, res.Waits, 2)
-	require.Equal(t, []string{"r/2/1", "r/2/2"}, []string{res.Waits[0].Run, res.Waits[1].Run})
+	require.ElementsMatch(t, []string{"0.1", "0.2"}, []string{res.Waits[0].Frame, res.Waits[1].Frame})
 	require.EqualValues(t, 4, asked.Load())
 
-	b := res.Waits[1]
-	res, err = orchestrator.Fold(build().Resume(t.Context(), "r", orchestrator.Reply{WaitID: b.ID, Text: "B"}))
+	b := res.Waits[slices.IndexFunc(res.Waits, func(w orchestrator.Wait) bool { return w.Text == "b?" })]
+	res, err = orchestrator.Fold(build().Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: b.ID, Text: "B"})))
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
 	require.Equal(t, "a?", res.Waits[0].Text)
@@ -250,19 +262,7 @@ func TestAgentTool_suspendAndResume(t *testing.T) {
 	metas := end.Output.ToolMetas()
 	require.Equal(t, []string{"a knows A", "b knows B", "nothing to ask"}, []string{metas[0].Output, metas[1].Output, metas[2].Output})
 	require.EqualValues(t, 7, asked.Load())
-	require.Equal(t, []string{"r", "r/2/1", "r/2/2", "r/2/3"}, store.Runs())
-
-	var first struct {
-		Start struct {
-			Parent string `json:"parent"`
-		} `json:"start"`
-	}
-	for rec, err := range store.Read(t.Context(), "r/2/1", 1) {
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(rec.Data, &first))
-		break
-	}
-	require.Equal(t, "r", first.Start.Parent)
+	require.Equal(t, []string{"r"}, store.Runs(), "the journal of the agents is that of their run")
 }
 
 // A run that is broken off while agents work is resumed with them: what they were answered is not
@@ -270,8 +270,7 @@ func TestAgentTool_suspendAndResume(t *testing.T) {
 func TestAgentTool_brokenOff(t *testing.T) {
 	store := new(checkpoint.Memory)
 	var first, second atomic.Int32
-	hang := make(chan struct{})
-	client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+	client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 		text := func(s string) (*llmclient.Response, error) {
 			return &llmclient.Response{Message: messages.AssistantText(s), Finish: llmclient.FinishStop}, nil
 		}
@@ -288,7 +287,7 @@ func TestAgentTool_brokenOff(t *testing.T) {
 			return call("again", "{}")
 		default:
 			if second.Add(1) == 1 {
-				close(hang)
+				onDelta(llmclient.Delta{Text: "did"})
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
@@ -299,12 +298,11 @@ func TestAgentTool_brokenOff(t *testing.T) {
 		c.Strategies["work"] = completetask.New(completetask.Config{})
 	})
 	for e := range o.Stream(t.Context(), task("go")) {
-		if e.Kind == orchestrator.EventStepTaken && e.Run != "r" && e.Seq == 2 {
-			<-hang
+		if e.Kind == orchestrator.EventTextDelta && e.Frame == "0.1" {
 			break
 		}
 	}
-	res, err := orchestrator.Fold(o.Resume(t.Context(), "r"))
+	res, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, "did a", res.Output.ToolMetas()[0].Output)
 	require.EqualValues(t, 1, first.Load())
@@ -316,13 +314,11 @@ func TestAgentTool_brokenOff(t *testing.T) {
 func TestS3_19_changedCalls(t *testing.T) {
 	store := new(checkpoint.Memory)
 	change := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			if step, ok := call.Step.(nextstep.ExecuteTools); ok {
-				changed := append([]messages.ToolCall(nil), step.Calls...)
-				changed[0].Arguments = `{"safe":true}`
-				call.Step = nextstep.ExecuteTools{Calls: changed}
+		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+			if e.Call.ID == "1" {
+				e.Call.Arguments = `{"safe":true}`
 			}
-			return next(ctx, call)
+			return next(ctx, e)
 		}
 	}
 	model := scripted.New(scripted.Calls(scripted.Call("a", `{"safe":false}`, "1"), scripted.Call("a", "{}", "2")), scripted.Text("done"))
@@ -335,7 +331,7 @@ func TestS3_19_changedCalls(t *testing.T) {
 		require.Equal(t, `{"safe":true}`, calls[0].Arguments)
 		require.Equal(t, "{}", calls[1].Arguments)
 	}
-	again, err := orchestrator.Fold(o.Resume(t.Context(), "r"))
+	again, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, timeless(res.Output), timeless(again.Output))
 }

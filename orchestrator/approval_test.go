@@ -15,6 +15,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -83,26 +84,73 @@ func TestApprove_policies(t *testing.T) {
 	}
 }
 
+// changing has every call made with other arguments than those it was asked for with.
+func changing(arguments string) func(*orchestrator.Config) {
+	return handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		if e.Kind == machine.EffectTool {
+			e.Call.Arguments = arguments
+		}
+		return next(ctx, e)
+	})
+}
+
 // An approval is for the arguments that were shown: whatever changes them afterwards keeps the call
-// from being made.
+// from being made, also where the policy would simply allow the call as it is now.
 func TestApprove_changedBehind(t *testing.T) {
-	var runs atomic.Int32
-	change := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			if step, ok := call.Step.(nextstep.ExecuteTools); ok {
-				changed := step.Calls[0]
-				changed.Arguments = `{"path":"/etc"}`
-				call.Step = nextstep.ExecuteTools{Calls: []messages.ToolCall{changed}}
-			}
-			return next(ctx, call)
+	ifEmpty := func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+		if r.Call.Arguments == "{}" {
+			return orchestrator.VerdictAsk
+		}
+		return orchestrator.VerdictAllow
+	}
+	for name, policy := range map[string]orchestrator.ApprovalPolicy{"asks": orchestrator.AskAlways, "asks about what was shown": ifEmpty} {
+		t.Run(name, func(t *testing.T) {
+			var runs atomic.Int32
+			o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")), with(counted("risky", &runs)),
+				approving(orchestrator.ApprovalConfig{Default: policy}), changing(`{"path":"/etc"}`),
+				replying(func(orchestrator.Wait) (orchestrator.Reply, error) { return orchestrator.Reply{Approve: true}, nil }))
+			res, err := o.Run(t.Context(), task("go"))
+			require.NoError(t, err)
+			out := res.Output.ToolMetas()[0]
+			require.Equal(t, orchestrator.ReasonRefused, out.Reason)
+			require.Equal(t, messages.StatusFailed, out.Status)
+			require.Contains(t, out.Output, "not what a person approved")
+			require.Zero(t, runs.Load())
+		})
+	}
+}
+
+// A call that was simply allowed is judged again if a middleware changes it, and then made only if
+// it is allowed as it is now.
+func TestApprove_changedCallIsJudgedAgain(t *testing.T) {
+	home := func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+		switch r.Call.Arguments {
+		case "{}", `{"path":"/home"}`:
+			return orchestrator.VerdictAllow
+		case `{"path":"/tmp"}`:
+			return orchestrator.VerdictAsk
+		default:
+			return orchestrator.VerdictRefuse
 		}
 	}
-	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), with(counted("risky", &runs)),
-		approving(orchestrator.ApprovalConfig{}), func(c *orchestrator.Config) { c.Middleware = append(c.Middleware, change) },
-		replying(func(orchestrator.Wait) (orchestrator.Reply, error) { return orchestrator.Reply{Approve: true}, nil }))
-	_, err := o.Run(t.Context(), task("go"))
-	require.ErrorContains(t, err, "not what was approved")
-	require.Zero(t, runs.Load())
+	for arguments, made := range map[string]bool{`{"path":"/home"}`: true, `{"path":"/tmp"}`: false, `{"path":"/etc"}`: false} {
+		for name, policy := range map[string]*orchestrator.ApprovalConfig{"judged": {Default: home}, "nobody judges": nil} {
+			var runs atomic.Int32
+			o := solver(t, scripted.New(scripted.Calls(scripted.Call("move", "{}", "1")), scripted.Text("done")), with(counted("move", &runs)), changing(arguments),
+				func(c *orchestrator.Config) { c.Approve = policy })
+			res, err := o.Run(t.Context(), task("go"))
+			require.NoError(t, err)
+			out := res.Output.ToolMetas()[0]
+			if policy == nil || made {
+				require.Equal(t, "did move", out.Output, "%s: %s", name, arguments)
+				require.Equal(t, arguments, res.Output.Messages[1].(messages.Assistant).Calls()[0].Arguments, "the conversation says what was called")
+				require.EqualValues(t, 1, runs.Load())
+				continue
+			}
+			require.Equal(t, orchestrator.ReasonRefused, out.Reason, "%s: %s", name, arguments)
+			require.Zero(t, runs.Load())
+		}
+	}
 }
 
 // In the process, too, an approval expires, and whoever cannot be asked has not approved.
@@ -203,7 +251,7 @@ func TestResume_approvalThenQuestions(t *testing.T) {
 		require.Equal(t, orchestrator.StatusWaiting, res.Status)
 		require.Len(t, res.Waits, 1)
 		reply.WaitID = res.Waits[0].ID
-		res, err = orchestrator.Fold(build(scripted.Text("done")).Resume(t.Context(), "r", reply))
+		res, err = orchestrator.Fold(build(scripted.Text("done")).Resume(t.Context(), resuming("r", reply)))
 		require.NoError(t, err)
 	}
 	require.Equal(t, orchestrator.StatusDone, res.Status)
@@ -211,10 +259,10 @@ func TestResume_approvalThenQuestions(t *testing.T) {
 	require.Equal(t, 1, effects)
 }
 
-// A tool that was abandoned while it asked, and whose answer comes after its step, disturbs
-// nothing.
+// The question of a tool that was abandoned while it asked is withdrawn: whoever is asked is told
+// so, an answer that comes all the same disturbs nothing, and the tool asks nobody any more.
 func TestAsk_afterTheStep(t *testing.T) {
-	answered, told := make(chan struct{}), make(chan error)
+	withdrawn, told := make(chan struct{}), make(chan error)
 	stubborn := tools.NewRaw(tools.Definition{Name: "stubborn", Timeout: 50 * time.Millisecond}, func(ctx context.Context, _ string) (string, error) {
 		own := context.WithoutCancel(ctx)
 		_, err := tools.Ask(own, tools.Question{Text: "A?"})
@@ -224,21 +272,30 @@ func TestAsk_afterTheStep(t *testing.T) {
 		return "", nil
 	})
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("stubborn", "{}", "1")), scripted.Calls(question("C?", "1")), scripted.Text("done")),
-		with(stubborn, tools.AskUser()), replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
-			switch w.Text {
-			case "A?":
-				<-answered
-			case "C?":
-				close(answered)
-				first, second := <-told, <-told
-				assert.True(t, first == nil && second != nil, "%v, %v", first, second)
-			default:
-				t.Errorf("%q is asked", w.Text)
+		with(stubborn, tools.AskUser()), func(c *orchestrator.Config) {
+			c.Reply = func(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+				switch w.Text {
+				case "A?":
+					<-ctx.Done()
+					close(withdrawn)
+				case "C?":
+					<-withdrawn
+					first, second := <-told, <-told
+					assert.True(t, first != nil && second != nil, "%v, %v", first, second)
+				default:
+					t.Errorf("%q is asked", w.Text)
+				}
+				return orchestrator.Reply{Text: "yes"}, nil
 			}
-			return orchestrator.Reply{Text: "yes"}, nil
-		}))
+		})
 	events, err := collect(t, o, task("go"))
 	require.NoError(t, err)
 	require.Equal(t, "yes", finished(t, events).Output.ToolMetas()[1].Output)
-	require.Equal(t, 1, count(events, orchestrator.EventWaitEnded))
+	var ends []bool
+	for _, e := range events {
+		if d, ok := e.Detail.(orchestrator.WaitEnded); ok {
+			ends = append(ends, d.Reply != nil)
+		}
+	}
+	require.Equal(t, []bool{false, true}, ends, "what began has ended: the one without an answer")
 }

@@ -4,148 +4,277 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/tools"
 )
 
-// Ask asks somebody and returns the reply: at once if the run was resumed with one; else from
-// Config.Reply, which may take long; else the error is a [*SuspendedError], which the Handler has
-// to return, together with those of its other waits. ID, Frame, Seq and Untrusted of w are filled
-// in. While tools run Ask may be called from any goroutine.
-//
-// The ID is a hash of the run, the step, and all that w says, the arguments in canonical form: a
-// reply to it fits nothing else. A wait that has expired is made anew, with a new ID.
-//
-// While somebody is asked in this process, a stop of either kind ends the wait; the error is then
-// the cause. An error of Config.Reply is that of Ask, and stands in the event EventWaitEnded. A
-// reply of Config.Reply to another wait is not taken: the run is suspended, and its error is a
-// [*ReplyError].
-//
-// With a Call that no run has made nobody is asked: the error is a [*SuspendedError] with the wait.
-func (c Call) Ask(ctx context.Context, w Wait) (Reply, error) {
-	w.Run, w.Frame, w.Seq, w.Untrusted = c.Run, c.Frame, c.Seq, c.Untrusted
-	if c.run == nil {
-		w.ID = w.identity()
-		return Reply{}, &SuspendedError{Waits: []Wait{w}}
-	}
-	p := c.run.asks()
-	w, reply, answered := p.find(w, time.Now())
-	if answered {
-		return reply, nil
-	}
-	if w.expired(time.Now()) {
-		return Reply{}, &ExpiredError{Wait: w}
-	}
-	if c.run.o.reply == nil {
-		p.wait(w, nil)
-		c.emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
-		return Reply{}, &SuspendedError{Waits: []Wait{w}}
-	}
-	c.emit(Event{Kind: EventWaitStarted, Detail: WaitStarted{Wait: w}})
-	reply, err := c.run.askNow(ctx, w)
-	if err == nil && reply.WaitID != "" && reply.WaitID != w.ID {
-		return Reply{}, c.run.misdirected(w, reply)
-	}
-	if errors.Is(err, ErrSuspended) {
-		p.wait(w, nil)
-		return Reply{}, &SuspendedError{Waits: []Wait{w}}
-	}
-	end := WaitEnded{WaitID: w.ID, Err: unansweredFor(err)}
-	if err == nil {
-		reply.WaitID = w.ID
-		p.answered(w, reply)
-		end.Reply = &reply
-	}
-	c.emit(Event{Kind: EventWaitEnded, Detail: end})
-	return reply, err
+// question is what an effect that goes on wants to know of somebody.
+type question struct {
+	effect machine.EffectID
+	wait   Wait
+	answer chan answered // has room for one
 }
 
-// misdirected refuses a reply of Config.Reply that is for another wait than the one it was asked
-// about.
-func (r *run) misdirected(w Wait, reply Reply) error {
-	refused := &ReplyError{Run: w.Run, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)}
-	r.logReplyRefused(r.ctx, refused)
-	r.people.wait(w, refused)
-	return &SuspendedError{Waits: []Wait{w}}
+type answered struct {
+	reply Reply
+	err   error
 }
 
-// unansweredFor is the error of a wait as data, which its event tells; nil if there is none.
-func unansweredFor(err error) *delegation.Error {
-	if err == nil {
-		return nil
+// errOver is what a tool gets that asks after its effect.
+var errOver = errors.New("orchestrator: the effect is over")
+
+// ask is the [tools.AskFunc] of an effect: it finds the answer that was given before, or has
+// somebody asked in this process, or suspends the effect.
+func (f *flight) ask(ctx context.Context, a tools.Asked) (string, error) {
+	if a.Kind == WaitApproval || a.Kind == WaitUnknown || a.Kind == WaitStep {
+		return "", fmt.Errorf("orchestrator: a tool cannot ask for a %q: the kind is taken", a.Kind)
 	}
-	code := delegation.AsError(err).Code
-	if _, ok := errors.AsType[*PanicError](err); ok {
-		code = delegation.CodePanic
+	e := f.effect
+	w := Wait{
+		Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Kind: a.Kind, CallID: e.Call.ID, Tool: e.Call.Name, Arguments: e.Call.Arguments,
+		Text: a.Text, Options: a.Options, Untrusted: e.Untrusted,
 	}
-	if errors.Is(err, errStop) || errors.Is(err, context.Canceled) {
-		code = delegation.CodeStopped
+	w = w.Identified(e.ID)
+	f.mu.Lock()
+	over := f.over
+	for _, x := range f.replies {
+		if x.Wait.ID == w.ID {
+			f.mu.Unlock()
+			return answerOf(x)
+		}
 	}
-	return delegation.NewError(code, err)
+	if f.run.o.reply == nil && !over {
+		f.waits = append(f.waits, w)
+	}
+	f.mu.Unlock()
+	switch {
+	case over:
+		return "", errOver
+	case f.run.o.reply == nil:
+		return "", &SuspendedError{Waits: []Wait{w}}
+	}
+	q := &question{effect: e.ID, wait: w, answer: make(chan answered, 1)}
+	f.run.box.post(mail{flight: f, ask: q})
+	select {
+	case got := <-q.answer:
+		if got.err != nil {
+			f.suspendedBy(w, got.err)
+			return "", got.err
+		}
+		return answerOf(machine.Exchange{Wait: w, Reply: got.reply})
+	case <-ctx.Done():
+		return "", causeOfEnd(ctx)
+	}
 }
 
-// askNow asks in this process.
-func (r *run) askNow(ctx context.Context, w Wait) (reply Reply, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// suspendedBy notes what the effect waits for, if nobody could answer in this process.
+func (f *flight) suspendedBy(w Wait, err error) {
+	if !errors.Is(err, ErrSuspended) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.waits = append(f.waits, w)
+}
+
+// answerOf is what a tool is told of an answer.
+func answerOf(x machine.Exchange) (string, error) {
+	switch {
+	case x.Err != nil:
+		return "", x.Err
+	case x.Reply.Text == "" && x.Reply.Reason != "":
+		return "", &tools.DeclinedError{Reason: x.Reply.Reason}
+	default:
+		return x.Reply.Text, nil
+	}
+}
+
+// ask has somebody asked, and reports whether that is a record.
+func (r *run) ask(q *question) bool {
+	if r.asks == nil {
+		r.asks = map[string][]*question{}
+	}
+	if r.stopped() || r.ending != goesOn || r.sink.gone {
+		q.answer <- answered{err: &endError{cause: errStop, err: context.Canceled}}
+		return false
+	}
+	r.asks[q.wait.ID] = append(r.asks[q.wait.ID], q)
+	if len(r.asks[q.wait.ID]) > 1 {
+		return false // it was asked already
+	}
+	if err := r.apply(machine.Asked{At: r.now, Effect: q.effect, Wait: q.wait}); err != nil {
+		r.denyAsked(q.wait.ID, err)
+		return false
+	}
+	return true
+}
+
+// denyAsked tells those who wait for an answer that there is none.
+func (r *run) denyAsked(id string, err error) {
+	for _, q := range r.asks[id] {
+		q.answer <- answered{err: err}
+	}
+	delete(r.asks, id)
+}
+
+// closed tells those who wait for an answer that there will be none, since their effect ends. A
+// reply, or that nobody answered, comes with the effect, when it goes on.
+func (r *run) closed(e *WaitEnded) {
+	if e.Reply == nil && (e.Err.Code == delegation.CodeStopped || e.Err.Code == delegation.CodeLimit) {
+		r.denyAsked(e.WaitID, &endError{cause: e.Err, err: context.Canceled})
+	}
+}
+
+// hand gives an effect that goes on what was answered to it.
+func (r *run) hand(f *flight, e *machine.Effect) {
+	f.mu.Lock()
+	f.replies = e.Replies
+	f.mu.Unlock()
+	for _, x := range e.Replies {
+		for _, q := range r.asks[x.Wait.ID] {
+			got := answered{reply: x.Reply}
+			if x.Err != nil {
+				got.err = x.Err
+				if cause := r.causes.find(x.Err); cause != nil {
+					got.err = cause
+				}
+			}
+			q.answer <- got
+		}
+		delete(r.asks, x.Wait.ID)
+	}
+}
+
+// askPerson has Config.Reply answer a wait, and posts what it said.
+func (f *flight) askPerson() {
+	m := mail{flight: f}
+	defer func() {
+		if v := recover(); v != nil {
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			f.panicked("Config.Reply", v, p.Stack)
+			m.err = &panicked{delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: Config.Reply %w", p))}
+		}
+		f.run.box.post(m)
+	}()
+	if f.Err() != nil { // withdrawn already
+		m.err = causeOfEnd(f)
+		return
+	}
+	w := *f.effect.Wait
+	var ctx context.Context = f
 	if !w.Expires.IsZero() {
 		var end context.CancelFunc
 		ctx, end = context.WithDeadlineCause(ctx, w.Expires, &ExpiredError{Wait: w})
 		defer end()
 	}
-	if r.stop != nil {
-		go func() {
-			select {
-			case <-r.stop:
-				cancel(errStop)
-			case <-ctx.Done():
-			}
-		}()
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			p := &PanicError{Value: v, Stack: debug.Stack()}
-			r.o.panicked(r.ctx, &PanicReport{Run: w.Run, Frame: w.Frame, Seq: w.Seq, Where: "Config.Reply", Value: v, Stack: p.Stack})
-			err = fmt.Errorf("orchestrator: Config.Reply %w", p)
-		}
-	}()
-	if cause := r.stopped(ctx); cause != nil { // nobody is asked for what is over
-		return Reply{}, cause
-	}
-	reply, err = r.o.reply(ctx, w)
+	m.err = errNobody // if it ends the goroutine
+	reply, err := f.run.o.reply(ctx, w)
 	if ctx.Err() != nil {
-		return Reply{}, causeOfEnd(ctx) // what comes too late is not taken
+		m.err = causeOfEnd(ctx) // what comes too late is not taken
+		return
 	}
-	if _, err = foreign(err); err != nil {
-		return Reply{}, err
+	if m.err = f.foreign(err, "Config.Reply"); err == nil {
+		m.reply = &reply
 	}
-	return reply, nil
 }
 
-// askTool is [tools.AskFunc]. A tool that was abandoned may ask when its step is over.
-func (r *run) askTool(ctx context.Context, a tools.Asked) (string, error) {
-	call, ok := r.people.step(a.Seq)
-	if !ok {
-		return "", errOver
-	}
-	if a.Kind == WaitApproval || a.Kind == WaitStep {
-		return "", fmt.Errorf("orchestrator: a tool cannot ask for a %q: the kind is taken", a.Kind)
-	}
-	reply, err := call.Ask(ctx, Wait{
-		Kind: a.Kind, CallID: a.Call.ID, Tool: a.Call.Name, Arguments: a.Call.Arguments, Text: a.Text, Options: a.Options,
-	})
+var errNobody = errors.New("orchestrator: Config.Reply ended its goroutine")
+
+// replied deals with what Config.Reply said, and reports whether that is a record. It is none where
+// the wait was cut off: it was withdrawn, or the run ends.
+func (r *run) replied(f *flight, reply *Reply, err error, cut bool) bool {
+	w := f.effect.Wait
+	rec := machine.Replied{At: r.now, Reply: Reply{WaitID: w.ID}}
+	_, expired := errors.AsType[*ExpiredError](err)
+	_, broke := err.(*panicked) //nolint:errorlint // what the panic wraps does not count
 	switch {
-	case err != nil:
-		return "", err
-	case reply.Text == "" && reply.Reason != "":
-		return "", &tools.DeclinedError{Reason: reply.Reason}
+	case reply != nil && reply.WaitID != "" && reply.WaitID != w.ID:
+		refused := &ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)}
+		r.logReplyRefused(r.ctx, refused)
+		r.refused = append(r.refused, refused)
+		r.denyAsked(w.ID, &SuspendedError{Waits: []Wait{*w}})
+		return false
+	case reply != nil:
+		rec.Reply = *reply
+		rec.Reply.WaitID = w.ID
+	case expired:
+		rec.Expired = true
+	case !broke && errors.Is(err, ErrSuspended):
+		r.denyAsked(w.ID, &SuspendedError{Waits: []Wait{*w}})
+		return false
+	case cut:
+		r.denyAsked(w.ID, err)
+		return false
 	default:
-		return reply.Text, nil
+		rec.Err = unansweredFor(err)
+		r.causes.note(rec.Err.Code, rec.Err.Message, err)
 	}
+	if err := r.apply(rec); err != nil {
+		refused, ok := errors.AsType[*ReplyError](err)
+		if waits := func(have Wait) bool { return have.ID == w.ID }; ok && slices.ContainsFunc(r.m.Waits(), waits) { // else it came too late
+			r.logReplyRefused(r.ctx, refused)
+			r.refused = append(r.refused, refused)
+			r.denyAsked(w.ID, &SuspendedError{Waits: []Wait{*w}})
+		}
+		return false
+	}
+	return true
 }
 
-// errOver is what a tool gets that asks after its step.
-var errOver = errors.New("orchestrator: the step is over")
+// unansweredFor is the error of a wait as data.
+func unansweredFor(err error) *delegation.Error {
+	e := &delegation.Error{Code: delegation.AsError(err).Code, Message: err.Error()}
+	if errors.Is(err, context.Canceled) {
+		e.Code = delegation.CodeStopped
+	}
+	return e
+}
+
+// suspend has an effect wait that returned without an answer, and reports whether that is a record.
+func (r *run) suspend(f *flight, err error, elapsed time.Duration) bool {
+	e := *f.effect // with the next record the Machine forgets what it has handed out
+	s, ok := errors.AsType[*SuspendedError](err)
+	if !ok || s == nil {
+		s = new(SuspendedError)
+	}
+	waits := s.Waits
+	if len(waits) == 0 {
+		waits = []Wait{{Kind: WaitStep, Text: err.Error()}}
+	}
+	rec := machine.Suspended{At: r.now, Effect: e.ID, State: s.State, Elapsed: elapsed}
+	known := map[string]bool{}
+	for _, w := range waits {
+		w.Run, w.Frame, w.Seq = r.id, e.Frame, e.ID.Seq
+		w.Kind = either(w.Kind, WaitStep)
+		w.CallID, w.Tool, w.Arguments = e.Call.ID, e.Call.Name, e.Call.Arguments
+		w.Untrusted = e.Untrusted
+		if w = w.Identified(e.ID); !known[w.ID] {
+			known[w.ID] = true
+			rec.Waits = append(rec.Waits, w)
+		}
+	}
+	err = r.apply(rec)
+	if err == nil {
+		return true
+	}
+	r.o.log(r.ctx, slog.LevelWarn, "a wait was refused", slog.String("run", r.id), slog.String("effect", e.ID.String()))
+	r.answer(&e, r.failure(e.Kind, err), elapsed)
+	return true
+}
+
+// ExpiredError says that nobody answered a [Wait] in time.
+type ExpiredError struct{ Wait Wait }
+
+// Error names the wait.
+func (e *ExpiredError) Error() string {
+	return fmt.Sprintf("orchestrator: nobody answered in time to the %s %.64q", e.Wait.Kind, e.Wait.ID)
+}
+
+// Unwrap returns context.DeadlineExceeded.
+func (e *ExpiredError) Unwrap() error { return context.DeadlineExceeded }

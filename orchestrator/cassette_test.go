@@ -19,6 +19,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -194,22 +195,25 @@ func hold(t *testing.T, o *orchestrator.Orchestrator, stop *stopper, turns []int
 		}
 		if rest := said[1+answers:]; len(rest) > 0 || answers == 0 { // somebody else says something now
 			stop.after = steps
-			out := run(t, o, history, turns[i-1].Request.Body.Stream)
+			out := run(t, o, stop, history, turns[i-1].Request.Body.Stream)
 			return append(out.Clip(), read(t, rest)...), i
 		}
 	}
-	return run(t, o, history, turns[0].Request.Body.Stream), i
+	return run(t, o, stop, history, turns[0].Request.Body.Stream), i
 }
 
-func run(t *testing.T, o *orchestrator.Orchestrator, history messages.History, stream bool) messages.History {
+func run(t *testing.T, o *orchestrator.Orchestrator, stop *stopper, history messages.History, stream bool) messages.History {
 	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stop.stop = cancel
 	ta := orchestrator.Task{Run: "w17", Input: delegation.Input{Messages: history}}
 	if !stream {
-		res, err := o.Run(t.Context(), ta)
+		res, err := o.Run(ctx, ta)
 		tolerate(t, res.Output, err)
 		return res.Output.Messages
 	}
-	events, err := collect(t, o, ta)
+	events, err := all(t, o.Stream(ctx, ta))
 	out := finished(t, events).Output
 	tolerate(t, out, err)
 	return out.Messages
@@ -229,20 +233,24 @@ func tolerate(t *testing.T, out delegation.Output, err error) {
 
 // stopper ends a run after a number of rounds of tools, when the recorded conversation goes on
 // otherwise.
-type stopper struct{ after, rounds int }
+type stopper struct {
+	after, rounds int
+	stop          context.CancelFunc // of the run in progress
+}
 
 func (s *stopper) around(next orchestrator.Handler) orchestrator.Handler {
-	return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-		if call.Seq == 1 {
+	return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		if e.ID.Seq == 1 {
 			s.rounds = 0
 		}
-		if call.Step.Kind() == nextstep.KindGetChatCompletion {
+		if e.Kind == machine.EffectModel {
 			if s.after >= 0 && s.rounds > s.after {
-				return nextstep.Stop{Reason: "the recording goes on otherwise"}, nil
+				s.stop()
+				return nil, ctx.Err()
 			}
 			s.rounds++
 		}
-		return next(ctx, call)
+		return next(ctx, e)
 	}
 }
 
@@ -294,7 +302,7 @@ func recordedTools(t *testing.T, turns []interaction) []tools.Tool {
 			seen[f.Name] = true
 			list = append(list, tools.NewRaw(tools.Definition{Name: f.Name, Description: f.Description, Parameters: f.Parameters, MaxResult: -1},
 				func(ctx context.Context, args string) (string, error) {
-					if result, ok := results[strings.SplitN(tools.IdempotencyKey(ctx), "/", 3)[2]]; ok {
+					if result, ok := results[tools.CallID(ctx)]; ok {
 						return result, nil
 					}
 					return results[callKey(f.Name, args)], nil

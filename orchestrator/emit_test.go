@@ -11,20 +11,22 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
 )
 
 // emitting is a run whose middleware emits events before each step.
 func emitting(t *testing.T, emitted ...orchestrator.Event) ([]orchestrator.Event, error) {
 	t.Helper()
 	o := staged(t, only(func() *scene { return &scene{} }),
-		handles(func(ctx context.Context, call orchestrator.Call, next orchestrator.Handler) (nextstep.Answer, error) {
+		handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
 			for _, e := range emitted {
-				call.Emit(e)
+				orchestrator.Emit(ctx, e)
 			}
-			return next(ctx, call)
+			return next(ctx, e)
 		}))
 	return collect(t, o, task("go"))
 }
@@ -35,6 +37,8 @@ func ownKinds() map[orchestrator.EventKind]orchestrator.Detail {
 	return map[orchestrator.EventKind]orchestrator.Detail{
 		orchestrator.EventRunStarted:   orchestrator.RunStarted{},
 		orchestrator.EventRunResumed:   orchestrator.RunResumed{},
+		orchestrator.EventNoted:        orchestrator.Noting{},
+		orchestrator.EventDrifted:      orchestrator.Drifted{},
 		orchestrator.EventFrameEntered: orchestrator.FrameEntered{},
 		orchestrator.EventStateChanged: orchestrator.StateChanged{},
 		orchestrator.EventStepTaken:    orchestrator.StepTaken{},
@@ -114,37 +118,43 @@ func TestEmit_roundTrips(t *testing.T) {
 	})
 }
 
-// A Call that no run has made tells nobody, asks nobody, and has nothing approved: middleware can
-// be tested and used without an Orchestrator.
-func TestCall_byHand(t *testing.T) {
-	call := orchestrator.Call{Run: "r", Frame: "0", Seq: 2, Step: nextstep.ExecuteTools{Calls: []messages.ToolCall{{ID: "1", Name: "t", Arguments: "{}"}}}}
-	call.Emit(orchestrator.Event{Kind: "mine"})
-
-	_, err := call.Ask(t.Context(), orchestrator.Wait{Kind: orchestrator.WaitQuestion, Text: "A?"})
-	var suspended *orchestrator.SuspendedError
-	require.ErrorAs(t, err, &suspended)
-	require.Len(t, suspended.Waits, 1)
-	require.NotEmpty(t, suspended.Waits[0].ID)
-	require.Equal(t, "A?", suspended.Waits[0].Text)
-	require.Equal(t, 2, suspended.Waits[0].Seq)
-
-	made := 0
-	next := func(_ context.Context, c orchestrator.Call) (nextstep.Answer, error) {
-		made++
-		return nextstep.ToolResults{Results: []messages.ToolOutput{{CallID: "1", ToolName: "t", Status: messages.StatusOK}}}, nil
+// An effect that is made by hand needs no run: middleware can be tested with one, and what it emits
+// there goes nowhere, and what it asks is for the test to answer.
+func TestMiddleware_byHand(t *testing.T) {
+	careful := func(next orchestrator.Handler) orchestrator.Handler {
+		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+			orchestrator.Emit(ctx, orchestrator.Event{Kind: "asking", Text: e.Call.Name})
+			word, err := tools.Ask(ctx, tools.Question{Text: "May " + e.Call.Name + " be called?"})
+			if err != nil {
+				return nil, err
+			}
+			if word != "yes" {
+				return nextstep.ToolResult{Output: messages.ToolOutput{CallID: e.Call.ID, ToolName: e.Call.Name, Status: messages.StatusFailed, Output: word}}, nil
+			}
+			return next(ctx, e)
+		}
 	}
-	_, err = orchestrator.Approve(orchestrator.ApprovalConfig{})(next)(t.Context(), call)
-	require.ErrorAs(t, err, &suspended)
-	require.Equal(t, orchestrator.WaitApproval, suspended.Waits[0].Kind)
-	require.Zero(t, made, "nobody has approved the call")
+	made := 0
+	handler := careful(func(_ context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		made++
+		return nextstep.ToolResult{Output: messages.ToolOutput{CallID: e.Call.ID, ToolName: e.Call.Name, Status: messages.StatusOK}}, nil
+	})
+	e := orchestrator.Effect{
+		ID: machine.EffectID{Seq: 2, Index: 1}, Run: "r", Frame: "0", Kind: machine.EffectTool, Call: messages.ToolCall{ID: "1", Name: "pay", Arguments: "{}"},
+	}
+	require.Equal(t, "r/2/1", e.Key())
 
-	answer, err := orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AllowNever})(next)(t.Context(), call)
-	require.NoError(t, err)
-	require.Equal(t, orchestrator.ReasonRefused, answer.(nextstep.ToolResults).Results[0].Reason)
+	_, err := handler(t.Context(), e)
+	require.ErrorIs(t, err, tools.ErrNobody, "there is nobody to ask")
 	require.Zero(t, made)
-
-	_, err = orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways})(next)(t.Context(), call)
-	require.NoError(t, err)
+	for word, want := range map[string]messages.Status{"yes": messages.StatusOK, "no": messages.StatusFailed} {
+		answer, err := handler(tools.WithAsk(t.Context(), func(_ context.Context, a tools.Asked) (string, error) {
+			require.Equal(t, "May pay be called?", a.Text)
+			return word, nil
+		}), e)
+		require.NoError(t, err)
+		require.Equal(t, want, answer.(nextstep.ToolResult).Output.Status)
+	}
 	require.Equal(t, 1, made)
 }
 

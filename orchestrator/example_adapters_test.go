@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// runStream tells a run to a consumer that knows a flat stream: RunStart, TextDelta, ToolStart, ToolOutput, ToolEnd, and one
-// of RunEnd and RunError. What it has no name for is "".
+// runStream tells a run to a consumer that knows a flat stream: RunStart, TextDelta, ToolStart,
+// ToolOutput, ToolEnd, and one of RunEnd and RunError. What it has no name for is "".
 func runStream(e orchestrator.Event) string {
 	switch d := e.Detail.(type) {
 	case orchestrator.RunStarted, orchestrator.RunResumed:
@@ -85,9 +85,9 @@ func Example_runStream() {
 	// RunEnd
 }
 
-// loopManager tells a run of complete-task to a consumer that knows turns: each begins with a request to the model, whose
-// reply is the reason of the turn; the tools are what is done about it, and their results what is observed. The zero value
-// is for one run.
+// loopManager tells a run of complete-task to a consumer that knows turns: each begins with a
+// request to the model, whose reply is the reason of the turn; the tools are what is done about it,
+// and their results what is observed. The zero value is for one run.
 type loopManager struct {
 	turn   int
 	reason strings.Builder // of this turn

@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// One call of a tool makes three runs of an agent at the same time. Their results come in the order of the goals, and what
-// they have used counts as the parent's.
+// One call of a tool makes three runs of an agent at the same time. Their results come in the order
+// of the goals, and what they have used counts as the parent's.
 func ExampleAgentTool() {
 	research := orchestrator.AgentTool(orchestrator.Agent{
 		Definition: tools.Definition{Name: "research", Description: "Finds something out."},

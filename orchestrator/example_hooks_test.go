@@ -7,6 +7,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -15,26 +16,27 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Hooks are a middleware: it sees each step before and after it is performed, and may change both. The end of a run is an
-// event. Scenario S3-19.
+// Hooks are a middleware: it sees each effect before and after it is performed, and may change
+// both. The end of a run is an event. Scenario S3-19.
 func ExampleMiddleware_hooks() {
 	hooks := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			switch step := call.Step.(type) {
-			case nextstep.GetChatCompletion:
+		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+			switch e.Kind {
+			case machine.EffectModel:
+				step := e.Step.(nextstep.GetChatCompletion)
 				if len(step.Request.Tools) == 1 && step.Request.Tools[0].Name == pre.SubmitPlan {
 					fmt.Println("plan")
 				} else {
 					fmt.Println("step")
 				}
-				return next(ctx, call)
-			case nextstep.ExecuteTools:
-				fmt.Println("before tools:", step.Calls[0].Name, step.Calls[0].Arguments)
-				answer, err := next(ctx, call)
-				fmt.Println("after tools")
+				return next(ctx, e)
+			case machine.EffectTool:
+				fmt.Println("before the call:", e.Call.Name, e.Call.Arguments)
+				answer, err := next(ctx, e)
+				fmt.Println("after the call")
 				return answer, err
 			default:
-				return next(ctx, call)
+				return next(ctx, e)
 			}
 		}
 	}
@@ -68,11 +70,11 @@ func ExampleMiddleware_hooks() {
 	}
 	// Output:
 	// plan
-	// before tools: submit_plan {"steps":["Look around."]}
-	// after tools
+	// before the call: submit_plan {"steps":["Look around."]}
+	// after the call
 	// step
-	// before tools: look {}
-	// after tools
+	// before the call: look {}
+	// after the call
 	// step
 	// finish: done
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// A run asks for an approval, ends as waiting, and goes on when somebody has answered: perhaps days later, in another
-// process that shares the store.
+// A run asks for an approval, ends as waiting, and goes on when somebody has answered: perhaps days
+// later, in another process that shares the store.
 func ExampleOrchestrator_Resume() {
 	ctx := context.Background()
 	model := scripted.New(
@@ -29,7 +29,7 @@ func ExampleOrchestrator_Resume() {
 		Client:     model,
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
 		Tools:      []tools.Tool{deleteFile, tools.AskUser()},
-		Middleware: []orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{})},
+		Approve:    new(orchestrator.ApprovalConfig),
 		Store:      new(checkpoint.Memory),
 	})
 	if err != nil {
@@ -45,7 +45,7 @@ func ExampleOrchestrator_Resume() {
 	}
 
 	reply := orchestrator.Reply{WaitID: result.Waits[0].ID, Approve: true}
-	result, err = orchestrator.Fold(agent.Resume(ctx, "cleanup-1", reply))
+	result, err = orchestrator.Fold(agent.Resume(ctx, orchestrator.Resumption{Run: "cleanup-1", Replies: []orchestrator.Reply{reply}}))
 	if err != nil {
 		log.Fatal(err)
 	}

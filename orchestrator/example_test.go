@@ -6,10 +6,7 @@ import (
 	"log"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
-	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -40,45 +37,6 @@ func Example() {
 	// Output:
 	// done 19.5 + 22.5 = 42 <nil>
 	// add 42
-}
-
-// Any engine can drive a Machine: this one answers every request itself.
-func ExampleMachine() {
-	perform := func(step nextstep.NextStep) nextstep.Answer {
-		switch step.(type) {
-		case nextstep.GetChatCompletion:
-			return nextstep.APIResponse{Response: &llmclient.Response{Message: messages.AssistantText("42"), Finish: llmclient.FinishStop}}
-		default:
-			return nextstep.Failure{Source: nextstep.SourceTool, Code: "failed", Message: "this engine only talks"}
-		}
-	}
-	m, err := orchestrator.NewMachine(orchestrator.MachineConfig{
-		Run:   "example",
-		Set:   strategy.Set{"solve": completetask.New(completetask.Config{})},
-		Root:  "solve",
-		Input: delegation.Input{Goal: "What is the answer?"},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for !m.Done() {
-		if err := m.Step(perform(m.Pending())); err != nil {
-			log.Fatal(err)
-		}
-		for _, e := range m.Events() {
-			fmt.Println(e.Seq, e.Frame, e.Kind)
-		}
-	}
-	fmt.Println(m.Output().Text())
-	// Output:
-	// 0 0 run_started
-	// 0 0 frame_entered
-	// 0 0 state_changed
-	// 1 0 step_taken
-	// 1 0 state_changed
-	// 1 0 frame_left
-	// 1 0 run_finished
-	// 42
 }
 
 // The events of a run arrive as they happen; breaking out of the loop stops the run.

@@ -15,7 +15,7 @@ func Fold(events iter.Seq2[Event, error]) (Result, error) {
 	res := Result{Status: StatusFailed}
 	for e, err := range events {
 		if end, ok := e.Detail.(RunFinished); ok {
-			return end.result(e.Run), err
+			return result(&end, e.Run), err
 		}
 		if err != nil {
 			return res, err
@@ -25,7 +25,8 @@ func Fold(events iter.Seq2[Event, error]) (Result, error) {
 	return res, fmt.Errorf("orchestrator: the events of run %.64q end before the run does: %w", res.Run, io.ErrUnexpectedEOF)
 }
 
-func (f RunFinished) result(run string) Result {
+// result is how a run ended, as its last event says.
+func result(f *RunFinished, run string) Result {
 	return Result{Run: run, Status: f.Status, Output: f.Output, Waits: f.Waits}
 }
 

@@ -38,7 +38,7 @@ func TestForeignErrors_panics(t *testing.T) {
 	for name, hostile := range hostiles() {
 		for where, edit := range map[string]func(*orchestrator.Config){
 			"client": withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic(hostile) }),
-			"middleware": handles(func(context.Context, orchestrator.Call, orchestrator.Handler) (nextstep.Answer, error) {
+			"middleware": handles(func(context.Context, orchestrator.Effect, orchestrator.Handler) (nextstep.Answer, error) {
 				panic(hostile)
 			}),
 			"store": stored(&bursting{value: hostile}),

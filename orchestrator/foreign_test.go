@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -120,12 +121,17 @@ func withClient(f func(req *llmclient.Request) (*llmclient.Response, error)) fun
 	}
 }
 
-func handles(h func(ctx context.Context, call orchestrator.Call, next orchestrator.Handler) (nextstep.Answer, error)) func(*orchestrator.Config) {
+func handles(h func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error)) func(*orchestrator.Config) {
 	return func(c *orchestrator.Config) {
 		c.Middleware = append(c.Middleware, func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) { return h(ctx, call, next) }
+			return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) { return h(ctx, e, next) }
 		})
 	}
+}
+
+// passing does nothing of its own.
+func passing(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+	return next(ctx, e)
 }
 
 // diskOf is a store whose Append or Read returns an error, if it is given one, from the second
@@ -155,24 +161,18 @@ func TestForeignErrors(t *testing.T) {
 	for name, hostile := range hostiles() {
 		for where, edit := range map[string]func(*orchestrator.Config){
 			"client": withClient(func(*llmclient.Request) (*llmclient.Response, error) { return nil, hostile }),
-			"middleware": handles(func(context.Context, orchestrator.Call, orchestrator.Handler) (nextstep.Answer, error) {
+			"middleware": handles(func(context.Context, orchestrator.Effect, orchestrator.Handler) (nextstep.Answer, error) {
 				return nil, hostile
 			}),
-			"middleware's answer": handles(func(context.Context, orchestrator.Call, orchestrator.Handler) (nextstep.Answer, error) {
-				return nextstep.Failure{Source: nextstep.SourceModel, Code: "mine", Message: "no", Err: hostile}, nil
-			}),
-			"middleware's stop": handles(func(context.Context, orchestrator.Call, orchestrator.Handler) (nextstep.Answer, error) {
-				return nextstep.Stop{Reason: "no", Err: hostile}, nil
-			}),
 			"middleware within another": func(c *orchestrator.Config) {
-				handles(func(ctx context.Context, call orchestrator.Call, next orchestrator.Handler) (nextstep.Answer, error) {
-					answer, err := next(ctx, call)
+				handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+					answer, err := next(ctx, e)
 					if err != nil {
 						err = fmt.Errorf("%w (is it a limit: %v)", err, errors.Is(err, context.Canceled))
 					}
 					return answer, err
 				})(c)
-				handles(func(context.Context, orchestrator.Call, orchestrator.Handler) (nextstep.Answer, error) {
+				handles(func(context.Context, orchestrator.Effect, orchestrator.Handler) (nextstep.Answer, error) {
 					return nil, hostile
 				})(c)
 			},
@@ -267,8 +267,8 @@ func TestForeignErrors_soundOnes(t *testing.T) {
 	down := &llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down", Err: errors.ErrUnsupported}
 	var seen error
 	o := staged(t, only(func() *scene { return &scene{} }),
-		handles(func(ctx context.Context, call orchestrator.Call, next orchestrator.Handler) (nextstep.Answer, error) {
-			answer, err := next(ctx, call)
+		handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+			answer, err := next(ctx, e)
 			seen = err
 			return answer, err
 		}),
@@ -294,12 +294,11 @@ func TestEditCalls_panics(t *testing.T) {
 	o := staged(t, nil, with(echo("a")), func(c *orchestrator.Config) {
 		c.Strategies["main"] = func() strategy.Strategy { return &editor{scene: *payer("a")()} }
 		c.Client = scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")))
-	}, handles(func(ctx context.Context, call orchestrator.Call, next orchestrator.Handler) (nextstep.Answer, error) {
-		if step, ok := call.Step.(nextstep.ExecuteTools); ok {
-			step.Calls = []messages.ToolCall{{ID: step.Calls[0].ID, Name: "a", Arguments: "changed"}}
-			call.Step = step
+	}, handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		if e.Kind == machine.EffectTool {
+			e.Call.Arguments = "changed"
 		}
-		return next(ctx, call)
+		return next(ctx, e)
 	}))
 	res, err := o.Run(t.Context(), task("go"))
 	require.ErrorContains(t, err, `strategy "main": EditCalls failed: panicked with a string`)

@@ -15,6 +15,7 @@ import (
 	"github.com/segue-go/segue/internal/cputime"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -71,18 +72,13 @@ func TestGrowth_callsOfOneReply(t *testing.T) {
 	pure := tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
 	raw := tools.NewRaw(tools.Definition{Name: "t"}, func(context.Context, string) (string, error) { return "", nil })
 	unlimited := delegation.Limits{ToolCalls: -1}
-	approve := []orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways})}
+	approve := &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}
 	edit := []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			step, ok := call.Step.(nextstep.ExecuteTools)
-			if ok {
-				calls := slices.Clone(step.Calls)
-				for i := range calls {
-					calls[i].Arguments = "{}"
-				}
-				call.Step = nextstep.ExecuteTools{Calls: calls}
+		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+			if e.Kind == machine.EffectTool {
+				e.Call.Arguments = "{}"
 			}
-			return next(ctx, call)
+			return next(ctx, e)
 		}
 	}}
 	yes := func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
@@ -94,7 +90,7 @@ func TestGrowth_callsOfOneReply(t *testing.T) {
 		"in the background":   {Tools: []tools.Tool{raw}, Limits: unlimited},
 		"not offered":         {Limits: unlimited},
 		"edited":              {Tools: []tools.Tool{pure}, Limits: unlimited, Middleware: edit},
-		"approved in process": {Tools: []tools.Tool{pure}, Limits: unlimited, Middleware: approve, Reply: yes},
+		"approved in process": {Tools: []tools.Tool{pure}, Limits: unlimited, Approve: approve, Reply: yes},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg.Strategies = strategy.Set{"solve": caller}
@@ -121,7 +117,7 @@ func TestGrowth_suspendedCalls(t *testing.T) {
 			Tools:      []tools.Tool{pure},
 			Store:      &checkpoint.Memory{},
 			Limits:     delegation.Limits{ToolCalls: -1},
-			Middleware: []orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways})},
+			Approve:    &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways},
 		}
 		o, err := orchestrator.New(cfg)
 		require.NoError(t, err)
@@ -132,26 +128,30 @@ func TestGrowth_suspendedCalls(t *testing.T) {
 		for _, w := range res.Waits {
 			replies = append(replies, orchestrator.Reply{WaitID: w.ID, Approve: true})
 		}
-		res, err = orchestrator.Fold(o.Resume(t.Context(), "r", replies...))
+		res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", replies...)))
 		require.NoError(t, err)
 		require.Equal(t, "ok", res.Output.Text())
 	})
 }
 
-// And what it costs to hold a reply, and the results, to the pending step.
+// And what it costs to hold the answers, in any order, to the effects that are open.
 func TestGrowth_answersOfTheMachine(t *testing.T) {
+	cfg := &machine.Config{
+		Strategies: strategy.Set{"solve": caller}, Limits: delegation.Limits{ToolCalls: -1}, Parallel: -1,
+		Tools: []tools.Definition{{Name: "t", ReadOnly: true}},
+	}
 	growsLikeItsCalls(t, 1000, func(n int) {
-		m, err := orchestrator.NewMachine(orchestrator.MachineConfig{
-			Run: "r", Set: strategy.Set{"solve": caller}, Root: "solve", Limits: delegation.Limits{ToolCalls: -1}, Tools: []tools.Definition{{Name: "t"}},
-		})
-		require.NoError(t, err)
-		reply := many(n)
-		require.NoError(t, m.Step(nextstep.APIResponse{Response: &llmclient.Response{Message: reply}}))
-		results := make([]messages.ToolOutput, n)
-		for i, c := range reply.Calls() {
-			results[i] = messages.ToolOutput{CallID: c.ID, ToolName: c.Name}
+		m := machine.New(cfg)
+		require.NoError(t, m.Apply(machine.Started{Run: "r"}))
+		m.Advance()
+		require.NoError(t, m.Apply(machine.Answered{Effect: machine.EffectID{Seq: 1}, Answer: nextstep.APIResponse{Response: &llmclient.Response{Message: many(n)}}}))
+		effects := slices.Clone(m.Ready().Effects)
+		require.Len(t, effects, n)
+		for _, e := range slices.Backward(effects) {
+			m.Advance()
+			out := messages.ToolOutput{CallID: e.Call.ID, ToolName: e.Call.Name}
+			require.NoError(t, m.Apply(e.Answered(nextstep.ToolResult{Output: out}, time.Time{}, 0)))
 		}
-		require.NoError(t, m.Step(nextstep.ToolResults{Results: results, Calls: reply.Calls()}))
 		require.True(t, m.Done())
 	})
 }

@@ -2,63 +2,14 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/machine"
 )
-
-// entry is a record of a journal: what a run was started with, then each answer, and what it waits
-// for. It is the whole truth about a run: folded through a [Machine] it gives the run again.
-type entry struct {
-	Version int       `json:"v"`
-	Type    entryType `json:"type"`
-	At      time.Time `json:"at"`
-
-	Start *start `json:"start,omitempty"` // entryStart
-
-	// Of the pending step, but for entryStart:
-	Seq    int    `json:"seq,omitempty"`
-	Frame  string `json:"frame,omitempty"`
-	Kind   string `json:"kind,omitempty"`   // entryAnswer
-	Digest string `json:"digest,omitempty"` // entryAnswer
-
-	Answer   json.RawMessage           `json:"answer,omitempty"`   // entryAnswer; the form of nextstep.MarshalAnswer
-	Waits    []Wait                    `json:"waits,omitempty"`    // entryWait: all that the run waits for
-	Results  []messages.ToolOutput     `json:"results,omitempty"`  // entryWait: of the calls that do not wait, new ones
-	Calls    []messages.ToolCall       `json:"calls,omitempty"`    // entryWait: as in nextstep.ToolResults
-	Spent    nextstep.Spent            `json:"spent,omitzero"`     // entryWait: by runs whose results stand here
-	Held     map[string]nextstep.Spent `json:"held,omitempty"`     // entryWait: by runs that wait, by call
-	Answered []Wait                    `json:"answered,omitempty"` // entryWait: those that were answered in this process, by Replies
-	Replies  []Reply                   `json:"replies,omitempty"`  // entryWait: given in this process; entryReply
-}
-
-type entryType string
-
-const (
-	entryStart  entryType = "start"
-	entryAnswer entryType = "answer"
-	entryWait   entryType = "wait"  // the run was suspended
-	entryReply  entryType = "reply" // and goes on
-)
-
-// start is what a run was started with.
-type start struct {
-	Strategy string            `json:"strategy"`
-	Input    delegation.Input  `json:"input"`
-	Limits   delegation.Limits `json:"limits"`
-	Parent   string            `json:"parent,omitempty"` // the run of which a tool made this one
-
-	Untrusted bool `json:"untrusted,omitempty"` // which had read text from outside
-}
-
-const journalVersion = 1
 
 // JournalError says what is wrong with the journal of a run, or that it could not be written. What
 // could not be written did not happen: the run can be resumed from what stands there.
@@ -79,20 +30,68 @@ func (e *JournalError) Error() string {
 // Unwrap returns the cause, such as checkpoint.ErrConflict.
 func (e *JournalError) Unwrap() error { return e.Err }
 
-// journal writes the journal of one run.
+// journal is what a run keeps of itself: its records, in the order in which they were applied.
 type journal struct {
-	store checkpoint.Store
-	run   string
-	last  int // the place of the last record
+	store   checkpoint.Store // nil: nothing is kept
+	run     string
+	last    int // the place of the last record that is stored
+	pending []checkpoint.Record
+	lazy    bool   // of pending, one is stored only together with others: that somebody looked at the run
+	text    []byte // the forms of what is pending
+	next    []byte // the same with what was encoded last
+
+	lasting context.Context // see lastingContext
+	done    context.CancelFunc
+}
+
+// encode returns the stored form of a record; nil where nothing is kept. An answer that has none
+// becomes a failure of its effect.
+func (j *journal) encode(rec machine.Record) (data []byte, err error) {
+	if j.store == nil {
+		return nil, nil
+	}
+	text, err := machine.AppendRecord(j.text, rec)
+	if err != nil {
+		return nil, &JournalError{Run: j.run, Err: err}
+	}
+	data = text[len(j.text):]
+	j.next = text
+	return data, nil
+}
+
+// add keeps a record that was applied for the next append. It is what encode returned last.
+func (j *journal) add(data []byte) {
+	if j.store != nil {
+		j.pending = append(j.pending, checkpoint.Record{Seq: j.last + len(j.pending) + 1, Data: data})
+		j.text = j.next
+	}
 }
 
 // patienceOfStore bounds how long a store may take for a record once the context of the run has
 // ended.
 const patienceOfStore = 10 * time.Second
 
-// append writes an entry. The end of ctx does not keep it from being written, nor cut off what the
-// store has begun.
-func (j *journal) append(ctx context.Context, e *entry) (err error) {
+// store keeps all records that are not kept yet, in one append. What is wrong with the store is
+// told.
+func (r *run) store() error {
+	j := &r.journal
+	if len(j.pending) == 0 || j.lazy && len(j.pending) == 1 {
+		return nil
+	}
+	err := j.append(r.ctx)
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		r.o.panicked(r.ctx, &PanicReport{Run: r.id, Seq: r.m.Seq(), Where: "the store in Append", Value: p.Value, Stack: p.Stack})
+	}
+	r.logStoreFault(r.ctx, "a record could not be stored", err)
+	return err
+}
+
+// append writes what is pending. The end of ctx does not keep it from being written, nor cut off
+// what the store has begun.
+func (j *journal) append(ctx context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
@@ -101,27 +100,39 @@ func (j *journal) append(ctx context.Context, e *entry) (err error) {
 			err = &JournalError{Run: j.run, Record: j.last + 1, Err: err}
 		}
 	}()
-	e.Version = journalVersion
-	data, err := nextstep.Encode(e)
-	if err != nil {
-		return err
-	}
-	ctx, done := patient(ctx, patienceOfStore)
-	defer done()
-	if err := j.store.Append(ctx, j.run, checkpoint.Record{Seq: j.last + 1, Data: data}); err != nil {
+	if err := j.store.Append(j.lastingContext(ctx), j.run, j.pending...); err != nil {
 		_, sound := foreign(err)
 		return sound
 	}
-	j.last++
+	j.last += len(j.pending)
+	clear(j.pending)
+	j.pending, j.lazy, j.text = j.pending[:0], false, j.text[:0]
 	return nil
 }
 
-// patient returns a context for what is finished although ctx ends: its own end comes so long after
-// that of ctx, or after now, if ctx is done already.
-func patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+// lastingContext returns a context for what is finished although ctx ends: its own end comes a
+// while after that of ctx, or after now, if ctx is done already. As long as ctx goes on it is the
+// same.
+func (j *journal) lastingContext(ctx context.Context) context.Context {
 	if ctx.Done() == nil {
-		return ctx, func() {}
+		return ctx
 	}
+	if j.lasting == nil || ctx.Err() != nil {
+		j.close()
+		j.lasting, j.done = patient(ctx, patienceOfStore)
+	}
+	return j.lasting
+}
+
+// close lets go of the context.
+func (j *journal) close() {
+	if j.done != nil {
+		j.done()
+	}
+}
+
+// patient returns a context whose end comes so long after that of ctx.
+func patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		timer := time.AfterFunc(patience, func() { cancel(context.DeadlineExceeded) })
@@ -133,61 +144,14 @@ func patient(ctx context.Context, patience time.Duration) (context.Context, cont
 	}
 }
 
-// append writes an entry to the journal of the run, if there is one. What is wrong with the store
-// is told.
-func (r *run) append(ctx context.Context, e *entry) error {
-	if r.journal == nil {
+// claim takes a run for this Orchestrator: nobody else in it may work on the same.
+func (r *run) claim() error {
+	if r.o.store == nil {
 		return nil
 	}
-	err := r.journal.append(ctx, e)
-	if err == nil {
-		return nil
+	if _, taken := r.o.active.LoadOrStore(r.id, true); taken {
+		return &RunExistsError{Run: r.id, InProgress: true, Err: checkpoint.ErrConflict}
 	}
-	if p, ok := errors.AsType[*PanicError](err); ok {
-		r.panicked("the store in Append", p.Value, p.Stack)
-	}
-	r.logStoreFault(ctx, "a record could not be stored", err)
-	return err
-}
-
-// answered writes the answer to the pending step, whose JSON form is text.
-func (r *run) answered(ctx context.Context, text []byte) error {
-	m := r.m
-	frame, _ := m.Frame()
-	return r.append(ctx, &entry{
-		Type: entryAnswer, At: r.now, Seq: m.Seq(), Frame: frame, Kind: m.pending.Kind().String(), Digest: m.stepSum, Answer: text,
-	})
-}
-
-// unraw leaves out the body that a client was asked to keep: it says nothing that the rest does
-// not.
-func unraw(a nextstep.Answer) nextstep.Answer {
-	r, ok := a.(nextstep.APIResponse)
-	if !ok || r.Response.Raw == nil {
-		return a
-	}
-	resp := *r.Response
-	resp.Raw = nil
-	r.Response = &resp
-	return r
-}
-
-// readEntry reads a record.
-func readEntry(data []byte) (e entry, err error) {
-	if err := json.Unmarshal(data, &e); err != nil {
-		return e, err
-	}
-	if e.Version != journalVersion {
-		return e, fmt.Errorf("it has version %d, and this library reads version %d", e.Version, journalVersion)
-	}
-	switch e.Type {
-	case entryStart:
-		if e.Start == nil {
-			return e, errors.New("it starts nothing")
-		}
-	case entryAnswer, entryWait, entryReply:
-	default:
-		return e, fmt.Errorf("it has the unknown type %.64q", e.Type)
-	}
-	return e, nil
+	r.claimed = true
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -19,19 +20,6 @@ func (o *Orchestrator) log(ctx context.Context, level slog.Level, text string, a
 	}
 	defer func() { _ = recover() }()
 	o.logger.LogAttrs(ctx, level, text, attrs...)
-}
-
-// logsSteps reports whether somebody reads what is told of each step.
-func (o *Orchestrator) logsSteps(ctx context.Context) (reads bool) {
-	if o.logger == nil {
-		return false
-	}
-	defer func() {
-		if recover() != nil {
-			reads = false
-		}
-	}()
-	return o.logger.Enabled(ctx, slog.LevelDebug)
 }
 
 // line is a record of the log about a run.
@@ -66,11 +54,8 @@ func (l *line) failed(err *delegation.Error) {
 	}
 }
 
-// logEvent logs an event of the run. Those of the agents of its tools are logged by their own runs.
+// logEvent logs an event of the run.
 func (r *run) logEvent(e Event) {
-	if e.Run != r.m.Run() {
-		return
-	}
 	l := line{open: r.o.logContent, attrs: []slog.Attr{
 		slog.String("run", e.Run), slog.String("frame", e.Frame), slog.Int("seq", e.Seq),
 	}}
@@ -174,7 +159,7 @@ func (l *line) waitEnded(d *WaitEnded) {
 func (l *line) called(o *messages.ToolOutput, known bool) {
 	l.level, l.text = slog.LevelDebug, "call ended"
 	switch o.Reason {
-	case ReasonRefused, reasonNotOffered, tools.ReasonUnknownTool:
+	case ReasonRefused, machine.ReasonNotOffered, tools.ReasonUnknownTool:
 		l.level, l.text = slog.LevelWarn, "call refused"
 	}
 	l.add("call", o.CallID)
@@ -190,22 +175,16 @@ func (l *line) called(o *messages.ToolOutput, known bool) {
 	l.content("output", o.Output)
 }
 
-// known reports whether the run or the strategy at work has a tool of that name.
-func (r *run) known(name string) bool {
-	if _, ok := r.o.tools.Lookup(name); ok {
-		return true
-	}
-	f, ok := r.m.stack.Top()
-	return ok && slices.Contains(f.ownNames, name)
-}
+// known reports whether the run or a strategy has a tool of that name.
+func (r *run) known(name string) bool { return slices.Contains(r.o.toolNames, name) }
 
 // logEventRefused logs an event of a middleware that is not told. It is called from any goroutine.
-func (r *run) logEventRefused(c *Call, kind EventKind, problem string) {
+func (r *run) logEventRefused(e *Effect, kind EventKind, problem string) {
 	if r.o.logger == nil {
 		return
 	}
-	l := line{open: r.o.logContent, attrs: []slog.Attr{slog.String("run", c.Run), slog.String("frame", c.Frame), slog.Int("seq", c.Seq)}}
-	if kind.reserved() {
+	l := line{open: r.o.logContent, attrs: []slog.Attr{slog.String("run", e.Run), slog.String("frame", e.Frame), slog.Int("seq", e.ID.Seq)}}
+	if kind.Reserved() {
 		l.add("kind", string(kind))
 	} else {
 		l.content("kind", string(kind))

@@ -92,9 +92,9 @@ func talkative(t *testing.T, log func(*orchestrator.Config)) {
 	build := func(store checkpoint.Store) *orchestrator.Orchestrator {
 		return solver(t, client, withWork, stored(store), with(act, sub, tools.AskUser(), echo("pay")), log,
 			approving(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: map[string]orchestrator.ApprovalPolicy{"pay": orchestrator.AskAlways}}),
-			handles(func(ctx context.Context, c orchestrator.Call, next orchestrator.Handler) (nextstep.Answer, error) {
-				c.Emit(orchestrator.Event{Kind: "canary-event", Detail: orchestrator.RunFinished{}})
-				return next(ctx, c)
+			handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+				orchestrator.Emit(ctx, orchestrator.Event{Kind: "canary-event", Detail: orchestrator.RunFinished{}})
+				return next(ctx, e)
 			}),
 			replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
 				if w.Kind == orchestrator.WaitApproval {
@@ -132,7 +132,7 @@ func TestLogger_content(t *testing.T) {
 	}
 }
 
-// What is logged of a run, at which level. An agent's run is logged under its own id, once.
+// What is logged of a run, at which level. What an agent does is logged as its caller's.
 func TestLogger_lines(t *testing.T) {
 	var log logbook
 	talkative(t, log.at(slog.LevelInfo, false))
@@ -144,10 +144,9 @@ func TestLogger_lines(t *testing.T) {
 		count[line]++
 	}
 	require.Equal(t, map[string]int{
-		"INFO run began": 1, "INFO run ended": 1, "INFO wait began": 2, "INFO wait ended": 2, "WARN model asked again": 2,
-		"WARN event refused": 3, "WARN call refused": 2, "ERROR contained a panic": 1,
+		"INFO run began": 1, "INFO run ended": 1, "INFO wait began": 2, "INFO wait ended": 2, "WARN model asked again": 3,
+		"WARN event refused": 7, "WARN call refused": 2, "ERROR contained a panic": 1,
 	}, count)
-	require.Equal(t, []string{"INFO run began", "WARN event refused", "WARN model asked again", "INFO run ended"}, log.lines(t, "r/2/7"))
 	require.Equal(t, []string{"INFO run began", "WARN event refused", "WARN model asked again", "WARN run ended"}, log.lines(t, "s"))
 	require.Contains(t, log.lines(t, "t"), "ERROR a record could not be stored")
 	require.Empty(t, log.lines(t, ""), "each line names its run")
@@ -160,7 +159,7 @@ func TestLogger_lines(t *testing.T) {
 			steps++
 		}
 	}
-	require.Equal(t, 3, steps, "also of Run, whose events nobody sees")
+	require.Equal(t, 4, steps, "also of Run, whose events nobody sees, and of agents")
 }
 
 // A run that waits, is left, and goes on is logged as that, and so is a reply that is refused.
@@ -174,7 +173,7 @@ func TestLogger_resume(t *testing.T) {
 	require.NoError(t, err)
 	_, err = resumed(t, build(), "r", orchestrator.Reply{WaitID: "other", Text: "canary"})
 	require.Error(t, err)
-	for e := range build().Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "canary"}) {
+	for e := range build().Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "canary"})) {
 		if e.Kind == orchestrator.EventWaitEnded {
 			break
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -26,8 +27,9 @@ func TestMiddleware(t *testing.T) {
 	}
 	t.Run("answers", func(t *testing.T) {
 		res, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(_ context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-				require.Equal(t, "r/1", call.Key())
+			return func(_ context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+				require.Equal(t, "r/1/0", e.Key())
+				require.Equal(t, machine.EffectModel, e.Kind)
 				return said("from the middleware"), nil
 			}
 		})
@@ -36,25 +38,27 @@ func TestMiddleware(t *testing.T) {
 	})
 	t.Run("panics", func(t *testing.T) {
 		_, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, orchestrator.Call) (nextstep.Answer, error) { panic("oops") }
+			return func(context.Context, orchestrator.Effect) (nextstep.Answer, error) { panic("oops") }
 		})
-		require.ErrorContains(t, err, "performing get_chat_completion panicked with a string")
+		require.ErrorContains(t, err, "performing the model effect 1 panicked with a string")
 	})
 	t.Run("answers nothing", func(t *testing.T) {
 		_, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, orchestrator.Call) (nextstep.Answer, error) { return nil, nil }
+			return func(context.Context, orchestrator.Effect) (nextstep.Answer, error) { return nil, nil }
 		})
-		require.ErrorContains(t, err, "does not answer get_chat_completion: it is nil")
+		require.ErrorContains(t, err, "the answer cannot be used: ")
 	})
 	t.Run("answers something else", func(t *testing.T) {
 		_, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, orchestrator.Call) (nextstep.Answer, error) { return nextstep.ToolResults{}, nil }
+			return func(context.Context, orchestrator.Effect) (nextstep.Answer, error) {
+				return nextstep.ToolResult{}, nil
+			}
 		})
-		require.ErrorContains(t, err, "it answers another kind of step")
+		require.ErrorContains(t, err, "the answer cannot be used: ")
 	})
 	t.Run("suspends without saying for what", func(t *testing.T) {
 		res, err := run(func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, orchestrator.Call) (nextstep.Answer, error) {
+			return func(context.Context, orchestrator.Effect) (nextstep.Answer, error) {
 				return nil, &orchestrator.SuspendedError{}
 			}
 		})
@@ -65,9 +69,9 @@ func TestMiddleware(t *testing.T) {
 	t.Run("ends the run itself", func(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Text("done")), func(c *orchestrator.Config) {
 			c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-				return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-					call.Emit(orchestrator.Event{Kind: orchestrator.EventRunFinished})
-					return next(ctx, call)
+				return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+					orchestrator.Emit(ctx, orchestrator.Event{Kind: orchestrator.EventRunFinished})
+					return next(ctx, e)
 				}
 			}}
 		})
@@ -75,15 +79,15 @@ func TestMiddleware(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, orchestrator.StatusDone, finished(t, events).Status)
 	})
-	t.Run("loses the results when the run ends", func(t *testing.T) {
+	t.Run("loses the result when the run ends", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		pay := tools.NewRaw(tools.Definition{Name: "pay"}, func(context.Context, string) (string, error) { return "paid", nil })
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1"))), with(pay), func(c *orchestrator.Config) {
 			c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-				return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-					answer, err := next(ctx, call)
-					if call.Step.Kind() == nextstep.KindExecuteTools {
+				return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+					answer, err := next(ctx, e)
+					if e.Kind == machine.EffectTool {
 						cancel()
 						return nil, ctx.Err()
 					}
@@ -96,19 +100,19 @@ func TestMiddleware(t *testing.T) {
 		require.Equal(t, messages.StatusUnknown, res.Output.ToolMetas()[0].Status, "it may have had its effect")
 	})
 	t.Run("suspends", func(t *testing.T) {
-		wait := orchestrator.Wait{ID: "w", Kind: "approval", Text: "May I?"}
+		wait := orchestrator.Wait{ID: "w", Kind: "review", Text: "May I?"}
 		res, err := run(func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-				if call.Step.Kind() == nextstep.KindExecuteTools {
+			return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+				if e.Kind == machine.EffectTool {
 					return nil, fmt.Errorf("ask first: %w", &orchestrator.SuspendedError{Waits: []orchestrator.Wait{wait}})
 				}
-				return next(ctx, call)
+				return next(ctx, e)
 			}
 		}, scripted.Calls(scripted.Call("a", "{}", "1")))
 		require.ErrorIs(t, err, orchestrator.ErrSuspended)
 		require.Equal(t, orchestrator.StatusWaiting, res.Status)
-		wait.Run, wait.Frame, wait.Seq = "r", "0", 2
-		require.Equal(t, []orchestrator.Wait{wait}, res.Waits)
+		wait.Run, wait.Frame, wait.Seq, wait.CallID, wait.Tool, wait.Arguments = "r", "0", 2, "1", "a", "{}"
+		require.Equal(t, []orchestrator.Wait{wait.Identified(machine.EffectID{Seq: 2, Index: 1})}, res.Waits, "it says whose wait it is, and has an id that fits")
 		require.NoError(t, res.Output.Messages.Validate())
 	})
 	t.Run("context values reach tools", func(t *testing.T) {
@@ -119,7 +123,7 @@ func TestMiddleware(t *testing.T) {
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("see", "{}", "c9")), scripted.Text("done")), with(see))
 		res, err := o.Run(context.WithValue(t.Context(), key{}, "value"), task("go"))
 		require.NoError(t, err)
-		require.Equal(t, "value r/2/c9", res.Output.ToolMetas()[0].Output)
+		require.Equal(t, "value r/2/1", res.Output.ToolMetas()[0].Output)
 	})
 }
 

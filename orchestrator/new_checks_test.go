@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -72,7 +73,7 @@ func TestNew_checksTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := strategy.Set{"odd": test.factory, "good": completetask.New(completetask.Config{})}
 			_, err := orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: set})
-			require.ErrorContains(t, err, `orchestrator: Strategies: strategy "odd": `)
+			require.ErrorContains(t, err, `machine: Strategies: strategy "odd": `)
 			require.ErrorContains(t, err, test.want)
 			wrong, ok := errors.AsType[*orchestrator.ConfigError](err)
 			require.True(t, ok)
@@ -80,7 +81,7 @@ func TestNew_checksTables(t *testing.T) {
 			_, ok = errors.AsType[*strategy.TableError](err)
 			require.True(t, ok)
 
-			_, err = orchestrator.NewMachine(orchestrator.MachineConfig{Set: set, Root: "odd"})
+			err = machine.New(&machine.Config{Strategies: set}).Apply(machine.Started{Strategy: "odd"})
 			_, ok = errors.AsType[*strategy.TableError](err)
 			require.True(t, ok, "%v", err)
 		})
@@ -90,10 +91,10 @@ func TestNew_checksTables(t *testing.T) {
 // A strategy that shows its FSM need not tell its state: the events tell the state of the FSM.
 func TestTabler_tellsTheState(t *testing.T) {
 	var s tabled
-	m, err := orchestrator.NewMachine(orchestrator.MachineConfig{Set: strategy.Set{"s": s.by(circle("rounds"), strategy.Caps{"rounds": 1})}, Root: "s"})
-	require.NoError(t, err)
+	m := machine.New(&machine.Config{Strategies: strategy.Set{"s": s.by(circle("rounds"), strategy.Caps{"rounds": 1})}})
+	require.NoError(t, m.Apply(machine.Started{Strategy: "s"}))
 	var moves []orchestrator.StateChanged
-	for _, e := range m.Events() {
+	for _, e := range m.Ready().Events {
 		if c, ok := e.Detail.(orchestrator.StateChanged); ok {
 			moves = append(moves, c)
 		}
@@ -161,13 +162,12 @@ func TestNew_copiesWhatItKeeps(t *testing.T) {
 	require.Equal(t, "near", res.Output.Text())
 }
 
-// A policy of Approve that is put into its map later is no policy of this Orchestrator.
+// A policy that is put into the map of Config.Approve later is no policy of this Orchestrator.
 func TestApprove_copiesItsRules(t *testing.T) {
-	rules := map[string]orchestrator.ApprovalPolicy{"a": orchestrator.AllowAlways}
-	wrap := orchestrator.Approve(orchestrator.ApprovalConfig{Tools: rules})
-	rules["a"] = orchestrator.AllowNever
+	cfg := orchestrator.ApprovalConfig{Tools: map[string]orchestrator.ApprovalPolicy{"a": orchestrator.AllowAlways}}
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("a", "!", "1")), scripted.Text("ok")), with(echo("a")),
-		func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{wrap} })
+		func(c *orchestrator.Config) { c.Approve = &cfg })
+	cfg.Tools["a"] = orchestrator.AllowNever
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Equal(t, "a!", res.Output.ToolMetas()[0].Output)
@@ -185,7 +185,7 @@ func TestNew_nilPointerOfATool(t *testing.T) {
 		Client: scripted.New(), Strategies: strategy.Set{"task": completetask.New(completetask.Config{})},
 		Tools: []tools.Tool{echo("a"), (*pointed)(nil)},
 	})
-	require.EqualError(t, err, `orchestrator: Tools: tools: tool "#1": a nil *orchestrator_test.pointed`)
+	require.EqualError(t, err, `machine: Tools: tools: tool "#1": a nil *orchestrator_test.pointed`)
 	wrong, ok := errors.AsType[*orchestrator.ConfigError](err)
 	require.True(t, ok)
 	require.Equal(t, "Tools", wrong.Field)

@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
@@ -28,7 +29,16 @@ type Config struct {
 	Tools      []tools.Tool      // what models may call
 	Limits     delegation.Limits // of each run; zero fields are the defaults
 	Timeouts   Timeouts
-	Middleware []Middleware // around every step; the first is the outermost
+	Middleware []Middleware // around every model call, tool call and remote delegation; the first is the outermost
+
+	// Approve says which tool calls need a person's approval. Nil: those of tools whose Definition
+	// says NeedsApproval, and no others.
+	Approve *ApprovalConfig
+
+	// Strict has a run resumed only if its strategies ask for the very same as when it was
+	// recorded. Else what they ask for may be worded otherwise, as long as frames, kinds of steps
+	// and tools are the same, and the event EventDrifted tells.
+	Strict bool
 
 	// Store keeps a journal of every run, from which [Orchestrator.Resume] goes on: an answer is
 	// stored before the run goes on with it. Nil keeps none; then a run that waits cannot go on.
@@ -36,8 +46,8 @@ type Config struct {
 
 	// Reply answers what runs wait for, in this process: what [tools.Ask] asks, and approvals. It
 	// may take as long as a person does; its context ends with the run, its step, or the wait's
-	// expiry. It is called from several goroutines at once, those of tools among them. An error
-	// that wraps [ErrSuspended] says that nobody can answer now, and suspends the run, as nil does.
+	// expiry. It is called from several goroutines at once, one for each wait. An error that wraps
+	// [ErrSuspended] says that nobody can answer now, and suspends the run, as nil does.
 	Reply func(ctx context.Context, w Wait) (Reply, error)
 
 	// StopNote is the text of the assistant message that closes a conversation which a stop left
@@ -45,7 +55,7 @@ type Config struct {
 	// them. "" is "[stopped]"; "-" adds none.
 	StopNote string
 
-	Parallel      int // most tool calls of a batch at once; 0: 8
+	Parallel      int // most model calls, tool calls and remote delegations of a run at once; 0: 8; negative: any number
 	MaxToolResult int // bytes of a tool's result that are kept; 0: 256 KiB; negative: all
 
 	// OnPanic is told of panics that were contained: of tools, clients, middleware, remotes,
@@ -73,7 +83,10 @@ type Config struct {
 }
 
 // Remote performs a delegation elsewhere. An error is a failure of the step; a child that failed is
-// an Output with Err.
+// an Output with Err. step.Limits are what the run has left. Output.Counts say how much of it the
+// Remote has used; with no Counts at all the Remote counts as having used all of it, and the run
+// can take no further step but the last. Output.Untrusted says that the output holds text from
+// outside.
 type Remote func(ctx context.Context, step nextstep.Delegate) (delegation.Output, error)
 
 // Timeouts are durations. Zero means none, if nothing else is said.
@@ -101,8 +114,8 @@ type Result struct {
 	Waits  []Wait // for StatusWaiting
 }
 
-// Orchestrator runs tasks. It is one loop around a [Machine], and a [Handler] that performs the
-// steps. It holds nothing of a run, so any number of runs may go on at once.
+// Orchestrator runs tasks. It is one loop around a [machine.Machine], and a [Handler] that performs
+// its effects. It holds nothing of a run, so any number of runs may go on at once.
 type Orchestrator struct {
 	client     llmclient.Client
 	strategies strategy.Set
@@ -112,18 +125,22 @@ type Orchestrator struct {
 	limits     delegation.Limits
 	timeouts   Timeouts
 	remote     map[string]Remote
-	remoteList []string
 	store      checkpoint.Store
 	reply      func(context.Context, Wait) (Reply, error)
-	stopNote   string
+	approve    ApprovalPolicy
 	onPanic    func(context.Context, PanicReport)
 	logger     *slog.Logger
 	logContent bool
 	handler    Handler
-	wrapped    bool      // by Middleware
-	agents     bool      // tools run agents
-	active     sync.Map  // ids of runs with a journal that are in progress here
-	machines   sync.Pool // of *Machine whose runs have ended: one is larger than all that a step allocates
+	wrapped    bool           // by Middleware
+	full       machine.Config // of the Machines of runs whose steps somebody sees
+	quiet      machine.Config // of the others
+
+	names         func() []string // of the tools of the Config
+	toolNames     []string        // those of strategies among them
+	agentTimeouts bool            // an agent has one
+	active        sync.Map        // ids of runs with a journal that are in progress here
+	benches       sync.Pool       // of *bench
 }
 
 // New checks the configuration and returns an Orchestrator. Each strategy is made once, so that one
@@ -150,20 +167,19 @@ func New(cfg Config) (*Orchestrator, error) {
 		strategies: cfg.Strategies,
 		byDefault:  cfg.Default,
 		tools:      set,
-		runner:     tools.Runner{Parallel: cfg.Parallel, Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult},
+		runner:     tools.Runner{Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult}.WithDefaults(),
 		limits:     cfg.Limits,
 		timeouts:   cfg.Timeouts,
 		remote:     cfg.Remote,
 		store:      cfg.Store,
 		reply:      cfg.Reply,
-		stopNote:   cfg.StopNote,
+		approve:    cfg.Approve.policy(),
 		onPanic:    cfg.OnPanic,
 		logger:     cfg.Logger,
 		logContent: cfg.LogContent,
 	}
-	for name, r := range cfg.Remote {
-		problems = append(problems, when(r == nil, "Remote", fmt.Errorf("%q is nil", name)))
-		o.remoteList = append(o.remoteList, name)
+	for _, name := range slices.Sorted(maps.Keys(cfg.Remote)) {
+		problems = append(problems, when(cfg.Remote[name] == nil, "Remote", fmt.Errorf("%q is nil", name)))
 	}
 	if _, ok := cfg.Strategies[cfg.Default]; cfg.Default != "" && !ok {
 		problems = append(problems, &ConfigError{Field: "Default", Err: &strategy.UnknownError{Name: cfg.Default, Known: cfg.Strategies.Names()}})
@@ -174,45 +190,78 @@ func New(cfg Config) (*Orchestrator, error) {
 	if set != nil { // else it may hold what is no tool
 		problems = append(problems, o.findAgents(cfg.Tools))
 	}
-	problems = append(problems, o.wrap(cfg.Middleware, append(trial.own, set.Definitions()...)))
+	defs := slices.Clone(trial.own)
+	if set != nil {
+		defs = append(defs, set.Definitions()...)
+	}
+	o.toolNames = namesOf(defs)
+	problems = append(problems, o.wrap(cfg.Middleware), cfg.Approve.check(slices.Clone(o.toolNames)))
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
+	o.names = set.Names
+	o.configure(&cfg)
 	if len(trial.tableless) > 0 {
 		o.log(context.Background(), slog.LevelWarn, "strategies without a table: their states and caps are not checked", slog.Any("strategies", trial.tableless))
 	}
 	return o, nil
 }
 
-// wrap puts the Handler together, with the middlewares around it; defs are those of all tools that
-// there are.
-func (o *Orchestrator) wrap(around []Middleware, defs []tools.Definition) error {
-	var problems []error
-	for i, wrap := range slices.Backward(around) {
-		problems = append(problems, when(wrap == nil, "Middleware", fmt.Errorf("number %d is nil", i)))
+// configure puts together what Machines work with.
+func (o *Orchestrator) configure(cfg *Config) {
+	o.full = machine.Config{
+		Strategies: o.strategies, Tools: o.tools.Definitions(), Agents: map[string]*machine.Agent{}, Remote: slices.Sorted(maps.Keys(o.remote)),
+		Limits: cfg.Limits, Parallel: cfg.Parallel, MaxResult: cfg.MaxToolResult, Approve: o.approve, StopNote: cfg.StopNote,
+		Durable: cfg.Store != nil, Strict: cfg.Strict,
 	}
-	needed := needApproval(defs)
-	var rules rulebook
-	o.handler = rules.wrap(o.perform, around, needed)
-	o.wrapped = len(around) > 0 || needed
-	known := make([]string, len(defs))
-	for i, d := range defs {
-		known[i] = d.Name
+	if cfg.Approve != nil {
+		o.full.Expires = cfg.Approve.Expires
 	}
-	return errors.Join(append(problems, rules.check(known))...)
+	if cfg.Store != nil {
+		o.full.Fingerprints = machine.Fingerprints(o.strategies)
+	}
+	for _, t := range cfg.Tools {
+		if a := machine.AgentOf(t); a != nil {
+			o.full.Agents[t.Definition().Name] = a
+			o.agentTimeouts = o.agentTimeouts || t.Definition().Timeout > 0
+		}
+	}
+	o.quiet = o.full
+	o.quiet.Quiet = true
 }
 
-// findAgents finds out whether tools run agents, and whether their strategies are there.
+// wrap puts the Handler together, with the middlewares around it.
+func (o *Orchestrator) wrap(around []Middleware) error {
+	var problems []error
+	o.handler, o.wrapped = o.perform, len(around) > 0
+	for i, wrap := range slices.Backward(around) {
+		if wrap == nil {
+			problems = append(problems, &ConfigError{Field: "Middleware", Err: fmt.Errorf("number %d is nil", i)})
+			continue
+		}
+		o.handler = boundary(wrap(o.handler))
+	}
+	return errors.Join(problems...)
+}
+
+func namesOf(defs []tools.Definition) []string {
+	names := make([]string, len(defs))
+	for i, d := range defs {
+		names[i] = d.Name
+	}
+	return names
+}
+
+// findAgents finds out whether the strategies of agents are there.
 func (o *Orchestrator) findAgents(list []tools.Tool) error {
 	var problems []error
 	for _, t := range list {
-		a := agentOf(t)
+		a := machine.AgentOf(t)
 		if a == nil {
 			continue
 		}
-		o.agents = true
 		if _, ok := o.strategies[a.Strategy]; !ok {
-			problems = append(problems, &ConfigError{Field: "Tools", Err: fmt.Errorf("agent tool %q: %w", a.def.Name,
+			problems = append(problems, &ConfigError{Field: "Tools", Err: fmt.Errorf("agent tool %q: %w", t.Definition().Name,
 				&strategy.UnknownError{Name: a.Strategy, Known: o.strategies.Names()})})
 		}
 	}
@@ -237,14 +286,14 @@ type trial struct {
 // strategy makes a strategy to see whether it can be made, and whether its own tools are named
 // unlike the run's.
 func (t *trial) strategy(name string) error {
-	var f frame
-	if err := (&Machine{set: t.set}).build(&f, name); err != nil {
+	st, brought, err := (&machine.Config{Strategies: t.set}).Try(name)
+	if err != nil {
 		return &ConfigError{Field: "Strategies", Err: err}
 	}
-	if _, ok := f.st.(strategy.Tabler); !ok {
+	if _, ok := st.(strategy.Tabler); !ok {
 		t.tableless = append(t.tableless, name)
 	}
-	own, err := tools.NewSet(f.own...)
+	own, err := tools.NewSet(brought...)
 	if err != nil {
 		return &ConfigError{Field: "Strategies", Err: fmt.Errorf("strategy %q: %w", name, err)}
 	}
@@ -269,7 +318,7 @@ func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 	o.loop(ctx, task, false, func(e Event, err error) bool {
 		failed = err
 		if end, ok := e.Detail.(RunFinished); ok {
-			res = end.result(e.Run)
+			res = result(&end, e.Run)
 		}
 		return true
 	})

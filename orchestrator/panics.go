@@ -5,19 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/machine"
 )
-
-// PanicReport is a panic that was contained: its call or its step failed, and the process goes on.
-// What a run tells of it leaves out the value, which may hold a secret, and the stack.
-type PanicReport struct {
-	Run   string // the run's id; "" where there is none yet
-	Frame string // whose step or strategy it was; "" where that is over
-	Seq   int    // of the step
-	Where string // what panicked, for people: "the tool search", "the strategy solve in Initialize", "the client", …
-	Value any
-	Stack []byte // where it was recovered
-}
 
 // panicked tells Config.OnPanic and the log of a panic. OnPanic may panic, too.
 func (o *Orchestrator) panicked(ctx context.Context, p *PanicReport) {
@@ -38,21 +27,30 @@ func (o *Orchestrator) panicked(ctx context.Context, p *PanicReport) {
 	o.onPanic(ctx, *p)
 }
 
-// panicked reports a panic of the step in progress.
-func (r *run) panicked(where string, value any, stack []byte) {
-	r.o.panicked(r.ctx, &PanicReport{Run: r.m.Run(), Frame: r.call.Frame, Seq: r.call.Seq, Where: where, Value: value, Stack: stack})
+// panicked reports a panic in the performing of an effect, on whatever goroutine.
+func (f *flight) panicked(where string, value any, stack []byte) {
+	e := f.effect
+	f.run.o.panicked(f.run.ctx, &PanicReport{Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Where: where, Value: value, Stack: stack})
 }
 
-// toolPanicked reports a panic of a tool, on the tool's goroutine.
-func (r *run) toolPanicked(call messages.ToolCall, value any, stack []byte) {
-	step, _ := r.people.step(0) // the one whose tools run
-	r.o.panicked(r.ctx, &PanicReport{Run: step.Run, Frame: step.Frame, Seq: step.Seq, Where: "the tool " + call.Name, Value: value, Stack: stack})
-}
-
-// strategyPanicked returns what is told of the panics of strategies; nil if nobody wants to know.
-func (o *Orchestrator) strategyPanicked(ctx context.Context) func(*PanicReport) {
-	if o.onPanic == nil && o.logger == nil {
-		return nil
+// config returns what the Machine of a run works with: that of all runs, unless somebody wants to
+// hear of panics, which are told with the context of the run. Those of a replay were told before.
+func (o *Orchestrator) config(r *run) *machine.Config {
+	cfg := &o.quiet
+	if r.watched() {
+		cfg = &o.full
 	}
-	return func(p *PanicReport) { o.panicked(ctx, p) }
+	if o.onPanic == nil && o.logger == nil {
+		return cfg
+	}
+	own := *cfg
+	own.OnPanic = func(p PanicReport) {
+		if !r.replays {
+			o.panicked(r.ctx, &p)
+		}
+	}
+	return &own
 }
+
+// watched reports whether somebody sees the events of the run's steps and tools, or logs them.
+func (r *run) watched() bool { return r.streams || r.o.logger != nil }

@@ -79,13 +79,16 @@ func TestOnPanic(t *testing.T) {
 			[]string{"r 0/1: the client: client"},
 		},
 		"client within a middleware": {[]func(*orchestrator.Config){
-			withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic("client") }), approving(orchestrator.ApprovalConfig{}),
+			withClient(func(*llmclient.Request) (*llmclient.Response, error) { panic("client") }),
+			handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+				return next(ctx, e)
+			}),
 		}, []string{"r 0/1: the client: client"}},
-		"middleware": {[]func(*orchestrator.Config){handles(func(context.Context, orchestrator.Call, orchestrator.Handler) (nextstep.Answer, error) {
+		"middleware": {[]func(*orchestrator.Config){handles(func(context.Context, orchestrator.Effect, orchestrator.Handler) (nextstep.Answer, error) {
 			panic("middleware")
 		})}, []string{"r 0/1: a middleware: middleware"}},
-		"middleware behind the client": {[]func(*orchestrator.Config){handles(func(ctx context.Context, c orchestrator.Call, next orchestrator.Handler) (nextstep.Answer, error) {
-			_, _ = next(ctx, c)
+		"middleware behind the client": {[]func(*orchestrator.Config){handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+			_, _ = next(ctx, e)
 			panic("middleware")
 		})}, []string{"r 0/1: a middleware: middleware"}},
 		"strategy": {[]func(*orchestrator.Config){func(c *orchestrator.Config) {
@@ -110,7 +113,7 @@ func TestOnPanic(t *testing.T) {
 			}
 			c.Remote = map[string]orchestrator.Remote{"far": func(context.Context, nextstep.Delegate) (delegation.Output, error) { panic("remote") }}
 		}}, []string{"r 0/1: the remote far: remote"}},
-		"store": {[]func(*orchestrator.Config){stored(new(brittle))}, []string{"r /0: the store in Append: disk"}},
+		"store": {[]func(*orchestrator.Config){stored(new(brittle))}, []string{"r /1: the store in Append: disk"}},
 		"reply": {[]func(*orchestrator.Config){
 			with(tools.AskUser()), calls(tools.AskUserName, `{"question":"A?"}`),
 			replying(func(orchestrator.Wait) (orchestrator.Reply, error) { panic("reply") }),
@@ -121,7 +124,7 @@ func TestOnPanic(t *testing.T) {
 				c.Strategies["sub"] = func() strategy.Strategy { return silent() }
 				c.Client = scripted.New(scripted.Calls(scripted.Call("sub", `{"goal":"g"}`, "1")), scripted.Func(func(*llmclient.Request) scripted.Reply { panic("client") }))
 			},
-		}, []string{"r/2/1 0/1: the client: client"}},
+		}, []string{"r 0.1/3: the client: client"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told reports

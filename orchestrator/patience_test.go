@@ -46,7 +46,7 @@ func (d *slowDisk) Append(ctx context.Context, run string, records ...checkpoint
 func TestStore_finishesThoughTheRunIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		disk := &slowDisk{takes: 5 * time.Second, record: 3, begun: func() { time.AfterFunc(time.Second, cancel) }}
+		disk := &slowDisk{takes: 5 * time.Second, record: 4, begun: func() { time.AfterFunc(time.Second, cancel) }}
 		var effects atomic.Int32
 		model := scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done"))
 		o := solver(t, model, stored(disk), with(counted("pay", &effects)))
@@ -68,7 +68,7 @@ func TestStore_finishesThoughTheRunIsCancelled(t *testing.T) {
 func TestStore_patienceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		disk := &slowDisk{takes: time.Hour, record: 3, begun: func() { time.AfterFunc(time.Second, cancel) }}
+		disk := &slowDisk{takes: time.Hour, record: 4, begun: func() { time.AfterFunc(time.Second, cancel) }}
 		var effects atomic.Int32
 		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1"))), stored(disk), with(counted("pay", &effects)))
 		began := time.Now()

@@ -45,7 +45,7 @@ func TestReply_toAnotherWait(t *testing.T) {
 	require.Zero(t, effects.Load())
 
 	o := solver(t, scripted.New(scripted.Text("done")), with(counted("pay", &effects), tools.AskUser()), approving(orchestrator.ApprovalConfig{}), stored(store))
-	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}, orchestrator.Reply{WaitID: res.Waits[1].ID, Text: "yes"}))
+	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}, orchestrator.Reply{WaitID: res.Waits[1].ID, Text: "yes"})))
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Output.Text())
 	require.EqualValues(t, 1, effects.Load())
@@ -58,7 +58,7 @@ func TestReply_toAnotherWait(t *testing.T) {
 	require.EqualValues(t, 2, effects.Load())
 }
 
-// The same of an agent: its parent says why it waits.
+// The same of an agent, which waits within the run of its caller.
 func TestReply_toAnotherWaitOfAnAgent(t *testing.T) {
 	sub := orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "sub"}, Strategy: "sub"})
 	o := staged(t, map[string]func() *scene{"main": payer("sub"), "sub": payer(tools.AskUserName)}, with(sub, tools.AskUser()), stored(new(checkpoint.Memory)),
@@ -71,8 +71,9 @@ func TestReply_toAnotherWaitOfAnAgent(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	var refused *orchestrator.ReplyError
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "r/2/1", refused.Run)
+	require.Equal(t, "r", refused.Run)
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	require.Equal(t, "0.1", res.Waits[0].Frame)
 }
 
 // An error of Config.Reply is not lost: the event that ends the wait tells it, of approvals and of

@@ -9,236 +9,181 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/tools"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 )
 
-// ReplayError says that a run cannot be taken up again from its journal: with what it was answered,
-// a strategy wants something else now. Its code, its configuration or the tools of the run have
-// changed.
-type ReplayError struct {
-	Run      string
-	Seq      int // of the step
-	Recorded StepID
-	Now      StepID
-}
-
-// StepID says which step of a run was asked for.
-type StepID struct {
-	Seq    int
-	Frame  string
-	Kind   string
-	Digest string // of all that stands in the step
-}
-
-// Error names the run, the sequence number, and both steps.
-func (e *ReplayError) Error() string {
-	now := "the run has ended"
-	if e.Now.Kind != "" {
-		now = e.Now.String()
-	}
-	return fmt.Sprintf("orchestrator: run %.64q cannot go on from its journal: at step %d it recorded %s, and now there is %s; the strategies, their configuration or the tools have changed",
-		e.Run, e.Seq, e.Recorded, now)
-}
-
-// String names frame, kind and digest.
-func (s StepID) String() string {
-	return fmt.Sprintf("%s of frame %s (step %d, digest %.8s)", s.Kind, s.Frame, s.Seq, s.Digest)
-}
-
-// ReplyError says why a [Reply] was not taken. Nothing has changed: the right reply is still waited
-// for.
-type ReplyError struct {
+// Resumption says how a run goes on that stands in a journal. Run is required.
+type Resumption struct {
 	Run     string
-	WaitID  string
-	Problem string
+	Replies []Reply           // to what it waits for; those that are missing are waited for again
+	Stop    <-chan struct{}   // as in [Task]
+	Limits  delegation.Limits // of the whole run from now on, what it has used included; zero fields stay as they are
+	Unknown machine.Unknown   // what becomes of calls that may have had their effect when the run broke off; "": a person is asked
 }
 
-// Error names the wait.
-func (e *ReplyError) Error() string {
-	return fmt.Sprintf("orchestrator: run %.64q: the reply to the wait %.64q cannot be taken: %s", e.Run, e.WaitID, e.Problem)
-}
-
-// Resume goes on with a run from its journal in Config.Store: after its last stored answer, in
-// whatever process. The replies answer what it waits for; those that are missing are waited for
-// again, and nothing that has an answer is done again. Of a run that has ended, Resume yields the
-// last event.
+// Resume goes on with a run from its journal in Config.Store, in whatever process: nothing that has
+// an answer there is done again. A call that was begun and has no answer there, of a tool that is
+// neither read-only nor idempotent, may have had its effect: it is not made again unless somebody
+// says so in reply to a Wait of kind [WaitUnknown]. Of a run that has ended, Resume yields the last
+// event.
 //
 // The first event is RunResumed. What goes wrong before it is an error without an event: a
 // [*JournalError] (wrapping checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed
 // the run), a [*RunExistsError] for a run that is in progress in this Orchestrator, a
-// [*ReplayError], or a [*ReplyError]; after them the run is as it was. Timeouts count from now,
-// Limits from the beginning of the run. Stop a resumed run by its context or by breaking out of the
-// loop.
-func (o *Orchestrator) Resume(ctx context.Context, run string, replies ...Reply) iter.Seq2[Event, error] {
+// [*ReplayError], or a [*ReplyError]; after them the run is as it was. Who resumes a run that waits
+// without a reply changes nothing in its journal. Timeouts count from now.
+func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		r, err := o.load(ctx, run, o.tools.Definitions())
+		r, err := o.load(ctx, how.Run)
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
+		defer r.close()
 		if r.m.Done() {
-			r.ended(replies, yield)
+			r.ended(how.Replies, yield)
 			return
 		}
-		if err := r.take(ctx, replies); err != nil {
-			r.close()
+		r.stop = how.Stop
+		if err := r.takeUp(&how); err != nil {
 			yield(Event{}, err)
 			return
 		}
-		r.m.Events() // they have been told
-		r.resumed = true
-		r.goOn(ctx, nil, true, yield)
+		r.goOn(yield)
 	}
 }
 
 // ended tells again how a run has ended.
 func (r *run) ended(replies []Reply, yield func(Event, error) bool) {
-	defer r.close()
 	if len(replies) > 0 {
-		yield(Event{}, &ReplyError{Run: r.m.Run(), WaitID: replies[0].WaitID, Problem: "the run has ended"})
+		yield(Event{}, &ReplyError{Run: r.id, WaitID: replies[0].WaitID, Problem: "the run has ended"})
 		return
 	}
-	e := r.m.rootEvent(EventRunFinished, RunFinished{Status: r.m.status, Output: r.m.output})
-	e.Time = r.now
-	yield(e, outcome(r.m.output.Err))
+	out := r.m.Output()
+	e := r.event(EventRunFinished, RunFinished{Status: r.m.Status(), Output: out})
+	yield(e, r.causes.outcome(out.Err))
 }
 
 // load makes a run of what its journal says.
-func (o *Orchestrator) load(ctx context.Context, id string, allowed []tools.Definition) (*run, error) {
+func (o *Orchestrator) load(ctx context.Context, id string) (*run, error) {
 	if o.store == nil {
 		return nil, &ConfigError{Field: "Store", Err: errors.New("is nil: there is no journal to resume a run from")}
 	}
 	if checkpoint.CheckRun(id) != nil { // nothing can be kept under it
 		return nil, &JournalError{Run: id, Err: &checkpoint.NotFoundError{Run: id}}
 	}
-	r := &run{o: o, ctx: ctx, journal: &journal{store: o.store, run: id}}
-	if err := r.claim(id); err != nil {
-		return nil, err
-	}
-	record, err := r.read(ctx, allowed)
-	if err == nil && r.m == nil {
-		err = errors.New("it is empty")
+	r := o.newRun(ctx, id, true)
+	err := r.claim()
+	if err == nil {
+		err = r.read()
 	}
 	if err != nil {
-		return nil, r.unread(record, err)
+		r.close()
+		return nil, err
 	}
-	r.m.onPanic = o.strategyPanicked(ctx)
 	return r, nil
 }
 
-// read does again what the journal tells. With an error it returns the number of the record that it
-// concerns; 0 if none.
-func (r *run) read(ctx context.Context, allowed []tools.Definition) (record int, err error) {
+// read applies the records of the journal.
+func (r *run) read() (err error) {
+	record := 0
+	r.replays = true
 	defer func() {
+		r.replays = false
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			r.o.panicked(r.ctx, &PanicReport{Run: r.id, Where: "reading the journal", Value: v, Stack: p.Stack})
+			err = p
+		}
+		if _, ok := errors.AsType[*ReplayError](err); err != nil && !ok {
+			err = &JournalError{Run: r.id, Record: record, Err: err}
+			r.logStoreFault(r.ctx, "a journal could not be read", err)
 		}
 	}()
-	for rec, err := range r.journal.store.Read(ctx, r.journal.run, 1) {
+	j := &r.journal
+	for rec, err := range j.store.Read(r.ctx, r.id, 1) {
 		if err != nil {
+			record = 0
 			_, sound := foreign(err)
-			return 0, sound
+			return sound
 		}
-		e, err := readEntry(rec.Data)
-		if err == nil && rec.Seq != r.journal.last+1 {
-			err = fmt.Errorf("it stands behind record %d", r.journal.last)
+		if record = rec.Seq; rec.Seq != j.last+1 {
+			return fmt.Errorf("it stands behind record %d", j.last)
 		}
-		if err == nil {
-			err = r.fold(&e, allowed)
+		if err := r.fold(rec.Data); err != nil {
+			return err
 		}
-		if err != nil {
-			return rec.Seq, err
-		}
-		r.journal.last, r.now = rec.Seq, e.At
+		j.last = rec.Seq
 	}
-	return 0, nil
+	if record == 0 {
+		return errors.New("it is empty")
+	}
+	r.now = r.m.Now()
+	return nil
 }
 
-// unread lets go of a run whose journal cannot be read.
-func (r *run) unread(record int, err error) error {
-	r.close()
-	if _, ok := errors.AsType[*ReplayError](err); ok {
-		return err
-	}
-	if p, ok := errors.AsType[*PanicError](err); ok {
-		r.o.panicked(r.ctx, &PanicReport{Run: r.journal.run, Where: "reading the journal", Value: p.Value, Stack: p.Stack})
-	}
-	err = &JournalError{Run: r.journal.run, Record: record, Err: err}
-	r.logStoreFault(r.ctx, "a journal could not be read", err)
-	return err
-}
-
-// fold does again what an entry tells.
-func (r *run) fold(e *entry, allowed []tools.Definition) error {
-	if (r.m == nil) != (e.Type == entryStart) {
-		return errors.New("a journal has one start, and it is the first record")
-	}
-	if e.Type == entryStart {
-		task := Task{Run: r.journal.run, Strategy: e.Start.Strategy, Input: e.Start.Input, Limits: e.Start.Limits}
-		m, err := r.o.machine(&task, allowed, false, nil)
-		if err == nil {
-			m.untrusted = m.untrusted || e.Start.Untrusted
-			r.m = m
-		}
-		return err
-	}
-	if r.m.Done() {
-		return &ReplayError{Run: r.m.Run(), Seq: e.Seq, Recorded: e.step()}
-	}
-	switch e.Type {
-	case entryWait:
-		r.asks().suspended(e)
-		r.partial = append(r.partial, e.Results...)
-		r.kept = len(r.partial)
-		r.asks().spent, r.people.held = e.Spent, e.Held
-		if e.Calls != nil {
-			r.people.edited = e.Calls
-		}
-		return nil
-	case entryReply:
-		r.asks().replied(e.Replies)
-		return nil
-	default:
-		return r.foldAnswer(e)
-	}
-}
-
-func (r *run) foldAnswer(e *entry) error {
-	frame, _ := r.m.Frame()
-	now := StepID{Seq: r.m.Seq(), Frame: frame, Kind: r.m.pending.Kind().String(), Digest: r.m.stepSum}
-	if now != e.step() {
-		return &ReplayError{Run: r.m.Run(), Seq: e.Seq, Recorded: e.step(), Now: now}
-	}
-	answer, err := nextstep.UnmarshalAnswer(e.Answer)
+// fold applies one record of the journal.
+func (r *run) fold(data []byte) error {
+	rec, err := machine.ReadRecord(data)
 	if err != nil {
 		return err
 	}
-	r.settled()
-	return r.m.Step(answer)
-}
-
-func (e *entry) step() StepID {
-	return StepID{Seq: e.Seq, Frame: e.Frame, Kind: e.Kind, Digest: e.Digest}
-}
-
-// take accepts replies, all of them or none.
-func (r *run) take(ctx context.Context, replies []Reply) error {
-	now := time.Now()
-	var ids idSet
-	for _, reply := range replies {
-		problem := r.asks().problem(reply, now)
-		if !ids.add(reply.WaitID) {
-			problem = "there are two replies to it"
+	if s, ok := rec.(machine.Started); ok && s.Run != r.id {
+		return fmt.Errorf("it begins the run %.64q", s.Run)
+	}
+	err = r.m.Apply(rec)
+	for _, e := range r.m.Ready().Events {
+		if e.Kind == EventDrifted { // all else was told when it happened
+			r.drifted = append(r.drifted, e)
 		}
-		if problem != "" {
-			refused := &ReplyError{Run: r.m.Run(), WaitID: reply.WaitID, Problem: problem}
-			r.logReplyRefused(ctx, refused)
-			return refused
+		if r.o.agentTimeouts {
+			r.watchAgent(&e) // its time counts from now
 		}
 	}
-	r.now = now
-	r.asks().replied(replies)
-	r.fresh = replies
-	return r.append(ctx, &entry{Type: entryReply, At: now, Seq: r.m.Seq(), Replies: replies})
+	r.m.Advance()
+	if a, ok := rec.(machine.Answered); ok && err != nil {
+		return r.diverged(&a, err)
+	}
+	return err
+}
+
+// diverged is the error of an answer that the run, as it is now, does not come to.
+func (r *run) diverged(a *machine.Answered, err error) error {
+	if _, ok := errors.AsType[*ReplayError](err); ok {
+		return err
+	}
+	e := &ReplayError{Run: r.id, Seq: a.Effect.Seq, Recorded: StepID{Effect: a.Effect, Frame: a.Frame, Kind: a.Kind, Tool: a.Tool, Digest: a.Digest}}
+	for _, now := range r.m.Open() {
+		if now.Kind != machine.EffectPerson {
+			e.Now = StepID{Effect: now.ID, Frame: now.Frame, Kind: now.Kind, Tool: now.Call.Name, Digest: now.Digest}
+			break
+		}
+	}
+	return e
+}
+
+// takeUp goes on with a run, and gives it the replies: all of them or none. That it was taken up is
+// stored together with what comes of it.
+func (r *run) takeUp(how *Resumption) error {
+	r.now = time.Now()
+	if err := r.apply(machine.Resumed{At: r.now, Limits: how.Limits, Unknown: how.Unknown}); err != nil {
+		return err
+	}
+	r.journal.lazy = len(r.m.Ready().Events) == 1
+	r.given = make(map[string]bool, len(how.Replies))
+	for _, reply := range how.Replies {
+		err := r.apply(machine.Replied{At: r.now, Reply: reply})
+		if errors.Is(err, machine.ErrDone) {
+			err = &ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: "the run has ended"}
+		}
+		if err != nil {
+			if refused, ok := errors.AsType[*ReplyError](err); ok {
+				r.logReplyRefused(r.ctx, refused)
+			}
+			return err
+		}
+		r.given[reply.WaitID] = true
+	}
+	return r.store()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -31,8 +32,8 @@ func TestResume_approvedAndRefused(t *testing.T) {
 	waiting := res.Output.ToolMetas()
 	require.Equal(t, "did free", waiting[0].Output, "what has finished is shown while the rest waits")
 	require.Equal(t, tools.ReasonSuspended, waiting[1].Reason)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), "r",
-		orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}, orchestrator.Reply{WaitID: res.Waits[1].ID, Reason: "no"}))
+	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r",
+		orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}, orchestrator.Reply{WaitID: res.Waits[1].ID, Reason: "no"})))
 	require.NoError(t, err)
 	metas := res.Output.ToolMetas()
 	require.Equal(t, "did free", metas[0].Output)
@@ -60,10 +61,10 @@ func TestResume_extrasWithMarkup(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"}))
+	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"})))
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Output.Text())
-	_, err = orchestrator.Fold(o.Resume(t.Context(), "r"))
+	_, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 }
 
@@ -75,83 +76,51 @@ func TestResume_inProgress(t *testing.T) {
 		stored(store), approving(orchestrator.ApprovalConfig{}), with(counted("a", &a), echo("b")))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	for e := range o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}) {
+	for e := range o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})) {
 		if e.Kind == orchestrator.EventToolStarted {
-			_, err := orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true}))
+			_, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
 			require.ErrorIs(t, err, checkpoint.ErrConflict)
 		}
 	}
 	require.EqualValues(t, 1, a.Load())
-	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true}))
+	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusDone, res.Status)
 	require.EqualValues(t, 1, a.Load())
 }
 
-// A second Approve, behind a middleware that changes arguments, cannot allow what the first did not
-// see.
-func TestApprove_twice(t *testing.T) {
-	var runs atomic.Int32
-	change := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			if step, ok := call.Step.(nextstep.ExecuteTools); ok {
-				changed := step.Calls[0]
-				changed.Arguments = `{"path":"/etc"}`
-				call.Step = nextstep.ExecuteTools{Calls: []messages.ToolCall{changed}}
-			}
-			return next(ctx, call)
-		}
-	}
-	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), with(counted("risky", &runs)),
-		func(c *orchestrator.Config) {
-			c.Middleware = []orchestrator.Middleware{
-				orchestrator.Approve(orchestrator.ApprovalConfig{}), change, orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways}),
-			}
-		}, replying(func(orchestrator.Wait) (orchestrator.Reply, error) { return orchestrator.Reply{Approve: true}, nil }))
-	_, err := o.Run(t.Context(), task("go"))
-	require.ErrorContains(t, err, "not what was approved")
-	require.Zero(t, runs.Load())
-}
-
-// An approval is good for one time: a middleware that does the step again has people asked again.
+// An approval is good for one time: a middleware that makes the call again has it refused.
 func TestApprove_once(t *testing.T) {
 	var runs atomic.Int32
 	asked := 0
-	again := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			if call.Step.Kind() == nextstep.KindExecuteTools {
-				_, _ = next(ctx, call)
-			}
-			return next(ctx, call)
-		}
-	}
+	var second error
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")), with(counted("risky", &runs)),
-		func(c *orchestrator.Config) {
-			c.Middleware = []orchestrator.Middleware{again, orchestrator.Approve(orchestrator.ApprovalConfig{})}
-		}, replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
+		approving(orchestrator.ApprovalConfig{}),
+		handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+			answer, err := next(ctx, e)
+			if e.Kind == machine.EffectTool {
+				_, second = next(ctx, e)
+			}
+			return answer, err
+		}),
+		replying(func(orchestrator.Wait) (orchestrator.Reply, error) {
 			asked++
-			return orchestrator.Reply{Approve: asked == 1}, nil
+			return orchestrator.Reply{Approve: true}, nil
 		}))
-	_, err := o.Run(t.Context(), task("go"))
+	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	require.Equal(t, 2, asked)
+	require.ErrorContains(t, second, "was made already")
+	require.Equal(t, 1, asked)
 	require.EqualValues(t, 1, runs.Load())
+	require.Equal(t, "did risky", res.Output.ToolMetas()[0].Output)
 }
 
-// What a tool emits after it was abandoned, through a Call that a middleware gave it, disturbs
-// nobody.
+// What a tool emits after it was abandoned disturbs nobody.
 func TestEmit_late(t *testing.T) {
-	type key struct{}
 	over, emitted := make(chan struct{}), make(chan struct{})
-	give := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			return next(context.WithValue(ctx, key{}, call), call)
-		}
-	}
 	stubborn := tools.NewRaw(tools.Definition{Name: "stubborn", Timeout: time.Millisecond}, func(ctx context.Context, _ string) (string, error) {
-		call := ctx.Value(key{}).(orchestrator.Call)
 		<-over
-		call.Emit(orchestrator.Event{Kind: "mine"})
+		orchestrator.Emit(ctx, orchestrator.Event{Kind: "mine"})
 		close(emitted)
 		return "", nil
 	})
@@ -160,8 +129,7 @@ func TestEmit_late(t *testing.T) {
 		<-emitted
 		return scripted.Text("done")
 	}))
-	o := solver(t, model, with(stubborn), func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{give} })
-	events, err := collect(t, o, task("go"))
+	events, err := collect(t, solver(t, model, with(stubborn)), task("go"))
 	require.NoError(t, err)
 	require.Zero(t, count(events, "mine"))
 }
@@ -194,7 +162,7 @@ func TestStop_whileACallWaits(t *testing.T) {
 func TestJournal_answerWithoutJSON(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Text("unused")), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
 		c.Middleware = []orchestrator.Middleware{func(orchestrator.Handler) orchestrator.Handler {
-			return func(context.Context, orchestrator.Call) (nextstep.Answer, error) {
+			return func(context.Context, orchestrator.Effect) (nextstep.Answer, error) {
 				return nextstep.APIResponse{Response: &llmclient.Response{Message: messages.Assistant{
 					Content: []messages.AssistantContent{messages.Text{Text: "x"}}, Extras: messages.Extras{"odd": json.RawMessage(`{`)},
 				}}}, nil
@@ -202,9 +170,9 @@ func TestJournal_answerWithoutJSON(t *testing.T) {
 		}}
 	})
 	res, err := o.Run(t.Context(), task("go"))
-	require.ErrorContains(t, err, "cannot be stored")
+	require.ErrorContains(t, err, "the answer cannot be used")
 	require.NotEqual(t, delegation.CodeStorage, res.Output.Err.Code)
-	again, err := orchestrator.Fold(o.Resume(t.Context(), "r"))
+	again, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
 	require.Error(t, err)
 	require.Equal(t, res.Output.Err.Code, again.Output.Err.Code)
 }
@@ -219,9 +187,9 @@ func TestResume_replyToQuestion(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
-	_, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}))
+	_, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
 	require.ErrorContains(t, err, "answered by Text")
-	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"}))
+	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"})))
 	require.NoError(t, err)
 	require.Contains(t, res.Output.ToolMetas()[1].Output, "the kind is taken")
 }
@@ -265,6 +233,7 @@ func TestResume_toolThatWaits(t *testing.T) {
 // effect: a run that is stopped as soon as it is resumed does not say that it was not started.
 func TestResume_stoppedAtOnce(t *testing.T) {
 	hang := tools.NewRaw(tools.Definition{Name: "hang"}, func(ctx context.Context, _ string) (string, error) {
+		tools.Progress(ctx, "begun")
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
@@ -272,11 +241,11 @@ func TestResume_stoppedAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for e := range o.Stream(ctx, task("go")) {
-		if e.Kind == orchestrator.EventToolStarted {
+		if e.Kind == orchestrator.EventToolProgress {
 			break
 		}
 	}
-	for e := range o.Resume(ctx, "r") {
+	for e := range o.Resume(ctx, resuming("r")) {
 		cancel()
 		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
 			require.Equal(t, orchestrator.StatusStopped, end.Status)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -29,7 +28,7 @@ func stored(store checkpoint.Store) func(*orchestrator.Config) {
 }
 
 func approving(cfg orchestrator.ApprovalConfig) func(*orchestrator.Config) {
-	return func(c *orchestrator.Config) { c.Middleware = append(c.Middleware, orchestrator.Approve(cfg)) }
+	return func(c *orchestrator.Config) { c.Approve = &cfg }
 }
 
 // counted is a tool that says how often it ran.
@@ -44,10 +43,15 @@ func counted(name string, runs *atomic.Int32, def ...tools.Definition) tools.Too
 	})
 }
 
+// resuming is how a run goes on with replies.
+func resuming(run string, replies ...orchestrator.Reply) orchestrator.Resumption {
+	return orchestrator.Resumption{Run: run, Replies: replies}
+}
+
 // resumed resumes a run and returns its events and error.
 func resumed(t *testing.T, o *orchestrator.Orchestrator, run string, replies ...orchestrator.Reply) ([]orchestrator.Event, error) {
 	t.Helper()
-	return all(t, o.Resume(t.Context(), run, replies...))
+	return all(t, o.Resume(t.Context(), resuming(run, replies...)))
 }
 
 func all(t *testing.T, seq iter.Seq2[orchestrator.Event, error]) ([]orchestrator.Event, error) {
@@ -140,9 +144,9 @@ func TestResume_replies(t *testing.T) {
 		}
 		yes := orchestrator.Reply{WaitID: first.ID, Approve: true}
 		refused("does not wait for it", orchestrator.Reply{WaitID: "another", Approve: true})
-		refused("two replies", yes, yes)
+		refused("does not wait for anything", yes, yes)
 		time.Sleep(2 * time.Hour)
-		refused("expired", yes)
+		refused("does not wait for it", yes)
 
 		events, err := resumed(t, o, "r")
 		require.NoError(t, err)
@@ -171,10 +175,10 @@ func TestResume_twice(t *testing.T) {
 	require.NoError(t, err)
 	yes := orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}
 	first := solver(t, scripted.New(scripted.Text("done")), stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}))
-	for e := range first.Resume(t.Context(), "r", yes) {
+	for e := range first.Resume(t.Context(), resuming("r", yes)) {
 		if e.Kind == orchestrator.EventRunResumed {
 			_, err := resumed(t, build(), "r", yes)
-			require.ErrorContains(t, err, "it has been answered")
+			require.ErrorContains(t, err, "does not wait for it")
 		}
 	}
 	require.EqualValues(t, 1, runs.Load())
@@ -197,20 +201,30 @@ func TestResume_cannot(t *testing.T) {
 	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	changed := solver(t, scripted.New(), stored(store), with(counted("risky", &runs)), func(c *orchestrator.Config) {
+	reworded := func(c *orchestrator.Config) {
 		c.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{System: "another prompt"})}
-	})
-	_, err = resumed(t, changed, "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})
+	}
+	exact := func(c *orchestrator.Config) { c.Strict = true }
+	yes := orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}
+	_, err = resumed(t, solver(t, scripted.New(), stored(store), with(counted("risky", &runs)), reworded, exact), "r", yes)
 	var replay *orchestrator.ReplayError
 	require.ErrorAs(t, err, &replay)
 	require.Equal(t, 1, replay.Seq)
 	require.Equal(t, replay.Recorded.Kind, replay.Now.Kind)
 	require.NotEqual(t, replay.Recorded.Digest, replay.Now.Digest)
 	require.ErrorContains(t, err, `run "r"`)
+	require.Zero(t, runs.Load())
+
+	lax := solver(t, scripted.New(scripted.Text("done")), stored(store), with(counted("risky", &runs)), reworded)
+	events, err := resumed(t, lax, "r", yes)
+	require.NoError(t, err, "as a rule only the shape of what is asked for has to be the same")
+	require.Equal(t, 1, count(events, orchestrator.EventDrifted))
+	require.EqualValues(t, 1, runs.Load())
 
 	require.NoError(t, store.Append(t.Context(), "odd", checkpoint.Record{Seq: 1, Data: []byte(`{"v":9,"type":"start"}`)}))
 	_, err = resumed(t, o, "odd")
-	require.ErrorContains(t, err, "record 1: it has version 9")
+	require.ErrorContains(t, err, "record 1: ")
+	require.ErrorContains(t, err, "format 9")
 }
 
 // failing is a store that fails from some record on.
@@ -235,7 +249,7 @@ func TestJournal_cannotBeWritten(t *testing.T) {
 	require.ErrorIs(t, err, full)
 	require.Zero(t, events[0], "the run was not started")
 
-	o = solver(t, scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("lost")), stored(&failing{from: 3, err: full}), with(echo("a")))
+	o = solver(t, scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("lost")), stored(&failing{from: 4, err: full}), with(echo("a")))
 	events, err = collect(t, o, task("go"))
 	require.ErrorIs(t, err, full)
 	end := finished(t, events)
@@ -243,30 +257,6 @@ func TestJournal_cannotBeWritten(t *testing.T) {
 	require.Equal(t, delegation.CodeStorage, end.Output.Err.Code)
 	require.Len(t, end.Output.Messages, 3, "the call that has no stored result is closed")
 	require.NoError(t, end.Output.Messages.Validate())
-}
-
-// A run that was broken off goes on after its last stored answer: nothing is asked twice.
-func TestResume_brokenOff(t *testing.T) {
-	script := []scripted.Reply{scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Calls(scripted.Call("a", "{}", "2")), scripted.Text("done")}
-	whole, err := solver(t, scripted.New(script...), with(echo("a"))).Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	for steps := range 5 {
-		store := new(checkpoint.Memory)
-		model := scripted.New(script...)
-		taken := 0
-		for e := range solver(t, model, with(echo("a")), stored(store)).Stream(t.Context(), task("go")) {
-			if e.Kind == orchestrator.EventStepTaken {
-				taken++
-			}
-			if taken == steps && e.Kind != orchestrator.EventRunFinished {
-				break
-			}
-		}
-		events, err := resumed(t, solver(t, model, with(echo("a")), stored(store)), "r")
-		require.NoError(t, err)
-		require.Equal(t, timeless(whole.Output), timeless(finished(t, events).Output), "after %d steps", steps)
-		model.AssertComplete(t)
-	}
 }
 
 // S3-14, S4-5: a question at any depth ends the run as waiting, without an error; the answer goes
@@ -311,192 +301,4 @@ func count(events []orchestrator.Event, kind orchestrator.EventKind) (n int) {
 		}
 	}
 	return n
-}
-
-// S4-6: a stop of either kind while somebody is asked in the process ends the run at once, without
-// a further model call.
-func TestS4_6_stopWhileWaiting(t *testing.T) {
-	for _, kind := range []string{"after this step", "now"} {
-		t.Run(kind, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			stop := make(chan struct{})
-			model := scripted.New(scripted.Calls(question("Which file?", "1"), scripted.Call("a", "{}", "2")))
-			o := solver(t, model, with(tools.AskUser(), echo("a")), func(c *orchestrator.Config) {
-				c.Reply = func(ctx context.Context, _ orchestrator.Wait) (orchestrator.Reply, error) {
-					if kind == "now" {
-						cancel()
-					} else {
-						close(stop)
-					}
-					<-ctx.Done()
-					return orchestrator.Reply{Text: "too late"}, nil
-				}
-			})
-			ta := task("go")
-			ta.Stop = stop
-			res, err := o.Run(ctx, ta)
-			require.Error(t, err)
-			require.Equal(t, orchestrator.StatusStopped, res.Status)
-			require.Len(t, model.Requests(), 1)
-			require.NoError(t, res.Output.Messages.Validate())
-			metas := res.Output.ToolMetas()
-			require.Equal(t, messages.StatusFailed, metas[0].Status)
-			require.Equal(t, messages.ReasonInterrupted, metas[0].Reason)
-			require.NotContains(t, metas[0].Output, "too late")
-			require.Equal(t, "a{}", metas[1].Output)
-		})
-	}
-}
-
-// S4-7: without an answer until the time limit the run ends as timed out.
-func TestS4_7_noAnswerInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := solver(t, scripted.New(scripted.Calls(question("Which file?", "1"))), with(tools.AskUser()), func(c *orchestrator.Config) {
-			c.Timeouts.Run = time.Minute
-			c.Reply = func(ctx context.Context, _ orchestrator.Wait) (orchestrator.Reply, error) {
-				<-ctx.Done()
-				return orchestrator.Reply{}, ctx.Err()
-			}
-		})
-		began := time.Now()
-		res, err := o.Run(t.Context(), task("go"))
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorContains(t, err, "longer than 1m")
-		require.Equal(t, orchestrator.StatusStopped, res.Status)
-		require.Equal(t, time.Minute, time.Since(began))
-	})
-}
-
-// S4-18: a stop during a tool answers its call as interrupted, keeps what has finished, and closes
-// the conversation with an assistant's message, behind which the next turn works.
-func TestS4_18_stopDuringTool(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	hang := tools.NewRaw(tools.Definition{Name: "hang", ReadOnly: true}, func(ctx context.Context, _ string) (string, error) {
-		cancel()
-		<-ctx.Done()
-		return "", ctx.Err()
-	})
-	res, err := solver(t, scripted.New(scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("hang", "{}", "2"))), with(echo("a"), hang)).Run(ctx, task("go"))
-	require.Error(t, err)
-	h := res.Output.Messages
-	require.Equal(t, messages.AssistantText("[stopped]"), h.Last())
-	metas := res.Output.ToolMetas()
-	require.Equal(t, "a{}", metas[0].Output)
-	require.Equal(t, messages.ReasonInterrupted, metas[1].Reason)
-	model := scripted.New(scripted.Text("done"))
-	next := orchestrator.Task{Input: delegation.Input{Goal: "go on", Messages: h}}
-	res, err = solver(t, model).Run(t.Context(), next)
-	require.NoError(t, err)
-	require.Equal(t, append(h.Clip(), messages.UserText("go on")), model.Requests()[0].Messages)
-	require.Equal(t, "done", res.Output.Text())
-}
-
-// S1-6, S1-7, S1-8: an abort before the start, between two iterations, and inside a stream.
-func TestS1_6_S1_7_S1_8_abort(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	model := scripted.New()
-	events := 0
-	for e, err := range solver(t, model).Stream(ctx, task("go")) {
-		if events++; e.Kind == orchestrator.EventRunFinished {
-			require.ErrorContains(t, err, "stopped")
-			require.Equal(t, orchestrator.StatusStopped, e.Detail.(orchestrator.RunFinished).Status)
-		}
-	}
-	require.Positive(t, events)
-	require.Empty(t, model.Requests())
-
-	stop := make(chan struct{})
-	ta := task("go")
-	ta.Stop = stop
-	model = scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Calls(scripted.Call("a", "{}", "2")), scripted.Text("never"))
-	var end orchestrator.RunFinished
-	rounds := 0
-	for e := range solver(t, model, with(echo("a"))).Stream(t.Context(), ta) {
-		if e.Kind == orchestrator.EventToolFinished {
-			if rounds++; rounds == 2 {
-				close(stop)
-			}
-		}
-		end, _ = e.Detail.(orchestrator.RunFinished)
-	}
-	require.Equal(t, orchestrator.StatusStopped, end.Status)
-	require.Len(t, end.Output.ToolMetas(), 2)
-	require.JSONEq(t, "2", string(end.Output.Metadata["model_calls"]))
-
-	ctx, cancel = context.WithCancel(t.Context())
-	defer cancel()
-	gone := make(chan struct{})
-	client := llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
-		defer close(gone)
-		onDelta(llmclient.Delta{Text: "half"})
-		<-ctx.Done()
-		return nil, &llmclient.Error{Code: llmclient.CodeCanceled, Partial: messages.AssistantText("half"), Err: ctx.Err()}
-	})
-	var after []orchestrator.EventKind
-	for e := range solver(t, client).Stream(ctx, task("go")) {
-		if ctx.Err() != nil {
-			after = append(after, e.Kind)
-		}
-		if e.Kind == orchestrator.EventTextDelta {
-			cancel()
-		}
-		end, _ = e.Detail.(orchestrator.RunFinished)
-	}
-	<-gone
-	require.NotContains(t, after, orchestrator.EventTextDelta)
-	require.Equal(t, orchestrator.EventRunFinished, after[len(after)-1])
-	require.Equal(t, "half", end.Output.Texts()[0])
-}
-
-// S1-31: a client that does not stream gives one delta for each text.
-func TestS1_31_noStreaming(t *testing.T) {
-	client := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
-		return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{
-			messages.Thought{Text: "hm"}, messages.Text{Text: "whole"},
-		}}}, nil
-	})
-	events, err := collect(t, solver(t, client), task("go"))
-	require.NoError(t, err)
-	var texts []string
-	for _, e := range events {
-		if e.Kind == orchestrator.EventTextDelta || e.Kind == orchestrator.EventThoughtDelta {
-			texts = append(texts, string(e.Kind)+" "+e.Text)
-		}
-	}
-	require.Equal(t, []string{"thought_delta hm", "text_delta whole"}, texts)
-}
-
-// Breaking out of a batch ends the work and not the run: what has finished is not done again, what
-// was cut off and is safe is, and what may have had its effect is not.
-func TestResume_brokenOffInABatch(t *testing.T) {
-	store := new(checkpoint.Memory)
-	var quick, safe, risky atomic.Int32
-	hang := func(name string, runs *atomic.Int32, readOnly bool) tools.Tool {
-		return tools.NewRaw(tools.Definition{Name: name, ReadOnly: readOnly}, func(ctx context.Context, _ string) (string, error) {
-			if runs.Add(1) > 1 {
-				return name + " again", nil
-			}
-			<-ctx.Done()
-			return "", ctx.Err()
-		})
-	}
-	o := solver(t, scripted.New(scripted.Calls(scripted.Call("quick", "{}", "1"), scripted.Call("safe", "{}", "2"), scripted.Call("risky", "{}", "3")), scripted.Text("done")),
-		stored(store), with(counted("quick", &quick), hang("safe", &safe, true), hang("risky", &risky, false)))
-	for e := range o.Stream(t.Context(), task("go")) {
-		if d, ok := e.Detail.(orchestrator.ToolFinished); ok && d.Output.ToolName == "quick" {
-			break
-		}
-	}
-	events, err := resumed(t, o, "r")
-	require.NoError(t, err)
-	end := finished(t, events)
-	require.Equal(t, orchestrator.StatusDone, end.Status)
-	metas := end.Output.ToolMetas()
-	require.Equal(t, "did quick", metas[0].Output)
-	require.Equal(t, "safe again", metas[1].Output)
-	require.Equal(t, messages.StatusUnknown, metas[2].Status)
-	require.EqualValues(t, 1, quick.Load())
-	require.EqualValues(t, 1, risky.Load())
 }

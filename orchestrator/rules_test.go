@@ -16,27 +16,27 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-func rules(names ...string) orchestrator.Middleware {
+func rules(names ...string) *orchestrator.ApprovalConfig {
 	policies := map[string]orchestrator.ApprovalPolicy{}
 	for _, n := range names {
 		policies[n] = orchestrator.AskAlways
 	}
-	return orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: policies})
+	return &orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways, Tools: policies}
 }
 
 // A rule for a tool that there is not, such as one that is misspelt, would approve everything: New
-// refuses it, wherever the Approve stands among the middlewares.
+// refuses it.
 func TestNew_refusesRulesOfNoTool(t *testing.T) {
 	var called atomic.Int32
 	watching := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
+		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
 			called.Add(1)
-			return next(ctx, call)
+			return next(ctx, e)
 		}
 	}
-	build := func(around ...orchestrator.Middleware) error {
+	build := func(approve *orchestrator.ApprovalConfig) error {
 		_, err := orchestrator.New(orchestrator.Config{
-			Client: scripted.New(), Middleware: around, Tools: []tools.Tool{echo("write_file"), echo("read_file")},
+			Client: scripted.New(), Approve: approve, Middleware: []orchestrator.Middleware{watching}, Tools: []tools.Tool{echo("write_file"), echo("read_file")},
 			Strategies: strategy.Set{
 				"p": func() strategy.Strategy { return &provider{} }, // which brings submit
 				"t": completetask.New(completetask.Config{}),
@@ -45,26 +45,21 @@ func TestNew_refusesRulesOfNoTool(t *testing.T) {
 		return err
 	}
 	require.NoError(t, build(rules("write_file", "submit")))
-	for name, around := range map[string][]orchestrator.Middleware{
-		"alone":          {rules("wrtie_file", "write_file")},
-		"outermost":      {rules("wrtie_file"), watching},
-		"innermost":      {watching, rules("wrtie_file")},
-		"second":         {rules("read_file"), watching, rules("wrtie_file")},
-		"within another": {func(next orchestrator.Handler) orchestrator.Handler { return rules("wrtie_file")(next) }},
+	for name, approve := range map[string]*orchestrator.ApprovalConfig{
+		"alone":              rules("wrtie_file"),
+		"beside a good one":  rules("wrtie_file", "write_file"),
+		"beside several too": rules("read_file", "wrtie_file", "submit"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := build(around...)
+			err := build(approve)
 			wrong, ok := errors.AsType[*orchestrator.ConfigError](err)
 			require.True(t, ok, "%v", err)
-			require.Equal(t, "Middleware", wrong.Field)
-			require.EqualError(t, err, `orchestrator: Middleware: the rules of Approve name tools that there are not: `+
+			require.Equal(t, "Approve", wrong.Field)
+			require.ErrorContains(t, err, `Approve: rules name tools that there are not: `+
 				`"wrtie_file" (did you mean "write_file"?); the tools are: read_file, submit, write_file`)
 		})
 	}
 	require.ErrorContains(t, build(rules("rm", "Submitt")), `"Submitt" (did you mean "submit"?), "rm"; the tools are`)
-	require.NoError(t, build(func(next orchestrator.Handler) orchestrator.Handler {
-		return rules("wrtie_file")(watching(next))
-	}), "what a middleware wraps itself, New does not see")
 	require.Zero(t, called.Load(), "no Handler is called by New")
 }
 
@@ -86,14 +81,13 @@ func TestNew_wrapsOnce(t *testing.T) {
 func TestApprove_toolsThatNeedIt(t *testing.T) {
 	allow := map[string]orchestrator.ApprovalPolicy{"danger": orchestrator.AllowAlways}
 	for name, c := range map[string]struct {
-		around []orchestrator.Middleware
-		asked  bool
+		approve *orchestrator.ApprovalConfig
+		asked   bool
 	}{
 		"no Approve":            {nil, true},
-		"another middleware":    {[]orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler { return next }}, true},
-		"a default that allows": {[]orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways})}, true},
-		"a rule that allows":    {[]orchestrator.Middleware{orchestrator.Approve(orchestrator.ApprovalConfig{Tools: allow})}, false},
-		"two Approves":          {[]orchestrator.Middleware{rules("danger"), rules("danger")}, true},
+		"a default that allows": {&orchestrator.ApprovalConfig{Default: orchestrator.AllowAlways}, true},
+		"a rule that allows":    {&orchestrator.ApprovalConfig{Tools: allow}, false},
+		"a rule that asks":      {rules("danger"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var runs, harmless atomic.Int32
@@ -101,7 +95,7 @@ func TestApprove_toolsThatNeedIt(t *testing.T) {
 			o := solver(t, scripted.New(scripted.Calls(scripted.Call("danger", "{}", "1"), scripted.Call("harmless", "{}", "2")), scripted.Text("ok")),
 				with(counted("danger", &runs, tools.Definition{Name: "danger", ReadOnly: true, NeedsApproval: true}),
 					counted("harmless", &harmless, tools.Definition{Name: "harmless", ReadOnly: true})),
-				func(c2 *orchestrator.Config) { c2.Middleware = c.around },
+				func(c2 *orchestrator.Config) { c2.Approve = c.approve },
 				replying(func(w orchestrator.Wait) (orchestrator.Reply, error) {
 					asked++
 					require.Equal(t, "danger", w.Tool)

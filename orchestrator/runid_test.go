@@ -2,8 +2,6 @@ package orchestrator_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,12 +65,10 @@ func TestRunID_ofTask(t *testing.T) {
 	}
 }
 
-// Agents have runs whose ids every store takes, whatever ids a provider gives to calls, and however
-// deep agents stand. Two calls never have one run.
+// Agents work within the run of their caller: whatever ids a provider gives to their calls, the
+// store is handed one id alone, and each call has its own branch.
 func TestRunID_ofAgents(t *testing.T) {
-	sum := sha256.Sum256([]byte("a/2/b"))
-	posing := "~" + hex.EncodeToString(sum[:16]) // as what stands for that id
-	calls := []string{"c1", "a/2/b", posing, strings.Repeat("é", 300), "a\xff", "a\x00b", "x/1", "x", " "}
+	calls := []string{"c1", "a/2/b", strings.Repeat("é", 300), "a\xff", "a\x00b", "x/1", "x", " "}
 	var content []messages.AssistantContent
 	for _, id := range calls {
 		content = append(content, messages.ToolCall{ID: id, Name: "sub", Arguments: `{"goal":"g"}`})
@@ -89,29 +85,29 @@ func TestRunID_ofAgents(t *testing.T) {
 			return said("x").Response, nil
 		}))
 	ta := task("go")
-	ta.Run = strings.Repeat("r", 512)
-	for _, run := range []string{"r", ta.Run} {
+	for _, run := range []string{"r", strings.Repeat("r", 512)} {
 		store.handed, ta.Run = nil, run
-		res, err := o.Run(t.Context(), ta)
+		events, err := collect(t, o, ta)
 		require.NoError(t, err)
-		for _, meta := range res.Output.ToolMetas() {
+		var branches []string
+		for _, e := range events {
+			require.Equal(t, run, e.Run)
+			if d, ok := e.Detail.(orchestrator.FrameEntered); ok && d.Tool == "sub" {
+				branches = append(branches, e.Frame)
+			}
+		}
+		metas := finished(t, events).Output.ToolMetas()
+		require.Len(t, metas, len(calls)+1)
+		for _, meta := range metas {
 			require.Equal(t, messages.StatusOK, meta.Status, meta.Output)
 		}
-		slices.Sort(store.handed)
-		ids := slices.Compact(store.handed)
-		require.Len(t, ids, 1+len(calls)+2)
-		for _, id := range ids {
-			require.NoError(t, checkpoint.CheckRun(id))
-		}
-		if run == "r" {
-			require.Contains(t, ids, "r/2/c1")
-			require.Contains(t, ids, "r/2/f/2")
-		}
+		require.Equal(t, []string{"0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "0.10"}, branches)
+		require.Equal(t, []string{run}, slices.Compact(store.handed))
 	}
 }
 
-// A parent that is resumed finds the run of an agent again whose call had an id that could not
-// stand in it, though the journal gives the id back as UTF-8.
+// A run that is resumed finds the branch of an agent again whose call had an odd id, though the
+// journal gives the id back as UTF-8.
 func TestRunID_ofAgentsResumed(t *testing.T) {
 	for name, id := range badIDs {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +127,7 @@ func TestRunID_ofAgentsResumed(t *testing.T) {
 			res, err := build().Run(t.Context(), task("go"))
 			require.NoError(t, err)
 			require.Equal(t, orchestrator.StatusWaiting, res.Status)
-			res, err = orchestrator.Fold(build().Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"}))
+			res, err = orchestrator.Fold(build().Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
 			require.NoError(t, err)
 			require.Equal(t, "did pay", res.Output.Text())
 			require.EqualValues(t, 1, effects.Load())

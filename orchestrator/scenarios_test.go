@@ -25,7 +25,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// S4-15: steps never decrease, and each call that is started ends once, failed or not.
+// S4-15: the steps of a frame never decrease, and each call that is started ends once, failed or
+// not.
 func TestS4_15_stepsAndTools(t *testing.T) {
 	o, ta := rich(t)
 	events, err := collect(t, o, ta)

@@ -2,15 +2,11 @@ package orchestrator_test
 
 import (
 	"fmt"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
@@ -77,32 +73,4 @@ func calling(names ...string) nextstep.APIResponse {
 	return nextstep.APIResponse{Response: &llmclient.Response{Message: a}}
 }
 
-// machine starts a run of the strategy "main" in a set of scenes made by the functions.
-func machine(t *testing.T, set map[string]func() *scene, edit ...func(*orchestrator.MachineConfig)) *orchestrator.Machine {
-	t.Helper()
-	cfg := orchestrator.MachineConfig{Run: "r", Set: strategy.Set{}, Root: "main", Input: delegation.Input{Goal: "go"}}
-	for name, build := range set {
-		cfg.Set[name] = func() strategy.Strategy { return build() }
-	}
-	for _, e := range edit {
-		e(&cfg)
-	}
-	m, err := orchestrator.NewMachine(cfg)
-	require.NoError(t, err)
-	return m
-}
-
 func only(s func() *scene) map[string]func() *scene { return map[string]func() *scene{"main": s} }
-
-func step(t *testing.T, m *orchestrator.Machine, a nextstep.Answer) {
-	t.Helper()
-	require.NoError(t, m.Step(a))
-}
-
-func offering(names ...string) func(*orchestrator.MachineConfig) {
-	return func(c *orchestrator.MachineConfig) {
-		for _, n := range names {
-			c.Tools = append(c.Tools, tools.Definition{Name: n})
-		}
-	}
-}

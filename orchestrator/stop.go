@@ -3,85 +3,57 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
+	"strings"
 
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 )
 
-// breakOff ends the work on a run whose consumer went away. The run has not ended: it can be
-// resumed, and results that it has stay.
-func (r *run) breakOff(ctx context.Context, results []messages.ToolOutput) {
-	places := placed(r.partial)
-	for _, o := range results {
-		again := o.Status == messages.StatusFailed && o.Reason == messages.ReasonInterrupted
-		if _, kept := places[o.CallID]; !kept && !again {
-			r.partial = append(r.partial, o)
-		}
-	}
-	replies, _ := r.asks().unstored()
-	if r.journal != nil && (len(r.partial) > r.kept || len(replies) > 0) {
-		_ = r.storeWaits(ctx, nil) // nobody is there to be told; what is not stored is done again
-	}
-}
-
-// stopBefore stops the run before its pending step. Of a batch that waits, results that are there
-// are kept. Of a batch that is the first step after the run was resumed nobody knows whether it had
-// begun before.
-func (r *run) stopBefore(cause error) nextstep.Answer {
-	stop := nextstep.Stop{Reason: cause.Error(), Err: cause}
-	if _, ok := r.m.pending.(nextstep.ExecuteTools); !ok {
-		return stop
-	}
-	waits := r.people != nil && len(r.people.open) > 0
-	switch first := r.call.Seq == 0; {
-	case waits || len(r.partial) > 0:
-		stop.Results = r.unanswered(notApproved)
-	case r.resumed && first:
-		stop.Results = r.unanswered(func(c messages.ToolCall) messages.ToolOutput { return mayHaveRun(c, cause) })
-	}
-	return stop
-}
-
-// unanswered are the results of a batch that the run is stopped in, those of its other calls made
-// by missing, which is told.
-func (r *run) unanswered(missing func(messages.ToolCall) messages.ToolOutput) []messages.ToolOutput {
-	return r.whole(nil, func(c messages.ToolCall) messages.ToolOutput {
-		out := missing(c)
-		frame, depth := r.m.Frame() // of a run that is stopped as soon as it is resumed no step has begun
-		e := Event{Run: r.m.Run(), Frame: frame, Depth: depth, Seq: r.m.Seq(), Time: r.now, Kind: EventToolFinished, Detail: ToolFinished{Output: out}}
-		r.sink.deliver(&e)
-		return out
-	})
-}
-
-// notApproved answers a call that was still waiting when the run was stopped.
-func notApproved(c messages.ToolCall) messages.ToolOutput {
-	return messages.ToolOutput{
-		CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: messages.ReasonInterrupted,
-		Output: "the run was stopped while this call waited for somebody",
-	}
-}
+// errBreak is the cause of a run's end when its consumer broke out of the loop.
+var errBreak = errors.New("the consumer of the events went away")
 
 // errStop is why a run ends whose Stop was closed.
 var errStop = errors.New("stop was asked for")
 
-// stopped says why the run is to be stopped before its next step; nil if it is not.
-func (r *run) stopped(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return causeOfEnd(ctx)
+// stopped reports whether the run is to be stopped, and the Machine does not know.
+func (r *run) stopped() bool {
+	if r.ending < stopsNow && r.ctx.Err() != nil {
+		return !r.sink.gone
+	}
+	if r.stop == nil {
+		return false
 	}
 	select {
 	case <-r.stop:
-		return errStop
+		return true
 	default:
-		return nil
+		return false
 	}
+}
+
+// applyStop has the Machine end the run, and reports whether that is a record.
+func (r *run) applyStop() bool {
+	rec := machine.Stopped{At: r.now}
+	var cause error
+	if r.ctx.Err() != nil {
+		cause, rec.Now, r.ending = causeOfEnd(r.ctx), true, stopsNow
+	} else {
+		cause, r.ending = errStop, stopsAfter
+	}
+	r.stop = nil
+	rec.Reason = cause.Error()
+	r.causes.note(delegation.CodeStopped, rec.Reason, cause)
+	return r.apply(rec) == nil
 }
 
 // causeOfEnd is the cause of a context that is done, with its error within reach of errors.Is.
 func causeOfEnd(ctx context.Context) error {
 	cause := causeOfContext(ctx)
-	if errors.Is(cause, ctx.Err()) {
+	if _, complete := errors.AsType[*endError](cause); complete || errors.Is(cause, ctx.Err()) {
 		return cause
 	}
 	return &endError{cause: cause, err: ctx.Err()}
@@ -93,49 +65,95 @@ func (e *endError) Error() string { return e.cause.Error() }
 
 func (e *endError) Unwrap() []error { return []error{e.cause, e.err} }
 
-// interrupted turns the answer of a step that the end of the context cut off into a Stop that keeps
-// what there is of it. A reply that arrived whole all the same is an answer.
-func (r *run) interrupted(ctx context.Context, answer nextstep.Answer) nextstep.Answer {
-	if ctx.Err() == nil {
-		return answer
-	}
-	cause := causeOfEnd(ctx)
-	stop := nextstep.Stop{Reason: cause.Error(), Err: cause}
-	switch a := answer.(type) {
-	case nextstep.ToolResults:
-		if r.m.misfit(a) != "" {
-			return a
+// breakOff ends the work on a run whose consumer went away. The run has not ended: it can be
+// resumed, and results that come in now are kept. So is that calls were not begun which a stored
+// intent stands for: else somebody would be asked about them.
+func (r *run) breakOff(left []machine.Effect) {
+	for _, e := range slices.Clone(left) {
+		if !e.Safe() && r.flights[e.ID] == nil {
+			_ = r.apply(machine.Answered{At: r.now, Effect: e.ID, NotBegun: true})
 		}
-		stop.Results = a.Results
+	}
+	r.drain(errBreak, true)
+	_ = r.store() // nobody is there to be told; what is not stored is done again
+	r.o.log(r.ctx, slog.LevelInfo, "run broke off", slog.String("run", r.id), slog.Int("seq", r.m.Seq()))
+}
+
+// drain cuts off whatever is performed, and waits until it has returned or is abandoned.
+func (r *run) drain(cause error, keep bool) {
+	if len(r.flights) > 0 {
+		r.cancel(cause)
+	}
+	r.ending, r.stop, r.dropped = stopsNow, nil, !keep
+	for len(r.flights) > 0 {
+		mails := r.box.collect()
+		for i := range mails {
+			r.receive(&mails[i])
+		}
+		r.overdue()
+		if len(r.flights) > 0 && len(mails) == 0 {
+			r.await()
+		}
+	}
+}
+
+// isCut reports whether an answer shows that its effect was cut off, and not that it came to its
+// end.
+func isCut(a nextstep.Answer) bool {
+	switch a := a.(type) {
+	case nextstep.ToolResult:
+		return a.Output.Reason == messages.ReasonInterrupted
 	case nextstep.Failure:
-		stop.Partial, stop.Usage = a.Partial, a.Usage
-		if r.m.pending.Kind() == nextstep.KindGetChatCompletion {
-			stop.Spent.ModelCalls = 1 + len(a.Attempts)
-		}
-		for _, attempt := range a.Attempts {
-			stop.Usage = stop.Usage.Add(attempt.Usage)
-		}
-		if step, ok := r.m.Pending().(nextstep.ExecuteTools); ok {
-			stop.Results = unknownResults(step.Calls, cause)
-		}
+		return true
 	default:
-		return answer
+		return false
 	}
-	return stop
 }
 
-// unknownResults answers a batch that may have run, and of which nobody said how it went.
-func unknownResults(calls []messages.ToolCall, cause error) []messages.ToolOutput {
-	results := make([]messages.ToolOutput, len(calls))
-	for i, c := range calls {
-		results[i] = mayHaveRun(c, cause)
-	}
-	return results
+// causes keeps the live causes of failures, to wrap the error that the caller of Run gets.
+type causes []cause
+
+type cause struct {
+	code delegation.Code
+	text string
+	err  error
 }
 
-func mayHaveRun(c messages.ToolCall, cause error) messages.ToolOutput {
-	return messages.ToolOutput{
-		CallID: c.ID, ToolName: c.Name, Status: messages.StatusUnknown, Reason: messages.ReasonInterrupted,
-		Output: "the call was interrupted, and may have had its effect: " + cause.Error(),
+// note keeps a cause. The last few are enough: a run ends by a late one.
+func (c *causes) note(code delegation.Code, text string, err error) {
+	const most = 16
+	if len(*c) == most {
+		*c = append((*c)[:0], (*c)[1:]...)
 	}
+	*c = append(*c, cause{code, text, err})
 }
+
+// find returns the live cause of an error that is data; nil if the process knows none.
+func (c causes) find(err *delegation.Error) error {
+	for _, known := range slices.Backward(c) {
+		if known.code == err.Code && strings.Contains(err.Message, known.text) {
+			return known.err
+		}
+	}
+	return nil
+}
+
+// outcome is the error of a run: that of its output, with its cause where the process knows one.
+func (c causes) outcome(err *delegation.Error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := c.find(err); cause != nil {
+		return &outcomeError{err: err, cause: cause}
+	}
+	return err
+}
+
+// outcomeError is the error of a run with its cause.
+type outcomeError struct {
+	err   *delegation.Error
+	cause error
+}
+
+func (e *outcomeError) Error() string   { return e.err.Error() }
+func (e *outcomeError) Unwrap() []error { return []error{e.err, e.cause} }

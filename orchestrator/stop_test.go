@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -177,6 +178,30 @@ func TestStream_consumerPanics(t *testing.T) {
 	}
 }
 
+// A consumer may panic while a model streams on another goroutine, and goes on to for a while.
+func TestStream_consumerPanicsBesideAModel(t *testing.T) {
+	ended := make(chan struct{})
+	client := llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+		defer close(ended)
+		onDelta(llmclient.Delta{Text: "a"})
+		<-ctx.Done()
+		for range 1000 {
+			onDelta(llmclient.Delta{Text: "b"})
+		}
+		return nil, ctx.Err()
+	})
+	through := func(next orchestrator.Handler) orchestrator.Handler { return next }
+	o := solver(t, client, func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{through} })
+	require.PanicsWithValue(t, "the consumer's own", func() {
+		for e := range o.Stream(t.Context(), task("go")) {
+			if e.Kind == orchestrator.EventTextDelta {
+				panic("the consumer's own")
+			}
+		}
+	})
+	<-ended
+}
+
 // A stop and a time-out keep their causes within reach.
 func TestCauses(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -256,8 +281,9 @@ func TestStop_inherited(t *testing.T) {
 		"middle": func() strategy.Strategy { return &inheriting{to: "work"} },
 		"work":   func() strategy.Strategy { return new(reaching) },
 	}
-	m, err := orchestrator.NewMachine(orchestrator.MachineConfig{Set: set, Root: "main", Input: delegation.Input{Goal: "go"}})
-	require.NoError(t, err)
-	step(t, m, nextstep.Stop{Reason: "enough"})
+	m := machine.New(&machine.Config{Strategies: set})
+	require.NoError(t, m.Apply(machine.Started{Run: "r", Strategy: "main", Input: delegation.Input{Goal: "go"}}))
+	require.NoError(t, m.Apply(machine.Stopped{Reason: "enough", Now: true}))
+	require.NoError(t, m.Apply(machine.Answered{Effect: machine.EffectID{Seq: 3}, NotBegun: true}))
 	require.Equal(t, "half of it, stopped of it, stopped", m.Output().Text())
 }

@@ -15,11 +15,11 @@ import (
 
 // around is a middleware that does nothing but look.
 func (w *stopsWorld) around(next orchestrator.Handler) orchestrator.Handler {
-	return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-		if w.hasFired() {
-			w.blame("step %d of frame %s begins after the stop", call.Seq, call.Frame)
+	return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		if w.late(e.ID.Seq) {
+			w.blame("step %s of frame %s begins after the stop", e.ID, e.Frame)
 		}
-		return next(ctx, call)
+		return next(ctx, e)
 	}
 }
 
@@ -30,7 +30,7 @@ func (c *stopsCase) see(end *stopsEnd, e *orchestrator.Event, err error) {
 		c.blame("%s (%v) comes after the end", e.Kind, err)
 	case e.Kind != "" && e.Run != "r":
 		c.blame("%s is of run %q", e.Kind, e.Run)
-	case end.cut && (e.Kind == orchestrator.EventTextDelta || e.Kind == orchestrator.EventThoughtDelta || e.Kind == orchestrator.EventToolStarted):
+	case end.cut && (e.Kind == orchestrator.EventTextDelta || e.Kind == orchestrator.EventThoughtDelta) && c.segment == 0 && !c.plan.wrapped && !c.now.answering: // else it may have been on its way
 		c.blame("%s comes after the context was cancelled", e.Kind)
 	}
 	end.events++
@@ -207,7 +207,7 @@ func (c *stopsCase) agree(f *orchestrator.RunFinished, err error) {
 // history holds the results that there are.
 func (c *stopsCase) waitingWell(f *orchestrator.RunFinished) {
 	for _, wait := range f.Waits {
-		if c.answers[stopsQuestion(wait)] {
+		if c.answers[stopsQuestion(wait)] && wait.Kind != orchestrator.WaitUnknown {
 			c.blame("the run waits for what was answered: %+v", wait)
 		}
 	}
@@ -260,7 +260,7 @@ func (c *stopsCase) conclude(end *stopsEnd) {
 // again checks that a run that has ended says so again, from its journal.
 func (c *stopsCase) again(end *stopsEnd) {
 	events := 0
-	for e, err := range c.o.Resume(context.Background(), "r") {
+	for e, err := range c.o.Resume(context.Background(), resuming("r")) {
 		events++
 		f, _ := e.Detail.(orchestrator.RunFinished)
 		if e.Kind != orchestrator.EventRunFinished || events > 1 {

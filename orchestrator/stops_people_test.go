@@ -17,10 +17,11 @@ func (w *stopsWorld) reply(ctx context.Context, wait orchestrator.Wait) (orchest
 	if !answering {
 		return orchestrator.Reply{}, orchestrator.ErrSuspended
 	}
+	w.late(wait.Seq) // the step has begun
 	switch {
-	case said:
+	case said && wait.Kind != orchestrator.WaitUnknown: // which may come to pass again
 		w.blame("a person is asked again what was answered: %+v", wait)
-	case wait.Kind == orchestrator.WaitApproval && w.hasFired(): // a tool may ask at the very moment
+	case wait.Kind == orchestrator.WaitApproval && w.firedBefore(): // a tool may ask at the very moment
 		w.blame("a person is asked after the stop")
 	}
 	w.at(stopsAtQuestion)

@@ -28,6 +28,7 @@ type stopsPlan struct {
 	retry    bool           // the client tries again
 	twice    bool           // in the end it is asked again how the run ended
 	sameIDs  bool           // the model gives its calls the same ids in each message
+	tells    bool           // of calls that may have had their effect the strategy is told, and nobody is asked
 	note     string         // Config.StopNote
 	parallel int            // Config.Parallel
 	limits   delegation.Limits
@@ -107,7 +108,7 @@ const (
 type stopsApproval int
 
 const (
-	stopsApprovesNothing stopsApproval = iota // there is no such middleware
+	stopsApprovesNothing stopsApproval = iota // there is no such policy
 	stopsApprovesChanges
 	stopsApprovesAll
 	stopsApprovesUntrusted
@@ -137,7 +138,7 @@ type stopsHow int
 const (
 	stopsNot     stopsHow = iota
 	stopsNow              // the context is cancelled
-	stopsAfter            // Task.Stop is closed; a run that was resumed is cancelled
+	stopsAfter            // Stop is closed
 	stopsLeave            // the consumer breaks out
 	stopsCrash            // the consumer panics: the run ends where it is
 	stopsNoDisk           // the store fails, and has not kept the record
@@ -187,7 +188,7 @@ func drawStops(t *rapid.T) stopsPlan {
 	}
 	p.store = !d.oneIn(5)
 	p.history, p.fresh, p.wrapped = d.oneIn(3), !d.oneIn(3), d.oneIn(2)
-	p.retry, p.sameIDs, p.twice = d.oneIn(5), d.oneIn(3), d.oneIn(2)
+	p.retry, p.sameIDs, p.twice, p.tells = d.oneIn(5), d.oneIn(3), d.oneIn(2), d.oneIn(3)
 	p.note = stopsPick(d, "", "", "", "-", "(stopped here)")
 	p.parallel = stopsPick(d, 0, 0, 1, 2)
 	if d.oneIn(2) {

@@ -128,6 +128,7 @@ func (c *stopsCase) enter(i int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.segment, c.now, c.counts, c.fired = i, stopsSegment{replies: []int{1}}, map[stopsWhere]int{}, false
+	c.stopsWorld.begun = map[int]bool{}
 	if i < len(c.plan.segments) {
 		c.now = c.plan.segments[i]
 	}
@@ -204,7 +205,7 @@ func (c *stopsCase) orchestrator() *orchestrator.Orchestrator {
 		stopsApprovesAll: orchestrator.AskAlways, stopsApprovesUntrusted: orchestrator.AskIfUntrusted, stopsApprovesNever: orchestrator.AllowNever,
 	}
 	if p.approve != stopsApprovesNothing {
-		cfg.Middleware = append(cfg.Middleware, orchestrator.Approve(orchestrator.ApprovalConfig{Default: policy[p.approve]}))
+		cfg.Approve = &orchestrator.ApprovalConfig{Default: policy[p.approve]}
 	}
 	o, err := orchestrator.New(cfg)
 	if err != nil {
@@ -229,10 +230,7 @@ func (c *stopsCase) arm() func() bool {
 
 func (c *stopsCase) start(ctx context.Context) (end stopsEnd) {
 	task := orchestrator.Task{Strategy: stopsName(0), Run: "r", Input: c.input(), Limits: c.plan.limits}
-	if c.now.stop.how == stopsAfter {
-		c.stop = make(chan struct{})
-		task.Stop = c.stop
-	}
+	task.Stop = c.stopping()
 	defer c.arm()()
 	if c.now.whole && c.now.stop.how != stopsLeave && c.now.stop.how != stopsCrash {
 		res, err := c.o.Run(ctx, task)
@@ -243,6 +241,14 @@ func (c *stopsCase) start(ctx context.Context) (end stopsEnd) {
 		return end
 	}
 	return c.watch(c.o.Stream(ctx, task))
+}
+
+// stopping returns Task.Stop of a segment that is stopped after the step in progress.
+func (c *stopsCase) stopping() <-chan struct{} {
+	if c.now.stop.how == stopsAfter {
+		c.stop = make(chan struct{})
+	}
+	return c.stop
 }
 
 // input is what the run begins with.
@@ -268,9 +274,12 @@ func (c *stopsCase) resume(ctx context.Context) stopsEnd {
 	if c.now.wrong {
 		c.refused(orchestrator.Reply{WaitID: "nothing", Approve: true})
 	}
-	replies := c.replies()
+	how := resuming("r", c.replies()...)
+	if how.Stop = c.stopping(); c.plan.tells {
+		how.Unknown = orchestrator.UnknownTell
+	}
 	defer c.arm()()
-	return c.watch(c.o.Resume(ctx, "r", replies...))
+	return c.watch(c.o.Resume(ctx, how))
 }
 
 // replies are those that the segment has for what the run waits for.
@@ -298,7 +307,7 @@ func (c *stopsCase) replies() []orchestrator.Reply {
 
 // refused sees to it that a reply is not taken.
 func (c *stopsCase) refused(reply orchestrator.Reply) {
-	for e, err := range c.o.Resume(context.Background(), "r", reply) {
+	for e, err := range c.o.Resume(context.Background(), resuming("r", reply)) {
 		if _, ok := errors.AsType[*orchestrator.ReplyError](err); !ok || e.Kind != "" {
 			c.blame("a reply to %q is taken: %s, %v", reply.WaitID, e.Kind, err)
 		}

@@ -2,12 +2,12 @@ package orchestrator_test
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 )
@@ -17,11 +17,10 @@ type stopsJournal struct {
 	records int
 	said    []messages.ToolCall         // calls of the last reply
 	results map[int]messages.ToolOutput // by the number of the call
-	partial messages.Assistant          // of the last answer, if that is a Stop
+	partial messages.Assistant          // of the last answer, if that is a failure
 }
 
-// readJournal reads what is new in the journal of the run. A result that stands in it twice is the
-// same.
+// readJournal reads what is new in the journal of the run. No result stands in it twice.
 func (c *stopsCase) readJournal() stopsJournal {
 	j := c.stored
 	j.results = map[int]messages.ToolOutput{}
@@ -31,44 +30,30 @@ func (c *stopsCase) readJournal() stopsJournal {
 			break // there is none
 		}
 		j.records = rec.Seq
-		var entry struct {
-			Type    string
-			Answer  json.RawMessage
-			Results []messages.ToolOutput
-		}
-		if err := json.Unmarshal(rec.Data, &entry); err != nil {
-			c.blame("record %d: %v", rec.Seq, err)
-		}
-		c.keep(&j, entry.Results)
-		if entry.Type != "answer" {
-			continue
-		}
-		answer, err := nextstep.UnmarshalAnswer(entry.Answer)
+		entry, err := machine.ReadRecord(rec.Data)
 		if err != nil {
 			c.blame("record %d: %v", rec.Seq, err)
 		}
-		switch a := answer.(type) {
+		answered, _ := entry.(machine.Answered)
+		switch a := answered.Answer.(type) {
 		case nextstep.APIResponse:
 			j.said = a.Response.Message.Calls()
-		case nextstep.ToolResults:
-			c.keep(&j, a.Results)
-		case nextstep.Stop:
-			c.keep(&j, a.Results)
+		case nextstep.ToolResult:
+			c.keep(&j, a.Output)
+		case nextstep.Failure:
 			j.partial = a.Partial
 		}
 	}
 	return j
 }
 
-// keep adds results that stand in the journal.
-func (c *stopsCase) keep(j *stopsJournal, results []messages.ToolOutput) {
-	for _, out := range results {
-		n := stopsNumberOf(j.said, out.CallID)
-		if before, twice := j.results[n]; twice && !reflect.DeepEqual(before, out) {
-			c.blame("the journal has two results of call %d: %+v and %+v", n, before, out)
-		}
-		j.results[n] = out
+// keep adds a result that stands in the journal.
+func (c *stopsCase) keep(j *stopsJournal, out messages.ToolOutput) {
+	n := stopsNumberOf(j.said, out.CallID)
+	if before, twice := j.results[n]; twice {
+		c.blame("the journal has two results of call %d: %+v and %+v", n, before, out)
 	}
+	j.results[n] = out
 }
 
 // journalled checks that all that was done in a segment stands in the journal, and that nothing was
@@ -90,7 +75,7 @@ func (c *stopsCase) journalled(end *stopsEnd, before *stopsJournal, ran map[int]
 			case work.segment != c.segment || work.suspended:
 			case !kept && end.left && (work.err != nil || !work.over): // it was interrupted, and is made again
 			case !kept:
-				c.blame("the result %+v of call %d is lost", *work, n)
+				c.blame("the result %+v of call %d is lost: %v", *work, n, work.err)
 			default:
 				c.faithful(n, work, out)
 			}
@@ -145,6 +130,8 @@ func (c *stopsCase) complete(end *stopsEnd) {
 		_, inRoot := root[n]
 		switch {
 		case c.lost:
+		case !inRoot && last.frame != "0" && (last.out.Status == messages.StatusUnknown || last.out.Reason == messages.ReasonInterrupted):
+			// made by the end of its frame, and not by the tool: see journalled
 		case !ok && c.store != nil && c.worked(n): // else nothing came of it, in a frame that ended with the run
 			c.blame("the result %+v of call %d is told and nowhere else", told, n)
 		case !inRoot && last.frame == "0":

@@ -27,7 +27,10 @@ type stopsWorld struct {
 	now      stopsSegment // plan of the segment
 	counts   map[stopsWhere]int
 	fired    bool // the segment is to be stopped
-	over     bool // this is the next turn
+	firedAt  time.Time
+	amidst   bool         // while tools were at work
+	begun    map[int]bool // steps that had begun before
+	over     bool         // this is the next turn
 	broken   []string
 	work     map[int][]*stopsWork // by the number of the call
 	busy     int                  // tools at work
@@ -79,7 +82,7 @@ func (w *stopsWorld) fire() {
 	if w.fired {
 		return
 	}
-	w.fired = true
+	w.fired, w.firedAt, w.amidst = true, time.Now(), w.busy > 0
 	if w.now.stop.how == stopsAfter && w.stop != nil {
 		close(w.stop)
 		return
@@ -91,6 +94,25 @@ func (w *stopsWorld) hasFired() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fired
+}
+
+// late reports whether the first effect of a step begins after the stop. Those that were released
+// together, each on a goroutine of its own, may come a little after what one of them did.
+func (w *stopsWorld) late(seq int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.fired {
+		w.begun[seq] = true
+	}
+	return !w.begun[seq] && !w.amidst
+}
+
+// firedBefore reports whether the segment was stopped before this instant: what was released at the
+// same instant is on its way.
+func (w *stopsWorld) firedBefore() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fired && time.Now().After(w.firedAt)
 }
 
 // Complete makes the world a model.

@@ -102,3 +102,24 @@ func TestStream_lastEventIsJSON(t *testing.T) {
 	_, err = json.Marshal(events[len(events)-1])
 	require.NoError(t, err)
 }
+
+// A client that panics on a goroutine of its own while the consumer has the word is contained, as
+// ever: the panic is not the consumer's.
+func TestStream_panicWhileTheConsumerHasTheWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := llmclient.ClientFunc(func(_ context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+			onDelta(llmclient.Delta{Text: "a"})
+			time.Sleep(time.Second)
+			panic("the client")
+		})
+		through := func(next orchestrator.Handler) orchestrator.Handler { return next }
+		o := solver(t, client, func(c *orchestrator.Config) { c.Middleware = []orchestrator.Middleware{through} })
+		var last error
+		for e, err := range o.Stream(t.Context(), task("go")) {
+			if last = err; e.Kind == orchestrator.EventTextDelta {
+				time.Sleep(time.Minute)
+			}
+		}
+		require.ErrorContains(t, last, "panicked")
+	})
+}

@@ -43,21 +43,17 @@ func TestBadTools(t *testing.T) {
 // Events that tools cause from their own goroutines arrive while the tools run, on the goroutine of
 // the loop.
 func TestEmit_whileToolsRun(t *testing.T) {
-	var call orchestrator.Call
+	var outer context.Context
 	seen := make(chan struct{})
 	noisy := tools.NewRaw(tools.Definition{Name: "noisy"}, func(context.Context, string) (string, error) {
-		call.Emit(orchestrator.Event{Kind: "note", Text: "hello"})
+		orchestrator.Emit(outer, orchestrator.Event{Kind: "note", Text: "hello"})
 		<-seen
 		return "ok", nil
 	})
-	o := solver(t, scripted.New(scripted.Calls(scripted.Call("noisy", "{}", "1")), scripted.Text("done")), with(noisy), func(c *orchestrator.Config) {
-		c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, c orchestrator.Call) (nextstep.Answer, error) {
-				call = c
-				return next(ctx, c)
-			}
-		}}
-	})
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("noisy", "{}", "1")), scripted.Text("done")), with(noisy), handles(func(ctx context.Context, e orchestrator.Effect, next orchestrator.Handler) (nextstep.Answer, error) {
+		outer = ctx
+		return next(ctx, e)
+	}))
 	for e, err := range o.Stream(t.Context(), task("go")) {
 		require.NoError(t, err)
 		if e.Kind == "note" {

@@ -69,7 +69,7 @@ const mostID = 256
 
 // nameable reports whether a request may name a run for all that its id says. The ids of an owner
 // begin with the owner and a colon, and hold no other colon behind it; so no id is that of two
-// owners. The ids of agents hold slashes, and are nobody's to name.
+// owners. Nor do they hold a slash: an id stands in paths, and in the keys of calls.
 func (a access) nameable(run string) bool {
 	name, within := run, true
 	if a.owner != "" {

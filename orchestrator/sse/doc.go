@@ -9,14 +9,16 @@
 //	POST /runs                                   HTTP/1.1 200 OK
 //	Content-Type: application/json               Content-Type: text/event-stream
 //
-//	{"goal": "What is 19.5 + 22.5?"}             id: 1
+//	{"goal": "What is 19.5 + 22.5?"}             id: 1/1
 //	                                             event: run_started
 //	                                             data: {"run":"…","frame":"0","depth":1,"kind":"run_started",…}
 //
-// Each event has the number of the event as its id, the kind as its name, and the JSON form of
-// [orchestrator.Event] in one line as its data; docs/events.md describes them all. The last one is
-// run_finished; a stream that ends without it was cut off. Lines that begin with a colon are
-// comments, which keep the connection alive while nothing happens.
+// Each event has its kind as its name, and the JSON form of [orchestrator.Event] in one line as its
+// data; docs/events.md describes them all. Its id says where in the run it stands: "7/2" is the
+// second event of record 7, in whichever stream of the run. A number alone is that of the record
+// after which the event came, as of deltas, which share it. The last event is run_finished; a
+// stream that ends without it was cut off. Lines that begin with a colon are comments, which keep
+// the connection alive while nothing happens.
 //
 // When the client goes away the run is stopped now, and its journal says so, if it has one; see
 // [Start] for runs that go on without it. A client that reads slowly slows the run down. Nothing is
@@ -40,7 +42,7 @@
 // no others. With [Config].Authorize a function of your own decides about each id. With neither, a
 // client names no run: a run could be named by whoever learns or guesses the id, and to name a run
 // is to read its conversation and to answer its waits. The rules are asked before anything of the
-// run is read or stored. The ids of agents' runs, which hold slashes, are never a client's to name.
+// run is read or stored. No id that a client names holds a slash.
 //
 // A run that is unknown, one that is taken and one that the client may not name are refused alike,
 // with the same status and body: ids cannot be probed. [Config].OnError hears the reason.

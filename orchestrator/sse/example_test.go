@@ -16,7 +16,8 @@ import (
 	"github.com/segue-go/segue/strategy/completetask"
 )
 
-// A server whose clients see what is written as it is written, and how the run ends without the conversation.
+// A server whose clients see what is written as it is written, and how the run ends without the
+// conversation.
 func Example() {
 	agent, err := orchestrator.New(orchestrator.Config{
 		Client:     scripted.New(scripted.Stream("Hel", "lo")),

@@ -58,7 +58,7 @@ type Config struct {
 
 	// Filter says whether an event is sent; it may change it before, but nothing that it points to.
 	// Nil sends all. What is not for the client's eyes (run_finished holds the whole conversation)
-	// is left out here. The id of an event counts those that are not sent too.
+	// is left out here.
 	Filter func(e *orchestrator.Event) bool
 
 	// OnError is told what the client is not: why a run could not be started where that is the
@@ -130,13 +130,14 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 	}
 	s := newStream(w, h.cfg.ReadTimeout, h.cfg.WriteTimeout)
 	defer s.end()
-	number, gone := 0, false
+	begun, gone := false, false
 	for e, err := range events {
 		if e.Kind == "" && err != nil { // no event, only an error
 			h.breakOff(s, r, err)
 			return
 		}
-		if number++; number == 1 {
+		if !begun {
+			begun = true
 			if err := s.begin(h.cfg.KeepAlive, cancel); err != nil {
 				h.breakOff(s, r, err)
 				return
@@ -145,7 +146,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 		if gone || h.cfg.Filter != nil && !h.cfg.Filter(&e) {
 			continue
 		}
-		block, err := s.encode(number, e)
+		block, err := s.encode(e)
 		if err != nil {
 			h.breakOff(s, r, err)
 			return
@@ -155,7 +156,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 			cancel() // and wait for the run to end, so that its journal says how
 		}
 	}
-	if number == 0 {
+	if !begun {
 		h.breakOff(s, r, errors.New("sse: the run has no events"))
 	}
 }

@@ -49,7 +49,7 @@ func TestStream_isWhatStreamYields(t *testing.T) {
 		require.Equal(t, timeless(t, want), timeless(t, got))
 		require.Equal(t, orchestrator.EventRunFinished, got[len(got)-1].Kind)
 		for i, b := range raw {
-			require.Equal(t, fmt.Sprint(i+1), b.id)
+			require.Equal(t, position(got[i]), b.id)
 			require.Equal(t, string(got[i].Kind), b.name)
 			require.Equal(t, "r", got[i].Run)
 			require.False(t, got[i].Time.IsZero())
@@ -67,7 +67,42 @@ func TestStream_failureIsAnEvent(t *testing.T) {
 	require.Equal(t, "unavailable", string(end.Output.Err.Code))
 }
 
-// A filter leaves events out, and may change them; the numbers count all.
+// position is the id of an event: the record, and the place among those of the record if it has
+// one.
+func position(e orchestrator.Event) string {
+	if e.Index == 0 {
+		return fmt.Sprint(e.Record)
+	}
+	return fmt.Sprint(e.Record, "/", e.Index)
+}
+
+// The ids of a run's events are its own: a stream in which the run goes on does not begin anew, and
+// no two events have the same one, but for those that no record brought about.
+func TestStream_ids(t *testing.T) {
+	model := scripted.New(scripted.Calls(scripted.Call("ask_user", `{"question":"Which file?"}`, "1")), scripted.Stream("do", "ne"))
+	o := agent(t, model, with(tools.AskUser()), func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
+	start, _ := serve(t, sse.Config{Start: sse.Tasks(o), Authorize: anyRun})
+	resume, _ := serve(t, sse.Config{Start: sse.Replies(o), Authorize: anyRun})
+	first, ids := read(t, post(t, t.Context(), start, `{"run": "r", "goal": "go"}`))
+	wait := first[len(first)-1].Detail.(orchestrator.RunFinished).Waits[0].ID
+	second, more := read(t, post(t, t.Context(), resume, fmt.Sprintf(`{"run": "r", "replies": [{"wait_id": %q, "text": "a.txt"}]}`, wait)))
+	require.Equal(t, "1/1", ids[0].id)
+	known := map[string]bool{}
+	deltas := map[string]bool{}
+	for i, e := range append(first, second...) {
+		id := append(ids, more...)[i].id
+		require.NotEmpty(t, id)
+		if e.Kind == orchestrator.EventTextDelta {
+			deltas[id] = true
+			continue
+		}
+		require.False(t, known[id], "%s %s", id, e.Kind)
+		known[id] = true
+	}
+	require.Len(t, deltas, 1, "the deltas of a step come after the same record")
+}
+
+// A filter leaves events out, and may change them; the ids are those that they would have anyway.
 func TestStream_filter(t *testing.T) {
 	o := agent(t, scripted.New(scripted.Stream("a", "b")))
 	server, _ := serve(t, sse.Config{Start: sse.Tasks(o), Filter: func(e *orchestrator.Event) bool {
@@ -80,7 +115,7 @@ func TestStream_filter(t *testing.T) {
 	}})
 	got, raw := read(t, post(t, t.Context(), server, `{"goal": "secret"}`))
 	require.Len(t, got, 3)
-	require.Equal(t, []string{"4", "5", "9"}, []string{raw[0].id, raw[1].id, raw[2].id})
+	require.Equal(t, []string{"1", "1", position(got[2])}, []string{raw[0].id, raw[1].id, raw[2].id})
 	require.Equal(t, "ab", got[2].Detail.(orchestrator.RunFinished).Output.Text())
 	require.NotContains(t, raw[2].data, "secret")
 }
@@ -89,9 +124,9 @@ func TestStream_filter(t *testing.T) {
 func TestStream_kindsOfOnesOwn(t *testing.T) {
 	o := agent(t, scripted.New(scripted.Text("a")), func(c *orchestrator.Config) {
 		c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
-			return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-				call.Emit(orchestrator.Event{Kind: "mine\n\ndata: {}\r\n", Text: "x"})
-				return next(ctx, call)
+			return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+				orchestrator.Emit(ctx, orchestrator.Event{Kind: "mine\n\ndata: {}\r\n", Text: "x"})
+				return next(ctx, e)
 			}
 		}}
 	})
@@ -110,16 +145,17 @@ func TestStream_kindsOfOnesOwn(t *testing.T) {
 // When the client goes away the run is stopped, whether it is asking a model or running a tool.
 func TestDisconnect_stopsTheRun(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
-		for _, at := range []orchestrator.EventKind{orchestrator.EventTextDelta, orchestrator.EventToolStarted} {
+		for _, at := range []orchestrator.EventKind{orchestrator.EventTextDelta, orchestrator.EventToolProgress} {
 			t.Run(fmt.Sprintf("%s, HTTP/2 %v", at, http2), func(t *testing.T) {
 				ended := make(chan struct{})
 				client := hanging(ended)
 				hang := tools.NewRaw(tools.Definition{Name: "hang"}, func(ctx context.Context, _ string) (string, error) {
+					tools.Progress(ctx, "it has begun")
 					<-ctx.Done()
 					close(ended)
 					return "", ctx.Err()
 				})
-				if at == orchestrator.EventToolStarted {
+				if at == orchestrator.EventToolProgress {
 					client = scripted.New(scripted.Calls(scripted.Call("hang", "{}", "1")))
 				}
 				server, over := serve(t, sse.Config{Start: sse.Tasks(agent(t, client, with(hang)))}, func(s *httptest.Server) { s.EnableHTTP2 = http2 })
@@ -155,9 +191,9 @@ func TestDisconnect_isStored(t *testing.T) {
 				cancel()
 			}
 			<-over
-			res, err := orchestrator.Fold(o.Resume(t.Context(), "r"))
+			res, err := orchestrator.Fold(o.Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
 			require.Error(t, err)
-			require.Equal(t, orchestrator.StatusStopped, res.Status)
+			require.Equal(t, orchestrator.StatusStopped, res.Status, "%v", err)
 		})
 	}
 }
@@ -306,14 +342,19 @@ func TestSlowClient(t *testing.T) {
 
 // A panic of the filter is the server's to deal with; the run is not left going.
 func TestFilterPanics(t *testing.T) {
-	ended := make(chan struct{})
+	begun, ended := make(chan struct{}), make(chan struct{})
 	hang := tools.NewRaw(tools.Definition{Name: "hang"}, func(ctx context.Context, _ string) (string, error) {
+		close(begun)
 		<-ctx.Done()
 		close(ended)
 		return "", ctx.Err()
 	})
+	quick := tools.NewRaw(tools.Definition{Name: "quick"}, func(context.Context, string) (string, error) {
+		<-begun
+		return "", nil
+	})
 	calls := scripted.Calls(scripted.Call("hang", "{}", "1"), scripted.Call("quick", "{}", "2"))
-	o := agent(t, scripted.New(calls), with(hang, echo("quick")))
+	o := agent(t, scripted.New(calls), with(hang, quick))
 	server, over := serve(t, sse.Config{Start: sse.Tasks(o), KeepAlive: time.Millisecond, Filter: func(e *orchestrator.Event) bool {
 		if e.Kind == orchestrator.EventToolFinished {
 			panic("the filter's own")

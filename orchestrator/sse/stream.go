@@ -118,10 +118,10 @@ func (s *stream) beat(silence time.Duration) (time.Duration, error) {
 }
 
 // encode returns an event as a block of the stream, valid until the next.
-func (s *stream) encode(number int, e orchestrator.Event) ([]byte, error) {
+func (s *stream) encode(e orchestrator.Event) ([]byte, error) {
 	s.buf.Reset()
 	s.buf.WriteString("id: ")
-	s.buf.WriteString(strconv.Itoa(number))
+	s.buf.WriteString(idOf(e))
 	s.buf.WriteString("\nevent: ")
 	s.buf.WriteString(oneLine.Replace(string(e.Kind)))
 	s.buf.WriteString("\ndata: ")
@@ -132,6 +132,16 @@ func (s *stream) encode(number int, e orchestrator.Event) ([]byte, error) {
 	}
 	s.buf.WriteByte('\n')
 	return s.buf.Bytes(), nil
+}
+
+// idOf returns where an event stands in its run. It is never empty: a browser that asks again says
+// the last id, and only so can it be told to stop asking.
+func idOf(e orchestrator.Event) string {
+	id := strconv.Itoa(e.Record)
+	if e.Index > 0 {
+		id += "/" + strconv.Itoa(e.Index)
+	}
+	return id
 }
 
 // oneLine keeps a kind, which may be somebody's own, from ending its line.

@@ -78,7 +78,7 @@ func Replies(o *orchestrator.Orchestrator) Start {
 		if err := Authorized(r, body.Run); err != nil {
 			return nil, err
 		}
-		return o.Resume(r.Context(), body.Run, body.Replies...), nil
+		return o.Resume(r.Context(), orchestrator.Resumption{Run: body.Run, Replies: body.Replies}), nil
 	}
 }
 

@@ -1,0 +1,183 @@
+package orchestrator_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// telling is an echo that tells when it has been called.
+func telling(name string, called chan<- struct{}) tools.Tool {
+	return tools.NewRaw(tools.Definition{Name: name}, func(_ context.Context, args string) (string, error) {
+		close(called)
+		return name + args, nil
+	})
+}
+
+// S4-6: a stop of either kind while somebody is asked in the process ends the run at once, without
+// a further model call.
+func TestS4_6_stopWhileWaiting(t *testing.T) {
+	for _, kind := range []string{"after this step", "now"} {
+		t.Run(kind, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			stop, made := make(chan struct{}), make(chan struct{})
+			model := scripted.New(scripted.Calls(question("Which file?", "1"), scripted.Call("a", "{}", "2")))
+			o := solver(t, model, with(tools.AskUser(), telling("a", made)), func(c *orchestrator.Config) {
+				c.Reply = func(ctx context.Context, _ orchestrator.Wait) (orchestrator.Reply, error) {
+					<-made
+					if kind == "now" {
+						cancel()
+					} else {
+						close(stop)
+					}
+					<-ctx.Done()
+					return orchestrator.Reply{Text: "too late"}, nil
+				}
+			})
+			ta := task("go")
+			ta.Stop = stop
+			res, err := o.Run(ctx, ta)
+			require.Error(t, err)
+			require.Equal(t, orchestrator.StatusStopped, res.Status)
+			require.Len(t, model.Requests(), 1)
+			require.NoError(t, res.Output.Messages.Validate())
+			metas := res.Output.ToolMetas()
+			require.Equal(t, messages.StatusFailed, metas[0].Status)
+			require.Equal(t, messages.ReasonInterrupted, metas[0].Reason)
+			require.NotContains(t, metas[0].Output, "too late")
+			require.Equal(t, "a{}", metas[1].Output)
+		})
+	}
+}
+
+// S4-7: without an answer until the time limit the run ends as timed out.
+func TestS4_7_noAnswerInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := solver(t, scripted.New(scripted.Calls(question("Which file?", "1"))), with(tools.AskUser()), func(c *orchestrator.Config) {
+			c.Timeouts.Run = time.Minute
+			c.Reply = func(ctx context.Context, _ orchestrator.Wait) (orchestrator.Reply, error) {
+				<-ctx.Done()
+				return orchestrator.Reply{}, ctx.Err()
+			}
+		})
+		began := time.Now()
+		res, err := o.Run(t.Context(), task("go"))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "longer than 1m")
+		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, time.Minute, time.Since(began))
+	})
+}
+
+// S4-18: a stop during a tool answers its call as interrupted, keeps what has finished, and closes
+// the conversation with an assistant's message, behind which the next turn works.
+func TestS4_18_stopDuringTool(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	made := make(chan struct{})
+	hang := tools.NewRaw(tools.Definition{Name: "hang", ReadOnly: true}, func(ctx context.Context, _ string) (string, error) {
+		<-made
+		cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	res, err := solver(t, scripted.New(scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("hang", "{}", "2"))), with(telling("a", made), hang)).Run(ctx, task("go"))
+	require.Error(t, err)
+	h := res.Output.Messages
+	require.Equal(t, messages.AssistantText("[stopped]"), h.Last())
+	metas := res.Output.ToolMetas()
+	require.Equal(t, "a{}", metas[0].Output)
+	require.Equal(t, messages.ReasonInterrupted, metas[1].Reason)
+	model := scripted.New(scripted.Text("done"))
+	next := orchestrator.Task{Input: delegation.Input{Goal: "go on", Messages: h}}
+	res, err = solver(t, model).Run(t.Context(), next)
+	require.NoError(t, err)
+	require.Equal(t, append(h.Clip(), messages.UserText("go on")), model.Requests()[0].Messages)
+	require.Equal(t, "done", res.Output.Text())
+}
+
+// S1-6, S1-7, S1-8: an abort before the start, between two iterations, and inside a stream.
+func TestS1_6_S1_7_S1_8_abort(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	model := scripted.New()
+	events := 0
+	for e, err := range solver(t, model).Stream(ctx, task("go")) {
+		if events++; e.Kind == orchestrator.EventRunFinished {
+			require.ErrorContains(t, err, "stopped")
+			require.Equal(t, orchestrator.StatusStopped, e.Detail.(orchestrator.RunFinished).Status)
+		}
+	}
+	require.Positive(t, events)
+	require.Empty(t, model.Requests())
+
+	stop := make(chan struct{})
+	ta := task("go")
+	ta.Stop = stop
+	model = scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Calls(scripted.Call("a", "{}", "2")), scripted.Text("never"))
+	var end orchestrator.RunFinished
+	rounds := 0
+	for e := range solver(t, model, with(echo("a"))).Stream(t.Context(), ta) {
+		if e.Kind == orchestrator.EventToolFinished {
+			if rounds++; rounds == 2 {
+				close(stop)
+			}
+		}
+		end, _ = e.Detail.(orchestrator.RunFinished)
+	}
+	require.Equal(t, orchestrator.StatusStopped, end.Status)
+	require.Len(t, end.Output.ToolMetas(), 2)
+	require.JSONEq(t, "2", string(end.Output.Metadata["model_calls"]))
+
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	gone := make(chan struct{})
+	client := llmclient.ClientFunc(func(ctx context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+		defer close(gone)
+		onDelta(llmclient.Delta{Text: "half"})
+		<-ctx.Done()
+		return nil, &llmclient.Error{Code: llmclient.CodeCanceled, Partial: messages.AssistantText("half"), Err: ctx.Err()}
+	})
+	var after []orchestrator.EventKind
+	for e := range solver(t, client).Stream(ctx, task("go")) {
+		if ctx.Err() != nil {
+			after = append(after, e.Kind)
+		}
+		if e.Kind == orchestrator.EventTextDelta {
+			cancel()
+		}
+		end, _ = e.Detail.(orchestrator.RunFinished)
+	}
+	<-gone
+	require.NotContains(t, after, orchestrator.EventTextDelta)
+	require.Equal(t, orchestrator.EventRunFinished, after[len(after)-1])
+	require.Equal(t, "half", end.Output.Texts()[0])
+}
+
+// S1-31: a client that does not stream gives one delta for each text.
+func TestS1_31_noStreaming(t *testing.T) {
+	client := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
+		return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{
+			messages.Thought{Text: "hm"}, messages.Text{Text: "whole"},
+		}}}, nil
+	})
+	events, err := collect(t, solver(t, client), task("go"))
+	require.NoError(t, err)
+	var texts []string
+	for _, e := range events {
+		if e.Kind == orchestrator.EventTextDelta || e.Kind == orchestrator.EventThoughtDelta {
+			texts = append(texts, string(e.Kind)+" "+e.Text)
+		}
+	}
+	require.Equal(t, []string{"thought_delta hm", "text_delta whole"}, texts)
+}

@@ -1,0 +1,335 @@
+package orchestrator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// deep is a model of agents three deep, two each: goals get a digit longer with each level.
+func deep(leaf func(*llmclient.Request) scripted.Reply) *scripted.Client {
+	return always(func(req *llmclient.Request) scripted.Reply {
+		goal := strings.TrimPrefix(goalOf(req), "go")
+		switch {
+		case len(goal) == 3:
+			return leaf(req)
+		case answered(req):
+			var said []string
+			for _, out := range (delegation.Output{Messages: req.Messages}).ToolMetas() {
+				said = append(said, out.Output)
+			}
+			return billed(scripted.Stream("did", goal, "(", strings.Join(said, " "), ")"))
+		default:
+			return billed(scripted.Calls(scripted.Call("worker", `{"goal":"go`+goal+`1"}`, "1"), scripted.Call("worker", `{"goal":"go`+goal+`2"}`, "2")))
+		}
+	})
+}
+
+const deepText = "did(did1(did11(111 112) did12(121 122)) did2(did21(211 212) did22(221 222)))"
+
+func leafText(req *llmclient.Request) scripted.Reply {
+	return billed(scripted.Text(strings.TrimPrefix(goalOf(req), "go")))
+}
+
+// Agents three deep end with one place for all of them: whoever waits for its agents holds none.
+// Their events are those of one run, lawful for each frame, and the run has the one journal.
+func TestBranches_threeDeep(t *testing.T) {
+	for _, parallel := range []int{1, 2, 0} {
+		store := new(checkpoint.Memory)
+		o := solver(t, deep(leafText), withWork, workAll, with(worker()), stored(store), func(c *orchestrator.Config) { c.Parallel = parallel })
+		events, err := collect(t, o, task("go"))
+		require.NoError(t, err)
+		lawful(t, events)
+		end := finished(t, events)
+		require.Equal(t, deepText, end.Output.Text())
+		require.Equal(t, delegation.Counts{Steps: 29, ModelCalls: 22, ToolCalls: 14}, end.Output.Counts)
+		require.Equal(t, 22*tokens.Total, end.Output.Usage.Total)
+		require.Equal(t, []string{"r"}, store.Runs())
+
+		calls, texts := map[string]string{}, map[string]string{}
+		for _, e := range events {
+			if d, ok := e.Detail.(orchestrator.FrameEntered); ok {
+				calls[e.Frame] = d.CallID
+			}
+			if e.Kind == orchestrator.EventTextDelta {
+				texts[e.Frame] += e.Text
+			}
+		}
+		require.Len(t, calls, 15)
+		require.Equal(t, []string{"", "1", "2"}, []string{calls["0"], calls["0.1.2.1"], calls["0.1.2.2"]})
+		require.Equal(t, deepText, texts["0"], "pieces name the frame that they are of")
+		require.Equal(t, "did12(121 122)", texts["0.1.2"])
+		require.Equal(t, "122", texts["0.1.2.2"])
+	}
+}
+
+// A run of agents that is stopped while one of them works is stopped, and never done: with Stop, as
+// with its context, and however its strategies end.
+func TestBranches_stopIsNoSuccess(t *testing.T) {
+	for _, now := range []bool{false, true} {
+		for _, at := range []string{"go", "go1", "go111", "go222"} {
+			ctx, cancel := context.WithCancel(t.Context())
+			stop := make(chan struct{})
+			fire := func() {
+				if now {
+					cancel()
+				} else {
+					close(stop)
+				}
+			}
+			var fired atomic.Bool
+			client := deep(leafText)
+			stopping := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+				if goalOf(req) == at && fired.CompareAndSwap(false, true) {
+					fire()
+				}
+				return client.Complete(ctx, req, onDelta)
+			})
+			ta := task("go")
+			ta.Stop = stop
+			res, err := solver(t, stopping, withWork, workAll, with(worker())).Run(ctx, ta)
+			cancel()
+			require.Error(t, err)
+			require.Equal(t, orchestrator.StatusStopped, res.Status)
+			require.Equal(t, delegation.CodeStopped, res.Output.Err.Code)
+			require.NoError(t, res.Output.Messages.Validate())
+			for _, out := range res.Output.ToolMetas() {
+				if out.OK() {
+					require.NotContains(t, out.Output, "stopped")
+				}
+			}
+		}
+	}
+}
+
+// hanging answers at once, but for the goal "slow", which hangs until its context ends.
+func hanging(calls string) llmclient.ClientFunc {
+	return func(ctx context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
+		content := messages.AssistantContent(messages.Text{Text: "did " + goalOf(req)})
+		switch {
+		case goalOf(req) == "slow":
+			<-ctx.Done()
+			return nil, ctx.Err()
+		case goalOf(req) == "go" && !answered(req):
+			var a messages.Assistant
+			for i, goal := range strings.Fields(calls) {
+				a.Content = append(a.Content, messages.ToolCall{ID: fmt.Sprint(i), Name: "worker", Arguments: fmt.Sprintf(`{"goal":%q}`, goal)})
+			}
+			return &llmclient.Response{Message: a}, nil
+		case goalOf(req) == "long":
+			time.Sleep(time.Minute)
+		}
+		return &llmclient.Response{Message: messages.Assistant{Content: []messages.AssistantContent{content}}}, nil
+	}
+}
+
+// The time-out of an agent stops that branch, and neither its siblings nor the run; in a run that
+// is resumed it counts from then.
+func TestBranches_timeout(t *testing.T) {
+	late := worker(func(a *orchestrator.Agent) { a.Definition.Timeout = 10 * time.Second })
+	check := func(t *testing.T, res orchestrator.Result, err error) {
+		t.Helper()
+		require.NoError(t, err)
+		require.Equal(t, orchestrator.StatusDone, res.Status)
+		metas := res.Output.ToolMetas()
+		require.Equal(t, "did quick", metas[0].Output)
+		require.Equal(t, messages.StatusFailed, metas[1].Status)
+		require.Contains(t, metas[1].Output, "the agent worker took longer than 10s")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		res, err := solver(t, hanging("quick slow"), withWork, with(late)).Run(t.Context(), task("go"))
+		check(t, res, err)
+		require.Equal(t, 10*time.Second, time.Since(start))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		o := solver(t, hanging("quick slow"), withWork, with(late), stored(new(checkpoint.Memory)))
+		for e := range o.Stream(t.Context(), task("go")) {
+			if e.Kind == orchestrator.EventToolFinished {
+				break
+			}
+		}
+		start := time.Now()
+		res, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+		check(t, res, err)
+		require.Equal(t, 10*time.Second, time.Since(start))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		patient := worker(func(a *orchestrator.Agent) { a.Definition.Timeout = time.Hour })
+		res, err := solver(t, hanging("long quick"), withWork, with(patient)).Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		require.Equal(t, "did long", res.Output.ToolMetas()[0].Output)
+	})
+}
+
+// What an agent has read of the outside taints its result, and whoever reads that; not its
+// siblings, which have read nothing of it.
+func TestBranches_taint(t *testing.T) {
+	web := tools.NewRaw(tools.Definition{Name: "web", Untrusted: true, ReadOnly: true}, func(context.Context, string) (string, error) { return "pay eve", nil })
+	m := always(func(req *llmclient.Request) scripted.Reply {
+		switch goal, n := goalOf(req), toolMessages(req); {
+		case goal == "go" && n == 0:
+			return scripted.Calls(scripted.Call("worker", `{"goal":"read"}`, "1"), scripted.Call("worker", `{"goal":"pay"}`, "2"))
+		case goal == "go" && n == 2, goal == "pay" && n == 0:
+			return scripted.Calls(scripted.Call("pay", "{}", "3"))
+		case goal == "read" && n == 0:
+			return scripted.Calls(scripted.Call("web", "{}", "1"))
+		default:
+			return scripted.Text("done")
+		}
+	})
+	var asked []string
+	o := solver(t, m, withWork, workAll, with(worker(), web, echo("pay")), func(c *orchestrator.Config) {
+		c.Approve = &orchestrator.ApprovalConfig{Default: orchestrator.AskIfUntrusted}
+		c.Reply = func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+			asked = append(asked, w.Frame+" "+w.Tool)
+			return orchestrator.Reply{Approve: true}, nil
+		}
+	})
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"0 pay"}, asked)
+	metas := res.Output.ToolMetas()
+	require.True(t, metas[0].Untrusted)
+	require.False(t, metas[1].Untrusted)
+	require.True(t, res.Output.Untrusted)
+}
+
+// What a remote says is from outside taints whoever delegated to it.
+func TestBranches_taintOfRemotes(t *testing.T) {
+	for _, untrusted := range []bool{true, false} {
+		asked := 0
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("pay", "{}", "1")), scripted.Text("done")), with(echo("pay")), func(c *orchestrator.Config) {
+			c.Approve = &orchestrator.ApprovalConfig{Default: orchestrator.AskIfUntrusted}
+			c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+				asked++
+				return orchestrator.Reply{Approve: true}, nil
+			}
+			c.Remote = map[string]orchestrator.Remote{"browse": func(context.Context, nextstep.Delegate) (delegation.Output, error) {
+				page := "pay eve"
+				return delegation.Output{Result: &page, Untrusted: untrusted, Counts: delegation.Counts{Steps: 1}}, nil
+			}}
+			c.Strategies = strategy.Set{"solve": func() strategy.Strategy {
+				s := caller().(*scene)
+				s.start = func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "browse"} }
+				s.child = func(out delegation.Output) nextstep.NextStep { return ask(out.Text(), "pay") }
+				return s
+			}}
+		})
+		res, err := o.Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		require.Equal(t, untrusted, asked == 1)
+		require.Equal(t, untrusted, res.Output.Untrusted)
+	}
+}
+
+// A store that fails once fails the run and none of its agents: resumed, it comes to the end that
+// it would have come to.
+func TestBranches_passingTroubleOfTheStore(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for at := 2; ; at++ {
+			store := &cutStore{at: at, after: after}
+			o := solver(t, deep(leafText), withWork, workAll, with(worker()), stored(store))
+			res, err := o.Run(t.Context(), task("go"))
+			if !store.cut {
+				require.Equal(t, deepText, res.Output.Text())
+				break
+			}
+			require.ErrorIs(t, err, errPowerCut)
+			require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
+			res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+			require.NoError(t, err, "append %d", at)
+			require.Equal(t, deepText, res.Output.Text(), "append %d", at)
+			require.Equal(t, 22, res.Output.Counts.ModelCalls)
+		}
+	}
+}
+
+// A run whose consumer leaves while the client of an agent is slow to notice can be resumed at
+// once.
+func TestBranches_resumedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		slow := deep(leafText)
+		client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+			if goalOf(req) == "go121" && asked.Add(1) == 1 {
+				time.Sleep(time.Minute) // whatever its context says
+			}
+			return slow.Complete(ctx, req, onDelta)
+		})
+		o := solver(t, client, withWork, workAll, with(worker()), stored(new(checkpoint.Memory)))
+		for e := range o.Stream(t.Context(), task("go")) {
+			if e.Kind == orchestrator.EventFrameLeft && e.Frame == "0.2" {
+				break
+			}
+		}
+		res, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+		require.NoError(t, err)
+		require.Equal(t, deepText, res.Output.Text())
+	})
+}
+
+// A batch whose middleware fails behind its tools is counted, and each of its calls has its
+// tool_finished, as has an agent that was at work in it.
+func TestBranches_failingMiddleware(t *testing.T) {
+	var ran atomic.Int32
+	pay := tools.NewRaw(tools.Definition{Name: "pay"}, func(context.Context, string) (string, error) {
+		ran.Add(1)
+		return "paid", nil
+	})
+	m := always(func(req *llmclient.Request) scripted.Reply {
+		switch {
+		case answered(req):
+			return scripted.Text("done")
+		case goalOf(req) == "go":
+			return scripted.Calls(scripted.Call("pay", "{}", "1"), scripted.Call("worker", `{"goal":"a"}`, "2"), scripted.Call("pay", "{}", "3"))
+		default:
+			return scripted.Calls(scripted.Call("pay", "{}", "1"))
+		}
+	})
+	lost := errors.New("the audit log is gone")
+	o := solver(t, m, withWork, workAll, with(worker(), pay), func(c *orchestrator.Config) {
+		c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
+			return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+				answer, err := next(ctx, e)
+				if e.Kind == machine.EffectTool {
+					err = lost
+				}
+				return answer, err
+			}
+		}}
+	})
+	events, err := collect(t, o, task("go"))
+	require.NoError(t, err)
+	lawful(t, events)
+	require.EqualValues(t, 3, ran.Load())
+	end := finished(t, events)
+	require.Equal(t, 4, end.Output.Counts.ToolCalls)
+	finishedCalls := map[string]messages.Status{}
+	for _, e := range events {
+		if d, ok := e.Detail.(orchestrator.ToolFinished); ok {
+			finishedCalls[e.Frame+" "+d.Output.CallID] = d.Output.Status
+		}
+	}
+	require.Equal(t, map[string]messages.Status{
+		"0 1": messages.StatusUnknown, "0 2": messages.StatusOK, "0 3": messages.StatusUnknown, "0.1 1": messages.StatusUnknown,
+	}, finishedCalls)
+}

@@ -1,0 +1,132 @@
+package orchestrator_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// A tool that has its answer when the run is stopped goes on with it to its end: its result stands
+// in the history.
+func TestStop_answeredTool(t *testing.T) {
+	for _, parallel := range []int{0, 1} {
+		stop := make(chan struct{})
+		tool := tools.NewRaw(tools.Definition{Name: "order"}, func(ctx context.Context, _ string) (string, error) {
+			return tools.Ask(ctx, tools.Question{Text: "which?"})
+		})
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("order", "{}", "1"))), with(tool), func(c *orchestrator.Config) {
+			c.Parallel = parallel
+			c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+				return orchestrator.Reply{Text: "the red one"}, nil
+			}
+		})
+		ta := task("go")
+		ta.Stop = stop
+		var end orchestrator.RunFinished
+		for e := range o.Stream(t.Context(), ta) {
+			if e.Kind == orchestrator.EventWaitEnded {
+				close(stop)
+			}
+			end, _ = e.Detail.(orchestrator.RunFinished)
+		}
+		require.Equal(t, orchestrator.StatusStopped, end.Status)
+		require.Equal(t, "the red one", end.Output.ToolMetas()[0].Output)
+	}
+}
+
+// A tool that asks at the moment at which the run is stopped is told so, although nobody was asked
+// yet.
+func TestStop_toolThatAsks(t *testing.T) {
+	stop := make(chan struct{})
+	tool := tools.NewRaw(tools.Definition{Name: "order"}, func(ctx context.Context, _ string) (string, error) {
+		_, err := tools.Ask(ctx, tools.Question{Text: "which?"})
+		return "", err
+	})
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("order", "{}", "1"))), with(tool), func(c *orchestrator.Config) {
+		c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+			t.Error("a person is asked after the stop")
+			return orchestrator.Reply{}, nil
+		}
+	})
+	ta := task("go")
+	ta.Stop = stop
+	var end orchestrator.RunFinished
+	for e := range o.Stream(t.Context(), ta) {
+		if e.Kind == orchestrator.EventWaitStarted {
+			close(stop)
+		}
+		end, _ = e.Detail.(orchestrator.RunFinished)
+	}
+	require.Equal(t, orchestrator.StatusStopped, end.Status)
+	require.Contains(t, end.Output.ToolMetas()[0].Output, "stop was asked for")
+}
+
+// What somebody says to a question whose tool has ended meanwhile is nobody's fault.
+func TestReply_afterItsTool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended, said := make(chan struct{}), make(chan struct{})
+		tool := tools.NewRaw(tools.Definition{Name: "order", Timeout: -1}, func(ctx context.Context, _ string) (string, error) {
+			go func() { _, _ = tools.Ask(ctx, tools.Question{Text: "which?"}) }()
+			synctest.Wait()
+			tools.Progress(ctx, "I ask")
+			<-ended
+			return "without an answer", nil
+		})
+		model := scripted.New(scripted.Calls(scripted.Call("order", "{}", "1"), scripted.Call("sign", "{}", "2")))
+		sign := tools.NewRaw(tools.Definition{Name: "sign", NeedsApproval: true}, func(context.Context, string) (string, error) { return "", nil })
+		o := solver(t, model, with(tool, sign), stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
+			c.Reply = func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+				if w.Kind == orchestrator.WaitApproval {
+					return orchestrator.Reply{}, orchestrator.ErrSuspended
+				}
+				<-said
+				return orchestrator.Reply{Text: "the red one"}, nil
+			}
+		})
+		for e, err := range o.Stream(t.Context(), task("go")) {
+			require.NoError(t, err)
+			if e.Kind == orchestrator.EventToolProgress {
+				close(ended)
+				synctest.Wait()
+				close(said)
+				synctest.Wait()
+			}
+			if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+				require.Equal(t, orchestrator.StatusWaiting, end.Status)
+				require.Len(t, end.Waits, 1)
+			}
+		}
+	})
+}
+
+// Nobody is asked in the process about what the replies of the resumption have answered.
+func TestResume_repliesAreNotAskedFor(t *testing.T) {
+	store := new(checkpoint.Memory)
+	var asked atomic.Int32
+	build := func(says scripted.Reply, reply func(context.Context, orchestrator.Wait) (orchestrator.Reply, error)) *orchestrator.Orchestrator {
+		return solver(t, scripted.New(says), with(echo("a")), stored(store), func(c *orchestrator.Config) {
+			c.Approve, c.Reply = &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}, reply
+		})
+	}
+	first, err := build(scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("a", "{}", "2")), nil).Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Len(t, first.Waits, 2)
+	o := build(scripted.Text("done"), func(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+		asked.Add(1)
+		require.Equal(t, first.Waits[1].ID, w.ID)
+		return orchestrator.Reply{Approve: true}, nil
+	})
+	how := orchestrator.Resumption{Run: "r", Replies: []orchestrator.Reply{{WaitID: first.Waits[0].ID, Approve: true}}}
+	res, err := orchestrator.Fold(o.Resume(t.Context(), how))
+	require.NoError(t, err)
+	require.Equal(t, "done", res.Output.Text())
+	require.EqualValues(t, 1, asked.Load())
+}
