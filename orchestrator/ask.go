@@ -61,6 +61,7 @@ func (f *flight) ask(ctx context.Context, a tools.Asked) (string, error) {
 	}
 	q := &question{effect: e.ID, wait: w, answer: make(chan answered, 1)}
 	f.run.box.post(mail{flight: f, ask: q})
+	f.run.lent.release(f.run, f)
 	select {
 	case got := <-q.answer:
 		if got.err != nil {

@@ -35,7 +35,9 @@ func (r *run) goOn(yield func(Event, error) bool) {
 	if r.o.logger != nil {
 		r.sink.note = r.logEvent
 	}
-	r.rounds()
+	if r.rounds() == left {
+		r.lent.wait()
+	}
 }
 
 // round is how one round of the loop ends.
@@ -168,6 +170,8 @@ func (r *run) start(effects []machine.Effect) round {
 	if len(effects) == 1 && len(r.flights) == 0 {
 		if e := &effects[0]; r.performInline(e) {
 			return again
+		} else if r.lends(e) {
+			return r.lend(e)
 		}
 	}
 	for i := range effects {

@@ -44,6 +44,7 @@ type run struct {
 	claimed bool
 	replays bool    // the journal is being read
 	drifted []Event // what reading it has shown, to be told
+	lent    lent
 	causes  causes
 	dropped bool            // what comes in is worth nothing any more
 	refused []error         // replies of Config.Reply to other waits than those it was asked about
@@ -140,6 +141,7 @@ func (r *run) close() {
 	if r.timer != nil {
 		r.timer.Stop()
 	}
+	r.lent.stop()
 	if r.claimed {
 		r.o.active.Delete(r.id)
 	}
