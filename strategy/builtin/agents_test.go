@@ -49,7 +49,7 @@ func TestS1_30_agentOfReflection(t *testing.T) {
 	require.Equal(t, []int{1, 2}, depths)
 
 	res, entered, _ = run(delegation.Limits{Depth: 1}, ask, poem, approved)
-	require.Len(t, entered, 1)
+	require.Len(t, entered, 2)
 	require.Equal(t, messages.StatusFailed, res.Output.ToolMetas()[0].Status)
-	require.Contains(t, res.Output.ToolMetas()[0].Output, "leave nothing for it")
+	require.Contains(t, res.Output.ToolMetas()[0].Output, "the limit of 1 depth is reached")
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -52,7 +51,6 @@ func (s *stage) orchestrator(p *composition) *orchestrator.Orchestrator {
 		Client:     llmclient.ClientFunc(ask),
 		Strategies: strategy.Set{completetask.Name: completetask.New(completetask.Config{})},
 		Tools:      p.tools(),
-		Middleware: []orchestrator.Middleware{seeAgents},
 	}
 	for i := range p.Nodes {
 		cfg.Strategies[nodeName(i)] = func() strategy.Strategy {
@@ -92,16 +90,6 @@ func answer(ctx context.Context, wait orchestrator.Wait) (orchestrator.Reply, er
 		return orchestrator.Reply{WaitID: wait.ID, Approve: true, Text: "that one"}, nil
 	}
 	return orchestrator.Reply{}, orchestrator.ErrSuspended
-}
-
-// seeAgents is a middleware that notes that agents are at work.
-func seeAgents(next orchestrator.Handler) orchestrator.Handler {
-	return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-		if call.Run != composedRun {
-			caseOf(ctx).agents.Add(1)
-		}
-		return next(ctx, call)
-	}
 }
 
 // caseStore is the store of the case.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +31,7 @@ import (
 //   - What it has used is what the model has billed, and each frame's usage is within its parent's.
 //   - The history obeys the laws: that of every request, and that of the output.
 //   - The output, its metadata included, is the same again after it was written as JSON and read.
+//   - Its journal, applied to a new Machine, tells the same events and gives the same output.
 //   - There is one terminal event, the last, and every frame that is entered is left, unless the run waits.
 func TestRandomCompositions(t *testing.T) {
 	shards := runtime.GOMAXPROCS(0)
@@ -56,8 +56,8 @@ func TestRandomCompositions(t *testing.T) {
 
 // tally counts what the cases were.
 type tally struct {
-	cases, offer, start, stored, stopped int
-	ends                                 map[string]int
+	cases, told, offer, start, stored, stopped int
+	ends                                       map[string]int
 }
 
 func (c *tally) add(w *composed) {
@@ -68,22 +68,23 @@ func (c *tally) add(w *composed) {
 	}
 	c.cases++
 	c.ends[w.end]++
+	count(&c.told, !w.Whole)
 	count(&c.offer, w.offers)
-	count(&c.start, w.agents.Load() > 0)
-	count(&c.stored, w.Stored && w.agents.Load() > 0)
-	count(&c.stopped, w.Stop > 0 && w.Stop <= w.asked && w.agents.Load() > 0)
+	count(&c.start, w.agents > 0)
+	count(&c.stored, w.Stored && w.agents > 0)
+	count(&c.stopped, w.Stop > 0 && w.Stop <= w.asked && w.agents > 0)
 }
 
 // enough holds the cases, if they are many, to have had agents at work often enough.
 func (c *tally) enough(t *testing.T) {
 	t.Helper()
-	t.Logf("of %d cases %d offer agents and %d start some, %d of these with a store and %d stopped; they ended as %v",
-		c.cases, c.offer, c.start, c.stored, c.stopped, c.ends)
+	t.Logf("of %d cases %d offer agents; of the %d that have events %d start some, %d of these with a store and %d stopped; they ended as %v",
+		c.cases, c.offer, c.told, c.start, c.stored, c.stopped, c.ends)
 	if c.cases < 400 {
 		return
 	}
 	require.Greater(t, 4*c.offer, c.cases, "a quarter offers agents")
-	require.Greater(t, 20*c.start, 3*c.cases, "three of twenty start some")
+	require.Greater(t, 20*c.start, 3*c.told, "three of twenty start some")
 	require.Positive(t, c.stored, "some of them have a store")
 	require.Positive(t, c.stopped, "some of them are stopped")
 }
@@ -106,21 +107,21 @@ type composed struct {
 	o       *orchestrator.Orchestrator
 	stopped chan struct{}
 	cancel  context.CancelFunc
-	open    []string // frames of the run that were entered and not left
-	waiting []string // runs that have waited
+	open    []string // frames that were entered and not left
 	nodes   []func() strategy.Strategy
 	store   checkpoint.Memory
-	agents  atomic.Int64 // steps of agents
-	end     string       // how it ended
-	started int          // tool calls
-	steps   map[string]int
+	agents  int    // that were entered
+	end     string // how it ended
+	started int    // tool calls that began, agents among them
+	steps   int
 	last    *orchestrator.Event
 	ended   int
+	lines   []string // the events of the Machine, as text
 }
 
 // play plays a case.
 func (s *stage) play(p *composition) *composed {
-	w := &composed{babble: babble{composition: p, fans: p.fans()}, o: s.orchestrator(p), stopped: make(chan struct{}), steps: map[string]int{}}
+	w := &composed{babble: babble{composition: p, fans: p.fans()}, o: s.orchestrator(p), stopped: make(chan struct{})}
 	w.stop = func() {
 		if p.Now {
 			w.cancel()
@@ -158,6 +159,9 @@ func (w *composed) run() {
 			}
 		}
 		w.seen(res)
+		if w.Stored {
+			w.replay(res)
+		}
 	}
 	w.judge(res)
 	if w.Stored {
@@ -170,16 +174,12 @@ func (w *composed) run() {
 }
 
 // resume resumes the run, and holds it to the end that it had: it is told again, and what was
-// waited for is waited for. Only where agents wait may there be more to do: for those that nothing
-// was left for before.
+// waited for is waited for.
 func (w *composed) resume(res orchestrator.Result) {
 	ctx, asked := context.WithValue(context.Background(), caseKey{}, w), w.asked
-	again, err := orchestrator.Fold(w.o.Resume(ctx, composedRun))
+	again, err := orchestrator.Fold(w.o.Resume(ctx, orchestrator.Resumption{Run: composedRun}))
 	if again.Run == "" {
 		w.blame("the run cannot be resumed: %v", err)
-		return
-	}
-	if w.fans && res.Status == orchestrator.StatusWaiting {
 		return
 	}
 	if was, is := told(res), told(again); was != is {
@@ -202,23 +202,26 @@ func (w *composed) see(e *orchestrator.Event) {
 	if w.ended > 0 {
 		w.blame("%s comes after the end", e.Kind)
 	}
-	w.steps[e.Run] = max(w.steps[e.Run], e.Seq)
-	frame := e.Run + " " + e.Frame
+	w.steps = max(w.steps, e.Seq)
+	if e.Index > 0 { // else the loop has added it
+		w.lines = append(w.lines, line(e))
+	}
 	switch d := e.Detail.(type) {
 	case orchestrator.FrameEntered:
-		w.open = append(w.open, frame)
+		w.open = append(w.open, e.Frame)
+		if d.CallID != "" {
+			w.agents++
+		}
 	case orchestrator.FrameLeft:
-		at := slices.Index(w.open, frame)
+		at := slices.Index(w.open, e.Frame)
 		if at < 0 {
-			w.blame("frame %s is left and was not entered", frame)
+			w.blame("frame %s is left and was not entered", e.Frame)
 			return
 		}
 		w.open = slices.Delete(w.open, at, at+1)
-		w.sound(frame, d.Err)
+		w.sound(e.Frame, d.Err)
 	case orchestrator.ToolStarted:
 		w.started++
-	case orchestrator.WaitStarted:
-		w.waiting = append(w.waiting, e.Run)
 	case orchestrator.RunFinished:
 		w.ended++
 	default:
@@ -231,20 +234,11 @@ func (w *composed) seen(res orchestrator.Result) {
 	if w.ended != 1 || w.last.Kind != orchestrator.EventRunFinished {
 		w.blame("there are %d terminal events", w.ended)
 	}
-	w.open = slices.DeleteFunc(w.open, func(frame string) bool { // an agent whose parent was stopped while it waits, or one below
-		run, _, _ := strings.Cut(frame, " ")
-		waits := func(other string) bool { return other == run || strings.HasPrefix(other, run+"/") }
-		return run != composedRun && slices.ContainsFunc(w.waiting, waits)
-	})
 	if len(w.open) > 0 && res.Status != orchestrator.StatusWaiting {
 		w.blame("frames %v are not left", w.open)
 	}
-	steps := 0
-	for _, n := range w.steps {
-		steps += n
-	}
-	if most := w.Limits.Steps; most > 0 && steps > most {
-		w.blame("%d steps are taken, and %d is the limit", steps, most)
+	if most := w.Limits.Steps; most > 0 && w.steps > most {
+		w.blame("%d steps are taken, and %d is the limit", w.steps, most)
 	}
 	if most := w.Limits.ToolCalls; most > 0 && w.started > most {
 		w.blame("%d tool calls are started, and %d is the limit", w.started, most)

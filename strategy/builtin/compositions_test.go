@@ -41,6 +41,9 @@ var composedSet = strategy.Set{
 	}),
 	"lead":   completetask.New(completetask.Config{Tools: []string{"worker"}}),
 	"worker": completetask.New(completetask.Config{Tools: []string{"look"}}),
+	"chief":  completetask.New(completetask.Config{Tools: []string{"retry-lead", "look"}}),
+
+	"retry-lead": retry.New(retry.Config{Strategy: "lead", MaxRetries: 1}),
 }
 
 // terse is the text format of ReAct with instructions that leave room for the rest of a story.

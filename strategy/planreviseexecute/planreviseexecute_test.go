@@ -227,16 +227,17 @@ func TestBadModels(t *testing.T) {
 
 // What a child sees of its parent is what Share says, and nothing else; the events tell it.
 func TestShare(t *testing.T) {
-	for want, share := range map[orchestrator.Context]delegation.Share{
-		orchestrator.ContextGoal:   nil,
-		orchestrator.ContextChosen: delegation.ShareLast(2),
-		orchestrator.ContextAll:    delegation.ShareAll,
+	for want, share := range map[orchestrator.Share]delegation.Share{
+		orchestrator.ShareGoal:   nil,
+		orchestrator.ShareChosen: delegation.ShareLast(2),
+		orchestrator.ShareAll:    delegation.ShareAll,
 	} {
 		t.Run(string(want), func(t *testing.T) {
 			var child *llmclient.Request
 			client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, d func(llmclient.Delta)) (*llmclient.Response, error) {
 				if len(req.Tools) == 0 {
-					child = req
+					asked := *req // which is the Orchestrator's, and used again
+					child = &asked
 				}
 				return model(func(_, wanted string) (string, string, string) {
 					if wanted == "" {
@@ -258,7 +259,7 @@ func TestShare(t *testing.T) {
 			}
 			require.Equal(t, messages.UserText("A"), child.Messages.Last())
 			sees := fmt.Sprint(child.Messages)
-			require.Equal(t, want == orchestrator.ContextAll, strings.Contains(sees, "secret of the parent"))
+			require.Equal(t, want == orchestrator.ShareAll, strings.Contains(sees, "secret of the parent"))
 		})
 	}
 }

@@ -100,13 +100,11 @@ func TestRevisionsRemember(t *testing.T) {
 // model sees from then on.
 func TestEditedPlan(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			if step, ok := call.Step.(nextstep.ExecuteTools); ok && step.Calls[0].Name == pre.SubmitPlan {
-				edited := step.Calls[0]
-				edited.Arguments = plan("edited")
-				call.Step = nextstep.ExecuteTools{Calls: []messages.ToolCall{edited}}
+		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+			if e.Call.Name == pre.SubmitPlan {
+				e.Call.Arguments = plan("edited")
 			}
-			return next(ctx, call)
+			return next(ctx, e)
 		}
 	}
 	client := scripted.New(

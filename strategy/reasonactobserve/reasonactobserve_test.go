@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -239,13 +240,11 @@ func TestUntrustedResults(t *testing.T) {
 // A call that a middleware changed stands in the conversation as it was made.
 func TestEditedCalls(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			if step, ok := call.Step.(nextstep.ExecuteTools); ok {
-				c := step.Calls[0]
-				c.Arguments = `{"edited":true}`
-				call.Step = nextstep.ExecuteTools{Calls: []messages.ToolCall{c}}
+		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+			if e.Kind == machine.EffectTool {
+				e.Call.Arguments = `{"edited":true}`
 			}
-			return next(ctx, call)
+			return next(ctx, e)
 		}
 	}
 	model := scripted.New(decide(`{}`), scripted.Calls(scripted.Call("look", "{}", "")), observe(`{"final_answer":"Done!"}`))

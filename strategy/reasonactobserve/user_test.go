@@ -43,7 +43,9 @@ func TestS4_5_runWaits(t *testing.T) {
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
 	require.Len(t, res.Waits, 1)
 	require.Equal(t, rao.RequestInput, res.Waits[0].Tool)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "Use latest."}))
+	res, err = orchestrator.Fold(o.Resume(t.Context(), orchestrator.Resumption{
+		Run: "r", Replies: []orchestrator.Reply{{WaitID: res.Waits[0].ID, Text: "Use latest."}},
+	}))
 	require.NoError(t, err)
 	require.Equal(t, "All set.", res.Output.Text())
 	require.Contains(t, res.Output.Messages, messages.Message(messages.UserText("Use latest.")))
@@ -79,8 +81,8 @@ func TestS4_6_stopWhileWaiting(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, orchestrator.StatusStopped, res.Status)
 	require.Len(t, model.Requests(), 1)
-	require.Len(t, res.Output.Messages, 4, "the task, the decision with its answer, and that the user did not reply")
-	require.NotContains(t, res.Output.Messages[3].(messages.User).Text(), "too late")
+	require.Len(t, res.Output.Messages, 4, "the task, the decision with its answer, and that the run was stopped")
+	require.Equal(t, messages.AssistantText("[stopped]"), res.Output.Messages[3])
 	require.NoError(t, res.Output.Messages.Validate())
 }
 

@@ -3,14 +3,15 @@ package reflection_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/tools"
@@ -91,22 +92,30 @@ func TestGenerator(t *testing.T) {
 
 // A run that is stopped at any point leaves the last whole draft as its result.
 func TestStopKeepsTheDraft(t *testing.T) {
+	cfg := &machine.Config{
+		Strategies: strategy.Set{"r": reflection.New(reflection.Config{})}, Tools: []tools.Definition{{Name: "look", ReadOnly: true}},
+	}
 	answers := []nextstep.Answer{
 		nextstep.APIResponse{Response: new(say("Poem"))},
 		nextstep.APIResponse{Response: new(say("Line 2 limps."))},
 		nextstep.APIResponse{Response: new(call("c1"))},
-		nextstep.ToolResults{Results: []messages.ToolOutput{{CallID: "c1", ToolName: "look"}}},
+		nextstep.ToolResult{Output: messages.ToolOutput{CallID: "c1", ToolName: "look"}},
 		nextstep.APIResponse{Response: new(say("Better poem"))},
 	}
 	for n, want := range []string{"", "Poem", "Poem", "Poem", "Poem", "Better poem"} {
-		m, err := orchestrator.NewMachine(orchestrator.MachineConfig{
-			Root: "r", Set: strategy.Set{"r": reflection.New(reflection.Config{})}, Input: goal, Tools: []tools.Definition{{Name: "look"}},
-		})
-		require.NoError(t, err)
-		for _, a := range answers[:n] {
-			require.NoError(t, m.Step(a))
+		m := machine.New(cfg)
+		require.NoError(t, m.Apply(machine.Started{Run: "run", Input: goal}))
+		answer := func(a nextstep.Answer) {
+			pending := m.Open()[0]
+			require.NoError(t, m.Apply(pending.Answered(a, time.Time{}, 0)))
 		}
-		require.NoError(t, m.Step(nextstep.Stop{Reason: "enough", Partial: messages.AssistantText("Half a")}))
+		for _, a := range answers[:n] {
+			answer(a)
+		}
+		require.NoError(t, m.Apply(machine.Stopped{Reason: "enough", Now: true}))
+		if !m.Done() {
+			answer(nextstep.Failure{Code: delegation.CodeStopped, Partial: messages.AssistantText("Half a")})
+		}
 		require.Equal(t, want, m.Output().Text(), "stopped after %d answers", n)
 		require.Equal(t, delegation.CodeStopped, m.Output().Err.Code)
 		require.Contains(t, m.Output().Metadata, "approved")

@@ -76,7 +76,7 @@ type settings struct {
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
-// strategy is put into use, by orchestrator.New or orchestrator.NewMachine.
+// strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := &settings{Config: cfg}
 	s.err = s.compile()

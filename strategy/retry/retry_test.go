@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -86,13 +88,17 @@ func TestS1_28_promptNamesTheFailure(t *testing.T) {
 func TestS1_28_stopBetweenAttempts(t *testing.T) {
 	partial := good("half of it")
 	partial.Err = &delegation.Error{Code: delegation.CodeFailed, Message: "Some error"}
-	m, err := orchestrator.NewMachine(orchestrator.MachineConfig{
-		Root: "r", Set: strategy.Set{"r": retry.New(retry.Config{Strategy: "elsewhere"})}, Input: goal, Remote: []string{"elsewhere"},
+	partial.Counts.Steps = 1 // one that reports nothing has used up all that it was handed
+	m := machine.New(&machine.Config{
+		Strategies: strategy.Set{"r": retry.New(retry.Config{Strategy: "elsewhere"})}, Remote: []string{"elsewhere"},
 	})
-	require.NoError(t, err)
-	require.NoError(t, m.Step(nextstep.DelegationResult{Output: partial}))
-	require.Equal(t, nextstep.KindDelegate, m.Pending().Kind())
-	require.NoError(t, m.Step(nextstep.Stop{Reason: "enough"}))
+	require.NoError(t, m.Apply(machine.Started{Run: "run", Input: goal}))
+	first := m.Open()[0]
+	require.NoError(t, m.Apply(first.Answered(nextstep.DelegationResult{Output: partial}, time.Time{}, 0)))
+	second := m.Open()[0]
+	require.Equal(t, machine.EffectRemote, second.Kind)
+	require.NoError(t, m.Apply(machine.Stopped{Reason: "enough", Now: true}))
+	require.NoError(t, m.Apply(second.Answered(nextstep.Failure{Code: delegation.CodeStopped}, time.Time{}, 0)))
 	require.True(t, m.Done())
 	out := m.Output()
 	require.Equal(t, delegation.CodeStopped, out.Err.Code)

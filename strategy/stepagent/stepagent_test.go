@@ -12,6 +12,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -142,7 +143,9 @@ func TestS3_14_input(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
 	require.Equal(t, "Which file?", res.Waits[0].Text)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "notes.txt"}))
+	res, err = orchestrator.Fold(o.Resume(t.Context(), orchestrator.Resumption{
+		Run: "r", Replies: []orchestrator.Reply{{WaitID: res.Waits[0].ID, Text: "notes.txt"}},
+	}))
 	require.NoError(t, err)
 	require.Equal(t, "You said notes.txt", res.Output.Text())
 }
@@ -245,13 +248,11 @@ func TestBound(t *testing.T) {
 // middleware's changes are seen.
 func TestReplyAroundCalls(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			if step, ok := call.Step.(nextstep.ExecuteTools); ok {
-				c := step.Calls[0]
-				c.Arguments = `{"edited":true}`
-				call.Step = nextstep.ExecuteTools{Calls: []messages.ToolCall{c}}
+		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+			if e.Kind == machine.EffectTool {
+				e.Call.Arguments = `{"edited":true}`
 			}
-			return next(ctx, call)
+			return next(ctx, e)
 		}
 	}
 	reply := scripted.Reply{Thought: "hm", Text: "Two at once.", Calls: []messages.ToolCall{scripted.Call("a", "{}", "1"), scripted.Call("a", "{}", "2")}}
@@ -277,7 +278,7 @@ func TestReplyAroundCalls(t *testing.T) {
 // before.
 func TestStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	hang := tools.NewRaw(tools.Definition{Name: "hang", ReadOnly: true}, func(ctx context.Context, _ string) (string, error) {
+	hang := tools.NewRaw(tools.Definition{Name: "hang", ReadOnly: true, Sequential: true}, func(ctx context.Context, _ string) (string, error) {
 		cancel()
 		<-ctx.Done()
 		return "", ctx.Err()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 )
@@ -15,7 +16,7 @@ func (e *explorer) answers(step nextstep.NextStep) []answer {
 	case nextstep.GetChatCompletion:
 		return append(e.replies(step.Request), failures()...)
 	case nextstep.ExecuteTools:
-		return append(batches(), failures()...)
+		return batches()
 	case nextstep.Delegate:
 		return append(outputs(), failures()...)
 	default:
@@ -44,7 +45,7 @@ func (e *explorer) replies(req llmclient.Request) []answer {
 		)
 	}
 	for i, r := range e.Replies {
-		list = append(list, answer{fmt.Sprintf("reply %d", i), func(nextstep.NextStep) nextstep.Answer { return nextstep.APIResponse{Response: &r} }})
+		list = append(list, answer{fmt.Sprintf("reply %d", i), func(*machine.Effect) nextstep.Answer { return nextstep.APIResponse{Response: &r} }})
 	}
 	return list
 }
@@ -54,7 +55,7 @@ func call(n int, name, args string) messages.ToolCall {
 }
 
 func reply(name string, finish llmclient.FinishReason, parts ...messages.AssistantContent) answer {
-	return answer{name, func(nextstep.NextStep) nextstep.Answer {
+	return answer{name, func(*machine.Effect) nextstep.Answer {
 		return nextstep.APIResponse{Response: &llmclient.Response{
 			Message: messages.Assistant{Content: append([]messages.AssistantContent(nil), parts...)},
 			Finish:  finish,
@@ -67,12 +68,8 @@ func reply(name string, finish llmclient.FinishReason, parts ...messages.Assista
 func batches() []answer {
 	var list []answer
 	for _, status := range []messages.Status{messages.StatusOK, messages.StatusFailed, messages.StatusUnknown} {
-		list = append(list, answer{"tools " + string(status), func(step nextstep.NextStep) nextstep.Answer {
-			var results []messages.ToolOutput
-			for _, c := range step.(nextstep.ExecuteTools).Calls {
-				results = append(results, messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: status, Output: "tool output"})
-			}
-			return nextstep.ToolResults{Results: results}
+		list = append(list, answer{"tools " + string(status), func(e *machine.Effect) nextstep.Answer {
+			return nextstep.ToolResult{Output: messages.ToolOutput{CallID: e.Call.ID, ToolName: e.Call.Name, Status: status, Output: "tool output"}}
 		}})
 	}
 	return list
@@ -89,7 +86,8 @@ func outputs() []answer {
 		{Result: &result, Err: &delegation.Error{Code: delegation.CodeFailed, Message: "the child failed"}},
 		{Err: &delegation.Error{Code: delegation.CodeLimit, Message: "too deep"}},
 	} {
-		list = append(list, answer{fmt.Sprintf("child %d", name), func(nextstep.NextStep) nextstep.Answer { return nextstep.DelegationResult{Output: out} }})
+		out.Counts.Steps = 1 // one that reports nothing has used up all that it was handed
+		list = append(list, answer{fmt.Sprintf("child %d", name), func(*machine.Effect) nextstep.Answer { return nextstep.DelegationResult{Output: out} }})
 	}
 	return list
 }
@@ -98,7 +96,7 @@ func outputs() []answer {
 func failures() []answer {
 	var list []answer
 	for _, code := range []llmclient.Code{llmclient.CodeUnavailable, llmclient.CodeMalformedToolCall} {
-		list = append(list, answer{"failure " + string(code), func(nextstep.NextStep) nextstep.Answer {
+		list = append(list, answer{"failure " + string(code), func(*machine.Effect) nextstep.Answer {
 			return nextstep.Failure{Source: nextstep.SourceModel, Code: delegation.Code(code), Message: "it did not work"}
 		}})
 	}

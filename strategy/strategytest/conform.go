@@ -11,8 +11,8 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
@@ -68,10 +68,11 @@ func Check(s Subject) error {
 	return errors.Join(e.problems...)
 }
 
-// answer is a way to answer a step, with a name for reports.
+// answer is a way to answer a step, with a name for reports. Of a batch each call is answered by
+// itself.
 type answer struct {
 	name string
-	make func(step nextstep.NextStep) nextstep.Answer
+	make func(e *machine.Effect) nextstep.Answer
 }
 
 type explorer struct {
@@ -87,30 +88,29 @@ func (e *explorer) explore(path []answer) {
 	if len(e.problems) >= most {
 		return
 	}
-	m, trace, ok := e.walk(path)
+	d, trace, ok := e.walk(path)
 	if !ok {
 		return
 	}
 	if _, again, ok := e.walk(path); ok && !bytes.Equal(trace, again) {
 		e.report(path, "it decided differently the second time:\n%s\n%s", trace, again)
 	}
-	if m.Done() || len(path) == e.Steps {
+	if d.m.Done() || len(path) == e.Steps {
 		return
 	}
-	for _, next := range e.answers(m.Pending()) {
+	for _, next := range e.answers(d.pending()) {
 		e.explore(append(slices.Clip(path), next))
 	}
 }
 
-// walk runs the path from the start and returns the machine at its end, with the steps in their
-// JSON form.
-func (e *explorer) walk(path []answer) (*orchestrator.Machine, []byte, bool) {
+// walk runs the path from the start and returns the run at its end, with the steps in their JSON
+// form.
+func (e *explorer) walk(path []answer) (*driver, []byte, bool) {
 	subject := e.New()
-	cfg := orchestrator.MachineConfig{
-		Run: "conform", Root: "subject", Input: e.Input, Tools: e.Tools, Remote: e.Children,
-		Set: strategy.Set{"subject": func() strategy.Strategy { return subject }},
-	}
-	m, err := orchestrator.NewMachine(cfg)
+	d, err := drive(&machine.Config{
+		Strategies: strategy.Set{"subject": func() strategy.Strategy { return subject }},
+		Tools:      e.Tools, Remote: e.Children,
+	}, e.Input)
 	if err != nil {
 		e.report(path, "it cannot be started: %v", err)
 		return nil, nil, false
@@ -119,12 +119,13 @@ func (e *explorer) walk(path []answer) (*orchestrator.Machine, []byte, bool) {
 	var returned []nextstep.NextStep
 	var kept handed
 	for i, next := range path {
-		if !e.note(&trace, path[:i], m, subject) {
+		if !e.note(&trace, path[:i], d, subject) {
 			return nil, nil, false
 		}
-		returned = append(returned, m.Pending())
-		kept.add(m.Pending())
-		if err := m.Step(next.make(m.Pending())); err != nil {
+		step := d.pending()
+		returned = append(returned, step)
+		kept.add(step)
+		if err := d.answer(next); err != nil {
 			e.report(path[:i+1], "the machine refused the answer: %v", err)
 			return nil, nil, false
 		}
@@ -137,8 +138,8 @@ func (e *explorer) walk(path []answer) (*orchestrator.Machine, []byte, bool) {
 		e.report(path, "it changed a step that it had returned:\n%s\n%s", trace.Bytes(), forms(returned))
 		return nil, nil, false
 	}
-	ok := e.note(&trace, path, m, subject)
-	return m, trace.Bytes(), ok
+	ok := e.note(&trace, path, d, subject)
+	return d, trace.Bytes(), ok
 }
 
 // forms returns the JSON forms of steps as note writes them.
@@ -153,25 +154,25 @@ func forms(steps []nextstep.NextStep) []byte {
 }
 
 // note writes down what is pending and holds it to the laws.
-func (e *explorer) note(trace *bytes.Buffer, path []answer, m *orchestrator.Machine, s strategy.Strategy) bool {
-	if m.Done() {
-		if err := m.Output().Err; err != nil {
+func (e *explorer) note(trace *bytes.Buffer, path []answer, d *driver, s strategy.Strategy) bool {
+	if d.m.Done() {
+		if err := d.m.Output().Err; err != nil {
 			fmt.Fprintf(trace, "ended: %s: %s\n", err.Code, err.Message)
-			_, broke := errors.AsType[*orchestrator.StrategyError](err)
+			_, broke := errors.AsType[*machine.StrategyError](err)
 			if broke || err.Code == delegation.CodeDefect {
 				text := err.Error()
-				if p, ok := errors.AsType[*orchestrator.PanicError](err); ok {
+				if p, ok := errors.AsType[*machine.PanicError](err); ok {
 					text = fmt.Sprintf("%s: %v", text, p.Value)
 				}
 				e.report(path, "it broke the protocol: %s", text)
 				return false
 			}
 		} else {
-			fmt.Fprintf(trace, "ended: %q\n", m.Output().Text())
+			fmt.Fprintf(trace, "ended: %q\n", d.m.Output().Text())
 		}
 		return true
 	}
-	data, err := nextstep.Marshal(m.Pending())
+	data, err := nextstep.Marshal(d.pending())
 	if err != nil {
 		e.report(path, "its step has no JSON form: %v", err)
 		return false
@@ -188,11 +189,11 @@ func (e *explorer) note(trace *bytes.Buffer, path []answer, m *orchestrator.Mach
 		return false
 	}
 	trace.Write(append(data, '\n'))
-	return e.outOfTurn(path, m, s)
+	return e.outOfTurn(path, d, s)
 }
 
 // outOfTurn calls the methods that are not due.
-func (e *explorer) outOfTurn(path []answer, m *orchestrator.Machine, s strategy.Strategy) (ok bool) {
+func (e *explorer) outOfTurn(path []answer, d *driver, s strategy.Strategy) (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			e.report(path, "it panicked when a method was called out of turn: %v", v)
@@ -205,11 +206,11 @@ func (e *explorer) outOfTurn(path []answer, m *orchestrator.Machine, s strategy.
 		nextstep.KindExecuteTools:      func() nextstep.NextStep { return s.ProcessToolResults(nil) },
 		nextstep.KindDelegate:          func() nextstep.NextStep { return s.ProcessDelegationResult(delegation.Output{}) },
 	} {
-		if kind == m.Pending().Kind() {
+		if kind == d.pending().Kind() {
 			continue
 		}
 		if _, refused := call().(nextstep.ReportError); !refused {
-			e.report(path, "while %s is pending it took the answer to %s", m.Pending().Kind(), kind)
+			e.report(path, "while %s is pending it took the answer to %s", d.pending().Kind(), kind)
 			return false
 		}
 		if now := stateOf(s); now != state {

@@ -122,7 +122,7 @@ func TestCheck_finds(t *testing.T) {
 	for flaw, want := range map[string]string{
 		"shares itself":     "the factory returned the same strategy twice",
 		"shares a counter":  "it decided differently the second time",
-		"panics":            "after [cut off text]: it broke the protocol: orchestrator: run conform frame 0: strategy \"subject\": ProcessAPIResponse failed: panicked with a string: oops",
+		"panics":            "after [cut off text]: it broke the protocol: machine: run conform frame 0: strategy \"subject\": ProcessAPIResponse failed: panicked with a string: oops",
 		"takes anything":    "while execute_tools is pending it took the answer to get_chat_completion",
 		"changes a request": "it changed a step that it had returned: message 0 of request 1 was\n{",
 		"trims in place":    "it changed a step that it had returned: message 1 of request 1 was\n{",

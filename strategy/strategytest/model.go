@@ -2,17 +2,19 @@ package strategytest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/orchestrator"
 )
 
 // model is a model that answers a step as it has answered it before, so that what is asked for
-// again after a crash, or in another order, has the same reply.
+// again after a crash, or in another order, has the same reply. The key of the step is in the
+// context.
 type model struct {
 	script *scripted.Client
 	again  bool // each step has been asked for: there is nothing new
@@ -33,23 +35,11 @@ func newModel(script []scripted.Reply) *model {
 	return &model{script: scripted.New(script...), said: map[string]answered{}}
 }
 
-// stepKey is the key under which the context of a step has its key.
-type stepKey struct{}
-
-// around is a middleware that tells the model which step it is asked in.
-func (m *model) around(next orchestrator.Handler) orchestrator.Handler {
-	return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-		return next(context.WithValue(ctx, stepKey{}, call.Key()), call)
-	}
-}
-
 // Complete implements llmclient.Client. A step whose reply was cut off by a stop is not answered
 // now either.
 func (m *model) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
-	key := fmt.Sprint(ctx.Value(stepKey{}))
-	m.mu.Lock()
-	r, known := m.said[key]
-	m.mu.Unlock()
+	key := keyOf(ctx)
+	r, known := m.recall(key)
 	if !m.again {
 		r = m.ask(ctx, req)
 		m.mu.Lock()
@@ -74,9 +64,26 @@ func (m *model) Complete(ctx context.Context, req *llmclient.Request, onDelta fu
 	return r.resp, r.err
 }
 
+// recall returns what was said to a step.
+func (m *model) recall(key string) (r answered, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, known = m.said[key]
+	return r, known
+}
+
 // ask has the script answer.
 func (m *model) ask(ctx context.Context, req *llmclient.Request) (r answered) {
 	r.resp, r.err = m.script.Complete(ctx, req, func(d llmclient.Delta) { r.deltas = append(r.deltas, d) })
 	r.cutOff = ctx.Err() != nil
 	return r
+}
+
+// failure is the answer to a request that a model did not reply to.
+func failure(err error) nextstep.Failure {
+	f := nextstep.Failure{Source: nextstep.SourceModel, Code: delegation.AsError(err).Code, Message: err.Error()}
+	if x, ok := errors.AsType[*llmclient.Error](err); ok {
+		f.Code, f.Partial, f.Usage, f.Attempts = delegation.Code(x.Code), x.Partial, x.Usage, x.Attempts
+	}
+	return f
 }

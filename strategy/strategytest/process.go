@@ -2,11 +2,13 @@ package strategytest
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -19,17 +21,20 @@ type process struct {
 	o     *orchestrator.Orchestrator
 	task  orchestrator.Task
 	stop  stop
+	known *spot // where the run is stopped; nil: the script says it
+	late  bool  // the run goes on behind that place
 	stops *stopper
+	keys  *keys
 }
 
 func newProcess(t *testing.T, r *storyRun, m *model, stores bool) *process {
 	t.Helper()
 	p := &process{t: t, task: r.task, stop: r.stop}
 	cfg := r.config
-	cfg.Client = m
-	cfg.Middleware = []orchestrator.Middleware{m.around, func(next orchestrator.Handler) orchestrator.Handler {
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			return p.stops.around(next)(ctx, call)
+	cfg.Client, cfg.Reply = m, makeAgain
+	cfg.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
+		return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+			return p.keys.around(p.stops.around(next))(ctx, e)
 		}
 	}}
 	if stores {
@@ -41,44 +46,65 @@ func newProcess(t *testing.T, r *storyRun, m *model, stores bool) *process {
 	return p
 }
 
-// begin prepares for a run, whose journal is in a store.
-func (p *process) begin(s *store) (context.Context, orchestrator.Task) {
-	ctx, stops := newStopper(p.t.Context(), p.stop)
-	p.store, p.stops = s, stops
-	task := p.task
-	task.Stop = stops.asked
-	return ctx, task
+// makeAgain has calls made again that may have had their effect. Nobody answers anything else.
+func makeAgain(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	if w.Kind == orchestrator.WaitUnknown {
+		return orchestrator.Reply{Approve: true}, nil
+	}
+	return orchestrator.Reply{}, fmt.Errorf("strategytest: nobody is there: %w", orchestrator.ErrSuspended)
+}
+
+// begin prepares for a run, whose journal is in a store; nil: it has none.
+func (p *process) begin(s *store) context.Context {
+	ctx, stops := newStopper(p.t.Context(), p.stop, newPlaces())
+	stops.known = p.known
+	var before []machine.Record
+	if s != nil {
+		before = s.journal(p.t)
+	}
+	p.store, p.stops, p.keys = s, stops, newKeys(before)
+	p.late = p.known != nil && p.keys.passed(before, p.known.key)
+	p.task.Stop = stops.asked
+	return ctx
 }
 
 func (p *process) run(s *store) (orchestrator.Result, error) {
-	ctx, task := p.begin(s)
+	ctx := p.begin(s)
 	defer p.stops.cancel(nil)
-	return p.o.Run(ctx, task)
+	return p.o.Run(ctx, p.task)
 }
 
 func (p *process) stream(s *store) iter.Seq2[orchestrator.Event, error] {
 	return func(yield func(orchestrator.Event, error) bool) {
-		ctx, task := p.begin(s)
+		ctx := p.begin(s)
 		defer p.stops.cancel(nil)
-		p.o.Stream(ctx, task)(yield)
+		p.watch(p.o.Stream(ctx, p.task), yield)
 	}
 }
 
-// resume goes on with the run. One whose stop was asked for before it was broken off, and came to
-// nothing, is stopped.
+// resume goes on with the run.
 func (p *process) resume(s *store) iter.Seq2[orchestrator.Event, error] {
 	return func(yield func(orchestrator.Event, error) bool) {
-		ctx, _ := p.begin(s)
+		ctx := p.begin(s)
 		defer p.stops.cancel(nil)
-		p.stops.resumed = true
-		overdue := s.holds(p.t, p.stop)
-		for e, err := range p.o.Resume(ctx, storyID) {
-			if overdue && e.Kind == orchestrator.EventRunResumed {
-				p.stops.cancel(errAfter)
-			}
-			if !yield(e, err) {
-				return
-			}
+		p.watch(p.o.Resume(ctx, orchestrator.Resumption{Run: storyID, Stop: p.stops.asked}), yield)
+	}
+}
+
+// watch passes events on, and stops the run where agents begin, if that is where it is stopped. One
+// that goes on behind the place where it was to be stopped is stopped there.
+func (p *process) watch(events iter.Seq2[orchestrator.Event, error], yield func(orchestrator.Event, error) bool) {
+	for e, err := range events {
+		caller, begins := p.stops.event(&e)
+		switch {
+		case p.known == nil && begins && p.stop.hits(caller):
+			p.stops.request(spot{key: p.keys.last(parent(e.Frame)), agent: e.Frame})
+		case p.known == nil || p.known.key == "":
+		case begins && p.known.agent == e.Frame, e.Kind == orchestrator.EventRunResumed && p.late:
+			p.stops.request(*p.known)
+		}
+		if !yield(e, err) {
+			return
 		}
 	}
 }

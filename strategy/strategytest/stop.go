@@ -3,69 +3,80 @@ package strategytest
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing/synctest"
 
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 )
 
 // stop is where a script has a run stopped, and how.
 type stop struct {
-	at  string // "#3", "4/c1/2#1" or "0.1": see Stories; "": nowhere
-	now bool
+	where string // "#3", "4/c1/2#1" or "0.1": see Stories; "": nowhere
+	now   bool
 }
 
-// in reports whether it is in a step of that run, number and frame.
-func (s stop) in(run string, seq int, frame string) bool {
-	agent := nameOf(run)
-	return s.at == agent+"#"+strconv.Itoa(seq) || agent == "" && s.at == frame
+// hits reports whether it is in that step.
+func (s stop) hits(p place) bool {
+	return s.where != "" && (s.where == p.String() || p.agent == "" && s.where == p.frame)
 }
 
-// nameOf is the name of the run of an agent; "" for that of the story.
-func nameOf(run string) string { return strings.TrimPrefix(strings.TrimPrefix(run, storyID), "/") }
+// spot is where a run was stopped, in words that are right in whatever way it is made.
+type spot struct {
+	key   string // of the step, or of the last effect before the agents that begin
+	agent string // the frame of the first of these; "": it was stopped in an effect
+}
 
-// Why runs are stopped.
-var (
-	errNow   = errors.New("the user left")
-	errAfter = errors.New("stop was asked for") // as an Orchestrator says it whose Task is stopped
-)
+// errNow is why runs are stopped at once.
+var errNow = errors.New("the user left")
 
-// stopper stops one run.
+// stopper stops one run: where the script says, or where it was stopped before.
 type stopper struct {
 	stop
-	cancel  context.CancelCauseFunc
-	asked   chan struct{} // the Stop of its Task
-	resumed bool          // it has no Task
-	done    atomic.Bool
-	key     string // of the step, once it is done
+	*places
+	cancel context.CancelCauseFunc
+	asked  chan struct{} // the Stop of its Task
+	known  *spot         // nil: the script says it
+	done   atomic.Bool
+	found  spot // once it is done
 }
 
-func newStopper(ctx context.Context, s stop) (context.Context, *stopper) {
+func newStopper(ctx context.Context, s stop, at *places) (context.Context, *stopper) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, &stopper{stop: s, cancel: cancel, asked: make(chan struct{})}
+	return ctx, &stopper{stop: s, places: at, cancel: cancel, asked: make(chan struct{})}
 }
 
 func (s *stopper) made() bool { return s.done.Load() }
 
-// around is a middleware that stops the run in the step that the script names.
+// around is a middleware that stops the run in a step, of a batch in its first call.
 func (s *stopper) around(next orchestrator.Handler) orchestrator.Handler {
-	return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-		if !s.in(call.Run, call.Seq, call.Frame) || s.done.Swap(true) {
-			return next(ctx, call)
+	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+		if e.ID.Index <= 1 && s.isHere(ctx, &e) {
+			synctest.Wait() // for those that work at the same time
+			s.request(spot{key: keyOf(ctx)})
 		}
-		s.key = call.Key()
-		synctest.Wait() // for those that work at the same time
-		switch {
-		case s.now:
-			s.cancel(errNow)
-		case s.resumed:
-			defer s.cancel(errAfter)
-		default:
-			close(s.asked)
-		}
-		return next(ctx, call)
+		return next(ctx, e)
+	}
+}
+
+// isHere reports whether the run is to be stopped in an effect.
+func (s *stopper) isHere(ctx context.Context, e *machine.Effect) bool {
+	if s.known != nil {
+		return *s.known == spot{key: keyOf(ctx)}
+	}
+	return s.hits(s.at(e.Frame, e.ID.Seq))
+}
+
+// request asks for the stop, once.
+func (s *stopper) request(where spot) {
+	if s.done.Swap(true) {
+		return
+	}
+	s.found = where
+	if s.now {
+		s.cancel(errNow)
+	} else {
+		close(s.asked)
 	}
 }

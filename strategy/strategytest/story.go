@@ -55,9 +55,10 @@ import (
 // call c1 in step 4) and numbers its own frames and steps.
 //
 // A run is stopped in a step ("#3", or "4/c1/2#1" for one of an agent), or in the first step of a
-// frame ("0.1"): after it (stop) or before it has an answer (stop-now). If others work at the same
-// time, they first get as far as they can. A script is played in a bubble of testing/synctest, by
-// its clock.
+// frame ("0.1"): after it (stop) or before it has an answer (stop-now). That is the first call of a
+// batch. If others work at the same time, they first get as far as they can. In a step whose first
+// call is that of an agent, the run is stopped when the agent begins, however far others are. A
+// script is played in a bubble of testing/synctest, by its clock.
 func Stories(t *testing.T, dir string, set strategy.Set) {
 	t.Helper()
 	tell(t, dir, set, nil)
@@ -211,7 +212,7 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) (told string) {
 	}
 	in := delegation.Input{Goal: strings.TrimSpace(d.Input)}
 	var run storyRun
-	tr := newTrace()
+	tr := newTrace(newPlaces())
 	for _, arg := range d.CmdArgs[1:] {
 		switch arg.Key {
 		case "history":
@@ -224,7 +225,7 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) (told string) {
 			tr.brief = true
 		case "stop", "stop-now":
 			run.stop.now = arg.Key == "stop-now"
-			arg.Scan(t, 0, &run.stop.at)
+			arg.Scan(t, 0, &run.stop.where)
 		default:
 			d.Fatalf(t, "a run has no flag %q", arg.Key)
 		}
@@ -248,7 +249,7 @@ const storyID = "story"
 // play makes the run and writes it down.
 func (s *story) play(t *testing.T, run *storyRun, tr *trace) {
 	t.Helper()
-	ctx, stops := newStopper(t.Context(), run.stop)
+	ctx, stops := newStopper(t.Context(), run.stop, tr.places)
 	defer stops.cancel(nil)
 	model := scripted.New(run.script...)
 	run.config.Client, run.config.Middleware = model, []orchestrator.Middleware{tr.around, stops.around}
@@ -260,7 +261,11 @@ func (s *story) play(t *testing.T, run *storyRun, tr *trace) {
 			tr.root.line(0, "not started: %v", err)
 			return
 		}
-		tr.event(e)
+		caller, begins := tr.places.event(&e)
+		tr.event(e, begins)
+		if begins && stops.hits(caller) {
+			stops.request(spot{agent: e.Frame})
+		}
 		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
 			s.last = end.Output.Messages
 			require.NoError(t, s.last.Validate(), "the history of every run obeys the laws")
@@ -269,7 +274,7 @@ func (s *story) play(t *testing.T, run *storyRun, tr *trace) {
 	if left := model.Remaining(); left > 0 {
 		tr.root.line(0, "(the model had %d replies left)", left)
 	}
-	if run.stop.at != "" && !stops.made() {
-		tr.root.line(0, "(it was not stopped: there is no %s)", run.stop.at)
+	if run.stop.where != "" && !stops.made() {
+		tr.root.line(0, "(it was not stopped: there is no %s)", run.stop.where)
 	}
 }

@@ -1,7 +1,6 @@
 package strategytest
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,38 +11,62 @@ import (
 	"sync"
 
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// trace writes a run down as text, and the runs of its agents.
+// trace writes a run down as text, with its agents.
 type trace struct {
-	root   page
+	root   *page
 	deltas bool
 	brief  bool // without states, and without steps but for the answers to those that ran agents
+	*places
 
-	mu     sync.Mutex
-	agents map[string]*page // by run
+	mu    sync.Mutex
+	pages map[string]*page               // by the name of the agent
+	open  map[step]*taken                // the steps that are not written down
+	asked map[string][]messages.ToolCall // by the last reply in each frame
 }
 
-func newTrace() *trace {
-	return &trace{root: page{requests: map[string]messages.History{}}, agents: map[string]*page{}}
+func newTrace(at *places) *trace {
+	root := newPage("")
+	return &trace{places: at, root: root, pages: map[string]*page{"": root}, open: map[step]*taken{}, asked: map[string][]messages.ToolCall{}}
 }
 
-// page is what is written of one run.
+// page is what is written of the root, or of an agent.
 type page struct {
 	lines
 	name     string                      // of an agent, with a blank behind it; "" for the root
 	requests map[string]messages.History // the last one of each frame
-	steps    map[int]*taken              // of an agent: those whose place in the text is not reached
 }
 
-// taken is a step of an agent. It is written down when it is performed, on another goroutine than
-// the events around it.
+func newPage(agent string) *page {
+	if agent != "" {
+		agent += " "
+	}
+	return &page{name: agent, requests: map[string]messages.History{}}
+}
+
+// step is a step of a frame, by its number in the run.
+type step struct {
+	frame string
+	seq   int
+}
+
+// taken is a step that is not written down yet: of an effect its answer, of a batch all, since its
+// calls begin and end in any order. Its agents come between the calls and their results.
 type taken struct {
-	ask, answer lines
-	calls       []messages.ToolCall
+	answer lines
+	calls  []*called
+	agents []*page // that the calls opened, in their order
+}
+
+// called is a call of a batch.
+type called struct {
+	id, text, result string // the text is "" if the call never began
+	number           int    // in the batch; 0: nobody says
 }
 
 // lines is text that is written line by line.
@@ -68,47 +91,66 @@ func (l *lines) add(depth int, other *lines) {
 	}
 }
 
-// depthOf is how deep a frame stands in its run.
-func depthOf(frame string) int { return strings.Count(frame, ".") }
-
-// page returns the page of a run. tr.mu must be held.
-func (tr *trace) page(run string) *page {
-	if nameOf(run) == "" {
-		return &tr.root
+// step returns a step that is open. tr.mu must be held.
+func (tr *trace) step(frame string, seq int) *taken {
+	at := step{frame, seq}
+	if tr.open[at] == nil {
+		tr.open[at] = new(taken)
 	}
-	if tr.agents[run] == nil {
-		tr.agents[run] = &page{name: nameOf(run) + " ", requests: map[string]messages.History{}, steps: map[int]*taken{}}
-	}
-	return tr.agents[run]
+	return tr.open[at]
 }
 
-// event writes down an event, where it says what the steps do not.
-func (tr *trace) event(e orchestrator.Event) {
+// call returns a call of the step.
+func (s *taken) call(id string) *called {
+	i := slices.IndexFunc(s.calls, func(c *called) bool { return c.id == id })
+	if i < 0 {
+		i = len(s.calls)
+		s.calls = append(s.calls, &called{id: id})
+	}
+	return s.calls[i]
+}
+
+// event writes down an event, where it says what the steps do not. An event that begins an agent
+// says by which step.
+func (tr *trace) event(e orchestrator.Event, begins bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	p, depth := tr.page(e.Run), depthOf(e.Frame)
+	at := tr.in(e.Frame)
+	if begins {
+		tr.pages[at.agent] = newPage(at.agent)
+		by := tr.step(parent(e.Frame), e.Seq)
+		by.agents = append(by.agents, tr.pages[at.agent])
+	}
+	p, depth := tr.pages[at.agent], at.depth()
 	switch detail := e.Detail.(type) {
 	case orchestrator.FrameEntered:
 		about := ""
 		if detail.Messages > 0 {
 			about = fmt.Sprintf(" after %d messages", detail.Messages)
 		}
-		p.line(depth, "%s%s %s%s: %s", p.name, e.Frame, detail.Strategy, about, detail.Goal)
+		p.line(depth, "%s%s %s%s: %s", p.name, at.frame, detail.Strategy, about, detail.Goal)
 	case orchestrator.StateChanged:
 		if !tr.brief {
 			p.line(depth, "%s -> %s", detail.From, detail.To)
 		}
 	case orchestrator.RetryWaiting:
 		p.line(depth, "   %s: %s", detail.Kind, detail.Error)
-	case orchestrator.StepTaken:
-		tr.place(p, e)
-	case orchestrator.FrameLeft:
-		tr.place(p, e) // a step that was cut off is not taken
-		if u := detail.Usage; u != (messages.Usage{}) && p.name+e.Frame != "0" {
-			p.line(depth, "%s%s used %d input, %d output", p.name, e.Frame, u.Input, u.Output)
+	case orchestrator.ToolStarted:
+		tr.step(e.Frame, e.Seq).call(detail.Call.ID).text = callText(detail.Call)
+	case orchestrator.ToolFinished:
+		if detail.Output.Reason != machine.ReasonNotOffered { // of what is no step of the run's
+			tr.step(e.Frame, e.Seq).call(detail.Output.CallID).result = outputText(detail.Output)
 		}
-		p.line(depth, "%s%s ends%s", p.name, e.Frame, ending(detail.Result, detail.Err))
+	case orchestrator.StepTaken:
+		tr.answered(p, depth, step{e.Frame, e.Seq})
+	case orchestrator.FrameLeft:
+		tr.answered(p, depth, step{e.Frame, e.Seq}) // a step that was cut off is not taken
+		if u := detail.Usage; u != (messages.Usage{}) && p.name+at.frame != "0" {
+			p.line(depth, "%s%s used %d input, %d output", p.name, at.frame, u.Input, u.Output)
+		}
+		p.line(depth, "%s%s ends%s", p.name, at.frame, ending(detail.Result, detail.Err))
 	case orchestrator.RunFinished:
+		tr.waiting()
 		tr.finished(detail)
 	case nil:
 		if tr.deltas {
@@ -118,37 +160,12 @@ func (tr *trace) event(e orchestrator.Event) {
 	}
 }
 
-// place writes down the steps of an agent that an event follows.
-func (tr *trace) place(p *page, e orchestrator.Event) {
-	step := p.steps[e.Seq]
-	if step == nil {
-		return
-	}
-	delete(p.steps, e.Seq)
-	p.add(0, &step.ask)
-	tr.addAnswer(p, e.Run, e.Seq, depthOf(e.Frame), step)
-}
-
-// addAnswer writes down the answer to a step, and before it what its agents did, in the order of
-// its calls and of the goals of each.
-func (tr *trace) addAnswer(p *page, run string, seq, depth int, step *taken) {
-	agents := 0
-	for _, c := range step.calls {
-		call := fmt.Sprintf("%s/%d/%s", run, seq, c.ID)
-		var goals []string
-		for id := range tr.agents {
-			if goal, ok := strings.CutPrefix(id, call); ok && strings.Count(goal, "/") < 2 {
-				goals = append(goals, goal)
-			}
-		}
-		slices.SortFunc(goals, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
-		for _, goal := range goals {
-			p.add(depth+1, &tr.agents[call+goal].lines)
-			agents++
-		}
-	}
-	if !tr.brief || agents > 0 {
-		p.add(0, &step.answer)
+// waiting writes down the steps that wait for somebody, those of agents before those that called
+// them.
+func (tr *trace) waiting() {
+	for _, at := range slices.SortedFunc(maps.Keys(tr.open), func(a, b step) int { return len(b.frame) - len(a.frame) }) {
+		p := tr.in(at.frame)
+		tr.answered(tr.pages[p.agent], p.depth(), at)
 	}
 }
 
@@ -179,54 +196,82 @@ func ending[E error](result *string, err E) string {
 	return text
 }
 
-// around is a middleware that writes down each step and its answer.
+// answered writes down a batch, or the answer to an effect.
+func (tr *trace) answered(p *page, depth int, at step) {
+	s := tr.open[at]
+	if s == nil {
+		return
+	}
+	delete(tr.open, at)
+	begun := slices.ContainsFunc(s.calls, func(c *called) bool { return c.text != "" })
+	slices.SortStableFunc(s.calls, func(a, b *called) int { return tr.order(at.frame, a) - tr.order(at.frame, b) })
+	if begun && !tr.brief {
+		p.line(depth, "#%d execute_tools", tr.at(at.frame, at.seq).number)
+		for _, c := range s.calls {
+			p.line(depth, "   %s", c.text)
+		}
+	}
+	for _, agent := range s.agents {
+		p.add(depth+1, &agent.lines)
+	}
+	if tr.brief && len(s.agents) == 0 {
+		return
+	}
+	p.add(0, &s.answer)
+	for _, c := range s.calls {
+		if begun && c.result != "" {
+			p.line(depth, "   => %s", c.result)
+		}
+	}
+}
+
+// order is the place of a call in its batch: that in the reply that asked for it, or that of its
+// effect.
+func (tr *trace) order(frame string, c *called) int {
+	if i := slices.IndexFunc(tr.asked[frame], func(asked messages.ToolCall) bool { return asked.ID == c.id }); i >= 0 {
+		return i + 1
+	}
+	return c.number
+}
+
+// around is a middleware that writes down each step that is an effect, and keeps its answer.
 func (tr *trace) around(next orchestrator.Handler) orchestrator.Handler {
-	return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-		var step taken
-		depth := depthOf(call.Frame)
-		tr.mu.Lock()
-		p := tr.page(call.Run)
-		if s, ok := call.Step.(nextstep.ExecuteTools); ok {
-			step.calls = s.Calls
+	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+		at := tr.at(e.Frame, e.ID.Seq)
+		if e.Kind != machine.EffectTool && !tr.brief {
+			tr.mu.Lock()
+			tr.pages[at.agent].ask(at, &e)
+			tr.mu.Unlock()
 		}
-		if !tr.brief {
-			p.ask(&step.ask, depth, call)
-		}
-		if p.name == "" {
-			p.add(0, &step.ask)
-		} else {
-			p.steps[call.Seq] = &step
-		}
-		tr.mu.Unlock()
-		answer, err := next(ctx, call)
+		answer, err := next(ctx, e)
 		tr.mu.Lock()
 		defer tr.mu.Unlock()
-		step.answered(depth, answer, err)
-		if p.name == "" {
-			tr.addAnswer(p, call.Run, call.Seq, depth, &step)
+		s := tr.step(e.Frame, e.ID.Seq)
+		if e.Kind != machine.EffectTool {
+			s.answered(at.depth(), answer, err)
+		} else if s.call(e.Call.ID).number = e.ID.Index; err != nil {
+			s.call(e.Call.ID).result = err.Error()
+		}
+		if reply, ok := answer.(nextstep.APIResponse); ok {
+			tr.asked[e.Frame] = reply.Response.Message.Calls()
 		}
 		return answer, err
 	}
 }
 
 // ask writes down what a step asks for.
-func (p *page) ask(l *lines, depth int, call orchestrator.Call) {
-	switch step := call.Step.(type) {
-	case nextstep.GetChatCompletion:
-		p.request(l, depth, call, step.Request)
-	case nextstep.ExecuteTools:
-		l.line(depth, "#%d execute_tools", call.Seq)
-		for _, c := range step.Calls {
-			l.line(depth, "   %s", callText(c))
-		}
-	default:
-		l.line(depth, "#%d %s", call.Seq, step.Kind())
+func (p *page) ask(at place, e *machine.Effect) {
+	if step, ok := e.Step.(nextstep.GetChatCompletion); ok {
+		p.request(at, step.Request)
+		return
 	}
+	p.line(at.depth(), "#%d %s", at.number, e.Step.Kind())
 }
 
 // request writes down a request: what is offered, and those messages that the frame's last request
 // did not have.
-func (p *page) request(l *lines, depth int, call orchestrator.Call, req llmclient.Request) {
+func (p *page) request(at place, req llmclient.Request) {
+	depth := at.depth()
 	var about []string
 	if req.Model != "" {
 		about = append(about, "model "+req.Model)
@@ -244,19 +289,19 @@ func (p *page) request(l *lines, depth int, call orchestrator.Call, req llmclien
 	if req.Schema != nil {
 		about = append(about, "schema "+req.Schema.Name)
 	}
-	l.line(depth, "#%d get_chat_completion %s", call.Seq, strings.Join(about, ", "))
-	last := p.requests[call.Frame]
+	p.line(depth, "#%d get_chat_completion %s", at.number, strings.Join(about, ", "))
+	last := p.requests[at.frame]
 	same := 0
 	for same < len(last) && same < len(req.Messages) && reflect.DeepEqual(last[same], req.Messages[same]) {
 		same++
 	}
 	if same > 0 {
-		l.line(depth, "   (%d messages as before)", same)
+		p.line(depth, "   (%d messages as before)", same)
 	}
 	for _, m := range req.Messages[same:] {
-		l.line(depth, "   %s: %s", m.Role(), messageText(m))
+		p.line(depth, "   %s: %s", m.Role(), messageText(m))
 	}
-	p.requests[call.Frame] = req.Messages
+	p.requests[at.frame] = req.Messages
 }
 
 // answered writes down the answer to a step.
@@ -275,10 +320,6 @@ func (s *taken) answered(depth int, a nextstep.Answer, err error) {
 			finish = fmt.Sprintf(" (finish %q)", a.Response.Finish)
 		}
 		l.line(depth, "   => %s%s", messageText(a.Response.Message), finish)
-	case nextstep.ToolResults:
-		for _, r := range a.Results {
-			l.line(depth, "   => %s", outputText(r))
-		}
 	default:
 		data, err := json.Marshal(a)
 		l.line(depth, "   => %s %v", data, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"testing"
 
@@ -20,13 +21,12 @@ import (
 //
 //   - Run, and Stream;
 //   - with a journal: broken off at each event, and resumed from the journal by another Orchestrator;
-//   - with a journal: resumed from each beginning of it, and of those of its agents, as after a crash.
+//   - with a journal: resumed from each beginning of it, as after a crash;
+//   - by another engine than the Orchestrator, which has to tell the same events as well.
 //
-// It is not broken off while tools run, agents aside: a call that is cut off may have had its
-// effect, and is not made again. A run that is stopped is stopped in the same place when it is
-// resumed. One that is stopped after a step while agents work is resumed only once it has ended,
-// because a run that is resumed has no Task to say so; and so is one that is cut off when agents
-// were stopped already and the run itself was not.
+// A call that may have had its effect when its run was cut off is made again, since somebody says
+// so. A run that is stopped is stopped in the same place when it is resumed; one that was
+// broken off there, with an answer and before the stop was kept, is another run.
 //
 // A strategy that decides by anything but what it is given, or that does not survive its own
 // answers in their JSON form, ends differently.
@@ -36,11 +36,15 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 		t.Helper()
 		m := newModel(r.script)
 		plain := newProcess(t, r, m, false)
-		res, err := plain.run(nil)
-		m.again = true
+		res, err := orchestrator.Fold(plain.stream(nil))
+		res.Run = r.task.Run // one that cannot begin has none
+		m.again, plain.known = true, &plain.stops.found
 		w := ways{storyRun: r, t: t, want: end(t, res, err, false), resumed: end(t, res, err, true)}
 		w.first, w.second = newProcess(t, r, m, true), newProcess(t, r, m, true)
+		w.known, w.first.known, w.second.known = plain.known, plain.known, plain.known
 		w.same("Stream", false, plain.stream(nil))
+		w.run(plain)
+		w.otherEngine(m)
 		w.crash()
 		w.breakOff()
 	})
@@ -51,28 +55,39 @@ type ways struct {
 	*storyRun
 	t             *testing.T
 	first, second *process
+	known         *spot // where it is stopped
 	want          string
 	resumed       string // the same with what a run that was resumed cannot know left open
-	records       int    // in the journal of the run, once it has ended
-	among         bool   // it is stopped in the step of an agent, or in one that runs agents
+}
+
+// run makes the run without events, unless it is one of these that has it stopped.
+func (w *ways) run(p *process) {
+	w.t.Helper()
+	if p.known.agent != "" {
+		return
+	}
+	res, err := p.run(nil)
+	res.Run = w.task.Run
+	require.Equal(w.t, w.want, end(w.t, res, err, false), "Run: the run of %q", w.task.Strategy)
 }
 
 // crash resumes the run from each beginning of what is stored, the whole of it among them.
 func (w *ways) crash() {
+	w.t.Helper()
 	whole := new(store)
-	_, _ = w.first.run(whole)
-	w.records, w.among = len(whole.journal(w.t, storyID)), whole.among(w.first.stops.key)
+	w.same("Stream with a store", false, w.first.stream(whole))
 	for n := range whole.log {
 		begun := new(store)
-		for _, a := range whole.log[:n+1] {
-			require.NoError(w.t, begun.Append(w.t.Context(), a.run, a.records...))
+		for _, records := range whole.log[:n+1] {
+			require.NoError(w.t, begun.Append(w.t.Context(), storyID, records...))
 		}
-		w.resume("resumed after a crash", begun)
+		w.resume(fmt.Sprintf("resumed after %d of %d appends", n+1, len(whole.log)), begun)
 	}
 }
 
 // breakOff breaks the run off at each event.
 func (w *ways) breakOff() {
+	w.t.Helper()
 	for at := 1; ; at++ {
 		begun, event := new(store), 0
 		kind := orchestrator.EventKind("")
@@ -80,12 +95,7 @@ func (w *ways) breakOff() {
 			if err != nil { // the end
 				break
 			}
-			switch e.Kind {
-			case orchestrator.EventToolStarted, orchestrator.EventToolProgress, orchestrator.EventToolFinished:
-			default:
-				event++
-			}
-			if event == at {
+			if event++; event == at {
 				kind = e.Kind
 				break
 			}
@@ -93,15 +103,15 @@ func (w *ways) breakOff() {
 		if kind == "" { // there are no more, or it cannot even begin
 			return
 		}
-		w.resume("broken off at "+string(kind)+" and resumed", begun)
+		w.resume(fmt.Sprintf("broken off at event %d, %s, and resumed", at, kind), begun)
 	}
 }
 
-// resume goes on with a run in another process, if it then has to end as it would have.
+// resume goes on with the run in another process, unless it was broken off when it was to be
+// stopped, and nothing says so.
 func (w *ways) resume(way string, begun *store) {
 	w.t.Helper()
-	ended := len(begun.journal(w.t, storyID)) == w.records
-	if !ended && w.among && (!w.stop.now || begun.stopped(w.t)) {
+	if w.known.agent == "" && newKeys(nil).passed(begun.journal(w.t), w.known.key) {
 		return
 	}
 	w.same(way, true, w.second.resume(begun))

@@ -1,0 +1,76 @@
+package builtin_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+)
+
+// replay applies the journal of the run to a new Machine, and holds what the Machine tells to what
+// the run has told, event by event, and its output to that of the run.
+func (w *composed) replay(res orchestrator.Result) {
+	m := machine.New(w.machine())
+	var again []string
+	for stored, err := range w.store.Read(context.Background(), composedRun, 1) {
+		var rec machine.Record
+		if err == nil {
+			rec, err = machine.ReadRecord(stored.Data)
+		}
+		if err == nil {
+			err = m.Apply(rec)
+		}
+		if err != nil {
+			w.blame("record %d cannot be applied again: %v", stored.Seq, err)
+			return
+		}
+		for _, e := range m.Ready().Events {
+			again = append(again, line(&e))
+		}
+		m.Advance()
+	}
+	for i := range max(len(again), len(w.lines)) {
+		if i >= len(again) || i >= len(w.lines) || again[i] != w.lines[i] {
+			w.blame("event %d of the replay differs, of %d that were told and %d that are:\n%s\n%s",
+				i, len(w.lines), len(again), at(w.lines, i), at(again, i))
+			return
+		}
+	}
+	if was, is := told(orchestrator.Result{Output: res.Output}), told(orchestrator.Result{Output: m.Output()}); m.Done() && was != is {
+		w.blame("the replay has ended otherwise:\n%s\n%s", was, is)
+	}
+}
+
+// machine configures a Machine as the Orchestrator of the case does.
+func (w *composed) machine() *machine.Config {
+	set := strategy.Set{completetask.Name: completetask.New(completetask.Config{})}
+	for i, build := range w.nodes {
+		set[nodeName(i)] = build
+	}
+	cfg := &machine.Config{Strategies: set, Agents: map[string]*machine.Agent{}, Durable: true}
+	for _, tool := range w.tools() {
+		cfg.Tools = append(cfg.Tools, tool.Definition())
+		if a := machine.AgentOf(tool); a != nil {
+			cfg.Agents[tool.Definition().Name] = a
+		}
+	}
+	return cfg
+}
+
+// line is an event of the Machine as text, but for the time that the loop gave it.
+func line(e *machine.Event) string {
+	detail, err := json.Marshal(e.Detail)
+	return fmt.Sprint(e.Record, "/", e.Index, " ", e.Frame, " ", e.Seq, " ", e.Kind, " ", string(detail), err)
+}
+
+// at returns a line, if there is one.
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return "nothing"
+}
