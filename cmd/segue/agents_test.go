@@ -167,6 +167,7 @@ agents:
   other:
     description: Writes.
     approval: {default: always, tools: {write_file: never}}
+  alone: {strategy: retry, approval: {default: never}}
   twice:
     strategy: retry
     children: [{agent: other, as: executor}]
@@ -182,6 +183,7 @@ default: lead
 		"as a tool":     {nil, []string{write("a"), calls("other", `{"goal":"write"}`), write("b"), says("no"), write("c"), says("Done.")}, map[string]bool{"a": true, "b": false, "c": true}},
 		"by itself":     {[]string{"--agent", "other"}, []string{write("a"), says("Done.")}, map[string]bool{"a": false}},
 		"as executor":   {[]string{"--agent", "twice"}, []string{write("a"), says("Done.")}, map[string]bool{"a": false}},
+		"handed on":     {[]string{"--agent", "alone"}, []string{write("a"), says("Done.")}, map[string]bool{"a": false}},
 		"flag, allowed": {[]string{"--agent", "other", "--approve", "always"}, []string{write("a"), says("Done.")}, map[string]bool{"a": true}},
 		"flag, called":  {[]string{"--approve", "never"}, []string{calls("other", `{"goal":"write"}`), write("a"), says("no"), says("Done.")}, map[string]bool{"a": false}},
 		"flag, refused": {[]string{"--approve", "never"}, []string{write("a"), says("Done.")}, map[string]bool{"a": false}},

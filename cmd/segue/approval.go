@@ -2,13 +2,10 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"sync"
 
-	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
-	"github.com/segue-go/segue/tools"
 )
 
 // The words of --approve.
@@ -135,42 +132,36 @@ func stricter(a, b orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	}
 }
 
-// middleware has calls of the tools of a run approved, each policy as wrap makes it. Somebody at a
-// terminal may take as long as it takes. What is said of a tool that exists and that the run is not
-// given, such as one that writes, is left out: names of no tool at all were found when the
-// configuration was checked.
-func (a approvals) middleware(wrap func(orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy, given []tools.Tool) orchestrator.Middleware {
-	cfg := orchestrator.ApprovalConfig{Default: wrap(a.usual), Tools: map[string]orchestrator.ApprovalPolicy{}, Expires: -1}
-	for _, t := range given {
-		name := t.Definition().Name
-		if policy, ok := a.tools[name]; ok {
-			cfg.Tools[name] = wrap(policy)
-		}
-	}
-	return orchestrator.Approve(cfg)
+// policy is what is said of each tool, as one policy.
+func (a approvals) policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	return a.of(r.Definition.Name)(r)
 }
 
-// byAgent is a middleware with approvals of their own for the agents, by their addresses, and usual
-// for all others. Whose a frame is shows in what it asks its model.
-func byAgent(usual orchestrator.Middleware, agents map[string]orchestrator.Middleware) orchestrator.Middleware {
-	return func(next orchestrator.Handler) orchestrator.Handler {
-		other, own := usual(next), map[string]orchestrator.Handler{}
-		for address, approve := range agents {
-			own[address] = approve(next)
+// judge judges the calls of a run, each by what is said of the agent that makes it. The agent of a
+// frame is known by its strategy, as the events of the run tell it.
+type judge struct {
+	usual  orchestrator.ApprovalPolicy            // for the frames of all others
+	own    map[string]orchestrator.ApprovalPolicy // of agents, by their strategies
+	frames sync.Map                               // of the policies of agents, by frame
+}
+
+// hear notes which frames are those of agents.
+func (j *judge) hear(e orchestrator.Event) {
+	switch d := e.Detail.(type) {
+	case orchestrator.FrameEntered:
+		if policy, ok := j.own[d.Strategy]; ok {
+			j.frames.Store(e.Frame, policy)
 		}
-		var frames sync.Map // of orchestrator.Handler by frame
-		return func(ctx context.Context, call orchestrator.Call) (nextstep.Answer, error) {
-			frame := call.Run + " " + call.Frame
-			if step, ok := call.Step.(nextstep.GetChatCompletion); ok {
-				if handler, ok := own[step.Request.Model]; ok {
-					frames.Store(frame, handler)
-				}
-				return next(ctx, call)
-			}
-			if handler, ok := frames.Load(frame); ok {
-				return handler.(orchestrator.Handler)(ctx, call)
-			}
-			return other(ctx, call)
-		}
+	case orchestrator.FrameLeft:
+		j.frames.Delete(e.Frame)
 	}
+}
+
+// policy is an [orchestrator.ApprovalPolicy]. A call that a frame makes before the event of its
+// beginning is told, so without having asked a model, is judged as usual.
+func (j *judge) policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	if policy, ok := j.frames.Load(r.Frame); ok {
+		return policy.(orchestrator.ApprovalPolicy)(r)
+	}
+	return j.usual(r)
 }

@@ -27,6 +27,26 @@ func TestApprovalPolicy(t *testing.T) {
 	}
 }
 
+// TestJudge judges by the strategy of a frame, and as usual where that is nobody's, is not known yet,
+// or is over.
+func TestJudge(t *testing.T) {
+	by := &judge{usual: orchestrator.AskAlways, own: map[string]orchestrator.ApprovalPolicy{"a": orchestrator.AllowNever, "b": orchestrator.AllowAlways}}
+	verdict := func(frame string) orchestrator.Verdict {
+		return by.policy(orchestrator.ApprovalRequest{Run: "r", Frame: frame})
+	}
+	enters := func(frame, strategy string) { by.hear(at(frame, 1, "", orchestrator.FrameEntered{Strategy: strategy})) }
+	require.Equal(t, orchestrator.VerdictAsk, verdict("0"))
+	enters("0", "a")
+	enters("0.1", "b")
+	enters("0.1.1", "c")
+	require.Equal(t, orchestrator.VerdictRefuse, verdict("0"))
+	require.Equal(t, orchestrator.VerdictAllow, verdict("0.1"))
+	require.Equal(t, orchestrator.VerdictAsk, verdict("0.1.1"), "what stands above a frame says nothing of it")
+	require.Equal(t, orchestrator.VerdictAsk, verdict("0.2"))
+	by.hear(at("0.1", 1, "", orchestrator.FrameLeft{Strategy: "b"}))
+	require.Equal(t, orchestrator.VerdictAsk, verdict("0.1"))
+}
+
 // TestUnlessAllowed spares questions, and no refusals.
 func TestUnlessAllowed(t *testing.T) {
 	p := newPerson(nil, nil, nil, nil)

@@ -20,7 +20,7 @@ type crew struct {
 	strategies strategy.Set         // an agent is a strategy
 	tools      []tools.Tool         // those of the run, and the agents that can be called
 	models     map[string]string    // the models of this file that are asked, by Request.Model; "" is that of the environment
-	approvals  map[string]approvals // by address
+	approvals  map[string]approvals // of agents, by their strategies
 	called     []string             // the agents that can be called
 }
 
@@ -48,7 +48,7 @@ func (c *configuration) crew(name string, o crewOptions) (*crew, error) {
 	recruits := c.reach(name, o.strategy)
 	for _, m := range recruits {
 		made.agents = append(made.agents, m.name)
-		made.approvals[address(m.name)] = m.approvals()
+		made.approvals[m.name] = m.approvals()
 		for _, child := range m.children(asTool) {
 			if !slices.Contains(made.called, child) {
 				made.called = append(made.called, child)
@@ -164,6 +164,7 @@ func (c *configuration) enlist(made *crew, m recruit, o crewOptions) error {
 		if err := made.add(worker, completetask.Name, task, m.Tools != nil, offered); err != nil {
 			return err
 		}
+		made.approvals[worker] = made.approvals[m.name]
 		config[key], offered = worker, nil
 	case !m.callsTools():
 		offered = nil

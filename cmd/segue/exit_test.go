@@ -31,8 +31,8 @@ func TestOutcome(t *testing.T) {
 		{orchestrator.StatusDone, nil, exitDone, ""},
 		{orchestrator.StatusFailed, errors.New("x"), exitFailed, "x"},
 		{orchestrator.StatusFailed, nil, exitFailed, `the run ended as "failed"`},
-		{orchestrator.StatusLimit, limit("steps"), exitLimit, "orchestrator: run r frame 0: the limit of 2 steps is reached; raise it with --max-steps"},
-		{orchestrator.StatusLimit, limit("depth"), exitLimit, "orchestrator: run r frame 0: the limit of 2 depth is reached"},
+		{orchestrator.StatusLimit, limit("steps"), exitLimit, "machine: run r frame 0: the limit of 2 steps is reached; raise it with --max-steps"},
+		{orchestrator.StatusLimit, limit("depth"), exitLimit, "machine: run r frame 0: the limit of 2 depth is reached"},
 		{orchestrator.StatusLimit, plainLimit, exitLimit, plainLimit.Message + "; raise it with --max-steps"},
 		{orchestrator.StatusStopped, errors.New("x"), exitInterrupted, "x"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeAuth), exitProvider, "llmclient: auth: m; check OPENAI_API_KEY, or what the api_key_env of the model names"},
@@ -59,12 +59,14 @@ func TestOutcome(t *testing.T) {
 // TestOutcome_waiting says how to go on with what a run waits for.
 func TestOutcome_waiting(t *testing.T) {
 	approval, answer := orchestrator.Wait{Kind: orchestrator.WaitApproval}, orchestrator.Wait{Kind: orchestrator.WaitQuestion}
+	unknown := orchestrator.Wait{Kind: orchestrator.WaitUnknown}
 	for _, tt := range []struct {
 		waits []orchestrator.Wait
 		text  string
 	}{
 		{[]orchestrator.Wait{approval}, "the run waits for 1 approval, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never"},
 		{[]orchestrator.Wait{answer, answer}, "the run waits for 2 answers, and nobody can be asked here; run it in a terminal, or with the answer in the task or with --no-ask"},
+		{[]orchestrator.Wait{unknown, approval}, "the run waits for 1 approval and 1 decision about calls that may have had their effect, and nobody can be asked here; run it in a terminal"},
 		{[]orchestrator.Wait{answer, approval}, "the run waits for 1 approval and 1 answer, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never, and with the answer in the task or with --no-ask"},
 	} {
 		err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: tt.waits}, nil, nil)

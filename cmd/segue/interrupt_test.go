@@ -43,7 +43,7 @@ func TestInterrupt(t *testing.T) {
 	}{
 		"once: the step is finished, no other begins": {
 			signals: []os.Signal{os.Interrupt}, told: []string{soon}, reply: call,
-			code: exitInterrupted, status: "stopped", roles: "user assistant tool assistant", why: "segue: orchestrator: the run was stopped: stop was asked for",
+			code: exitInterrupted, status: "stopped", roles: "user assistant tool assistant", why: "segue: machine: the run was stopped: stop was asked for",
 		},
 		"once: the step was the last": {
 			signals: []os.Signal{os.Interrupt}, told: []string{soon}, reply: answer,
@@ -51,11 +51,11 @@ func TestInterrupt(t *testing.T) {
 		},
 		"twice: at once": {
 			signals: []os.Signal{os.Interrupt, os.Interrupt}, told: []string{soon, now},
-			code: exitInterrupted, status: "stopped", roles: "user", why: "segue: orchestrator: the run was stopped: interrupted",
+			code: exitInterrupted, status: "stopped", roles: "user", why: "segue: machine: the run was stopped: interrupted",
 		},
 		"terminated: at once": {
 			signals: []os.Signal{syscall.SIGTERM}, told: []string{now},
-			code: exitInterrupted, status: "stopped", roles: "user", why: "segue: orchestrator: the run was stopped: interrupted",
+			code: exitInterrupted, status: "stopped", roles: "user", why: "segue: machine: the run was stopped: interrupted",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,26 +17,29 @@ type job struct {
 	tools      []tools.Tool
 	files      *workFolder          // that tools are for; nil if there is none
 	approve    approvals            // of tool calls
-	agents     map[string]approvals // of those of agents, by their addresses
+	agents     map[string]approvals // of those of agents, by their strategies
 	task       orchestrator.Task
 }
 
-// orchestrator returns what makes the run, with p at the terminal; nil is nobody.
-func (j job) orchestrator(p *person) (*orchestrator.Orchestrator, error) {
+// orchestrator returns what makes the run, with p at the terminal; nil is nobody. The judge is to
+// hear the events of the run.
+func (j job) orchestrator(p *person) (*orchestrator.Orchestrator, *judge, error) {
 	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools}
-	wrap := j.files.protect // around whatever else is said: protected files are asked about each time
+	by := &judge{usual: j.approve.policy, own: map[string]orchestrator.ApprovalPolicy{}}
+	for strategy, a := range j.agents {
+		by.own[strategy] = a.policy
+	}
+	policy := by.policy
 	if p != nil {
 		cfg.Reply = p.reply
-		wrap = func(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
-			return j.files.protect(p.unlessAllowed(policy))
-		}
+		policy = p.unlessAllowed(policy)
 	}
-	agents := map[string]orchestrator.Middleware{}
-	for address, a := range j.agents {
-		agents[address] = a.middleware(wrap, j.tools)
+	cfg.Approve = &orchestrator.ApprovalConfig{
+		Default: j.files.protect(policy), // around whatever else is said: protected files are asked about each time
+		Expires: -1,                      // somebody at a terminal may take as long as it takes
 	}
-	cfg.Middleware = []orchestrator.Middleware{byAgent(j.approve.middleware(wrap, j.tools), agents)}
-	return orchestrator.New(cfg)
+	o, err := orchestrator.New(cfg)
+	return o, by, err
 }
 
 // perform makes the run: progress to s, what out asks for to standard output, the end as an error
@@ -48,7 +51,7 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *screen) error {
 	if c.interactive {
 		p = newPerson(s, j.files, c.stdin, stop)
 	}
-	o, err := j.orchestrator(p)
+	o, by, err := j.orchestrator(p)
 	if err != nil {
 		return err
 	}
@@ -58,6 +61,10 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *screen) error {
 	for e, err := range o.Stream(ctx, j.task) {
 		if e.Kind == "" {
 			return err // the task could not be started
+		}
+		by.hear(e)
+		if p != nil {
+			p.hear(e)
 		}
 		s.event(e)
 		if err := to.beside(s, e); err != nil {

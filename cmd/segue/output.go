@@ -49,19 +49,6 @@ func (o *output) kind() string {
 	return o.form.value
 }
 
-// eventRecord is an event in the form jsonl. Detail is as package orchestrator writes it; durations
-// are nanoseconds.
-type eventRecord struct {
-	Run    string                 `json:"run"`
-	Frame  string                 `json:"frame"`
-	Depth  int                    `json:"depth"`
-	Seq    int                    `json:"seq"`
-	Time   time.Time              `json:"time"`
-	Kind   orchestrator.EventKind `json:"kind"`
-	Text   string                 `json:"text,omitempty"`
-	Detail orchestrator.Detail    `json:"detail,omitempty"`
-}
-
 // resultRecord is a run in the form json. Result is null where there is none, which is not an empty
 // one; elapsed is in nanoseconds.
 type resultRecord struct {
@@ -144,7 +131,7 @@ func (p *printer) event(e orchestrator.Event) error {
 	end, _ := e.Detail.(orchestrator.RunFinished)
 	switch p.form {
 	case formJSONL:
-		return p.encode(eventRecord(e))
+		return p.encode(e) // in the form of package orchestrator
 	case formJSON:
 		out := end.Output
 		return p.encode(resultRecord{

@@ -14,34 +14,97 @@ import (
 )
 
 // person is whoever sits at the terminal of a run. Several goroutines may ask at once: the person
-// is asked one thing after another.
+// is asked one thing after another, in the order of the calls.
 type person struct {
 	screen *screen
 	files  *workFolder // that tool calls are about; nil if there is none
 	keys   *keyboard
 	stop   <-chan struct{} // closed when the run is to end after its step
-	turn   chan struct{}   // holds one while something is asked; it guards keys and left
-	left   bool            // the input has ended
+	left   bool            // the input has ended; for the first in the queue, as keys is
 
 	mu      sync.Mutex
 	allowed map[grant]bool // what may be done without being asked about
+	queue   []*turn        // the first is asked about now
+}
+
+// turn is that of a wait to be asked about.
+type turn struct {
+	wait  string
+	taken bool          // by who asks
+	first chan struct{} // closed when it is the first
 }
 
 func newPerson(s *screen, files *workFolder, input io.Reader, stop <-chan struct{}) *person {
 	return &person{
 		screen: s, files: files, keys: newKeyboard(input), stop: stop,
-		turn: make(chan struct{}, 1), allowed: map[grant]bool{},
+		allowed: map[grant]bool{},
 	}
+}
+
+// hear gives waits their turns, in the order in which the events of the run tell them. A wait that is
+// over before anybody asks has none.
+func (p *person) hear(e orchestrator.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch d := e.Detail.(type) {
+	case orchestrator.WaitStarted:
+		p.add(d.Wait.ID)
+	case orchestrator.WaitEnded:
+		if i := p.next(d.WaitID); i >= 0 {
+			p.remove(i)
+		}
+	}
+}
+
+// add adds a wait to the queue. The lock is held, as for next and remove.
+func (p *person) add(wait string) {
+	t := &turn{wait: wait, first: make(chan struct{})}
+	if p.queue = append(p.queue, t); len(p.queue) == 1 {
+		close(t.first)
+	}
+}
+
+// next returns where in the queue a wait stands that nobody asks about; -1 if it does not.
+func (p *person) next(wait string) int {
+	return slices.IndexFunc(p.queue, func(t *turn) bool { return t.wait == wait && !t.taken })
+}
+
+// remove takes a turn out of the queue.
+func (p *person) remove(i int) {
+	if p.queue = slices.Delete(p.queue, i, i+1); i == 0 && len(p.queue) > 0 {
+		close(p.queue[0].first)
+	}
+}
+
+// enter takes the turn of a wait.
+func (p *person) enter(wait string) *turn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := p.next(wait)
+	if i < 0 {
+		p.add(wait)
+		i = len(p.queue) - 1
+	}
+	p.queue[i].taken = true
+	return p.queue[i]
+}
+
+// leave gives a turn up.
+func (p *person) leave(t *turn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remove(slices.Index(p.queue, t))
 }
 
 // reply is an [orchestrator.Config] Reply.
 func (p *person) reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	t := p.enter(w.ID)
+	defer p.leave(t)
 	select {
-	case p.turn <- struct{}{}:
+	case <-t.first:
 	case <-ctx.Done():
 		return orchestrator.Reply{}, context.Cause(ctx)
 	}
-	defer func() { <-p.turn }()
 	select {
 	case <-p.stop:
 		<-ctx.Done() // it is about to be
@@ -50,14 +113,21 @@ func (p *person) reply(ctx context.Context, w orchestrator.Wait) (orchestrator.R
 	if ctx.Err() != nil {
 		return orchestrator.Reply{}, context.Cause(ctx)
 	}
-	if w.Kind == orchestrator.WaitApproval {
+	switch w.Kind {
+	case orchestrator.WaitApproval:
 		return p.approve(ctx, w)
+	case orchestrator.WaitUnknown:
+		return p.again(ctx, w)
+	default:
+		return p.answer(ctx, w)
 	}
-	return p.answer(ctx, w)
 }
 
-// approve asks whether a tool call may be made.
+// approve asks whether a tool call may be made, unless that was answered with "always" meanwhile.
 func (p *person) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	if p.allows(w.Tool, w.Arguments) {
+		return orchestrator.Reply{Approve: true}, nil
+	}
 	call, size := p.files.propose(w), p.screen.size()
 	shown := pages{call.heading, wrapAll(call.content, size.columns)}
 	for above := shown.next(size, call.about...); ; {
@@ -72,7 +142,7 @@ func (p *person) approve(ctx context.Context, w orchestrator.Wait) (orchestrator
 			p.allow(*call.always)
 			return orchestrator.Reply{Approve: true}, nil
 		case line == "n" || line == "no":
-			return p.refuse(ctx)
+			return p.reason(ctx, "why not, for the model (or just Enter) > ")
 		case shown.more() && (line == "m" || line == "more"):
 			above = shown.next(p.screen.size())
 		default:
@@ -81,9 +151,27 @@ func (p *person) approve(ctx context.Context, w orchestrator.Wait) (orchestrator
 	}
 }
 
-// refuse asks why a call is not to be made.
-func (p *person) refuse(ctx context.Context) (orchestrator.Reply, error) {
-	why, err := p.ask(ctx, "why not, for the model (or just Enter) > ", nil)
+// again asks whether a call that may have had its effect is to be made again.
+func (p *person) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	for above := showUnknown(w); ; {
+		line, err := p.ask(ctx, "make it again: y yes, n no > ", above)
+		if err != nil {
+			return orchestrator.Reply{}, err
+		}
+		switch strings.ToLower(line) {
+		case "y", "yes":
+			return orchestrator.Reply{Approve: true}, nil
+		case "n", "no":
+			return p.reason(ctx, "what is known of it, for the model (or just Enter) > ")
+		default:
+			above = []note{{warn, "Answer y or n. Ctrl-C stops the run."}}
+		}
+	}
+}
+
+// reason asks for a reason of what is not to be done.
+func (p *person) reason(ctx context.Context, prompt string) (orchestrator.Reply, error) {
+	why, err := p.ask(ctx, prompt, nil)
 	if errors.Is(err, orchestrator.ErrSuspended) {
 		err = nil // no is an answer
 	}
@@ -137,14 +225,19 @@ func (p *person) unlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.
 		if v != orchestrator.VerdictAsk {
 			return v
 		}
-		g, ok := p.files.grantOf(r.Call.Name, r.Call.Arguments)
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if ok && g.within(p.allowed) {
+		if p.allows(r.Call.Name, r.Call.Arguments) {
 			return orchestrator.VerdictAllow
 		}
 		return v
 	}
+}
+
+// allows reports whether the person always allows such a call.
+func (p *person) allows(tool, arguments string) bool {
+	g, ok := p.files.grantOf(tool, arguments)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return ok && g.within(p.allowed)
 }
 
 // choose returns the answer that a line stands for, or says what is wrong with it. Besides the

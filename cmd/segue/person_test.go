@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -142,7 +145,6 @@ func TestPerson_leaves(t *testing.T) {
 	s.wrote(map[string]string{"a": "1"})
 	s.await("run r waiting\n")
 	require.Equal(t, `segue: [0 #2] waits for approval: write_file {"path":"b","content":"2"}
-segue: [0 #2] waits for an answer: Well?
 `, s.rest())
 }
 
@@ -201,6 +203,70 @@ func TestPerson_late(t *testing.T) {
 		x.types("y\n")
 		require.NoError(t, <-replied)
 	})
+}
+
+// TestPerson_inOrder asks in the order in which the run tells its waits, whoever asks first, and
+// waits for nobody whose wait is over.
+func TestPerson_inOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTerminal(t)
+		p := newPerson(&screen{w: x}, nil, x.input, nil)
+		wait := func(id string) orchestrator.Wait {
+			return orchestrator.Wait{ID: id, Kind: orchestrator.WaitQuestion, Text: id}
+		}
+		for _, id := range []string{"gone", "a", "b", "c"} {
+			p.hear(at("0", 2, "", orchestrator.WaitStarted{Wait: wait(id)}))
+		}
+		p.hear(at("0", 2, "", orchestrator.WaitEnded{WaitID: "gone"}))
+		var said [3]string
+		var asking sync.WaitGroup
+		for i, id := range []string{"c", "b", "a"} {
+			asking.Go(func() {
+				reply, err := p.reply(t.Context(), wait(id))
+				said[i] = fmt.Sprint(reply.Text, err)
+			})
+			synctest.Wait()
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			require.Contains(t, x.await(yourTurn), "| "+id+"\n")
+			x.types("it is " + id + "\n")
+			synctest.Wait()
+		}
+		asking.Wait()
+		require.Equal(t, [3]string{"it is c<nil>", "it is b<nil>", "it is a<nil>"}, said)
+		require.Empty(t, p.queue)
+	})
+}
+
+// TestPerson_unknown asks about a call that may have had its effect.
+func TestPerson_unknown(t *testing.T) {
+	w := orchestrator.Wait{Kind: orchestrator.WaitUnknown, Frame: "0", Seq: 2, Tool: "deploy", Arguments: `{"to":"prod"}`, Text: "Shall it be made again?"}
+	for typed, want := range map[string]orchestrator.Reply{
+		"\nmaybe\nY\n":         {Approve: true},
+		"no\nI see it there\n": {Reason: "I see it there"},
+		"n\n\n":                {},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newTerminal(t)
+			p := newPerson(&screen{w: x}, nil, x.input, nil)
+			var got orchestrator.Reply
+			var err error
+			var asking sync.WaitGroup
+			asking.Go(func() { got, err = p.reply(t.Context(), w) })
+			synctest.Wait()
+			for line := range strings.Lines(typed) {
+				x.types(line)
+				synctest.Wait()
+			}
+			asking.Wait()
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			require.Contains(t, x.shown, `[0 #2] deploy was cut off, and may have had its effect
+  | Shall it be made again?
+  to: "prod"
+make it again: y yes, n no > `)
+		})
+	}
 }
 
 // TestPerson_stopped is asked nothing once the run is about to end.

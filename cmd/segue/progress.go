@@ -56,6 +56,10 @@ func describe(e orchestrator.Event, said heard, verbose bool) []note {
 		return []note{{warn, indent(e) + describeWait(d.Wait, verbose)}}
 	case orchestrator.WaitEnded:
 		return []note{describeReply(e, d.Reply, verbose)}
+	case orchestrator.Noting:
+		return []note{{plain, indent(e) + "note: " + text(d.Text, verbose)}}
+	case orchestrator.Drifted:
+		return []note{{warn, place(e) + "not as it was recorded: " + text(d.What, verbose)}}
 	case orchestrator.FrameLeft:
 		return describeFrame(e, d, said, verbose)
 	case orchestrator.RunFinished:

@@ -168,6 +168,18 @@ func TestDescribe(t *testing.T) {
 			event: at("0.1", 2, "", orchestrator.WaitStarted{Wait: orchestrator.Wait{Frame: "0.1", Seq: 2, Kind: "approval", Tool: "t", Arguments: "{}"}}),
 			terse: []note{{warn, "  [0.1 #2] waits for approval: t {}"}},
 		},
+		"wait for what is known": {
+			event: at("0.1", 2, "", orchestrator.WaitStarted{Wait: orchestrator.Wait{Frame: "0.1", Seq: 2, Kind: "unknown", Tool: "t", Arguments: "{}"}}),
+			terse: []note{{warn, "  [0.1 #2] waits for what is known of a call that was cut off: t {}"}},
+		},
+		"note": {
+			event: at("0", 2, "", orchestrator.Noting{Text: "it\nrains"}),
+			terse: []note{{plain, "note: it rains"}},
+		},
+		"drift": {
+			event: at("0.1", 2, "", orchestrator.Drifted{What: "step 2 is not asked for in the same words"}),
+			terse: []note{{warn, "  [0.1 #2] not as it was recorded: step 2 is not asked for in the same words"}},
+		},
 		"wait is over": {
 			event: at("0.1", 2, "", orchestrator.WaitEnded{WaitID: "w"}),
 			terse: []note{{dim, "  [0.1 #2] waits no more"}},

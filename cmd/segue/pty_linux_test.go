@@ -167,19 +167,19 @@ func TestTerminal_interrupts(t *testing.T) {
 	}{
 		"Ctrl-C at an approval": {
 			wants: wantsToWrite, prompt: mayWrite, keys: "y\x03", told: soon,
-			code: exitInterrupted, status: "stopped", why: "segue: orchestrator: the run was stopped: stop was asked for", written: true,
+			code: exitInterrupted, status: "stopped", why: "segue: machine: the run was stopped: stop was asked for", written: true,
 		},
 		"Ctrl-C at a question": {
 			wants: wantsToKnow, prompt: yourTurn, keys: "because\x03", told: soon,
-			code: exitInterrupted, status: "stopped", why: "segue: orchestrator: the run was stopped: stop was asked for",
+			code: exitInterrupted, status: "stopped", why: "segue: machine: the run was stopped: stop was asked for",
 		},
 		"Ctrl-C twice": {
 			wants: wantsToKnow, prompt: yourTurn, keys: "\x03\x03", told: soon,
-			code: exitInterrupted, status: "stopped", why: "segue: orchestrator: the run was stopped: ",
+			code: exitInterrupted, status: "stopped", why: "segue: machine: the run was stopped: ",
 		},
 		"terminated": {
 			wants: wantsToKnow, prompt: yourTurn, signal: syscall.SIGTERM, told: now,
-			code: exitInterrupted, status: "stopped", why: "segue: orchestrator: the run was stopped: interrupted",
+			code: exitInterrupted, status: "stopped", why: "segue: machine: the run was stopped: interrupted",
 		},
 		"Ctrl-D at an approval": {
 			wants: wantsToWrite, prompt: mayWrite, keys: "\x04", told: `segue: [0 #2] waits for approval: write_file {"path":"b","content":"2"}`,

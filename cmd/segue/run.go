@@ -242,8 +242,10 @@ func (c *configuration) agentApprovals(crew *crew, s *screen) map[string]approva
 		return crew.approvals
 	}
 	made, loosened := map[string]approvals{}, []string{}
+	for strategy, said := range crew.approvals {
+		made[strategy] = said.within(newApprovals(approveAsk, crew.called))
+	}
 	for _, name := range crew.agents {
-		made[address(name)] = crew.approvals[address(name)].within(newApprovals(approveAsk, crew.called))
 		for _, said := range c.Agents[name].loosened() {
 			loosened = append(loosened, name+": "+said)
 		}

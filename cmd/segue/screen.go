@@ -70,18 +70,13 @@ type screen struct {
 	color   bool
 	quiet   bool
 	verbose bool
-	asks    bool                // somebody sees prompts for what the run waits for
-	said    map[speaker]*speech // what models say in their present steps
-	shown   bool                // the last line is for what goes on now
-	open    string              // the prompt at which somebody types; "" if there is none
-	broken  bool                // the open prompt has other lines behind it
-	held    []note              // that come when the prompt is answered
+	asks    bool               // somebody sees prompts for what the run waits for
+	said    map[string]*speech // what models say in their present steps, by frame
+	shown   bool               // the last line is for what goes on now
+	open    string             // the prompt at which somebody types; "" if there is none
+	broken  bool               // the open prompt has other lines behind it
+	held    []note             // that come when the prompt is answered
 }
-
-// speaker is a frame. Agents that are called as tools have runs of their own.
-type speaker struct{ run, frame string }
-
-func speakerOf(e orchestrator.Event) speaker { return speaker{e.Run, e.Frame} }
 
 // speech is what a model says, as it comes.
 type speech struct{ text, thought strings.Builder }
@@ -129,13 +124,13 @@ func (s *screen) listen(e orchestrator.Event) heard {
 	case nil:
 		s.hear(e)
 	case orchestrator.StepTaken, orchestrator.FrameLeft:
-		defer delete(s.said, speakerOf(e))
+		defer delete(s.said, e.Frame)
 	case orchestrator.RetryWaiting:
 		if d.Discard {
-			defer delete(s.said, speakerOf(e))
+			defer delete(s.said, e.Frame)
 		}
 	}
-	if words, ok := s.said[speakerOf(e)]; ok {
+	if words, ok := s.said[e.Frame]; ok {
 		return heard{text: words.text.String(), thought: words.thought.String()}
 	}
 	return heard{}
@@ -143,13 +138,13 @@ func (s *screen) listen(e orchestrator.Event) heard {
 
 // hear takes the next piece of what a model says.
 func (s *screen) hear(e orchestrator.Event) {
-	words, ok := s.said[speakerOf(e)]
+	words, ok := s.said[e.Frame]
 	if !ok {
 		words = &speech{}
 		if s.said == nil {
-			s.said = map[speaker]*speech{}
+			s.said = map[string]*speech{}
 		}
-		s.said[speakerOf(e)] = words
+		s.said[e.Frame] = words
 	}
 	if e.Kind == orchestrator.EventThoughtDelta {
 		words.thought.WriteString(e.Text)

@@ -118,11 +118,10 @@ func TestScreen_discard(t *testing.T) {
 func TestScreen_partial(t *testing.T) {
 	var b bytes.Buffer
 	s := &screen{w: &b}
-	for _, piece := range []struct{ run, frame, text string }{
-		{"r", "0.1", "The "}, {"r", "0.2", "A "}, {"agent", "0.1", "not "}, {"r", "0.1", "quick"}, {"r", "0.2", "lazy"},
+	for _, piece := range []struct{ frame, text string }{
+		{"0.1", "The "}, {"0.2", "A "}, {"0.1.1", "not "}, {"0.1", "quick"}, {"0.2", "lazy"},
 	} {
 		e := at(piece.frame, 1, piece.text, nil)
-		e.Run = piece.run
 		e.Kind = orchestrator.EventTextDelta
 		s.event(e)
 	}

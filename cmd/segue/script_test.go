@@ -165,6 +165,7 @@ func events(ts *testscript.TestScript, neg bool, args []string) {
 		var e struct {
 			Run, Frame, Time, Kind *string
 			Depth, Seq             *int
+			Record, Index          int
 			Text                   string
 			Detail                 map[string]any
 		}

@@ -34,6 +34,12 @@ func showQuestion(w orchestrator.Wait) []note {
 	return append(notes, when(w.Untrusted, note{warn, fromOutside})...)
 }
 
+// showUnknown shows a call that may have had its effect.
+func showUnknown(w orchestrator.Wait) []note {
+	notes := []note{{bold, waitPlace(w) + visible(w.Tool) + " was cut off, and may have had its effect"}}
+	return append(append(notes, block("  ", w.Text)...), showArguments(w.Arguments)...)
+}
+
 // showArguments shows an object member by member, in its order, and anything else as it stands.
 func showArguments(arguments string) []note {
 	members, ok := membersOf(arguments)
@@ -112,6 +118,8 @@ func describeWait(w orchestrator.Wait, verbose bool) string {
 	switch w.Kind {
 	case orchestrator.WaitApproval:
 		return begin + "approval: " + visible(w.Tool) + " " + brief(w.Arguments, toolColumns, verbose)
+	case orchestrator.WaitUnknown:
+		return begin + "what is known of a call that was cut off: " + visible(w.Tool) + " " + brief(w.Arguments, toolColumns, verbose)
 	case orchestrator.WaitQuestion:
 		text := brief(w.Text, textColumns, verbose)
 		if len(w.Options) > 0 {
@@ -152,9 +160,11 @@ func waitPlace(w orchestrator.Wait) string {
 
 // waiting is the error of a run that waits for somebody. It says how to go on.
 func waiting(waits []orchestrator.Wait, files *workFolder) error {
-	approvals, protected, answers := 0, 0, 0
+	approvals, protected, unknown, answers := 0, 0, 0, 0
 	for _, w := range waits {
 		switch {
+		case w.Kind == orchestrator.WaitUnknown:
+			unknown++
 		case w.Kind != orchestrator.WaitApproval:
 			answers++
 		case files.asked(w.Tool, w.Arguments) != "":
@@ -178,6 +188,12 @@ func waiting(waits []orchestrator.Wait, files *workFolder) error {
 	if answers > 0 {
 		what, how = append(what, counted(answers, "answer")), append(how, "with the answer in the task or with --no-ask")
 	}
-	return fmt.Errorf("the run waits for %s, and nobody can be asked here; run it in a terminal, or %s",
-		strings.Join(what, " and "), strings.Join(how, ", and "))
+	if unknown > 0 {
+		what, how = append(what, counted(unknown, "decision")+" about calls that may have had their effect"), nil
+	}
+	otherwise := ""
+	if len(how) > 0 {
+		otherwise = ", or " + strings.Join(how, ", and ")
+	}
+	return fmt.Errorf("the run waits for %s, and nobody can be asked here; run it in a terminal%s", strings.Join(what, " and "), otherwise)
 }
