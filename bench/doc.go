@@ -17,6 +17,6 @@
 // run. Park weighs a run that waits for its model.
 //
 // Run all of it with make bench in the root of the repository. The program in folder ratios prints
-// the medians, and fails if a gate is broken. The bytes and allocations of a step hardly vary, so
-// that a test of this package gates them.
+// the medians, holds the gates, and fails if one is broken. The bytes and allocations of a step
+// hardly vary, so that a test of this package gates them.
 package bench

@@ -152,11 +152,13 @@ func crowd(n, rounds int) []row {
 		runtime.Gosched()
 		return replies(ctx, req, d)
 	})
-	raw, inline := library(client, a.raw()), library(client, a.inline())
+	raw, inline, typed := library(client, a.raw()), library(client, a.inline()), library(client, a.typed())
 	one := []row{
 		made("loop", s, a, func(ctx context.Context) (outcome, error) { return looped(byHand.run(ctx, s.goal)) }),
 		made("raw", s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, raw, "work", s.goal) }),
 		made("inline", s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, inline, "work", s.goal) }),
+		made("typed", s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, typed, "work", s.goal) }),
+		made("typed-run", s, a, func(ctx context.Context) (outcome, error) { return whole(ctx, typed, "work", s.goal) }),
 	}
 	for i, r := range one {
 		one[i].steps, one[i].calls = n*r.steps, n*r.calls
