@@ -32,7 +32,8 @@ test: ## run every test of every module with the race detector
 PROVE ?= 10000
 
 prove: ## hold the properties of whole runs against PROVE=n cases
-	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -run 'TestRandomCompositions|TestSuspendedRuns' -v ./strategy/builtin ./orchestrator
+	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -v \
+		-run 'TestReplay_isLive|TestCrash_endsAsItWouldHave|TestRandomCompositions|TestSuspendedRuns|TestRun_toolReturnsAsItsTimeEnds' ./machine ./strategy/builtin ./orchestrator
 
 lint: $(LINT) ## run the linters
 	@status=0; for dir in $(MODULES); do \

@@ -1,8 +1,8 @@
 // Package segue runs LLM agents as explicit state machines, one step at a time.
 //
 // A strategy decides and never acts: it answers every call with one step, such as "ask the model"
-// or "run these tools". An orchestrator performs the steps and feeds the answers back. A run is
-// therefore its input plus its answers.
+// or "run these tools". A machine holds the run, and says which effects are due. An orchestrator
+// performs them and applies the answers. A run is therefore its records, in order.
 //
 // This package holds only this page. The packages, from the bottom up:
 //
@@ -20,7 +20,10 @@
 //	strategy/completetask   work with tools until there is an answer
 //	strategy/planreviseexecute  make a plan, have it judged, carry it out by delegation, revise it
 //	strategy/strategytest   stories and a conformance test for strategies
-//	orchestrator            the Machine, and the loop that performs its steps
+//	checkpoint              journals of runs, and a store of them in memory
+//	machine                 one run as data: records in, effects and events out
+//	orchestrator            the loop that performs the effects of a machine, keeps its journal and tells its events
+//	orchestrator/sse        runs as server-sent events
 //	cmd/segue               the command line (a module of its own)
 //
 // Begin with the example of package orchestrator.
