@@ -14,12 +14,12 @@
 //	llmclient/openaichat    OpenAI's Chat Completions, and every server that speaks it
 //	llmclient/scripted      a scripted model, a recorder and a replayer
 //	markdownpolicy          text formats for thoughts and calls, for models without tool calls of their own
-//	markdownpolicy/policyclient  any model client through such a format
+//	llmclient/policyclient  any model client through such a format
 //	nextstep                the protocol: steps and answers
 //	strategy                the contract of strategies, and their state machines as tables
 //	strategy/completetask   work with tools until there is an answer
 //	strategy/planreviseexecute  make a plan, have it judged, carry it out by delegation, revise it
-//	strategy/strategytest   stories and a conformance test for strategies
+//	strategytest   stories and a conformance test for strategies
 //	checkpoint              journals of runs, and a store of them in memory
 //	machine                 one run as data: records in, effects and events out
 //	orchestrator            the loop that performs the effects of a machine, keeps its journal and tells its events

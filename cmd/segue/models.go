@@ -9,8 +9,8 @@ import (
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
+	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/markdownpolicy"
-	"github.com/segue-go/segue/markdownpolicy/policyclient"
 )
 
 // models makes the clients of a configuration. Each model has one, whoever asks it, since its

@@ -16,7 +16,7 @@ func TestGuideIsCompiled(t *testing.T) {
 		code   []string
 		blocks int
 	}{
-		{"docs/writing-a-strategy.md", []string{"strategy/strategytest/secondopinion_test.go"}, 8},
+		{"docs/writing-a-strategy.md", []string{"strategytest/secondopinion_test.go"}, 8},
 		{"docs/people.md", []string{"orchestrator/example_people_test.go"}, 2},
 		{"docs/strategies.md", []string{
 			"strategy/completetask/example_test.go",
@@ -29,7 +29,7 @@ func TestGuideIsCompiled(t *testing.T) {
 			"strategy/builtin/example_test.go",
 			"orchestrator/example_agent_test.go",
 		}, 14},
-		{"docs/markdown-policies.md", []string{"markdownpolicy/policyclient/example_test.go"}, 6},
+		{"docs/markdown-policies.md", []string{"llmclient/policyclient/example_test.go"}, 6},
 	} {
 		guide, err := os.ReadFile(filepath.Join(root, g.guide))
 		require.NoError(t, err)

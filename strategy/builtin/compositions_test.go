@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/strategy/react"
 	"github.com/segue-go/segue/strategy/reflection"
 	"github.com/segue-go/segue/strategy/retry"
-	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/strategytest"
 	"github.com/segue-go/segue/tools"
 )
 

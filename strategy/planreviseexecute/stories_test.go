@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
-	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/strategytest"
 )
 
 // set holds the configurations that the stories name.

@@ -3,7 +3,7 @@ package planreviseexecute_test
 import (
 	"testing"
 
-	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/strategytest"
 )
 
 // S1-2: the stories end alike whichever way they are run.

@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/strategy/react"
-	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/strategytest"
 	"github.com/segue-go/segue/tools"
 )
 

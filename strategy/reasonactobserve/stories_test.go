@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/strategy"
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
-	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/strategytest"
 	"github.com/segue-go/segue/tools"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/strategytest"
 	"github.com/segue-go/segue/tools"
 )
 

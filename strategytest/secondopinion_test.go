@@ -17,7 +17,7 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
-	"github.com/segue-go/segue/strategy/strategytest"
+	"github.com/segue-go/segue/strategytest"
 )
 
 // This is the strategy of docs/writing-a-strategy.md. A test holds the code there against this

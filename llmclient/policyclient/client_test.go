@@ -9,9 +9,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/markdownpolicy"
-	"github.com/segue-go/segue/markdownpolicy/policyclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )

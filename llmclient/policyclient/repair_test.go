@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/markdownpolicy"
-	"github.com/segue-go/segue/markdownpolicy/policyclient"
 	"github.com/segue-go/segue/messages"
 )
 

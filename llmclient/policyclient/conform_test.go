@@ -8,9 +8,9 @@ import (
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/llmclienttest"
+	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/markdownpolicy"
-	"github.com/segue-go/segue/markdownpolicy/policyclient"
 )
 
 // builtins are the built-in policies by name.
