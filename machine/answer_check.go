@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
@@ -10,8 +9,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// misfit says why a does not answer the effect; "" if it does.
-func misfit(e *effect, a nextstep.Answer) string {
+// answerProblem says why a does not answer the effect; "" if it does. An answer that is formless
+// cannot stand in a journal.
+func answerProblem(e *effect, a nextstep.Answer, formless error) string {
 	kind := nextstep.KindExecuteTools
 	if e.kind != EffectTool {
 		kind = e.step.Kind()
@@ -50,36 +50,10 @@ func misfit(e *effect, a nextstep.Answer) string {
 			return "it " + problem
 		}
 	}
-	return formlessAnswer(a)
-}
-
-// formlessAnswer says why an answer cannot stand in a journal; "" if it can. What holds nothing but
-// text and calls as values can: that has been checked.
-func formlessAnswer(a nextstep.Answer) string {
-	plain := false
-	switch a := a.(type) {
-	case nextstep.APIResponse:
-		plain = isPlain(a.Response.Message)
-	case nextstep.ToolResult:
-		plain = a.Call == nil || len(a.Call.Extras) == 0
-	case nextstep.Failure:
-		plain = len(a.Partial.Content) == 0 && len(a.Partial.Extras) == 0
-	}
-	if plain {
-		return ""
-	}
-	if _, err := nextstep.AppendAnswer(nil, a); err != nil {
-		return "it has no JSON form: " + err.Error()
+	if formless != nil {
+		return "it has no JSON form: " + formless.Error()
 	}
 	return ""
-}
-
-// isPlain reports whether a reply has no extras.
-func isPlain(a messages.Assistant) bool {
-	return len(a.Extras) == 0 && !slices.ContainsFunc(a.Content, func(part messages.AssistantContent) bool {
-		c, ok := part.(messages.ToolCall)
-		return ok && len(c.Extras) > 0
-	})
 }
 
 // badResult says why a is no result of a call; "" if it is one. It need not name its tool.
@@ -102,7 +76,7 @@ func badResult(c *messages.ToolCall, a *nextstep.ToolResult) string {
 
 // BadReply says what is wrong with a model's reply, whoever asked for it; "" if nothing is.
 func BadReply(r *llmclient.Response) string {
-	if problem := unsound(r.Message); problem != "" {
+	if problem := badMessage(r.Message); problem != "" {
 		return problem
 	}
 	return badUsage(r.Usage, r.Attempts)
@@ -125,39 +99,9 @@ func negative(u messages.Usage) bool {
 	return u.Input < 0 || u.Output < 0 || u.Total < 0 || u.Cached < 0 || u.Reasoning < 0
 }
 
-// idSet notes ids. The first few take no memory of their own: most replies have no more calls.
-type idSet struct {
-	few  [8]string
-	n    int
-	many map[string]bool
-}
-
-// add notes an id and reports whether it is new.
-func (s *idSet) add(id string) bool {
-	if s.many == nil {
-		if slices.Contains(s.few[:s.n], id) {
-			return false
-		}
-		if s.n < len(s.few) {
-			s.few[s.n] = id
-			s.n++
-			return true
-		}
-		s.many = make(map[string]bool, 4*len(s.few))
-		for _, known := range s.few {
-			s.many[known] = true
-		}
-	}
-	if s.many[id] {
-		return false
-	}
-	s.many[id] = true
-	return true
-}
-
-// unsound says what is wrong with a reply that could not stand in a history; "" if nothing is.
-func unsound(a messages.Assistant) string {
-	var ids idSet
+// badMessage says what is wrong with a reply that could not stand in a history; "" if nothing is.
+func badMessage(a messages.Assistant) string {
+	ids := map[string]bool{}
 	for _, part := range a.Content {
 		switch c := part.(type) {
 		case messages.Text, messages.Thought:
@@ -165,9 +109,10 @@ func unsound(a messages.Assistant) string {
 			if c.ID == "" {
 				return "holds a call without an id"
 			}
-			if !ids.add(c.ID) {
+			if ids[c.ID] {
 				return fmt.Sprintf("holds two calls with the id %.64q", c.ID)
 			}
+			ids[c.ID] = true
 		default:
 			return fmt.Sprintf("holds a %T, which is no part as a value", part)
 		}

@@ -1,16 +1,17 @@
 package machine
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/messages"
+
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 )
 
 // answered ends an effect.
-func (m *Machine) answered(r *Answered) error {
+func (m *Machine) answered(r *Answered, formless error) error {
 	e := m.find(r.Effect)
 	if err := m.compare(e, r.Effect, r.Frame, r.Kind, r.Tool, r.Digest, r.Answer); err != nil {
 		return err
@@ -25,15 +26,15 @@ func (m *Machine) answered(r *Answered) error {
 	case r.Ref != nil && r.Answer == nil:
 		problem = "it holds a reference: put the answer in its place"
 	default:
-		problem = misfit(e, r.Answer)
+		problem = answerProblem(e, r.Answer, formless)
 	}
 	if problem != "" {
-		return m.misfits(e, r.Effect, r.Answer, problem)
+		return m.answerError(e, r.Effect, r.Answer, problem)
 	}
 	m.begin(r.At)
-	m.tellDrift(e, r.Digest)
+	m.compareDigest(e, r.Digest)
 	if e.held {
-		m.recall(e.id) // it was released again, with its replies
+		m.withdrawRelease(e.id) // it was released again, with its replies
 	}
 	switch {
 	case r.NotBegun && m.endingOf(e.frame) == nil: // its intent is void
@@ -52,7 +53,7 @@ func (m *Machine) answered(r *Answered) error {
 // compare returns an error if no such effect is open, or it is another one than the record says.
 func (m *Machine) compare(e *effect, id EffectID, frame string, kind EffectKind, tool, digest string, a nextstep.Answer) error {
 	if e == nil || id.Wait > 0 {
-		return m.misfits(nil, id, a, "there is no such effect that is open")
+		return m.answerError(nil, id, a, "there is no such effect that is open")
 	}
 	same := frame == "" || frame == e.frame.name && kind == e.kind && tool == e.call.Name
 	if same && (!m.cfg.Strict || digest == "" || e.digest == "" || digest == e.digest) {
@@ -69,8 +70,8 @@ func (e *effect) stepID() StepID {
 	return StepID{Effect: e.id, Frame: e.frame.name, Kind: e.kind, Tool: e.call.Name, Digest: e.digest}
 }
 
-// misfits is the error of an answer that does not fit.
-func (m *Machine) misfits(e *effect, id EffectID, a nextstep.Answer, problem string) error {
+// answerError is the error of an answer that does not fit.
+func (m *Machine) answerError(e *effect, id EffectID, a nextstep.Answer, problem string) error {
 	err := &AnswerError{Run: m.run, Effect: id, Answer: a, Problem: problem}
 	if e != nil {
 		err.Frame, err.State, err.Kind = e.frame.name, e.frame.state, e.kind
@@ -78,15 +79,15 @@ func (m *Machine) misfits(e *effect, id EffectID, a nextstep.Answer, problem str
 	return err
 }
 
-// tellDrift tells, once a frame, that an effect is not quite as it was recorded.
-func (m *Machine) tellDrift(e *effect, recorded string) {
+// compareDigest tells, once a frame, that an effect is not quite as it was recorded.
+func (m *Machine) compareDigest(e *effect, recorded string) {
 	if recorded == "" || e.digest == "" || recorded == e.digest {
 		return
 	}
-	m.drift(e.frame, "step "+e.id.String()+" is not asked for in the same words")
+	m.tellDrift(e.frame, "step "+e.id.String()+" is not asked for in the same words")
 }
 
-func (m *Machine) drift(f *frame, what string) {
+func (m *Machine) tellDrift(f *frame, what string) {
 	if m.drifted[f.name] {
 		return
 	}
@@ -101,7 +102,7 @@ func (m *Machine) drift(f *frame, what string) {
 func (m *Machine) compareTable(f *frame) {
 	was, known := m.started.Fingerprints[f.strategy]
 	if now := m.cfg.Fingerprints[f.strategy]; known && now != "" && now != was {
-		m.drift(f, "the table of the strategy "+f.strategy+" is another one")
+		m.tellDrift(f, "the table of the strategy "+f.strategy+" is another one")
 	}
 }
 
@@ -110,7 +111,7 @@ func (m *Machine) stepAnswered(e *effect, answer nextstep.Answer, r *Answered) {
 	f := e.frame
 	m.closeWaits(e)
 	m.move(e, ended)
-	m.wake(f)
+	m.unpark(f)
 	switch answer.(type) { // each variant has a function, as in Apply
 	case nextstep.APIResponse:
 		m.modelAnswered(f, answer, r.Elapsed)
@@ -123,13 +124,13 @@ func (m *Machine) stepAnswered(e *effect, answer nextstep.Answer, r *Answered) {
 
 func (m *Machine) modelAnswered(f *frame, answer nextstep.Answer, elapsed time.Duration) {
 	resp := answer.(nextstep.APIResponse).Response
-	t := asked(resp.Usage, resp.Attempts, elapsed)
+	t := modelUse(resp.Usage, resp.Attempts, elapsed)
 	m.charge(f, &t)
-	f.hear(heard{reply: resp}, false)
-	m.taken(f, StepTaken{
-		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: t.usage, Calls: countCalls(resp.Message), Elapsed: elapsed,
+	f.addAnswer(frameAnswer{reply: resp}, false)
+	m.stepTaken(f, StepTaken{
+		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: t.tokens, Calls: countCalls(resp.Message), Elapsed: elapsed,
 	})
-	m.goOn(f, m.call(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(*resp) }))
+	m.schedule(f, m.call(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(*resp) }))
 }
 
 func (m *Machine) remoteAnswered(e *effect, answer nextstep.Answer, elapsed time.Duration) {
@@ -142,8 +143,8 @@ func (m *Machine) remoteAnswered(e *effect, answer nextstep.Answer, elapsed time
 		m.unwind(f, &out)
 		return
 	}
-	m.taken(f, StepTaken{Kind: nextstep.KindDelegate, Usage: out.Usage, Elapsed: elapsed, Err: out.Err})
-	m.goOn(f, m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) }))
+	m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Usage: out.Usage, Elapsed: elapsed, Err: out.Err})
+	m.schedule(f, m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) }))
 }
 
 // stepFailed tells the strategy that its step could not be performed, or ends its frame if that was
@@ -151,24 +152,24 @@ func (m *Machine) remoteAnswered(e *effect, answer nextstep.Answer, elapsed time
 func (m *Machine) stepFailed(e *effect, answer nextstep.Answer, r *Answered) {
 	a := answer.(nextstep.Failure)
 	f, kind := e.frame, nextstep.KindGetChatCompletion
-	t := tally{elapsed: r.Elapsed}
+	t := usage{elapsed: r.Elapsed}
 	if e.kind == EffectModel {
-		t = asked(a.Usage, a.Attempts, r.Elapsed)
+		t = modelUse(a.Usage, a.Attempts, r.Elapsed)
 	} else {
 		kind = nextstep.KindDelegate
 		m.refund(e)
 	}
 	m.charge(f, &t)
 	cut := m.cutOff(f)
-	f.hear(heard{partial: a.Partial}, cut)
+	f.addAnswer(frameAnswer{partial: a.Partial}, cut)
 	if cut {
 		m.unwind(f, nil)
 		return
 	}
-	a.Code, a.Message = either(a.Code, delegation.CodeFailed), either(a.Message, "machine: the step could not be performed, and nobody said why")
+	a.Code, a.Message = cmp.Or(a.Code, delegation.CodeFailed), cmp.Or(a.Message, "machine: the step could not be performed, and nobody said why")
 	cause := &delegation.Error{Code: a.Code, Message: a.Message}
-	m.taken(f, StepTaken{Kind: kind, Usage: t.usage, Elapsed: r.Elapsed, Err: cause})
-	m.goOn(f, m.fail(f, a, cause))
+	m.stepTaken(f, StepTaken{Kind: kind, Usage: t.tokens, Elapsed: r.Elapsed, Err: cause})
+	m.schedule(f, m.fail(f, a, cause))
 }
 
 // fail asks the strategy what to do about a failure. A strategy that does not want to know fails
@@ -179,110 +180,4 @@ func (m *Machine) fail(f *frame, a nextstep.Failure, cause *delegation.Error) ne
 		return nextstep.ReportError{Err: cause}
 	}
 	return m.call(f, "ProcessFailure", func() nextstep.NextStep { return h.ProcessFailure(a) })
-}
-
-// judge asks the policy about a call that is to be made. For one that is not simply allowed the
-// verdict is to be stored first, and the call is handed to nobody until then. Else it is as a call
-// that is allowed: what the policy says is no part of the run, and a journal may be replayed under
-// another one.
-//
-// Branches that are open cannot be closed when a replay comes to another verdict. So a call of an
-// agent waits for its verdict whatever it is.
-func (m *Machine) judge(e *effect) {
-	v := m.verdict(e)
-	if v == VerdictAsk && (e.approved || e.awaitsApproval()) {
-		v = VerdictAllow
-	}
-	switch {
-	case e.agent != nil && e.state != waiting:
-		m.move(e, judged)
-		m.intend(e, v)
-	case v != VerdictAllow:
-		m.intend(e, v)
-	}
-}
-
-// verdict asks the policy, which is somebody else's code. If it panics a person is asked.
-func (m *Machine) verdict(e *effect) (v Verdict) {
-	if m.cfg.Approve == nil {
-		if e.def.NeedsApproval {
-			return VerdictAsk
-		}
-		return VerdictAllow
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			_ = m.panicked(e.frame, "Config.Approve", p)
-			v = VerdictAsk
-		}
-	}()
-	v = m.cfg.Approve(ApprovalRequest{
-		Run: m.run, Frame: e.frame.name, Seq: e.id.Seq, Call: e.call, Definition: *e.def, Untrusted: e.frame.branch.untrusted,
-	})
-	if v != VerdictAllow && v != VerdictRefuse {
-		v = VerdictAsk
-	}
-	return v
-}
-
-// intended does what was decided about a call.
-func (m *Machine) intended(r *Intended) error {
-	e := m.find(r.Effect)
-	if err := m.compare(e, r.Effect, r.Frame, EffectTool, r.Tool, r.Digest, nil); err != nil {
-		return err
-	}
-	problem := ""
-	switch {
-	case e.kind != EffectTool:
-		problem = "only of calls is anything intended"
-	case r.Verdict != VerdictAllow && r.Verdict != VerdictAsk && r.Verdict != VerdictRefuse:
-		problem = "there is no such verdict"
-	case !e.takes(r.Verdict):
-		problem = "it has been decided what becomes of the call"
-	}
-	if problem != "" {
-		return m.misfits(e, r.Effect, nil, problem)
-	}
-	m.begin(r.At)
-	m.tellDrift(e, r.Digest)
-	m.forget(e)
-	end := m.endingOf(e.frame)
-	switch {
-	case end != nil: // it was released to nobody
-		m.closeEffect(e, end)
-	case r.Verdict == VerdictRefuse:
-		m.refuse(e, "this call is not allowed here")
-	case r.Verdict == VerdictAsk:
-		e.started = false
-		m.askApproval(e)
-	case e.agent != nil:
-		m.again(e)
-	default:
-		e.intended = true
-		m.release(e)
-	}
-	return nil
-}
-
-// takes reports whether a verdict about the call may be stored now.
-func (e *effect) takes(v Verdict) bool {
-	switch e.state {
-	case judged, intending:
-		return true
-	case waiting:
-		return v == VerdictRefuse || v == VerdictAsk && !e.awaitsApproval()
-	case blocked, queued, open: // with a policy that has become laxer it seems to be allowed already
-		return v != VerdictAllow && e.agent == nil && !e.intended
-	default:
-		return false
-	}
-}
-
-// ReasonRefused is the reason of a result whose call was not approved.
-const ReasonRefused = "refused"
-
-// refuse answers a call that is not to be made.
-func (m *Machine) refuse(e *effect, why string) {
-	m.giveBack(e)
-	m.endCall(e, m.callOutput(e, messages.StatusFailed, ReasonRefused, why))
 }

@@ -84,3 +84,144 @@ func AskIfChanging(r ApprovalRequest) Verdict {
 	}
 	return VerdictAsk
 }
+
+// judge asks the policy about a call that is to be made. For one that is not simply allowed the
+// verdict is to be stored first, and the call is handed to nobody until then. Else it is as a call
+// that is allowed: what the policy says is no part of the run, and a journal may be replayed under
+// another one.
+//
+// Branches that are open cannot be closed when a replay comes to another verdict. So a call of an
+// agent waits for its verdict whatever it is.
+func (m *Machine) judge(e *effect) {
+	v := m.verdict(e)
+	if v == VerdictAsk && (e.approved || e.approval() != nil) {
+		v = VerdictAllow
+	}
+	switch {
+	case e.agent != nil && e.state != waiting:
+		m.move(e, judged)
+		m.intend(e, v)
+	case v != VerdictAllow:
+		m.intend(e, v)
+	}
+}
+
+// verdict asks the policy, which is somebody else's code. If it panics a person is asked.
+func (m *Machine) verdict(e *effect) (v Verdict) {
+	if m.cfg.Approve == nil {
+		if e.def.NeedsApproval {
+			return VerdictAsk
+		}
+		return VerdictAllow
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			_ = m.panicked(e.frame, "Config.Approve", p)
+			v = VerdictAsk
+		}
+	}()
+	v = m.cfg.Approve(ApprovalRequest{
+		Run: m.run, Frame: e.frame.name, Seq: e.id.Seq, Call: e.call, Definition: *e.def, Untrusted: e.frame.branch.untrusted,
+	})
+	if v != VerdictAllow && v != VerdictRefuse {
+		v = VerdictAsk
+	}
+	return v
+}
+
+// intended does what was decided about a call.
+func (m *Machine) intended(r *Intended) error {
+	e := m.find(r.Effect)
+	if err := m.compare(e, r.Effect, r.Frame, EffectTool, r.Tool, r.Digest, nil); err != nil {
+		return err
+	}
+	problem := ""
+	switch {
+	case e.kind != EffectTool:
+		problem = "only of calls is anything intended"
+	case r.Verdict != VerdictAllow && r.Verdict != VerdictAsk && r.Verdict != VerdictRefuse:
+		problem = "there is no such verdict"
+	case !e.takes(r.Verdict):
+		problem = "it has been decided what becomes of the call"
+	}
+	if problem != "" {
+		return m.answerError(e, r.Effect, nil, problem)
+	}
+	m.begin(r.At)
+	m.compareDigest(e, r.Digest)
+	m.withdrawIntent(e)
+	end := m.endingOf(e.frame)
+	switch {
+	case end != nil: // it was released to nobody
+		m.closeEffect(e, end)
+	case r.Verdict == VerdictRefuse:
+		m.refuse(e, "this call is not allowed here")
+	case r.Verdict == VerdictAsk:
+		e.started = false
+		m.askApproval(e)
+	case e.agent != nil:
+		m.proceed(e)
+	default:
+		e.intended = true
+		m.release(e)
+	}
+	return nil
+}
+
+// takes reports whether a verdict about the call may be stored now.
+func (e *effect) takes(v Verdict) bool {
+	switch e.state {
+	case judged, intending:
+		return true
+	case waiting:
+		return v == VerdictRefuse || v == VerdictAsk && e.approval() == nil
+	case blocked, queued, open: // with a policy that has become laxer it seems to be allowed already
+		return v != VerdictAllow && e.agent == nil && !e.intended
+	default:
+		return false
+	}
+}
+
+// ReasonRefused is the reason of a result whose call was not approved.
+const ReasonRefused = "refused"
+
+// refuse answers a call that is not to be made.
+func (m *Machine) refuse(e *effect, why string) {
+	m.refundUnbegun(e)
+	m.endCall(e, m.callOutput(e, messages.StatusFailed, ReasonRefused, why))
+}
+
+// askApproval has a person asked whether a call may be made.
+func (m *Machine) askApproval(e *effect) {
+	w := m.about(e, WaitApproval, "May "+e.call.Name+" be called?")
+	if m.started.Expires > 0 {
+		w.Expires = m.now.Add(m.started.Expires).Truncate(timePrecision)
+	}
+	m.move(e, waiting)
+	m.wait(e, w.Identified(e.nextWait()))
+}
+
+// approval returns the wait for a person who says whether the call may be made; nil if nobody is
+// asked.
+func (e *effect) approval() *wait {
+	return e.openWait(func(w *wait) bool { return w.Kind == WaitApproval })
+}
+
+// approvalReplied does what a person said about a call that is to be made.
+func (m *Machine) approvalReplied(e *effect, w *wait, r *Replied) {
+	switch {
+	case r.Expired:
+		m.refuse(e, "nobody approved this call in time")
+	case r.Err != nil:
+		m.refuse(e, "nobody could be asked to approve this call")
+	case w.reply.Approve:
+		e.approved = true
+		m.proceed(e)
+	default:
+		text := "a person refused this call"
+		if w.reply.Reason != "" {
+			text += ": " + w.reply.Reason
+		}
+		m.refuse(e, text)
+	}
+}

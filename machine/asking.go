@@ -10,16 +10,6 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// askApproval has a person asked whether a call may be made.
-func (m *Machine) askApproval(e *effect) {
-	w := m.about(e, WaitApproval, "May "+e.call.Name+" be called?")
-	if m.started.Expires > 0 {
-		w.Expires = m.now.Add(m.started.Expires).Truncate(timePrecision)
-	}
-	m.move(e, waiting)
-	m.wait(e, w.Identified(e.nextWait()))
-}
-
 // askUnknown has a person asked whether a call that may have had its effect is to be made again.
 func (m *Machine) askUnknown(e *effect) {
 	w := m.about(e, WaitUnknown, "The run broke off while "+e.call.Name+" was called, and nobody knows whether the call had its effect. Shall it be made again?")
@@ -31,11 +21,6 @@ func (m *Machine) askUnknown(e *effect) {
 // so that a reply fits one of them only, though the same is asked again.
 func (e *effect) nextWait() EffectID {
 	return EffectID{Seq: e.id.Seq, Index: e.id.Index, Wait: e.asked + 1}
-}
-
-// awaitsApproval reports whether a person is being asked whether the call may be made.
-func (e *effect) awaitsApproval() bool {
-	return slices.ContainsFunc(e.waits, func(w wait) bool { return !w.over && w.Kind == WaitApproval })
 }
 
 // about returns a wait about an effect.
@@ -61,26 +46,22 @@ func (m *Machine) wait(e *effect, w Wait) {
 // closeWaits ends what an effect waits for: there is nothing to wait for any more, and nobody is
 // asked.
 func (m *Machine) closeWaits(e *effect) {
-	for i := range e.waits {
-		w := &e.waits[i]
-		if w.over {
-			continue
-		}
-		closed := &delegation.Error{Code: delegation.CodeStopped, Message: "machine: there is nothing to wait for any more"}
+	for w := range e.openWaits() {
+		why := &delegation.Error{Code: delegation.CodeStopped, Message: "machine: there is nothing to wait for any more"}
 		if ending := m.endingOf(e.frame); ending != nil {
-			closed = ending.err
+			why = ending.err
 		}
-		w.over = true
+		w.closed = true
 		delete(m.waits, w.ID)
-		if !m.recall(w.id) {
+		if !m.withdrawRelease(w.id) {
 			m.out.Withdrawn = append(m.out.Withdrawn, w.id)
 		}
-		m.emitFor(e.frame, e.id.Seq, EventWaitEnded, WaitEnded{WaitID: w.ID, Err: closed})
+		m.emitFor(e.frame, e.id.Seq, EventWaitEnded, WaitEnded{WaitID: w.ID, Err: why})
 	}
 }
 
-// askedFor has an effect that goes on wait for somebody.
-func (m *Machine) askedFor(r *Asked) error {
+// asked has an effect that goes on wait for somebody.
+func (m *Machine) asked(r *Asked) error {
 	e := m.find(r.Effect)
 	if err := m.compare(e, r.Effect, "", "", "", "", nil); err != nil {
 		return err
@@ -96,10 +77,10 @@ func (m *Machine) askedFor(r *Asked) error {
 		problem = "its frame ends: nobody is asked any more"
 	}
 	if problem != "" {
-		return m.misfits(e, r.Effect, nil, problem)
+		return m.answerError(e, r.Effect, nil, problem)
 	}
 	m.begin(r.At)
-	m.forget(e)
+	m.withdrawIntent(e)
 	e.begun, e.held = true, true
 	m.move(e, asking)
 	m.wait(e, r.Wait)
@@ -139,13 +120,13 @@ func (m *Machine) suspended(r *Suspended) error {
 		}
 	}
 	if problem != "" {
-		return m.misfits(e, r.Effect, nil, problem)
+		return m.answerError(e, r.Effect, nil, problem)
 	}
 	m.begin(r.At)
-	m.charge(e.frame, &tally{elapsed: r.Elapsed})
-	m.forget(e)
+	m.charge(e.frame, &usage{elapsed: r.Elapsed})
+	m.withdrawIntent(e)
 	if e.held {
-		m.recall(e.id)
+		m.withdrawRelease(e.id)
 	}
 	e.kept, e.intended, e.begun, e.held = r.State, false, true, false
 	m.move(e, waiting)
@@ -154,21 +135,12 @@ func (m *Machine) suspended(r *Suspended) error {
 		return nil
 	}
 	for _, w := range r.Waits {
-		if !slices.ContainsFunc(e.waits, func(have wait) bool { return have.ID == w.ID && !have.over }) {
+		if e.openWait(func(have *wait) bool { return have.ID == w.ID }) == nil {
 			m.wait(e, w)
 		}
 	}
-	m.again(e)
-	return nil
-}
-
-// again has an effect performed again that waits for nobody any more.
-func (m *Machine) again(e *effect) {
-	if e.isWaiting() {
-		return
-	}
-	m.move(e, blocked)
 	m.proceed(e)
+	return nil
 }
 
 // replied ends a wait.
@@ -179,7 +151,7 @@ func (m *Machine) replied(r *Replied) error {
 	}
 	m.begin(r.At)
 	delete(m.waits, w.ID)
-	w.over = true
+	w.closed = true
 	end := WaitEnded{WaitID: w.ID, Err: r.Err}
 	switch {
 	case r.Expired:
@@ -192,11 +164,11 @@ func (m *Machine) replied(r *Replied) error {
 	m.emitFor(e.frame, e.id.Seq, EventWaitEnded, end)
 	switch w.Kind {
 	case WaitApproval:
-		m.approved(e, w, r)
+		m.approvalReplied(e, w, r)
 	case WaitUnknown:
-		m.known(e, w)
+		m.unknownReplied(e, w)
 	default:
-		m.again(e)
+		m.proceed(e)
 	}
 	return nil
 }
@@ -215,7 +187,7 @@ func (m *Machine) waitFor(r *Replied) (*effect, *wait, error) {
 	default:
 		return refused(fmt.Sprintf("the run does not wait for it; it waits for %q", slices.Sorted(maps.Keys(m.waits))))
 	}
-	w := e.openWait(id)
+	w := e.openWait(func(w *wait) bool { return w.ID == id })
 	if r.Expired && (w.Expires.IsZero() || r.At.Before(w.Expires)) {
 		return refused("it has not expired")
 	}
@@ -227,40 +199,11 @@ func (m *Machine) waitFor(r *Replied) (*effect, *wait, error) {
 	return e, w, nil
 }
 
-// openWait returns the wait of that id that is not over.
-func (e *effect) openWait(id string) *wait {
-	for i := range e.waits {
-		if w := &e.waits[i]; w.ID == id && !w.over {
-			return w
-		}
-	}
-	return nil
-}
-
-// approved does what a person said about a call that is to be made.
-func (m *Machine) approved(e *effect, w *wait, r *Replied) {
-	switch {
-	case r.Expired:
-		m.refuse(e, "nobody approved this call in time")
-	case r.Err != nil:
-		m.refuse(e, "nobody could be asked to approve this call")
-	case w.reply.Approve:
-		e.approved = true
-		m.again(e)
-	default:
-		text := "a person refused this call"
-		if w.reply.Reason != "" {
-			text += ": " + w.reply.Reason
-		}
-		m.refuse(e, text)
-	}
-}
-
-// known does what a person said about a call that may have had its effect.
-func (m *Machine) known(e *effect, w *wait) {
+// unknownReplied does what a person said about a call that may have had its effect.
+func (m *Machine) unknownReplied(e *effect, w *wait) {
 	if w.reply != nil && w.reply.Approve {
 		e.intended = false
-		m.again(e)
+		m.proceed(e)
 		return
 	}
 	text := "the run broke off while this call was made, and whether it had its effect is unknown"
@@ -268,104 +211,4 @@ func (m *Machine) known(e *effect, w *wait) {
 		text += "; a person says: " + w.reply.Text + w.reply.Reason
 	}
 	m.endCall(e, m.callOutput(e, messages.StatusUnknown, messages.ReasonInterrupted, text))
-}
-
-// resumed takes the run up again in a process that performs nothing of it yet.
-func (m *Machine) resumed(r *Resumed) {
-	m.empty()
-	m.begin(r.At)
-	m.root.limits = overlay(r.Limits, m.root.limits)
-	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal})
-	for _, f := range slices.Collect(m.frames()) {
-		if f.rests == atEffect {
-			m.takeUp(&f.effect, r)
-			continue
-		}
-		for i := range f.batch.calls {
-			m.takeUp(&f.batch.calls[i], r)
-		}
-	}
-}
-
-// takeUp goes on with one effect of a run that is resumed. The policy is asked again about a call
-// that is not performed yet, or is performed once more.
-func (m *Machine) takeUp(e *effect, r *Resumed) {
-	e.pending = false
-	switch {
-	case e.state == ended || e.state == nested:
-		return
-	case e.performed() && e.intended:
-		m.closeWaits(e)
-		m.askAboutUnknown(e, m.endingOf(e.frame), r.Unknown)
-		return
-	case e.performed() && m.cutOff(e.frame):
-		m.cutShort(e)
-		return
-	case e.state == asking:
-		m.move(e, waiting)
-	}
-	e.held = false // whoever asked is gone, and will be called again
-	known := len(e.waits)
-	if e.state == waiting {
-		m.renew(e)
-	}
-	if e.kind == EffectTool {
-		m.judge(e)
-	}
-	switch {
-	case e.state == waiting:
-		m.askAgain(e, e.waits[:known])
-	case e.pending:
-	case e.state == open:
-		m.release(e)
-	case e.state == intending:
-		m.intend(e, VerdictAllow)
-	}
-}
-
-// askAboutUnknown deals with a call that may have had its effect.
-func (m *Machine) askAboutUnknown(e *effect, end *ending, u Unknown) {
-	e.begun, e.unsure, e.held = true, true, false
-	if end == nil && u == UnknownAsk {
-		m.askUnknown(e)
-		return
-	}
-	e.frame.batch.cut = e.frame.batch.cut || end != nil
-	m.endCall(e, m.callOutput(e, messages.StatusUnknown, messages.ReasonInterrupted,
-		"the run broke off while this call was made, and whether it had its effect is unknown"))
-}
-
-// cutShort ends an effect that was to be cut off when the run broke off.
-func (m *Machine) cutShort(e *effect) {
-	f := e.frame
-	m.closeWaits(e)
-	if e.kind == EffectTool {
-		f.batch.cut = true
-		m.endCall(e, m.callOutput(e, messages.StatusFailed, messages.ReasonInterrupted, "the run was stopped while this call was made"))
-		return
-	}
-	m.move(e, ended)
-	m.wake(f)
-	m.work = append(m.work, due{frame: f, unwind: true})
-}
-
-// renew asks for an approval anew that can be given no more, since it has expired.
-func (m *Machine) renew(e *effect) {
-	for i := range e.waits {
-		if w := &e.waits[i]; !w.over && w.Kind == WaitApproval && w.Expired(m.now) {
-			w.over = true
-			delete(m.waits, w.ID)
-			m.askApproval(e)
-			return
-		}
-	}
-}
-
-// askAgain has people asked again who were asked about an effect by a process that is gone.
-func (m *Machine) askAgain(e *effect, waits []wait) {
-	for i := range waits {
-		if w := &waits[i]; !w.over {
-			m.out.Effects = append(m.out.Effects, m.person(e, w))
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -18,12 +19,14 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	if len(calls) == 0 {
 		return m.defect(f, "ExecuteTools", "holds no calls", nil)
 	}
-	var ids idSet
+	ids := map[string]bool{}
 	offered, outside := 0, 0
 	for i := range calls {
-		if id := calls[i].ID; id == "" || !ids.add(id) {
+		id := calls[i].ID
+		if id == "" || ids[id] {
 			return m.defect(f, "ExecuteTools", fmt.Sprintf("holds a call whose id %q is empty or not its own", id), nil)
 		}
+		ids[id] = true
 		var e effect
 		if m.lookUp(&e, f, calls[i].Name); e.def != nil {
 			offered++
@@ -32,19 +35,19 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 			}
 		}
 	}
-	over := m.reserve(f, 0, offered)
-	if over == nil && outside == 0 {
-		over = m.turn(f)
+	limit := m.reserve(f, 0, offered)
+	if limit == nil && outside == 0 {
+		limit = m.countInnerMove(f)
 	}
-	if over != nil {
+	if limit != nil {
 		f.seq = m.seq
-		f.abandon(m, calls, over.reason)
-		return m.over(f, over)
+		m.answerUnstarted(f, calls, limit.reason)
+		return m.endAtLimit(f, limit)
 	}
-	m.fill(f, calls)
-	m.rest(f, atBatch)
+	m.makeBatch(f, calls)
+	m.park(f, onBatch)
 	b := &f.batch
-	b.passing = true
+	b.starting = true
 	for i := range b.calls {
 		if e := &b.calls[i]; e.def == nil {
 			m.endCall(e, m.callOutput(e, messages.StatusFailed, ReasonNotOffered, f.refusal(e.call.Name)))
@@ -52,24 +55,24 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 			m.judge(e)
 		}
 	}
-	b.passing = false
-	m.pass(f)
+	b.starting = false
+	m.startCalls(f)
 	return nil
 }
 
-// fill makes the batch of a frame.
-func (m *Machine) fill(f *frame, calls []messages.ToolCall) {
+// makeBatch makes the batch of a frame.
+func (m *Machine) makeBatch(f *frame, calls []messages.ToolCall) {
 	b := &f.batch
 	room := b.calls
 	if cap(room) < len(calls) {
 		room = make([]effect, len(calls))
 	}
-	b.calls, b.results, b.left = room[:len(calls)], make([]messages.ToolOutput, len(calls)), len(calls)
+	b.calls, b.results, b.unanswered = room[:len(calls)], make([]messages.ToolOutput, len(calls)), len(calls)
 	for i := range calls {
 		e := &b.calls[i]
 		*e = effect{}
 		e.id, e.kind, e.frame = EffectID{Seq: f.seq, Index: i + 1}, EffectTool, f
-		e.call, _ = soundCall(calls[i]) // so that answers name it alike, live and in a replay
+		e.call = canonicalCall(calls[i]) // so that answers name it alike, live and in a replay
 		if m.lookUp(e, f, e.call.Name); e.def != nil {
 			e.reserved.ToolCalls = 1
 			if m.cfg.Durable && e.agent == nil {
@@ -91,15 +94,15 @@ func (m *Machine) lookUp(e *effect, f *frame, name string) {
 	}
 }
 
-// abandon answers the calls of a batch that is not started, since its frame ends. The strategy is
-// not told.
-func (f *frame) abandon(m *Machine, calls []messages.ToolCall, reason string) {
+// answerUnstarted answers the calls of a batch that is not started, since its frame ends. The
+// strategy is not told.
+func (m *Machine) answerUnstarted(f *frame, calls []messages.ToolCall, reason string) {
 	results := make([]messages.ToolOutput, 0, len(calls))
 	for _, c := range calls {
 		results = append(results, notStarted(c, reason))
 		m.emit(f, EventToolFinished, ToolFinished{Output: results[len(results)-1]})
 	}
-	f.hear(heard{results: results}, true)
+	f.addAnswer(frameAnswer{results: results}, true)
 }
 
 // ReasonNotStarted is the reason of a result whose call was never made, since its frame ended.
@@ -129,15 +132,15 @@ func (m *Machine) toolStarted(e *effect) {
 	e.started = true
 }
 
-// pass lets the calls of a batch go on whose turn it is: all, but that one which must not run
+// startCalls has the calls of a batch go on whose turn it is: all, but that one which must not run
 // beside others waits for those before it, and those behind wait for it.
-func (m *Machine) pass(f *frame) {
+func (m *Machine) startCalls(f *frame) {
 	b := &f.batch
-	if b.passing {
+	if b.starting {
 		return
 	}
-	b.passing = true
-	for b.next < len(b.calls) && !b.alone && f.rests == atBatch {
+	b.starting = true
+	for b.next < len(b.calls) && !b.alone && f.parked == onBatch {
 		e := &b.calls[b.next]
 		if e.state == ended {
 			b.next++
@@ -151,16 +154,23 @@ func (m *Machine) pass(f *frame) {
 		}
 		b.next++
 		b.running++
-		e.passed = true
-		m.proceed(e)
+		e.inTurn = true
+		if e.state == blocked {
+			m.proceed(e)
+		}
 	}
-	b.passing = false
+	b.starting = false
 }
 
-// proceed performs a call, if it is its turn and nobody has to say anything about it first.
+// proceed has an effect performed, if nobody has to say anything about it first, and if of a call it
+// is the turn.
 func (m *Machine) proceed(e *effect) {
+	if e.isWaiting() {
+		return
+	}
+	m.move(e, blocked)
 	switch {
-	case e.frame.rests == atBatch && !e.passed || e.state != blocked:
+	case e.frame.parked == onBatch && !e.inTurn:
 	case e.agent != nil:
 		m.openBranches(e)
 	default:
@@ -173,63 +183,61 @@ func (m *Machine) endCall(e *effect, out messages.ToolOutput) {
 	f, b := e.frame, &e.frame.batch
 	m.closeWaits(e)
 	m.move(e, ended)
-	m.forget(e)
+	m.withdrawIntent(e)
 	b.results[e.id.Index-1] = out
 	if !m.cfg.Quiet {
 		m.emitFor(f, e.id.Seq, EventToolFinished, ToolFinished{Output: out})
 	}
-	if e.passed {
+	if e.inTurn {
 		b.running--
 		b.alone = b.alone && !e.def.Sequential
 	}
-	if b.left--; b.left == 0 {
-		m.wake(f)
-		m.work = append(m.work, due{frame: f, batch: true})
+	if b.unanswered--; b.unanswered == 0 {
+		m.unpark(f)
+		m.tasks = append(m.tasks, frameTask{frame: f, batch: true})
 		return
 	}
-	m.pass(f)
+	m.startCalls(f)
 }
 
-// gather gives the results of a batch to its strategy, in call order.
-func (m *Machine) gather(f *frame) {
+// batchAnswered gives the results of a batch to its strategy, in call order.
+func (m *Machine) batchAnswered(f *frame) {
 	b := &f.batch
-	results, made, cut := b.results, b.made, b.cut
+	results, made, cut := b.results, b.made, b.cut && m.endingOf(f) != nil
 	for i := range results {
 		if results[i].Untrusted {
 			f.branch.taint(b.calls[i].id.String() + " " + b.calls[i].call.Name)
 		}
 	}
-	m.taken(f, StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(results), Elapsed: b.elapsed})
-	b.calls, b.results, b.made, b.left, b.next, b.running = b.calls[:0], nil, nil, 0, 0, 0
-	b.alone, b.passing, b.cut, b.elapsed = false, false, false, 0
+	m.stepTaken(f, StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(results), Elapsed: b.elapsed})
+	*b = batch{calls: b.calls[:0]}
 	if made != nil {
-		if failed := m.rewrite(f, made); failed != nil {
-			m.goOn(f, failed)
+		if failed := m.rewriteCalls(f, made); failed != nil {
+			m.schedule(f, failed)
 			return
 		}
 	}
-	cut = cut && m.endingOf(f) != nil
-	f.hear(heard{results: results}, cut)
+	f.addAnswer(frameAnswer{results: results}, cut)
 	if cut {
 		m.unwind(f, nil)
 		return
 	}
-	m.goOn(f, m.call(f, "ProcessToolResults", func() nextstep.NextStep { return f.st.ProcessToolResults(results) }))
+	m.schedule(f, m.call(f, "ProcessToolResults", func() nextstep.NextStep { return f.st.ProcessToolResults(results) }))
 }
 
-// rewrite makes the calls as they were made those of the conversation: in what the frame was
+// rewriteCalls makes the calls as they were made those of the conversation: in what the frame was
 // answered so far, and in what the strategy keeps, if it can; it fails its frame if it panics.
-func (m *Machine) rewrite(f *frame, made []messages.ToolCall) (failed nextstep.NextStep) {
+func (m *Machine) rewriteCalls(f *frame, made []messages.ToolCall) (failed nextstep.NextStep) {
 	defer func() {
 		if v := recover(); v != nil {
 			failed = nextstep.ReportError{Err: m.brokeDown(f, "EditCalls", v)}
 		}
 	}()
-	for i := len(f.heard) - 1; i >= 0; i-- {
-		if f.heard[i].reply != nil {
-			resp := *f.heard[i].reply
+	for i := len(f.answers) - 1; i >= 0; i-- {
+		if f.answers[i].reply != nil {
+			resp := *f.answers[i].reply
 			resp.Message = resp.Message.WithCalls(made)
-			f.heard[i].reply = &resp
+			f.answers[i].reply = &resp
 			break
 		}
 	}
@@ -239,8 +247,8 @@ func (m *Machine) rewrite(f *frame, made []messages.ToolCall) (failed nextstep.N
 	return nil
 }
 
-// edited notes a call as it was made.
-func (b *batch) edited(e *effect, c messages.ToolCall) {
+// noteMade notes a call as it was made.
+func (b *batch) noteMade(e *effect, c messages.ToolCall) {
 	if c.Name == e.call.Name && c.Arguments == e.call.Arguments {
 		return
 	}
@@ -257,15 +265,15 @@ func (b *batch) edited(e *effect, c messages.ToolCall) {
 func (m *Machine) callAnswered(e *effect, a nextstep.Answer, elapsed time.Duration) {
 	b := &e.frame.batch
 	b.elapsed += elapsed
-	m.charge(e.frame, &tally{elapsed: elapsed})
+	m.charge(e.frame, &usage{elapsed: elapsed})
 	switch a := a.(type) {
 	case nextstep.ToolResult:
 		if a.Call != nil {
-			b.edited(e, *a.Call)
+			b.noteMade(e, *a.Call)
 		}
 		out := a.Output
-		out.ToolName = either(out.ToolName, e.call.Name)
-		out.Status = either(out.Status, messages.StatusOK)
+		out.ToolName = cmp.Or(out.ToolName, e.call.Name)
+		out.Status = cmp.Or(out.Status, messages.StatusOK)
 		b.cut = b.cut || m.endingOf(e.frame) != nil && out.Reason == messages.ReasonInterrupted
 		m.endCall(e, out)
 	case nextstep.Failure:

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func (b *branch) taint(source string) {
 
 // branches are those that answer a call.
 type branches struct {
-	left    int  // how many have not ended
+	open    int  // how many have not ended
 	several bool // their results become a list
 	results []branchResult
 	tainted bool
@@ -78,7 +79,7 @@ func (m *Machine) openBranches(e *effect) {
 		return
 	}
 	m.move(e, nested)
-	e.branches = &branches{left: len(inputs), several: several, results: make([]branchResult, len(inputs))}
+	e.branches = &branches{open: len(inputs), several: several, results: make([]branchResult, len(inputs))}
 	for i := range inputs {
 		m.openBranch(e, i, inputs[i])
 	}
@@ -126,17 +127,17 @@ func (m *Machine) openBranch(e *effect, i int, in delegation.Input) {
 		b.taint("the input of " + e.id.String())
 	}
 	f.branch, f.call, f.place = b, e, i
-	f.limits, f.allowed = overlay(e.agent.Limits, noLimits), narrow(caller.allowed, e.agent.Tools)
-	f.input, f.context = in, shared(caller, in)
-	m.child(caller, f)
-	m.work = append(m.work, due{frame: f, next: m.enter(f)})
+	f.limits, f.allowed = amountsOf(e.agent.Limits).or(noLimits), narrow(caller.allowed, e.agent.Tools)
+	f.input, f.context = in, shareOf(caller, in)
+	m.addChild(caller, f)
+	m.schedule(f, m.enter(f))
 }
 
 // branchEnded notes the result of a branch of a call, and ends the call with the last.
 func (m *Machine) branchEnded(e *effect, i int, r branchResult) {
 	b := e.branches
 	b.results[i] = r
-	if b.left--; b.left > 0 {
+	if b.open--; b.open > 0 {
 		return
 	}
 	text, failed := b.results[0].text, b.results[0].failed
@@ -188,7 +189,7 @@ func (m *Machine) maxResult(def *tools.Definition) int {
 	if def.MaxResult != 0 {
 		return def.MaxResult
 	}
-	return either(m.started.MaxResult, tools.DefaultMaxResult)
+	return cmp.Or(m.started.MaxResult, tools.DefaultMaxResult)
 }
 
 // panicked tells of a panic in code that is not ours, and returns it as an error.

@@ -2,246 +2,172 @@ package machine
 
 import (
 	"time"
+	"unicode/utf8"
 
-	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
 )
 
-// This file makes each record what a journal would give back, before it is applied, so that a
-// replay decides alike: valid UTF-8, times in UTC, no raw bodies, no causes, nil where there is
-// nothing. What is so already is not copied. What has no JSON form stays as it is: such an answer
-// is refused, and a journal cannot hold anything else of the kind. The values in records are those
-// of sound_values.go.
+// This file makes each record what a journal would give back, before the record is applied, so that
+// a replay decides alike: valid UTF-8, times in UTC, no raw bodies, no causes, nil where there is
+// nothing. The codec of records says what that is: a record is written and read again. Plain
+// records, which are those of nearly every step, would come back as they are, and are not written.
 
 // timePrecision is how exact the expiry of a wait is.
 const timePrecision = time.Millisecond
 
-func (r *Started) sound() {
-	r.soundTask()
-	r.Tools = soundTools(r.Tools)
+// canonical returns a record as its journal gives it back. A record that has no JSON form stays as
+// it is, and the error says why.
+func canonical[R Record](r R) (R, error) {
+	text, err := AppendRecord(nil, r)
+	if err != nil {
+		return r, err
+	}
+	read, err := ReadRecord(text)
+	if err != nil {
+		return r, err
+	}
+	return read.(R), nil
 }
 
-// soundTask is sound for all but the tools, which are the same in most runs.
-func (r *Started) soundTask() {
-	var s sounder
-	s.time(&r.At)
-	s.text(&r.Run)
-	s.text(&r.Strategy)
-	r.Input = soundInput(r.Input)
-	s.text(&r.StopNote)
-	s.text(&r.Model)
-	soundMap(&s, &r.Metadata, soundText)
-	soundMap(&s, &r.Labels, soundText)
-	s.text(&r.Namespace)
-	soundPointer(&s, &r.Origin, soundOrigin)
-	soundMap(&s, &r.Fingerprints, soundText)
-	s.text(&r.Library)
+// canonicalStarted is canonical but for the tools, which are the same in most runs.
+func canonicalStarted(r *Started) {
+	if r.isPlain() {
+		r.At = r.At.UTC()
+		return
+	}
+	defs := r.Tools
+	r.Tools = nil
+	*r, _ = canonical(*r) // what has no form no journal can keep either
+	r.Tools = defs
 }
 
-func soundOrigin(o Origin) (Origin, bool) {
-	var s sounder
-	s.text(&o.Run)
-	return o, bool(s)
+// canonicalAnswered is canonical for the records that come with every step. The raw body of a reply
+// is in most of them.
+func canonicalAnswered(r *Answered) error {
+	if a, ok := r.Answer.(nextstep.APIResponse); ok && a.Response != nil && a.Response.Raw != nil {
+		resp := *a.Response
+		resp.Raw = nil
+		r.Answer = nextstep.APIResponse{Response: &resp}
+	}
+	if r.Ref == nil && isText(r.Frame, string(r.Kind), r.Tool, r.Digest) && isPlainAnswer(r.Answer) {
+		r.At = r.At.UTC()
+		return nil
+	}
+	read, err := canonical(*r)
+	*r = read
+	return err
 }
 
-func soundTools(defs []tools.Definition) []tools.Definition {
-	var s sounder
-	if len(defs) > 0 { // no tools are something else than those of the Config
-		soundList(&s, &defs, soundDefinition)
+// canonicalIntended is canonical for the record that stands before every unsafe call.
+func canonicalIntended(r *Intended) {
+	r.At = r.At.UTC()
+	if !isText(r.Frame, r.Tool, r.Digest) {
+		*r, _ = canonical(*r)
+	}
+}
+
+// canonicalTools returns definitions of tools as a journal gives them back.
+func canonicalTools(defs []tools.Definition) []tools.Definition {
+	if r, err := canonical(Started{Tools: defs}); err == nil {
+		return r.Tools
 	}
 	return defs
 }
 
-func soundDefinition(d tools.Definition) (tools.Definition, bool) {
-	var s sounder
-	s.text(&d.Name)
-	s.text(&d.Description)
-	s.raw(&d.Parameters)
-	return d, bool(s)
+// canonicalCall returns a call as a journal gives it back.
+func canonicalCall(c messages.ToolCall) messages.ToolCall {
+	if isPlainCall(&c) {
+		return c
+	}
+	r, err := canonical(Answered{Answer: nextstep.ToolResult{Call: &c}})
+	if err != nil {
+		return c
+	}
+	return *r.Answer.(nextstep.ToolResult).Call
 }
 
-func soundInput(in delegation.Input) delegation.Input {
-	var s sounder
-	s.text(&in.Goal)
-	soundList(&s, &in.Messages, soundMessage)
-	s.raw(&in.Data)
-	return in
+// isText reports whether all texts are UTF-8.
+func isText(texts ...string) bool {
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			return false
+		}
+	}
+	return true
 }
 
-func (r *Resumed) sound() {
-	var s sounder
-	s.time(&r.At)
-	s.text((*string)(&r.Unknown))
+// isPlain reports whether a journal gives the record back as it is, but for its time and its tools.
+func (r *Started) isPlain() bool {
+	if r.Input.Messages != nil && len(r.Input.Messages) == 0 {
+		return false
+	}
+	for _, m := range r.Input.Messages {
+		if !isPlainMessage(m) {
+			return false
+		}
+	}
+	return r.Input.Data == nil && r.Temperature == nil && r.Metadata == nil && r.Labels == nil && r.Origin == nil && r.Fingerprints == nil &&
+		isText(r.Run, r.Strategy, r.Input.Goal, r.StopNote, r.Model, r.Namespace, r.Library)
 }
 
-func (r *Intended) sound() {
-	var s sounder
-	s.time(&r.At)
-	s.text(&r.Frame)
-	s.text(&r.Tool)
-	s.text(&r.Digest)
-}
-
-func (r *Answered) sound() {
-	var s sounder
-	s.time(&r.At)
-	s.text(&r.Frame)
-	s.text((*string)(&r.Kind))
-	s.text(&r.Tool)
-	s.text(&r.Digest)
-	r.Answer = soundAnswer(r.Answer)
-	soundPointer(&s, &r.Ref, soundReference)
-}
-
-func soundReference(r Reference) (Reference, bool) {
-	var s sounder
-	s.text(&r.Hash)
-	s.text(&r.Type)
-	return r, bool(s)
-}
-
-// soundAnswer returns an answer as its JSON form gives it back: a itself if it is so.
-func soundAnswer(a nextstep.Answer) nextstep.Answer {
-	switch a.(type) { // each variant has a function, as in Apply
+// isPlainAnswer reports whether a journal gives the answer back as it is.
+func isPlainAnswer(a nextstep.Answer) bool {
+	switch a := a.(type) {
 	case nextstep.APIResponse:
-		return soundReplied(a)
+		r := a.Response
+		return r != nil && r.Attempts == nil && isText(string(r.Finish), r.Model, r.ID) && isPlainMessage(r.Message)
 	case nextstep.ToolResult:
-		return soundResult(a)
-	case nextstep.DelegationResult:
-		return soundDelegation(a)
-	case nextstep.Failure:
-		return soundFailure(a)
-	default: // nil, and what is no answer as a value
-		return a
+		return a.Call == nil && isPlainOutput(&a.Output)
+	default:
+		return false
 	}
 }
 
-func soundReplied(a nextstep.Answer) nextstep.Answer {
-	var s sounder
-	v := a.(nextstep.APIResponse)
-	if soundPointer(&s, &v.Response, soundResponse); s {
-		return v
+// isPlainMessage reports whether a journal gives the message back as it is.
+func isPlainMessage(m messages.Message) bool {
+	switch m := m.(type) {
+	case messages.System:
+		return m.Extras == nil && isText(m.Text)
+	case messages.User:
+		for _, part := range m.Content {
+			if text, ok := part.(messages.Text); !ok || !isText(text.Text) {
+				return false
+			}
+		}
+		return m.Extras == nil && (m.Content == nil || len(m.Content) > 0)
+	case messages.Assistant:
+		for _, part := range m.Content {
+			if !isPlainPart(part) {
+				return false
+			}
+		}
+		return m.Extras == nil && (m.Content == nil || len(m.Content) > 0)
+	case messages.Tool:
+		return m.Extras == nil && isPlainOutput(&m.ToolOutput)
+	default:
+		return false
 	}
-	return a
 }
 
-func soundResult(a nextstep.Answer) nextstep.Answer {
-	var s sounder
-	v := a.(nextstep.ToolResult)
-	soundField(&s, &v.Output, soundOutput)
-	if soundPointer(&s, &v.Call, soundCall); s {
-		return v
+func isPlainPart(part messages.AssistantContent) bool {
+	switch c := part.(type) {
+	case messages.Text:
+		return isText(c.Text)
+	case messages.Thought:
+		return isText(c.Text)
+	case messages.ToolCall:
+		return isPlainCall(&c)
+	default:
+		return false
 	}
-	return a
 }
 
-func soundDelegation(a nextstep.Answer) nextstep.Answer {
-	var s sounder
-	v := a.(nextstep.DelegationResult)
-	if soundField(&s, &v.Output, soundDelegated); s {
-		return v
-	}
-	return a
+func isPlainCall(c *messages.ToolCall) bool {
+	return c.Extras == nil && isText(c.ID, c.Name, c.Arguments)
 }
 
-func soundFailure(a nextstep.Answer) nextstep.Answer {
-	var s sounder
-	v := a.(nextstep.Failure)
-	s.text((*string)(&v.Source))
-	s.text((*string)(&v.Code))
-	s.text(&v.Message)
-	soundField(&s, &v.Partial, soundAssistant)
-	if soundList(&s, &v.Attempts, soundAttempt); s {
-		return v
-	}
-	return a
-}
-
-func soundResponse(r llmclient.Response) (llmclient.Response, bool) {
-	var s sounder
-	soundField(&s, &r.Message, soundAssistant)
-	s.text((*string)(&r.Finish))
-	s.text(&r.Model)
-	s.text(&r.ID)
-	if r.Raw != nil {
-		r.Raw, s = nil, true
-	}
-	soundList(&s, &r.Attempts, soundAttempt)
-	return r, bool(s)
-}
-
-func soundAttempt(a llmclient.Attempt) (llmclient.Attempt, bool) {
-	var s sounder
-	s.text(&a.Model)
-	s.text((*string)(&a.Code))
-	s.text(&a.Error)
-	return a, bool(s)
-}
-
-func soundDelegated(o delegation.Output) (delegation.Output, bool) {
-	var s sounder
-	soundList(&s, &o.Messages, soundMessage)
-	soundPointer(&s, &o.Result, soundText)
-	s.raw(&o.Data)
-	soundMap(&s, &o.Metadata, soundRaw)
-	s.err(&o.Err)
-	return o, bool(s)
-}
-
-func (r *Asked) sound() {
-	var s sounder
-	s.time(&r.At)
-	soundField(&s, &r.Wait, soundWait)
-}
-
-func (r *Suspended) sound() {
-	var s sounder
-	s.time(&r.At)
-	soundList(&s, &r.Waits, soundWait)
-	s.raw(&r.State)
-}
-
-func soundWait(w Wait) (Wait, bool) {
-	var s sounder
-	s.text(&w.ID)
-	s.text(&w.Run)
-	s.text(&w.Frame)
-	s.text(&w.Kind)
-	s.text(&w.CallID)
-	s.text(&w.Tool)
-	s.text(&w.Arguments)
-	s.text(&w.Text)
-	soundList(&s, &w.Options, soundText)
-	s.time(&w.Expires)
-	return w, bool(s)
-}
-
-func (r *Replied) sound() {
-	var s sounder
-	s.time(&r.At)
-	r.Reply = soundReply(r.Reply)
-	s.err(&r.Err)
-}
-
-func soundReply(r Reply) Reply {
-	var s sounder
-	s.text(&r.WaitID)
-	s.text(&r.Text)
-	s.text(&r.Reason)
-	return r
-}
-
-func (r *Noted) sound() {
-	var s sounder
-	s.time(&r.At)
-	s.text(&r.Text)
-}
-
-func (r *Stopped) sound() {
-	var s sounder
-	s.time(&r.At)
-	s.text(&r.Reason)
-	s.text(&r.Frame)
+func isPlainOutput(o *messages.ToolOutput) bool {
+	return o.Attachments == nil && isText(o.CallID, o.ToolName, o.Output, string(o.Status), o.Reason)
 }

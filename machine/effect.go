@@ -3,7 +3,7 @@ package machine
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -144,7 +144,7 @@ type effect struct {
 	own      tools.Tool
 	agent    *Agent // whose branches answer the call; nil: none
 	digest   string
-	passed   bool // no call before it has to end first
+	inTurn   bool // no call before it has to end first
 	pending  bool // Ready asks for an Intended record of it; until then it is not handed out
 	intended bool // the intent of its next start is stored
 	approved bool
@@ -152,8 +152,8 @@ type effect struct {
 	begun    bool // somebody has begun to perform it, for certain
 	held     bool // whoever performs it has asked somebody, and holds it while it has no place
 	unsure   bool // it was begun, and may have had its effect, when the run broke off
-	turn     int  // in the queue; see ticket
-	reserved counts
+	place    int  // in the queue; see queuedEffect
+	reserved delegation.Counts
 	waits    []wait
 	asked    int // how many waits it has had
 	kept     json.RawMessage
@@ -163,10 +163,10 @@ type effect struct {
 // wait is a Wait of an effect.
 type wait struct {
 	Wait
-	id    EffectID
-	over  bool
-	reply *Reply            // nil: there was none
-	err   *delegation.Error // why there was none
+	id     EffectID
+	closed bool              // nobody answers it any more
+	reply  *Reply            // nil: there was none
+	err    *delegation.Error // why there was none
 }
 
 // safe is [Effect.Safe].
@@ -178,9 +178,33 @@ func (e *effect) needsIntent() bool { return !e.safe() && !e.intended }
 // performed reports whether somebody performs the effect.
 func (e *effect) performed() bool { return e.state == open || e.state == asking || e.held }
 
+// openWaits yields what the effect waits for.
+func (e *effect) openWaits() iter.Seq[*wait] {
+	return func(yield func(*wait) bool) {
+		for i := range e.waits {
+			if w := &e.waits[i]; !w.closed && !yield(w) {
+				return
+			}
+		}
+	}
+}
+
 // isWaiting reports whether somebody has to answer first.
 func (e *effect) isWaiting() bool {
-	return slices.ContainsFunc(e.waits, func(w wait) bool { return !w.over })
+	for range e.openWaits() {
+		return true
+	}
+	return false
+}
+
+// openWait returns the open wait for which is says so; nil if there is none.
+func (e *effect) openWait(is func(*wait) bool) *wait {
+	for w := range e.openWaits() {
+		if is(w) {
+			return w
+		}
+	}
+	return nil
 }
 
 // exchanges returns what was asked and answered about the effect. A wait that was closed was not
@@ -201,13 +225,13 @@ func (e *effect) exchanges() []Exchange {
 
 // effect returns e as it is handed out.
 func (m *Machine) effect(e *effect) (x Effect) {
-	m.show(e, &x)
+	m.fillIn(e, &x)
 	return x
 }
 
 // show makes x what is handed out of e. It is filled in where it lies: to copy one costs more than
 // to make it.
-func (m *Machine) show(e *effect, x *Effect) {
+func (m *Machine) fillIn(e *effect, x *Effect) {
 	f := e.frame
 	x.ID, x.Run, x.Frame, x.Depth, x.Kind, x.Step, x.Call = e.id, m.run, f.name, f.depth, e.kind, e.step, e.call
 	x.Wait, x.Record, x.Definition, x.Tool = nil, m.records, e.def, e.own
@@ -225,11 +249,10 @@ func (m *Machine) person(e *effect, w *wait) Effect {
 // find returns the effect of that id which has no result yet; nil if there is none. A wait of it is
 // not meant.
 func (m *Machine) find(id EffectID) *effect {
-	i, ok := slices.BinarySearchFunc(m.resting, id.Seq, func(s spot, seq int) int { return s.seq - seq })
-	if !ok || m.resting[i].frame == nil {
+	f := m.parked[id.Seq]
+	if f == nil {
 		return nil
 	}
-	f := m.resting[i].frame
 	e := &f.effect
 	if id.Index > 0 {
 		if id.Index > len(f.batch.calls) {
@@ -241,117 +264,4 @@ func (m *Machine) find(id EffectID) *effect {
 		return nil
 	}
 	return e
-}
-
-// move changes the state of an effect.
-func (m *Machine) move(e *effect, to effectState) {
-	m.in[e.state]--
-	m.in[to]++
-	e.state = to
-}
-
-// placed is how many of the places that Parallel bounds are taken.
-func (m *Machine) placed() int { return m.in[intending] + m.in[open] }
-
-// ticket is a place in the queue. The effect may have left the queue otherwise, and what it is kept
-// in may be in use again: then its turn is another one, and the ticket is void.
-type ticket struct {
-	*effect
-	turn int
-}
-
-// enqueue has an effect wait for its place.
-func (m *Machine) enqueue(e *effect) {
-	m.move(e, queued)
-	m.turns++
-	e.turn = m.turns
-	m.queue = append(m.queue, ticket{e, e.turn})
-}
-
-// dequeue returns the effect whose turn it is; nil if there is none.
-func (m *Machine) dequeue() *effect {
-	for m.head < len(m.queue) {
-		t := m.queue[m.head]
-		m.queue[m.head] = ticket{}
-		if m.head++; m.head > len(m.queue)/2 {
-			m.queue = slices.Delete(m.queue, 0, m.head)
-			m.head = 0
-		}
-		if t.effect.turn == t.turn && t.state == queued {
-			return t.effect
-		}
-	}
-	return nil
-}
-
-// dispatch gives places to effects that wait for one, as long as there are places.
-func (m *Machine) dispatch() {
-	for m.placed() < m.parallel {
-		e := m.dequeue()
-		if e == nil {
-			return
-		}
-		switch over := m.spentTokens(e); {
-		case over != nil:
-			m.end(over)
-			m.settle()
-		case e.needsIntent():
-			m.move(e, intending)
-			if !e.pending {
-				m.intend(e, VerdictAllow)
-			}
-		default:
-			m.release(e)
-		}
-	}
-}
-
-// release hands an effect out. What becomes of a call whose verdict is not stored yet is not known,
-// and so it keeps its place and is handed to nobody.
-func (m *Machine) release(e *effect) {
-	m.move(e, open)
-	if e.pending {
-		return
-	}
-	m.toolStarted(e)
-	n := len(m.out.Effects)
-	m.out.Effects = slices.Grow(m.out.Effects, 1)[:n+1]
-	m.show(e, &m.out.Effects[n])
-}
-
-// intend asks for the intent of an effect to be stored.
-func (m *Machine) intend(e *effect, v Verdict) {
-	e.pending = true
-	m.intents = append(m.intents, Intended{Effect: e.id, Frame: e.frame.name, Tool: e.call.Name, Digest: e.digest, Verdict: v})
-}
-
-// forget takes back what was asked for of an effect. As a rule that is the first of what is asked
-// for.
-func (m *Machine) forget(e *effect) {
-	if !e.pending {
-		return
-	}
-	e.pending = false
-	for i := m.stored; i < len(m.intents); i++ {
-		if m.intents[i].(Intended).Effect != e.id {
-			continue
-		}
-		if i > m.stored {
-			m.intents = slices.Delete(m.intents, i, i+1)
-		} else {
-			m.intents[i] = nil
-			m.stored++
-		}
-		return
-	}
-}
-
-// recall takes back what was released and not yet handed out, and reports whether there was any
-// such thing.
-func (m *Machine) recall(id EffectID) bool {
-	i := slices.IndexFunc(m.out.Effects, func(e Effect) bool { return e.ID == id })
-	if i >= 0 {
-		m.out.Effects = slices.Delete(m.out.Effects, i, i+1)
-	}
-	return i >= 0
 }

@@ -21,7 +21,7 @@ type ending struct {
 
 // endingOf returns why a frame has to end: of those above it the highest says; nil if it may go on.
 func (m *Machine) endingOf(f *frame) (e *ending) {
-	if m.endings == 0 {
+	if m.endingFrames == 0 {
 		return nil
 	}
 	for ; f != nil; f = f.up {
@@ -34,7 +34,7 @@ func (m *Machine) endingOf(f *frame) (e *ending) {
 
 // cutOff reports whether what is performed for a frame is cut off.
 func (m *Machine) cutOff(f *frame) bool {
-	if m.endings == 0 {
+	if m.endingFrames == 0 {
 		return false
 	}
 	for ; f != nil; f = f.up {
@@ -55,45 +55,42 @@ func (f *frame) below(top *frame) bool {
 
 // end begins the end of a frame, and closes what it can of all that the frame started.
 func (m *Machine) end(e *ending) {
-	m.ends(e)
-	m.close(e)
+	m.markEnding(e)
+	m.closeBelow(e)
 }
 
-// ends notes that a frame has to end.
-func (m *Machine) ends(e *ending) {
+// markEnding notes that a frame has to end.
+func (m *Machine) markEnding(e *ending) {
 	if e.frame.ending == nil {
-		m.endings++
+		m.endingFrames++
 		e.frame.ending = e
 	} else if e.now {
 		e.frame.ending.now = true
 	}
 }
 
-// close closes what is open below a frame that ends, unless somebody performs it. Frames that have
+// closeBelow closes what is open below a frame that ends, unless somebody performs it. Frames that have
 // nothing open then are due.
-func (m *Machine) close(e *ending) {
-	var below []*frame
-	for f := range m.frames() {
-		if f.below(e.frame) {
-			below = append(below, f)
+func (m *Machine) closeBelow(e *ending) {
+	for _, f := range m.frames() {
+		if !f.below(e.frame) {
+			continue
 		}
-	}
-	for _, f := range below {
-		if f.rests == atEffect {
-			m.halt(&f.effect, e)
+		if f.parked == onEffect {
+			m.closeOrCut(&f.effect, e)
 			continue
 		}
 		b := &f.batch
-		b.passing = true // nothing more of it is started
+		b.starting = true // nothing more of it is started
 		for i := range b.calls {
-			m.halt(&b.calls[i], e)
+			m.closeOrCut(&b.calls[i], e)
 		}
-		b.passing = false
+		b.starting = false
 	}
 }
 
-// halt closes an effect, unless somebody performs it.
-func (m *Machine) halt(e *effect, end *ending) {
+// closeOrCut closes an effect, unless somebody performs it.
+func (m *Machine) closeOrCut(e *effect, end *ending) {
 	switch {
 	case e.state == ended || e.state == nested:
 		return
@@ -114,12 +111,12 @@ func (m *Machine) halt(e *effect, end *ending) {
 // closeEffect ends an effect that nobody performs.
 func (m *Machine) closeEffect(e *effect, end *ending) {
 	f := e.frame
-	m.giveBack(e)
+	m.refundUnbegun(e)
 	if e.kind != EffectTool {
 		m.closeWaits(e)
 		m.move(e, ended)
-		m.wake(f)
-		m.work = append(m.work, due{frame: f, unwind: true})
+		m.unpark(f)
+		m.tasks = append(m.tasks, frameTask{frame: f, unwind: true})
 		return
 	}
 	out := notStarted(e.call, end.reason)
@@ -137,7 +134,7 @@ func (m *Machine) closeEffect(e *effect, end *ending) {
 // told if the end was that of this frame.
 func (m *Machine) unwind(f *frame, child *delegation.Output) {
 	e := m.endingOf(f)
-	out := f.output(f.withUntold(m.conclude(f, e.reason, child)))
+	out := f.output(f.withUnseen(m.conclude(f, e.reason, child)))
 	out.Err = e.err
 	if _, last := out.Messages.Last().(messages.Tool); last && e.note != "" && e.note != "-" {
 		out.Messages = append(out.Messages, messages.AssistantText(e.note)).Clip()
@@ -152,9 +149,9 @@ func (m *Machine) unwind(f *frame, child *delegation.Output) {
 		return
 	}
 	up := f.up
-	m.left(f, &out)
+	m.frameLeft(f, &out)
 	m.recycle(f)
-	m.work = append(m.work, due{frame: up, unwind: true, child: &out})
+	m.tasks = append(m.tasks, frameTask{frame: up, unwind: true, child: &out})
 }
 
 // conclude asks a strategy for its last output, once it knows that of its child; nil: it had none.
@@ -174,8 +171,8 @@ func (m *Machine) conclude(f *frame, reason string, child *delegation.Output) (o
 	return delegation.Output{}
 }
 
-// stop begins the end that a Stopped asks for.
-func (m *Machine) stop(r *Stopped) error {
+// stopped begins the end that a Stopped asks for.
+func (m *Machine) stopped(r *Stopped) error {
 	f := m.root
 	if r.Frame != "" && r.Frame != "0" {
 		if f = m.named(r.Frame); f == nil {
@@ -193,7 +190,7 @@ func (m *Machine) stop(r *Stopped) error {
 
 // named returns the frame of a name; nil if there is none.
 func (m *Machine) named(name string) *frame {
-	for f := range m.frames() {
+	for _, f := range m.frames() {
 		for ; f != nil; f = f.up {
 			if f.name == name {
 				return f

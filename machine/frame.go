@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -18,8 +19,8 @@ import (
 )
 
 // frame is one strategy at work: its place in the tree, what it may use, and what it was told and
-// asked so far. Each frame that lives either rests, until effects of its are answered; or sleeps,
-// below a child; or is due.
+// asked so far. Each frame that lives either is parked, until its effects are answered; or sleeps,
+// below a child; or has a task to be done.
 type frame struct {
 	name   string // position in the delegation tree
 	depth  int    // the root's is 1
@@ -37,8 +38,8 @@ type frame struct {
 
 	input   delegation.Input
 	request messages.History   // of the last request; nil before the first
-	heard   []heard            // since then
-	untold  []messages.Message // what the strategy was not told of that
+	answers []frameAnswer      // since then
+	unseen  []messages.Message // what the strategy was not told of the answers
 	laws    messages.Validator // of its requests
 	allowed []tools.Definition // of the run's tools
 	offered []tools.Definition // in its last request
@@ -46,31 +47,28 @@ type frame struct {
 	ownDefs []tools.Definition
 	agents  []*Agent // what they are, if they are agents
 
-	rests    resting
-	slot     int // where it stands in Machine.resting
+	parked   parking
 	effect   effect
 	batch    batch
-	limits   delegation.Limits
-	used     tally
+	limits   amounts
+	used     usage
 	children int
 	ending   *ending // nil: it may go on
 	digester *digester
 	context  Share
-
-	room [2]heard // of heard: a round has two
 }
 
-// resting says what a frame rests on.
-type resting uint8
+// parking says what a frame waits for.
+type parking uint8
 
 const (
-	atNothing resting = iota
-	atEffect
-	atBatch
+	onNothing parking = iota
+	onEffect
+	onBatch
 )
 
-// heard is what a frame was answered to a step.
-type heard struct {
+// frameAnswer is what a frame was answered to a step.
+type frameAnswer struct {
 	reply   *llmclient.Response
 	results []messages.ToolOutput
 	partial messages.Assistant
@@ -81,24 +79,25 @@ type batch struct {
 	calls   []effect // in their order, refused ones included
 	results []messages.ToolOutput
 	made    []messages.ToolCall // the calls as they were made; nil if that is as they were asked for
-	left    int                 // calls without a result
-	next    int                 // calls[next:] have to wait for those before them
-	running int                 // of those before, how many have no result
-	alone   bool                // one of them does not run beside others
-	passing bool
-	cut     bool // the end of a frame has cut one off
 	elapsed time.Duration
+
+	unanswered int  // calls without a result
+	next       int  // calls[next:] have to wait for those before them
+	running    int  // of those before, how many have no result
+	alone      bool // one of them does not run beside others
+	starting   bool // calls are being started, or none is to be
+	cut        bool // the end of a frame has cut one off
 }
 
-// effects yields the effects that the frame rests on.
+// effects yields the effects that the frame waits for.
 func (f *frame) effects() iter.Seq[*effect] {
 	return func(yield func(*effect) bool) {
-		if f.rests == atEffect {
+		if f.parked == onEffect {
 			yield(&f.effect)
 			return
 		}
 		for i := range f.batch.calls {
-			if f.rests != atBatch || !yield(&f.batch.calls[i]) {
+			if f.parked != onBatch || !yield(&f.batch.calls[i]) {
 				return
 			}
 		}
@@ -112,17 +111,15 @@ func (m *Machine) newFrame() *frame {
 		m.spare[n-1], m.spare = nil, m.spare[:n-1]
 		return f
 	}
-	f := new(frame)
-	f.heard = f.room[:0]
-	return f
+	return new(frame)
 }
 
 // recycle keeps a frame that has ended for another one.
 func (m *Machine) recycle(f *frame) {
-	clear(f.heard)
+	clear(f.answers)
 	clear(f.batch.calls[:cap(f.batch.calls)])
-	heard, calls := f.heard[:0], f.batch.calls[:0]
-	*f = frame{heard: heard}
+	answers, calls := f.answers[:0], f.batch.calls[:0]
+	*f = frame{answers: answers}
 	f.batch.calls = calls
 	const most = 16
 	if len(m.spare) < most && cap(calls) <= most {
@@ -130,51 +127,27 @@ func (m *Machine) recycle(f *frame) {
 	}
 }
 
-// spot is where a frame rests. The numbers of spots rise, since a frame comes to rest as soon as
-// its step has its number.
-type spot struct {
-	seq   int
-	frame *frame // nil: it rests no more
-}
-
-// rest has a frame wait for its effects.
-func (m *Machine) rest(f *frame, at resting) {
-	f.rests, f.slot = at, len(m.resting)
-	m.resting = append(m.resting, spot{f.seq, f})
-}
-
-// wake ends the rest of a frame.
-func (m *Machine) wake(f *frame) {
-	f.rests = atNothing
-	m.resting[f.slot].frame = nil
-	if m.vacant++; m.vacant <= len(m.resting)/2 {
-		return
+// park has a frame wait for its effects.
+func (m *Machine) park(f *frame, on parking) {
+	if m.parked == nil {
+		m.parked = map[int]*frame{}
 	}
-	kept := m.resting[:0]
-	for _, s := range m.resting {
-		if s.frame != nil {
-			s.frame.slot = len(kept)
-			kept = append(kept, s)
-		}
-	}
-	clear(m.resting[len(kept):])
-	m.resting, m.vacant = kept, 0
+	f.parked, m.parked[f.seq] = on, f
 }
 
-// frames yields the frames that rest, in the order of their steps. None may come to rest, or end
-// its rest, meanwhile.
-func (m *Machine) frames() iter.Seq[*frame] {
-	return func(yield func(*frame) bool) {
-		for _, s := range m.resting {
-			if s.frame != nil && !yield(s.frame) {
-				return
-			}
-		}
-	}
+// unpark ends the wait of a frame.
+func (m *Machine) unpark(f *frame) {
+	f.parked = onNothing
+	delete(m.parked, f.seq)
 }
 
-// child places f below up.
-func (m *Machine) child(up, f *frame) {
+// frames returns the frames that are parked, in the order of their steps.
+func (m *Machine) frames() []*frame {
+	return slices.SortedFunc(maps.Values(m.parked), func(a, b *frame) int { return cmp.Compare(a.seq, b.seq) })
+}
+
+// addChild places f below up.
+func (m *Machine) addChild(up, f *frame) {
 	up.children++
 	f.name, f.depth, f.up, f.seq = up.name+"."+strconv.Itoa(up.children), up.depth+1, up, up.seq
 }
@@ -190,8 +163,8 @@ func (f *frame) messages() messages.History {
 		}
 	}
 	h = h.Clip()
-	for i := range f.heard {
-		h = append(h, f.heard[i].said()...)
+	for i := range f.answers {
+		h = append(h, f.answers[i].messages()...)
 	}
 	return h
 }
@@ -199,31 +172,31 @@ func (f *frame) messages() messages.History {
 // length is the length of the conversation so far, at a cost that does not depend on it.
 func (f *frame) length() int {
 	n := len(f.request)
-	for i := range f.heard {
-		n += len(f.heard[i].said())
+	for i := range f.answers {
+		n += len(f.answers[i].messages())
 	}
 	return n
 }
 
-// said returns the messages that an answer adds to a conversation.
-func (h *heard) said() []messages.Message {
+// messages returns the messages that an answer adds to a conversation.
+func (a *frameAnswer) messages() []messages.Message {
 	switch {
-	case h.reply != nil:
-		return []messages.Message{h.reply.Message}
-	case h.results != nil:
-		return toolMessages(h.results)
-	case !h.partial.Empty():
-		return []messages.Message{h.partial}
+	case a.reply != nil:
+		return []messages.Message{a.reply.Message}
+	case a.results != nil:
+		return toolMessages(a.results)
+	case !a.partial.Empty():
+		return []messages.Message{a.partial}
 	default:
 		return nil
 	}
 }
 
-// hear keeps what a frame was answered. The strategy is not told of it if untold says so.
-func (f *frame) hear(h heard, untold bool) {
-	f.heard = append(f.heard, h)
-	if untold {
-		f.untold = append(f.untold, h.said()...)
+// hear keeps what a frame was answered. The strategy is not told of it if unseen says so.
+func (f *frame) addAnswer(a frameAnswer, unseen bool) {
+	f.answers = append(f.answers, a)
+	if unseen {
+		f.unseen = append(f.unseen, a.messages()...)
 	}
 }
 
@@ -284,11 +257,11 @@ func (f *frame) refusal(name string) string {
 	return fmt.Sprintf("there is no tool %q here; the tools are: %s", name, strings.Join(offered, ", "))
 }
 
-// withUntold adds what an end cut off to the messages that a strategy gives itself; it was not told
+// withUnseen adds what an end cut off to the messages that a strategy gives itself; it was not told
 // of that.
-func (f *frame) withUntold(out delegation.Output) delegation.Output {
-	if out.Messages != nil && len(f.untold) > 0 {
-		out.Messages = append(out.Messages.Clip(), f.untold...)
+func (f *frame) withUnseen(out delegation.Output) delegation.Output {
+	if out.Messages != nil && len(f.unseen) > 0 {
+		out.Messages = append(out.Messages.Clip(), f.unseen...)
 	}
 	return out
 }
@@ -317,7 +290,7 @@ func (f *frame) output(out delegation.Output) delegation.Output {
 	}
 	out.Messages, _ = out.Messages.Repair()
 	out.Messages = out.Messages.Clip()
-	out.Usage, out.Counts, out.Elapsed, out.Untrusted = f.used.usage, f.used.counts, f.used.elapsed, f.branch.untrusted
+	out.Usage, out.Counts, out.Elapsed, out.Untrusted = f.used.tokens, f.used.Counts, f.used.elapsed, f.branch.untrusted
 	return out
 }
 
@@ -325,15 +298,15 @@ func (f *frame) output(out delegation.Output) delegation.Output {
 // no result yet are said to wait.
 func (m *Machine) soFar() delegation.Output {
 	root := *m.root
-	root.heard = slices.Clip(root.heard)
-	if root.rests == atBatch {
+	root.answers = slices.Clip(root.answers)
+	if root.parked == onBatch {
 		results := slices.Clone(root.batch.results)
 		for i := range root.batch.calls {
 			if e := &root.batch.calls[i]; e.state != ended {
 				results[i] = m.callOutput(e, messages.StatusFailed, tools.ReasonSuspended, "this call waits for somebody")
 			}
 		}
-		root.hear(heard{results: results}, false)
+		root.addAnswer(frameAnswer{results: results}, false)
 	}
 	return root.output(delegation.Output{})
 }

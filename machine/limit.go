@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
@@ -8,63 +9,84 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// defaultLimits hold for each field of a run's limits that is zero, as delegation.Limits says.
-var defaultLimits = delegation.Limits{
-	Depth:        16,
-	Steps:        1000,
-	ModelCalls:   500,
-	ToolCalls:    2000,
-	InputTokens:  -1,
-	OutputTokens: -1,
-	TotalTokens:  -1,
-}
+// amounts are a number for each limit of delegation.Limits, in the order of its fields.
+type amounts [7]int64
+
+// The places of the limits.
+const (
+	depth = iota
+	steps
+	modelCalls
+	toolCalls
+	inputTokens
+	outputTokens
+	totalTokens
+)
+
+var limitNames = [...]string{"depth", "steps", "model_calls", "tool_calls", "input_tokens", "output_tokens", "total_tokens"}
+
+// defaultLimits hold for each limit of a run that is zero, as delegation.Limits says.
+var defaultLimits = amounts{16, 1000, 500, 2000, -1, -1, -1}
 
 // noLimits are the own limits of a frame that was given none: those above it still hold.
-var noLimits = delegation.Limits{Depth: -1, Steps: -1, ModelCalls: -1, ToolCalls: -1, InputTokens: -1, OutputTokens: -1, TotalTokens: -1}
+var noLimits = amounts{-1, -1, -1, -1, -1, -1, -1}
 
-// overlay returns the limits with each zero field taken from base.
-func overlay(l, base delegation.Limits) delegation.Limits {
+func amountsOf(l delegation.Limits) amounts {
+	return amounts{int64(l.Depth), int64(l.Steps), int64(l.ModelCalls), int64(l.ToolCalls), l.InputTokens, l.OutputTokens, l.TotalTokens}
+}
+
+func (a amounts) limits() delegation.Limits {
 	return delegation.Limits{
-		Depth:        either(l.Depth, base.Depth),
-		Steps:        either(l.Steps, base.Steps),
-		ModelCalls:   either(l.ModelCalls, base.ModelCalls),
-		ToolCalls:    either(l.ToolCalls, base.ToolCalls),
-		InputTokens:  either(l.InputTokens, base.InputTokens),
-		OutputTokens: either(l.OutputTokens, base.OutputTokens),
-		TotalTokens:  either(l.TotalTokens, base.TotalTokens),
+		Depth: int(a[depth]), Steps: int(a[steps]), ModelCalls: int(a[modelCalls]), ToolCalls: int(a[toolCalls]),
+		InputTokens: a[inputTokens], OutputTokens: a[outputTokens], TotalTokens: a[totalTokens],
 	}
 }
 
-func either[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
+// or returns the amounts with each that is zero taken from base.
+func (a amounts) or(base amounts) amounts {
+	for i := range a {
+		a[i] = cmp.Or(a[i], base[i])
 	}
-	return v
+	return a
 }
 
-// counts are what an effect reserves.
-type counts = delegation.Counts
+// tighter returns the smaller of each two limits, of which a negative one is none.
+func (a amounts) tighter(b amounts) amounts {
+	for i := range a {
+		if a[i] < 0 || b[i] >= 0 && b[i] < a[i] {
+			a[i] = b[i]
+		}
+	}
+	return a
+}
 
-// tally is what a frame and everything below it has used.
-type tally struct {
-	counts
-	usage   messages.Usage
+// usage is what a frame and everything below it has used.
+type usage struct {
+	delegation.Counts
+	tokens  messages.Usage
 	elapsed time.Duration
+}
+
+// amounts returns how much of each limit is used; of depth nothing is.
+func (u *usage) amounts() amounts {
+	return amounts{
+		steps: int64(u.Steps), modelCalls: int64(u.ModelCalls), toolCalls: int64(u.ToolCalls),
+		inputTokens: u.tokens.Input, outputTokens: u.tokens.Output, totalTokens: u.tokens.Total,
+	}
 }
 
 // charge adds what was used to frame f and to all above it; counts may be negative, when they are
 // given back.
-func (m *Machine) charge(f *frame, t *tally) {
-	tokens := t.usage != (messages.Usage{})
+func (m *Machine) charge(f *frame, used *usage) {
+	tokens := used.tokens != (messages.Usage{})
 	for ; f != nil; f = f.up {
 		u := &f.used
-		u.Steps += t.Steps
-		u.ModelCalls += t.ModelCalls
-		u.ToolCalls += t.ToolCalls
-		u.elapsed += t.elapsed
+		u.Steps += used.Steps
+		u.ModelCalls += used.ModelCalls
+		u.ToolCalls += used.ToolCalls
+		u.elapsed += used.elapsed
 		if tokens {
-			u.usage = u.usage.Add(t.usage)
+			u.tokens = u.tokens.Add(used.tokens)
 		}
 	}
 }
@@ -72,13 +94,13 @@ func (m *Machine) charge(f *frame, t *tally) {
 // refund gives back what an effect reserved that was not begun.
 func (m *Machine) refund(e *effect) {
 	r := e.reserved
-	e.reserved = counts{}
-	m.charge(e.frame, &tally{counts: counts{Steps: -r.Steps, ModelCalls: -r.ModelCalls, ToolCalls: -r.ToolCalls}})
+	e.reserved = delegation.Counts{}
+	m.charge(e.frame, &usage{Counts: delegation.Counts{Steps: -r.Steps, ModelCalls: -r.ModelCalls, ToolCalls: -r.ToolCalls}})
 }
 
-// giveBack is refund for an effect that ends without a result of its own: what somebody has begun
-// is not given back.
-func (m *Machine) giveBack(e *effect) {
+// refundUnbegun is refund for an effect that ends without a result of its own: what somebody has
+// begun is not given back.
+func (m *Machine) refundUnbegun(e *effect) {
 	if !e.begun {
 		m.refund(e)
 	}
@@ -86,38 +108,43 @@ func (m *Machine) giveBack(e *effect) {
 
 // reserve takes a step of frame f, with so many calls, if f and every frame above it can afford it.
 // Else it returns what ends the highest that cannot.
-func (m *Machine) reserve(f *frame, modelCalls, toolCalls int) *ending {
-	if over := m.passed(f, modelCalls, toolCalls); over != nil {
-		return over
+func (m *Machine) reserve(f *frame, models, calls int) *ending {
+	if limit := m.reached(f, stepOf(models, calls)); limit != nil {
+		return limit
 	}
 	m.seq++
 	f.seq = m.seq
-	m.charge(f, &tally{counts: counts{Steps: 1, ModelCalls: modelCalls, ToolCalls: toolCalls}})
+	m.charge(f, &usage{Counts: delegation.Counts{Steps: 1, ModelCalls: models, ToolCalls: calls}})
 	return nil
 }
 
-// passed returns what ends the highest frame, from f on, whose limits one more step would pass.
-func (m *Machine) passed(f *frame, modelCalls, toolCalls int) (over *ending) {
-	for g := f; g != nil; g = g.up {
-		if limit, most := g.used.passed(&g.limits, modelCalls, toolCalls); limit != "" {
-			over = m.limitReached(g, limit, most)
-		}
+// tokens are what a model call takes of its limits before anybody knows how many it will take: one
+// of each, so that none is made once they are used up.
+var tokens = amounts{inputTokens: 1, outputTokens: 1, totalTokens: 1}
+
+// stepOf returns what one more step takes.
+func stepOf(models, calls int) amounts {
+	var step amounts
+	if models > 0 {
+		step = tokens
 	}
-	return over
+	step[steps], step[modelCalls], step[toolCalls] = 1, int64(models), int64(calls)
+	return step
 }
 
-// spentTokens returns what ends the highest frame whose tokens are used up, now that an effect is
-// to be released that was reserved before; nil if there are some left, or it takes none.
-func (m *Machine) spentTokens(e *effect) (over *ending) {
-	if e.kind == EffectTool {
-		return nil
-	}
-	for g := e.frame; g != nil; g = g.up {
-		if limit, most := g.used.tokensPassed(&g.limits); limit != "" {
-			over = m.limitReached(g, limit, most)
+// reached returns what ends the highest frame, from f on, whose limits would be passed by so much
+// more; nil if none would.
+func (m *Machine) reached(f *frame, more amounts) (end *ending) {
+	for g := f; g != nil; g = g.up {
+		used := g.used.amounts()
+		for i, limit := range g.limits {
+			if more[i] > 0 && limit >= 0 && used[i] > limit-more[i] {
+				end = m.limitReached(g, limitNames[i], limit)
+				break
+			}
 		}
 	}
-	return over
+	return end
 }
 
 func (m *Machine) limitReached(f *frame, limit string, most int64) *ending {
@@ -125,101 +152,36 @@ func (m *Machine) limitReached(f *frame, limit string, most int64) *ending {
 	return &ending{frame: f, reason: err.Error(), err: delegation.NewError(delegation.CodeLimit, err)}
 }
 
-// passed names the first limit that one more step would pass; "" if it may be taken.
-func (t *tally) passed(l *delegation.Limits, modelCalls, toolCalls int) (string, int64) {
-	switch {
-	case l.Steps >= 0 && t.Steps+1 > l.Steps:
-		return "steps", int64(l.Steps)
-	case modelCalls > 0 && l.ModelCalls >= 0 && t.ModelCalls+modelCalls > l.ModelCalls:
-		return "model_calls", int64(l.ModelCalls)
-	case toolCalls > 0 && l.ToolCalls >= 0 && t.ToolCalls+toolCalls > l.ToolCalls:
-		return "tool_calls", int64(l.ToolCalls)
-	case modelCalls > 0:
-		return t.tokensPassed(l)
-	}
-	return "", 0
-}
-
-// tokensPassed names the first limit whose tokens are used up. How many a call will take is not
-// known before: none is made once they are.
-func (t *tally) tokensPassed(l *delegation.Limits) (string, int64) {
-	switch {
-	case l.InputTokens >= 0 && t.usage.Input >= l.InputTokens:
-		return "input_tokens", l.InputTokens
-	case l.OutputTokens >= 0 && t.usage.Output >= l.OutputTokens:
-		return "output_tokens", l.OutputTokens
-	case l.TotalTokens >= 0 && t.usage.Total >= l.TotalTokens:
-		return "total_tokens", l.TotalTokens
-	}
-	return "", 0
-}
-
-// left returns what f, and all above it, have left of each limit for something that starts one
+// remaining returns what f, and all above it, have left of each limit for something that starts one
 // frame deeper; negative: there is no limit.
-func (f *frame) left() delegation.Limits {
+func (f *frame) remaining() amounts {
 	all := noLimits
-	for g, deep := f, 1; g != nil; g, deep = g.up, deep+1 {
-		l, u := &g.limits, &g.used
-		all = delegation.Limits{
-			Depth:        lesser(all.Depth, l.Depth, deep),
-			Steps:        lesser(all.Steps, l.Steps, u.Steps),
-			ModelCalls:   lesser(all.ModelCalls, l.ModelCalls, u.ModelCalls),
-			ToolCalls:    lesser(all.ToolCalls, l.ToolCalls, u.ToolCalls),
-			InputTokens:  lesser(all.InputTokens, l.InputTokens, u.usage.Input),
-			OutputTokens: lesser(all.OutputTokens, l.OutputTokens, u.usage.Output),
-			TotalTokens:  lesser(all.TotalTokens, l.TotalTokens, u.usage.Total),
+	for g, deep := f, int64(1); g != nil; g, deep = g.up, deep+1 {
+		rest, used := g.limits, g.used.amounts()
+		used[depth] = deep
+		for i := range rest {
+			if rest[i] >= 0 {
+				rest[i] = max(0, rest[i]-used[i])
+			}
 		}
+		all = all.tighter(rest)
 	}
 	return all
 }
 
-// lesser returns the smaller of what is left and what is left of another limit.
-func lesser[N int | int64](left, limit, used N) N {
-	if limit < 0 {
-		return left
-	}
-	rest := max(0, limit-used)
-	if left < 0 {
-		return rest
-	}
-	return min(left, rest)
-}
-
-// share returns the limits of a remote child: those it is given, within what is left.
-func (f *frame) share(given delegation.Limits) delegation.Limits {
-	rest, own := f.left(), overlay(given, noLimits)
-	return delegation.Limits{
-		Depth:        tighter(rest.Depth, own.Depth),
-		Steps:        tighter(rest.Steps, own.Steps),
-		ModelCalls:   tighter(rest.ModelCalls, own.ModelCalls),
-		ToolCalls:    tighter(rest.ToolCalls, own.ToolCalls),
-		InputTokens:  tighter(rest.InputTokens, own.InputTokens),
-		OutputTokens: tighter(rest.OutputTokens, own.OutputTokens),
-		TotalTokens:  tighter(rest.TotalTokens, own.TotalTokens),
-	}
-}
-
-// tighter returns the smaller of two limits, of which a negative one is none.
-func tighter[N int | int64](a, b N) N {
-	if a < 0 || b >= 0 && b < a {
-		return b
-	}
-	return a
-}
-
-// asked is what a model call has used besides itself, which was reserved: the attempts hidden
+// modelUse is what a model call has used besides itself, which was reserved: the attempts hidden
 // behind it, and tokens.
-func asked(u messages.Usage, attempts []llmclient.Attempt, elapsed time.Duration) tally {
-	t := tally{usage: whole(u), elapsed: elapsed}
-	t.ModelCalls = len(attempts)
+func modelUse(u messages.Usage, attempts []llmclient.Attempt, elapsed time.Duration) usage {
+	used := usage{tokens: withTotal(u), elapsed: elapsed}
+	used.ModelCalls = len(attempts)
 	for _, a := range attempts {
-		t.usage = t.usage.Add(whole(a.Usage))
+		used.tokens = used.tokens.Add(withTotal(a.Usage))
 	}
-	return t
+	return used
 }
 
-// whole fills in the total where a provider gave none.
-func whole(u messages.Usage) messages.Usage {
+// withTotal fills in the total where a provider gave none.
+func withTotal(u messages.Usage) messages.Usage {
 	if u.Total == 0 {
 		u.Total = messages.Usage{Total: u.Input}.Add(messages.Usage{Total: u.Output}).Total
 	}
@@ -232,10 +194,5 @@ func (m *Machine) chargeRemote(e *effect, out *delegation.Output, elapsed time.D
 	if out.Counts != (delegation.Counts{}) {
 		m.refund(e)
 	}
-	m.charge(e.frame, &tally{counts: out.Counts, usage: whole(out.Usage), elapsed: elapsed})
-}
-
-// remoteCounts is what a remote reserves of what it is handed.
-func remoteCounts(l delegation.Limits) counts {
-	return counts{Steps: max(0, l.Steps), ModelCalls: max(0, l.ModelCalls), ToolCalls: max(0, l.ToolCalls)}
+	m.charge(e.frame, &usage{Counts: out.Counts, tokens: withTotal(out.Usage), elapsed: elapsed})
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
@@ -54,16 +53,16 @@ type Machine struct {
 
 	intents []Record // that Ready asks for, from stored on
 	stored  int
-	resting []spot   // those that wait for effects, in the order of their steps
-	vacant  int      // spots without a frame
-	work    []due    // what has to be gone on with before Apply returns
-	queue   []ticket // effects that wait for a place, from head on
+	parked  map[int]*frame // those that wait for effects, by the number of their step
+	tasks   []frameTask    // what has to be done before Apply returns
+	queue   []queuedEffect // effects that wait for a place, from head on
 	head    int
-	turns   int                // of the queue, so far
-	in      [ended + 1]int     // how many effects came to a state, less those that left it
-	inner   int                // moves since something came from outside
-	endings int                // frames that are ending
+	places  int                // in the queue, so far
+	states  [ended + 1]int     // how many effects came to a state, less those that left it
 	waits   map[string]*effect // those that wait, by the id of the wait
+
+	innerMoves   int // since something came from outside
+	endingFrames int // how many have an ending of their own
 
 	parallel int
 	now      time.Time // of the record that is applied
@@ -72,9 +71,8 @@ type Machine struct {
 	status   Status
 
 	root    *frame
-	spare   []*frame // of frames that have ended
-	tools   known    // of the last run
-	changes [8]Detail
+	spare   []*frame        // of frames that have ended
+	tools   toolCache       // of the last run
 	drifted map[string]bool // frames that were told of
 }
 
@@ -85,15 +83,6 @@ type Ready struct {
 	Events    []Event    // to stamp with the time, and to tell
 	Effects   []Effect   // to start; each is answered by one record, in whatever order they end
 	Withdrawn []EffectID // to cut off; each effect is answered all the same, with what had arrived, or as not begun; a wait is not
-}
-
-// due is a frame that has to be gone on with.
-type due struct {
-	frame  *frame
-	next   nextstep.NextStep  // what its strategy wants
-	batch  bool               // the results of its calls are there
-	unwind bool               // it has to end
-	child  *delegation.Output // of a child that was unwound, for that
 }
 
 // New returns a Machine without a run. Apply a [Started] to begin one.
@@ -109,15 +98,15 @@ func (m *Machine) Reset(cfg *Config) {
 	clear(m.intents[:cap(m.intents)])
 	clear(m.out.Events[:cap(m.out.Events)])
 	clear(m.out.Effects[:cap(m.out.Effects)])
-	for f := range m.frames() {
+	for _, f := range m.frames() {
 		*f = frame{} // not used again: somebody may hold the effect
 	}
-	clear(m.resting)
+	clear(m.parked)
 	clear(m.queue)
 	if m.root != nil && m.Done() {
 		m.recycle(m.root)
 	}
-	*m = Machine{cfg: cfg, tools: m.tools, out: m.out, intents: m.intents, resting: m.resting[:0], work: m.work[:0], queue: m.queue[:0], spare: m.spare, changes: m.changes}
+	*m = Machine{cfg: cfg, tools: m.tools, out: m.out, intents: m.intents, parked: m.parked, tasks: m.tasks[:0], queue: m.queue[:0], spare: m.spare}
 }
 
 // ErrDone is returned by [Machine.Apply] when the run has ended.
@@ -142,59 +131,44 @@ func (m *Machine) Apply(r Record) error {
 	if m.Done() {
 		return ErrDone
 	}
-	inner := m.inner
-	m.inner, m.index = 0, 0
-	var err error
-	switch r.(type) { // each variant has a function, so that all of them together do not make a large frame
-	case Answered:
-		err = m.applyAnswered(r)
-	case Intended:
-		m.inner = inner // what was decided brings nothing from outside
-		err = m.applyIntended(r)
-	default:
-		err = m.applyOther(r)
+	m.index = 0
+	if _, ok := r.(Intended); !ok { // what was decided brings nothing from outside
+		m.innerMoves = 0
 	}
-	if err != nil {
+	if err := m.applyRecord(r); err != nil {
 		return err
 	}
-	m.settle()
+	m.runFrames()
 	m.dispatch()
 	return nil
 }
 
-func (m *Machine) applyAnswered(rec Record) error {
-	r := rec.(Answered)
-	r.sound()
-	return m.answered(&r)
-}
-
-func (m *Machine) applyIntended(rec Record) error {
-	r := rec.(Intended)
-	r.sound()
-	return m.intended(&r)
-}
-
-// applyOther applies a record that does not come with every step.
-func (m *Machine) applyOther(rec Record) error {
-	switch r := rec.(type) {
+// applyRecord notes what a record says, in its canonical form.
+func (m *Machine) applyRecord(r Record) error {
+	switch r := r.(type) {
+	case Answered:
+		return m.answered(&r, canonicalAnswered(&r))
+	case Intended:
+		canonicalIntended(&r)
+		return m.intended(&r)
 	case Replied:
-		r.sound()
+		r, _ = canonical(r)
 		return m.replied(&r)
 	case Asked:
-		r.sound()
-		return m.askedFor(&r)
+		r, _ = canonical(r)
+		return m.asked(&r)
 	case Suspended:
-		r.sound()
+		r, _ = canonical(r)
 		return m.suspended(&r)
 	case Stopped:
-		r.sound()
-		return m.stop(&r)
+		r, _ = canonical(r)
+		return m.stopped(&r)
 	case Resumed:
-		r.sound()
+		r, _ = canonical(r)
 		m.resumed(&r)
 		return nil
 	case Noted:
-		r.sound()
+		r, _ = canonical(r)
 		m.begin(r.At)
 		m.emit(m.root, EventNoted, Noting{Text: r.Text})
 		return nil
@@ -219,8 +193,8 @@ func (m *Machine) Ready() Ready {
 	return out
 }
 
-// Advance says that what Ready returned is taken care of. Whoever folds a journal calls it after
-// each record, so that nothing piles up.
+// Advance says that what Ready returned is taken care of. Whoever reads a journal calls it
+// after each record, so that nothing piles up.
 func (m *Machine) Advance() { m.drained = true }
 
 // empty makes room for what becomes due.
@@ -254,8 +228,8 @@ func (m *Machine) Status() Status {
 	if m.status != "" || m.root == nil {
 		return m.status
 	}
-	busy := m.in[judged] + m.in[queued] + m.in[asking] + m.placed() + len(m.intents) - m.stored
-	if busy > 0 || m.in[waiting] == 0 {
+	busy := m.states[judged] + m.states[queued] + m.states[asking] + m.placed() + len(m.intents) - m.stored
+	if busy > 0 || m.states[waiting] == 0 {
 		return ""
 	}
 	return StatusWaiting
@@ -273,12 +247,10 @@ func (m *Machine) Output() delegation.Output {
 // Waits returns what the run waits for, in the order of the effects that wait.
 func (m *Machine) Waits() []Wait {
 	var all []Wait
-	for f := range m.frames() {
+	for _, f := range m.frames() {
 		for e := range f.effects() {
-			for i := range e.waits {
-				if w := &e.waits[i]; !w.over && e.state != ended {
-					all = append(all, w.Wait)
-				}
+			for w := range e.openWaits() {
+				all = append(all, w.Wait)
 			}
 		}
 	}
@@ -289,16 +261,14 @@ func (m *Machine) Waits() []Wait {
 // what a resumed run has to start. Those whose intent is not stored are not among them.
 func (m *Machine) Open() []Effect {
 	var all []Effect
-	for f := range m.frames() {
+	for _, f := range m.frames() {
 		for e := range f.effects() {
 			if e.state == open && !e.pending {
 				all = append(all, m.effect(e))
 			}
 			if e.state == asking || e.state == waiting {
-				for i := range e.waits {
-					if w := &e.waits[i]; !w.over {
-						all = append(all, m.person(e, w))
-					}
+				for w := range e.openWaits() {
+					all = append(all, m.person(e, w))
 				}
 			}
 		}

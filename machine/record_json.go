@@ -1,10 +1,13 @@
 package machine
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -63,29 +66,29 @@ func AppendRecord(dst []byte, r Record) ([]byte, error) {
 	case Intended:
 		return appendIntended(dst, &r)
 	case Started:
-		r.sound()
-		return appendOther(dst, typeStarted, r)
+		r.At = r.At.UTC()
+		return appendByTags(dst, typeStarted, r)
 	case Resumed:
-		r.sound()
-		return appendOther(dst, typeResumed, r)
+		r.At = r.At.UTC()
+		return appendByTags(dst, typeResumed, r)
 	case Asked:
-		r.sound()
-		return appendEffect(dst, typeAsked, r.Effect, r)
+		r.At, r.Wait.Expires = r.At.UTC(), r.Wait.Expires.UTC()
+		return appendByTags(dst, typeAsked, r, r.Effect.check())
 	case Suspended:
-		r.sound()
-		if len(r.Waits) == 0 {
-			return nil, formless(typeSuspended, errors.New("it holds no waits"))
+		r.At, r.Waits = r.At.UTC(), slices.Clone(r.Waits)
+		for i := range r.Waits {
+			r.Waits[i].Expires = r.Waits[i].Expires.UTC()
 		}
-		return appendEffect(dst, typeSuspended, r.Effect, r)
+		return appendByTags(dst, typeSuspended, r, r.check(), r.Effect.check())
 	case Replied:
-		r.sound()
-		return appendOther(dst, typeReplied, r)
+		r.At = r.At.UTC()
+		return appendByTags(dst, typeReplied, r)
 	case Noted:
-		r.sound()
-		return appendOther(dst, typeNoted, r)
+		r.At = r.At.UTC()
+		return appendByTags(dst, typeNoted, r)
 	case Stopped:
-		r.sound()
-		return appendOther(dst, typeStopped, r)
+		r.At = r.At.UTC()
+		return appendByTags(dst, typeStopped, r)
 	default:
 		return nil, fmt.Errorf("machine: %v is not a record as a value", reflect.TypeOf(r)) // %T would put every record on the heap
 	}
@@ -98,21 +101,23 @@ func formless(kind string, err error) error {
 
 var recordHead = `{"v":` + strconv.Itoa(RecordVersion) + `,"type":"`
 
-// appendOther appends a record by its tags. It has been made sound.
-func appendOther(dst []byte, kind string, r any) ([]byte, error) {
+// appendByTags appends a record by its tags, unless there is a problem.
+func appendByTags(dst []byte, kind string, r any, problems ...error) ([]byte, error) {
 	text, err := nextstep.Encode(r)
-	if err != nil {
+	if err = cmp.Or(append(problems, err)...); err != nil {
 		return nil, formless(kind, err)
 	}
+	text = bytes.ToValidUTF8(text, []byte("\uFFFD")) // raw JSON is encoded as it is
 	dst = append(append(append(dst, recordHead...), kind...), `",`...)
 	return append(dst, text[1:]...), nil
 }
 
-func appendEffect(dst []byte, kind string, id EffectID, r any) ([]byte, error) {
-	if err := id.check(); err != nil {
-		return nil, formless(kind, err)
+// check returns an error if the record says nothing.
+func (r *Suspended) check() error {
+	if len(r.Waits) == 0 {
+		return errors.New("it holds no waits")
 	}
-	return appendOther(dst, kind, r)
+	return nil
 }
 
 // check returns an error if the id has no text that could be read again.
@@ -200,54 +205,34 @@ func appendText(dst []byte, name, text string) []byte {
 	return jsonform.AppendString(append(dst, name...), text)
 }
 
-// header is what every record has in its JSON form, besides its fields.
-type header struct {
-	Version int    `json:"v"`
-	Type    string `json:"type"`
-}
-
 // answeredFields are those of an Answered, but for the answer, which is read by itself.
 type answeredFields struct {
-	header
 	Answered
 	Answer json.RawMessage `json:"answer,omitempty"`
 }
 
-var (
-	startedForm = jsonform.Of[struct {
-		header
-		Started
-	}]()
-	resumedForm = jsonform.Of[struct {
-		header
-		Resumed
-	}]()
-	intendedForm = jsonform.Of[struct {
-		header
-		Intended
-	}]()
-	answeredForm = jsonform.Of[answeredFields]()
-	askedForm    = jsonform.Of[struct {
-		header
-		Asked
-	}]()
-	suspendedForm = jsonform.Of[struct {
-		header
-		Suspended
-	}]()
-	repliedForm = jsonform.Of[struct {
-		header
-		Replied
-	}]()
-	notedForm = jsonform.Of[struct {
-		header
-		Noted
-	}]()
-	stoppedForm = jsonform.Of[struct {
-		header
-		Stopped
-	}]()
-)
+var answeredForm = jsonform.Of[answeredFields]("v", "type")
+
+// readers read the records of each type.
+var readers = map[string]func([]byte) (Record, error){
+	typeStarted:   reader[Started](),
+	typeResumed:   reader[Resumed](),
+	typeIntended:  reader[Intended](),
+	typeAnswered:  readAnswered,
+	typeAsked:     reader[Asked](),
+	typeSuspended: reader[Suspended](),
+	typeReplied:   reader[Replied](),
+	typeNoted:     reader[Noted](),
+	typeStopped:   reader[Stopped](),
+}
+
+func reader[R Record]() func([]byte) (Record, error) {
+	form := jsonform.Of[R]("v", "type")
+	return func(data []byte) (Record, error) {
+		r, err := form.Read(data)
+		return r, err
+	}
+}
 
 // ReadRecord reads what [AppendRecord] wrote. It is strict: a record of another version is a
 // [*VersionError], and an unknown type, a field that the record or anything in it does not have,
@@ -268,47 +253,18 @@ func ReadRecord(data []byte) (Record, error) {
 	if text := jsonform.Member(data, "type"); text != nil {
 		_ = json.Unmarshal(text, &kind) // what is no string is no type
 	}
-	r, err := readRecord(data, kind)
+	read := readers[kind]
+	if read == nil {
+		return nil, fmt.Errorf("machine: the record of type %.64q: there is no such type", kind)
+	}
+	r, err := read(data)
+	if s, ok := r.(Suspended); ok && err == nil {
+		err = s.check()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("machine: the record of type %.64q: %w", kind, err)
 	}
 	return r, nil
-}
-
-func readRecord(data []byte, kind string) (Record, error) {
-	switch kind {
-	case typeStarted:
-		f, err := startedForm.Read(data)
-		return f.Started, err
-	case typeResumed:
-		f, err := resumedForm.Read(data)
-		return f.Resumed, err
-	case typeIntended:
-		f, err := intendedForm.Read(data)
-		return f.Intended, err
-	case typeAnswered:
-		return readAnswered(data)
-	case typeAsked:
-		f, err := askedForm.Read(data)
-		return f.Asked, err
-	case typeSuspended:
-		f, err := suspendedForm.Read(data)
-		if err == nil && len(f.Waits) == 0 {
-			err = errors.New("it holds no waits")
-		}
-		return f.Suspended, err
-	case typeReplied:
-		f, err := repliedForm.Read(data)
-		return f.Replied, err
-	case typeNoted:
-		f, err := notedForm.Read(data)
-		return f.Noted, err
-	case typeStopped:
-		f, err := stoppedForm.Read(data)
-		return f.Stopped, err
-	default:
-		return nil, errors.New("there is no such type")
-	}
 }
 
 func readAnswered(data []byte) (Record, error) {

@@ -216,44 +216,30 @@ func FuzzReadRecord(f *testing.F) {
 		}
 		again, err := ReadRecord(once)
 		require.NoError(t, err, "%s", once)
-		require.Equal(t, sound(read), again)
+		require.Equal(t, applied(read), again)
 		twice, err := AppendRecord(nil, again)
 		require.NoError(t, err)
 		require.Equal(t, string(once), string(twice))
 	})
 }
 
-// sound returns a record as Apply takes it.
-func sound(r Record) Record {
+// applied returns a record as Apply takes it.
+func applied(r Record) Record {
 	switch r := r.(type) {
 	case Started:
-		r.sound()
-		return r
-	case Resumed:
-		r.sound()
+		canonicalStarted(&r)
+		if len(r.Tools) > 0 {
+			r.Tools = canonicalTools(r.Tools)
+		}
 		return r
 	case Intended:
-		r.sound()
+		canonicalIntended(&r)
 		return r
 	case Answered:
-		r.sound()
-		return r
-	case Asked:
-		r.sound()
-		return r
-	case Suspended:
-		r.sound()
-		return r
-	case Replied:
-		r.sound()
-		return r
-	case Noted:
-		r.sound()
-		return r
-	case Stopped:
-		r.sound()
+		_ = canonicalAnswered(&r)
 		return r
 	default:
+		r, _ = canonical(r)
 		return r
 	}
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -8,16 +9,19 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// known is the definitions of a run, as they were given and as a journal gives them back.
-type known struct{ given, sounded []tools.Definition }
+// toolCache is the definitions of a run, as they were given and as a journal gives them back.
+type toolCache struct{ given, canonical []tools.Definition }
 
-// sound returns definitions as a journal gives them back. Runs have the same ones again and again,
+// get returns definitions as a journal gives them back. Runs have the same ones again and again,
 // and to look at them takes longer than all else that begins a run.
-func (k *known) sound(defs []tools.Definition) []tools.Definition {
-	if len(defs) == 0 || len(defs) != len(k.given) || &defs[0] != &k.given[0] {
-		k.given, k.sounded = defs, soundTools(defs)
+func (c *toolCache) get(defs []tools.Definition) []tools.Definition {
+	if len(defs) == 0 {
+		return defs
 	}
-	return k.sounded
+	if len(defs) != len(c.given) || &defs[0] != &c.given[0] {
+		c.given, c.canonical = defs, canonicalTools(defs)
+	}
+	return c.canonical
 }
 
 // start begins a run. What begins it is kept in its place from the first, since it is large.
@@ -28,8 +32,8 @@ func (m *Machine) start(r Record) error {
 	m.started = r.(Started)
 	s := &m.started
 	m.cfg.fill(s)
-	s.soundTask()
-	s.Tools = m.tools.sound(s.Tools)
+	canonicalStarted(s)
+	s.Tools = m.tools.get(s.Tools)
 	root := m.newFrame()
 	if err := m.build(root, s.Strategy); err != nil {
 		m.recycle(root)
@@ -37,16 +41,16 @@ func (m *Machine) start(r Record) error {
 		return &ConfigError{Field: "Strategy", Err: err}
 	}
 	m.run, m.parallel = s.Run, s.Parallel
-	m.root, m.index, m.inner = root, 0, 0
+	m.root, m.index, m.innerMoves = root, 0, 0
 	m.begin(s.At)
-	root.name, root.depth, root.input, root.allowed, root.limits = "0", 1, s.Input, s.Tools, s.Limits
+	root.name, root.depth, root.input, root.allowed, root.limits = "0", 1, s.Input, s.Tools, amountsOf(s.Limits)
 	root.branch = &root.trunk
 	if holdsUntrusted(s.Input.Messages) {
 		root.branch.taint("the input")
 	}
 	m.emit(root, EventRunStarted, RunStarted{Strategy: s.Strategy, Goal: s.Input.Goal})
-	m.goOn(root, m.enter(root))
-	m.settle()
+	m.schedule(root, m.enter(root))
+	m.runFrames()
 	m.dispatch()
 	return nil
 }
@@ -60,10 +64,8 @@ func (c *Config) Start(s Started) Started {
 
 // fill is Start in place.
 func (c *Config) fill(s *Started) {
-	s.Limits = overlay(overlay(s.Limits, c.Limits), defaultLimits)
-	if s.Parallel == 0 {
-		s.Parallel = either(c.Parallel, 8)
-	}
+	s.Limits = amountsOf(s.Limits).or(amountsOf(c.Limits)).or(defaultLimits).limits()
+	s.Parallel = cmp.Or(s.Parallel, c.Parallel, 8)
 	if s.Parallel < 0 {
 		s.Parallel = noBound
 	}
@@ -76,9 +78,9 @@ func (c *Config) fill(s *Started) {
 	if s.Strategy == "" && len(c.Strategies) == 1 {
 		s.Strategy = c.Strategies.Names()[0]
 	}
-	s.Expires = either(either(s.Expires, c.Expires), 24*time.Hour)
-	s.StopNote = either(either(s.StopNote, c.StopNote), "[stopped]")
-	s.MaxResult = either(either(s.MaxResult, c.MaxResult), tools.DefaultMaxResult)
+	s.Expires = cmp.Or(s.Expires, c.Expires, 24*time.Hour)
+	s.StopNote = cmp.Or(s.StopNote, c.StopNote, "[stopped]")
+	s.MaxResult = cmp.Or(s.MaxResult, c.MaxResult, tools.DefaultMaxResult)
 	if s.Fingerprints == nil {
 		s.Fingerprints = c.Fingerprints
 	}

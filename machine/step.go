@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
@@ -13,42 +12,51 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// settle goes on with the frames that are due until each rests, sleeps, or has ended.
-func (m *Machine) settle() {
-	for i := 0; i < len(m.work); i++ {
-		d := m.work[i]
-		m.work[i] = due{}
+// frameTask is something that has to be done about a frame before Apply returns.
+type frameTask struct {
+	frame  *frame
+	next   nextstep.NextStep  // to take the step that its strategy wants
+	batch  bool               // to give it the results of its calls
+	unwind bool               // to end it
+	child  *delegation.Output // of a child that was unwound, for that
+}
+
+// runFrames does what has to be done about frames until each is parked, sleeps, or has ended.
+func (m *Machine) runFrames() {
+	for i := 0; i < len(m.tasks); i++ {
+		t := m.tasks[i]
+		m.tasks[i] = frameTask{}
 		switch {
-		case d.unwind:
-			m.unwind(d.frame, d.child)
-		case d.batch:
-			m.gather(d.frame)
+		case t.unwind:
+			m.unwind(t.frame, t.child)
+		case t.batch:
+			m.batchAnswered(t.frame)
 		default:
-			m.take(d.frame, d.next)
+			m.takeStep(t.frame, t.next)
 		}
 	}
-	m.work = m.work[:0]
+	m.tasks = m.tasks[:0]
 }
 
-// goOn has a frame taken up again with what its strategy wants next.
-func (m *Machine) goOn(f *frame, next nextstep.NextStep) {
-	m.work = append(m.work, due{frame: f, next: next})
+// schedule has the next step of a frame taken.
+func (m *Machine) schedule(f *frame, next nextstep.NextStep) {
+	m.tasks = append(m.tasks, frameTask{frame: f, next: next})
 }
 
-// take does what a frame wants, as far as it can be done here. A step for which there is no place
-// in the run any more ends the frame.
-func (m *Machine) take(f *frame, next nextstep.NextStep) {
+// takeStep does what a frame wants, as far as it can be done here. A step for which there is no
+// place in the run any more ends the frame.
+func (m *Machine) takeStep(f *frame, next nextstep.NextStep) {
 	for next != nil {
 		if end := m.endingOf(f); end != nil && !isFinal(next) {
 			if step, ok := next.(nextstep.ExecuteTools); ok {
-				f.abandon(m, step.Calls, end.reason)
+				m.answerUnstarted(f, step.Calls, end.reason)
 			}
 			m.unwind(f, nil)
 			return
 		}
 		switch next.(type) { // each variant has a function, as in Apply
 		case nextstep.GetChatCompletion:
-			next = m.ask(f, next)
+			next = m.askModel(f, next)
 		case nextstep.ExecuteTools:
 			next = m.execute(f, next)
 		case nextstep.Delegate:
@@ -77,33 +85,33 @@ func (m *Machine) complete(f *frame, next nextstep.NextStep) {
 	var out delegation.Output
 	switch step := next.(type) {
 	case nextstep.Complete:
-		out = f.withUntold(step.Output)
+		out = f.withUnseen(step.Output)
 	case nextstep.ReportError:
-		out = f.withUntold(step.Output)
+		out = f.withUnseen(step.Output)
 		out.Err = m.reported(f, step.Err)
 	}
 	m.leave(f, f.output(out))
 }
 
-// maxInner bounds the moves that one record brings about, so that strategies that only delegate to
+// maxInnerMoves bounds the moves that one record brings about, so that strategies that only delegate to
 // each other, or only call what they were not offered, end although no limit on steps holds. See
 // delegation.Limits.
-const maxInner = 10_000
+const maxInnerMoves = 10_000
 
-// turn counts a move that stays inside. Where there were too many the frame has to end.
-func (m *Machine) turn(f *frame) *ending {
-	if m.inner++; m.inner <= maxInner {
+// countInnerMove counts a move that stays inside. Where there were too many the frame has to end.
+func (m *Machine) countInnerMove(f *frame) *ending {
+	if m.innerMoves++; m.innerMoves <= maxInnerMoves {
 		return nil
 	}
-	return m.limitReached(f, "steps without a model or a tool", maxInner)
+	return m.limitReached(f, "steps without a model or a tool", maxInnerMoves)
 }
 
-// over ends what a limit says has to end, f among it.
-func (m *Machine) over(f *frame, e *ending) nextstep.NextStep {
-	m.ends(e)
+// endAtLimit ends what a limit says has to end, f among it.
+func (m *Machine) endAtLimit(f *frame, e *ending) nextstep.NextStep {
+	m.markEnding(e)
 	for g := f; g != e.frame; g = g.up {
 		if g.call != nil { // others may work beside it
-			m.close(e)
+			m.closeBelow(e)
 			break
 		}
 	}
@@ -111,8 +119,8 @@ func (m *Machine) over(f *frame, e *ending) nextstep.NextStep {
 	return nil
 }
 
-// ask checks a request and makes it an effect.
-func (m *Machine) ask(f *frame, boxed nextstep.NextStep) nextstep.NextStep {
+// askModel checks a request and makes it an effect.
+func (m *Machine) askModel(f *frame, boxed nextstep.NextStep) nextstep.NextStep {
 	step := boxed.(nextstep.GetChatCompletion)
 	if len(step.Request.Messages) == 0 {
 		return m.defect(f, "GetChatCompletion", "holds no messages", nil)
@@ -120,22 +128,22 @@ func (m *Machine) ask(f *frame, boxed nextstep.NextStep) nextstep.NextStep {
 	if err := f.laws.Check(step.Request.Messages); err != nil {
 		return m.defect(f, "GetChatCompletion", "holds messages that break the laws of a history", err)
 	}
-	if over := m.reserve(f, 1, 0); over != nil {
-		return m.over(f, over)
+	if limit := m.reserve(f, 1, 0); limit != nil {
+		return m.endAtLimit(f, limit)
 	}
 	if h := step.Request.Messages; cap(h) > len(h) {
 		step.Request.Messages = h.Clip()
 		boxed = step
 	}
 	f.request, f.offered = step.Request.Messages, step.Request.Tools
-	clear(f.heard)
-	f.heard, f.untold = f.heard[:0], nil
-	return m.outside(f, EffectModel, boxed, counts{ModelCalls: 1})
+	clear(f.answers)
+	f.answers, f.unseen = f.answers[:0], nil
+	return m.openStep(f, EffectModel, boxed, delegation.Counts{ModelCalls: 1})
 }
 
-// outside makes a step of frame f its one effect. Of a run with a journal it is digested first:
+// openStep makes a step of frame f its one effect. Of a run with a journal it is digested first:
 // what has no JSON form is performed by nobody.
-func (m *Machine) outside(f *frame, kind EffectKind, step nextstep.NextStep, reserved counts) nextstep.NextStep {
+func (m *Machine) openStep(f *frame, kind EffectKind, step nextstep.NextStep, reserved delegation.Counts) nextstep.NextStep {
 	e := &f.effect
 	*e = effect{}
 	e.id, e.kind, e.frame, e.step, e.reserved = EffectID{Seq: f.seq}, kind, f, step, reserved
@@ -147,7 +155,7 @@ func (m *Machine) outside(f *frame, kind EffectKind, step nextstep.NextStep, res
 		}
 		e.digest = sum
 	}
-	m.rest(f, atEffect)
+	m.park(f, onEffect)
 	m.enqueue(e)
 	return nil
 }
@@ -157,66 +165,67 @@ func (m *Machine) outside(f *frame, kind EffectKind, step nextstep.NextStep, res
 func (m *Machine) delegate(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	step := next.(nextstep.Delegate)
 	if _, ok := m.cfg.Strategies[step.Strategy]; !ok && slices.Contains(m.cfg.Remote, step.Strategy) {
-		return m.delegateOutside(f, &step)
+		return m.delegateRemote(f, &step)
 	}
-	over := m.reserve(f, 0, 0)
-	if over == nil {
-		over = m.turn(f)
+	limit := m.reserve(f, 0, 0)
+	if limit == nil {
+		limit = m.countInnerMove(f)
 	}
-	if over != nil {
-		return m.over(f, over)
+	if limit != nil {
+		return m.endAtLimit(f, limit)
 	}
 	child := m.newFrame()
 	if err := m.build(child, step.Strategy); err != nil {
 		m.recycle(child)
 		cause := &delegation.Error{Code: delegation.CodeInvalid, Message: err.Error()}
-		m.taken(f, StepTaken{Kind: nextstep.KindDelegate, Err: cause})
+		m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Err: cause})
 		return m.fail(f, nextstep.Failure{Source: nextstep.SourceStrategy, Code: cause.Code, Message: cause.Message}, delegation.NewError(cause.Code, err))
 	}
-	child.input, child.limits = step.Input, overlay(step.Limits, noLimits)
+	child.input, child.limits = step.Input, amountsOf(step.Limits).or(noLimits)
 	child.allowed, child.branch = narrow(f.allowed, step.Tools), f.branch
-	child.context = shared(f, step.Input)
-	m.child(f, child)
-	m.goOn(child, m.enter(child))
+	child.context = shareOf(f, step.Input)
+	m.addChild(f, child)
+	m.schedule(child, m.enter(child))
 	return nil
 }
 
-// delegateOutside makes a delegation an effect, with what the child may really use: those of its
+// delegateRemote makes a delegation an effect, with what the child may really use: those of its
 // frame's tools, by name, and no more than what is left of the limits of the frames above it.
-func (m *Machine) delegateOutside(f *frame, step *nextstep.Delegate) nextstep.NextStep {
-	if over := m.passed(f, 1, 1); over != nil {
-		return m.over(f, over)
+func (m *Machine) delegateRemote(f *frame, step *nextstep.Delegate) nextstep.NextStep {
+	if limit := m.reached(f, stepOf(1, 1)); limit != nil {
+		return m.endAtLimit(f, limit)
 	}
-	if over := m.reserve(f, 0, 0); over != nil {
-		return m.over(f, over)
+	if limit := m.reserve(f, 0, 0); limit != nil {
+		return m.endAtLimit(f, limit)
 	}
 	remote := *step
-	remote.Limits = f.share(step.Limits)
+	limits := f.remaining().tighter(amountsOf(step.Limits).or(noLimits))
 	switch {
-	case remote.Limits.Depth == 0:
-		if over := m.turn(f); over != nil {
-			return m.over(f, over)
+	case limits[depth] == 0:
+		if limit := m.countInnerMove(f); limit != nil {
+			return m.endAtLimit(f, limit)
 		}
-		err := m.limitReached(f, "depth", int64(f.limits.Depth)).err
+		err := m.limitReached(f, limitNames[depth], f.limits[depth]).err
 		out := delegation.Output{Err: err}
-		m.taken(f, StepTaken{Kind: nextstep.KindDelegate, Err: err})
+		m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Err: err})
 		return m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) })
-	case remote.Limits.Steps == 0:
-		if over := m.passed(f, 1, 1); over != nil {
-			return m.over(f, over)
+	case limits[steps] == 0:
+		if limit := m.reached(f, stepOf(1, 1)); limit != nil {
+			return m.endAtLimit(f, limit)
 		}
 	}
+	remote.Limits = limits.limits()
 	remote.Tools = []string{}
 	for _, d := range narrow(f.allowed, step.Tools) {
 		remote.Tools = append(remote.Tools, d.Name)
 	}
-	held := remoteCounts(remote.Limits)
-	m.charge(f, &tally{counts: held})
-	return m.outside(f, EffectRemote, remote, held)
+	held := delegation.Counts{Steps: max(0, remote.Limits.Steps), ModelCalls: max(0, remote.Limits.ModelCalls), ToolCalls: max(0, remote.Limits.ToolCalls)}
+	m.charge(f, &usage{Counts: held})
+	return m.openStep(f, EffectRemote, remote, held)
 }
 
-// shared says what a child is handed of the conversation of frame f.
-func shared(f *frame, in delegation.Input) Share {
+// shareOf says what a child is handed of the conversation of frame f.
+func shareOf(f *frame, in delegation.Input) Share {
 	switch n := len(in.Messages); {
 	case n == 0:
 		return ShareGoal
@@ -264,18 +273,18 @@ func (m *Machine) enter(f *frame) nextstep.NextStep {
 }
 
 // tooDeep returns the depth limit that a frame passes, or nil.
-func (m *Machine) tooDeep(f *frame) (over error) {
-	for g, deep := f, 1; g != nil; g, deep = g.up, deep+1 {
-		if most := g.limits.Depth; most >= 0 && deep > most {
-			over = &LimitError{Run: m.run, Frame: g.name, Limit: "depth", Max: int64(most)}
+func (m *Machine) tooDeep(f *frame) (err error) {
+	for g, deep := f, int64(1); g != nil; g, deep = g.up, deep+1 {
+		if most := g.limits[depth]; most >= 0 && deep > most {
+			err = &LimitError{Run: m.run, Frame: g.name, Limit: limitNames[depth], Max: most}
 		}
 	}
-	return over
+	return err
 }
 
 // leave ends a frame: the parent is told, or its output is the result of a call, or the run ends.
 func (m *Machine) leave(f *frame, out delegation.Output) {
-	m.left(f, &out)
+	m.frameLeft(f, &out)
 	up, call := f.up, f.call
 	switch {
 	case call != nil:
@@ -284,15 +293,15 @@ func (m *Machine) leave(f *frame, out delegation.Output) {
 		m.finish(f, out)
 		return
 	default:
-		m.goOn(up, m.call(up, "ProcessDelegationResult", func() nextstep.NextStep { return up.st.ProcessDelegationResult(out) }))
+		m.schedule(up, m.call(up, "ProcessDelegationResult", func() nextstep.NextStep { return up.st.ProcessDelegationResult(out) }))
 	}
 	m.recycle(f)
 }
 
-// left tells that a frame ended.
-func (m *Machine) left(f *frame, out *delegation.Output) {
+// frameLeft tells that a frame ended.
+func (m *Machine) frameLeft(f *frame, out *delegation.Output) {
 	if f.ending != nil {
-		m.endings--
+		m.endingFrames--
 	}
 	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Elapsed: out.Elapsed, Err: out.Err})
 }
@@ -314,27 +323,6 @@ func statusOf(err *delegation.Error) Status {
 	default:
 		return StatusFailed
 	}
-}
-
-// taken emits the event of an answered step.
-func (m *Machine) taken(f *frame, s StepTaken) {
-	if !m.cfg.Quiet {
-		m.emit(f, EventStepTaken, s)
-	}
-}
-
-// emit adds an event of a frame, with the number of its last step.
-func (m *Machine) emit(f *frame, kind EventKind, detail Detail) { m.emitFor(f, f.seq, kind, detail) }
-
-// emitFor adds an event of a step of a frame. It is filled in where it lies: to copy one costs more
-// than all else here.
-func (m *Machine) emitFor(f *frame, seq int, kind EventKind, detail Detail) {
-	m.index++
-	n := len(m.out.Events)
-	m.out.Events = slices.Grow(m.out.Events, 1)[:n+1]
-	e := &m.out.Events[n]
-	e.Run, e.Frame, e.Depth, e.Seq, e.Record, e.Index = m.run, f.name, f.depth, seq, m.records, m.index
-	e.Kind, e.Text, e.Detail, e.Time = kind, "", detail, time.Time{}
 }
 
 func countCalls(a messages.Assistant) int {

@@ -48,38 +48,23 @@ func (m *Machine) call(f *frame, method string, fn func() nextstep.NextStep) (ne
 		}
 	}()
 	next = fn()
-	m.moved(f)
+	m.reportState(f)
 	if next == nil {
 		return m.defect(f, method, "returned no step", nil)
 	}
 	return next
 }
 
-// moved emits an event if the FSM of the frame's strategy has moved.
-func (m *Machine) moved(f *frame) {
+// reportState emits an event if the FSM of the frame's strategy has moved.
+func (m *Machine) reportState(f *frame) {
 	if f.stater == nil {
 		return
 	}
 	state := f.stater.State()
 	if state != f.state {
 		if !m.cfg.Quiet {
-			m.emit(f, EventStateChanged, m.change(StateChanged{From: f.state, To: state}))
+			m.emit(f, EventStateChanged, StateChanged{From: f.state, To: state})
 		}
 		f.state = state
 	}
-}
-
-// change boxes a detail. Strategies go in circles, so the boxes of the first few changes are used
-// again.
-func (m *Machine) change(c StateChanged) Detail {
-	for i, d := range m.changes {
-		if d == nil {
-			d = c
-			m.changes[i] = d
-		}
-		if d == Detail(c) {
-			return d
-		}
-	}
-	return c
 }

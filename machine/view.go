@@ -72,8 +72,8 @@ func (m *Machine) Frames() []FrameView {
 	var live []*frame
 	sleeps := map[*frame]string{} // below which child
 	seen := map[*frame]bool{}
-	for rests := range m.frames() {
-		for f := rests; f != nil && !seen[f]; f = f.up {
+	for _, parked := range m.frames() {
+		for f := parked; f != nil && !seen[f]; f = f.up {
 			seen[f] = true
 			live = append(live, f)
 			if f.up != nil && f.call == nil {
@@ -97,7 +97,7 @@ func (m *Machine) Frames() []FrameView {
 func (f *frame) view() FrameView {
 	v := FrameView{
 		Name: f.name, Depth: f.depth, Strategy: f.strategy, Seq: f.seq, Branch: f.call != nil,
-		Limits: f.limits, Left: f.left(), Used: f.used.counts, Usage: f.used.usage, Elapsed: f.used.elapsed,
+		Limits: f.limits.limits(), Left: f.remaining().limits(), Used: f.used.Counts, Usage: f.used.tokens, Elapsed: f.used.elapsed,
 		Untrusted: f.branch.untrusted, Source: f.branch.source,
 	}
 	if f.stater != nil {
@@ -111,10 +111,8 @@ func (f *frame) view() FrameView {
 			continue
 		}
 		shown := EffectView{ID: e.id, Kind: e.kind, State: effectStates[e.state], Tool: e.call.Name}
-		for i := range e.waits {
-			if w := &e.waits[i]; !w.over {
-				shown.Waits = append(shown.Waits, w.ID)
-			}
+		for w := range e.openWaits() {
+			shown.Waits = append(shown.Waits, w.ID)
 		}
 		v.Effects = append(v.Effects, shown)
 	}
@@ -138,7 +136,7 @@ func (m *Machine) Left(frame string) (delegation.Limits, bool) {
 	if f == nil {
 		return delegation.Limits{}, false
 	}
-	return f.left(), true
+	return f.remaining().limits(), true
 }
 
 // Digest returns the digest of an effect that has no answer: of all that stands in its step or its

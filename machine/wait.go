@@ -50,14 +50,16 @@ func (w *Wait) Expired(at time.Time) bool { return !w.Expires.IsZero() && at.Aft
 // Identified returns w as its JSON form gives it back, with its ID: a hash of the effect and of all
 // that w says, the arguments in canonical form, so that a reply to it fits nothing else.
 func (w Wait) Identified(of EffectID) Wait {
-	w, _ = soundWait(w)
+	if r, err := canonical(Asked{Wait: w}); err == nil {
+		w = r.Wait
+	}
 	w.ID = w.identity(of)
 	return w
 }
 
 func (w *Wait) identity(of EffectID) string {
 	sum := sha256.New()
-	parts := append([]string{w.Run, of.String(), w.Frame, w.Kind, w.CallID, w.Tool, canonical(w.Arguments), w.Text}, w.Options...)
+	parts := append([]string{w.Run, of.String(), w.Frame, w.Kind, w.CallID, w.Tool, canonicalJSON(w.Arguments), w.Text}, w.Options...)
 	for _, part := range parts {
 		_, _ = fmt.Fprintf(sum, "%d:%s;", len(part), part)
 	}
@@ -67,9 +69,9 @@ func (w *Wait) identity(of EffectID) string {
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// canonical returns JSON with its keys sorted, numbers as they are written, and no blanks; anything
+// canonicalJSON returns JSON with its keys sorted, numbers as they are written, and no blanks; anything
 // else as it is.
-func canonical(text string) string {
+func canonicalJSON(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var v any

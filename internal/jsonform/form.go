@@ -13,8 +13,15 @@ import (
 // number of goroutines.
 type Form[T any] struct{ shape shape }
 
-// Of returns the form of T. The structs in T are part of the form, unless they read themselves.
-func Of[T any]() Form[T] { return Form[T]{shapeOf(reflect.TypeFor[T]())} }
+// Of returns the form of T. The structs in T are part of the form, unless they read themselves. The
+// object may have fields of the names in also, which are not read.
+func Of[T any](also ...string) Form[T] {
+	s := shapeOf(reflect.TypeFor[T]())
+	for _, name := range also {
+		s.fields = append(s.fields, field{name: name})
+	}
+	return Form[T]{s}
+}
 
 // Read reads a T. A field that T does not have, and a required one that is missing or null, are
 // errors that name the field, wherever in T they are. Names are compared as they are written.

@@ -1,0 +1,27 @@
+package machine
+
+import (
+	"slices"
+	"time"
+)
+
+// stepTaken emits the event of an answered step.
+func (m *Machine) stepTaken(f *frame, s StepTaken) {
+	if !m.cfg.Quiet {
+		m.emit(f, EventStepTaken, s)
+	}
+}
+
+// emit adds an event of a frame, with the number of its last step.
+func (m *Machine) emit(f *frame, kind EventKind, detail Detail) { m.emitFor(f, f.seq, kind, detail) }
+
+// emitFor adds an event of a step of a frame. It is filled in where it lies: to copy one costs more
+// than all else here.
+func (m *Machine) emitFor(f *frame, seq int, kind EventKind, detail Detail) {
+	m.index++
+	n := len(m.out.Events)
+	m.out.Events = slices.Grow(m.out.Events, 1)[:n+1]
+	e := &m.out.Events[n]
+	e.Run, e.Frame, e.Depth, e.Seq, e.Record, e.Index = m.run, f.name, f.depth, seq, m.records, m.index
+	e.Kind, e.Text, e.Detail, e.Time = kind, "", detail, time.Time{}
+}

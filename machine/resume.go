@@ -1,0 +1,97 @@
+package machine
+
+import (
+	"github.com/segue-go/segue/messages"
+)
+
+// resumed takes the run up again in a process that performs nothing of it yet.
+func (m *Machine) resumed(r *Resumed) {
+	m.empty()
+	m.begin(r.At)
+	m.root.limits = amountsOf(r.Limits).or(m.root.limits)
+	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal})
+	for _, f := range m.frames() {
+		if f.parked == onEffect {
+			m.takeUp(&f.effect, r)
+			continue
+		}
+		for i := range f.batch.calls {
+			m.takeUp(&f.batch.calls[i], r)
+		}
+	}
+}
+
+// takeUp goes on with one effect of a run that is resumed. The policy is asked again about a call
+// that is not performed yet, or is performed once more.
+func (m *Machine) takeUp(e *effect, r *Resumed) {
+	e.pending = false
+	switch {
+	case e.state == ended || e.state == nested:
+		return
+	case e.performed() && e.intended:
+		m.closeWaits(e)
+		m.askAboutUnknown(e, m.endingOf(e.frame), r.Unknown)
+		return
+	case e.performed() && m.cutOff(e.frame):
+		m.cutShort(e)
+		return
+	case e.state == asking:
+		m.move(e, waiting)
+	}
+	e.held = false // whoever asked is gone, and will be called again
+	before := len(e.waits)
+	if e.state == waiting {
+		m.renew(e)
+	}
+	if e.kind == EffectTool {
+		m.judge(e)
+	}
+	switch {
+	case e.state == waiting:
+		for i := range before { // people were asked by a process that is gone
+			if w := &e.waits[i]; !w.closed {
+				m.out.Effects = append(m.out.Effects, m.person(e, w))
+			}
+		}
+	case e.pending:
+	case e.state == open:
+		m.release(e)
+	case e.state == intending:
+		m.intend(e, VerdictAllow)
+	}
+}
+
+// askAboutUnknown deals with a call that may have had its effect.
+func (m *Machine) askAboutUnknown(e *effect, end *ending, u Unknown) {
+	e.begun, e.unsure, e.held = true, true, false
+	if end == nil && u == UnknownAsk {
+		m.askUnknown(e)
+		return
+	}
+	e.frame.batch.cut = e.frame.batch.cut || end != nil
+	m.endCall(e, m.callOutput(e, messages.StatusUnknown, messages.ReasonInterrupted,
+		"the run broke off while this call was made, and whether it had its effect is unknown"))
+}
+
+// cutShort ends an effect that was to be cut off when the run broke off.
+func (m *Machine) cutShort(e *effect) {
+	f := e.frame
+	m.closeWaits(e)
+	if e.kind == EffectTool {
+		f.batch.cut = true
+		m.endCall(e, m.callOutput(e, messages.StatusFailed, messages.ReasonInterrupted, "the run was stopped while this call was made"))
+		return
+	}
+	m.move(e, ended)
+	m.unpark(f)
+	m.tasks = append(m.tasks, frameTask{frame: f, unwind: true})
+}
+
+// renew asks for an approval anew that can be given no more, since it has expired.
+func (m *Machine) renew(e *effect) {
+	if w := e.approval(); w != nil && w.Expired(m.now) {
+		w.closed = true
+		delete(m.waits, w.ID)
+		m.askApproval(e)
+	}
+}
