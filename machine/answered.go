@@ -2,16 +2,16 @@ package machine
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/segue-go/segue/delegation"
-
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 )
 
 // answered ends an effect.
-func (m *Machine) answered(r *Answered, formless error) error {
+func (m *Machine) answered(r *Answered) error {
+	formless := canonicalAnswered(r)
 	e := m.find(r.Effect)
 	if err := m.compare(e, r.Effect, r.Frame, r.Kind, r.Tool, r.Digest, r.Answer); err != nil {
 		return err
@@ -33,6 +33,7 @@ func (m *Machine) answered(r *Answered, formless error) error {
 	}
 	m.begin(r.At)
 	m.compareDigest(e, r.Digest)
+	e.complete(r)
 	if e.held {
 		m.withdrawRelease(e.id) // it was released again, with its replies
 	}
@@ -43,11 +44,27 @@ func (m *Machine) answered(r *Answered, formless error) error {
 	case r.NotBegun:
 		m.closeEffect(e, m.endingOf(e.frame))
 	case e.kind == EffectTool:
-		m.callAnswered(e, r.Answer, r.Elapsed)
+		m.callAnswered(e, r)
 	default:
-		m.stepAnswered(e, r.Answer, r)
+		m.stepAnswered(e, r)
 	}
 	return nil
+}
+
+// complete fills in what an answer may leave out.
+func (e *effect) complete(r *Answered) {
+	switch a := r.Answer.(type) {
+	case nextstep.ToolResult:
+		if o := &a.Output; o.ToolName == "" || o.Status == "" {
+			o.ToolName, o.Status = e.call.Name, cmp.Or(o.Status, messages.StatusOK)
+			r.Answer = a
+		}
+	case nextstep.Failure:
+		if e.kind != EffectTool && (a.Code == "" || a.Message == "") {
+			a.Code, a.Message = cmp.Or(a.Code, delegation.CodeFailed), cmp.Or(a.Message, "machine: the step could not be performed, and nobody said why")
+			r.Answer = a
+		}
+	}
 }
 
 // compare returns an error if no such effect is open, or it is another one than the record says.
@@ -107,35 +124,35 @@ func (m *Machine) compareTable(f *frame) {
 }
 
 // stepAnswered gives the answer to its one effect to a frame.
-func (m *Machine) stepAnswered(e *effect, answer nextstep.Answer, r *Answered) {
+func (m *Machine) stepAnswered(e *effect, r *Answered) {
 	f := e.frame
 	m.closeWaits(e)
 	m.move(e, ended)
 	m.unpark(f)
-	switch answer.(type) { // each variant has a function, as in Apply
+	switch r.Answer.(type) {
 	case nextstep.APIResponse:
-		m.modelAnswered(f, answer, r.Elapsed)
+		m.modelAnswered(f, r)
 	case nextstep.DelegationResult:
-		m.remoteAnswered(e, answer, r.Elapsed)
+		m.remoteAnswered(e, r)
 	case nextstep.Failure:
-		m.stepFailed(e, answer, r)
+		m.stepFailed(e, r)
 	}
 }
 
-func (m *Machine) modelAnswered(f *frame, answer nextstep.Answer, elapsed time.Duration) {
-	resp := answer.(nextstep.APIResponse).Response
-	t := modelUse(resp.Usage, resp.Attempts, elapsed)
-	m.charge(f, &t)
+func (m *Machine) modelAnswered(f *frame, r *Answered) {
+	resp := r.Answer.(nextstep.APIResponse).Response
+	used := modelUse(resp.Usage, resp.Attempts, r.Elapsed)
+	m.charge(f, &used)
 	f.addAnswer(frameAnswer{reply: resp}, false)
 	m.stepTaken(f, StepTaken{
-		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: t.tokens, Calls: countCalls(resp.Message), Elapsed: elapsed,
+		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: used.tokens, Calls: countCalls(resp.Message), Elapsed: r.Elapsed,
 	})
 	m.schedule(f, m.call(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(*resp) }))
 }
 
-func (m *Machine) remoteAnswered(e *effect, answer nextstep.Answer, elapsed time.Duration) {
-	f, out := e.frame, answer.(nextstep.DelegationResult).Output
-	m.chargeRemote(e, &out, elapsed)
+func (m *Machine) remoteAnswered(e *effect, r *Answered) {
+	f, out := e.frame, r.Answer.(nextstep.DelegationResult).Output
+	m.chargeRemote(e, &out, r.Elapsed)
 	if out.Untrusted || holdsUntrusted(out.Messages) {
 		f.branch.taint(e.id.String() + " a remote")
 	}
@@ -143,32 +160,29 @@ func (m *Machine) remoteAnswered(e *effect, answer nextstep.Answer, elapsed time
 		m.unwind(f, &out)
 		return
 	}
-	m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Usage: out.Usage, Elapsed: elapsed, Err: out.Err})
+	m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Usage: out.Usage, Elapsed: r.Elapsed, Err: out.Err})
 	m.schedule(f, m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) }))
 }
 
 // stepFailed tells the strategy that its step could not be performed, or ends its frame if that was
 // cut off.
-func (m *Machine) stepFailed(e *effect, answer nextstep.Answer, r *Answered) {
-	a := answer.(nextstep.Failure)
-	f, kind := e.frame, nextstep.KindGetChatCompletion
-	t := usage{elapsed: r.Elapsed}
+func (m *Machine) stepFailed(e *effect, r *Answered) {
+	a := r.Answer.(nextstep.Failure)
+	f, used := e.frame, usage{elapsed: r.Elapsed}
 	if e.kind == EffectModel {
-		t = modelUse(a.Usage, a.Attempts, r.Elapsed)
+		used = modelUse(a.Usage, a.Attempts, r.Elapsed)
 	} else {
-		kind = nextstep.KindDelegate
 		m.refund(e)
 	}
-	m.charge(f, &t)
+	m.charge(f, &used)
 	cut := m.cutOff(f)
 	f.addAnswer(frameAnswer{partial: a.Partial}, cut)
 	if cut {
 		m.unwind(f, nil)
 		return
 	}
-	a.Code, a.Message = cmp.Or(a.Code, delegation.CodeFailed), cmp.Or(a.Message, "machine: the step could not be performed, and nobody said why")
 	cause := &delegation.Error{Code: a.Code, Message: a.Message}
-	m.stepTaken(f, StepTaken{Kind: kind, Usage: t.tokens, Elapsed: r.Elapsed, Err: cause})
+	m.stepTaken(f, StepTaken{Kind: e.step.Kind(), Usage: used.tokens, Elapsed: r.Elapsed, Err: cause})
 	m.schedule(f, m.fail(f, a, cause))
 }
 

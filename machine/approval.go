@@ -131,6 +131,7 @@ func (m *Machine) verdict(e *effect) (v Verdict) {
 
 // intended does what was decided about a call.
 func (m *Machine) intended(r *Intended) error {
+	canonicalIntended(r)
 	e := m.find(r.Effect)
 	if err := m.compare(e, r.Effect, r.Frame, EffectTool, r.Tool, r.Digest, nil); err != nil {
 		return err
@@ -158,7 +159,7 @@ func (m *Machine) intended(r *Intended) error {
 		m.refuse(e, "this call is not allowed here")
 	case r.Verdict == VerdictAsk:
 		e.started = false
-		m.askApproval(e)
+		m.askPerson(e, WaitApproval, textApproval(e))
 	case e.agent != nil:
 		m.proceed(e)
 	default:
@@ -191,15 +192,8 @@ func (m *Machine) refuse(e *effect, why string) {
 	m.endCall(e, m.callOutput(e, messages.StatusFailed, ReasonRefused, why))
 }
 
-// askApproval has a person asked whether a call may be made.
-func (m *Machine) askApproval(e *effect) {
-	w := m.about(e, WaitApproval, "May "+e.call.Name+" be called?")
-	if m.started.Expires > 0 {
-		w.Expires = m.now.Add(m.started.Expires).Truncate(timePrecision)
-	}
-	m.move(e, waiting)
-	m.wait(e, w.Identified(e.nextWait()))
-}
+// textApproval is what a person is asked.
+func textApproval(e *effect) string { return "May " + e.call.Name + " be called?" }
 
 // approval returns the wait for a person who says whether the call may be made; nil if nobody is
 // asked.

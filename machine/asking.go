@@ -10,11 +10,17 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// askUnknown has a person asked whether a call that may have had its effect is to be made again.
-func (m *Machine) askUnknown(e *effect) {
-	w := m.about(e, WaitUnknown, "The run broke off while "+e.call.Name+" was called, and nobody knows whether the call had its effect. Shall it be made again?")
+// askPerson has a person asked about a call: whether it may be made, or be made again.
+func (m *Machine) askPerson(e *effect, kind, text string) {
+	w := Wait{
+		Run: m.run, Frame: e.frame.name, Seq: e.id.Seq, Kind: kind, CallID: e.call.ID, Tool: e.call.Name, Arguments: e.call.Arguments,
+		Text: text, Untrusted: e.frame.branch.untrusted,
+	}
+	if kind == WaitApproval && m.started.Expires > 0 {
+		w.Expires = m.now.Add(m.started.Expires).Truncate(timePrecision)
+	}
 	m.move(e, waiting)
-	m.wait(e, w.Identified(e.nextWait()))
+	m.addWait(e, w.Identified(e.nextWait()))
 }
 
 // nextWait is the id of the next wait of an effect. The machine's own waits are identified by it,
@@ -23,16 +29,8 @@ func (e *effect) nextWait() EffectID {
 	return EffectID{Seq: e.id.Seq, Index: e.id.Index, Wait: e.asked + 1}
 }
 
-// about returns a wait about an effect.
-func (m *Machine) about(e *effect, kind, text string) Wait {
-	return Wait{
-		Run: m.run, Frame: e.frame.name, Seq: e.id.Seq, Kind: kind, CallID: e.call.ID, Tool: e.call.Name, Arguments: e.call.Arguments,
-		Text: text, Untrusted: e.frame.branch.untrusted,
-	}
-}
-
-// wait adds a wait to an effect.
-func (m *Machine) wait(e *effect, w Wait) {
+// addWait adds a wait to an effect.
+func (m *Machine) addWait(e *effect, w Wait) {
 	e.waits = append(e.waits, wait{Wait: w, id: e.nextWait()})
 	e.asked++
 	if m.waits == nil {
@@ -83,7 +81,7 @@ func (m *Machine) asked(r *Asked) error {
 	m.withdrawIntent(e)
 	e.begun, e.held = true, true
 	m.move(e, asking)
-	m.wait(e, r.Wait)
+	m.addWait(e, r.Wait)
 	return nil
 }
 
@@ -136,7 +134,7 @@ func (m *Machine) suspended(r *Suspended) error {
 	}
 	for _, w := range r.Waits {
 		if e.openWait(func(have *wait) bool { return have.ID == w.ID }) == nil {
-			m.wait(e, w)
+			m.addWait(e, w)
 		}
 	}
 	m.proceed(e)
@@ -199,6 +197,9 @@ func (m *Machine) waitFor(r *Replied) (*effect, *wait, error) {
 	return e, w, nil
 }
 
+// textUnknown is the result of a call that may have had its effect.
+const textUnknown = "the run broke off while this call was made, and whether it had its effect is unknown"
+
 // unknownReplied does what a person said about a call that may have had its effect.
 func (m *Machine) unknownReplied(e *effect, w *wait) {
 	if w.reply != nil && w.reply.Approve {
@@ -206,7 +207,7 @@ func (m *Machine) unknownReplied(e *effect, w *wait) {
 		m.proceed(e)
 		return
 	}
-	text := "the run broke off while this call was made, and whether it had its effect is unknown"
+	text := textUnknown
 	if w.reply != nil && w.reply.Text+w.reply.Reason != "" {
 		text += "; a person says: " + w.reply.Text + w.reply.Reason
 	}

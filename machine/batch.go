@@ -1,9 +1,7 @@
 package machine
 
 import (
-	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
@@ -262,20 +260,17 @@ func (b *batch) noteMade(e *effect, c messages.ToolCall) {
 }
 
 // callAnswered ends a call with what its tool left, or with why it could not be made.
-func (m *Machine) callAnswered(e *effect, a nextstep.Answer, elapsed time.Duration) {
+func (m *Machine) callAnswered(e *effect, r *Answered) {
 	b := &e.frame.batch
-	b.elapsed += elapsed
-	m.charge(e.frame, &usage{elapsed: elapsed})
-	switch a := a.(type) {
+	b.elapsed += r.Elapsed
+	m.charge(e.frame, &usage{elapsed: r.Elapsed})
+	switch a := r.Answer.(type) {
 	case nextstep.ToolResult:
 		if a.Call != nil {
 			b.noteMade(e, *a.Call)
 		}
-		out := a.Output
-		out.ToolName = cmp.Or(out.ToolName, e.call.Name)
-		out.Status = cmp.Or(out.Status, messages.StatusOK)
-		b.cut = b.cut || m.endingOf(e.frame) != nil && out.Reason == messages.ReasonInterrupted
-		m.endCall(e, out)
+		b.cut = b.cut || m.endingOf(e.frame) != nil && a.Output.Reason == messages.ReasonInterrupted
+		m.endCall(e, a.Output)
 	case nextstep.Failure:
 		status, reason := messages.StatusUnknown, tools.ReasonError
 		if e.safe() {

@@ -116,9 +116,8 @@ func (m *Machine) agentInputs(e *effect) (inputs []delegation.Input, several boo
 // openBranch starts the branch for one input.
 func (m *Machine) openBranch(e *effect, i int, in delegation.Input) {
 	caller := e.frame
-	f := m.newFrame()
-	if err := m.build(f, e.agent.Strategy); err != nil {
-		m.recycle(f)
+	f, err := m.newChild(caller, e.agent.Strategy, in, e.agent.Limits, e.agent.Tools)
+	if err != nil {
 		m.branchEnded(e, i, branchResult{text: err.Error(), failed: true})
 		return
 	}
@@ -127,9 +126,6 @@ func (m *Machine) openBranch(e *effect, i int, in delegation.Input) {
 		b.taint("the input of " + e.id.String())
 	}
 	f.branch, f.call, f.place = b, e, i
-	f.limits, f.allowed = amountsOf(e.agent.Limits).or(noLimits), narrow(caller.allowed, e.agent.Tools)
-	f.input, f.context = in, shareOf(caller, in)
-	m.addChild(caller, f)
 	m.schedule(f, m.enter(f))
 }
 

@@ -49,18 +49,6 @@ const (
 	EventRunFinished  EventKind = "run_finished"  // RunFinished
 )
 
-// Reserved reports whether a kind is the library's.
-func (k EventKind) Reserved() bool {
-	switch k {
-	case EventRunStarted, EventRunResumed, EventFrameEntered, EventStateChanged, EventStepTaken, EventTextDelta, EventThoughtDelta,
-		EventToolStarted, EventToolProgress, EventToolFinished, EventRetryWaiting, EventWaitStarted, EventWaitEnded,
-		EventNoted, EventDrifted, EventFrameLeft, EventRunFinished:
-		return true
-	default:
-		return false
-	}
-}
-
 // Detail is what an event of some kind tells besides: one of the structs of that name below, as a
 // value.
 type Detail interface{ isDetail() }

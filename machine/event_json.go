@@ -2,7 +2,9 @@ package machine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 )
 
 // UnmarshalJSON reads the JSON form of an event, which is that of its fields: the detail becomes
@@ -27,53 +29,45 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readDetail reads the detail of an event of that kind.
-func readDetail(kind EventKind, data json.RawMessage) (Detail, error) {
-	switch kind {
-	case EventTextDelta, EventThoughtDelta:
-		return nil, nil
-	case EventRunStarted:
-		return decode[RunStarted](data)
-	case EventRunResumed:
-		return decode[RunResumed](data)
-	case EventFrameEntered:
-		return decode[FrameEntered](data)
-	case EventStateChanged:
-		return decode[StateChanged](data)
-	case EventStepTaken:
-		return decode[StepTaken](data)
-	case EventToolStarted:
-		return decode[ToolStarted](data)
-	case EventToolProgress:
-		return decode[ToolProgress](data)
-	case EventToolFinished:
-		return decode[ToolFinished](data)
-	case EventRetryWaiting:
-		return decode[RetryWaiting](data)
-	case EventWaitStarted:
-		return decode[WaitStarted](data)
-	case EventWaitEnded:
-		return decode[WaitEnded](data)
-	case EventNoted:
-		return decode[Noting](data)
-	case EventDrifted:
-		return decode[Drifted](data)
-	case EventFrameLeft:
-		return decode[FrameLeft](data)
-	case EventRunFinished:
-		return decode[RunFinished](data)
-	default: // somebody's own kind has no detail
-		if len(data) == 0 || string(data) == "null" {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("no event of this kind has a detail")
-	}
+// details has the detail of each kind that is the library's; nil: there is none.
+var details = map[EventKind]Detail{
+	EventRunStarted:   RunStarted{},
+	EventRunResumed:   RunResumed{},
+	EventFrameEntered: FrameEntered{},
+	EventStateChanged: StateChanged{},
+	EventStepTaken:    StepTaken{},
+	EventTextDelta:    nil,
+	EventThoughtDelta: nil,
+	EventToolStarted:  ToolStarted{},
+	EventToolProgress: ToolProgress{},
+	EventToolFinished: ToolFinished{},
+	EventRetryWaiting: RetryWaiting{},
+	EventWaitStarted:  WaitStarted{},
+	EventWaitEnded:    WaitEnded{},
+	EventNoted:        Noting{},
+	EventDrifted:      Drifted{},
+	EventFrameLeft:    FrameLeft{},
+	EventRunFinished:  RunFinished{},
 }
 
-func decode[D Detail](data json.RawMessage) (Detail, error) {
-	var d D
-	if err := json.Unmarshal(data, &d); err != nil {
-		return nil, err
+// Reserved reports whether a kind is the library's.
+func (k EventKind) Reserved() bool {
+	_, ok := details[k]
+	return ok
+}
+
+// readDetail reads the detail of an event of that kind.
+func readDetail(kind EventKind, data json.RawMessage) (Detail, error) {
+	switch detail, ok := details[kind]; {
+	case detail != nil:
+		read := reflect.New(reflect.TypeOf(detail))
+		if err := json.Unmarshal(data, read.Interface()); err != nil {
+			return nil, err
+		}
+		return read.Elem().Interface().(Detail), nil
+	case ok || len(data) == 0 || string(data) == "null": // somebody's own kind has no detail
+		return nil, nil
+	default:
+		return nil, errors.New("no event of this kind has a detail")
 	}
-	return d, nil
 }

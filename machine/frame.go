@@ -146,10 +146,19 @@ func (m *Machine) frames() []*frame {
 	return slices.SortedFunc(maps.Values(m.parked), func(a, b *frame) int { return cmp.Compare(a.seq, b.seq) })
 }
 
-// addChild places f below up.
-func (m *Machine) addChild(up, f *frame) {
+// newChild returns a frame for the strategy of that name, placed below up in the same branch, with
+// those of the tools of up that are named; nil names mean all.
+func (m *Machine) newChild(up *frame, name string, in delegation.Input, limits delegation.Limits, names []string) (*frame, error) {
+	f := m.newFrame()
+	if err := m.build(f, name); err != nil {
+		m.recycle(f)
+		return nil, err
+	}
 	up.children++
-	f.name, f.depth, f.up, f.seq = up.name+"."+strconv.Itoa(up.children), up.depth+1, up, up.seq
+	f.name, f.depth, f.up, f.seq, f.branch = up.name+"."+strconv.Itoa(up.children), up.depth+1, up, up.seq, up.branch
+	f.input, f.context = in, shareOf(up, in)
+	f.limits, f.allowed = amountsOf(limits).or(noLimits), narrow(up.allowed, names)
+	return f, nil
 }
 
 // messages returns the conversation so far: the last request and what was answered since. What was

@@ -135,46 +135,40 @@ func (m *Machine) Apply(r Record) error {
 	if _, ok := r.(Intended); !ok { // what was decided brings nothing from outside
 		m.innerMoves = 0
 	}
-	if err := m.applyRecord(r); err != nil {
+	var err error
+	switch r := r.(type) {
+	case Answered:
+		err = m.answered(&r)
+	case Intended:
+		err = m.intended(&r)
+	case Replied:
+		r, _ = canonical(r)
+		err = m.replied(&r)
+	case Asked:
+		r, _ = canonical(r)
+		err = m.asked(&r)
+	case Suspended:
+		r, _ = canonical(r)
+		err = m.suspended(&r)
+	case Stopped:
+		r, _ = canonical(r)
+		err = m.stopped(&r)
+	case Resumed:
+		r, _ = canonical(r)
+		m.resumed(&r)
+	case Noted:
+		r, _ = canonical(r)
+		m.begin(r.At)
+		m.emit(m.root, EventNoted, Noting{Text: r.Text})
+	default:
+		err = &AnswerError{Run: m.run, Problem: "records are values of the types in package machine"}
+	}
+	if err != nil {
 		return err
 	}
 	m.runFrames()
 	m.dispatch()
 	return nil
-}
-
-// applyRecord notes what a record says, in its canonical form.
-func (m *Machine) applyRecord(r Record) error {
-	switch r := r.(type) {
-	case Answered:
-		return m.answered(&r, canonicalAnswered(&r))
-	case Intended:
-		canonicalIntended(&r)
-		return m.intended(&r)
-	case Replied:
-		r, _ = canonical(r)
-		return m.replied(&r)
-	case Asked:
-		r, _ = canonical(r)
-		return m.asked(&r)
-	case Suspended:
-		r, _ = canonical(r)
-		return m.suspended(&r)
-	case Stopped:
-		r, _ = canonical(r)
-		return m.stopped(&r)
-	case Resumed:
-		r, _ = canonical(r)
-		m.resumed(&r)
-		return nil
-	case Noted:
-		r, _ = canonical(r)
-		m.begin(r.At)
-		m.emit(m.root, EventNoted, Noting{Text: r.Text})
-		return nil
-	default:
-		return &AnswerError{Run: m.run, Problem: "records are values of the types in package machine"}
-	}
 }
 
 // begin counts a record that fits.

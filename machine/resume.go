@@ -65,12 +65,11 @@ func (m *Machine) takeUp(e *effect, r *Resumed) {
 func (m *Machine) askAboutUnknown(e *effect, end *ending, u Unknown) {
 	e.begun, e.unsure, e.held = true, true, false
 	if end == nil && u == UnknownAsk {
-		m.askUnknown(e)
+		m.askPerson(e, WaitUnknown, "The run broke off while "+e.call.Name+" was called, and nobody knows whether the call had its effect. Shall it be made again?")
 		return
 	}
 	e.frame.batch.cut = e.frame.batch.cut || end != nil
-	m.endCall(e, m.callOutput(e, messages.StatusUnknown, messages.ReasonInterrupted,
-		"the run broke off while this call was made, and whether it had its effect is unknown"))
+	m.endCall(e, m.callOutput(e, messages.StatusUnknown, messages.ReasonInterrupted, textUnknown))
 }
 
 // cutShort ends an effect that was to be cut off when the run broke off.
@@ -92,6 +91,6 @@ func (m *Machine) renew(e *effect) {
 	if w := e.approval(); w != nil && w.Expired(m.now) {
 		w.closed = true
 		delete(m.waits, w.ID)
-		m.askApproval(e)
+		m.askPerson(e, WaitApproval, textApproval(e))
 	}
 }

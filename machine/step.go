@@ -174,17 +174,12 @@ func (m *Machine) delegate(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	if limit != nil {
 		return m.endAtLimit(f, limit)
 	}
-	child := m.newFrame()
-	if err := m.build(child, step.Strategy); err != nil {
-		m.recycle(child)
+	child, err := m.newChild(f, step.Strategy, step.Input, step.Limits, step.Tools)
+	if err != nil {
 		cause := &delegation.Error{Code: delegation.CodeInvalid, Message: err.Error()}
 		m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Err: cause})
 		return m.fail(f, nextstep.Failure{Source: nextstep.SourceStrategy, Code: cause.Code, Message: cause.Message}, delegation.NewError(cause.Code, err))
 	}
-	child.input, child.limits = step.Input, amountsOf(step.Limits).or(noLimits)
-	child.allowed, child.branch = narrow(f.allowed, step.Tools), f.branch
-	child.context = shareOf(f, step.Input)
-	m.addChild(f, child)
 	m.schedule(child, m.enter(child))
 	return nil
 }
