@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,12 +15,12 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// flight is one effect that is performed: on the goroutine of the loop, or on one of its own. It is
+// execution is one effect that is performed: on the goroutine of the loop, or on one of its own. It is
 // the context that the Handler is given, so that what is called with that context finds it.
-type flight struct {
+type execution struct {
 	context.Context // of the run, or derived from it
 	run             *run
-	inline          bool            // it is that of the bench, on the goroutine of the loop
+	inline          bool            // it is that of the workspace, on the goroutine of the loop
 	effect          *machine.Effect // read-only; of a goroutine of its own: own
 	own             machine.Effect
 	tool            tools.Tool // that the call names; nil: there is none, or the effect is no call
@@ -29,8 +30,8 @@ type flight struct {
 	where           string                  // whose code performs the effect, where that is known
 
 	// The loop's own:
-	due time.Time // when its time is over, then when its grace is; zero: never
-	cut string    // why its context is done: the reason of a tool's result; "" while it is not
+	deadline time.Time // when its time is over, then when its grace is; zero: never
+	cut      string    // why its context is done: the reason of a tool's result; "" while it is not
 
 	mu      sync.Mutex
 	call    *tools.Running // the tool that runs; nil: none does
@@ -38,24 +39,24 @@ type flight struct {
 	waits   []Wait         // that nobody could be asked about in this process
 	request *request       // of a model
 	deltas  bool           // pieces of the reply were told
-	watch   *idleWatch     // over the request in progress; nil: none
-	over    bool           // the effect is: nobody hears of it any more
+	idle    *idleTimer     // of the request in progress; nil: none
+	ended   bool           // the effect is over: nobody hears of it any more
 	replies []machine.Exchange
 }
 
-type flightKey struct{}
+type executionKey struct{}
 
 // Value implements [context.Context].
-func (f *flight) Value(key any) any {
-	if key == (flightKey{}) {
+func (f *execution) Value(key any) any {
+	if key == (executionKey{}) {
 		return f
 	}
 	return f.Context.Value(key)
 }
 
-// flightOf returns the flight that ctx belongs to; nil outside of one.
-func flightOf(ctx context.Context) *flight {
-	f, _ := ctx.Value(flightKey{}).(*flight)
+// executionOf returns the execution that ctx belongs to; nil outside of one.
+func executionOf(ctx context.Context) *execution {
+	f, _ := ctx.Value(executionKey{}).(*execution)
 	return f
 }
 
@@ -73,12 +74,12 @@ func (r *run) performInline(e *machine.Effect) bool {
 	f.began, f.deltas, f.call, f.calls = r.now, false, nil, 0
 	answer, err := f.handle(r.ctx)
 	r.now = time.Now()
-	r.land(f, answer, err)
+	r.finish(f, answer, err)
 	return true
 }
 
-// take makes e the effect of the flight.
-func (f *flight) take(e *machine.Effect) {
+// take makes e the effect of the execution.
+func (f *execution) take(e *machine.Effect) {
 	f.effect, f.tool, f.pure = e, nil, false
 	if e.Kind == machine.EffectTool {
 		f.tool, f.pure = f.run.o.toolOf(e)
@@ -88,11 +89,11 @@ func (f *flight) take(e *machine.Effect) {
 // launch performs an effect on a goroutine of its own, unless one is at it.
 func (r *run) launch(e *machine.Effect) {
 	r.box.open()
-	if f := r.flights[e.ID]; f != nil {
-		r.hand(f, e)
+	if f := r.executions[e.ID]; f != nil {
+		r.giveReplies(f, e)
 		return
 	}
-	f := r.newFlight(e)
+	f := r.newExecution(e)
 	switch {
 	case e.Kind == machine.EffectPerson:
 		if r.o.reply == nil || r.given[e.Wait.ID] {
@@ -107,37 +108,37 @@ func (r *run) launch(e *machine.Effect) {
 			answer, err := f.handle(f)
 			r.now = time.Now()
 			r.add(f)
-			r.box.post(mail{flight: f, answer: answer, err: err})
+			r.box.post(mail{execution: f, answer: answer, err: err})
 			return
 		}
 		f.arm(f.beginCall(f, e))
-		r.watchCall(f)
+		r.timeCall(f)
 	}
 	r.add(f)
 	if e.Kind == machine.EffectPerson {
 		go f.askPerson()
 		return
 	}
-	go f.fly()
+	go f.execute()
 }
 
-func (r *run) newFlight(e *machine.Effect) *flight {
-	f := &flight{Context: r.ctx, run: r, own: *e, began: r.now, replies: e.Replies}
+func (r *run) newExecution(e *machine.Effect) *execution {
+	f := &execution{Context: r.ctx, run: r, own: *e, began: r.now, replies: e.Replies}
 	f.take(&f.own)
 	return f
 }
 
-func (r *run) add(f *flight) {
-	if r.flights == nil {
-		r.flights = map[machine.EffectID]*flight{}
+func (r *run) add(f *execution) {
+	if r.executions == nil {
+		r.executions = map[machine.EffectID]*execution{}
 	}
-	r.flights[f.effect.ID] = f
+	r.executions[f.effect.ID] = f
 }
 
-// fly performs the effect on its goroutine, and posts how it ended.
-func (f *flight) fly() {
+// execute performs the effect on its goroutine, and posts how it ended.
+func (f *execution) execute() {
 	growStack(0)
-	m := mail{flight: f}
+	m := mail{execution: f}
 	returned := false
 	defer func() {
 		if !returned { // whoever performed it ended the goroutine
@@ -160,7 +161,7 @@ func growStack(i int) byte {
 }
 
 // exited is the answer of an effect whose goroutine was ended by whoever performed it.
-func (f *flight) exited() (nextstep.Answer, error) {
+func (f *execution) exited() (nextstep.Answer, error) {
 	if c := f.running(); c != nil {
 		return nextstep.ToolResult{Output: c.Exited()}, nil
 	}
@@ -168,15 +169,15 @@ func (f *flight) exited() (nextstep.Answer, error) {
 }
 
 // handle calls the Handler, and turns a panic into an error.
-func (f *flight) handle(ctx context.Context) (answer nextstep.Answer, err error) {
+func (f *execution) handle(ctx context.Context) (answer nextstep.Answer, err error) {
 	f.where = ""
 	defer func() {
 		if v := recover(); v != nil {
-			if f.inline && f.run.sink.yielding { // it is the consumer's, not the Handler's
+			if f.inline && f.run.consumer.yielding { // it is the consumer's, not the Handler's
 				panic(v)
 			}
 			p := &PanicError{Value: v, Stack: debug.Stack()}
-			f.panicked(either(f.where, "a middleware"), v, p.Stack)
+			f.panicked(cmp.Or(f.where, "a middleware"), v, p.Stack)
 			err = &panicked{delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing the %s effect %s %w", f.effect.Kind, f.effect.ID, p))}
 		}
 	}()
@@ -195,21 +196,21 @@ func (e *panicked) Error() string { return e.err.Error() }
 func (e *panicked) Unwrap() error { return e.err }
 
 // arm notes the tool that runs for the effect.
-func (f *flight) arm(c *tools.Running) {
+func (f *execution) arm(c *tools.Running) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.call = c
 	f.calls++
 }
 
-func (f *flight) running() *tools.Running {
+func (f *execution) running() *tools.Running {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.call
 }
 
-func (r *run) remove(f *flight) {
-	delete(r.flights, f.effect.ID)
+func (r *run) remove(f *execution) {
+	delete(r.executions, f.effect.ID)
 	f.end()
 	if f.cancel != nil {
 		f.cancel(nil)
@@ -217,16 +218,16 @@ func (r *run) remove(f *flight) {
 }
 
 // end says that the effect is over: nothing is heard of it any more.
-func (f *flight) end() {
+func (f *execution) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.over = true
+	f.ended = true
 }
 
 // withdraw cuts effects off, and questions.
 func (r *run) withdraw(ids []machine.EffectID) {
 	for _, id := range ids {
-		f := r.flights[id]
+		f := r.executions[id]
 		if f == nil {
 			continue
 		}
@@ -242,37 +243,37 @@ func (r *run) receive(m *mail) bool {
 	switch {
 	case m.event != nil:
 		switch {
-		case r.flights[m.flight.effect.ID] != m.flight: // its effect is over
+		case r.executions[m.execution.effect.ID] != m.execution: // its effect is over
 		case m.event.Kind != "":
-			r.sink.deliver(m.event)
+			r.consumer.deliver(m.event)
 		case r.ending == stopsNow: // a tool has begun
-			r.grace(m.flight)
+			r.grace(m.execution)
 		default:
-			r.watchCall(m.flight)
+			r.timeCall(m.execution)
 		}
 		return false
 	case m.ask != nil:
 		r.now = time.Now()
 		return r.ask(m.ask)
-	case r.flights[m.flight.effect.ID] != m.flight:
+	case r.executions[m.execution.effect.ID] != m.execution:
 		return false // it was abandoned
 	}
-	cut := m.flight.Err() != nil
-	r.remove(m.flight) // which ends its context
+	cut := m.execution.Err() != nil
+	r.remove(m.execution) // which ends its context
 	if r.dropped {
 		return false
 	}
 	r.now = time.Now()
-	if m.flight.effect.Kind == machine.EffectPerson {
-		return r.replied(m.flight, m.reply, m.err, cut)
+	if m.execution.effect.Kind == machine.EffectPerson {
+		return r.replied(m.execution, m.reply, m.err, cut)
 	}
-	return r.land(m.flight, m.answer, m.err)
+	return r.finish(m.execution, m.answer, m.err)
 }
 
-// land applies how an effect ended, and reports whether that is a record.
-func (r *run) land(f *flight, answer nextstep.Answer, err error) bool {
+// finish applies how an effect ended, and reports whether that is a record.
+func (r *run) finish(f *execution, answer nextstep.Answer, err error) bool {
 	if r.streams && err == nil {
-		r.tellWhole(f, answer)
+		r.deliverWhole(f, answer)
 	}
 	if r.stopped() {
 		if f.effect != &f.own { // Ready's is gone with the next record
@@ -289,7 +290,7 @@ func (r *run) land(f *flight, answer nextstep.Answer, err error) bool {
 		}
 		answer = r.failure(e.Kind, err)
 	}
-	if r.sink.gone && isCut(answer) {
+	if r.consumer.gone && isCut(answer) {
 		return false // it is done again when the run is resumed
 	}
 	r.answer(e, answer, elapsed)

@@ -13,7 +13,6 @@ import (
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
-	"github.com/segue-go/segue/tools"
 )
 
 // Handler performs one effect, a model call, a tool call or a remote delegation, and returns the
@@ -53,7 +52,7 @@ func (e *SuspendedError) Unwrap() error { return ErrSuspended }
 // logged. Emit may be called from any goroutine. With a context that no run has made, and once the
 // effect is over, it does nothing.
 func Emit(ctx context.Context, e Event) {
-	f := flightOf(ctx)
+	f := executionOf(ctx)
 	if f == nil {
 		return
 	}
@@ -88,31 +87,31 @@ func adopt(e *Event) (problem string) {
 }
 
 // emit tells an event of the effect.
-func (f *flight) emit(e Event) {
+func (f *execution) emit(e Event) {
 	f.mu.Lock()
-	over := f.over
+	ended := f.ended
 	f.mu.Unlock()
-	if over {
+	if ended {
 		return
 	}
 	x := f.event()
 	x.Kind, x.Text, x.Detail, x.Time = e.Kind, e.Text, e.Detail, time.Now()
 	if f.inline {
-		f.run.sink.deliver(&x)
+		f.run.consumer.deliver(&x)
 		return
 	}
-	f.run.box.deliver(f, mail{flight: f, event: &x})
+	f.run.box.deliver(f, mail{execution: f, event: &x})
 }
 
 // event returns an event of the effect, with the time at which it began.
-func (f *flight) event() Event {
+func (f *execution) event() Event {
 	e := f.effect
 	return Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: f.began}
 }
 
 // perform is the innermost Handler.
 func (o *Orchestrator) perform(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
-	f := flightOf(ctx)
+	f := executionOf(ctx)
 	if f == nil {
 		return nil, errors.New("orchestrator: an effect is performed with the context that its Handler was given")
 	}
@@ -120,7 +119,7 @@ func (o *Orchestrator) perform(ctx context.Context, e machine.Effect) (nextstep.
 }
 
 // perform performs an effect, which a middleware may have changed.
-func (f *flight) perform(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
+func (f *execution) perform(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
 	switch f.effect.Kind { // steps are large: only who needs it takes it out, so that the stack stays small
 	case machine.EffectModel:
 		return f.askModel(ctx, e)
@@ -134,7 +133,7 @@ func (f *flight) perform(ctx context.Context, e *machine.Effect) (nextstep.Answe
 }
 
 // delegate has another service run a strategy.
-func (f *flight) delegate(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
+func (f *execution) delegate(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
 	step, ok := e.Step.(nextstep.Delegate)
 	if !ok {
 		return nil, fmt.Errorf("orchestrator: a middleware made a %T of a delegation", e.Step)
@@ -147,130 +146,9 @@ func (f *flight) delegate(ctx context.Context, e *machine.Effect) (nextstep.Answ
 	out, err := remote(ctx, step)
 	f.where = ""
 	if err != nil {
-		return nil, f.foreign(err, "the remote "+step.Strategy)
+		return nil, f.readError(err, "the remote "+step.Strategy)
 	}
 	return nextstep.DelegationResult{Output: out}, nil
-}
-
-// callTool makes a call. What a middleware changed is made only if it may be.
-func (f *flight) callTool(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
-	o, was := f.run.o, f.effect
-	if !o.wrapped { // the call was begun when the effect was
-		c := f.call
-		if c == nil {
-			c = f.beginCall(ctx, e)
-		}
-		return f.finished(c.Perform(), nil)
-	}
-	if e.Call.ID != was.Call.ID || e.Call.Name != was.Call.Name {
-		return nil, fmt.Errorf("orchestrator: a middleware made the call %.64q of %.64q another one", was.Call.ID, was.Call.Name)
-	}
-	var made *messages.ToolCall
-	if e.Call.Arguments != was.Call.Arguments {
-		if why := o.refusesChanged(was, e); why != "" {
-			return f.refuse(why), nil
-		}
-		made = &e.Call
-	}
-	f.mu.Lock()
-	again := f.calls > 0
-	f.mu.Unlock()
-	if again && !was.Safe() {
-		return nil, fmt.Errorf("orchestrator: the call %.64q of %.64q was made already, and a tool that is neither read-only nor idempotent is called once", was.Call.ID, was.Call.Name)
-	}
-	c := f.beginCall(ctx, e)
-	f.arm(c)
-	if _, ok := c.Due(); ok {
-		f.run.box.post(mail{flight: f, event: &Event{}}) // the loop watches its time
-	}
-	return f.finished(c.Perform(), made)
-}
-
-// refuse is the result of a call that a middleware changed to what it may not be.
-func (f *flight) refuse(why string) nextstep.Answer {
-	c := &f.effect.Call
-	return nextstep.ToolResult{Output: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: ReasonRefused, Output: why}}
-}
-
-// refusesChanged says why a call may not be made as a middleware changed it; "" if it may.
-func (o *Orchestrator) refusesChanged(was, e *machine.Effect) string {
-	if was.Approved {
-		return "the call is not what a person approved: its arguments were changed"
-	}
-	if o.approve == nil || was.Definition == nil {
-		return ""
-	}
-	v := o.approve(ApprovalRequest{
-		Run: was.Run, Frame: was.Frame, Seq: was.ID.Seq, Call: e.Call, Definition: *was.Definition, Untrusted: was.Untrusted,
-	})
-	if v == VerdictAllow {
-		return ""
-	}
-	return "the arguments of the call were changed, and as it is now it is not allowed"
-}
-
-// finished makes an answer of what a tool left.
-func (f *flight) finished(out messages.ToolOutput, made *messages.ToolCall) (nextstep.Answer, error) {
-	if out.Reason == tools.ReasonSuspended {
-		return nil, f.suspension(&out)
-	}
-	return nextstep.ToolResult{Output: out, Call: made}, nil
-}
-
-// suspension says what a tool waits for that returned without a result.
-func (f *flight) suspension(out *messages.ToolOutput) *SuspendedError {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.waits) > 0 {
-		return &SuspendedError{Waits: f.waits}
-	}
-	return &SuspendedError{Waits: []Wait{{Kind: WaitQuestion, Text: out.Output}}} // it asks in a way of its own
-}
-
-// beginCall prepares the call of the effect, which a middleware may have changed. A tool that is
-// pure asks nobody and says nothing.
-func (f *flight) beginCall(ctx context.Context, e *machine.Effect) *tools.Running {
-	o := f.run.o
-	job := tools.Job{Call: e.Call, Tool: f.tool, Names: o.names}
-	runner := o.runner
-	runner.OnPanic = f.toolPanicked
-	if !f.pure {
-		job.Key, job.Ask = f.effect.Key(), f.ask
-		if f.run.streams {
-			job.Progress = f.progress
-		}
-	}
-	return runner.Begin(ctx, job)
-}
-
-func (f *flight) toolPanicked(call messages.ToolCall, value any, stack []byte) {
-	f.panicked("the tool "+call.Name, value, stack)
-}
-
-// progress tells what a tool says, unless the consumer is far behind.
-func (f *flight) progress(text string) {
-	x := f.event()
-	x.Time, x.Kind, x.Text = time.Now(), EventToolProgress, text
-	x.Detail = ToolProgress{CallID: f.effect.Call.ID, ToolName: f.effect.Call.Name}
-	f.run.box.try(mail{flight: f, event: &x})
-}
-
-// toolOf returns the tool that a call names, and whether the call neither waits nor needs a
-// context; that is so where there is no such tool, too.
-func (o *Orchestrator) toolOf(e *machine.Effect) (tool tools.Tool, pure bool) {
-	if tool = e.Tool; tool == nil {
-		tool, _ = o.tools.Lookup(e.Call.Name)
-	}
-	p, ok := tool.(interface{ Pure() bool })
-	if !ok {
-		return tool, tool == nil
-	}
-	defer func() {
-		if recover() != nil {
-			pure = false
-		}
-	}()
-	return tool, p.Pure() && len(e.Call.Arguments) <= tools.DefaultMaxArguments
 }
 
 // failure turns the error of a Handler into an answer.

@@ -89,6 +89,19 @@ func (r *run) store() error {
 	return err
 }
 
+// storeStarted keeps the record that began the run, as the Machine made it.
+func (r *run) storeStarted() error {
+	if r.journal.store == nil {
+		return nil
+	}
+	data, err := r.journal.encode(r.m.Started())
+	if err != nil {
+		return err
+	}
+	r.journal.add(data)
+	return r.store()
+}
+
 // append writes what is pending. The end of ctx does not keep it from being written, nor cut off
 // what the store has begun.
 func (j *journal) append(ctx context.Context) (err error) {
@@ -101,7 +114,7 @@ func (j *journal) append(ctx context.Context) (err error) {
 		}
 	}()
 	if err := j.store.Append(j.lastingContext(ctx), j.run, j.pending...); err != nil {
-		_, sound := foreign(err)
+		_, sound := readError(err)
 		return sound
 	}
 	j.last += len(j.pending)

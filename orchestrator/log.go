@@ -91,7 +91,7 @@ func (r *run) describe(l *line, detail Detail) {
 		l.attrs = append(l.attrs, slog.Duration("wait", d.Wait))
 		l.content("error", d.Error)
 	case ToolFinished:
-		l.called(&d.Output, r.known(d.Output.ToolName))
+		l.called(&d.Output, r.knowsTool(d.Output.ToolName))
 	default:
 		l.describeStep(detail)
 	}
@@ -176,7 +176,7 @@ func (l *line) called(o *messages.ToolOutput, known bool) {
 }
 
 // known reports whether the run or a strategy has a tool of that name.
-func (r *run) known(name string) bool { return slices.Contains(r.o.toolNames, name) }
+func (r *run) knowsTool(name string) bool { return slices.Contains(r.o.toolNames, name) }
 
 // logEventRefused logs an event of a middleware that is not told. It is called from any goroutine.
 func (r *run) logEventRefused(e *Effect, kind EventKind, problem string) {

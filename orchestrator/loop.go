@@ -21,22 +21,22 @@ func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield 
 		return
 	}
 	defer r.close()
-	r.goOn(yield)
+	r.drive(yield)
 }
 
-// goOn runs a run to its end, or to where it waits.
-func (r *run) goOn(yield func(Event, error) bool) {
+// drive runs a run to its end, or to where it waits.
+func (r *run) drive(yield func(Event, error) bool) {
 	if d := r.o.timeouts.Run; d > 0 {
 		ctx, end := context.WithTimeoutCause(r.ctx, d, fmt.Errorf("the run took longer than %v", d))
 		defer end()
 		r.ctx, r.inline.Context = ctx, ctx
 	}
-	r.sink.yield, r.sink.cancel = yield, r.cancel
+	r.consumer.yield, r.consumer.cancel = yield, r.cancel
 	if r.o.logger != nil {
-		r.sink.note = r.logEvent
+		r.consumer.log = r.logEvent
 	}
-	if r.rounds() == left {
-		r.lent.wait()
+	if r.rounds() == roundTakenOver {
+		r.takeover.wait()
 	}
 }
 
@@ -44,24 +44,21 @@ func (r *run) goOn(yield func(Event, error) bool) {
 type round uint8
 
 const (
-	again round = iota // with a record: there may be something to do
-	waits              // something has to happen first
-	over               // the run has ended, or cannot go on here
-	left               // another goroutine is the loop now
+	roundAgain     round = iota // with a record: there may be something to do
+	roundWaits                  // something has to happen first
+	roundOver                   // the run has ended, or cannot go on here
+	roundTakenOver              // another goroutine is the loop now
 )
 
-// rounds goes on with the run as long as this goroutine is the loop. It returns over or left.
+// rounds goes on with the run as long as this goroutine is the loop. It returns roundOver or
+// roundTakenOver.
 func (r *run) rounds() round {
 	for {
-		end := r.round()
-		if end == waits && r.next() {
-			end = again
-		}
-		if end == waits {
-			r.wait()
-			return over
-		}
-		if end != again {
+		switch end := r.round(); {
+		case end == roundWaits && !r.next():
+			r.endWaiting()
+			return roundOver
+		case end == roundOver || end == roundTakenOver:
 			return end
 		}
 	}
@@ -70,19 +67,19 @@ func (r *run) rounds() round {
 // round stores what was applied, tells, and starts.
 func (r *run) round() round {
 	if err := r.commit(); err != nil {
-		r.broken(err)
-		return over
+		r.endBroken(err)
+		return roundOver
 	}
 	rd := r.m.Ready()
 	r.m.Advance()
-	r.tell(rd.Events)
+	r.deliver(rd.Events)
 	switch {
 	case r.m.Done():
 		r.drain(nil, false)
-		return over
-	case r.sink.gone:
+		return roundOver
+	case r.consumer.gone:
 		r.breakOff(rd.Effects)
-		return over
+		return roundOver
 	}
 	r.withdraw(rd.Withdrawn)
 	return r.start(rd.Effects)
@@ -102,15 +99,6 @@ func (r *run) commit() error {
 	return r.store()
 }
 
-// keep keeps a record that was applied for the next append.
-func (r *run) keep(rec machine.Record) error {
-	data, err := r.journal.encode(rec)
-	if err == nil {
-		r.journal.add(data)
-	}
-	return err
-}
-
 // apply makes a record part of the run, and keeps it for the next append.
 func (r *run) apply(rec machine.Record) error {
 	data, err := r.journal.encode(rec)
@@ -124,24 +112,24 @@ func (r *run) apply(rec machine.Record) error {
 	return nil
 }
 
-// tell yields events. The error of the run comes with its last one.
-func (r *run) tell(events []Event) {
+// deliver yields events. The error of the run comes with its last one.
+func (r *run) deliver(events []Event) {
 	for i := range events {
 		e := &events[i]
 		e.Time = r.now
 		if r.o.agentTimeouts {
-			r.watchAgent(e)
+			r.timeAgent(e)
 		}
 		if e.Kind == EventRunFinished {
-			r.sink.last(e, r.causes.outcome(r.m.Output().Err))
+			r.consumer.last(e, r.causes.outcome(r.m.Output().Err))
 			return
 		}
-		r.sink.deliver(e)
+		r.consumer.deliver(e)
 		switch d := e.Detail.(type) {
 		case WaitEnded:
-			r.closed(&d)
+			r.waitClosed(&d)
 		case RunResumed:
-			r.tell(r.drifted)
+			r.deliver(r.drifted)
 		}
 	}
 }
@@ -149,35 +137,34 @@ func (r *run) tell(events []Event) {
 // start performs effects.
 func (r *run) start(effects []machine.Effect) round {
 	if r.stopped() {
-		if len(effects) > 0 {
-			effects = slices.Clone(effects)
-		}
+		effects = slices.Clone(effects)
 		stop := r.applyStop()
 		for i := range effects {
 			switch e := &effects[i]; {
 			case e.Kind == machine.EffectPerson:
-			case r.flights[e.ID] != nil: // it goes on, with what was answered to it
-				r.hand(r.flights[e.ID], e)
+			case r.executions[e.ID] != nil: // it goes on, with what was answered to it
+				r.giveReplies(r.executions[e.ID], e)
 			default:
 				_ = r.apply(machine.Answered{At: r.now, Effect: e.ID, NotBegun: true}) // the Machine may have closed it
 			}
 		}
 		if stop {
-			return again
+			return roundAgain
 		}
-		return waits
+		return roundWaits
 	}
-	if len(effects) == 1 && len(r.flights) == 0 {
-		if e := &effects[0]; r.performInline(e) {
-			return again
-		} else if r.lends(e) {
-			return r.lend(e)
+	if len(effects) == 1 && len(r.executions) == 0 {
+		switch e := &effects[0]; {
+		case r.performInline(e):
+			return roundAgain
+		case r.mayTakeOver(e):
+			return r.performWatched(e)
 		}
 	}
 	for i := range effects {
 		r.launch(&effects[i])
 	}
-	return waits
+	return roundWaits
 }
 
 // next waits for something to happen, and applies it. It returns false if only people can bring the
@@ -197,9 +184,9 @@ func (r *run) next() bool {
 			return true
 		case r.overdue():
 			return true
-		case r.sink.gone:
+		case r.consumer.gone:
 			return true
-		case len(r.flights) == 0 && len(mails) == 0:
+		case len(r.executions) == 0 && len(mails) == 0:
 			return false
 		case len(mails) > 0:
 			continue
@@ -210,15 +197,15 @@ func (r *run) next() bool {
 
 // await waits until there is something to look at.
 func (r *run) await() {
-	if r.deaf == nil {
-		r.deaf = context.AfterFunc(r.ctx, r.box.signal)
+	if r.detach == nil {
+		r.detach = context.AfterFunc(r.ctx, r.box.signal)
 	}
 	if r.stop == nil {
-		<-r.box.wake
+		<-r.box.ready
 		return
 	}
 	select {
-	case <-r.box.wake:
+	case <-r.box.ready:
 	case <-r.stop:
 	}
 }
@@ -227,28 +214,25 @@ func (r *run) await() {
 // middleware, is a failure of the effect.
 func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration) {
 	rec := e.Answered(a, r.now, elapsed)
-	if err := r.apply(rec); err != nil && !errors.Is(err, machine.ErrDone) {
-		r.answerFailed(rec, err)
+	err := r.apply(rec)
+	if err == nil || errors.Is(err, machine.ErrDone) {
+		return
 	}
-}
-
-// answerFailed has an effect fail whose answer was refused with that error.
-func (r *run) answerFailed(rec machine.Answered, refused error) {
-	rec.Answer = r.failure(rec.Kind, fmt.Errorf("orchestrator: the answer cannot be used: %w", refused))
+	rec.Answer = r.failure(rec.Kind, fmt.Errorf("orchestrator: the answer cannot be used: %w", err))
 	if err := r.apply(rec); err != nil {
 		r.o.log(r.ctx, slog.LevelError, "an answer was refused", slog.String("run", r.id), slog.String("effect", rec.Effect.String()), slog.String("problem", err.Error()))
 	}
 }
 
-// wait ends the run where it waits for somebody whom nobody asks now.
-func (r *run) wait() {
+// endWaiting ends the run where it waits for somebody whom nobody asks now.
+func (r *run) endWaiting() {
 	if r.m.Status() != machine.StatusWaiting {
-		r.broken(errors.New("orchestrator: the run can neither go on nor wait"))
+		r.endBroken(errors.New("orchestrator: the run can neither go on nor wait"))
 		return
 	}
 	waits := r.m.Waits()
 	e := r.event(EventRunFinished, RunFinished{Status: StatusWaiting, Output: r.m.Output(), Waits: waits})
-	r.sink.last(&e, r.unanswered(waits))
+	r.consumer.last(&e, r.unanswered(waits))
 }
 
 // unanswered is the error of a run that waits: nil if it can be resumed, and no reply was refused.
@@ -260,11 +244,11 @@ func (r *run) unanswered(waits []Wait) error {
 	return refused
 }
 
-// broken ends a run whose journal cannot be written. What could not be stored is told all the same.
-func (r *run) broken(err error) {
+// endBroken ends a run whose journal cannot be written. What could not be stored is told all the same.
+func (r *run) endBroken(err error) {
 	out := r.m.Output()
 	out.Err = &delegation.Error{Code: delegation.CodeStorage, Message: err.Error()}
 	e := r.event(EventRunFinished, RunFinished{Status: StatusFailed, Output: out})
-	r.sink.last(&e, &outcomeError{err: out.Err, cause: err})
+	r.consumer.last(&e, &outcomeError{err: out.Err, cause: err})
 	r.drain(err, false)
 }

@@ -9,11 +9,10 @@ import (
 
 // mailbox is how goroutines of a run reach its loop.
 type mailbox struct {
-	wake chan struct{} // receives when there is something to look at
+	ready chan struct{} // receives when there is something to look at
 
 	mu     sync.Mutex
 	queue  []mail
-	read   []mail        // room for the next queue
 	events int           // in the queue
 	room   chan struct{} // closed when the queue is collected; nil: nobody waits for that
 	closed bool
@@ -21,12 +20,12 @@ type mailbox struct {
 
 // mail is what a goroutine has to say: one of its parts.
 type mail struct {
-	flight *flight         // whose effect is performed
-	answer nextstep.Answer // of the effect, or err
-	err    error
-	event  *Event    // to be told
-	ask    *question // that somebody is to be asked
-	reply  *Reply    // to the wait of a person's effect, or err
+	execution *execution      // whose effect is performed
+	answer    nextstep.Answer // of the effect, or err
+	err       error
+	event     *Event    // to be told
+	ask       *question // that somebody is to be asked
+	reply     *Reply    // to the wait of a person's effect, or err
 }
 
 // refuse tells whoever asks that the effect is over.
@@ -38,8 +37,8 @@ func (m *mail) refuse() {
 
 // open makes the mailbox ready. It is called before anybody else knows of it.
 func (b *mailbox) open() {
-	if b.wake == nil {
-		b.wake = make(chan struct{}, 1)
+	if b.ready == nil {
+		b.ready = make(chan struct{}, 1)
 	}
 }
 
@@ -63,7 +62,7 @@ func (b *mailbox) post(m mail) {
 // signal has the loop look.
 func (b *mailbox) signal() {
 	select {
-	case b.wake <- struct{}{}:
+	case b.ready <- struct{}{}:
 	default: // it will
 	}
 }
@@ -103,14 +102,14 @@ func (b *mailbox) try(m mail) {
 	}
 }
 
-// collect returns what was posted since the last collect. It is valid until the next.
+// collect returns what was posted since the last collect.
 func (b *mailbox) collect() []mail {
-	clear(b.read)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.read, b.queue, b.events = b.queue, b.read[:0], 0
+	mails := b.queue
+	b.queue, b.events = nil, 0
 	b.makeRoom()
-	return b.read
+	return mails
 }
 
 func (b *mailbox) makeRoom() {

@@ -11,14 +11,14 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// request is what a flight asks a model, and what the pieces of the reply have in common.
+// request is what a execution asks a model, and what the pieces of the reply have in common.
 type request struct {
 	llmclient.Request
 	event Event
 }
 
 // askModel asks a model.
-func (f *flight) askModel(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
+func (f *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
 	step, ok := e.Step.(nextstep.GetChatCompletion)
 	if !ok {
 		return nil, fmt.Errorf("orchestrator: a middleware made a %T of a request", e.Step)
@@ -36,12 +36,12 @@ func (f *flight) askModel(ctx context.Context, e *machine.Effect) (nextstep.Answ
 	if f.run.streams {
 		onDelta = f.hear()
 		if t := o.timeouts.ModelIdle; t > 0 {
-			ctx, f.watch = watchIdle(ctx, t)
+			ctx, f.idle = newIdleTimer(ctx, t)
 			defer func() {
-				f.watch.stop()
-				f.watch = nil
+				f.idle.stop()
+				f.idle = nil
 			}()
-			onDelta = f.watch.around(onDelta)
+			onDelta = f.idle.around(onDelta)
 		}
 	}
 	f.request.Request = step.Request // the client keeps nothing of it
@@ -49,7 +49,7 @@ func (f *flight) askModel(ctx context.Context, e *machine.Effect) (nextstep.Answ
 	resp, err := o.client.Complete(f.notified(ctx), &f.request.Request, onDelta)
 	f.where = ""
 	if err != nil {
-		return nil, timedOut(ctx, outer, f.foreign(err, "the client"))
+		return nil, timedOut(ctx, outer, f.readError(err, "the client"))
 	}
 	if resp == nil {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client returned neither a response nor an error"}
@@ -61,9 +61,9 @@ func (f *flight) askModel(ctx context.Context, e *machine.Effect) (nextstep.Answ
 }
 
 // notified returns ctx with a function that hears what the client's wrappers do, if anybody wants
-// to know. For the flight on the loop's own goroutine, which most requests are made with, it is
+// to know. For the execution on the loop's own goroutine, which most requests are made with, it is
 // made once.
-func (f *flight) notified(ctx context.Context) context.Context {
+func (f *execution) notified(ctx context.Context) context.Context {
 	r := f.run
 	switch {
 	case !r.streams && r.o.logger == nil:
@@ -81,7 +81,7 @@ func (f *flight) notified(ctx context.Context) context.Context {
 }
 
 // hear returns the function that puts a model's pieces into the stream.
-func (f *flight) hear() func(llmclient.Delta) {
+func (f *execution) hear() func(llmclient.Delta) {
 	f.request.event = f.event()
 	r := f.run
 	if !f.inline {
@@ -98,7 +98,7 @@ func (f *flight) hear() func(llmclient.Delta) {
 }
 
 // delta tells a piece of a reply.
-func (f *flight) delta(d llmclient.Delta) {
+func (f *execution) delta(d llmclient.Delta) {
 	e := &f.request.event
 	f.deltas = true
 	e.Kind, e.Text = EventTextDelta, d.Text
@@ -106,15 +106,15 @@ func (f *flight) delta(d llmclient.Delta) {
 		e.Kind = EventThoughtDelta
 	}
 	if f.inline {
-		f.run.sink.deliver(e)
+		f.run.consumer.deliver(e)
 		return
 	}
 	x := *e
-	f.run.box.deliver(f, mail{flight: f, event: &x})
+	f.run.box.deliver(f, mail{execution: f, event: &x})
 }
 
-// tellWhole tells a reply that came without deltas: a client need not stream.
-func (r *run) tellWhole(f *flight, answer nextstep.Answer) {
+// deliverWhole tells a reply that came without deltas: a client need not stream.
+func (r *run) deliverWhole(f *execution, answer nextstep.Answer) {
 	a, ok := answer.(nextstep.APIResponse)
 	if !ok || a.Response == nil || f.deltas {
 		return
@@ -129,18 +129,18 @@ func (r *run) tellWhole(f *flight, answer nextstep.Answer) {
 		default: // calls are told when they are made
 			continue
 		}
-		r.sink.deliver(&e)
+		r.consumer.deliver(&e)
 	}
 }
 
 // notice tells what a client's wrapper does.
-func (f *flight) notice(n llmclient.Notice) {
+func (f *execution) notice(n llmclient.Notice) {
 	d := RetryWaiting{Kind: n.Kind, Model: n.Model, Attempt: n.Attempt, Wait: n.Wait, Discard: n.Discard}
 	if n.Err != nil {
-		d.Error = f.foreign(n.Err, "the client").Error()
+		d.Error = f.readError(n.Err, "the client").Error()
 	}
-	if f.watch != nil {
-		f.watch.rest(n.Wait)
+	if f.idle != nil {
+		f.idle.rest(n.Wait)
 	}
 	if n.Discard {
 		f.deltas = false // there are none of this step any more

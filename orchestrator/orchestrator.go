@@ -140,7 +140,7 @@ type Orchestrator struct {
 	toolNames     []string        // those of strategies among them
 	agentTimeouts bool            // an agent has one
 	active        sync.Map        // ids of runs with a journal that are in progress here
-	benches       sync.Pool       // of *bench
+	workspaces    sync.Pool       // of *workspace
 }
 
 // New checks the configuration and returns an Orchestrator. Each strategy is made once, so that one

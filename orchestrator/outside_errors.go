@@ -15,7 +15,7 @@ import (
 // Config.Reply, or as the cause of a context. Nobody behind that boundary calls a method of the
 // error itself. One that cannot even be read, such as a typed nil, becomes a [*PanicError] with
 // [delegation.CodePanic], which is returned besides.
-func foreign(err error) (unreadable *PanicError, sound error) {
+func readError(err error) (unreadable *PanicError, sound error) {
 	switch e := err.(type) { //nolint:errorlint // the exact types that are sound already
 	case nil:
 		return nil, nil
@@ -36,8 +36,8 @@ func foreign(err error) (unreadable *PanicError, sound error) {
 }
 
 // foreign is foreign for an error of an effect: that it cannot be read is reported.
-func (f *flight) foreign(err error, whose string) error {
-	unreadable, sound := foreign(err)
+func (f *execution) readError(err error, whose string) error {
+	unreadable, sound := readError(err)
 	if unreadable != nil {
 		f.panicked("an error of "+whose, unreadable.Value, unreadable.Stack)
 	}
@@ -48,16 +48,16 @@ func (f *flight) foreign(err error, whose string) error {
 func boundary(h Handler) Handler {
 	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 		answer, err := h(ctx, e)
-		if f := flightOf(ctx); f != nil {
-			return answer, f.foreign(err, "a middleware")
+		if f := executionOf(ctx); f != nil {
+			return answer, f.readError(err, "a middleware")
 		}
-		_, sound := foreign(err)
+		_, sound := readError(err)
 		return answer, sound
 	}
 }
 
 // causeOfContext returns why a context is done, as data; nil if it is not.
 func causeOfContext(ctx context.Context) error {
-	_, cause := foreign(context.Cause(ctx))
+	_, cause := readError(context.Cause(ctx))
 	return cause
 }

@@ -28,7 +28,7 @@ func (o *Orchestrator) panicked(ctx context.Context, p *PanicReport) {
 }
 
 // panicked reports a panic in the performing of an effect, on whatever goroutine.
-func (f *flight) panicked(where string, value any, stack []byte) {
+func (f *execution) panicked(where string, value any, stack []byte) {
 	e := f.effect
 	f.run.o.panicked(f.run.ctx, &PanicReport{Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Where: where, Value: value, Stack: stack})
 }
@@ -37,7 +37,7 @@ func (f *flight) panicked(where string, value any, stack []byte) {
 // hear of panics, which are told with the context of the run. Those of a replay were told before.
 func (o *Orchestrator) config(r *run) *machine.Config {
 	cfg := &o.quiet
-	if r.watched() {
+	if r.observed() {
 		cfg = &o.full
 	}
 	if o.onPanic == nil && o.logger == nil {
@@ -53,4 +53,4 @@ func (o *Orchestrator) config(r *run) *machine.Config {
 }
 
 // watched reports whether somebody sees the events of the run's steps and tools, or logs them.
-func (r *run) watched() bool { return r.streams || r.o.logger != nil }
+func (r *run) observed() bool { return r.streams || r.o.logger != nil }

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ var errOver = errors.New("orchestrator: the effect is over")
 
 // ask is the [tools.AskFunc] of an effect: it finds the answer that was given before, or has
 // somebody asked in this process, or suspends the effect.
-func (f *flight) ask(ctx context.Context, a tools.Asked) (string, error) {
+func (f *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 	if a.Kind == WaitApproval || a.Kind == WaitUnknown || a.Kind == WaitStep {
 		return "", fmt.Errorf("orchestrator: a tool cannot ask for a %q: the kind is taken", a.Kind)
 	}
@@ -42,26 +43,26 @@ func (f *flight) ask(ctx context.Context, a tools.Asked) (string, error) {
 	}
 	w = w.Identified(e.ID)
 	f.mu.Lock()
-	over := f.over
+	ended := f.ended
 	for _, x := range f.replies {
 		if x.Wait.ID == w.ID {
 			f.mu.Unlock()
 			return answerOf(x)
 		}
 	}
-	if f.run.o.reply == nil && !over {
+	if f.run.o.reply == nil && !ended {
 		f.waits = append(f.waits, w)
 	}
 	f.mu.Unlock()
 	switch {
-	case over:
+	case ended:
 		return "", errOver
 	case f.run.o.reply == nil:
 		return "", &SuspendedError{Waits: []Wait{w}}
 	}
 	q := &question{effect: e.ID, wait: w, answer: make(chan answered, 1)}
-	f.run.box.post(mail{flight: f, ask: q})
-	f.run.lent.release(f.run, f)
+	f.run.box.post(mail{execution: f, ask: q})
+	f.run.takeover.release(f.run, f)
 	select {
 	case got := <-q.answer:
 		if got.err != nil {
@@ -75,7 +76,7 @@ func (f *flight) ask(ctx context.Context, a tools.Asked) (string, error) {
 }
 
 // suspendedBy notes what the effect waits for, if nobody could answer in this process.
-func (f *flight) suspendedBy(w Wait, err error) {
+func (f *execution) suspendedBy(w Wait, err error) {
 	if !errors.Is(err, ErrSuspended) {
 		return
 	}
@@ -98,47 +99,47 @@ func answerOf(x machine.Exchange) (string, error) {
 
 // ask has somebody asked, and reports whether that is a record.
 func (r *run) ask(q *question) bool {
-	if r.asks == nil {
-		r.asks = map[string][]*question{}
+	if r.questions == nil {
+		r.questions = map[string][]*question{}
 	}
-	if r.stopped() || r.ending != goesOn || r.sink.gone {
+	if r.stopped() || r.ending != goesOn || r.consumer.gone {
 		q.answer <- answered{err: &endError{cause: errStop, err: context.Canceled}}
 		return false
 	}
-	r.asks[q.wait.ID] = append(r.asks[q.wait.ID], q)
-	if len(r.asks[q.wait.ID]) > 1 {
+	r.questions[q.wait.ID] = append(r.questions[q.wait.ID], q)
+	if len(r.questions[q.wait.ID]) > 1 {
 		return false // it was asked already
 	}
 	if err := r.apply(machine.Asked{At: r.now, Effect: q.effect, Wait: q.wait}); err != nil {
-		r.denyAsked(q.wait.ID, err)
+		r.denyQuestions(q.wait.ID, err)
 		return false
 	}
 	return true
 }
 
-// denyAsked tells those who wait for an answer that there is none.
-func (r *run) denyAsked(id string, err error) {
-	for _, q := range r.asks[id] {
+// denyQuestions tells those who wait for an answer that there is none.
+func (r *run) denyQuestions(id string, err error) {
+	for _, q := range r.questions[id] {
 		q.answer <- answered{err: err}
 	}
-	delete(r.asks, id)
+	delete(r.questions, id)
 }
 
 // closed tells those who wait for an answer that there will be none, since their effect ends. A
 // reply, or that nobody answered, comes with the effect, when it goes on.
-func (r *run) closed(e *WaitEnded) {
+func (r *run) waitClosed(e *WaitEnded) {
 	if e.Reply == nil && (e.Err.Code == delegation.CodeStopped || e.Err.Code == delegation.CodeLimit) {
-		r.denyAsked(e.WaitID, &endError{cause: e.Err, err: context.Canceled})
+		r.denyQuestions(e.WaitID, &endError{cause: e.Err, err: context.Canceled})
 	}
 }
 
 // hand gives an effect that goes on what was answered to it.
-func (r *run) hand(f *flight, e *machine.Effect) {
+func (r *run) giveReplies(f *execution, e *machine.Effect) {
 	f.mu.Lock()
 	f.replies = e.Replies
 	f.mu.Unlock()
 	for _, x := range e.Replies {
-		for _, q := range r.asks[x.Wait.ID] {
+		for _, q := range r.questions[x.Wait.ID] {
 			got := answered{reply: x.Reply}
 			if x.Err != nil {
 				got.err = x.Err
@@ -148,13 +149,13 @@ func (r *run) hand(f *flight, e *machine.Effect) {
 			}
 			q.answer <- got
 		}
-		delete(r.asks, x.Wait.ID)
+		delete(r.questions, x.Wait.ID)
 	}
 }
 
 // askPerson has Config.Reply answer a wait, and posts what it said.
-func (f *flight) askPerson() {
-	m := mail{flight: f}
+func (f *execution) askPerson() {
+	m := mail{execution: f}
 	defer func() {
 		if v := recover(); v != nil {
 			p := &PanicError{Value: v, Stack: debug.Stack()}
@@ -180,7 +181,7 @@ func (f *flight) askPerson() {
 		m.err = causeOfEnd(ctx) // what comes too late is not taken
 		return
 	}
-	if m.err = f.foreign(err, "Config.Reply"); err == nil {
+	if m.err = f.readError(err, "Config.Reply"); err == nil {
 		m.reply = &reply
 	}
 }
@@ -189,7 +190,7 @@ var errNobody = errors.New("orchestrator: Config.Reply ended its goroutine")
 
 // replied deals with what Config.Reply said, and reports whether that is a record. It is none where
 // the wait was cut off: it was withdrawn, or the run ends.
-func (r *run) replied(f *flight, reply *Reply, err error, cut bool) bool {
+func (r *run) replied(f *execution, reply *Reply, err error, cut bool) bool {
 	w := f.effect.Wait
 	rec := machine.Replied{At: r.now, Reply: Reply{WaitID: w.ID}}
 	_, expired := errors.AsType[*ExpiredError](err)
@@ -199,7 +200,7 @@ func (r *run) replied(f *flight, reply *Reply, err error, cut bool) bool {
 		refused := &ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)}
 		r.logReplyRefused(r.ctx, refused)
 		r.refused = append(r.refused, refused)
-		r.denyAsked(w.ID, &SuspendedError{Waits: []Wait{*w}})
+		r.denyQuestions(w.ID, &SuspendedError{Waits: []Wait{*w}})
 		return false
 	case reply != nil:
 		rec.Reply = *reply
@@ -207,10 +208,10 @@ func (r *run) replied(f *flight, reply *Reply, err error, cut bool) bool {
 	case expired:
 		rec.Expired = true
 	case !broke && errors.Is(err, ErrSuspended):
-		r.denyAsked(w.ID, &SuspendedError{Waits: []Wait{*w}})
+		r.denyQuestions(w.ID, &SuspendedError{Waits: []Wait{*w}})
 		return false
 	case cut:
-		r.denyAsked(w.ID, err)
+		r.denyQuestions(w.ID, err)
 		return false
 	default:
 		rec.Err = unansweredFor(err)
@@ -221,7 +222,7 @@ func (r *run) replied(f *flight, reply *Reply, err error, cut bool) bool {
 		if waits := func(have Wait) bool { return have.ID == w.ID }; ok && slices.ContainsFunc(r.m.Waits(), waits) { // else it came too late
 			r.logReplyRefused(r.ctx, refused)
 			r.refused = append(r.refused, refused)
-			r.denyAsked(w.ID, &SuspendedError{Waits: []Wait{*w}})
+			r.denyQuestions(w.ID, &SuspendedError{Waits: []Wait{*w}})
 		}
 		return false
 	}
@@ -238,7 +239,7 @@ func unansweredFor(err error) *delegation.Error {
 }
 
 // suspend has an effect wait that returned without an answer, and reports whether that is a record.
-func (r *run) suspend(f *flight, err error, elapsed time.Duration) bool {
+func (r *run) suspend(f *execution, err error, elapsed time.Duration) bool {
 	e := *f.effect // with the next record the Machine forgets what it has handed out
 	s, ok := errors.AsType[*SuspendedError](err)
 	if !ok || s == nil {
@@ -252,7 +253,7 @@ func (r *run) suspend(f *flight, err error, elapsed time.Duration) bool {
 	known := map[string]bool{}
 	for _, w := range waits {
 		w.Run, w.Frame, w.Seq = r.id, e.Frame, e.ID.Seq
-		w.Kind = either(w.Kind, WaitStep)
+		w.Kind = cmp.Or(w.Kind, WaitStep)
 		w.CallID, w.Tool, w.Arguments = e.Call.ID, e.Call.Name, e.Call.Arguments
 		w.Untrusted = e.Untrusted
 		if w = w.Identified(e.ID); !known[w.ID] {

@@ -50,7 +50,7 @@ func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Eve
 			yield(Event{}, err)
 			return
 		}
-		r.goOn(yield)
+		r.drive(yield)
 	}
 }
 
@@ -105,13 +105,13 @@ func (r *run) read() (err error) {
 	for rec, err := range j.store.Read(r.ctx, r.id, 1) {
 		if err != nil {
 			record = 0
-			_, sound := foreign(err)
+			_, sound := readError(err)
 			return sound
 		}
 		if record = rec.Seq; rec.Seq != j.last+1 {
 			return fmt.Errorf("it stands behind record %d", j.last)
 		}
-		if err := r.fold(rec.Data); err != nil {
+		if err := r.applyStored(rec.Data); err != nil {
 			return err
 		}
 		j.last = rec.Seq
@@ -124,7 +124,7 @@ func (r *run) read() (err error) {
 }
 
 // fold applies one record of the journal.
-func (r *run) fold(data []byte) error {
+func (r *run) applyStored(data []byte) error {
 	rec, err := machine.ReadRecord(data)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (r *run) fold(data []byte) error {
 			r.drifted = append(r.drifted, e)
 		}
 		if r.o.agentTimeouts {
-			r.watchAgent(&e) // its time counts from now
+			r.timeAgent(&e) // its time counts from now
 		}
 	}
 	r.m.Advance()

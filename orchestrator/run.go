@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -16,39 +17,39 @@ import (
 
 // run is one run in progress: a Machine, and the effects that are performed for it.
 type run struct {
-	o       *Orchestrator
-	bench   *bench
-	m       *machine.Machine // of the bench
-	id      string
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	deaf    func() bool     // the end of ctx wakes the loop no more; nil: it does not yet
-	stop    <-chan struct{} // nil: nobody will, or somebody has
-	ending  stopping
-	streams bool
-	sink    sink
-	now     time.Time // of the last record, or what came after it
+	o         *Orchestrator
+	workspace *workspace
+	m         *machine.Machine // of the workspace
+	id        string
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	detach    func() bool     // the end of ctx is no signal to the loop any more; nil: it is none yet
+	stop      <-chan struct{} // nil: nobody will, or somebody has
+	ending    stopping
+	streams   bool
+	consumer  consumer
+	now       time.Time // of the last record, or what came after it
 
-	box     mailbox
-	flights map[machine.EffectID]*flight // effects that are performed on goroutines of their own
-	graced  bool                         // they were given the time to return after a stop
-	inline  *flight                      // the effect that is performed on this one; nil once the run is over
-	asking  context.Context              // the context of the run for the client; see notified
-	onDelta func(llmclient.Delta)        // of inline
-	timer   *time.Timer
-	due     time.Time // when timer goes off; zero: it is not set
-	agents  []agentDue
-	asks    map[string][]*question // by the id of their wait
+	box        mailbox
+	executions map[machine.EffectID]*execution // effects that are performed on goroutines of their own
+	graced     bool                            // they were given the time to return after a stop
+	inline     *execution                      // the effect that is performed on this one; nil once the run is over
+	asking     context.Context                 // the context of the run for the client; see notified
+	onDelta    func(llmclient.Delta)           // of inline
+	timer      *time.Timer
+	nextLook   time.Time // when timer goes off; zero: it is not set
+	agents     []agentDeadline
+	questions  map[string][]*question // by the id of their wait
 
-	journal journal
-	claimed bool
-	replays bool    // the journal is being read
-	drifted []Event // what reading it has shown, to be told
-	lent    lent
-	causes  causes
-	dropped bool            // what comes in is worth nothing any more
-	refused []error         // replies of Config.Reply to other waits than those it was asked about
-	given   map[string]bool // waits whose replies came with the resumption
+	journal  journal
+	claimed  bool
+	replays  bool    // the journal is being read
+	drifted  []Event // what reading it has shown, to be told
+	takeover takeover
+	causes   causes
+	dropped  bool            // what comes in is worth nothing any more
+	refused  []error         // replies of Config.Reply to other waits than those it was asked about
+	given    map[string]bool // waits whose replies came with the resumption
 }
 
 // stopping is how far a run was asked to stop.
@@ -77,14 +78,11 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 	err := r.claim()
 	if err == nil {
 		err = r.m.Apply(machine.Started{
-			At: r.now, Run: id, Strategy: either(task.Strategy, o.byDefault), Input: task.Input, Limits: task.Limits, Library: version(),
+			At: r.now, Run: id, Strategy: cmp.Or(task.Strategy, o.byDefault), Input: task.Input, Limits: task.Limits, Library: version(),
 		})
 	}
-	if err == nil && o.store != nil { // what is kept is what the Machine made of it
-		err = r.keep(r.m.Started())
-	}
 	if err == nil {
-		err = r.store()
+		err = r.storeStarted()
 	}
 	if err != nil {
 		r.close()
@@ -112,11 +110,11 @@ func (o *Orchestrator) newRun(ctx context.Context, id string, streams bool) *run
 	r := &run{o: o, id: id, streams: streams, now: time.Now()}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.journal = journal{store: o.store, run: id}
-	b, ok := o.benches.Get().(*bench)
+	b, ok := o.workspaces.Get().(*workspace)
 	if !ok {
-		b = new(bench)
+		b = &workspace{execution: execution{request: new(request)}}
 	}
-	r.bench, r.m, r.inline = b, &b.machine, &b.flight
+	r.workspace, r.m, r.inline = b, &b.machine, &b.execution
 	r.inline.run, r.inline.inline, r.inline.Context = r, true, r.ctx
 	r.m.Reset(o.config(r))
 	return r
@@ -129,47 +127,35 @@ func (r *run) event(kind EventKind, detail Detail) Event {
 
 // close lets go of the run. Its Machine is used again, unless somebody performs an effect of it.
 func (r *run) close() {
-	if r.deaf != nil {
-		r.deaf() // else the end of ctx costs a goroutine
+	if r.detach != nil {
+		r.detach() // else the end of ctx costs a goroutine
 	}
 	r.cancel(nil)
 	r.journal.close()
 	r.box.close()
-	for id := range r.asks {
-		r.denyAsked(id, errOver)
+	for id := range r.questions {
+		r.denyQuestions(id, errOver)
 	}
 	if r.timer != nil {
 		r.timer.Stop()
 	}
-	r.lent.stop()
 	if r.claimed {
 		r.o.active.Delete(r.id)
 	}
-	if b := r.bench; b != nil {
-		r.bench, r.m, r.inline = nil, nil, nil
+	if b := r.workspace; b != nil {
+		r.workspace, r.m, r.inline = nil, nil, nil
 		b.machine.Reset(nil)
-		asked := b.flight.request
-		if asked != nil {
-			*asked = request{}
-		}
-		b.flight = flight{request: asked}
-		r.o.benches.Put(b)
+		*b.execution.request = request{}
+		b.execution = execution{request: b.execution.request}
+		r.o.workspaces.Put(b)
 	}
 }
 
-// bench is what a run works with that another run can use after it: what is in it is larger than
+// workspace is what a run works with that another run can use after it: what is in it is larger than
 // all that a step allocates.
-type bench struct {
-	machine machine.Machine
-	flight  flight // on the goroutine of the loop
-}
-
-func either[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
+type workspace struct {
+	machine   machine.Machine
+	execution execution // on the goroutine of the loop
 }
 
 // version is the version of this library in the program, as its build says; "" if it says nothing.

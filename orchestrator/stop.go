@@ -22,7 +22,7 @@ var errStop = errors.New("stop was asked for")
 // stopped reports whether the run is to be stopped, and the Machine does not know.
 func (r *run) stopped() bool {
 	if r.ending < stopsNow && r.ctx.Err() != nil {
-		return !r.sink.gone
+		return !r.consumer.gone
 	}
 	if r.stop == nil {
 		return false
@@ -70,7 +70,7 @@ func (e *endError) Unwrap() []error { return []error{e.cause, e.err} }
 // intent stands for: else somebody would be asked about them.
 func (r *run) breakOff(left []machine.Effect) {
 	for _, e := range slices.Clone(left) {
-		if !e.Safe() && r.flights[e.ID] == nil {
+		if !e.Safe() && r.executions[e.ID] == nil {
 			_ = r.apply(machine.Answered{At: r.now, Effect: e.ID, NotBegun: true})
 		}
 	}
@@ -81,17 +81,17 @@ func (r *run) breakOff(left []machine.Effect) {
 
 // drain cuts off whatever is performed, and waits until it has returned or is abandoned.
 func (r *run) drain(cause error, keep bool) {
-	if len(r.flights) > 0 {
+	if len(r.executions) > 0 {
 		r.cancel(cause)
 	}
 	r.ending, r.stop, r.dropped = stopsNow, nil, !keep
-	for len(r.flights) > 0 {
+	for len(r.executions) > 0 {
 		mails := r.box.collect()
 		for i := range mails {
 			r.receive(&mails[i])
 		}
 		r.overdue()
-		if len(r.flights) > 0 && len(mails) == 0 {
+		if len(r.executions) > 0 && len(mails) == 0 {
 			r.await()
 		}
 	}

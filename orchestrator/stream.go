@@ -2,17 +2,16 @@ package orchestrator
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/segue-go/segue/llmclient"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
 )
 
-// sink brings events to the consumer, always on the goroutine of the loop.
-type sink struct {
+// consumer brings events to the consumer, always on the goroutine of the loop.
+type consumer struct {
 	yield  func(Event, error) bool
-	note   func(Event) // logs what is told; may be nil
+	log    func(Event) // logs what is told; may be nil
 	cancel context.CancelCauseFunc
 	gone   bool // the consumer broke out, or has had the last event
 
@@ -20,12 +19,12 @@ type sink struct {
 }
 
 // deliver yields an event.
-func (s *sink) deliver(e *Event) {
+func (s *consumer) deliver(e *Event) {
 	if s.gone || s.yielding { // it left, or panicked
 		return
 	}
-	if s.note != nil {
-		s.note(*e)
+	if s.log != nil {
+		s.log(*e)
 	}
 	s.yielding = true
 	listens := s.yield(*e, nil)
@@ -36,78 +35,68 @@ func (s *sink) deliver(e *Event) {
 }
 
 // last yields the last event, with the error of the run.
-func (s *sink) last(e *Event, err error) {
+func (s *consumer) last(e *Event, err error) {
 	if !s.gone {
 		s.gone = true
-		if s.note != nil {
-			s.note(*e)
+		if s.log != nil {
+			s.log(*e)
 		}
 		s.yield(*e, err)
 	}
 }
 
-// idleWatch cancels a context when nothing has arrived for a while. It looks four times in that
-// while instead of setting a timer anew at each piece, which would cost more than the piece.
-type idleWatch struct {
-	pieces atomic.Int64
-	cancel context.CancelCauseFunc
-	timer  *time.Timer
-	seen   int64
-	quiet  int
-	mu     sync.Mutex // look may run while stop does
-	done   bool
-	rests  time.Time // until when the client waits on its own
-}
-
-const idleLooks = 4
-
-func watchIdle(ctx context.Context, limit time.Duration) (context.Context, *idleWatch) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	w := &idleWatch{cancel: cancel}
-	every := max(limit/idleLooks, time.Millisecond)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(every, func() { w.look(limit, every) })
-	return ctx, w
-}
-
-func (w *idleWatch) look(limit, every time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.done {
-		return
+// Fold runs through the events of [Orchestrator.Stream] or [Orchestrator.Resume] to their end and
+// returns what [Orchestrator.Run] would have returned. Of a run that could not be started there is
+// nothing but the error. Events that end without RunFinished and without an error are an error that
+// wraps [io.ErrUnexpectedEOF].
+func Fold(events iter.Seq2[Event, error]) (Result, error) {
+	res := Result{Status: StatusFailed}
+	for e, err := range events {
+		if end, ok := e.Detail.(RunFinished); ok {
+			return result(&end, e.Run), err
+		}
+		if err != nil {
+			return res, err
+		}
+		res.Run = e.Run
 	}
-	if n := w.pieces.Load(); n != w.seen || n%2 == 1 || time.Now().Before(w.rests) {
-		w.seen, w.quiet = n, 0
-	} else {
-		w.quiet++
-	}
-	if w.quiet >= idleLooks {
-		w.cancel(&llmclient.Error{Code: llmclient.CodeTimeout, Message: "nothing arrived for " + limit.String(), Err: context.DeadlineExceeded})
-		return
-	}
-	w.timer.Reset(every)
+	return res, fmt.Errorf("orchestrator: the events of run %.64q end before the run does: %w", res.Run, io.ErrUnexpectedEOF)
 }
 
-// rest says that the client waits on its own, before it asks again: nothing can arrive meanwhile.
-func (w *idleWatch) rest(wait time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.rests, w.quiet = time.Now().Add(wait), 0
+// result is how a run ended, as its last event says.
+func result(f *RunFinished, run string) Result {
+	return Result{Run: run, Status: f.Status, Output: f.Output, Waits: f.Waits}
 }
 
-func (w *idleWatch) around(next func(llmclient.Delta)) func(llmclient.Delta) {
-	return func(d llmclient.Delta) {
-		w.pieces.Add(1) // odd while the consumer has the word: its time is not the model's
-		next(d)
-		w.pieces.Add(1)
+// Tee hands each event to the handlers, in their order, before it yields it, on the same goroutine:
+// a handler that is slow slows the run. One that panics is told nothing more and ends nothing:
+// neither the run nor the other handlers hear of it, except through onPanic, which may be nil. A
+// nil handler is left out. An error that comes without an event is for the consumer only.
+func Tee(events iter.Seq2[Event, error], onPanic func(handler int, value any), handlers ...func(Event)) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		listening := slices.Clone(handlers)
+		for e, err := range events {
+			for i, h := range listening {
+				if h == nil || e.Kind == "" && err != nil {
+					continue
+				}
+				if v := callHandler(h, e); v != nil {
+					listening[i] = nil
+					if onPanic != nil {
+						onPanic(i, v)
+					}
+				}
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
 	}
 }
 
-func (w *idleWatch) stop() {
-	w.mu.Lock()
-	w.done = true
-	w.mu.Unlock()
-	w.timer.Stop()
-	w.cancel(nil)
+// callHandler returns the value of a handler's panic; nil if it did not panic.
+func callHandler(h func(Event), e Event) (value any) {
+	defer func() { value = recover() }()
+	h(e)
+	return nil
 }

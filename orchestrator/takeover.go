@@ -10,69 +10,74 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// lent is how a run without a consumer, as Run makes it, performs a tool that may hang on the
-// goroutine of the loop, which saves handing the call to another one: while its only effect is
-// performed a run is at rest. Where the tool takes long, or asks something, another goroutine
-// becomes the loop, and this one is that of the tool.
+// takeover is how a run without a consumer, as Run makes it, performs a tool that may hang on the
+// goroutine of the loop, which saves a goroutine for the call: while its only effect is performed a
+// run is at rest. Where the tool takes long, or asks something, another goroutine takes the loop
+// over, and this one is left to the tool.
 //
-// The goroutine that called Run is never lent: it has to return although a tool does not. So with
-// the first such tool the loop moves to a goroutine of its own.
-type lent struct {
-	away bool          // the loop has left the goroutine of Run
-	done chan struct{} // closed when the run is over
-	cut  *cutLoop      // how the loop ended before the run did; nil: it did not
+// The goroutine that called Run has to return although a tool does not. So with the first such tool
+// the loop moves to a goroutine of its own.
+type takeover struct {
+	done   chan struct{} // closed when the run is over; nil: the goroutine of Run is the loop
+	broken *brokenLoop   // how the loop ended before the run did; nil: it did not
 
-	mu     sync.Mutex
-	flight *flight // what is performed on the goroutine of the loop; nil: nothing is, or the loop is elsewhere
-	turn   int     // how often another goroutine became the loop
-	calls  int     // how many were so far
-	seen   int     // the same, when the watch looked last
-	timer  *time.Timer
-	armed  bool
+	mu        sync.Mutex
+	execution *execution // what is performed on the goroutine of the loop; nil: nothing is, or the loop is elsewhere
+	loops     int        // how often another goroutine became the loop
+	timer     *time.Timer
 }
 
-// lentFor is how long a tool may take before another goroutine becomes the loop, about.
-const lentFor = time.Millisecond
+// takeoverAfter is how long a tool may take before another goroutine becomes the loop.
+const takeoverAfter = time.Millisecond
 
-// lends reports whether a tool is performed on the goroutine of the loop although it may hang.
-func (r *run) lends(e *machine.Effect) bool {
+// brokenLoop is how the goroutine of the loop ended before the run did: by a panic, or else by
+// runtime.Goexit, as a client may call it that fails a test.
+type brokenLoop struct{ panicked *PanicError }
+
+// mayTakeOver reports whether a tool is performed on the goroutine of the loop although it may hang.
+func (r *run) mayTakeOver(e *machine.Effect) bool {
 	return !r.streams && e.Kind == machine.EffectTool && !r.o.wrapped && len(r.agents) == 0
 }
 
-// lend performs a tool on the goroutine of the loop. It returns left if that is not the loop's any
-// more.
-func (r *run) lend(e *machine.Effect) round {
-	f := r.newFlight(e)
+// performWatched performs a tool on the goroutine of the loop. It returns roundTakenOver if another
+// goroutine is the loop then.
+func (r *run) performWatched(e *machine.Effect) round {
+	f := r.newExecution(e)
 	f.arm(f.beginCall(f, e))
-	if !r.lent.away {
-		r.lent.away, r.lent.done = true, make(chan struct{})
-		go r.goOnFrom(f)
-		return left
+	if r.takeover.done == nil {
+		r.takeover.done = make(chan struct{})
+		go r.runLoop(f, true)
+		return roundTakenOver
 	}
-	return r.performLent(f)
+	return r.performAsLoop(f)
 }
 
-// growLoopStack is growStack for a goroutine that becomes the loop.
-//
-//go:noinline
-func growLoopStack(i int) byte {
-	var frame [12 << 10]byte
-	return frame[i]
-}
-
-// goOnFrom performs a lent effect and goes on with the run, on a goroutine that becomes the loop.
-func (r *run) goOnFrom(f *flight) {
-	growLoopStack(0)
-	defer r.lent.leave(r.lent.now())
-	if r.performLent(f) == left || r.rounds() == left {
+// runLoop goes on with the run on a goroutine that becomes the loop. The execution is performed
+// first, or by the goroutine that was the loop before.
+func (r *run) runLoop(f *execution, perform bool) {
+	t := &r.takeover
+	t.mu.Lock()
+	loop := t.loops
+	t.mu.Unlock()
+	defer t.leave(loop)
+	if !perform {
+		r.add(f)
+		r.timeCall(f)
+	} else if r.performAsLoop(f) == roundTakenOver {
 		return
 	}
-	r.lent.over()
+	if r.rounds() == roundOver {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.loops++
+		close(t.done)
+	}
 }
 
-// performLent performs a lent effect, and applies its answer if this goroutine is the loop still.
-func (r *run) performLent(f *flight) round {
-	r.lent.begin(r, f)
+// performAsLoop performs an effect on the goroutine of the loop, and applies its answer if this
+// goroutine is the loop still.
+func (r *run) performAsLoop(f *execution) round {
+	r.takeover.watch(r, f)
 	var answer nextstep.Answer
 	var err error
 	returned := false
@@ -81,143 +86,84 @@ func (r *run) performLent(f *flight) round {
 			return
 		}
 		answer, err = f.exited() // the tool ended this goroutine
-		r.lent.release(r, f)
-		r.box.post(mail{flight: f, answer: answer, err: err})
+		r.takeover.release(r, f)
+		r.box.post(mail{execution: f, answer: answer, err: err})
 	}()
 	answer, err = f.handle(f)
 	returned = true
-	if !r.lent.end(f) {
-		r.box.post(mail{flight: f, answer: answer, err: err})
-		return left
+	if !r.takeover.claim(f, false) {
+		r.box.post(mail{execution: f, answer: answer, err: err})
+		return roundTakenOver
 	}
 	r.now = time.Now()
-	r.land(f, answer, err)
-	return again
+	r.finish(f, answer, err)
+	return roundAgain
 }
 
-// takeOver goes on with the run on this goroutine; that on which the effect is performed is not the
-// loop's any more.
-func (r *run) takeOver(f *flight) {
-	defer r.lent.leave(r.lent.now())
-	r.add(f)
-	r.watchCall(f)
-	if r.rounds() != left {
-		r.lent.over()
-	}
-}
-
-// begin lends the goroutine of the loop to a flight.
-func (l *lent) begin(r *run, f *flight) {
+// watch has another goroutine become the loop if an execution takes long.
+func (t *takeover) watch(r *run, f *execution) {
 	r.box.open()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.flight = f
-	l.calls++
-	switch {
-	case l.armed:
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.execution = f
+	if t.timer != nil {
+		t.timer.Reset(takeoverAfter)
 		return
-	case l.timer == nil:
-		l.timer = time.AfterFunc(lentFor, func() { l.look(r) })
-	default:
-		l.timer.Reset(lentFor)
 	}
-	l.armed = true
+	t.timer = time.AfterFunc(takeoverAfter, func() {
+		t.mu.Lock()
+		late := t.execution
+		t.mu.Unlock()
+		if late != nil && t.claim(late, true) {
+			r.runLoop(late, false)
+		}
+	})
 }
 
-// look has another goroutine become the loop if the flight of last time is still performed. It goes
-// off only that often, however many tools there are.
-func (l *lent) look(r *run) {
-	l.mu.Lock()
-	f := l.flight
-	switch {
-	case f == nil:
-		l.armed = false
-	case l.seen != l.calls:
-		l.seen = l.calls
-		l.timer.Reset(lentFor)
-		f = nil
-	default:
-		l.flight, l.armed = nil, false
-		l.turn++
-	}
-	l.mu.Unlock()
-	if f != nil {
-		r.takeOver(f)
-	}
-}
-
-// end reports whether the goroutine is still the loop's. Then nobody takes it over.
-func (l *lent) end(f *flight) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.flight != f {
+// claim ends the watch of an execution, and reports whether it was still watched: then the caller is
+// the loop, be it the goroutine that performs the execution or another.
+func (t *takeover) claim(f *execution, other bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.execution != f {
 		return false
 	}
-	l.flight = nil
+	t.execution = nil
+	if t.timer.Stop(); other {
+		t.loops++
+	}
 	return true
 }
 
-// release has another goroutine become the loop, since the flight wants something of the loop.
-func (l *lent) release(r *run, f *flight) {
-	l.mu.Lock()
-	lent := l.flight == f
-	if lent {
-		l.flight = nil
-		l.turn++
-	}
-	l.mu.Unlock()
-	if lent {
-		go r.takeOver(f)
+// release has another goroutine become the loop, since an execution wants something of the loop.
+func (t *takeover) release(r *run, f *execution) {
+	if t.claim(f, true) {
+		go r.runLoop(f, false)
 	}
 }
 
-func (l *lent) stop() {
-	if l.timer != nil {
-		l.timer.Stop()
-	}
-}
-
-// cutLoop is how the goroutine of the loop ended before the run did: by a panic, or else by
-// runtime.Goexit, as a client may call it that fails a test.
-type cutLoop struct{ panicked *PanicError }
-
-// now returns the turn of the goroutine that is the loop.
-func (l *lent) now() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.turn
-}
-
-// over says that the run is over.
-func (l *lent) over() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.turn++
-	close(l.done)
-}
-
-// leave is deferred on a goroutine that became the loop, with its turn. If the goroutine ends while
-// that is its turn still, whoever called Run goes on the same way.
-func (l *lent) leave(turn int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.turn != turn {
+// leave is deferred on a goroutine that became the loop. If the goroutine ends while it is the loop
+// still, whoever called Run goes on the same way.
+func (t *takeover) leave(loop int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.loops != loop {
 		return
 	}
-	l.cut = new(cutLoop)
+	t.broken = new(brokenLoop)
 	if v := recover(); v != nil {
-		l.cut.panicked = &PanicError{Value: v, Stack: debug.Stack()}
+		t.broken.panicked = &PanicError{Value: v, Stack: debug.Stack()}
 	}
-	close(l.done)
+	close(t.done)
 }
 
 // wait waits until the run is over. It ends this goroutine as that of the loop ended.
-func (l *lent) wait() {
-	<-l.done
+func (t *takeover) wait() {
+	<-t.done
 	switch {
-	case l.cut == nil:
-	case l.cut.panicked != nil:
-		panic(l.cut.panicked)
+	case t.broken == nil:
+	case t.broken.panicked != nil:
+		panic(t.broken.panicked)
 	default:
 		runtime.Goexit()
 	}

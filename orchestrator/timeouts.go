@@ -11,68 +11,68 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// watchCall has the loop look when the time of a tool is over, and its grace.
-func (r *run) watchCall(f *flight) {
+// timeCall has the loop look when the time of a tool is over, and its grace.
+func (r *run) timeCall(f *execution) {
 	if c := f.running(); c != nil && f.cut == "" {
 		if at, ok := c.Due(); ok {
-			f.due = at.Add(max(0, r.o.runner.Grace))
-			r.wakeAt(f.due)
+			f.deadline = at.Add(max(0, r.o.runner.Grace))
+			r.lookAt(f.deadline)
 		}
 	}
 }
 
-// wakeAt sees to it that the loop looks at that time, or before. A timer that goes off too early is
+// lookAt sees to it that the loop looks at that time, or before. A timer that goes off too early is
 // as good as one that is set anew for each call.
-func (r *run) wakeAt(at time.Time) {
+func (r *run) lookAt(at time.Time) {
 	r.box.open()
 	switch {
 	case r.timer == nil:
 		r.timer = time.AfterFunc(time.Until(at), r.box.signal)
-	case !r.due.IsZero() && !at.Before(r.due):
+	case !r.nextLook.IsZero() && !at.Before(r.nextLook):
 		return
 	default:
 		r.timer.Reset(time.Until(at))
 	}
-	r.due = at
+	r.nextLook = at
 }
 
-// overdue abandons flights that did not end in their time, and stops agents at theirs. It reports
+// overdue abandons executions that did not end in their time, and stops agents at theirs. It reports
 // whether a record was applied.
 func (r *run) overdue() (applied bool) {
 	if r.ending == stopsNow {
 		r.graceForAll()
 	}
-	if r.due.IsZero() {
+	if r.nextLook.IsZero() {
 		return false
 	}
 	now := time.Now()
-	if now.Before(r.due) {
+	if now.Before(r.nextLook) {
 		return false
 	}
-	r.now, r.due = now, time.Time{}
+	r.now, r.nextLook = now, time.Time{}
 	for _, f := range r.dueBy(now) {
 		applied = r.abandon(f) || applied
 	}
-	applied = r.stopAgents() || applied
-	for _, f := range r.flights {
-		if !f.due.IsZero() {
-			r.wakeAt(f.due)
+	applied = r.stopLateAgents() || applied
+	for _, f := range r.executions {
+		if !f.deadline.IsZero() {
+			r.lookAt(f.deadline)
 		}
 	}
 	for _, a := range r.agents {
-		r.wakeAt(a.at)
+		r.lookAt(a.at)
 	}
 	return applied
 }
 
-// dueBy returns the flights whose time is over then, in the order of their effects.
-func (r *run) dueBy(at time.Time) (due []*flight) {
-	for _, f := range r.flights {
-		if !f.due.IsZero() && !f.due.After(at) {
+// dueBy returns the executions whose time is over then, in the order of their effects.
+func (r *run) dueBy(at time.Time) (due []*execution) {
+	for _, f := range r.executions {
+		if !f.deadline.IsZero() && !f.deadline.After(at) {
 			due = append(due, f)
 		}
 	}
-	slices.SortFunc(due, func(a, b *flight) int {
+	slices.SortFunc(due, func(a, b *execution) int {
 		x, y := a.effect.ID, b.effect.ID
 		return cmp.Or(cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Index, y.Index), cmp.Compare(x.Wait, y.Wait))
 	})
@@ -85,14 +85,14 @@ func (r *run) graceForAll() {
 		return
 	}
 	r.graced = true
-	for _, f := range r.flights {
+	for _, f := range r.executions {
 		r.grace(f)
 	}
 }
 
-// grace gives a flight whose context has ended its time to return. A model's client, a remote and a
+// grace gives a execution whose context has ended its time to return. A model's client, a remote and a
 // middleware are waited for as long as they take.
-func (r *run) grace(f *flight) {
+func (r *run) grace(f *execution) {
 	if f.cut != "" {
 		return
 	}
@@ -101,13 +101,13 @@ func (r *run) grace(f *flight) {
 	}
 	f.cut = messages.ReasonInterrupted
 	r.now = time.Now()
-	f.due = r.now.Add(max(0, r.o.runner.Grace))
-	r.wakeAt(f.due)
+	f.deadline = r.now.Add(max(0, r.o.runner.Grace))
+	r.lookAt(f.deadline)
 }
 
-// abandon ends a flight that does not return, and reports whether that is a record.
-func (r *run) abandon(f *flight) bool {
-	f.due = time.Time{}
+// abandon ends a execution that does not return, and reports whether that is a record.
+func (r *run) abandon(f *execution) bool {
+	f.deadline = time.Time{}
 	if f.effect.Kind == machine.EffectPerson {
 		r.remove(f)
 		return false
@@ -116,11 +116,60 @@ func (r *run) abandon(f *flight) bool {
 	if c == nil {
 		return false
 	}
-	reason := either(f.cut, tools.ReasonTimeout)
+	reason := cmp.Or(f.cut, tools.ReasonTimeout)
 	r.remove(f)
 	if r.dropped {
 		c.Abandon(reason)
 		return false
 	}
-	return r.land(f, nextstep.ToolResult{Output: c.Abandon(reason)}, nil)
+	return r.finish(f, nextstep.ToolResult{Output: c.Abandon(reason)}, nil)
+}
+
+// agentDeadline is when the time of an agent is over.
+type agentDeadline struct {
+	frame string
+	at    time.Time
+	tool  string
+	limit time.Duration
+}
+
+// timeAgent notes the time-out of an agent that begins, and forgets that of one that ends.
+func (r *run) timeAgent(e *Event) {
+	switch d := e.Detail.(type) {
+	case FrameEntered:
+		if limit := r.o.agentTimeout(d.Tool); limit > 0 {
+			late := agentDeadline{frame: e.Frame, at: r.now.Add(limit), tool: d.Tool, limit: limit}
+			r.agents = append(r.agents, late)
+			r.lookAt(late.at)
+		}
+	case machine.FrameLeft:
+		r.agents = slices.DeleteFunc(r.agents, func(a agentDeadline) bool { return a.frame == e.Frame })
+	}
+}
+
+// stopLateAgents stops those whose time is over, and reports whether that is a record.
+func (r *run) stopLateAgents() (applied bool) {
+	for _, a := range slices.Clone(r.agents) {
+		if a.at.After(r.now) {
+			continue
+		}
+		r.agents = slices.DeleteFunc(r.agents, func(b agentDeadline) bool { return b.frame == a.frame })
+		reason := "the agent " + a.tool + " took longer than " + a.limit.String()
+		if r.apply(machine.Stopped{At: r.now, Reason: reason, Now: true, Frame: a.frame}) == nil {
+			applied = true
+		}
+	}
+	return applied
+}
+
+// agentTimeout is the time-out of an agent, by the name of its tool; 0: it has none.
+func (o *Orchestrator) agentTimeout(tool string) time.Duration {
+	if tool == "" {
+		return 0
+	}
+	t, ok := o.tools.Lookup(tool)
+	if !ok || machine.AgentOf(t) == nil {
+		return 0
+	}
+	return max(0, t.Definition().Timeout)
 }

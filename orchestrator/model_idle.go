@@ -1,0 +1,76 @@
+package orchestrator
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/segue-go/segue/llmclient"
+)
+
+// idleTimer cancels a context when nothing has arrived for a while. It looks four times in that
+// while instead of setting a timer anew at each piece, which would cost more than the piece.
+type idleTimer struct {
+	pieces atomic.Int64
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	seen   int64
+	quiet  int
+	mu     sync.Mutex // look may run while stop does
+	done   bool
+	rests  time.Time // until when the client waits on its own
+}
+
+const idleLooks = 4
+
+func newIdleTimer(ctx context.Context, limit time.Duration) (context.Context, *idleTimer) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &idleTimer{cancel: cancel}
+	every := max(limit/idleLooks, time.Millisecond)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(every, func() { w.look(limit, every) })
+	return ctx, w
+}
+
+func (w *idleTimer) look(limit, every time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
+		return
+	}
+	if n := w.pieces.Load(); n != w.seen || n%2 == 1 || time.Now().Before(w.rests) {
+		w.seen, w.quiet = n, 0
+	} else {
+		w.quiet++
+	}
+	if w.quiet >= idleLooks {
+		w.cancel(&llmclient.Error{Code: llmclient.CodeTimeout, Message: "nothing arrived for " + limit.String(), Err: context.DeadlineExceeded})
+		return
+	}
+	w.timer.Reset(every)
+}
+
+// rest says that the client waits on its own, before it asks again: nothing can arrive meanwhile.
+func (w *idleTimer) rest(wait time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rests, w.quiet = time.Now().Add(wait), 0
+}
+
+func (w *idleTimer) around(next func(llmclient.Delta)) func(llmclient.Delta) {
+	return func(d llmclient.Delta) {
+		w.pieces.Add(1) // odd while the consumer has the word: its time is not the model's
+		next(d)
+		w.pieces.Add(1)
+	}
+}
+
+func (w *idleTimer) stop() {
+	w.mu.Lock()
+	w.done = true
+	w.mu.Unlock()
+	w.timer.Stop()
+	w.cancel(nil)
+}

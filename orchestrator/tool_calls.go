@@ -1,0 +1,133 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+// callTool makes a call. What a middleware changed is made only if it may be.
+func (f *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
+	o, was := f.run.o, f.effect
+	if !o.wrapped { // the call was begun when the effect was
+		c := f.call
+		if c == nil {
+			c = f.beginCall(ctx, e)
+		}
+		return f.finished(c.Perform(), nil)
+	}
+	if e.Call.ID != was.Call.ID || e.Call.Name != was.Call.Name {
+		return nil, fmt.Errorf("orchestrator: a middleware made the call %.64q of %.64q another one", was.Call.ID, was.Call.Name)
+	}
+	var made *messages.ToolCall
+	if e.Call.Arguments != was.Call.Arguments {
+		if why := o.refusesChanged(was, e); why != "" {
+			return f.refuse(why), nil
+		}
+		made = &e.Call
+	}
+	f.mu.Lock()
+	again := f.calls > 0
+	f.mu.Unlock()
+	if again && !was.Safe() {
+		return nil, fmt.Errorf("orchestrator: the call %.64q of %.64q was made already, and a tool that is neither read-only nor idempotent is called once", was.Call.ID, was.Call.Name)
+	}
+	c := f.beginCall(ctx, e)
+	f.arm(c)
+	if _, ok := c.Due(); ok {
+		f.run.box.post(mail{execution: f, event: &Event{}}) // the loop watches its time
+	}
+	return f.finished(c.Perform(), made)
+}
+
+// refuse is the result of a call that a middleware changed to what it may not be.
+func (f *execution) refuse(why string) nextstep.Answer {
+	c := &f.effect.Call
+	return nextstep.ToolResult{Output: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: ReasonRefused, Output: why}}
+}
+
+// refusesChanged says why a call may not be made as a middleware changed it; "" if it may.
+func (o *Orchestrator) refusesChanged(was, e *machine.Effect) string {
+	if was.Approved {
+		return "the call is not what a person approved: its arguments were changed"
+	}
+	if o.approve == nil || was.Definition == nil {
+		return ""
+	}
+	v := o.approve(ApprovalRequest{
+		Run: was.Run, Frame: was.Frame, Seq: was.ID.Seq, Call: e.Call, Definition: *was.Definition, Untrusted: was.Untrusted,
+	})
+	if v == VerdictAllow {
+		return ""
+	}
+	return "the arguments of the call were changed, and as it is now it is not allowed"
+}
+
+// finished makes an answer of what a tool left.
+func (f *execution) finished(out messages.ToolOutput, made *messages.ToolCall) (nextstep.Answer, error) {
+	if out.Reason == tools.ReasonSuspended {
+		return nil, f.suspension(&out)
+	}
+	return nextstep.ToolResult{Output: out, Call: made}, nil
+}
+
+// suspension says what a tool waits for that returned without a result.
+func (f *execution) suspension(out *messages.ToolOutput) *SuspendedError {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.waits) > 0 {
+		return &SuspendedError{Waits: f.waits}
+	}
+	return &SuspendedError{Waits: []Wait{{Kind: WaitQuestion, Text: out.Output}}} // it asks in a way of its own
+}
+
+// beginCall prepares the call of the effect, which a middleware may have changed. A tool that is
+// pure asks nobody and says nothing.
+func (f *execution) beginCall(ctx context.Context, e *machine.Effect) *tools.Running {
+	o := f.run.o
+	job := tools.Job{Call: e.Call, Tool: f.tool, Names: o.names}
+	runner := o.runner
+	runner.OnPanic = f.toolPanicked
+	if !f.pure {
+		job.Key, job.Ask = f.effect.Key(), f.ask
+		if f.run.streams {
+			job.Progress = f.progress
+		}
+	}
+	return runner.Begin(ctx, job)
+}
+
+func (f *execution) toolPanicked(call messages.ToolCall, value any, stack []byte) {
+	f.panicked("the tool "+call.Name, value, stack)
+}
+
+// progress tells what a tool says, unless the consumer is far behind.
+func (f *execution) progress(text string) {
+	x := f.event()
+	x.Time, x.Kind, x.Text = time.Now(), EventToolProgress, text
+	x.Detail = ToolProgress{CallID: f.effect.Call.ID, ToolName: f.effect.Call.Name}
+	f.run.box.try(mail{execution: f, event: &x})
+}
+
+// toolOf returns the tool that a call names, and whether the call neither waits nor needs a
+// context; that is so where there is no such tool, too.
+func (o *Orchestrator) toolOf(e *machine.Effect) (tool tools.Tool, pure bool) {
+	if tool = e.Tool; tool == nil {
+		tool, _ = o.tools.Lookup(e.Call.Name)
+	}
+	p, ok := tool.(interface{ Pure() bool })
+	if !ok {
+		return tool, tool == nil
+	}
+	defer func() {
+		if recover() != nil {
+			pure = false
+		}
+	}()
+	return tool, p.Pure() && len(e.Call.Arguments) <= tools.DefaultMaxArguments
+}
