@@ -10,7 +10,8 @@ import (
 )
 
 // answered ends an effect.
-func (m *Machine) answered(r *Answered) error {
+func (m *Machine) answered(rec Record) error {
+	r := new(rec.(Answered))
 	formless := canonicalAnswered(r)
 	e := m.find(r.Effect)
 	if err := m.compare(e, r.Effect, r.Frame, r.Kind, r.Tool, r.Digest, r.Answer); err != nil {

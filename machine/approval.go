@@ -130,8 +130,9 @@ func (m *Machine) verdict(e *effect) (v Verdict) {
 }
 
 // intended does what was decided about a call.
-func (m *Machine) intended(r *Intended) error {
-	canonicalIntended(r)
+func (m *Machine) intended(rec Record) error {
+	r := rec.(Intended)
+	canonicalIntended(&r)
 	e := m.find(r.Effect)
 	if err := m.compare(e, r.Effect, r.Frame, EffectTool, r.Tool, r.Digest, nil); err != nil {
 		return err

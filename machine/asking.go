@@ -59,7 +59,8 @@ func (m *Machine) closeWaits(e *effect) {
 }
 
 // asked has an effect that goes on wait for somebody.
-func (m *Machine) asked(r *Asked) error {
+func (m *Machine) asked(rec Record) error {
+	r, _ := canonical(rec.(Asked))
 	e := m.find(r.Effect)
 	if err := m.compare(e, r.Effect, "", "", "", "", nil); err != nil {
 		return err
@@ -98,7 +99,8 @@ func (m *Machine) badWait(e *effect, w *Wait) string {
 }
 
 // suspended has an effect that has returned wait for somebody.
-func (m *Machine) suspended(r *Suspended) error {
+func (m *Machine) suspended(rec Record) error {
+	r, _ := canonical(rec.(Suspended))
 	e := m.find(r.Effect)
 	if err := m.compare(e, r.Effect, "", "", "", "", nil); err != nil {
 		return err
@@ -142,8 +144,9 @@ func (m *Machine) suspended(r *Suspended) error {
 }
 
 // replied ends a wait.
-func (m *Machine) replied(r *Replied) error {
-	e, w, err := m.waitFor(r)
+func (m *Machine) replied(rec Record) error {
+	r, _ := canonical(rec.(Replied))
+	e, w, err := m.waitFor(&r)
 	if err != nil {
 		return err
 	}
@@ -162,7 +165,7 @@ func (m *Machine) replied(r *Replied) error {
 	m.emitFor(e.frame, e.id.Seq, EventWaitEnded, end)
 	switch w.Kind {
 	case WaitApproval:
-		m.approvalReplied(e, w, r)
+		m.approvalReplied(e, w, &r)
 	case WaitUnknown:
 		m.unknownReplied(e, w)
 	default:

@@ -1,6 +1,9 @@
 package machine
 
 import (
+	"bytes"
+	"encoding/json"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -18,7 +21,9 @@ import (
 const timePrecision = time.Millisecond
 
 // canonical returns a record as its journal gives it back. A record that has no JSON form stays as
-// it is, and the error says why.
+// it is, and the error says why. It is kept out of the stacks of those for whom nothing is to be done.
+//
+//go:noinline
 func canonical[R Record](r R) (R, error) {
 	text, err := AppendRecord(nil, r)
 	if err != nil {
@@ -70,10 +75,14 @@ func canonicalIntended(r *Intended) {
 
 // canonicalTools returns definitions of tools as a journal gives them back.
 func canonicalTools(defs []tools.Definition) []tools.Definition {
-	if r, err := canonical(Started{Tools: defs}); err == nil {
-		return r.Tools
+	if !slices.ContainsFunc(defs, func(d tools.Definition) bool { return !isPlainDefinition(&d) }) {
+		return defs
 	}
-	return defs
+	r, err := canonical(Started{Tools: defs})
+	if err != nil {
+		return defs
+	}
+	return r.Tools
 }
 
 // canonicalCall returns a call as a journal gives it back.
@@ -81,11 +90,10 @@ func canonicalCall(c messages.ToolCall) messages.ToolCall {
 	if isPlainCall(&c) {
 		return c
 	}
-	r, err := canonical(Answered{Answer: nextstep.ToolResult{Call: &c}})
-	if err != nil {
-		return c
+	if r, err := canonical(Answered{Answer: nextstep.ToolResult{Call: new(c)}}); err == nil {
+		return *r.Answer.(nextstep.ToolResult).Call
 	}
-	return *r.Answer.(nextstep.ToolResult).Call
+	return c
 }
 
 // isText reports whether all texts are UTF-8.
@@ -149,6 +157,14 @@ func isPlainMessage(m messages.Message) bool {
 	default:
 		return false
 	}
+}
+
+func isPlainDefinition(d *tools.Definition) bool {
+	if d.Parameters == nil {
+		return isText(d.Name, d.Description)
+	}
+	var compact bytes.Buffer
+	return isText(d.Name, d.Description, string(d.Parameters)) && json.Compact(&compact, d.Parameters) == nil && compact.Len() == len(d.Parameters)
 }
 
 func isPlainPart(part messages.AssistantContent) bool {

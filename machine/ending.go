@@ -172,7 +172,8 @@ func (m *Machine) conclude(f *frame, reason string, child *delegation.Output) (o
 }
 
 // stopped begins the end that a Stopped asks for.
-func (m *Machine) stopped(r *Stopped) error {
+func (m *Machine) stopped(rec Record) error {
+	r, _ := canonical(rec.(Stopped))
 	f := m.root
 	if r.Frame != "" && r.Frame != "0" {
 		if f = m.named(r.Frame); f == nil {

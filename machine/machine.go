@@ -72,6 +72,7 @@ type Machine struct {
 
 	root    *frame
 	spare   []*frame        // of frames that have ended
+	changes [8]Detail       // told before, to be told again
 	tools   toolCache       // of the last run
 	drifted map[string]bool // frames that were told of
 }
@@ -98,7 +99,7 @@ func (m *Machine) Reset(cfg *Config) {
 	clear(m.intents[:cap(m.intents)])
 	clear(m.out.Events[:cap(m.out.Events)])
 	clear(m.out.Effects[:cap(m.out.Effects)])
-	for _, f := range m.frames() {
+	for _, f := range m.parked {
 		*f = frame{} // not used again: somebody may hold the effect
 	}
 	clear(m.parked)
@@ -106,7 +107,7 @@ func (m *Machine) Reset(cfg *Config) {
 	if m.root != nil && m.Done() {
 		m.recycle(m.root)
 	}
-	*m = Machine{cfg: cfg, tools: m.tools, out: m.out, intents: m.intents, parked: m.parked, tasks: m.tasks[:0], queue: m.queue[:0], spare: m.spare}
+	*m = Machine{cfg: cfg, tools: m.tools, out: m.out, intents: m.intents, parked: m.parked, tasks: m.tasks[:0], queue: m.queue[:0], spare: m.spare, changes: m.changes}
 }
 
 // ErrDone is returned by [Machine.Apply] when the run has ended.
@@ -135,31 +136,24 @@ func (m *Machine) Apply(r Record) error {
 	if _, ok := r.(Intended); !ok { // what was decided brings nothing from outside
 		m.innerMoves = 0
 	}
-	var err error
-	switch r := r.(type) {
+	err := error(nil)
+	switch r.(type) { // each takes the record out for itself, so that the stack of a run stays small
 	case Answered:
-		err = m.answered(&r)
+		err = m.answered(r)
 	case Intended:
-		err = m.intended(&r)
+		err = m.intended(r)
 	case Replied:
-		r, _ = canonical(r)
-		err = m.replied(&r)
+		err = m.replied(r)
 	case Asked:
-		r, _ = canonical(r)
-		err = m.asked(&r)
+		err = m.asked(r)
 	case Suspended:
-		r, _ = canonical(r)
-		err = m.suspended(&r)
+		err = m.suspended(r)
 	case Stopped:
-		r, _ = canonical(r)
-		err = m.stopped(&r)
+		err = m.stopped(r)
 	case Resumed:
-		r, _ = canonical(r)
-		m.resumed(&r)
+		m.resumed(r)
 	case Noted:
-		r, _ = canonical(r)
-		m.begin(r.At)
-		m.emit(m.root, EventNoted, Noting{Text: r.Text})
+		m.noted(r)
 	default:
 		err = &AnswerError{Run: m.run, Problem: "records are values of the types in package machine"}
 	}
@@ -169,6 +163,13 @@ func (m *Machine) Apply(r Record) error {
 	m.runFrames()
 	m.dispatch()
 	return nil
+}
+
+// noted tells a note.
+func (m *Machine) noted(rec Record) {
+	r, _ := canonical(rec.(Noted))
+	m.begin(r.At)
+	m.emit(m.root, EventNoted, Noting{Text: r.Text})
 }
 
 // begin counts a record that fits.

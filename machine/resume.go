@@ -5,32 +5,33 @@ import (
 )
 
 // resumed takes the run up again in a process that performs nothing of it yet.
-func (m *Machine) resumed(r *Resumed) {
+func (m *Machine) resumed(rec Record) {
+	r, _ := canonical(rec.(Resumed))
 	m.empty()
 	m.begin(r.At)
 	m.root.limits = amountsOf(r.Limits).or(m.root.limits)
 	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal})
 	for _, f := range m.frames() {
 		if f.parked == onEffect {
-			m.takeUp(&f.effect, r)
+			m.takeUp(&f.effect, r.Unknown)
 			continue
 		}
 		for i := range f.batch.calls {
-			m.takeUp(&f.batch.calls[i], r)
+			m.takeUp(&f.batch.calls[i], r.Unknown)
 		}
 	}
 }
 
 // takeUp goes on with one effect of a run that is resumed. The policy is asked again about a call
 // that is not performed yet, or is performed once more.
-func (m *Machine) takeUp(e *effect, r *Resumed) {
+func (m *Machine) takeUp(e *effect, unknown Unknown) {
 	e.pending = false
 	switch {
 	case e.state == ended || e.state == nested:
 		return
 	case e.performed() && e.intended:
 		m.closeWaits(e)
-		m.askAboutUnknown(e, m.endingOf(e.frame), r.Unknown)
+		m.askAboutUnknown(e, m.endingOf(e.frame), unknown)
 		return
 	case e.performed() && m.cutOff(e.frame):
 		m.cutShort(e)

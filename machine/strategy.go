@@ -63,8 +63,23 @@ func (m *Machine) reportState(f *frame) {
 	state := f.stater.State()
 	if state != f.state {
 		if !m.cfg.Quiet {
-			m.emit(f, EventStateChanged, StateChanged{From: f.state, To: state})
+			m.emit(f, EventStateChanged, m.change(StateChanged{From: f.state, To: state}))
 		}
 		f.state = state
 	}
+}
+
+// change boxes a detail. Strategies go in circles, so the boxes of the first few changes are used
+// again.
+func (m *Machine) change(c StateChanged) Detail {
+	for i, d := range m.changes {
+		if d == nil {
+			d = c
+			m.changes[i] = d
+		}
+		if d == Detail(c) {
+			return d
+		}
+	}
+	return c
 }

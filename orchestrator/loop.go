@@ -214,11 +214,14 @@ func (r *run) await() {
 // middleware, is a failure of the effect.
 func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration) {
 	rec := e.Answered(a, r.now, elapsed)
-	err := r.apply(rec)
-	if err == nil || errors.Is(err, machine.ErrDone) {
-		return
+	if err := r.apply(rec); err != nil && !errors.Is(err, machine.ErrDone) {
+		r.answerFailed(rec, err)
 	}
-	rec.Answer = r.failure(rec.Kind, fmt.Errorf("orchestrator: the answer cannot be used: %w", err))
+}
+
+// answerFailed has an effect fail whose answer was refused with that error.
+func (r *run) answerFailed(rec machine.Answered, refused error) {
+	rec.Answer = r.failure(rec.Kind, fmt.Errorf("orchestrator: the answer cannot be used: %w", refused))
 	if err := r.apply(rec); err != nil {
 		r.o.log(r.ctx, slog.LevelError, "an answer was refused", slog.String("run", r.id), slog.String("effect", rec.Effect.String()), slog.String("problem", err.Error()))
 	}
