@@ -47,17 +47,17 @@ type execution struct {
 type executionKey struct{}
 
 // Value implements [context.Context].
-func (f *execution) Value(key any) any {
+func (x *execution) Value(key any) any {
 	if key == (executionKey{}) {
-		return f
+		return x
 	}
-	return f.Context.Value(key)
+	return x.Context.Value(key)
 }
 
 // executionOf returns the execution that ctx belongs to; nil outside of one.
 func executionOf(ctx context.Context) *execution {
-	f, _ := ctx.Value(executionKey{}).(*execution)
-	return f
+	x, _ := ctx.Value(executionKey{}).(*execution)
+	return x
 }
 
 // performInline performs an effect on the goroutine of the loop, and applies its answer, where
@@ -67,86 +67,74 @@ func (r *run) performInline(e *machine.Effect) bool {
 	if r.o.wrapped || len(r.agents) > 0 || e.Kind == machine.EffectPerson {
 		return false
 	}
-	f := r.inline
-	if f.take(e); e.Kind == machine.EffectTool && !f.pure {
+	x := r.inline
+	if x.take(e); e.Kind == machine.EffectTool && !x.pure {
 		return false
 	}
-	f.began, f.deltas, f.call, f.calls = r.now, false, nil, 0
-	answer, err := f.handle(r.ctx)
+	x.began, x.deltas, x.call, x.calls = r.now, false, nil, 0
+	answer, err := x.handle(r.ctx)
 	r.now = time.Now()
-	r.finish(f, answer, err)
+	r.finish(x, answer, err)
 	return true
 }
 
 // take makes e the effect of the execution.
-func (f *execution) take(e *machine.Effect) {
-	f.effect, f.tool, f.pure = e, nil, false
+func (x *execution) take(e *machine.Effect) {
+	x.effect, x.tool, x.pure = e, nil, false
 	if e.Kind == machine.EffectTool {
-		f.tool, f.pure = f.run.o.toolOf(e)
+		x.tool, x.pure = x.run.o.toolOf(e)
 	}
 }
 
-// launch performs an effect on a goroutine of its own, unless one is at it.
+// launch performs an effect on a goroutine of its own. A tool that is pure does not wait, and needs
+// none.
 func (r *run) launch(e *machine.Effect) {
 	r.box.open()
-	if f := r.executions[e.ID]; f != nil {
-		r.giveReplies(f, e)
+	x := r.newExecution(e)
+	if r.o.agentTimeouts { // an agent may be cut off by itself
+		x.Context, x.cancel = context.WithCancelCause(r.ctx)
+	}
+	r.add(x)
+	if e.Kind != machine.EffectTool || r.o.wrapped {
+		go x.execute()
 		return
 	}
-	f := r.newExecution(e)
-	switch {
-	case e.Kind == machine.EffectPerson:
-		if r.o.reply == nil || r.given[e.Wait.ID] {
-			return
-		}
-		f.Context, f.cancel = context.WithCancelCause(r.ctx)
-	case r.o.agentTimeouts: // an agent may be cut off by itself
-		f.Context, f.cancel = context.WithCancelCause(r.ctx)
-	}
-	if e.Kind == machine.EffectTool && !r.o.wrapped {
-		if f.pure { // it does not wait
-			answer, err := f.handle(f)
-			r.now = time.Now()
-			r.add(f)
-			r.box.post(mail{execution: f, answer: answer, err: err})
-			return
-		}
-		f.arm(f.beginCall(f, e))
-		r.timeCall(f)
-	}
-	r.add(f)
-	if e.Kind == machine.EffectPerson {
-		go f.askPerson()
+	if x.pure {
+		answer, err := x.handle(x)
+		r.now = time.Now()
+		r.box.post(mail{execution: x, answer: answer, err: err})
 		return
 	}
-	go f.execute()
+	x.arm(x.beginCall(x, e))
+	r.timeCall(x)
+	go x.execute()
 }
 
 func (r *run) newExecution(e *machine.Effect) *execution {
-	f := &execution{Context: r.ctx, run: r, own: *e, began: r.now, replies: e.Replies}
-	f.take(&f.own)
-	return f
+	x := &execution{Context: r.ctx, run: r, own: *e, began: r.now, replies: e.Replies}
+	x.take(&x.own)
+	return x
 }
 
-func (r *run) add(f *execution) {
+func (r *run) add(x *execution) {
 	if r.executions == nil {
 		r.executions = map[machine.EffectID]*execution{}
 	}
-	r.executions[f.effect.ID] = f
+	r.executions[x.effect.ID] = x
 }
 
 // execute performs the effect on its goroutine, and posts how it ended.
-func (f *execution) execute() {
+func (x *execution) execute() {
 	growStack(0)
-	m := mail{execution: f}
+	m := mail{execution: x}
 	returned := false
 	defer func() {
 		if !returned { // whoever performed it ended the goroutine
-			m.answer, m.err = f.exited()
+			m.answer, m.err = x.exited()
 		}
-		f.run.box.post(m)
+		x.run.box.post(m)
 	}()
-	m.answer, m.err = f.handle(f)
+	m.answer, m.err = x.handle(x)
 	returned = true
 }
 
@@ -161,30 +149,30 @@ func growStack(i int) byte {
 }
 
 // exited is the answer of an effect whose goroutine was ended by whoever performed it.
-func (f *execution) exited() (nextstep.Answer, error) {
-	if c := f.running(); c != nil {
+func (x *execution) exited() (nextstep.Answer, error) {
+	if c := x.running(); c != nil {
 		return nextstep.ToolResult{Output: c.Exited()}, nil
 	}
-	return nil, delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing the %s effect %s ended its goroutine", f.effect.Kind, f.effect.ID))
+	return nil, delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing the %s effect %s ended its goroutine", x.effect.Kind, x.effect.ID))
 }
 
 // handle calls the Handler, and turns a panic into an error.
-func (f *execution) handle(ctx context.Context) (answer nextstep.Answer, err error) {
-	f.where = ""
+func (x *execution) handle(ctx context.Context) (answer nextstep.Answer, err error) {
+	x.where = ""
 	defer func() {
 		if v := recover(); v != nil {
-			if f.inline && f.run.consumer.yielding { // it is the consumer's, not the Handler's
+			if x.inline && x.run.consumer.yielding { // it is the consumer's, not the Handler's
 				panic(v)
 			}
 			p := &PanicError{Value: v, Stack: debug.Stack()}
-			f.panicked(cmp.Or(f.where, "a middleware"), v, p.Stack)
-			err = &panicked{delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing the %s effect %s %w", f.effect.Kind, f.effect.ID, p))}
+			x.panicked(cmp.Or(x.where, "a middleware"), v, p.Stack)
+			err = &panicked{delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: performing the %s effect %s %w", x.effect.Kind, x.effect.ID, p))}
 		}
 	}()
-	if !f.run.o.wrapped {
-		return f.perform(ctx, f.effect)
+	if !x.run.o.wrapped {
+		return x.perform(ctx, x.effect)
 	}
-	return f.run.o.handler(tools.WithAsk(ctx, f.ask), *f.effect)
+	return x.run.o.handler(tools.WithAsk(ctx, x.ask), *x.effect)
 }
 
 // panicked is the error of an effect whose Handler panicked: whatever its value wraps, the effect
@@ -196,45 +184,45 @@ func (e *panicked) Error() string { return e.err.Error() }
 func (e *panicked) Unwrap() error { return e.err }
 
 // arm notes the tool that runs for the effect.
-func (f *execution) arm(c *tools.Running) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.call = c
-	f.calls++
+func (x *execution) arm(c *tools.Running) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.call = c
+	x.calls++
 }
 
-func (f *execution) running() *tools.Running {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.call
+func (x *execution) running() *tools.Running {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.call
 }
 
-func (r *run) remove(f *execution) {
-	delete(r.executions, f.effect.ID)
-	f.end()
-	if f.cancel != nil {
-		f.cancel(nil)
+func (r *run) remove(x *execution) {
+	delete(r.executions, x.effect.ID)
+	x.end()
+	if x.cancel != nil {
+		x.cancel(nil)
 	}
 }
 
 // end says that the effect is over: nothing is heard of it any more.
-func (f *execution) end() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ended = true
+func (x *execution) end() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.ended = true
 }
 
 // withdraw cuts effects off, and questions.
 func (r *run) withdraw(ids []machine.EffectID) {
 	for _, id := range ids {
-		f := r.executions[id]
-		if f == nil {
+		x := r.executions[id]
+		if x == nil {
 			continue
 		}
-		if f.cancel != nil {
-			f.cancel(errStop)
+		if x.cancel != nil {
+			x.cancel(errStop)
 		}
-		r.grace(f)
+		r.grace(x)
 	}
 }
 
@@ -271,22 +259,22 @@ func (r *run) receive(m *mail) bool {
 }
 
 // finish applies how an effect ended, and reports whether that is a record.
-func (r *run) finish(f *execution, answer nextstep.Answer, err error) bool {
+func (r *run) finish(x *execution, answer nextstep.Answer, err error) bool {
 	if r.streams && err == nil {
-		r.deliverWhole(f, answer)
+		r.deliverWhole(x, answer)
 	}
 	if r.stopped() {
-		if f.effect != &f.own { // Ready's is gone with the next record
-			f.own = *f.effect
-			f.effect = &f.own
+		if x.effect != &x.own { // Ready's is gone with the next record
+			x.own = *x.effect
+			x.effect = &x.own
 		}
 		r.applyStop()
 	}
-	e := f.effect
-	elapsed := r.now.Sub(f.began)
+	e := x.effect
+	elapsed := r.now.Sub(x.began)
 	if err != nil {
 		if _, broke := err.(*panicked); !broke && errors.Is(err, ErrSuspended) { //nolint:errorlint // what the panic wraps does not count
-			return r.suspend(f, err, elapsed)
+			return r.suspend(x, err, elapsed)
 		}
 		answer = r.failure(e.Kind, err)
 	}

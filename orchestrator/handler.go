@@ -52,15 +52,15 @@ func (e *SuspendedError) Unwrap() error { return ErrSuspended }
 // logged. Emit may be called from any goroutine. With a context that no run has made, and once the
 // effect is over, it does nothing.
 func Emit(ctx context.Context, e Event) {
-	f := executionOf(ctx)
-	if f == nil {
+	x := executionOf(ctx)
+	if x == nil {
 		return
 	}
 	if problem := adopt(&e); problem != "" {
-		f.run.logEventRefused(f.effect, e.Kind, problem)
+		x.run.logEventRefused(x.effect, e.Kind, problem)
 		return
 	}
-	f.emit(e)
+	x.emit(e)
 }
 
 // adopt makes an event of a middleware one that can be told, as [Emit] says, or says why it cannot.
@@ -87,90 +87,90 @@ func adopt(e *Event) (problem string) {
 }
 
 // emit tells an event of the effect.
-func (f *execution) emit(e Event) {
-	f.mu.Lock()
-	ended := f.ended
-	f.mu.Unlock()
+func (x *execution) emit(e Event) {
+	x.mu.Lock()
+	ended := x.ended
+	x.mu.Unlock()
 	if ended {
 		return
 	}
-	x := f.event()
-	x.Kind, x.Text, x.Detail, x.Time = e.Kind, e.Text, e.Detail, time.Now()
-	if f.inline {
-		f.run.consumer.deliver(&x)
+	told := x.event()
+	told.Kind, told.Text, told.Detail, told.Time = e.Kind, e.Text, e.Detail, time.Now()
+	if x.inline {
+		x.run.consumer.deliver(&told)
 		return
 	}
-	f.run.box.deliver(f, mail{execution: f, event: &x})
+	x.run.box.deliver(x, mail{execution: x, event: &told})
 }
 
 // event returns an event of the effect, with the time at which it began.
-func (f *execution) event() Event {
-	e := f.effect
-	return Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: f.began}
+func (x *execution) event() Event {
+	e := x.effect
+	return Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: x.began}
 }
 
 // perform is the innermost Handler.
 func (o *Orchestrator) perform(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
-	f := executionOf(ctx)
-	if f == nil {
+	x := executionOf(ctx)
+	if x == nil {
 		return nil, errors.New("orchestrator: an effect is performed with the context that its Handler was given")
 	}
-	return f.perform(ctx, &e)
+	return x.perform(ctx, &e)
 }
 
 // perform performs an effect, which a middleware may have changed.
-func (f *execution) perform(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
-	switch f.effect.Kind { // steps are large: only who needs it takes it out, so that the stack stays small
+func (x *execution) perform(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
+	switch x.effect.Kind { // steps are large: only who needs it takes it out, so that the stack stays small
 	case machine.EffectModel:
-		return f.askModel(ctx, e)
+		return x.askModel(ctx, e)
 	case machine.EffectTool:
-		return f.callTool(ctx, e)
+		return x.callTool(ctx, e)
 	case machine.EffectRemote:
-		return f.delegate(ctx, e)
+		return x.delegate(ctx, e)
 	default:
-		return nil, fmt.Errorf("orchestrator: an effect of kind %q is not performed here", f.effect.Kind)
+		return nil, fmt.Errorf("orchestrator: an effect of kind %q is not performed here", x.effect.Kind)
 	}
 }
 
 // delegate has another service run a strategy.
-func (f *execution) delegate(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
+func (x *execution) delegate(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
 	step, ok := e.Step.(nextstep.Delegate)
 	if !ok {
 		return nil, fmt.Errorf("orchestrator: a middleware made a %T of a delegation", e.Step)
 	}
-	remote, ok := f.run.o.remote[step.Strategy]
+	remote, ok := x.run.o.cfg.Remote[step.Strategy]
 	if !ok {
 		return nil, fmt.Errorf("orchestrator: no remote strategy %q", step.Strategy)
 	}
-	f.where = "the remote " + step.Strategy
+	x.where = "the remote " + step.Strategy
 	out, err := remote(ctx, step)
-	f.where = ""
+	x.where = ""
 	if err != nil {
-		return nil, f.readError(err, "the remote "+step.Strategy)
+		return nil, x.readError(err, "the remote "+step.Strategy)
 	}
 	return nextstep.DelegationResult{Output: out}, nil
 }
 
 // failure turns the error of a Handler into an answer.
 func (r *run) failure(kind machine.EffectKind, err error) nextstep.Failure {
-	f := nextstep.Failure{Code: delegation.AsError(err).Code, Message: err.Error()}
+	answer := nextstep.Failure{Code: delegation.AsError(err).Code, Message: err.Error()}
 	switch kind {
 	case machine.EffectModel:
-		f.Source = nextstep.SourceModel
+		answer.Source = nextstep.SourceModel
 	case machine.EffectTool:
-		f.Source = nextstep.SourceTool
+		answer.Source = nextstep.SourceTool
 	default:
-		f.Source = nextstep.SourceStrategy
+		answer.Source = nextstep.SourceStrategy
 	}
-	if x, ok := errors.AsType[*llmclient.Error](err); ok {
-		f.Code, f.Partial = delegation.Code(x.Code), x.Partial
-		if machine.BadReply(&llmclient.Response{Usage: x.Usage, Attempts: x.Attempts}) == "" { // else the failure itself would be no answer
-			f.Usage, f.Attempts = x.Usage, x.Attempts
+	if failed, ok := errors.AsType[*llmclient.Error](err); ok {
+		answer.Code, answer.Partial = delegation.Code(failed.Code), failed.Partial
+		if machine.BadReply(&llmclient.Response{Usage: failed.Usage, Attempts: failed.Attempts}) == "" { // else the failure itself would be no answer
+			answer.Usage, answer.Attempts = failed.Usage, failed.Attempts
 		}
-		if len(f.Partial.Content) == 0 && x.Generated != "" {
-			f.Partial = messages.AssistantText(x.Generated)
+		if len(answer.Partial.Content) == 0 && failed.Generated != "" {
+			answer.Partial = messages.AssistantText(failed.Generated)
 		}
 	}
-	r.causes.note(f.Code, f.Message, err)
-	return f
+	r.causes.note(answer.Code, answer.Message, err)
+	return answer
 }

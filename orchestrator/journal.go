@@ -159,7 +159,7 @@ func patient(ctx context.Context, patience time.Duration) (context.Context, cont
 
 // claim takes a run for this Orchestrator: nobody else in it may work on the same.
 func (r *run) claim() error {
-	if r.o.store == nil {
+	if r.o.cfg.Store == nil {
 		return nil
 	}
 	if _, taken := r.o.active.LoadOrStore(r.id, true); taken {

@@ -15,11 +15,11 @@ import (
 
 // log writes a record to Config.Logger, if there is one. A handler that panics ends nothing.
 func (o *Orchestrator) log(ctx context.Context, level slog.Level, text string, attrs ...slog.Attr) {
-	if o.logger == nil {
+	if o.cfg.Logger == nil {
 		return
 	}
 	defer func() { _ = recover() }()
-	o.logger.LogAttrs(ctx, level, text, attrs...)
+	o.cfg.Logger.LogAttrs(ctx, level, text, attrs...)
 }
 
 // line is a record of the log about a run.
@@ -56,7 +56,7 @@ func (l *line) failed(err *delegation.Error) {
 
 // logEvent logs an event of the run.
 func (r *run) logEvent(e Event) {
-	l := line{open: r.o.logContent, attrs: []slog.Attr{
+	l := line{open: r.o.cfg.LogContent, attrs: []slog.Attr{
 		slog.String("run", e.Run), slog.String("frame", e.Frame), slog.Int("seq", e.Seq),
 	}}
 	if r.describe(&l, e.Detail); l.text == "" {
@@ -180,10 +180,10 @@ func (r *run) knowsTool(name string) bool { return slices.Contains(r.o.toolNames
 
 // logEventRefused logs an event of a middleware that is not told. It is called from any goroutine.
 func (r *run) logEventRefused(e *Effect, kind EventKind, problem string) {
-	if r.o.logger == nil {
+	if r.o.cfg.Logger == nil {
 		return
 	}
-	l := line{open: r.o.logContent, attrs: []slog.Attr{slog.String("run", e.Run), slog.String("frame", e.Frame), slog.Int("seq", e.ID.Seq)}}
+	l := line{open: r.o.cfg.LogContent, attrs: []slog.Attr{slog.String("run", e.Run), slog.String("frame", e.Frame), slog.Int("seq", e.ID.Seq)}}
 	if kind.Reserved() {
 		l.add("kind", string(kind))
 	} else {
@@ -200,10 +200,10 @@ func (r *run) logReplyRefused(ctx context.Context, e *ReplyError) {
 
 // logStoreFault logs that a store failed, but for a run that somebody else has.
 func (r *run) logStoreFault(ctx context.Context, text string, err error) {
-	if r.o.logger == nil {
+	if r.o.cfg.Logger == nil {
 		return
 	}
-	l := line{level: slog.LevelError, open: r.o.logContent}
+	l := line{level: slog.LevelError, open: r.o.cfg.LogContent}
 	if errors.Is(err, checkpoint.ErrConflict) || errors.Is(err, checkpoint.ErrNotFound) {
 		l.level = slog.LevelWarn
 	}

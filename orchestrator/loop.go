@@ -26,13 +26,13 @@ func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield 
 
 // drive runs a run to its end, or to where it waits.
 func (r *run) drive(yield func(Event, error) bool) {
-	if d := r.o.timeouts.Run; d > 0 {
+	if d := r.o.cfg.Timeouts.Run; d > 0 {
 		ctx, end := context.WithTimeoutCause(r.ctx, d, fmt.Errorf("the run took longer than %v", d))
 		defer end()
 		r.ctx, r.inline.Context = ctx, ctx
 	}
 	r.consumer.yield, r.consumer.cancel = yield, r.cancel
-	if r.o.logger != nil {
+	if r.o.cfg.Logger != nil {
 		r.consumer.log = r.logEvent
 	}
 	if r.rounds() == roundTakenOver {
@@ -162,7 +162,18 @@ func (r *run) start(effects []machine.Effect) round {
 		}
 	}
 	for i := range effects {
-		r.launch(&effects[i])
+		switch e := &effects[i]; {
+		case r.executions[e.ID] != nil: // it goes on, with what was answered to it
+			r.giveReplies(r.executions[e.ID], e)
+		case e.Kind != machine.EffectPerson:
+			r.launch(e)
+		case r.o.cfg.Reply != nil && !r.given[e.Wait.ID]:
+			r.box.open()
+			x := r.newExecution(e)
+			x.Context, x.cancel = context.WithCancelCause(r.ctx)
+			r.add(x)
+			go x.askPerson()
+		}
 	}
 	return roundWaits
 }
@@ -241,7 +252,7 @@ func (r *run) endWaiting() {
 // unanswered is the error of a run that waits: nil if it can be resumed, and no reply was refused.
 func (r *run) unanswered(waits []Wait) error {
 	refused := errors.Join(r.refused...)
-	if r.o.store == nil {
+	if r.o.cfg.Store == nil {
 		return &UnansweredError{Run: r.id, Waits: waits, Err: refused}
 	}
 	return refused

@@ -11,11 +11,12 @@ import (
 type mailbox struct {
 	ready chan struct{} // receives when there is something to look at
 
-	mu     sync.Mutex
-	queue  []mail
-	events int           // in the queue
-	room   chan struct{} // closed when the queue is collected; nil: nobody waits for that
-	closed bool
+	mu        sync.Mutex
+	queue     []mail
+	collected []mail        // room for the next queue
+	events    int           // in the queue
+	room      chan struct{} // closed when the queue is collected; nil: nobody waits for that
+	closed    bool
 }
 
 // mail is what a goroutine has to say: one of its parts.
@@ -102,14 +103,14 @@ func (b *mailbox) try(m mail) {
 	}
 }
 
-// collect returns what was posted since the last collect.
+// collect returns what was posted since the last collect. It is valid until the next.
 func (b *mailbox) collect() []mail {
+	clear(b.collected)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	mails := b.queue
-	b.queue, b.events = nil, 0
+	b.collected, b.queue, b.events = b.queue, b.collected[:0], 0
 	b.makeRoom()
-	return mails
+	return b.collected
 }
 
 func (b *mailbox) makeRoom() {

@@ -11,45 +11,45 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// request is what a execution asks a model, and what the pieces of the reply have in common.
+// request is what an execution asks a model, and what the pieces of the reply have in common.
 type request struct {
 	llmclient.Request
 	event Event
 }
 
 // askModel asks a model.
-func (f *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
+func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
 	step, ok := e.Step.(nextstep.GetChatCompletion)
 	if !ok {
 		return nil, fmt.Errorf("orchestrator: a middleware made a %T of a request", e.Step)
 	}
-	if f.request == nil {
-		f.request = new(request)
+	if x.request == nil {
+		x.request = new(request)
 	}
-	o, outer := f.run.o, ctx
-	if t := o.timeouts.Model; t > 0 {
+	o, outer := x.run.o, ctx
+	if t := o.cfg.Timeouts.Model; t > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t, fmt.Errorf("orchestrator: no reply within %v: %w", t, context.DeadlineExceeded))
 		defer cancel()
 	}
 	var onDelta func(llmclient.Delta)
-	if f.run.streams {
-		onDelta = f.hear()
-		if t := o.timeouts.ModelIdle; t > 0 {
-			ctx, f.idle = newIdleTimer(ctx, t)
+	if x.run.streams {
+		onDelta = x.hear()
+		if t := o.cfg.Timeouts.ModelIdle; t > 0 {
+			ctx, x.idle = newIdleTimer(ctx, t)
 			defer func() {
-				f.idle.stop()
-				f.idle = nil
+				x.idle.stop()
+				x.idle = nil
 			}()
-			onDelta = f.idle.around(onDelta)
+			onDelta = x.idle.around(onDelta)
 		}
 	}
-	f.request.Request = step.Request // the client keeps nothing of it
-	f.where = "the client"
-	resp, err := o.client.Complete(f.notified(ctx), &f.request.Request, onDelta)
-	f.where = ""
+	x.request.Request = step.Request // the client keeps nothing of it
+	x.where = "the client"
+	resp, err := o.cfg.Client.Complete(x.notified(ctx), &x.request.Request, onDelta)
+	x.where = ""
 	if err != nil {
-		return nil, timedOut(ctx, outer, f.readError(err, "the client"))
+		return nil, timedOut(ctx, outer, x.readError(err, "the client"))
 	}
 	if resp == nil {
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client returned neither a response nor an error"}
@@ -63,17 +63,17 @@ func (f *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 // notified returns ctx with a function that hears what the client's wrappers do, if anybody wants
 // to know. For the execution on the loop's own goroutine, which most requests are made with, it is
 // made once.
-func (f *execution) notified(ctx context.Context) context.Context {
-	r := f.run
+func (x *execution) notified(ctx context.Context) context.Context {
+	r := x.run
 	switch {
-	case !r.streams && r.o.logger == nil:
+	case !r.streams && r.o.cfg.Logger == nil:
 		return ctx
-	case !f.inline || ctx != r.ctx:
-		return llmclient.WithNotify(ctx, f.notice)
+	case !x.inline || ctx != r.ctx:
+		return llmclient.WithNotify(ctx, x.notice)
 	case r.asking == nil:
 		r.asking = llmclient.WithNotify(ctx, func(n llmclient.Notice) {
-			if f := r.inline; f != nil { // else the run is over
-				f.notice(n)
+			if x := r.inline; x != nil { // else the run is over
+				x.notice(n)
 			}
 		})
 	}
@@ -81,16 +81,16 @@ func (f *execution) notified(ctx context.Context) context.Context {
 }
 
 // hear returns the function that puts a model's pieces into the stream.
-func (f *execution) hear() func(llmclient.Delta) {
-	f.request.event = f.event()
-	r := f.run
-	if !f.inline {
-		return f.delta
+func (x *execution) hear() func(llmclient.Delta) {
+	x.request.event = x.event()
+	r := x.run
+	if !x.inline {
+		return x.delta
 	}
 	if r.onDelta == nil {
 		r.onDelta = func(d llmclient.Delta) {
-			if f := r.inline; f != nil { // else the run is over
-				f.delta(d)
+			if x := r.inline; x != nil { // else the run is over
+				x.delta(d)
 			}
 		}
 	}
@@ -98,28 +98,28 @@ func (f *execution) hear() func(llmclient.Delta) {
 }
 
 // delta tells a piece of a reply.
-func (f *execution) delta(d llmclient.Delta) {
-	e := &f.request.event
-	f.deltas = true
+func (x *execution) delta(d llmclient.Delta) {
+	e := &x.request.event
+	x.deltas = true
 	e.Kind, e.Text = EventTextDelta, d.Text
 	if d.Kind == llmclient.DeltaThought {
 		e.Kind = EventThoughtDelta
 	}
-	if f.inline {
-		f.run.consumer.deliver(e)
+	if x.inline {
+		x.run.consumer.deliver(e)
 		return
 	}
-	x := *e
-	f.run.box.deliver(f, mail{execution: f, event: &x})
+	piece := *e
+	x.run.box.deliver(x, mail{execution: x, event: &piece})
 }
 
 // deliverWhole tells a reply that came without deltas: a client need not stream.
-func (r *run) deliverWhole(f *execution, answer nextstep.Answer) {
+func (r *run) deliverWhole(x *execution, answer nextstep.Answer) {
 	a, ok := answer.(nextstep.APIResponse)
-	if !ok || a.Response == nil || f.deltas {
+	if !ok || a.Response == nil || x.deltas {
 		return
 	}
-	e := f.event()
+	e := x.event()
 	for _, part := range a.Response.Message.Content {
 		switch c := part.(type) {
 		case messages.Text:
@@ -134,18 +134,18 @@ func (r *run) deliverWhole(f *execution, answer nextstep.Answer) {
 }
 
 // notice tells what a client's wrapper does.
-func (f *execution) notice(n llmclient.Notice) {
+func (x *execution) notice(n llmclient.Notice) {
 	d := RetryWaiting{Kind: n.Kind, Model: n.Model, Attempt: n.Attempt, Wait: n.Wait, Discard: n.Discard}
 	if n.Err != nil {
-		d.Error = f.readError(n.Err, "the client").Error()
+		d.Error = x.readError(n.Err, "the client").Error()
 	}
-	if f.idle != nil {
-		f.idle.rest(n.Wait)
+	if x.idle != nil {
+		x.idle.rest(n.Wait)
 	}
 	if n.Discard {
-		f.deltas = false // there are none of this step any more
+		x.deltas = false // there are none of this step any more
 	}
-	f.emit(Event{Kind: EventRetryWaiting, Detail: d})
+	x.emit(Event{Kind: EventRetryWaiting, Detail: d})
 }
 
 // timedOut gives an error that came because the time for a request was over, and not that of the

@@ -117,24 +117,14 @@ type Result struct {
 // Orchestrator runs tasks. It is one loop around a [machine.Machine], and a [Handler] that performs
 // its effects. It holds nothing of a run, so any number of runs may go on at once.
 type Orchestrator struct {
-	client     llmclient.Client
-	strategies strategy.Set
-	byDefault  string
-	tools      *tools.Set
-	runner     tools.Runner
-	limits     delegation.Limits
-	timeouts   Timeouts
-	remote     map[string]Remote
-	store      checkpoint.Store
-	reply      func(context.Context, Wait) (Reply, error)
-	approve    ApprovalPolicy
-	onPanic    func(context.Context, PanicReport)
-	logger     *slog.Logger
-	logContent bool
-	handler    Handler
-	wrapped    bool           // by Middleware
-	full       machine.Config // of the Machines of runs whose steps somebody sees
-	quiet      machine.Config // of the others
+	cfg     Config
+	tools   *tools.Set
+	runner  tools.Runner
+	approve ApprovalPolicy
+	handler Handler
+	wrapped bool           // by Middleware
+	full    machine.Config // of the Machines of runs whose steps somebody sees
+	quiet   machine.Config // of the others
 
 	names         func() []string // of the tools of the Config
 	toolNames     []string        // those of strategies among them
@@ -163,20 +153,10 @@ func New(cfg Config) (*Orchestrator, error) {
 		}
 	}
 	o := &Orchestrator{
-		client:     cfg.Client,
-		strategies: cfg.Strategies,
-		byDefault:  cfg.Default,
-		tools:      set,
-		runner:     tools.Runner{Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult}.WithDefaults(),
-		limits:     cfg.Limits,
-		timeouts:   cfg.Timeouts,
-		remote:     cfg.Remote,
-		store:      cfg.Store,
-		reply:      cfg.Reply,
-		approve:    cfg.Approve.policy(),
-		onPanic:    cfg.OnPanic,
-		logger:     cfg.Logger,
-		logContent: cfg.LogContent,
+		cfg:     cfg,
+		tools:   set,
+		runner:  tools.Runner{Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult}.WithDefaults(),
+		approve: cfg.Approve.policy(),
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Remote)) {
 		problems = append(problems, when(cfg.Remote[name] == nil, "Remote", fmt.Errorf("%q is nil", name)))
@@ -185,7 +165,7 @@ func New(cfg Config) (*Orchestrator, error) {
 		problems = append(problems, &ConfigError{Field: "Default", Err: &strategy.UnknownError{Name: cfg.Default, Known: cfg.Strategies.Names()}})
 	}
 	if names := cfg.Strategies.Names(); cfg.Default == "" && len(names) == 1 {
-		o.byDefault = names[0]
+		o.cfg.Default = names[0]
 	}
 	if set != nil { // else it may hold what is no tool
 		problems = append(problems, o.findAgents(cfg.Tools))
@@ -200,7 +180,7 @@ func New(cfg Config) (*Orchestrator, error) {
 		return nil, err
 	}
 	o.names = set.Names
-	o.configure(&cfg)
+	o.configure()
 	if len(trial.tableless) > 0 {
 		o.log(context.Background(), slog.LevelWarn, "strategies without a table: their states and caps are not checked", slog.Any("strategies", trial.tableless))
 	}
@@ -208,9 +188,10 @@ func New(cfg Config) (*Orchestrator, error) {
 }
 
 // configure puts together what Machines work with.
-func (o *Orchestrator) configure(cfg *Config) {
+func (o *Orchestrator) configure() {
+	cfg := &o.cfg
 	o.full = machine.Config{
-		Strategies: o.strategies, Tools: o.tools.Definitions(), Agents: map[string]*machine.Agent{}, Remote: slices.Sorted(maps.Keys(o.remote)),
+		Strategies: cfg.Strategies, Tools: o.tools.Definitions(), Agents: map[string]*machine.Agent{}, Remote: slices.Sorted(maps.Keys(cfg.Remote)),
 		Limits: cfg.Limits, Parallel: cfg.Parallel, MaxResult: cfg.MaxToolResult, Approve: o.approve, StopNote: cfg.StopNote,
 		Durable: cfg.Store != nil, Strict: cfg.Strict,
 	}
@@ -218,7 +199,7 @@ func (o *Orchestrator) configure(cfg *Config) {
 		o.full.Expires = cfg.Approve.Expires
 	}
 	if cfg.Store != nil {
-		o.full.Fingerprints = machine.Fingerprints(o.strategies)
+		o.full.Fingerprints = machine.Fingerprints(cfg.Strategies)
 	}
 	for _, t := range cfg.Tools {
 		if a := machine.AgentOf(t); a != nil {
@@ -260,9 +241,9 @@ func (o *Orchestrator) findAgents(list []tools.Tool) error {
 		if a == nil {
 			continue
 		}
-		if _, ok := o.strategies[a.Strategy]; !ok {
+		if _, ok := o.cfg.Strategies[a.Strategy]; !ok {
 			problems = append(problems, &ConfigError{Field: "Tools", Err: fmt.Errorf("agent tool %q: %w", t.Definition().Name,
-				&strategy.UnknownError{Name: a.Strategy, Known: o.strategies.Names()})})
+				&strategy.UnknownError{Name: a.Strategy, Known: o.cfg.Strategies.Names()})})
 		}
 	}
 	return errors.Join(problems...)

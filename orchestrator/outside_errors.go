@@ -36,10 +36,10 @@ func readError(err error) (unreadable *PanicError, sound error) {
 }
 
 // foreign is foreign for an error of an effect: that it cannot be read is reported.
-func (f *execution) readError(err error, whose string) error {
+func (x *execution) readError(err error, whose string) error {
 	unreadable, sound := readError(err)
 	if unreadable != nil {
-		f.panicked("an error of "+whose, unreadable.Value, unreadable.Stack)
+		x.panicked("an error of "+whose, unreadable.Value, unreadable.Stack)
 	}
 	return sound
 }
@@ -48,8 +48,8 @@ func (f *execution) readError(err error, whose string) error {
 func boundary(h Handler) Handler {
 	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 		answer, err := h(ctx, e)
-		if f := executionOf(ctx); f != nil {
-			return answer, f.readError(err, "a middleware")
+		if x := executionOf(ctx); x != nil {
+			return answer, x.readError(err, "a middleware")
 		}
 		_, sound := readError(err)
 		return answer, sound

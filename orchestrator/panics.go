@@ -10,27 +10,27 @@ import (
 
 // panicked tells Config.OnPanic and the log of a panic. OnPanic may panic, too.
 func (o *Orchestrator) panicked(ctx context.Context, p *PanicReport) {
-	if o.logger != nil {
+	if o.cfg.Logger != nil {
 		attrs := []slog.Attr{
 			slog.String("run", p.Run), slog.String("frame", p.Frame), slog.Int("seq", p.Seq), slog.String("where", p.Where),
 			slog.String("type", fmt.Sprintf("%T", p.Value)), slog.String("stack", string(p.Stack)),
 		}
-		if o.logContent {
+		if o.cfg.LogContent {
 			attrs = append(attrs, slog.Any("value", p.Value))
 		}
 		o.log(ctx, slog.LevelError, "contained a panic", attrs...)
 	}
-	if o.onPanic == nil {
+	if o.cfg.OnPanic == nil {
 		return
 	}
 	defer func() { _ = recover() }()
-	o.onPanic(ctx, *p)
+	o.cfg.OnPanic(ctx, *p)
 }
 
 // panicked reports a panic in the performing of an effect, on whatever goroutine.
-func (f *execution) panicked(where string, value any, stack []byte) {
-	e := f.effect
-	f.run.o.panicked(f.run.ctx, &PanicReport{Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Where: where, Value: value, Stack: stack})
+func (x *execution) panicked(where string, value any, stack []byte) {
+	e := x.effect
+	x.run.o.panicked(x.run.ctx, &PanicReport{Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Where: where, Value: value, Stack: stack})
 }
 
 // config returns what the Machine of a run works with: that of all runs, unless somebody wants to
@@ -40,7 +40,7 @@ func (o *Orchestrator) config(r *run) *machine.Config {
 	if r.observed() {
 		cfg = &o.full
 	}
-	if o.onPanic == nil && o.logger == nil {
+	if o.cfg.OnPanic == nil && o.cfg.Logger == nil {
 		return cfg
 	}
 	own := *cfg
@@ -53,4 +53,4 @@ func (o *Orchestrator) config(r *run) *machine.Config {
 }
 
 // watched reports whether somebody sees the events of the run's steps and tools, or logs them.
-func (r *run) observed() bool { return r.streams || r.o.logger != nil }
+func (r *run) observed() bool { return r.streams || r.o.cfg.Logger != nil }

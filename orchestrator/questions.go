@@ -32,41 +32,41 @@ var errOver = errors.New("orchestrator: the effect is over")
 
 // ask is the [tools.AskFunc] of an effect: it finds the answer that was given before, or has
 // somebody asked in this process, or suspends the effect.
-func (f *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
+func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 	if a.Kind == WaitApproval || a.Kind == WaitUnknown || a.Kind == WaitStep {
 		return "", fmt.Errorf("orchestrator: a tool cannot ask for a %q: the kind is taken", a.Kind)
 	}
-	e := f.effect
+	e := x.effect
 	w := Wait{
 		Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Kind: a.Kind, CallID: e.Call.ID, Tool: e.Call.Name, Arguments: e.Call.Arguments,
 		Text: a.Text, Options: a.Options, Untrusted: e.Untrusted,
 	}
 	w = w.Identified(e.ID)
-	f.mu.Lock()
-	ended := f.ended
-	for _, x := range f.replies {
-		if x.Wait.ID == w.ID {
-			f.mu.Unlock()
-			return answerOf(x)
+	x.mu.Lock()
+	ended := x.ended
+	for _, ex := range x.replies {
+		if ex.Wait.ID == w.ID {
+			x.mu.Unlock()
+			return answerOf(ex)
 		}
 	}
-	if f.run.o.reply == nil && !ended {
-		f.waits = append(f.waits, w)
+	if x.run.o.cfg.Reply == nil && !ended {
+		x.waits = append(x.waits, w)
 	}
-	f.mu.Unlock()
+	x.mu.Unlock()
 	switch {
 	case ended:
 		return "", errOver
-	case f.run.o.reply == nil:
+	case x.run.o.cfg.Reply == nil:
 		return "", &SuspendedError{Waits: []Wait{w}}
 	}
 	q := &question{effect: e.ID, wait: w, answer: make(chan answered, 1)}
-	f.run.box.post(mail{execution: f, ask: q})
-	f.run.takeover.release(f.run, f)
+	x.run.box.post(mail{execution: x, ask: q})
+	x.run.takeover.release(x.run, x)
 	select {
 	case got := <-q.answer:
 		if got.err != nil {
-			f.suspendedBy(w, got.err)
+			x.suspendedBy(w, got.err)
 			return "", got.err
 		}
 		return answerOf(machine.Exchange{Wait: w, Reply: got.reply})
@@ -76,24 +76,24 @@ func (f *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 }
 
 // suspendedBy notes what the effect waits for, if nobody could answer in this process.
-func (f *execution) suspendedBy(w Wait, err error) {
+func (x *execution) suspendedBy(w Wait, err error) {
 	if !errors.Is(err, ErrSuspended) {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.waits = append(f.waits, w)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.waits = append(x.waits, w)
 }
 
 // answerOf is what a tool is told of an answer.
-func answerOf(x machine.Exchange) (string, error) {
+func answerOf(ex machine.Exchange) (string, error) {
 	switch {
-	case x.Err != nil:
-		return "", x.Err
-	case x.Reply.Text == "" && x.Reply.Reason != "":
-		return "", &tools.DeclinedError{Reason: x.Reply.Reason}
+	case ex.Err != nil:
+		return "", ex.Err
+	case ex.Reply.Text == "" && ex.Reply.Reason != "":
+		return "", &tools.DeclinedError{Reason: ex.Reply.Reason}
 	default:
-		return x.Reply.Text, nil
+		return ex.Reply.Text, nil
 	}
 }
 
@@ -134,54 +134,54 @@ func (r *run) waitClosed(e *WaitEnded) {
 }
 
 // hand gives an effect that goes on what was answered to it.
-func (r *run) giveReplies(f *execution, e *machine.Effect) {
-	f.mu.Lock()
-	f.replies = e.Replies
-	f.mu.Unlock()
-	for _, x := range e.Replies {
-		for _, q := range r.questions[x.Wait.ID] {
-			got := answered{reply: x.Reply}
-			if x.Err != nil {
-				got.err = x.Err
-				if cause := r.causes.find(x.Err); cause != nil {
+func (r *run) giveReplies(x *execution, e *machine.Effect) {
+	x.mu.Lock()
+	x.replies = e.Replies
+	x.mu.Unlock()
+	for _, ex := range e.Replies {
+		for _, q := range r.questions[ex.Wait.ID] {
+			got := answered{reply: ex.Reply}
+			if ex.Err != nil {
+				got.err = ex.Err
+				if cause := r.causes.find(ex.Err); cause != nil {
 					got.err = cause
 				}
 			}
 			q.answer <- got
 		}
-		delete(r.questions, x.Wait.ID)
+		delete(r.questions, ex.Wait.ID)
 	}
 }
 
 // askPerson has Config.Reply answer a wait, and posts what it said.
-func (f *execution) askPerson() {
-	m := mail{execution: f}
+func (x *execution) askPerson() {
+	m := mail{execution: x}
 	defer func() {
 		if v := recover(); v != nil {
 			p := &PanicError{Value: v, Stack: debug.Stack()}
-			f.panicked("Config.Reply", v, p.Stack)
+			x.panicked("Config.Reply", v, p.Stack)
 			m.err = &panicked{delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: Config.Reply %w", p))}
 		}
-		f.run.box.post(m)
+		x.run.box.post(m)
 	}()
-	if f.Err() != nil { // withdrawn already
-		m.err = causeOfEnd(f)
+	if x.Err() != nil { // withdrawn already
+		m.err = causeOfEnd(x)
 		return
 	}
-	w := *f.effect.Wait
-	var ctx context.Context = f
+	w := *x.effect.Wait
+	var ctx context.Context = x
 	if !w.Expires.IsZero() {
 		var end context.CancelFunc
 		ctx, end = context.WithDeadlineCause(ctx, w.Expires, &ExpiredError{Wait: w})
 		defer end()
 	}
 	m.err = errNobody // if it ends the goroutine
-	reply, err := f.run.o.reply(ctx, w)
+	reply, err := x.run.o.cfg.Reply(ctx, w)
 	if ctx.Err() != nil {
 		m.err = causeOfEnd(ctx) // what comes too late is not taken
 		return
 	}
-	if m.err = f.readError(err, "Config.Reply"); err == nil {
+	if m.err = x.readError(err, "Config.Reply"); err == nil {
 		m.reply = &reply
 	}
 }
@@ -190,8 +190,8 @@ var errNobody = errors.New("orchestrator: Config.Reply ended its goroutine")
 
 // replied deals with what Config.Reply said, and reports whether that is a record. It is none where
 // the wait was cut off: it was withdrawn, or the run ends.
-func (r *run) replied(f *execution, reply *Reply, err error, cut bool) bool {
-	w := f.effect.Wait
+func (r *run) replied(x *execution, reply *Reply, err error, cut bool) bool {
+	w := x.effect.Wait
 	rec := machine.Replied{At: r.now, Reply: Reply{WaitID: w.ID}}
 	_, expired := errors.AsType[*ExpiredError](err)
 	_, broke := err.(*panicked) //nolint:errorlint // what the panic wraps does not count
@@ -239,8 +239,8 @@ func unansweredFor(err error) *delegation.Error {
 }
 
 // suspend has an effect wait that returned without an answer, and reports whether that is a record.
-func (r *run) suspend(f *execution, err error, elapsed time.Duration) bool {
-	e := *f.effect // with the next record the Machine forgets what it has handed out
+func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
+	e := *x.effect // with the next record the Machine forgets what it has handed out
 	s, ok := errors.AsType[*SuspendedError](err)
 	if !ok || s == nil {
 		s = new(SuspendedError)

@@ -67,7 +67,7 @@ func (r *run) ended(replies []Reply, yield func(Event, error) bool) {
 
 // load makes a run of what its journal says.
 func (o *Orchestrator) load(ctx context.Context, id string) (*run, error) {
-	if o.store == nil {
+	if o.cfg.Store == nil {
 		return nil, &ConfigError{Field: "Store", Err: errors.New("is nil: there is no journal to resume a run from")}
 	}
 	if checkpoint.CheckRun(id) != nil { // nothing can be kept under it

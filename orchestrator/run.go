@@ -78,7 +78,7 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 	err := r.claim()
 	if err == nil {
 		err = r.m.Apply(machine.Started{
-			At: r.now, Run: id, Strategy: cmp.Or(task.Strategy, o.byDefault), Input: task.Input, Limits: task.Limits, Library: version(),
+			At: r.now, Run: id, Strategy: cmp.Or(task.Strategy, o.cfg.Default), Input: task.Input, Limits: task.Limits, Library: version(),
 		})
 	}
 	if err == nil {
@@ -109,7 +109,7 @@ func startError(err error) error {
 func (o *Orchestrator) newRun(ctx context.Context, id string, streams bool) *run {
 	r := &run{o: o, id: id, streams: streams, now: time.Now()}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	r.journal = journal{store: o.store, run: id}
+	r.journal = journal{store: o.cfg.Store, run: id}
 	b, ok := o.workspaces.Get().(*workspace)
 	if !ok {
 		b = &workspace{execution: execution{request: new(request)}}

@@ -42,28 +42,28 @@ func (r *run) mayTakeOver(e *machine.Effect) bool {
 // performWatched performs a tool on the goroutine of the loop. It returns roundTakenOver if another
 // goroutine is the loop then.
 func (r *run) performWatched(e *machine.Effect) round {
-	f := r.newExecution(e)
-	f.arm(f.beginCall(f, e))
+	x := r.newExecution(e)
+	x.arm(x.beginCall(x, e))
 	if r.takeover.done == nil {
 		r.takeover.done = make(chan struct{})
-		go r.runLoop(f, true)
+		go r.runLoop(x, true)
 		return roundTakenOver
 	}
-	return r.performAsLoop(f)
+	return r.performAsLoop(x)
 }
 
 // runLoop goes on with the run on a goroutine that becomes the loop. The execution is performed
 // first, or by the goroutine that was the loop before.
-func (r *run) runLoop(f *execution, perform bool) {
+func (r *run) runLoop(x *execution, perform bool) {
 	t := &r.takeover
 	t.mu.Lock()
 	loop := t.loops
 	t.mu.Unlock()
 	defer t.leave(loop)
 	if !perform {
-		r.add(f)
-		r.timeCall(f)
-	} else if r.performAsLoop(f) == roundTakenOver {
+		r.add(x)
+		r.timeCall(x)
+	} else if r.performAsLoop(x) == roundTakenOver {
 		return
 	}
 	if r.rounds() == roundOver {
@@ -76,8 +76,8 @@ func (r *run) runLoop(f *execution, perform bool) {
 
 // performAsLoop performs an effect on the goroutine of the loop, and applies its answer if this
 // goroutine is the loop still.
-func (r *run) performAsLoop(f *execution) round {
-	r.takeover.watch(r, f)
+func (r *run) performAsLoop(x *execution) round {
+	r.takeover.watch(r, x)
 	var answer nextstep.Answer
 	var err error
 	returned := false
@@ -85,27 +85,27 @@ func (r *run) performAsLoop(f *execution) round {
 		if returned {
 			return
 		}
-		answer, err = f.exited() // the tool ended this goroutine
-		r.takeover.release(r, f)
-		r.box.post(mail{execution: f, answer: answer, err: err})
+		answer, err = x.exited() // the tool ended this goroutine
+		r.takeover.release(r, x)
+		r.box.post(mail{execution: x, answer: answer, err: err})
 	}()
-	answer, err = f.handle(f)
+	answer, err = x.handle(x)
 	returned = true
-	if !r.takeover.claim(f, false) {
-		r.box.post(mail{execution: f, answer: answer, err: err})
+	if !r.takeover.claim(x, false) {
+		r.box.post(mail{execution: x, answer: answer, err: err})
 		return roundTakenOver
 	}
 	r.now = time.Now()
-	r.finish(f, answer, err)
+	r.finish(x, answer, err)
 	return roundAgain
 }
 
 // watch has another goroutine become the loop if an execution takes long.
-func (t *takeover) watch(r *run, f *execution) {
+func (t *takeover) watch(r *run, x *execution) {
 	r.box.open()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.execution = f
+	t.execution = x
 	if t.timer != nil {
 		t.timer.Reset(takeoverAfter)
 		return
@@ -122,10 +122,10 @@ func (t *takeover) watch(r *run, f *execution) {
 
 // claim ends the watch of an execution, and reports whether it was still watched: then the caller is
 // the loop, be it the goroutine that performs the execution or another.
-func (t *takeover) claim(f *execution, other bool) bool {
+func (t *takeover) claim(x *execution, other bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.execution != f {
+	if t.execution != x {
 		return false
 	}
 	t.execution = nil
@@ -136,9 +136,9 @@ func (t *takeover) claim(f *execution, other bool) bool {
 }
 
 // release has another goroutine become the loop, since an execution wants something of the loop.
-func (t *takeover) release(r *run, f *execution) {
-	if t.claim(f, true) {
-		go r.runLoop(f, false)
+func (t *takeover) release(r *run, x *execution) {
+	if t.claim(x, true) {
+		go r.runLoop(x, false)
 	}
 }
 

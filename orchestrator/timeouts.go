@@ -12,11 +12,11 @@ import (
 )
 
 // timeCall has the loop look when the time of a tool is over, and its grace.
-func (r *run) timeCall(f *execution) {
-	if c := f.running(); c != nil && f.cut == "" {
+func (r *run) timeCall(x *execution) {
+	if c := x.running(); c != nil && x.cut == "" {
 		if at, ok := c.Due(); ok {
-			f.deadline = at.Add(max(0, r.o.runner.Grace))
-			r.lookAt(f.deadline)
+			x.deadline = at.Add(max(0, r.o.runner.Grace))
+			r.lookAt(x.deadline)
 		}
 	}
 }
@@ -50,13 +50,13 @@ func (r *run) overdue() (applied bool) {
 		return false
 	}
 	r.now, r.nextLook = now, time.Time{}
-	for _, f := range r.dueBy(now) {
-		applied = r.abandon(f) || applied
+	for _, x := range r.dueBy(now) {
+		applied = r.abandon(x) || applied
 	}
 	applied = r.stopLateAgents() || applied
-	for _, f := range r.executions {
-		if !f.deadline.IsZero() {
-			r.lookAt(f.deadline)
+	for _, x := range r.executions {
+		if !x.deadline.IsZero() {
+			r.lookAt(x.deadline)
 		}
 	}
 	for _, a := range r.agents {
@@ -67,9 +67,9 @@ func (r *run) overdue() (applied bool) {
 
 // dueBy returns the executions whose time is over then, in the order of their effects.
 func (r *run) dueBy(at time.Time) (due []*execution) {
-	for _, f := range r.executions {
-		if !f.deadline.IsZero() && !f.deadline.After(at) {
-			due = append(due, f)
+	for _, x := range r.executions {
+		if !x.deadline.IsZero() && !x.deadline.After(at) {
+			due = append(due, x)
 		}
 	}
 	slices.SortFunc(due, func(a, b *execution) int {
@@ -85,44 +85,44 @@ func (r *run) graceForAll() {
 		return
 	}
 	r.graced = true
-	for _, f := range r.executions {
-		r.grace(f)
+	for _, x := range r.executions {
+		r.grace(x)
 	}
 }
 
-// grace gives a execution whose context has ended its time to return. A model's client, a remote and a
+// grace gives an execution whose context has ended its time to return. A model's client, a remote and a
 // middleware are waited for as long as they take.
-func (r *run) grace(f *execution) {
-	if f.cut != "" {
+func (r *run) grace(x *execution) {
+	if x.cut != "" {
 		return
 	}
-	if f.effect.Kind != machine.EffectPerson && f.running() == nil {
+	if x.effect.Kind != machine.EffectPerson && x.running() == nil {
 		return
 	}
-	f.cut = messages.ReasonInterrupted
+	x.cut = messages.ReasonInterrupted
 	r.now = time.Now()
-	f.deadline = r.now.Add(max(0, r.o.runner.Grace))
-	r.lookAt(f.deadline)
+	x.deadline = r.now.Add(max(0, r.o.runner.Grace))
+	r.lookAt(x.deadline)
 }
 
-// abandon ends a execution that does not return, and reports whether that is a record.
-func (r *run) abandon(f *execution) bool {
-	f.deadline = time.Time{}
-	if f.effect.Kind == machine.EffectPerson {
-		r.remove(f)
+// abandon ends an execution that does not return, and reports whether that is a record.
+func (r *run) abandon(x *execution) bool {
+	x.deadline = time.Time{}
+	if x.effect.Kind == machine.EffectPerson {
+		r.remove(x)
 		return false
 	}
-	c := f.running()
+	c := x.running()
 	if c == nil {
 		return false
 	}
-	reason := cmp.Or(f.cut, tools.ReasonTimeout)
-	r.remove(f)
+	reason := cmp.Or(x.cut, tools.ReasonTimeout)
+	r.remove(x)
 	if r.dropped {
 		c.Abandon(reason)
 		return false
 	}
-	return r.finish(f, nextstep.ToolResult{Output: c.Abandon(reason)}, nil)
+	return r.finish(x, nextstep.ToolResult{Output: c.Abandon(reason)}, nil)
 }
 
 // agentDeadline is when the time of an agent is over.

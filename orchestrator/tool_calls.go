@@ -12,14 +12,14 @@ import (
 )
 
 // callTool makes a call. What a middleware changed is made only if it may be.
-func (f *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
-	o, was := f.run.o, f.effect
+func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
+	o, was := x.run.o, x.effect
 	if !o.wrapped { // the call was begun when the effect was
-		c := f.call
+		c := x.call
 		if c == nil {
-			c = f.beginCall(ctx, e)
+			c = x.beginCall(ctx, e)
 		}
-		return f.finished(c.Perform(), nil)
+		return x.finished(c.Perform(), nil)
 	}
 	if e.Call.ID != was.Call.ID || e.Call.Name != was.Call.Name {
 		return nil, fmt.Errorf("orchestrator: a middleware made the call %.64q of %.64q another one", was.Call.ID, was.Call.Name)
@@ -27,27 +27,27 @@ func (f *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.A
 	var made *messages.ToolCall
 	if e.Call.Arguments != was.Call.Arguments {
 		if why := o.refusesChanged(was, e); why != "" {
-			return f.refuse(why), nil
+			return x.refuse(why), nil
 		}
 		made = &e.Call
 	}
-	f.mu.Lock()
-	again := f.calls > 0
-	f.mu.Unlock()
+	x.mu.Lock()
+	again := x.calls > 0
+	x.mu.Unlock()
 	if again && !was.Safe() {
 		return nil, fmt.Errorf("orchestrator: the call %.64q of %.64q was made already, and a tool that is neither read-only nor idempotent is called once", was.Call.ID, was.Call.Name)
 	}
-	c := f.beginCall(ctx, e)
-	f.arm(c)
+	c := x.beginCall(ctx, e)
+	x.arm(c)
 	if _, ok := c.Due(); ok {
-		f.run.box.post(mail{execution: f, event: &Event{}}) // the loop watches its time
+		x.run.box.post(mail{execution: x, event: &Event{}}) // the loop watches its time
 	}
-	return f.finished(c.Perform(), made)
+	return x.finished(c.Perform(), made)
 }
 
 // refuse is the result of a call that a middleware changed to what it may not be.
-func (f *execution) refuse(why string) nextstep.Answer {
-	c := &f.effect.Call
+func (x *execution) refuse(why string) nextstep.Answer {
+	c := &x.effect.Call
 	return nextstep.ToolResult{Output: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: ReasonRefused, Output: why}}
 }
 
@@ -69,49 +69,49 @@ func (o *Orchestrator) refusesChanged(was, e *machine.Effect) string {
 }
 
 // finished makes an answer of what a tool left.
-func (f *execution) finished(out messages.ToolOutput, made *messages.ToolCall) (nextstep.Answer, error) {
+func (x *execution) finished(out messages.ToolOutput, made *messages.ToolCall) (nextstep.Answer, error) {
 	if out.Reason == tools.ReasonSuspended {
-		return nil, f.suspension(&out)
+		return nil, x.suspension(&out)
 	}
 	return nextstep.ToolResult{Output: out, Call: made}, nil
 }
 
 // suspension says what a tool waits for that returned without a result.
-func (f *execution) suspension(out *messages.ToolOutput) *SuspendedError {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.waits) > 0 {
-		return &SuspendedError{Waits: f.waits}
+func (x *execution) suspension(out *messages.ToolOutput) *SuspendedError {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.waits) > 0 {
+		return &SuspendedError{Waits: x.waits}
 	}
 	return &SuspendedError{Waits: []Wait{{Kind: WaitQuestion, Text: out.Output}}} // it asks in a way of its own
 }
 
 // beginCall prepares the call of the effect, which a middleware may have changed. A tool that is
 // pure asks nobody and says nothing.
-func (f *execution) beginCall(ctx context.Context, e *machine.Effect) *tools.Running {
-	o := f.run.o
-	job := tools.Job{Call: e.Call, Tool: f.tool, Names: o.names}
+func (x *execution) beginCall(ctx context.Context, e *machine.Effect) *tools.Running {
+	o := x.run.o
+	job := tools.Job{Call: e.Call, Tool: x.tool, Names: o.names}
 	runner := o.runner
-	runner.OnPanic = f.toolPanicked
-	if !f.pure {
-		job.Key, job.Ask = f.effect.Key(), f.ask
-		if f.run.streams {
-			job.Progress = f.progress
+	runner.OnPanic = x.toolPanicked
+	if !x.pure {
+		job.Key, job.Ask = x.effect.Key(), x.ask
+		if x.run.streams {
+			job.Progress = x.progress
 		}
 	}
 	return runner.Begin(ctx, job)
 }
 
-func (f *execution) toolPanicked(call messages.ToolCall, value any, stack []byte) {
-	f.panicked("the tool "+call.Name, value, stack)
+func (x *execution) toolPanicked(call messages.ToolCall, value any, stack []byte) {
+	x.panicked("the tool "+call.Name, value, stack)
 }
 
 // progress tells what a tool says, unless the consumer is far behind.
-func (f *execution) progress(text string) {
-	x := f.event()
-	x.Time, x.Kind, x.Text = time.Now(), EventToolProgress, text
-	x.Detail = ToolProgress{CallID: f.effect.Call.ID, ToolName: f.effect.Call.Name}
-	f.run.box.try(mail{execution: f, event: &x})
+func (x *execution) progress(text string) {
+	e := x.event()
+	e.Time, e.Kind, e.Text = time.Now(), EventToolProgress, text
+	e.Detail = ToolProgress{CallID: x.effect.Call.ID, ToolName: x.effect.Call.Name}
+	x.run.box.try(mail{execution: x, event: &e})
 }
 
 // toolOf returns the tool that a call names, and whether the call neither waits nor needs a
