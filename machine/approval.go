@@ -160,7 +160,8 @@ func (m *Machine) intended(rec Record) error {
 		m.refuse(e, "this call is not allowed here")
 	case r.Verdict == VerdictAsk:
 		e.started = false
-		m.askPerson(e, WaitApproval, textApproval(e))
+		m.move(e, waiting)
+		m.addWait(e, m.approvalQuestion(e))
 	case e.agent != nil:
 		m.proceed(e)
 	default:
@@ -193,8 +194,10 @@ func (m *Machine) refuse(e *effect, why string) {
 	m.endCall(e, m.callOutput(e, messages.StatusFailed, ReasonRefused, why))
 }
 
-// textApproval is what a person is asked.
-func textApproval(e *effect) string { return "May " + e.call.Name + " be called?" }
+// approvalQuestion is what a person is asked about a call that is to be made.
+func (m *Machine) approvalQuestion(e *effect) Wait {
+	return m.question(e, WaitApproval, "May "+e.call.Name+" be called?")
+}
 
 // approval returns the wait for a person who says whether the call may be made; nil if nobody is
 // asked.

@@ -10,8 +10,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// askPerson has a person asked about a call: whether it may be made, or be made again.
-func (m *Machine) askPerson(e *effect, kind, text string) {
+// question returns what a person is asked about a call: whether it may be made, or be made again.
+func (m *Machine) question(e *effect, kind, text string) Wait {
 	w := Wait{
 		Run: m.run, Frame: e.frame.name, Seq: e.id.Seq, Kind: kind, CallID: e.call.ID, Tool: e.call.Name, Arguments: e.call.Arguments,
 		Text: text, Untrusted: e.frame.branch.untrusted,
@@ -19,8 +19,7 @@ func (m *Machine) askPerson(e *effect, kind, text string) {
 	if kind == WaitApproval && m.started.Expires > 0 {
 		w.Expires = m.now.Add(m.started.Expires).Truncate(timePrecision)
 	}
-	m.move(e, waiting)
-	m.addWait(e, w.Identified(e.nextWait()))
+	return w.Identified(e.nextWait())
 }
 
 // nextWait is the id of the next wait of an effect. The machine's own waits are identified by it,

@@ -13,18 +13,18 @@ func (m *Machine) resumed(rec Record) {
 	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal})
 	for _, f := range m.frames() {
 		if f.parked == onEffect {
-			m.takeUp(&f.effect, r.Unknown)
+			m.resumeEffect(&f.effect, r.Unknown)
 			continue
 		}
 		for i := range f.batch.calls {
-			m.takeUp(&f.batch.calls[i], r.Unknown)
+			m.resumeEffect(&f.batch.calls[i], r.Unknown)
 		}
 	}
 }
 
-// takeUp goes on with one effect of a run that is resumed. The policy is asked again about a call
+// resumeEffect goes on with one effect of a run that is resumed. The policy is asked again about a call
 // that is not performed yet, or is performed once more.
-func (m *Machine) takeUp(e *effect, unknown Unknown) {
+func (m *Machine) resumeEffect(e *effect, unknown Unknown) {
 	e.pending = false
 	switch {
 	case e.state == ended || e.state == nested:
@@ -66,7 +66,8 @@ func (m *Machine) takeUp(e *effect, unknown Unknown) {
 func (m *Machine) askAboutUnknown(e *effect, end *ending, u Unknown) {
 	e.begun, e.unsure, e.held = true, true, false
 	if end == nil && u == UnknownAsk {
-		m.askPerson(e, WaitUnknown, "The run broke off while "+e.call.Name+" was called, and nobody knows whether the call had its effect. Shall it be made again?")
+		m.move(e, waiting)
+		m.addWait(e, m.question(e, WaitUnknown, "The run broke off while "+e.call.Name+" was called, and nobody knows whether the call had its effect. Shall it be made again?"))
 		return
 	}
 	e.frame.batch.cut = e.frame.batch.cut || end != nil
@@ -92,6 +93,6 @@ func (m *Machine) renew(e *effect) {
 	if w := e.approval(); w != nil && w.Expired(m.now) {
 		w.closed = true
 		delete(m.waits, w.ID)
-		m.askPerson(e, WaitApproval, textApproval(e))
+		m.addWait(e, m.approvalQuestion(e))
 	}
 }

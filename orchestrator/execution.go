@@ -253,7 +253,7 @@ func (r *run) receive(m *mail) bool {
 	}
 	r.now = time.Now()
 	if m.execution.effect.Kind == machine.EffectPerson {
-		return r.replied(m.execution, m.reply, m.err, cut)
+		return r.personReplied(m.execution, m.reply, m.err, cut)
 	}
 	return r.finish(m.execution, m.answer, m.err)
 }

@@ -188,9 +188,9 @@ func (x *execution) askPerson() {
 
 var errNobody = errors.New("orchestrator: Config.Reply ended its goroutine")
 
-// replied deals with what Config.Reply said, and reports whether that is a record. It is none where
+// personReplied deals with what Config.Reply said, and reports whether that is a record. It is none where
 // the wait was cut off: it was withdrawn, or the run ends.
-func (r *run) replied(x *execution, reply *Reply, err error, cut bool) bool {
+func (r *run) personReplied(x *execution, reply *Reply, err error, cut bool) bool {
 	w := x.effect.Wait
 	rec := machine.Replied{At: r.now, Reply: Reply{WaitID: w.ID}}
 	_, expired := errors.AsType[*ExpiredError](err)

@@ -46,7 +46,7 @@ func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Eve
 			return
 		}
 		r.stop = how.Stop
-		if err := r.takeUp(&how); err != nil {
+		if err := r.applyResumption(&how); err != nil {
 			yield(Event{}, err)
 			return
 		}
@@ -163,9 +163,9 @@ func (r *run) diverged(a *machine.Answered, err error) error {
 	return e
 }
 
-// takeUp goes on with a run, and gives it the replies: all of them or none. That it was taken up is
+// applyResumption goes on with a run, and gives it the replies: all of them or none. That it was taken up is
 // stored together with what comes of it.
-func (r *run) takeUp(how *Resumption) error {
+func (r *run) applyResumption(how *Resumption) error {
 	r.now = time.Now()
 	if err := r.apply(machine.Resumed{At: r.now, Limits: how.Limits, Unknown: how.Unknown}); err != nil {
 		return err
