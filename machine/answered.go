@@ -35,7 +35,7 @@ func (m *Machine) answered(rec Record) error {
 	m.begin(r.At)
 	m.compareDigest(e, r.Digest)
 	e.complete(r)
-	if e.held {
+	if e.inAsk {
 		m.withdrawRelease(e.id) // it was released again, with its replies
 	}
 	switch {
@@ -102,10 +102,10 @@ func (m *Machine) compareDigest(e *effect, recorded string) {
 	if recorded == "" || e.digest == "" || recorded == e.digest {
 		return
 	}
-	m.tellDrift(e.frame, "step "+e.id.String()+" is not asked for in the same words")
+	m.reportDrift(e.frame, "step "+e.id.String()+" is not asked for in the same words")
 }
 
-func (m *Machine) tellDrift(f *frame, what string) {
+func (m *Machine) reportDrift(f *frame, what string) {
 	if m.drifted[f.name] {
 		return
 	}
@@ -120,7 +120,7 @@ func (m *Machine) tellDrift(f *frame, what string) {
 func (m *Machine) compareTable(f *frame) {
 	was, known := m.started.Fingerprints[f.strategy]
 	if now := m.cfg.Fingerprints[f.strategy]; known && now != "" && now != was {
-		m.tellDrift(f, "the table of the strategy "+f.strategy+" is another one")
+		m.reportDrift(f, "the table of the strategy "+f.strategy+" is another one")
 	}
 }
 

@@ -79,7 +79,7 @@ func (m *Machine) asked(rec Record) error {
 	}
 	m.begin(r.At)
 	m.withdrawIntent(e)
-	e.begun, e.held = true, true
+	e.begun, e.inAsk = true, true
 	m.move(e, asking)
 	m.addWait(e, r.Wait)
 	return nil
@@ -124,10 +124,10 @@ func (m *Machine) suspended(rec Record) error {
 	m.begin(r.At)
 	m.charge(e.frame, &usage{elapsed: r.Elapsed})
 	m.withdrawIntent(e)
-	if e.held {
+	if e.inAsk {
 		m.withdrawRelease(e.id)
 	}
-	e.kept, e.intended, e.begun, e.held = r.State, false, true, false
+	e.kept, e.intended, e.begun, e.inAsk = r.State, false, true, false
 	m.move(e, waiting)
 	if end := m.endingOf(e.frame); end != nil {
 		m.closeEffect(e, end)

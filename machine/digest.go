@@ -17,16 +17,16 @@ import (
 // cost of what is new in it: the messages that it has in common with the step before, and tools
 // that are offered again, are not read twice.
 type digester struct {
-	said hash.Hash // over the messages that mark knows
-	mark messages.Mark
-	text []byte
+	conversation hash.Hash // over the messages that mark knows
+	mark         messages.Mark
+	text         []byte
 
 	offered   *tools.Definition // the first of those that tools is the digest of
 	offers    int               // how many they are
 	toolsText [sha256.Size]byte
 
-	rest     llmclient.Request // what the last request was besides
-	restText []byte
+	other     llmclient.Request // what the last request was besides
+	otherText []byte
 }
 
 // digest returns the digest of a step of the frame, as hexadecimal digits.
@@ -52,10 +52,10 @@ func (d *digester) step(s nextstep.NextStep) (string, error) {
 	if err := d.readTools(ask.Request.Tools); err != nil {
 		return "", err
 	}
-	if err := d.readRest(ask.Request); err != nil {
+	if err := d.readOther(ask.Request); err != nil {
 		return "", err
 	}
-	d.text = append(append(d.said.Sum(d.text[:0]), d.toolsText[:]...), d.restText...)
+	d.text = append(append(d.conversation.Sum(d.text[:0]), d.toolsText[:]...), d.otherText...)
 	return hexSum(d.text), nil
 }
 
@@ -65,37 +65,37 @@ func hexSum(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// readRest digests what is in a request besides messages and tools, unless it is as in the one
+// readOther digests what is in a request besides messages and tools, unless it is as in the one
 // before: strategies hand over the same again and again.
-func (d *digester) readRest(r llmclient.Request) error {
+func (d *digester) readOther(r llmclient.Request) error {
 	r.Messages, r.Tools = nil, nil
-	if d.restText != nil && r.Extras == nil && r.Stop == nil && d.rest.Extras == nil && d.rest.Stop == nil &&
-		r.Model == d.rest.Model && r.ToolFormat == d.rest.ToolFormat && r.ToolChoice == d.rest.ToolChoice &&
-		r.Schema == d.rest.Schema && r.Temperature == d.rest.Temperature && r.MaxTokens == d.rest.MaxTokens {
+	if d.otherText != nil && r.Extras == nil && r.Stop == nil && d.other.Extras == nil && d.other.Stop == nil &&
+		r.Model == d.other.Model && r.ToolFormat == d.other.ToolFormat && r.ToolChoice == d.other.ToolChoice &&
+		r.Schema == d.other.Schema && r.Temperature == d.other.Temperature && r.MaxTokens == d.other.MaxTokens {
 		return nil
 	}
 	text, err := nextstep.Marshal(nextstep.GetChatCompletion{Request: r})
 	if err != nil {
 		return err
 	}
-	d.rest, d.restText = r, text
+	d.other, d.otherText = r, text
 	return nil
 }
 
 // read digests what is new in a conversation.
 func (d *digester) read(h messages.History) error {
-	known := d.mark.Known(h)
-	if known == 0 {
-		d.said = sha256.New()
+	old := d.mark.Known(h)
+	if old == 0 {
+		d.conversation = sha256.New()
 	}
 	d.mark = messages.Mark{}
-	for _, m := range h[known:] {
+	for _, m := range h[old:] {
 		text, err := messages.AppendMessage(d.text[:0], m)
 		if err != nil {
 			return err
 		}
 		d.text = append(text, '\n')
-		d.said.Write(d.text)
+		d.conversation.Write(d.text)
 	}
 	d.mark = h.Mark()
 	return nil

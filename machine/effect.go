@@ -150,7 +150,7 @@ type effect struct {
 	approved bool
 	started  bool // it was released once
 	begun    bool // somebody has begun to perform it, for certain
-	held     bool // whoever performs it has asked somebody, and holds it while it has no place
+	inAsk    bool // whoever performs it waits in Ask for somebody, and keeps it while it has no place
 	unsure   bool // it was begun, and may have had its effect, when the run broke off
 	place    int  // in the queue; see queuedEffect
 	reserved delegation.Counts
@@ -176,7 +176,7 @@ func (e *effect) safe() bool { return e.kind != EffectTool || e.def.ReadOnly || 
 func (e *effect) needsIntent() bool { return !e.safe() && !e.intended }
 
 // performed reports whether somebody performs the effect.
-func (e *effect) performed() bool { return e.state == open || e.state == asking || e.held }
+func (e *effect) performed() bool { return e.state == open || e.state == asking || e.inAsk }
 
 // openWaits yields what the effect waits for.
 func (e *effect) openWaits() iter.Seq[*wait] {

@@ -39,7 +39,7 @@ func (m *Machine) resumeEffect(e *effect, unknown Unknown) {
 	case e.state == asking:
 		m.move(e, waiting)
 	}
-	e.held = false // whoever asked is gone, and will be called again
+	e.inAsk = false // whoever asked is gone, and will be called again
 	before := len(e.waits)
 	if e.state == waiting {
 		m.renew(e)
@@ -64,7 +64,7 @@ func (m *Machine) resumeEffect(e *effect, unknown Unknown) {
 
 // askAboutUnknown deals with a call that may have had its effect.
 func (m *Machine) askAboutUnknown(e *effect, end *ending, u Unknown) {
-	e.begun, e.unsure, e.held = true, true, false
+	e.begun, e.unsure, e.inAsk = true, true, false
 	if end == nil && u == UnknownAsk {
 		m.move(e, waiting)
 		m.addWait(e, m.question(e, WaitUnknown, "The run broke off while "+e.call.Name+" was called, and nobody knows whether the call had its effect. Shall it be made again?"))

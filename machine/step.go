@@ -214,9 +214,9 @@ func (m *Machine) delegateRemote(f *frame, step *nextstep.Delegate) nextstep.Nex
 	for _, d := range narrow(f.allowed, step.Tools) {
 		remote.Tools = append(remote.Tools, d.Name)
 	}
-	held := delegation.Counts{Steps: max(0, remote.Limits.Steps), ModelCalls: max(0, remote.Limits.ModelCalls), ToolCalls: max(0, remote.Limits.ToolCalls)}
-	m.charge(f, &usage{Counts: held})
-	return m.openStep(f, EffectRemote, remote, held)
+	reserved := delegation.Counts{Steps: max(0, remote.Limits.Steps), ModelCalls: max(0, remote.Limits.ModelCalls), ToolCalls: max(0, remote.Limits.ToolCalls)}
+	m.charge(f, &usage{Counts: reserved})
+	return m.openStep(f, EffectRemote, remote, reserved)
 }
 
 // shareOf says what a child is handed of the conversation of frame f.

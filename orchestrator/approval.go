@@ -47,19 +47,19 @@ func (c *ApprovalConfig) policy() ApprovalPolicy {
 }
 
 // check says which rules are for tools that there are not, each with the names that are near.
-func (c *ApprovalConfig) check(known []string) error {
+func (c *ApprovalConfig) check(names []string) error {
 	if c == nil {
 		return nil
 	}
-	slices.Sort(known)
-	known = slices.Compact(known)
+	slices.Sort(names)
+	names = slices.Compact(names)
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
-		if slices.Contains(known, name) {
+		if slices.Contains(names, name) {
 			continue
 		}
 		text := fmt.Sprintf("%q", name)
-		if near := nearest(name, known); near != "" {
+		if near := nearest(name, names); near != "" {
 			text += fmt.Sprintf(" (did you mean %q?)", near)
 		}
 		unknown = append(unknown, text)
@@ -68,16 +68,16 @@ func (c *ApprovalConfig) check(known []string) error {
 		return nil
 	}
 	there := "there are no tools"
-	if len(known) > 0 {
-		there = "the tools are: " + strings.Join(known, ", ")
+	if len(names) > 0 {
+		there = "the tools are: " + strings.Join(names, ", ")
 	}
 	return &ConfigError{Field: "Approve", Err: fmt.Errorf("rules name tools that there are not: %s; %s", strings.Join(unknown, ", "), there)}
 }
 
 // nearest returns the name that a misspelt one is most likely to stand for; "" if none is near.
-func nearest(name string, known []string) string {
+func nearest(name string, names []string) string {
 	best, least := "", 1+max(1, len(name)/3)
-	for _, k := range known {
+	for _, k := range names {
 		if d := edits(strings.ToLower(name), strings.ToLower(k)); d < least {
 			best, least = k, d
 		}

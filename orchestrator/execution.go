@@ -33,15 +33,15 @@ type execution struct {
 	deadline time.Time // when its time is over, then when its grace is; zero: never
 	cut      string    // why its context is done: the reason of a tool's result; "" while it is not
 
-	mu      sync.Mutex
-	call    *tools.Running // the tool that runs; nil: none does
-	calls   int            // how often a tool was called
-	waits   []Wait         // that nobody could be asked about in this process
-	request *request       // of a model
-	deltas  bool           // pieces of the reply were told
-	idle    *idleTimer     // of the request in progress; nil: none
-	ended   bool           // the effect is over: nobody hears of it any more
-	replies []machine.Exchange
+	mu       sync.Mutex
+	call     *tools.Running // the tool that runs; nil: none does
+	calls    int            // how often a tool was called
+	waits    []Wait         // that nobody could be asked about in this process
+	request  *request       // of a model
+	sawDelta bool           // pieces of the reply were told
+	idle     *idleTimer     // of the request in progress; nil: none
+	ended    bool           // the effect is over: nobody hears of it any more
+	replies  []machine.Exchange
 }
 
 type executionKey struct{}
@@ -71,7 +71,7 @@ func (r *run) performInline(e *machine.Effect) bool {
 	if x.take(e); e.Kind == machine.EffectTool && !x.pure {
 		return false
 	}
-	x.began, x.deltas, x.call, x.calls = r.now, false, nil, 0
+	x.began, x.sawDelta, x.call, x.calls = r.now, false, nil, 0
 	answer, err := x.handle(r.ctx)
 	r.now = time.Now()
 	r.finish(x, answer, err)
@@ -248,7 +248,7 @@ func (r *run) receive(m *mail) bool {
 	}
 	cut := m.execution.Err() != nil
 	r.remove(m.execution) // which ends its context
-	if r.dropped {
+	if r.discards {
 		return false
 	}
 	r.now = time.Now()

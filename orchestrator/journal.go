@@ -114,8 +114,8 @@ func (j *journal) append(ctx context.Context) (err error) {
 		}
 	}()
 	if err := j.store.Append(j.lastingContext(ctx), j.run, j.pending...); err != nil {
-		_, sound := readError(err)
-		return sound
+		_, data := readError(err)
+		return data
 	}
 	j.last += len(j.pending)
 	clear(j.pending)

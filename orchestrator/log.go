@@ -156,14 +156,14 @@ func (l *line) waitEnded(d *WaitEnded) {
 }
 
 // called says how a tool call ended. The name of a tool that there is not is what a model wrote.
-func (l *line) called(o *messages.ToolOutput, known bool) {
+func (l *line) called(o *messages.ToolOutput, hasTool bool) {
 	l.level, l.text = slog.LevelDebug, "call ended"
 	switch o.Reason {
 	case ReasonRefused, machine.ReasonNotOffered, tools.ReasonUnknownTool:
 		l.level, l.text = slog.LevelWarn, "call refused"
 	}
 	l.add("call", o.CallID)
-	if known {
+	if hasTool {
 		l.add("tool", o.ToolName)
 	} else {
 		l.content("tool", o.ToolName)
@@ -175,7 +175,7 @@ func (l *line) called(o *messages.ToolOutput, known bool) {
 	l.content("output", o.Output)
 }
 
-// known reports whether the run or a strategy has a tool of that name.
+// hasTool reports whether the run or a strategy has a tool of that name.
 func (r *run) knowsTool(name string) bool { return slices.Contains(r.o.toolNames, name) }
 
 // logEventRefused logs an event of a middleware that is not told. It is called from any goroutine.

@@ -167,7 +167,7 @@ func (r *run) start(effects []machine.Effect) round {
 			r.giveReplies(r.executions[e.ID], e)
 		case e.Kind != machine.EffectPerson:
 			r.launch(e)
-		case r.o.cfg.Reply != nil && !r.given[e.Wait.ID]:
+		case r.o.cfg.Reply != nil && !r.replied[e.Wait.ID]:
 			r.box.open()
 			x := r.newExecution(e)
 			x.Context, x.cancel = context.WithCancelCause(r.ctx)

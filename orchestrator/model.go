@@ -34,7 +34,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	}
 	var onDelta func(llmclient.Delta)
 	if x.run.streams {
-		onDelta = x.hear()
+		onDelta = x.deltas()
 		if t := o.cfg.Timeouts.ModelIdle; t > 0 {
 			ctx, x.idle = newIdleTimer(ctx, t)
 			defer func() {
@@ -46,7 +46,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	}
 	x.request.Request = step.Request // the client keeps nothing of it
 	x.where = "the client"
-	resp, err := o.cfg.Client.Complete(x.notified(ctx), &x.request.Request, onDelta)
+	resp, err := o.cfg.Client.Complete(x.withNotices(ctx), &x.request.Request, onDelta)
 	x.where = ""
 	if err != nil {
 		return nil, timedOut(ctx, outer, x.readError(err, "the client"))
@@ -60,10 +60,10 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	return nextstep.APIResponse{Response: resp}, nil
 }
 
-// notified returns ctx with a function that hears what the client's wrappers do, if anybody wants
+// withNotices returns ctx with a function that hears what the client's wrappers do, if anybody wants
 // to know. For the execution on the loop's own goroutine, which most requests are made with, it is
 // made once.
-func (x *execution) notified(ctx context.Context) context.Context {
+func (x *execution) withNotices(ctx context.Context) context.Context {
 	r := x.run
 	switch {
 	case !r.streams && r.o.cfg.Logger == nil:
@@ -80,8 +80,8 @@ func (x *execution) notified(ctx context.Context) context.Context {
 	return r.asking
 }
 
-// hear returns the function that puts a model's pieces into the stream.
-func (x *execution) hear() func(llmclient.Delta) {
+// deltas returns the function that puts a model's pieces into the stream.
+func (x *execution) deltas() func(llmclient.Delta) {
 	x.request.event = x.event()
 	r := x.run
 	if !x.inline {
@@ -100,7 +100,7 @@ func (x *execution) hear() func(llmclient.Delta) {
 // delta tells a piece of a reply.
 func (x *execution) delta(d llmclient.Delta) {
 	e := &x.request.event
-	x.deltas = true
+	x.sawDelta = true
 	e.Kind, e.Text = EventTextDelta, d.Text
 	if d.Kind == llmclient.DeltaThought {
 		e.Kind = EventThoughtDelta
@@ -116,7 +116,7 @@ func (x *execution) delta(d llmclient.Delta) {
 // deliverWhole tells a reply that came without deltas: a client need not stream.
 func (r *run) deliverWhole(x *execution, answer nextstep.Answer) {
 	a, ok := answer.(nextstep.APIResponse)
-	if !ok || a.Response == nil || x.deltas {
+	if !ok || a.Response == nil || x.sawDelta {
 		return
 	}
 	e := x.event()
@@ -140,10 +140,10 @@ func (x *execution) notice(n llmclient.Notice) {
 		d.Error = x.readError(n.Err, "the client").Error()
 	}
 	if x.idle != nil {
-		x.idle.rest(n.Wait)
+		x.idle.pause(n.Wait)
 	}
 	if n.Discard {
-		x.deltas = false // there are none of this step any more
+		x.sawDelta = false // there are none of this step any more
 	}
 	x.emit(Event{Kind: EventRetryWaiting, Detail: d})
 }

@@ -12,14 +12,14 @@ import (
 // idleTimer cancels a context when nothing has arrived for a while. It looks four times in that
 // while instead of setting a timer anew at each piece, which would cost more than the piece.
 type idleTimer struct {
-	pieces atomic.Int64
-	cancel context.CancelCauseFunc
-	timer  *time.Timer
-	seen   int64
-	quiet  int
-	mu     sync.Mutex // look may run while stop does
-	done   bool
-	rests  time.Time // until when the client waits on its own
+	pieces      atomic.Int64
+	cancel      context.CancelCauseFunc
+	timer       *time.Timer
+	seen        int64
+	silentLooks int
+	mu          sync.Mutex // look may run while stop does
+	done        bool
+	pausedUntil time.Time // until when the client waits on its own
 }
 
 const idleLooks = 4
@@ -40,23 +40,23 @@ func (w *idleTimer) look(limit, every time.Duration) {
 	if w.done {
 		return
 	}
-	if n := w.pieces.Load(); n != w.seen || n%2 == 1 || time.Now().Before(w.rests) {
-		w.seen, w.quiet = n, 0
+	if n := w.pieces.Load(); n != w.seen || n%2 == 1 || time.Now().Before(w.pausedUntil) {
+		w.seen, w.silentLooks = n, 0
 	} else {
-		w.quiet++
+		w.silentLooks++
 	}
-	if w.quiet >= idleLooks {
+	if w.silentLooks >= idleLooks {
 		w.cancel(&llmclient.Error{Code: llmclient.CodeTimeout, Message: "nothing arrived for " + limit.String(), Err: context.DeadlineExceeded})
 		return
 	}
 	w.timer.Reset(every)
 }
 
-// rest says that the client waits on its own, before it asks again: nothing can arrive meanwhile.
-func (w *idleTimer) rest(wait time.Duration) {
+// pause says that the client waits on its own, before it asks again: nothing can arrive meanwhile.
+func (w *idleTimer) pause(wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.rests, w.quiet = time.Now().Add(wait), 0
+	w.pausedUntil, w.silentLooks = time.Now().Add(wait), 0
 }
 
 func (w *idleTimer) around(next func(llmclient.Delta)) func(llmclient.Delta) {

@@ -15,7 +15,7 @@ import (
 // Config.Reply, or as the cause of a context. Nobody behind that boundary calls a method of the
 // error itself. One that cannot even be read, such as a typed nil, becomes a [*PanicError] with
 // [delegation.CodePanic], which is returned besides.
-func readError(err error) (unreadable *PanicError, sound error) {
+func readError(err error) (unreadable *PanicError, data error) {
 	switch e := err.(type) { //nolint:errorlint // the exact types that are sound already
 	case nil:
 		return nil, nil
@@ -29,7 +29,7 @@ func readError(err error) (unreadable *PanicError, sound error) {
 	defer func() {
 		if v := recover(); v != nil {
 			unreadable = &PanicError{Value: v, Stack: debug.Stack()}
-			sound = delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: the Error method of a %T %w", err, unreadable))
+			data = delegation.NewError(delegation.CodePanic, fmt.Errorf("orchestrator: the Error method of a %T %w", err, unreadable))
 		}
 	}()
 	return nil, guard.New(err, err.Error())
@@ -37,11 +37,11 @@ func readError(err error) (unreadable *PanicError, sound error) {
 
 // foreign is foreign for an error of an effect: that it cannot be read is reported.
 func (x *execution) readError(err error, whose string) error {
-	unreadable, sound := readError(err)
+	unreadable, data := readError(err)
 	if unreadable != nil {
 		x.panicked("an error of "+whose, unreadable.Value, unreadable.Stack)
 	}
-	return sound
+	return data
 }
 
 // boundary is a Handler that may be somebody else's, with what it returns as data.
@@ -51,8 +51,8 @@ func boundary(h Handler) Handler {
 		if x := executionOf(ctx); x != nil {
 			return answer, x.readError(err, "a middleware")
 		}
-		_, sound := readError(err)
-		return answer, sound
+		_, data := readError(err)
+		return answer, data
 	}
 }
 

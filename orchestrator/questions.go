@@ -250,14 +250,14 @@ func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
 		waits = []Wait{{Kind: WaitStep, Text: err.Error()}}
 	}
 	rec := machine.Suspended{At: r.now, Effect: e.ID, State: s.State, Elapsed: elapsed}
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	for _, w := range waits {
 		w.Run, w.Frame, w.Seq = r.id, e.Frame, e.ID.Seq
 		w.Kind = cmp.Or(w.Kind, WaitStep)
 		w.CallID, w.Tool, w.Arguments = e.Call.ID, e.Call.Name, e.Call.Arguments
 		w.Untrusted = e.Untrusted
-		if w = w.Identified(e.ID); !known[w.ID] {
-			known[w.ID] = true
+		if w = w.Identified(e.ID); !seen[w.ID] {
+			seen[w.ID] = true
 			rec.Waits = append(rec.Waits, w)
 		}
 	}

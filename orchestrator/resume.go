@@ -105,8 +105,8 @@ func (r *run) read() (err error) {
 	for rec, err := range j.store.Read(r.ctx, r.id, 1) {
 		if err != nil {
 			record = 0
-			_, sound := readError(err)
-			return sound
+			_, data := readError(err)
+			return data
 		}
 		if record = rec.Seq; rec.Seq != j.last+1 {
 			return fmt.Errorf("it stands behind record %d", j.last)
@@ -171,7 +171,7 @@ func (r *run) applyResumption(how *Resumption) error {
 		return err
 	}
 	r.journal.lazy = len(r.m.Ready().Events) == 1
-	r.given = make(map[string]bool, len(how.Replies))
+	r.replied = make(map[string]bool, len(how.Replies))
 	for _, reply := range how.Replies {
 		err := r.apply(machine.Replied{At: r.now, Reply: reply})
 		if errors.Is(err, machine.ErrDone) {
@@ -183,7 +183,7 @@ func (r *run) applyResumption(how *Resumption) error {
 			}
 			return err
 		}
-		r.given[reply.WaitID] = true
+		r.replied[reply.WaitID] = true
 	}
 	return r.store()
 }

@@ -34,7 +34,7 @@ type run struct {
 	executions map[machine.EffectID]*execution // effects that are performed on goroutines of their own
 	graced     bool                            // they were given the time to return after a stop
 	inline     *execution                      // the effect that is performed on this one; nil once the run is over
-	asking     context.Context                 // the context of the run for the client; see notified
+	asking     context.Context                 // the context of the run for the client; see withNotices
 	onDelta    func(llmclient.Delta)           // of inline
 	timer      *time.Timer
 	nextLook   time.Time // when timer goes off; zero: it is not set
@@ -47,9 +47,9 @@ type run struct {
 	drifted  []Event // what reading it has shown, to be told
 	takeover takeover
 	causes   causes
-	dropped  bool            // what comes in is worth nothing any more
+	discards bool            // what comes in is worth nothing any more
 	refused  []error         // replies of Config.Reply to other waits than those it was asked about
-	given    map[string]bool // waits whose replies came with the resumption
+	replied  map[string]bool // waits whose replies came with the resumption
 }
 
 // stopping is how far a run was asked to stop.

@@ -118,7 +118,7 @@ func (r *run) abandon(x *execution) bool {
 	}
 	reason := cmp.Or(x.cut, tools.ReasonTimeout)
 	r.remove(x)
-	if r.dropped {
+	if r.discards {
 		c.Abandon(reason)
 		return false
 	}
