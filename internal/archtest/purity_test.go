@@ -23,6 +23,7 @@ var pure = []string{
 	"strategy",
 	"strategy/completetask",
 	"strategy/planreviseexecute",
+	"strategy/planreviseexecute/plantext",
 	"strategy/react",
 	"strategy/reasonactobserve",
 	"strategy/reflection",

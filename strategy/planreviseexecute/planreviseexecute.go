@@ -37,6 +37,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -183,7 +184,7 @@ func (s *planReviseExecute) prose(text string) nextstep.NextStep {
 	if !s.AcceptProse {
 		return s.fail(delegation.CodeInvalid, errNoPlan)
 	}
-	goals, err := ReadSteps(text)
+	goals, err := plantext.Parse(text)
 	if err != nil {
 		return s.fail(delegation.CodeInvalid, fmt.Errorf("%w: %w", errNoPlan, err))
 	}

@@ -1,4 +1,4 @@
-package planreviseexecute_test
+package plantext_test
 
 import (
 	"bytes"
@@ -17,15 +17,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
 )
 
-var updatePlanText = flag.Bool("update", false, "write testdata/plantext-golden.txt anew")
+var update = flag.Bool("update", false, "write testdata/golden.txt anew")
 
 const (
-	corpusDir  = "../../../shared/corpus"
-	goldenFile = "testdata/plantext-golden.txt"
-	judgedFile = "testdata/plantext-judged.txt"
+	corpusDir  = "../../../../shared/corpus"
+	goldenFile = "testdata/golden.txt"
+	judgedFile = "testdata/judged.txt"
 )
 
 // corpusText is a recorded text.
@@ -60,14 +60,14 @@ func TestS1_17_corpus(t *testing.T) {
 	var b strings.Builder
 	for _, c := range corpusTexts(t) {
 		checkLaws(t, c.text)
-		steps, err := pre.ReadSteps(c.text)
+		steps, err := plantext.Parse(c.text)
 		if err != nil {
 			fmt.Fprintf(&b, "%s refused: %v\n", c.id, err)
 			continue
 		}
 		fmt.Fprintf(&b, "%s %d %s\n", c.id, len(steps), digest(steps))
 	}
-	if *updatePlanText {
+	if *update {
 		require.NoError(t, os.WriteFile(goldenFile, []byte(b.String()), 0o644))
 	}
 	golden, err := os.ReadFile(goldenFile)

@@ -1,194 +1,101 @@
-package planreviseexecute
+package plantext
 
 import (
 	"encoding/json"
 	"strings"
 )
 
-// textPlan is a plan in JSON.
-type textPlan struct {
-	steps []string
-	keyed bool // it stands under a key that says what it is
-	found bool
-}
-
-// Keys of plans and steps, in the order in which they are looked for.
+// Keys of plans, of steps and of what stands below a step, in the order in which they are looked
+// for.
 var (
-	planKeys   = []string{"steps", "plan", "tasks"}
-	callKeys   = []string{"arguments", "parameters"} // of a tool call
-	goalKeys   = []string{"goal", "task", "step", "title", "name"}
-	detailKeys = []string{"description", "text", "details", "steps", "substeps", "subtasks"}
+	planKeys   = []string{"steps", "plan", "tasks", "arguments"} // arguments are those of a tool call
+	goalKeys   = []string{"goal", "task", "step", "title", "name", "description", "text", "details"}
+	detailKeys = []string{"steps", "substeps", "subtasks"}
 )
 
-// readJSON finds the JSON plans that begin a line: in each code block, and from the first bracket
-// to the last.
-func (r *textReader) readJSON() {
-	r.data = map[int]textPlan{}
+// readJSON reads the first plan in JSON: a code block that is one, or else all from the first line
+// that begins with a bracket to the last one that ends with one.
+func readJSON(lines []line) (steps []string, found bool) {
 	first, last := -1, -1
-	for i := range r.lines {
-		switch l := &r.lines[i]; l.kind {
-		case textFence:
-			end := i + 1
-			for end < len(r.lines) && r.lines[end].kind == textCode {
-				end++
-			}
-			if plan := r.parseLines(i+1, end); plan.found {
-				r.data[i] = plan
-			}
-		case textProse:
-			s := strings.TrimSpace(l.raw)
+	var block strings.Builder
+	for i, l := range lines {
+		s := strings.TrimSpace(l.raw)
+		switch {
+		case l.kind != code && s != "":
 			if first < 0 && strings.Contains("[{", s[:1]) {
 				first = i
 			}
 			if strings.Contains("]}", s[len(s)-1:]) {
 				last = i
 			}
-		default:
+		case l.kind == code && !fenceMark.MatchString(s):
+			block.WriteString(l.raw + "\n")
+		case block.Len() > 0: // the end of the block
+			if steps, found = parseJSON(block.String()); found {
+				return steps, true
+			}
+			block.Reset()
 		}
 	}
-	if first < 0 || last < first {
-		return
-	}
-	if plan := r.parseLines(first, last+1); plan.found {
-		r.data[first] = plan
-		for i := first; i <= last; i++ {
-			r.lines[i].kind = textCode
+	if first >= 0 {
+		for _, l := range lines[first:max(first, last+1)] {
+			block.WriteString(l.raw + "\n")
 		}
 	}
+	return parseJSON(block.String())
 }
 
-// parseLines reads lines as a plan; the fence that ends code is no part of it.
-func (r *textReader) parseLines(from, to int) textPlan {
-	var b strings.Builder
-	for _, l := range r.lines[from:to] {
-		b.WriteString(l.raw)
-		b.WriteByte('\n')
-	}
-	s := strings.TrimSpace(b.String())
-	return parsePlan(strings.TrimSpace(strings.TrimRight(s, "`~")))
-}
-
-// readInlineJSON reads a text that is JSON, or has in the midst of a line an object with a key that says what it is.
-func readInlineJSON(text string) textPlan {
-	if plan := parsePlan(text); plan.found {
-		return plan
-	}
-	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if from < 0 || to < from {
-		return textPlan{}
-	}
-	return parsePlan(text[from : to+1])
-}
-
-// parsePlan reads a text that is JSON.
-func parsePlan(data string) textPlan {
+func parseJSON(text string) (steps []string, isPlan bool) {
 	var v any
-	if data == "" || !strings.Contains("[{", data[:1]) || json.Unmarshal([]byte(data), &v) != nil {
-		return textPlan{}
-	}
+	_ = json.Unmarshal([]byte(text), &v) // what cannot be read is no plan
 	return planOf(v)
 }
 
-// planOf reads a list of steps, or an object that has one. A list with an element that is no step is none.
-func planOf(v any) textPlan {
+// planOf reads a list of steps, or an object that has one. A list with an element that is no step
+// is none.
+func planOf(v any) (steps []string, isPlan bool) {
 	switch v := v.(type) {
 	case []any:
-		plan := textPlan{found: true, steps: make([]string, 0, len(v))}
 		for _, e := range v {
-			goal, ok := goalOf(e)
-			if !ok {
-				return textPlan{}
+			goal, isStep := goalOf(e)
+			if !isStep {
+				return nil, false
 			}
 			if goal != "" {
-				plan.steps = append(plan.steps, goal)
+				steps = append(steps, goal)
 			}
 		}
-		return plan
+		return steps, true
 	case map[string]any:
 		for _, key := range planKeys {
-			if plan := planAt(v[key]); plan.found {
-				return plan
-			}
-		}
-		for _, key := range callKeys {
-			if text, ok := v[key].(string); ok {
-				return parsePlan(text)
-			}
-			if arguments, ok := v[key].(map[string]any); ok {
-				return planOf(arguments)
+			if steps, isPlan = planOf(v[key]); isPlan {
+				return steps, true
 			}
 		}
 	}
-	return textPlan{}
+	return nil, false
 }
 
-// planAt reads the value of one of planKeys, which may be a text.
-func planAt(v any) textPlan {
-	text, ok := v.(string)
-	if !ok {
-		plan := planOf(v)
-		plan.keyed = plan.found
-		return plan
-	}
-	if plan := parsePlan(text); plan.found {
-		plan.keyed = true
-		return plan
-	}
-	plan := textPlan{found: true, keyed: true}
-	if text = strings.TrimSpace(text); text != "" {
-		r := textReader{lines: readTextLines(text)}
-		if plan.steps = r.read(); len(plan.steps) == 0 {
-			plan.steps = []string{text}
-		}
-	}
-	return plan
-}
-
-// goalOf reads a step: a string, or an object with a goal, details, or both.
-func goalOf(v any) (goal string, ok bool) {
+// goalOf reads a step: a string, or an object whose texts are the lines of the goal.
+func goalOf(v any) (goal string, isStep bool) {
 	switch v := v.(type) {
 	case string:
-		return unmarked(v), true
+		return strings.TrimSpace(v), true
 	case map[string]any:
 		var lines []string
 		for _, key := range goalKeys {
-			if goal, _ := goalOf(v[key]); goal != "" {
-				lines = append(lines, goal)
-				break
+			if text, _ := v[key].(string); strings.TrimSpace(text) != "" {
+				lines = append(lines, strings.TrimSpace(text))
 			}
 		}
 		for _, key := range detailKeys {
-			lines = append(lines, detailsOf(v[key])...)
+			details, _ := planOf(v[key])
+			for _, d := range details {
+				lines = append(lines, "- "+d)
+			}
 		}
 		return strings.Join(lines, "\n"), len(lines) > 0
 	default:
 		return "", false
 	}
-}
-
-// detailsOf reads what stands below a goal.
-func detailsOf(v any) []string {
-	if text, ok := v.(string); ok && strings.TrimSpace(text) != "" {
-		return []string{strings.TrimSpace(text)}
-	}
-	if list, ok := v.([]any); ok {
-		var lines []string
-		for _, e := range list {
-			if goal, ok := goalOf(e); ok && goal != "" {
-				lines = append(lines, "- "+goal)
-			}
-		}
-		return lines
-	}
-	return nil
-}
-
-// unmarked returns a goal without the number that a model wrote into its string.
-func unmarked(s string) string {
-	s = strings.TrimSpace(s)
-	m, ok := readTextOrdinal(s)
-	if body := strings.TrimSpace(m.body); ok && body != "" {
-		return body
-	}
-	return s
 }

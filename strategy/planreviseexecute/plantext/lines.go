@@ -1,152 +1,146 @@
-package planreviseexecute
+package plantext
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
 
-// textLine is a line and what it is by itself.
-type textLine struct {
+// line is a line of a text, and what it is by itself.
+type line struct {
 	raw    string // without the line end
-	kind   textKind
-	indent int // in columns
-	level  int // of a title
-	textMark
+	kind   kind
+	indent int    // in columns
+	rank   int    // of an item or a title
+	number int    // of an item; 0 for a bullet
+	body   string // of an item: what follows the number or the bullet, without the asterisks around its title
 }
 
-type textKind int
+type kind int
 
 const (
-	textBlank textKind = iota
-	textProse
-	textTitle // a heading, a line wholly in emphasis, or one that leads over to a list
-	textItem
-	textFence // the first line of a code block
-	textCode  // the others, with the last one
-	textRow   // of a table
-	textBreak // a thematic break, or a closing tag alone on its line
+	blank kind = iota
+	prose
+	title // a heading, a line in emphasis, or one that leads over to a list
+	item
+	code // with the fences
+	end  // a thematic break, or a tag alone on its line
 )
 
-// Levels of titles. 1 to 6 are headings.
+// Ranks of items: an item of a higher rank is part of one of a lower. 1 to 6 are headings.
 const (
-	levelTag      = 0 // <plan>
-	levelHeading  = 6
-	levelEmphasis = 7 // **Plan**
-	levelLead     = 8 // Plan:
+	rankHeading = 6
+	rankLabel   = 7 // Step 1: a
+	rankNumber  = 8
+	rankBullet  = 9
 )
 
-// readTextLines takes a text apart.
-func readTextLines(text string) []textLine {
-	lines := make([]textLine, 0, strings.Count(text, "\n")+1)
-	var fence textFencing
-	number := 0 // of the last item
+// Ranks of titles that are no headings.
+const (
+	rankEmphasis = 7 // **Plan**
+	rankLead     = 8 // Plan:
+)
+
+var (
+	fenceMark   = regexp.MustCompile("^(?:`{3,}|~{3,})")
+	headingMark = regexp.MustCompile(`^#{1,6}(?:\s|$)`)
+	breakLine   = regexp.MustCompile(`^(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|</?[A-Za-z][\w-]*>)$`)
+	bulletMark  = regexp.MustCompile(`^(?:[-*+](?:\s+|$)|[•◦▪‣]\s*)(?:\[[ xX]\]\s+)?`)
+	numberMark  = regexp.MustCompile(`^\(?(\d{1,3})[.)](?:\s+|$)`)
+	labelMark   = regexp.MustCompile(`^(?i:step|phase|task|stage)\s+(\d{1,3})\s*(?:[:)]|[-.–—](?:\s|$)|$)`)
+	emphasis    = regexp.MustCompile(`^\*{1,3}([^*\s](?:[^*]*[^*\s])?)\*{1,3}`)
+)
+
+// readLines takes a text apart.
+func readLines(text string) []line {
+	var lines []line
+	fence := "" // of the code block that is open
 	for raw := range strings.SplitSeq(text, "\n") {
-		if kind := fence.next(raw); kind != textProse {
-			lines = append(lines, textLine{raw: raw, kind: kind, indent: textIndent(raw)})
-			continue
+		s := strings.TrimSpace(raw)
+		l := line{raw: raw, kind: code, indent: indentOf(raw)}
+		mark := fenceMark.FindString(s)
+		switch {
+		case fence == "" && mark != "" && !strings.Contains(s[len(mark):], "`"):
+			fence = mark
+		case fence == "":
+			l.read(s)
+		case strings.HasPrefix(mark, fence) && mark == s:
+			fence = ""
 		}
-		l := readTextLine(raw)
-		if l.number == 2 && number != 1 {
-			lines = splitFirstItem(lines)
-		}
-		if l.kind == textItem {
-			number = l.number
-		}
-		fence.within(l)
 		lines = append(lines, l)
 	}
 	return lines
 }
 
-// splitFirstItem gives an item 1 that begins in the middle of the last line, as in "Plan: 1. a", a
-// line of its own.
-func splitFirstItem(lines []textLine) []textLine {
-	last := len(lines) - 1
-	for last >= 0 && lines[last].kind == textBlank {
-		last--
-	}
-	if last < 0 || lines[last].kind != textProse {
-		return lines
-	}
-	at := textInlineItem.FindStringSubmatchIndex(lines[last].raw)
-	if at == nil {
-		return lines
-	}
-	lead, item := readTextLine(lines[last].raw[:at[2]]), readTextLine(lines[last].raw[at[2]:])
-	item.indent = lead.indent
-	return append(lines[:last], lead, item)
-}
-
-// textInlineItem finds the first item of a list in the midst of a line.
-var textInlineItem = regexp.MustCompile(`\S\s+((?i:\*{0,2}(?:step\s+1\*{0,2}[:.)]|\(?1[.)])\*{0,2}\s+\S))`)
-
-// readTextLine reads a line outside of code.
-func readTextLine(raw string) textLine {
-	l := textLine{raw: raw, kind: textProse, indent: textIndent(raw)}
-	s := strings.TrimSpace(raw)
+// read tells what a line outside of code is; s is its text without blanks around it.
+func (l *line) read(s string) {
+	l.kind = prose
 	switch {
 	case s == "":
-		l.kind = textBlank
-	case isTextBreak(s), strings.HasPrefix(s, "</") && textTag.MatchString(s):
-		l.kind = textBreak
-	case s[0] == '<' && textTag.MatchString(s):
-		l.kind, l.level, l.body = textTitle, levelTag, strings.Trim(s, "<>")
-	case s[0] == '|':
-		l.kind = textRow
-	case s[0] == '#' && textHeading.MatchString(s):
-		l.readHeading(s)
+		l.kind = blank
+	case breakLine.MatchString(s):
+		l.kind = end
+	case headingMark.MatchString(s):
+		text := strings.TrimLeft(s, "#")
+		rank := len(s) - len(text)
+		text, _ = withoutEmphasis(strings.TrimLeftFunc(strings.TrimRight(text, "# \t"), isOrnament))
+		l.indent, l.kind = 0, title
+		l.readNumber(text)
+		l.rank = rank
 	default:
-		l.readItem(s)
+		bullet := bulletMark.FindString(s)
+		text, whole := withoutEmphasis(s[len(bullet):])
+		l.readNumber(text)
+		switch {
+		case l.kind == item: // a bullet before a number does not count
+		case bullet != "":
+			l.kind, l.rank, l.body = item, rankBullet, text
+		case whole && l.indent < 2:
+			l.kind, l.rank = title, rankEmphasis
+		}
 	}
-	return l
 }
 
-var (
-	textTag     = regexp.MustCompile(`^</?[A-Za-z][\w-]*>$`)
-	textHeading = regexp.MustCompile(`^#{1,6}(?:\s|$)`)
-)
-
-// isTextBreak reports whether s is a thematic break of Markdown.
-func isTextBreak(s string) bool {
-	sign := s[:1]
-	return strings.Contains("-*_", sign) && strings.Trim(s, sign+" \t") == "" && strings.Count(s, sign) >= 3
-}
-
-func (l *textLine) readHeading(s string) {
-	title := strings.TrimLeft(s, "#")
-	l.indent, l.level = 0, len(s)-len(title)
-	title = strings.TrimSpace(strings.TrimRight(title, "#"))
-	if m, ok := readTextOrdinal(strings.TrimLeftFunc(title, isTextOrnament)); ok {
-		l.kind, l.textMark = textItem, m
-		l.rank, l.titled = l.level, true
-		return
-	}
-	l.kind = textTitle
-	l.body, _ = cutEmphasis(title)
-}
-
-// isTextOrnament reports whether c is blank or decorates a heading, as an emoji does.
-func isTextOrnament(c rune) bool {
+// isOrnament reports whether c is blank or decorates a heading, as an emoji does.
+func isOrnament(c rune) bool {
 	return unicode.In(c, unicode.So, unicode.Sk, unicode.Mn, unicode.Cf, unicode.Zs)
 }
 
-func (l *textLine) readItem(s string) {
-	if m, ok := readTextMark(s); ok {
-		l.kind, l.textMark = textItem, m
-	} else if title, whole := cutEmphasis(s); whole && l.indent < 2 {
-		l.kind, l.level, l.body = textTitle, levelEmphasis, title
+// readNumber reads the beginning of an item that has a number.
+func (l *line) readNumber(s string) {
+	l.rank = rankLabel
+	m := labelMark.FindStringSubmatch(s)
+	if m == nil {
+		l.rank = rankNumber
+		m = numberMark.FindStringSubmatch(s)
+	}
+	if m != nil {
+		l.kind = item
+		l.number, _ = strconv.Atoi(m[1])
+		l.body, _ = withoutEmphasis(strings.TrimSpace(s[len(m[0]):]))
 	}
 }
 
-// textIndent counts the columns of white space before a line.
-func textIndent(s string) int {
+// withoutEmphasis takes off the asterisks around the beginning of s; whole says that they are
+// around all of it.
+func withoutEmphasis(s string) (text string, whole bool) {
+	at := emphasis.FindStringSubmatchIndex(s)
+	if at == nil {
+		return s, false
+	}
+	rest := s[at[1]:]
+	return s[at[2]:at[3]] + rest, strings.Trim(rest, ":. ") == ""
+}
+
+// indentOf counts the columns of white space before a line.
+func indentOf(s string) int {
 	column := 0
 	for _, c := range s {
 		if !unicode.IsSpace(c) {
 			break
 		}
-		column = textColumn(column, c)
+		column = columnAfter(c, column)
 	}
 	return column
 }
@@ -158,13 +152,13 @@ func outdent(s string, n int) string {
 		if column >= n || !unicode.IsSpace(c) {
 			return s[i:]
 		}
-		column = textColumn(column, c)
+		column = columnAfter(c, column)
 	}
 	return ""
 }
 
-// textColumn returns the column after c; a tab goes to the next multiple of four.
-func textColumn(column int, c rune) int {
+// columnAfter returns the column after c; a tab goes to the next multiple of four.
+func columnAfter(c rune, column int) int {
 	if c == '\t' {
 		return column + 4 - column%4
 	}
