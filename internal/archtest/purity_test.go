@@ -29,9 +29,10 @@ var pure = []string{
 	"strategy/reflection",
 	"strategy/retry",
 	"strategy/stepagent",
-	"internal/config",
+	"strategy/internal/frame",
 	"internal/guard",
 	"internal/jsonform",
+	"internal/prompts",
 	"machine",
 }
 

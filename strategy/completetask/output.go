@@ -14,12 +14,12 @@ import (
 func (s *completeTask) done(text string, data json.RawMessage) nextstep.NextStep {
 	out := s.output()
 	out.Result, out.Data = &text, data
-	return s.fsm.Then(finished, nextstep.Complete{Output: out})
+	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
 // fail ends with an error and what was reached.
 func (s *completeTask) fail(code delegation.Code, err error) nextstep.NextStep {
-	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: s.output()})
+	return s.Fail(delegation.NewError(code, err), s.output())
 }
 
 // limited is the end for want of model calls.
@@ -27,7 +27,7 @@ func (s *completeTask) limited(result string) nextstep.NextStep {
 	out := s.output()
 	out.Result = textOf(result)
 	return nextstep.ReportError{
-		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("completetask: the limit of %d model calls is reached", s.caps[capRounds]+1)},
+		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("completetask: the limit of %d model calls is reached", s.Caps[capRounds]+1)},
 		Output: out,
 	}
 }

@@ -1,6 +1,7 @@
 package planreviseexecute
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/nextstep"
 )
 
@@ -18,6 +18,9 @@ func (s *planReviseExecute) execute() nextstep.NextStep {
 	step, err := s.delegation()
 	if err != nil {
 		return s.fail(delegation.CodePanic, err)
+	}
+	if step.Input.Goal == "" && s.PromptErr() == nil {
+		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the prompt Step came out empty"))
 	}
 	return s.then(approved, step)
 }
@@ -38,10 +41,7 @@ func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 	if s.Results == ResultsOfAll || len(needs) > 0 {
 		data.Results = s.results(needs)
 	}
-	goal := s.prompt("Step", data)
-	if goal == "" && s.promptErr == nil {
-		s.promptErr = errors.New("planreviseexecute: the prompt Step came out empty")
-	}
+	goal := s.Prompt("Step", data)
 	return nextstep.Delegate{
 		Strategy: executor,
 		Input:    delegation.Input{Goal: goal, Messages: s.Share.Of(s.history)},
@@ -52,8 +52,8 @@ func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 
 // ProcessDelegationResult implements strategy.Strategy.
 func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
-	if s.fsm.State() != ExecutingStep {
-		return s.fsm.Then(broke, nil) // out of turn: the table says so
+	if s.State() != ExecutingStep {
+		return s.OutOfTurn()
 	}
 	return s.ended(out)
 }
@@ -72,7 +72,7 @@ func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
 		s.say("Synthesize", PromptData{Results: s.results(nil)})
 		return s.then(executed, s.request())
 	}
-	return s.fsm.Then(finished, nextstep.Complete{Output: s.output()})
+	return s.Then(finished, nextstep.Complete{Output: s.output()})
 }
 
 // note puts down in the plan what became of the step in progress.
@@ -85,7 +85,7 @@ func (s *planReviseExecute) note(out delegation.Output) Step {
 	if out.Err != nil {
 		step.Status = StepFailed
 		step.Err = &delegation.Error{Code: out.Err.Code, Message: s.cut(out.Err.Message)}
-		s.scrap = config.Or(out.Result, s.scrap)
+		s.scrap = cmp.Or(out.Result, s.scrap)
 	}
 	return *step
 }
@@ -102,7 +102,7 @@ func (s *planReviseExecute) results(ids []string) []PromptResult {
 		if step.Result != nil {
 			text = s.cut(*step.Result)
 		} else {
-			text = s.prompt("NoResult", s.about(PromptData{Step: step}))
+			text = s.Prompt("NoResult", s.about(PromptData{Step: step}))
 		}
 		list = append(list, PromptResult{ID: step.ID, Goal: step.Goal, Text: text})
 	}
@@ -118,7 +118,7 @@ func (s *planReviseExecute) cut(text string) string {
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	return strings.TrimSpace(text[:n]) + "\n" + s.prompt("CutResult", PromptData{})
+	return strings.TrimSpace(text[:n]) + "\n" + s.Prompt("CutResult", PromptData{})
 }
 
 // copy returns a plan that shares nothing that can be written to.

@@ -1,11 +1,11 @@
 package planreviseexecute
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -28,13 +28,13 @@ func (s *planReviseExecute) answer(resp llmclient.Response, calls []messages.Too
 	default:
 		out := s.output()
 		out.Result = &text
-		return s.fsm.Then(finished, nextstep.Complete{Output: out})
+		return s.Then(finished, nextstep.Complete{Output: out})
 	}
 }
 
 // fail ends with an error and everything that was reached.
 func (s *planReviseExecute) fail(code delegation.Code, err error) nextstep.NextStep {
-	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: s.partial()})
+	return s.Fail(delegation.NewError(code, err), s.partial())
 }
 
 // output is what was reached.
@@ -60,7 +60,7 @@ func (s *planReviseExecute) output() delegation.Output {
 // no step is done, the text of one that failed is better than none.
 func (s *planReviseExecute) partial() delegation.Output {
 	out := s.output()
-	out.Result = config.Or(out.Result, s.scrap)
+	out.Result = cmp.Or(out.Result, s.scrap)
 	_ = out.Metadata.Set("phase", s.phase()) // a string can be encoded
 	return out
 }
@@ -68,9 +68,9 @@ func (s *planReviseExecute) partial() delegation.Output {
 // phase is the name of the present phase.
 func (s *planReviseExecute) phase() string {
 	for _, r := range Table.States {
-		if r.Name == s.fsm.State() && r.Phase != "" {
+		if r.Name == s.State() && r.Phase != "" {
 			return r.Phase
 		}
 	}
-	return string(s.fsm.State())
+	return string(s.State())
 }

@@ -87,11 +87,11 @@ func (s *planReviseExecute) receivePlan(arguments string) (string, error) {
 	if _, err := s.plan.revise(p, s.rules); err != nil {
 		return "", err
 	}
-	return s.prompts.Fill("Received", PromptData{Tool: SubmitPlan})
+	return s.Texts.Fill("Received", PromptData{Tool: SubmitPlan})
 }
 
 func (s *settings) receiveEvaluation(string) (string, error) {
-	return s.prompts.Fill("Received", PromptData{Tool: SubmitEvaluation})
+	return s.Texts.Fill("Received", PromptData{Tool: SubmitEvaluation})
 }
 
 // checked holds arguments against a schema, which is compiled once for all frames, before they are

@@ -19,7 +19,7 @@ type ToolUse struct {
 
 // fail ends with an error and what was reached.
 func (s *react) fail(code delegation.Code, err error) nextstep.NextStep {
-	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: s.output()})
+	return s.Fail(delegation.NewError(code, err), s.output())
 }
 
 // limited is the end for want of steps.

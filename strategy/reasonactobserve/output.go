@@ -34,7 +34,7 @@ func (s *reasonActObserve) concluded(reply messages.Assistant) nextstep.NextStep
 	if text != "" {
 		result = &text
 	}
-	return s.fsm.Then(concluded, s.limited(result))
+	return s.Then(concluded, s.limited(result))
 }
 
 // done ends with an answer, which becomes the last message if it is not.
@@ -45,7 +45,7 @@ func (s *reasonActObserve) done(answer string) nextstep.NextStep {
 	}
 	out := s.output()
 	out.Result = &answer
-	return s.fsm.Then(finished, nextstep.Complete{Output: out})
+	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
 // limited is the end for want of steps.
@@ -70,7 +70,7 @@ func (s *reasonActObserve) failWith(text string, code delegation.Code, err error
 	if text != "" {
 		out.Result = &text
 	}
-	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: out})
+	return s.Fail(delegation.NewError(code, err), out)
 }
 
 // output is what was reached.
@@ -90,7 +90,7 @@ func (s *reasonActObserve) output() delegation.Output {
 	default:
 		set("finish", s.finish)
 	}
-	if s.fsm.State() == Concluding {
+	if s.State() == Concluding {
 		set("limited", true)
 	}
 	if len(s.repaired) > 0 {

@@ -1,13 +1,15 @@
 package reflection
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
+	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // Name is the usual name of this strategy in a strategy.Set.
@@ -133,19 +135,17 @@ var critiqueSchema = llmclient.Schema{
 // settings is a Config that was checked, with everything compiled that can be.
 type settings struct {
 	Config
-	err     error
-	caps    strategy.Caps
-	schema  *llmclient.Schema // of critiques; nil for words
-	prompts *config.Prompts
+	frame.Settings
+	schema *llmclient.Schema // of critiques; nil for words
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := &settings{Config: cfg}
-	s.err = s.compile()
+	s.Table, s.Err = Table, s.compile()
 	return func() strategy.Strategy {
-		return &reflection{settings: s, fsm: Table.New(s.caps)}
+		return &reflection{settings: s, Frame: frame.New(&s.Settings)}
 	}
 }
 
@@ -171,12 +171,12 @@ func (c Config) Bound(perDraft int) int {
 }
 
 func (s *settings) compile() error {
-	s.MaxIterations = config.Or(s.MaxIterations, 3)
-	s.MaxToolRounds = config.Or(s.MaxToolRounds, 50)
-	s.MaxRetries = config.Count(s.MaxRetries, 2)
-	s.caps = strategy.Caps{capRevisions: max(0, s.MaxIterations-1), capRounds: s.MaxToolRounds - 1, capRetries: s.MaxRetries}
+	s.MaxIterations = cmp.Or(s.MaxIterations, 3)
+	s.MaxToolRounds = cmp.Or(s.MaxToolRounds, 50)
+	s.MaxRetries = frame.Count(s.MaxRetries, 2)
+	s.Caps = strategy.Caps{capRevisions: max(0, s.MaxIterations-1), capRounds: s.MaxToolRounds - 1, capRetries: s.MaxRetries}
 	if s.MaxToolRounds < 0 {
-		s.caps[capRounds] = strategy.Unbounded
+		s.Caps[capRounds] = strategy.Unbounded
 	}
 	if s.JSONCritique {
 		s.schema = &critiqueSchema
@@ -185,23 +185,14 @@ func (s *settings) compile() error {
 	if s.MaxIterations < 0 {
 		problems = append(problems, errors.New("reflection: MaxIterations is negative: there must be at least one draft, and a bound"))
 	}
+	var untried error
+	s.Texts, untried = prompts.Parse("reflection", s.Prompts, defaultPrompts, prompts.Samples{"": sample})
 	problems = append(problems,
-		config.Distinct("reflection", "Tools", s.Tools),
-		config.OneOf("reflection", "OnRejected", &s.OnRejected, RejectedAccept, RejectedFail),
-		s.parsePrompts(),
+		frame.Distinct("reflection", "Tools", s.Tools),
+		frame.OneOf("reflection", "OnRejected", &s.OnRejected, RejectedAccept, RejectedFail),
+		untried,
 	)
 	return errors.Join(problems...)
-}
-
-func (s *settings) parsePrompts() (err error) {
-	s.prompts, err = config.Parse("reflection",
-		config.Prompt{Name: "Critique", Text: s.Prompts.Critique, Default: defaultPrompts.Critique, Sample: sample},
-		config.Prompt{Name: "Revise", Text: s.Prompts.Revise, Default: defaultPrompts.Revise, Sample: sample},
-		config.Prompt{Name: "Again", Text: s.Prompts.Again, Default: defaultPrompts.Again, Sample: sample},
-		config.Prompt{Name: "NotRun", Text: s.Prompts.NotRun, Default: defaultPrompts.NotRun, Sample: sample},
-		config.Prompt{Name: "Conclude", Text: s.Prompts.Conclude, Default: defaultPrompts.Conclude, Sample: sample},
-	)
-	return err
 }
 
 // sample is what prompts are tried on.

@@ -70,7 +70,7 @@ func (s *stepAgent) ask(res StepResult) nextstep.NextStep {
 	if len(res.request.Messages) == 0 {
 		return s.fail(s.misstep(delegation.CodeInvalid, "the step asked without messages: the input has neither a goal nor messages", nil).err)
 	}
-	return s.fsm.Then(on, nextstep.GetChatCompletion{Request: res.request})
+	return s.Then(on, nextstep.GetChatCompletion{Request: res.request})
 }
 
 // execute runs the calls of a step.
@@ -88,7 +88,7 @@ func (s *stepAgent) execute(calls []messages.ToolCall) nextstep.NextStep {
 	if text := message.Text(); text != "" {
 		s.answer = &text
 	}
-	return s.fsm.Then(called, nextstep.ExecuteTools{Calls: s.calls})
+	return s.Then(called, nextstep.ExecuteTools{Calls: s.calls})
 }
 
 func duplicate(err error) bool {

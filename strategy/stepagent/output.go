@@ -37,14 +37,14 @@ func (s *stepAgent) done(answer *string) nextstep.NextStep {
 	}
 	out := s.output()
 	out.Result = answer
-	return s.fsm.Then(finished, nextstep.Complete{Output: out})
+	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
 // limited is the end for want of iterations.
 func (s *stepAgent) limited() nextstep.NextStep {
 	out := s.output()
 	out.Result = s.answer
-	return s.fsm.Then(gaveUp, nextstep.ReportError{
+	return s.Then(gaveUp, nextstep.ReportError{
 		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("stepagent: Max iterations reached: %d", s.MaxIterations)},
 		Output: out,
 	})
@@ -54,7 +54,7 @@ func (s *stepAgent) limited() nextstep.NextStep {
 func (s *stepAgent) fail(err error) nextstep.NextStep {
 	out := s.output()
 	out.Result = s.answer
-	return s.fsm.Then(failed, nextstep.ReportError{Err: err, Output: out})
+	return s.Fail(err, out)
 }
 
 // output is what was reached.

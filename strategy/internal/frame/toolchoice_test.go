@@ -1,4 +1,4 @@
-package config_test
+package frame_test
 
 import (
 	"testing"
@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 func TestToolChoice(t *testing.T) {
@@ -27,19 +27,19 @@ func TestToolChoice(t *testing.T) {
 		{llmclient.ToolChoice{Mode: llmclient.ChooseRequired, Name: "look"}, `p: F: the Name "look" is for "tool" alone, and the mode is "required"`, true},
 		{llmclient.ToolChoice{Mode: "Auto"}, `p: F: "Auto" is not one of ["" "auto" "none" "required" "tool"]`, false},
 	} {
-		err := config.ToolChoice("p", "F", tt.choice)
+		err := frame.ToolChoice("p", "F", tt.choice)
 		if tt.want == "" {
 			require.NoError(t, err, tt.choice)
 		} else {
 			require.EqualError(t, err, tt.want)
 		}
-		require.Equal(t, tt.forced, config.Forced(tt.choice), tt.choice)
+		require.Equal(t, tt.forced, frame.Forced(tt.choice), tt.choice)
 	}
 }
 
 func TestRefusesChoice(t *testing.T) {
 	refuses := func(code delegation.Code, message string) bool {
-		return config.RefusesChoice(nextstep.Failure{Code: code, Message: message})
+		return frame.RefusesChoice(nextstep.Failure{Code: code, Message: message})
 	}
 	for _, message := range []string{
 		`tool_choice: this model only supports "auto"`,
