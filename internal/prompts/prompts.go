@@ -17,30 +17,23 @@ type Set struct {
 	templates map[string]*template.Template
 }
 
-// Samples are data that templates are tried on, by the names of the templates. That of "" is for all
-// that are not named; nil is for a template without data.
-type Samples map[string]any
-
-func (s Samples) of(name string) any {
-	if sample, named := s[name]; named {
-		return sample
-	}
-	return s[""]
-}
-
 // Parse parses a struct of type P, whose fields are strings: the name of a field is that of its
-// template. A field that is "" takes its text from defaults. Each template is tried on its sample,
-// so that a field of the data that does not exist is an error. The error names pkg and every
-// template that cannot be used.
-func Parse[P any](pkg string, own, defaults P, samples Samples) (*Set, error) {
+// template. A field that is "" takes its text from defaults. Each template is tried on the sample
+// of its name, or else that of "", so that a field of the data that does not exist is an error; nil
+// is for a template without data. The error names pkg and every template that cannot be used.
+func Parse[P any](pkg string, own, defaults P, samples map[string]any) (*Set, error) {
 	s := &Set{pkg: pkg, templates: map[string]*template.Template{}}
 	var problems []error
 	texts, otherwise := reflect.ValueOf(own), reflect.ValueOf(defaults)
 	for i := range texts.NumField() {
 		name := texts.Type().Field(i).Name
 		t, err := template.New(name).Option("missingkey=error").Parse(cmp.Or(texts.Field(i).String(), otherwise.Field(i).String()))
+		sample, named := samples[name]
+		if !named {
+			sample = samples[""]
+		}
 		if err == nil {
-			err = t.Execute(&strings.Builder{}, samples.of(name))
+			err = t.Execute(&strings.Builder{}, sample)
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: Prompts: %w", pkg, err))

@@ -11,7 +11,7 @@ import (
 func TestPrompts(t *testing.T) {
 	type data struct{ Goal string }
 	type texts struct{ A, B string }
-	samples := prompts.Samples{"": data{}, "B": nil}
+	samples := map[string]any{"": data{}, "B": nil}
 	p, err := prompts.Parse("p", texts{B: "Mine."}, texts{A: " Do {{.Goal}}. ", B: "Yours."}, samples)
 	require.NoError(t, err)
 	text, err := p.Fill("A", data{"it"})
@@ -26,6 +26,6 @@ func TestPrompts(t *testing.T) {
 	require.ErrorContains(t, err, "template: B")
 	_, err = prompts.Parse("p", texts{B: "{{.Goal}}"}, texts{}, samples)
 	require.ErrorContains(t, err, "template: B", "it has no data")
-	_, err = prompts.Parse("p", texts{A: "{{.nothing}}"}, texts{}, prompts.Samples{"A": map[string]any{}})
+	_, err = prompts.Parse("p", texts{A: "{{.nothing}}"}, texts{}, map[string]any{"A": map[string]any{}})
 	require.ErrorContains(t, err, "nothing")
 }

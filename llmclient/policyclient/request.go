@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
@@ -30,7 +29,7 @@ var defaultPrompts = Prompts{
 }
 
 // samples are what prompts are tried on; those that are not here have no data.
-var samples = prompts.Samples{
+var samples = map[string]any{
 	"Tool":   map[string]any{"Tool": "a tool"},
 	"Schema": map[string]any{"Name": "a name", "Schema": "{}"},
 	"Repair": map[string]any{"Feedback": "a problem"},

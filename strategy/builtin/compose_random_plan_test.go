@@ -102,7 +102,7 @@ var refs = []string{"strategy", "generator", "executor", "executors"}
 type composer struct {
 	kinds      []string
 	delegating []string                       // those that name strategies
-	offering   []string                       // those that offer tools themselves
+	withTools  []string                       // those that offer tools themselves
 	keys       map[string][]string            // by kind
 	takes      map[string]map[string][]string // by kind and key
 }
@@ -112,7 +112,7 @@ func newComposer(t *testing.T) *composer {
 	t.Helper()
 	c := &composer{kinds: append(builtin.Names(), stepagent.Name), keys: map[string][]string{}, takes: map[string]map[string][]string{}}
 	c.kinds = slices.Compact(slices.Sorted(slices.Values(c.kinds)))
-	c.offering = slices.DeleteFunc(slices.Clone(c.kinds), func(kind string) bool {
+	c.withTools = slices.DeleteFunc(slices.Clone(c.kinds), func(kind string) bool {
 		return slices.Contains([]string{builtin.LLMOnly, builtin.PlanAndExecute, pre.Name, retry.Name}, kind)
 	})
 	for _, kind := range c.kinds {
@@ -184,7 +184,7 @@ func (c *composer) draw(t *rapid.T) composition {
 	for i := range n {
 		kinds, bare := c.kinds, false
 		if i == 0 && p.Agents > 0 && rapid.IntRange(0, 3).Draw(t, "delegates only") != 3 {
-			kinds, bare = c.offering, true // else few would call an agent
+			kinds, bare = c.withTools, true // else few would call an agent
 		} else if i+1 < n && rapid.IntRange(0, 3).Draw(t, "delegates") != 1 {
 			kinds = c.delegating
 		}

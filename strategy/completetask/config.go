@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
@@ -114,11 +113,8 @@ type settings struct {
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.Table, s.Err = Table, s.compile()
-	return func() strategy.Strategy {
-		return &completeTask{settings: s, Frame: frame.New(&s.Settings)}
-	}
+	s := compile(cfg)
+	return func() strategy.Strategy { return &completeTask{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
 // Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
@@ -142,7 +138,9 @@ func (c Config) refusals() int {
 	return 0
 }
 
-func (s *settings) compile() error {
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
 	s.Caps = strategy.Caps{
 		capRounds: frame.Count(s.MaxModelCalls, 50) - 1, capRetries: frame.Count(s.MaxRetries, 2), capUnforced: s.refusals(),
 	}
@@ -157,8 +155,6 @@ func (s *settings) compile() error {
 		}
 		s.schema = schema
 	}
-	var untried error
-	s.Texts, untried = prompts.Parse("completetask", s.Prompts, defaultPrompts, samples)
 	problems = append(problems,
 		frame.Distinct("completetask", "Tools", s.Tools),
 		frame.ToolChoice("completetask", "ToolChoice", s.ToolChoice),
@@ -166,13 +162,14 @@ func (s *settings) compile() error {
 		frame.OneOf("completetask", "OnLength", &s.OnLength, LengthFail, LengthAccept, LengthContinue),
 		frame.OneOf("completetask", "OnEmpty", &s.OnEmpty, EmptyAccept, EmptyAsk, EmptyFail),
 		frame.OneOf("completetask", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
-		untried,
+		frame.ParsePrompts(&s.Settings, "completetask", s.Prompts, defaultPrompts, samples),
 	)
-	return errors.Join(problems...)
+	s.Err = errors.Join(problems...)
+	return s
 }
 
 // samples are what prompts are tried on; those that are not here have no data.
-var samples = prompts.Samples{
+var samples = map[string]any{
 	"Conclude":  map[string]any{"Calls": 1},
 	"CutCall":   map[string]any{"Tool": "a tool"},
 	"Malformed": map[string]any{"Problem": "a problem", "Generated": "a text"},

@@ -8,6 +8,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // done ends with an answer.
@@ -56,19 +57,13 @@ func (s *completeTask) output() delegation.Output {
 // metadata tells about the work. Nothing in it can fail to encode.
 func (s *completeTask) metadata() delegation.Metadata {
 	m := delegation.Metadata{"model_calls": strconv.AppendInt(nil, int64(s.asked), 10)}
-	switch s.finish {
-	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
-	case llmclient.FinishLength:
+	frame.SetFinish(&m, s.finish)
+	if s.finish == llmclient.FinishLength {
 		_ = m.Set("truncated", true)
-		fallthrough
-	default:
-		_ = m.Set("finish", s.finish)
 	}
 	if s.unforced {
 		_ = m.Set("unforced", true)
 	}
-	if len(s.repaired) > 0 {
-		_ = m.Set("repaired", s.repaired)
-	}
+	frame.SetList(&m, "repaired", s.repaired)
 	return m
 }

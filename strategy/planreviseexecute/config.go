@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
@@ -157,23 +156,20 @@ Answer the goal now, from these results alone: {{.Goal}}`,
 type settings struct {
 	Config
 	frame.Settings
-	rules planRules
-
-	planSchema       *tools.Schema
-	evaluationSchema *tools.Schema
+	rules   planRules
+	schemas map[string]*tools.Schema // of the arguments of its own tools, by their names
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.Table, s.Err = Table, s.compile()
-	return func() strategy.Strategy {
-		return &planReviseExecute{settings: s, Frame: frame.New(&s.Settings)}
-	}
+	s := compile(cfg)
+	return func() strategy.Strategy { return &planReviseExecute{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
-func (s *settings) compile() error {
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
 	s.Executor = cmp.Or(s.Executor, "complete-task")
 	s.MaxSteps = cmp.Or(s.MaxSteps, 20)
 	s.MaxRevisions = frame.Count(s.MaxRevisions, 3)
@@ -181,12 +177,11 @@ func (s *settings) compile() error {
 	s.MaxResult = cmp.Or(s.MaxResult, 4096)
 	s.Caps = strategy.Caps{capRevisions: s.MaxRevisions, capRetries: s.MaxRetries, capSteps: s.MaxSteps}
 	s.rules = planRules{maxSteps: s.MaxSteps, executors: append(slices.Clone(s.Executors), s.Executor)}
+	s.schemas = map[string]*tools.Schema{}
 	var problems []error
-	var err error
-	if s.planSchema, err = tools.CompileSchema(planDefinition.Parameters); err != nil {
-		problems = append(problems, err)
-	}
-	if s.evaluationSchema, err = tools.CompileSchema(evaluationDefinition.Parameters); err != nil {
+	for _, def := range []tools.Definition{planDefinition, evaluationDefinition} {
+		schema, err := tools.CompileSchema(def.Parameters)
+		s.schemas[def.Name] = schema
 		problems = append(problems, err)
 	}
 	if s.MaxSteps < 0 {
@@ -195,16 +190,15 @@ func (s *settings) compile() error {
 	if s.Evaluation == EvaluateByFunc && s.Judge == nil {
 		problems = append(problems, errors.New("planreviseexecute: Evaluation is func, and Judge is nil"))
 	}
-	var untried error
-	s.Texts, untried = prompts.Parse("planreviseexecute", s.Prompts, defaultPrompts, prompts.Samples{"": sample, "CutResult": nil})
 	problems = append(problems,
 		frame.Distinct("planreviseexecute", "StepTools", s.StepTools),
 		frame.OneOf("planreviseexecute", "Evaluation", &s.Evaluation, EvaluateByModel, EvaluateByFunc, EvaluateNever),
 		frame.OneOf("planreviseexecute", "Results", &s.Results, ResultsOfDependencies, ResultsOfAll),
 		frame.OneOf("planreviseexecute", "Answer", &s.Answer, AnswerLast, AnswerSynthesize),
-		untried,
+		frame.ParsePrompts(&s.Settings, "planreviseexecute", s.Prompts, defaultPrompts, map[string]any{"": sample, "CutResult": nil}),
 	)
-	return errors.Join(problems...)
+	s.Err = errors.Join(problems...)
+	return s
 }
 
 // sample is what prompts are tried on.

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // execute delegates the next step of the plan.
@@ -29,21 +28,16 @@ func (s *planReviseExecute) execute() nextstep.NextStep {
 func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 	defer guard("Share", &err)
 	step := s.plan.Steps[s.step]
-	executor := step.Executor
-	if executor == "" {
-		executor = s.Executor
-	}
-	needs := step.DependsOn
-	if s.Results == ResultsOfAll {
-		needs = nil
-	}
 	data := s.about(PromptData{Step: step})
-	if s.Results == ResultsOfAll || len(needs) > 0 {
-		data.Results = s.results(needs)
+	switch {
+	case s.Results == ResultsOfAll:
+		data.Results = s.results(nil)
+	case len(step.DependsOn) > 0:
+		data.Results = s.results(step.DependsOn)
 	}
 	goal := s.Prompt("Step", data)
 	return nextstep.Delegate{
-		Strategy: executor,
+		Strategy: cmp.Or(step.Executor, s.Executor),
 		Input:    delegation.Input{Goal: goal, Messages: s.Share.Of(s.history)},
 		Tools:    s.StepTools,
 		Limits:   s.StepLimits,
@@ -111,14 +105,7 @@ func (s *planReviseExecute) results(ids []string) []PromptResult {
 
 // cut shortens a result to the configured size, at the beginning of a character, and says so.
 func (s *planReviseExecute) cut(text string) string {
-	if s.MaxResult < 0 || len(text) <= s.MaxResult {
-		return text
-	}
-	n := s.MaxResult
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return strings.TrimSpace(text[:n]) + "\n" + s.Prompt("CutResult", PromptData{})
+	return frame.Cut(text, s.MaxResult, func() string { return s.Prompt("CutResult", PromptData{}) })
 }
 
 // copy returns a plan that shares nothing that can be written to.

@@ -212,11 +212,7 @@ func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) ne
 		}
 		return s.judged(v)
 	}
-	var p Plan
-	if err := call.Decode(&p); err != nil {
-		return s.unread(err)
-	}
-	revised, err := s.plan.revise(p, s.rules)
+	revised, err := s.readPlan(call)
 	if err != nil {
 		return s.unread(err)
 	}
@@ -299,15 +295,14 @@ func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep
 	if s.State() == ExecutingStep {
 		return s.ended(delegation.Output{Err: frame.ErrorOf(f)})
 	}
-	out := s.partial()
-	out.Messages = nil // the Machine knows them, a part of a reply included
-	return s.Fail(frame.ErrorOf(f), out)
+	return s.Fail(frame.ErrorOf(f), s.Conclude(""))
 }
 
 // Inherit implements strategy.Inheritor: the step in progress shows what there is of it.
 func (s *planReviseExecute) Inherit(out delegation.Output) { s.note(out) }
 
-// Conclude implements strategy.Concluder.
+// Conclude implements strategy.Concluder. The messages are left to the Machine, which knows them, a
+// part of a reply included.
 func (s *planReviseExecute) Conclude(string) delegation.Output {
 	out := s.partial()
 	out.Messages = nil

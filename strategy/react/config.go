@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 
-	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
@@ -108,10 +107,9 @@ type settings struct {
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.Table, s.Err = Table, s.compile()
+	s := compile(cfg)
 	return func() strategy.Strategy {
-		return &react{settings: s, Frame: frame.New(&s.Settings), policy: s.Policy}
+		return &react{settings: s, Frame: frame.New(Table, &s.Settings), policy: s.Policy}
 	}
 }
 
@@ -128,7 +126,9 @@ func (c Config) Bound() int {
 	return cmp.Or(c.MaxSteps, 10) + frame.Count(c.MaxRetries, 3) + conclusion
 }
 
-func (s *settings) compile() error {
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
 	s.MaxSteps = cmp.Or(s.MaxSteps, 10)
 	s.Caps = strategy.Caps{capSteps: s.MaxSteps - 1, capRetries: frame.Count(s.MaxRetries, 3)}
 	if s.MaxSteps < 0 {
@@ -137,13 +137,12 @@ func (s *settings) compile() error {
 	if s.Policy == nil {
 		s.Policy = markdownpolicy.ReAct{}
 	}
-	var untried error
-	s.Texts, untried = prompts.Parse("react", s.Prompts, defaultPrompts, prompts.Samples{"": sample})
-	return errors.Join(
+	s.Err = errors.Join(
 		frame.Distinct("react", "Tools", s.Tools),
 		frame.OneOf("react", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
-		untried,
+		frame.ParsePrompts(&s.Settings, "react", s.Prompts, defaultPrompts, map[string]any{"": sample}),
 	)
+	return s
 }
 
 // sample is what prompts are tried on.

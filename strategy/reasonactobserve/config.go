@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
@@ -136,10 +135,9 @@ type settings struct {
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.Table, s.Err = Table, s.compile()
+	s := compile(cfg)
 	return func() strategy.Strategy {
-		return &reasonActObserve{settings: s, Frame: frame.New(&s.Settings), runs: map[string]int{}}
+		return &reasonActObserve{settings: s, Frame: frame.New(Table, &s.Settings), runs: map[string]int{}}
 	}
 }
 
@@ -154,7 +152,9 @@ func (c Config) Bound() int {
 	return 4*cmp.Or(c.MaxSteps, 10) + 2
 }
 
-func (s *settings) compile() error {
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
 	s.Caps = strategy.Caps{capSteps: cmp.Or(s.MaxSteps, 10) - 1, capUnforced: 1}
 	if s.MaxSteps < 0 {
 		s.Caps[capSteps] = strategy.Unbounded
@@ -163,14 +163,13 @@ func (s *settings) compile() error {
 	s.MaxRepeats = cmp.Or(s.MaxRepeats, 3)
 	s.MaxObserved = cmp.Or(s.MaxObserved, 400)
 	s.decide = decideDefinition(!s.NoInput)
-	var untried error
-	s.Texts, untried = prompts.Parse(pkg, s.Prompts, defaultPrompts, prompts.Samples{"": sample})
-	return errors.Join(
+	s.Err = errors.Join(
 		frame.Distinct(pkg, "Tools", s.Tools),
 		s.checkNames(),
 		frame.OneOf(pkg, "OnLimit", &s.OnLimit, LimitConclude, LimitAccept, LimitFail),
-		untried,
+		frame.ParsePrompts(&s.Settings, pkg, s.Prompts, defaultPrompts, map[string]any{"": sample}),
 	)
+	return s
 }
 
 const pkg = "reasonactobserve"

@@ -8,6 +8,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // answered takes the answer that was asked for in plain words.
@@ -79,22 +80,14 @@ func (s *reasonActObserve) output() delegation.Output {
 	set := func(name string, v any) { _ = m.Set(name, v) } // all of these can be encoded
 	set("steps", s.step)
 	set("model_calls", s.asked)
-	if len(s.used) > 0 {
-		set("tools", s.used)
-	}
-	switch s.finish {
-	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
-	case llmclient.FinishLength:
+	frame.SetList(&m, "tools", s.used)
+	frame.SetFinish(&m, s.finish)
+	if s.finish == llmclient.FinishLength {
 		set("truncated", true)
-		fallthrough
-	default:
-		set("finish", s.finish)
 	}
 	if s.State() == Concluding {
 		set("limited", true)
 	}
-	if len(s.repaired) > 0 {
-		set("repaired", s.repaired)
-	}
+	frame.SetList(&m, "repaired", s.repaired)
 	return delegation.Output{Messages: s.history.Clip(), Metadata: m}
 }

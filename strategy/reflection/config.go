@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
@@ -142,11 +141,8 @@ type settings struct {
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.Table, s.Err = Table, s.compile()
-	return func() strategy.Strategy {
-		return &reflection{settings: s, Frame: frame.New(&s.Settings)}
-	}
+	s := compile(cfg)
+	return func() strategy.Strategy { return &reflection{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
 // Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
@@ -157,9 +153,9 @@ func New(cfg Config) func() strategy.Strategy {
 // it is not, it is one, and MaxToolRounds - 1 and MaxRetries come to it, over all drafts. A Config
 // that cannot be used has the bound 0.
 func (c Config) Bound(perDraft int) int {
-	s := settings{Config: c}
+	s := compile(c)
 	switch {
-	case s.compile() != nil:
+	case s.Err != nil:
 		return 0
 	case s.Generator != "" && perDraft < 0, s.Generator == "" && s.MaxToolRounds < 0:
 		return -1
@@ -170,7 +166,9 @@ func (c Config) Bound(perDraft int) int {
 	}
 }
 
-func (s *settings) compile() error {
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
 	s.MaxIterations = cmp.Or(s.MaxIterations, 3)
 	s.MaxToolRounds = cmp.Or(s.MaxToolRounds, 50)
 	s.MaxRetries = frame.Count(s.MaxRetries, 2)
@@ -185,14 +183,13 @@ func (s *settings) compile() error {
 	if s.MaxIterations < 0 {
 		problems = append(problems, errors.New("reflection: MaxIterations is negative: there must be at least one draft, and a bound"))
 	}
-	var untried error
-	s.Texts, untried = prompts.Parse("reflection", s.Prompts, defaultPrompts, prompts.Samples{"": sample})
 	problems = append(problems,
 		frame.Distinct("reflection", "Tools", s.Tools),
 		frame.OneOf("reflection", "OnRejected", &s.OnRejected, RejectedAccept, RejectedFail),
-		untried,
+		frame.ParsePrompts(&s.Settings, "reflection", s.Prompts, defaultPrompts, map[string]any{"": sample}),
 	)
-	return errors.Join(problems...)
+	s.Err = errors.Join(problems...)
+	return s
 }
 
 // sample is what prompts are tried on.

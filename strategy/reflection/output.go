@@ -111,12 +111,8 @@ func (s *reflection) metadata() delegation.Metadata {
 	n := len(s.critiques)
 	m := delegation.Metadata{"iterations": strconv.AppendInt(nil, int64(n), 10)}
 	_ = m.Set("approved", s.isApproved())
-	if n > 0 {
-		_ = m.Set("critiques", s.critiques)
-	}
-	if len(s.repaired) > 0 {
-		_ = m.Set("repaired", s.repaired)
-	}
+	frame.SetList(&m, "critiques", s.critiques)
+	frame.SetList(&m, "repaired", s.repaired)
 	return m
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
@@ -78,20 +77,17 @@ type settings struct {
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.Table, s.Err = Table, s.compile()
-	return func() strategy.Strategy {
-		return &retry{settings: s, Frame: frame.New(&s.Settings)}
-	}
+	s := compile(cfg)
+	return func() strategy.Strategy { return &retry{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
 // Bound returns how many model calls a run can make at most, if no attempt makes more than
 // perAttempt; -1 if that is negative, which means no bound. A Config that cannot be used has the
 // bound 0.
 func (c Config) Bound(perAttempt int) int {
-	s := settings{Config: c}
+	s := compile(c)
 	switch {
-	case s.compile() != nil:
+	case s.Err != nil:
 		return 0
 	case perAttempt < 0:
 		return -1
@@ -100,7 +96,9 @@ func (c Config) Bound(perAttempt int) int {
 	}
 }
 
-func (s *settings) compile() error {
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
 	s.Strategy = cmp.Or(s.Strategy, "complete-task")
 	s.MaxRetries = frame.Count(s.MaxRetries, 2)
 	s.Caps = strategy.Caps{capRetries: s.MaxRetries}
@@ -109,13 +107,12 @@ func (s *settings) compile() error {
 		problems = append(problems, errors.New("retry: Detector and Detect are both set: one of them says what a failure is"))
 	}
 	problems = append(problems, frame.Distinct("retry", "Tools", s.Tools), frame.OneOf("retry", "Detector", &s.Detector, DetectError, DetectStrict))
-	var untried error
-	s.Texts, untried = prompts.Parse("retry", s.Prompts, defaultPrompts, samples)
-	return errors.Join(append(problems, untried)...)
+	s.Err = errors.Join(append(problems, frame.ParsePrompts(&s.Settings, "retry", s.Prompts, defaultPrompts, samples))...)
+	return s
 }
 
 // samples are what prompts are tried on.
-var samples = prompts.Samples{
+var samples = map[string]any{
 	"":         PromptData{Goal: "a goal", Failure: "a failure", Result: "a result", Attempt: 2, MaxAttempts: 3, Tool: "a tool"},
 	"NoReason": nil, "CutFailure": nil,
 }

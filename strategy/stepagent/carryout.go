@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// settle does what a step says. It returns nil if the next iteration is to begin.
-func (s *stepAgent) settle(res StepResult) nextstep.NextStep {
+// carryOut does what a step says. It returns nil if the next iteration is to begin.
+func (s *stepAgent) carryOut(res StepResult) nextstep.NextStep {
 	switch res.kind {
 	case kindContinue:
 		return s.add(res.add)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
@@ -81,11 +80,8 @@ type settings struct {
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.Table, s.Err = Table, s.compile()
-	return func() strategy.Strategy {
-		return &stepAgent{settings: s, Frame: frame.New(&s.Settings)}
-	}
+	s := compile(cfg)
+	return func() strategy.Strategy { return &stepAgent{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
 // Bound returns how many model calls a run can make at most, retries hidden inside a client aside:
@@ -99,7 +95,9 @@ func (c Config) Bound() int {
 	return iterations*frame.Count(c.MaxAsks, 8) + plans
 }
 
-func (s *settings) compile() error {
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
 	s.MaxIterations = cmp.Or(s.MaxIterations, 10)
 	s.MaxAsks = frame.Count(s.MaxAsks, 8)
 	s.MaxPlanFailures = cmp.Or(s.MaxPlanFailures, 3)
@@ -122,9 +120,8 @@ func (s *settings) compile() error {
 	if s.PlanEvery < 0 {
 		problems = append(problems, errors.New("stepagent: PlanEvery is negative"))
 	}
-	var untried error
-	s.Texts, untried = prompts.Parse("stepagent", s.Prompts, defaultPrompts, prompts.Samples{"": sample})
-	return errors.Join(append(problems, untried)...)
+	s.Err = errors.Join(append(problems, frame.ParsePrompts(&s.Settings, "stepagent", s.Prompts, defaultPrompts, map[string]any{"": sample}))...)
+	return s
 }
 
 // sample is what prompts are tried on.

@@ -136,7 +136,7 @@ func (s *stepAgent) advance() nextstep.NextStep {
 		if s.PlanEvery > 0 && (s.iteration-1)%s.PlanEvery == 0 {
 			return s.makePlan()
 		}
-		if next := s.settle(s.take()); next != nil {
+		if next := s.carryOut(s.take()); next != nil {
 			return next
 		}
 	}
@@ -145,7 +145,7 @@ func (s *stepAgent) advance() nextstep.NextStep {
 
 // follow does what a step says, and begins the next iteration if it wants nothing of the outside.
 func (s *stepAgent) follow(res StepResult) nextstep.NextStep {
-	if next := s.settle(res); next != nil {
+	if next := s.carryOut(res); next != nil {
 		return next
 	}
 	return s.advance()

@@ -11,10 +11,15 @@ import (
 
 // Settings is what a Config was made into. All frames of a strategy share it.
 type Settings struct {
-	Table *strategy.Table
 	Caps  strategy.Caps
 	Texts *prompts.Set
 	Err   error // what is wrong with the Config
+}
+
+// ParsePrompts parses the prompts of a package's Config into the settings, as [prompts.Parse] does.
+func ParsePrompts[P any](s *Settings, pkg string, own, defaults P, samples map[string]any) (err error) {
+	s.Texts, err = prompts.Parse(pkg, own, defaults, samples)
+	return err
 }
 
 // Frame is embedded in a strategy: its state machine, and its prompts. It implements
@@ -28,8 +33,8 @@ type Frame struct {
 // machine has another name than the method FSM.
 type machine = strategy.FSM
 
-// New returns a frame in the initial state.
-func New(s *Settings) Frame { return Frame{machine: s.Table.New(s.Caps), settings: s} }
+// New returns a frame in the initial state of the table.
+func New(t *strategy.Table, s *Settings) Frame { return Frame{machine: t.New(s.Caps), settings: s} }
 
 // FSM implements strategy.Tabler.
 func (f *Frame) FSM() *strategy.FSM { return f.machine }

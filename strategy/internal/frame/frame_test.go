@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
@@ -47,10 +46,11 @@ func TestTable(t *testing.T) {
 }
 
 func TestFrame(t *testing.T) {
-	texts, err := prompts.Parse("once", struct{ Ask string }{}, struct{ Ask string }{"Do {{.Goal}}."}, prompts.Samples{"": map[string]any{"Goal": "it"}})
-	require.NoError(t, err)
 	wrong := errors.New("wrong")
-	f := frame.New(&frame.Settings{Table: table(false), Texts: texts, Err: wrong})
+	s := frame.Settings{Err: wrong}
+	type texts struct{ Ask string }
+	require.NoError(t, frame.ParsePrompts(&s, "once", texts{}, texts{"Do {{.Goal}}."}, map[string]any{"": map[string]any{"Goal": "it"}}))
+	f := frame.New(table(false), &s)
 	require.ErrorIs(t, f.Check(), wrong)
 	require.NoError(t, f.FSM().Check())
 	require.Equal(t, frame.Ready, f.State())
@@ -80,19 +80,19 @@ func TestEditCalls(t *testing.T) {
 
 func TestCut(t *testing.T) {
 	for _, c := range []struct {
-		text, want string
-		n          int
-		cut        bool
+		text string
+		n    int
+		want string
 	}{
-		{"abc", "abc", 3, false},
-		{" abc ", " abc ", 5, false},
-		{"abcd", "abc", 3, true},
-		{"ab cd", "ab", 3, true},
-		{"aé", "a", 2, true},
-		{"é", "", 1, true},
+		{"abc", 3, "abc"},
+		{"abc", -1, "abc"},
+		{" abc ", 5, " abc "},
+		{"abcd", 3, "abc\n…"},
+		{"ab cd", 3, "ab\n…"},
+		{"aé", 2, "a\n…"},
+		{"é", 1, "\n…"},
 	} {
-		got, cut := frame.Cut(c.text, c.n)
-		require.Equal(t, c.want, got, c.text)
-		require.Equal(t, c.cut, cut, c.text)
+		require.Equal(t, c.want, frame.Cut(c.text, c.n, func() string { return "…" }))
 	}
+	frame.Cut("abc", 3, nil)
 }

@@ -6,13 +6,14 @@ import (
 )
 
 // Cut returns the beginning of a text, of at most n bytes and whole characters, without blanks
-// around it, and whether that is less than all of it. A text that fits is returned as it is.
-func Cut(text string, n int) (beginning string, cut bool) {
-	if len(text) <= n {
-		return text, false
+// around it, and the mark on a line below. A text that fits is returned as it is, and with a
+// negative n every text; the mark is not asked for then.
+func Cut(text string, n int, mark func() string) string {
+	if n < 0 || len(text) <= n {
+		return text
 	}
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	return strings.TrimSpace(text[:n]), true
+	return strings.TrimSpace(text[:n]) + "\n" + mark()
 }

@@ -2,6 +2,7 @@ package plantext
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
@@ -13,36 +14,20 @@ var (
 	detailKeys = []string{"steps", "substeps", "subtasks"}
 )
 
+var (
+	jsonBlock = regexp.MustCompile("(?s)```[^`\n]*\n(.*?)```")
+	bareJSON  = regexp.MustCompile(`(?ms)^[ \t]*[\[{].*[\]}][ \t]*$`)
+)
+
 // readJSON reads the first plan in JSON: a code block that is one, or else all from the first line
 // that begins with a bracket to the last one that ends with one.
-func readJSON(lines []line) (steps []string, found bool) {
-	first, last := -1, -1
-	var block strings.Builder
-	for i, l := range lines {
-		s := strings.TrimSpace(l.raw)
-		switch {
-		case l.kind != code && s != "":
-			if first < 0 && strings.Contains("[{", s[:1]) {
-				first = i
-			}
-			if strings.Contains("]}", s[len(s)-1:]) {
-				last = i
-			}
-		case l.kind == code && !fenceMark.MatchString(s):
-			block.WriteString(l.raw + "\n")
-		case block.Len() > 0: // the end of the block
-			if steps, found = parseJSON(block.String()); found {
-				return steps, true
-			}
-			block.Reset()
+func readJSON(text string) (steps []string, isPlan bool) {
+	for _, block := range jsonBlock.FindAllStringSubmatch(text, -1) {
+		if steps, isPlan = parseJSON(block[1]); isPlan {
+			return steps, true
 		}
 	}
-	if first >= 0 {
-		for _, l := range lines[first:max(first, last+1)] {
-			block.WriteString(l.raw + "\n")
-		}
-	}
-	return parseJSON(block.String())
+	return parseJSON(bareJSON.FindString(text))
 }
 
 func parseJSON(text string) (steps []string, isPlan bool) {

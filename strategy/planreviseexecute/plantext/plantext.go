@@ -52,7 +52,7 @@ func Parse(text string) ([]string, error) {
 		text = strings.TrimSuffix(inside, "```")
 	}
 	lines := readLines(firstInline.ReplaceAllString(text, "$1\n$2"))
-	steps, isPlan := readJSON(lines)
+	steps, isPlan := readJSON(text)
 	lists := findLists(lines)
 	if best := bestOf(lists); best != nil && (best.rank != rankBullet || !isPlan && len(best.items) > 1) {
 		if goals := goals(lines, best.parts(lists)); len(goals) > 0 {
