@@ -54,6 +54,7 @@ func findLists(lines []line) []*list {
 			f.open = nil
 		case title:
 			f.addTitle(i)
+		default: // prose, code
 		}
 	}
 	return f.roots
