@@ -5,6 +5,9 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -13,20 +16,19 @@ import (
 // text, and the end of a list before the closing mark.
 type callBlock struct {
 	Options
-	start int     // the place of the opening mark
-	after int     // the place behind it
-	close string  // the closing mark
-	ends  *finder // of closing marks
+	start int              // the place of the opening mark
+	after int              // the place behind it
+	close string           // the closing mark
+	ends  *textscan.Finder // of closing marks
 
-	hurried bool       // a body that holds another opening mark has no end
-	ahead   *markAhead // whether the closing mark comes behind something strange; nil: nobody asked yet
+	limited bool       // a body that holds another opening mark has no end
+	ahead   *markAhead // whether the closing mark comes behind something unexpected; nil: not looked for yet
 
 	pos     int // looked at so far
 	state   callState
-	strict  strictScan
-	scan    jsonScan // where that finds no end
-	value   int      // where the value that is scanned begins
-	listed  bool     // the values are in a list
+	scan    jsonscan.Scanner
+	value   int  // where the value that is scanned begins
+	listed  bool // the values are in a list
 	calls   []Part
 	repairs []Repair
 }
@@ -39,8 +41,8 @@ const (
 	callBody                   // in something else
 )
 
-// hurry implements [hasty].
-func (b *callBlock) hurry() { b.hurried = true }
+// limitLookahead implements [lookaheadLimiter].
+func (b *callBlock) limitLookahead() { b.limited = true }
 
 func (b *callBlock) read(text string, final bool) verdict {
 	for {
@@ -62,8 +64,8 @@ func (b *callBlock) read(text string, final bool) verdict {
 
 // next looks at what begins behind the mark or behind a value.
 func (b *callBlock) next(text string, final bool) (verdict, bool) {
-	b.pos = skipBlanks(text, max(b.pos, b.after))
-	closed, wait := standsAt(text, b.pos, b.close, final)
+	b.pos = jsonscan.SkipBlanks(text, max(b.pos, b.after))
+	closed, wait := textscan.StandsAt(text, b.pos, b.close, final)
 	ends := strings.HasPrefix(b.close, text[b.pos:]) // the text, with or without a part of the mark
 	switch {
 	case wait || b.pos == len(text) && !final:
@@ -82,8 +84,8 @@ func (b *callBlock) next(text string, final bool) (verdict, bool) {
 		b.listed = text[b.pos] != ']'
 		b.pos++
 	case kind == listValue:
-		b.state, b.value, b.scan = callValue, b.pos, jsonScan{pos: b.pos}
-		b.strict.begin(b.pos)
+		b.state, b.value = callValue, b.pos
+		b.scan.Begin(b.pos)
 	case len(b.calls) > 0:
 		return b.unclosed(text, final)
 	default:
@@ -106,7 +108,7 @@ func (b *callBlock) kindAt(text string, final bool) (kind listKind, wait bool) {
 	case c == '{':
 		return listValue, false
 	case c == '[' && len(b.calls) == 0 && !b.listed:
-		yes, wait := beginsObjects(text, b.pos)
+		yes, wait := jsonscan.BeginsObjects(text, b.pos)
 		if yes {
 			kind = listMark
 		}
@@ -152,13 +154,13 @@ func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	return b.done(b.pos), true
 }
 
-// goesOn is jsonGoesOn for a call in marks, where a key goes on with the call without a comma, too.
+// goesOn is [jsonscan.GoesOn] for a call in marks, where a key goes on with the call without a comma, too.
 func (b *callBlock) goesOn(text string, final bool) (yes, wait bool) {
-	h := header{text: text, pos: b.pos}
-	if _, yes = h.key(); yes || h.partly {
+	next := jsonscan.Lookahead{Text: text, Pos: b.pos}
+	if _, yes = next.Key(); yes || next.Partial {
 		return yes, !yes && !final
 	}
-	return jsonGoesOn(text, b.pos, final)
+	return jsonscan.GoesOn(text, b.pos, final)
 }
 
 // excessBrackets returns the place behind the closing brackets and blanks that stand at a place, or
@@ -172,13 +174,13 @@ func excessBrackets(text string, pos int, final bool) (end int, wait bool) {
 
 // json reads a JSON value.
 func (b *callBlock) json(text string, final bool) (verdict, bool) {
-	state := b.strict.scan(text)
-	end := b.strict.pos
+	stop, state := b.scan.Scan(text)
+	end := stop
 	switch {
-	case state == scanDone:
-	case state == scanNone && b.Mode == ModeText: // nothing mends it
+	case state == jsonscan.Done:
+	case state == jsonscan.Invalid && b.Mode == ModeText: // nothing mends it
 		return b.broken(broken(end, hermesForm.expects(), "", nil), end), true
-	case state == scanMore && !final:
+	case state == jsonscan.More && !final:
 		return verdict{}, true
 	default:
 		var known bool
@@ -187,7 +189,7 @@ func (b *callBlock) json(text string, final bool) (verdict, bool) {
 		}
 	}
 	if err := b.add(text, b.value, end); err != nil {
-		return b.broken(err, max(end, b.strict.pos)), true
+		return b.broken(err, max(end, stop)), true
 	}
 	b.state, b.pos = callStart, end
 	return verdict{}, false
@@ -196,12 +198,12 @@ func (b *callBlock) json(text string, final bool) (verdict, bool) {
 // brokenEnd returns where JSON that is broken ends: where its brackets do, or before the first
 // closing mark.
 func (b *callBlock) brokenEnd(text string, final bool) (end int, known bool) {
-	closing := b.ends.next(text, b.value)
+	closing := b.ends.Next(text, b.value)
 	upTo := text
 	if closing >= 0 {
 		upTo = text[:closing]
 	}
-	if end, ok := b.scan.scan(upTo); ok {
+	if end, ok := b.scan.End(upTo); ok {
 		return end, true
 	}
 	return len(upTo), closing >= 0 || final
@@ -237,43 +239,25 @@ func callValues(text string, at int, mode Mode) (iter.Seq2[int, string], []Repai
 		return func(yield func(int, string) bool) { yield(0, text) }, nil, nil
 	}
 	if json.Valid([]byte(text)) {
-		return elements(text), nil, nil
+		return jsonscan.Elements(text), nil, nil
 	}
-	fixed, repairs, ok := repairJSON(text)
+	fixed, changes, ok := jsonrepair.Repair(text)
 	if mode != ModeRepair || !ok || fixed == "" || fixed[0] != '[' {
 		return nil, nil, broken(at, "", text, nil)
 	}
-	for i := range repairs {
-		repairs[i].Offset += at
-	}
 	whole := func(yield func(int, string) bool) { // the offsets in what was mended are not those of the text
-		for _, value := range elements(fixed) {
+		for _, value := range jsonscan.Elements(fixed) {
 			if !yield(0, value) {
 				return
 			}
 		}
 	}
-	return whole, repairs, nil
-}
-
-// elements are the elements of a valid JSON array, as they are written, and where they begin.
-func elements(array string) iter.Seq2[int, string] {
-	return func(yield func(int, string) bool) {
-		for pos := skipBlanks(array, 1); pos < len(array) && array[pos] != ']'; {
-			end := valueEnd(array, pos)
-			if !yield(pos, array[pos:end]) {
-				return
-			}
-			if pos = skipBlanks(array, end); array[pos] == ',' {
-				pos = skipBlanks(array, pos+1)
-			}
-		}
-	}
+	return whole, repairsAt(at, changes), nil
 }
 
 // plain looks for the end of a body that is not JSON.
 func (b *callBlock) plain(text string, final bool) verdict {
-	closing := b.ends.next(text, b.pos)
+	closing := b.ends.Next(text, b.pos)
 	if closing < 0 && !final {
 		return verdict{}
 	}
@@ -281,7 +265,7 @@ func (b *callBlock) plain(text string, final bool) verdict {
 	if closing >= 0 {
 		bodyEnd, end = closing, closing+len(b.close)
 	}
-	if b.hurried && strings.Contains(text[b.after:bodyEnd], text[b.start:b.after]) {
+	if b.limited && strings.Contains(text[b.after:bodyEnd], text[b.start:b.after]) {
 		return b.broken(broken(b.pos, b.close, "", nil), b.after)
 	}
 	calls, repairs, err := b.readBody(text[b.pos:bodyEnd], b.pos)

@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -14,8 +18,8 @@ import (
 
 // readBody tells the forms apart.
 func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
-	lead := len(text) - len(trimBlanksLeft(text))
-	body, at := trimBlanks(text), at+lead
+	lead := len(text) - len(textscan.TrimLeft(text))
+	body, at := textscan.Trim(text), at+lead
 	switch {
 	case strings.HasPrefix(body, "<function="):
 		return o.readFunction(body, at)
@@ -62,7 +66,7 @@ func (o Options) readElement(text string, at int) (messages.ToolCall, []Repair, 
 // readOtherJSON reads the forms of readJSON that are not that of Hermes: to that, err applies.
 func (o Options) readOtherJSON(text string, at int, err *ParseError) (call messages.ToolCall, repairs []Repair, _ *ParseError) {
 	n, functions, function := 0, 0, ""
-	for key, value := range members(text) {
+	for key, value := range jsonscan.Members(text) {
 		n++
 		if key == "function" {
 			functions, function = functions+1, value
@@ -104,7 +108,7 @@ func (o Options) readFunction(body string, at int) ([]Part, []Repair, *ParseErro
 	}
 	var arguments []argument
 	for {
-		pos = skipBlanks(body, pos)
+		pos = jsonscan.SkipBlanks(body, pos)
 		key, value, ok := attribute(body, pos, "<parameter=")
 		if !ok {
 			break
@@ -122,7 +126,7 @@ func (o Options) readFunction(body string, at int) ([]Part, []Repair, *ParseErro
 	if key, again := repeatedName(arguments); again {
 		return nil, nil, repeated(at, "<parameter="+key+">", body)
 	}
-	if a, again := swallowing(arguments); again != "" {
+	if a, again := unclosedParameter(arguments); again != "" {
 		return nil, nil, broken(at, "</parameter> behind the value of <parameter="+a.name+">, before <parameter="+again+">", a.text, nil)
 	}
 	return []Part{callAt(at, name, argumentsObject(arguments, properties(o.Tools, name)))}, nil, nil
@@ -148,7 +152,7 @@ func parameterEnd(body string, pos int) int {
 		if i < 0 {
 			return -1
 		}
-		after := trimBlanksLeft(body[pos+i+len("</parameter>"):])
+		after := textscan.TrimLeft(body[pos+i+len("</parameter>"):])
 		if after == "" || strings.HasPrefix(after, "<parameter=") || strings.HasPrefix(after, "</function>") {
 			return pos + i
 		}
@@ -156,16 +160,16 @@ func parameterEnd(body string, pos int) int {
 	}
 }
 
-// trimLines takes away what models set around a value: blanks, if it is one line, or else the line
+// trimLines takes away what models set around a value: textscan.Blanks, if it is one line, or else the line
 // break at either end.
 func trimLines(value string) string {
-	if trimmed := trimBlanks(value); strings.IndexByte(trimmed, '\n') < 0 {
+	if trimmed := textscan.Trim(value); strings.IndexByte(trimmed, '\n') < 0 {
 		return trimmed
 	}
-	if first, rest, _ := strings.Cut(value, "\n"); trimBlanks(first) == "" {
+	if first, rest, _ := strings.Cut(value, "\n"); textscan.Trim(first) == "" {
 		value = rest
 	}
-	if i := strings.LastIndexByte(value, '\n'); trimBlanks(value[i+1:]) == "" {
+	if i := strings.LastIndexByte(value, '\n'); textscan.Trim(value[i+1:]) == "" {
 		value = strings.TrimSuffix(value[:i], "\r")
 	}
 	return value
@@ -178,13 +182,13 @@ func trimLines(value string) string {
 func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) {
 	name, _, _ := strings.Cut(body, "<arg_")
 	pos := len(name)
-	if name = trimBlanks(name); name == "" || strings.ContainsAny(name, "\n<>") {
+	if name = textscan.Trim(name); name == "" || strings.ContainsAny(name, "\n<>") {
 		return nil, nil, broken(at, "the name of a tool before <arg_key>", body, nil)
 	}
 	var keys, values []string
 	for pos < len(body) {
 		if held, end, ok := between(body, pos, pairKey); ok {
-			keys, pos = append(keys, trimBlanks(held)), end
+			keys, pos = append(keys, textscan.Trim(held)), end
 		} else if held, end, ok := between(body, pos, pairValue); ok {
 			values, pos = append(values, held), end
 		} else {
@@ -236,7 +240,7 @@ func between(body string, pos int, marks tagPair) (held string, end int, ok bool
 			return "", pos, false
 		}
 		at += i + len(marks.close)
-		end = skipBlanks(body, at)
+		end = jsonscan.SkipBlanks(body, at)
 		if after := body[end:]; after == "" || strings.HasPrefix(after, pairKey.open) || strings.HasPrefix(after, pairValue.open) {
 			return body[start : at-len(marks.close)], end, true
 		}
@@ -246,14 +250,14 @@ func between(body string, pos int, marks tagPair) (held string, end int, ok bool
 // readSeparated reads what stands before and after a separator: name and {…}, or "function" and the
 // name with a block of JSON behind it.
 func readSeparated(before, after string, at, afterAt int, mode Mode) ([]Part, []Repair, *ParseError) {
-	name, object := trimBlanks(before), after
+	name, object := textscan.Trim(before), after
 	if name == "function" {
 		head, block, ok := strings.Cut(after, "```json")
 		held, tail, closed := strings.Cut(block, "\n```")
-		if !ok || !closed || trimBlanks(tail) != "" {
+		if !ok || !closed || textscan.Trim(tail) != "" {
 			return nil, nil, broken(afterAt, "the name of a tool and a ```json block with the arguments", after, nil)
 		}
-		name, object, afterAt = trimBlanks(head), held, afterAt+len(head)+len("```json")
+		name, object, afterAt = textscan.Trim(head), held, afterAt+len(head)+len("```json")
 	}
 	if name == "" || strings.ContainsAny(name, "\n`") {
 		return nil, nil, broken(at, "the name of a tool", before, nil)
@@ -271,10 +275,10 @@ const escapeMark = "<escape>"
 // readEscaped reads call:name{key:<escape>text<escape>,other:1}.
 func readEscaped(body string, at int) ([]Part, []Repair, *ParseError) {
 	name, _, ok := strings.Cut(strings.TrimPrefix(body, "call:"), "{")
-	if called := trimBlanks(name); ok && called != "" && strings.IndexByte(called, '\n') < 0 {
+	if called := textscan.Trim(name); ok && called != "" && strings.IndexByte(called, '\n') < 0 {
 		rest := body[len("call:")+len(name):]
 		if object := escapedJSON(rest); json.Valid(object) {
-			if repeatsName(string(object)) {
+			if jsonrepair.RepeatsName(string(object)) {
 				return nil, nil, repeated(at, "each key", body)
 			}
 			return []Part{callAt(at, called, string(object))}, nil, nil
@@ -292,7 +296,7 @@ func escapedJSON(text string) []byte {
 			if !closed {
 				return nil
 			}
-			b, text = appendString(b, held), after
+			b, text = jsonscan.AppendString(b, held), after
 			continue
 		}
 		i := strings.IndexAny(text, ":,{}[]<")
@@ -302,7 +306,7 @@ func escapedJSON(text string) []byte {
 		case i <= 0:
 			return nil
 		case text[i] == ':':
-			b, text = appendString(b, trimBlanks(text[:i])), text[i:]
+			b, text = jsonscan.AppendString(b, textscan.Trim(text[:i])), text[i:]
 		default:
 			b, text = append(b, text[:i]...), text[i:]
 		}
@@ -312,37 +316,20 @@ func escapedJSON(text string) []byte {
 
 // readPython reads calls in Python: name(key=value, …), each on a line of its own or all in a list.
 func readPython(body string, at int, mode Mode) ([]Part, []Repair, *ParseError) {
-	calls, repairs, err := pythonCalls(body, mode)
+	calls, changes, err := pyliteral.ReadCalls(body, mode == ModeRepair)
 	if err != nil {
-		err.Offset += at
-		return nil, nil, err
+		return nil, nil, broken(at+err.Offset, err.Expected, body[err.Offset:], nil)
 	}
-	for i := range calls {
-		calls[i].Start += at
-	}
-	for i := range repairs {
-		repairs[i].Offset += at
-	}
-	return calls, repairs, nil
+	return pythonParts(calls, at), repairsAt(at, changes), nil
 }
 
-func pythonCalls(body string, mode Mode) ([]Part, []Repair, *ParseError) {
-	if strings.HasPrefix(body, "[") {
-		return pyCalls(body, 0, mode)
+// pythonParts returns calls of a text that stands at an offset of the reply as parts of the reply.
+func pythonParts(calls []pyliteral.Call, at int) []Part {
+	var parts []Part
+	for _, c := range calls {
+		part := callAt(at+c.Start, c.Name, c.Arguments)
+		part.End = at + c.End
+		parts = append(parts, part)
 	}
-	p := pyReader{text: body, loose: mode == ModeRepair}
-	var calls []Part
-	for more := true; more; more = p.pos < len(body) {
-		start := p.pos
-		call, ok := p.call()
-		if !ok {
-			return nil, nil, p.err
-		}
-		calls = append(calls, Part{Content: call, Start: start})
-		if p.space(); p.next() == ',' {
-			p.pos++
-			p.space()
-		}
-	}
-	return calls, p.repairs, nil
+	return parts
 }

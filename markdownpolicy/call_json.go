@@ -3,9 +3,13 @@ package markdownpolicy
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -37,9 +41,9 @@ func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Rep
 func (f callForm) readValid(text, object string, repairs []Repair, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
 	name, arguments, key, again := f.fields(object)
 	if again != "" {
-		return messages.ToolCall{}, nil, repeated(at, quote(again), text)
+		return messages.ToolCall{}, nil, repeated(at, jsonscan.Quote(again), text)
 	}
-	call := messages.ToolCall{Name: decodeString(name)}
+	call := messages.ToolCall{Name: jsonscan.Unquote(name)}
 	if call.Name == "" {
 		return messages.ToolCall{}, nil, broken(at, f.expects()+`, with "`+f.name+`" the name of a tool`, text, nil)
 	}
@@ -66,7 +70,7 @@ func (f callForm) expects() string {
 func (f callForm) fields(object string) (name, arguments, under, again string) {
 	rank := len(f.others) + 1 // of the key that the arguments were found under: the smaller, the better
 	var seen uint
-	for key, value := range members(object) {
+	for key, value := range jsonscan.Members(object) {
 		bit := f.bit(key)
 		if seen&bit != 0 {
 			return name, arguments, under, key
@@ -117,12 +121,12 @@ func isHarmless(key, value string) bool {
 // unexpected returns the keys, in quotes, of members that are no part of a call whose arguments
 // stand under a key.
 func (f callForm) unexpected(object, under string) (keys []string) {
-	for key, value := range members(object) {
+	for key, value := range jsonscan.Members(object) {
 		switch {
 		case key == f.name, key == under, isHarmless(key, value), slices.Contains(f.beside, key):
 		case (key == f.arguments || slices.Contains(f.others, key)) && (saysNothing(value) || isEmptyObject(value)):
 		default:
-			keys = append(keys, quote(key))
+			keys = append(keys, jsonscan.Quote(key))
 		}
 	}
 	return keys
@@ -145,16 +149,16 @@ func (f callForm) strange(object, name, under string, at int) *ParseError {
 // holds one.
 func isEmptyObject(value string) bool {
 	if value[0] == '"' {
-		value = trimBlanks(decodeString(value))
+		value = textscan.Trim(jsonscan.Unquote(value))
 	}
-	return strings.HasPrefix(value, "{") && trimBlanks(value[1:]) == "}"
+	return strings.HasPrefix(value, "{") && textscan.Trim(value[1:]) == "}"
 }
 
 // saysNothing reports whether the value of the arguments of a call is missing, null, or a string
 // that is blank or null.
 func saysNothing(value string) bool {
 	if strings.HasPrefix(value, `"`) {
-		value = strings.TrimSpace(decodeString(value))
+		value = strings.TrimSpace(jsonscan.Unquote(value))
 	}
 	return value == "" || value == "null"
 }
@@ -169,7 +173,7 @@ func readArguments(value string, at int, mode Mode) (string, []Repair, *ParseErr
 	case value[0] != '"':
 		return "", nil, broken(at, "a JSON object", value, nil)
 	}
-	object, repairs, err := readObject(strings.TrimSpace(decodeString(value)), 0, mode)
+	object, repairs, err := readObject(strings.TrimSpace(jsonscan.Unquote(value)), 0, mode)
 	if err != nil {
 		return "", nil, broken(at, "a JSON object", value, err.Err)
 	}
@@ -182,9 +186,9 @@ func readArguments(value string, at int, mode Mode) (string, []Repair, *ParseErr
 // write writes a call as JSON, on one line. Arguments that are not JSON are written as a JSON
 // string.
 func (f callForm) write(c messages.ToolCall) string {
-	b := appendString([]byte("{"), f.name)
-	b = appendString(append(b, ": "...), c.Name)
-	b = appendString(append(b, ", "...), f.arguments)
+	b := jsonscan.AppendString([]byte("{"), f.name)
+	b = jsonscan.AppendString(append(b, ": "...), c.Name)
+	b = jsonscan.AppendString(append(b, ", "...), f.arguments)
 	b = append(b, ": "...)
 	return string(append(appendArguments(b, c.Arguments), '}'))
 }
@@ -195,7 +199,7 @@ func appendArguments(dst []byte, arguments string) []byte {
 	case trimmed == "":
 		return append(dst, "{}"...)
 	case !json.Valid([]byte(trimmed)):
-		return appendString(dst, arguments)
+		return jsonscan.AppendString(dst, arguments)
 	case strings.ContainsAny(trimmed, "\n\r"):
 		var line bytes.Buffer
 		_ = json.Compact(&line, []byte(trimmed)) // it is valid
@@ -205,29 +209,66 @@ func appendArguments(dst []byte, arguments string) []byte {
 	}
 }
 
-// broken is an error about the text that stands at an offset of the reply.
-func broken(at int, expected, found string, cause error) *ParseError {
-	return &ParseError{Offset: at, Expected: expected, Found: shorten(found), Err: cause}
+// readObject reads a JSON object that stands at an offset of the reply, and nothing else. What is
+// none is an error, or in mode repair it is mended; the dict of Python is such an object too.
+func readObject(text string, at int, mode Mode) (object string, repairs []Repair, err *ParseError) {
+	start := jsonscan.SkipBlanks(text, 0)
+	object = textscan.TrimRight(text[start:])
+	if object != "" && object[0] == '{' && json.Valid([]byte(object)) {
+		return object, nil, nil
+	}
+	if mode == ModeRepair {
+		fixed, changes, ok := jsonrepair.Repair(text)
+		if ok && fixed[0] == '{' {
+			return fixed, repairsAt(at, changes), nil
+		}
+	}
+	return "", nil, notObject(text, at, mode)
 }
 
-// repeated is an error about something that stands twice where only one can be meant.
-func repeated(at int, what, found string) *ParseError {
-	return broken(at, what+" only once in a call", found, nil)
+// repairsAt returns changes of a text that stands at an offset of the reply as repairs of the reply.
+func repairsAt(at int, changes []jsonrepair.Change) []Repair {
+	var repairs []Repair
+	for _, c := range changes {
+		repairs = append(repairs, Repair{Offset: at + c.Offset, What: c.What})
+	}
+	return repairs
 }
 
-// brokenFrom is an error about what stands at a place of the reply, and goes on to its end, of
-// which more may come.
-func brokenFrom(text string, at int, expected string) *ParseError {
-	e := broken(at, expected, text[at:], nil)
-	e.onward = true
+var errAmbiguous = errors.New("there is no one way to mend it")
+
+// notObject says where a text stops being a JSON object.
+func notObject(text string, at int, mode Mode) *ParseError {
+	var raw json.RawMessage
+	cause := json.Unmarshal([]byte(text), &raw)
+	e := broken(at, "a JSON object", text, cause)
+	if syntax, ok := errors.AsType[*json.SyntaxError](cause); ok {
+		stop := min(max(0, int(syntax.Offset)-1), len(text))
+		if strings.Contains(syntax.Error(), "end of JSON") {
+			stop = len(text)
+		}
+		e.Offset, e.Found = at+stop, shorten(text[stop:])
+	}
+	if mode == ModeRepair {
+		e.Err = errors.Join(cause, errAmbiguous)
+	}
 	return e
 }
 
-// shorten cuts a text to what fits into an error.
-func shorten(text string) string {
-	const most = 60
-	if text = trimBlanksLeft(text); len(text) <= most { // of a long text, the blanks at its end are not looked for
-		return trimBlanksRight(text)
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+// FindObject finds the JSON object that a reply holds beside other text, such as fences and prose.
+// Of several it is the last that has one of the keys, or the last of all if no keys are given. Only
+// whole objects count: those within another are part of it, and what is not valid JSON is none. The
+// object is returned as it is written.
+func FindObject(text string, keys ...string) (object string, ok bool) {
+	return jsonscan.FindObject(text, func(object string) bool {
+		if len(keys) == 0 {
+			return true
+		}
+		for key := range jsonscan.Members(object) {
+			if slices.Contains(keys, key) {
+				return true
+			}
+		}
+		return false
+	})
 }

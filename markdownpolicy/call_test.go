@@ -96,6 +96,19 @@ func TestS2_13_EntitiesAreLeftAlone(t *testing.T) {
 	}
 }
 
+// anyJSON draws a JSON value.
+func anyJSON(depth int) *rapid.Generator[any] {
+	scalars := []*rapid.Generator[any]{
+		rapid.Just[any](nil), rapid.Bool().AsAny(), rapid.Float64Range(-1e6, 1e6).AsAny(), rapid.String().AsAny(),
+		rapid.StringMatching("[a-z'\"\\\\{}, \n]{0,8}").AsAny(),
+	}
+	if depth == 0 {
+		return rapid.OneOf(scalars...)
+	}
+	inner := anyJSON(depth - 1)
+	return rapid.OneOf(append(scalars, rapid.SliceOfN(inner, 0, 4).AsAny(), rapid.MapOfN(rapid.StringN(0, 5, 20), inner, 0, 4).AsAny())...)
+}
+
 func TestS2_1_CallsComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		arguments, err := json.Marshal(rapid.MapOfN(rapid.String(), anyJSON(2), 0, 4).Draw(t, "arguments"))

@@ -3,6 +3,7 @@ package markdownpolicy
 import (
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -39,7 +40,7 @@ func (c *collector) literal(s string, start, end int) {
 // think adds to the thought, which ends with endThought or the next text.
 func (c *collector) think(s string, start, end int) {
 	if !c.thought {
-		if trimBlanks(s) == "" {
+		if textscan.Trim(s) == "" {
 			return
 		}
 		c.close()
@@ -57,7 +58,7 @@ func (c *collector) endThought() {
 
 func (c *collector) append(s string, start, end int) {
 	if c.run.len() == 0 {
-		kept := trimBlanksLeft(s)
+		kept := textscan.TrimLeft(s)
 		if kept == "" {
 			return
 		}
@@ -66,7 +67,7 @@ func (c *collector) append(s string, start, end int) {
 		}
 		c.start, c.behind, s = start, start, kept
 	}
-	if kept := trimBlanksRight(s); kept != "" {
+	if kept := textscan.TrimRight(s); kept != "" {
 		c.solid = c.run.len() + len(kept)
 		c.end = end
 		if end-start == len(s) {

@@ -3,6 +3,9 @@ package markdownpolicy
 import (
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/commonmark"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -36,6 +39,12 @@ var fencedForm = callForm{name: "name", arguments: "arguments"}
 // Name returns "fenced".
 func (Fenced) Name() string { return "fenced" }
 
+// WithTools implements [Tooled].
+func (f Fenced) WithTools(defs []tools.Definition) Policy {
+	f.Options = f.withTools(defs)
+	return f
+}
+
 // FormatInstructions implements [Policy].
 func (f Fenced) FormatInstructions(defs []tools.Definition) string {
 	return instruct(`# How to reply
@@ -52,7 +61,7 @@ func (f Fenced) examples() []example { return workedExamples(f.Render) }
 func (f Fenced) ParseResponse(text string) (Document, error) { return parse(f.NewParser(), text) }
 
 // NewParser implements [Streamer].
-func (f Fenced) NewParser() Parser { return newEngine(f.Name(), f.Mode, f.syntax()) }
+func (f Fenced) NewParser() Parser { return newMarkParser(f.Name(), f.Mode, f.syntax()) }
 
 // FormatQuery implements [Policy].
 func (f Fenced) FormatQuery(h messages.History) (messages.History, error) {
@@ -62,10 +71,10 @@ func (f Fenced) FormatQuery(h messages.History) (messages.History, error) {
 func (Fenced) results(outputs []messages.ToolOutput) string {
 	blocks := make([]string, len(outputs))
 	for i, o := range outputs {
-		about := appendString([]byte(infoResult+` name=`), o.ToolName)
-		about = appendString(append(about, ` call_id=`...), o.CallID)
-		about = appendString(append(about, ` status=`...), resultStatus(o))
-		blocks[i] = writeFence(strings.ReplaceAll(string(about), "`", "'"), resultText(o))
+		about := jsonscan.AppendString([]byte(infoResult+` name=`), o.ToolName)
+		about = jsonscan.AppendString(append(about, ` call_id=`...), o.CallID)
+		about = jsonscan.AppendString(append(about, ` status=`...), resultStatus(o))
+		blocks[i] = commonmark.WriteFence(strings.ReplaceAll(string(about), "`", "'"), resultText(o))
 	}
 	return strings.Join(blocks, "\n\n")
 }
@@ -78,9 +87,9 @@ func (f Fenced) Render(parts []messages.AssistantContent) string {
 		case messages.Text:
 			blocks = append(blocks, f.escape(p.Text))
 		case messages.Thought:
-			blocks = append(blocks, writeFence(infoThought, p.Text))
+			blocks = append(blocks, commonmark.WriteFence(infoThought, p.Text))
 		case messages.ToolCall:
-			blocks = append(blocks, writeFence(infoCall, fencedForm.write(p)))
+			blocks = append(blocks, commonmark.WriteFence(infoCall, fencedForm.write(p)))
 		}
 	}
 	return strings.Join(blocks, "\n\n")
@@ -118,24 +127,24 @@ type fencedSyntax struct {
 	mode  Mode
 	tools []tools.Definition
 
-	inCode  bool  // within a block that is text
-	code    fence // which
+	inCode  bool             // within a block that is text
+	code    commonmark.Fence // which
 	object  objectBlock
-	objects strictScans
-	prose   prose
+	objects jsonscan.Ends
+	quoting commonmark.Quoting
 }
 
 // find implements [syntax]. Marks are the runs that begin a block, braces that may begin an object, brackets before such, and
 // all with a backslash before them.
 func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 	if s.inCode {
-		if !s.code.find(text, final) {
+		if !s.code.FindEnd(text, final) {
 			return len(text), false
 		}
-		s.inCode, from = false, max(from, s.code.end)
+		s.inCode, from = false, max(from, s.code.End)
 	}
 	for i := from; ; {
-		if i = fencedLeads.next(text, i); i == len(text) {
+		if i = fencedLeads.Next(text, i); i == len(text) {
 			break
 		}
 		escaped := i > from && text[i-1] == '\\'
@@ -144,11 +153,11 @@ func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 		switch text[i] {
 		case '{':
 			kind = braceMark(text, i, escaped)
-			behind = max(i+1, skipRun(text, i, '{')-1)
+			behind = max(i+1, textscan.SkipRun(text, i, '{')-1)
 		case '[':
 			kind, behind = bracketMark(text, i, escaped), i+1
 		default:
-			behind = skipRun(text, i, text[i])
+			behind = textscan.SkipRun(text, i, text[i])
 			kind = fenceMark(text, i, behind, escaped)
 		}
 		if kind == markFound || kind == markMaybe && !final {
@@ -163,7 +172,7 @@ func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 }
 
 // fencedLeads are the bytes that marks begin with, but for the backslash before one.
-var fencedLeads = newByteSet("`~{[")
+var fencedLeads = textscan.NewByteSet("`~{[")
 
 type markKind uint8
 
@@ -182,10 +191,10 @@ func braceMark(text string, at int, escaped bool) markKind {
 		return markMaybe
 	case text[at+1] == '"':
 		return markFound
-	case strings.IndexByte(blanks, text[at+1]) < 0:
+	case strings.IndexByte(textscan.Blanks, text[at+1]) < 0:
 		return markNone
 	}
-	if next := trimBlanksLeft(text[at+1 : min(len(text), at+mostBlanks)]); next != "" && next[0] != '"' {
+	if next := textscan.TrimLeft(text[at+1 : min(len(text), at+mostBlanks)]); next != "" && next[0] != '"' {
 		return markNone
 	}
 	return markFound
@@ -197,7 +206,7 @@ const mostBlanks = 64
 // callKey says whether an object begins with a key of a call.
 func callKey(object string) markKind {
 	const most = mostBlanks + 16 // with the key
-	rest := trimBlanksLeft(object[1:min(len(object), most)])
+	rest := textscan.TrimLeft(object[1:min(len(object), most)])
 	for _, key := range []string{`"` + fencedForm.name + `"`, `"` + fencedForm.arguments + `"`} {
 		if strings.HasPrefix(rest, key) {
 			return markFound
@@ -216,7 +225,7 @@ func fenceMark(text string, at, behind int, escaped bool) markKind {
 		first = len(strings.TrimRight(text[:at], `\`))
 	}
 	switch {
-	case lineStart(text, first) < 0:
+	case commonmark.LineStart(text, first) < 0:
 		return markNone
 	case behind-at >= 3:
 		return markFound
@@ -233,20 +242,10 @@ func (s *fencedSyntax) begin(text string, at int) block {
 	case '\\':
 		return escapedMark{at: at, end: at + s.markLength(text, at)}
 	case '{', '[':
-		return s.beginObject(text, at, s.tools != nil && s.prose.shows(text, at))
+		return s.beginObject(text, at, s.tools != nil && s.quoting.At(text, at))
 	default:
-		return &fencedBlock{syntax: s, fence: fence{start: at}}
+		return &fencedBlock{syntax: s, fence: commonmark.Fence{Start: at}}
 	}
-}
-
-// beginObject starts to read an object or a list of such, which is perhaps shown to the user, as
-// code or a quotation.
-func (s *fencedSyntax) beginObject(text string, at int, shown bool) block {
-	if text[at] == '[' {
-		return &listBlock{syntax: s, at: at, shown: shown}
-	}
-	s.object = objectBlock{syntax: s, at: at, shown: shown}
-	return &s.object
 }
 
 // escapedMark is a mark with a backslash before it, which is text without it.
@@ -257,51 +256,75 @@ func (m escapedMark) read(text string, _ bool) verdict {
 	return verdict{kind: isParts, end: m.end, parts: []Part{part}}
 }
 
-// objectBlock is an object in prose.
-type objectBlock struct {
-	syntax *fencedSyntax
-	at     int
-	shown  bool // to the user, as code or a quotation
+// bracketMark says whether the bracket at a place is a mark: the beginning of a list of objects,
+// the first of which may be a call.
+func bracketMark(text string, at int, escaped bool) markKind {
+	switch yes, wait := jsonscan.BeginsObjects(text, at); {
+	case wait:
+		return markMaybe
+	case !yes:
+		return markNone
+	case escaped:
+		return callKey(text[jsonscan.SkipBlanks(text, at+1):])
+	default:
+		return markFound
+	}
 }
 
-func (b *objectBlock) read(text string, final bool) verdict {
-	end, state := b.syntax.objects.end(text, b.at)
-	switch {
-	case state == scanMore && !final:
-		return verdict{}
-	case state != scanDone:
-		return verdict{kind: isText, end: b.at + 1}
-	}
-	object := text[b.at:end]
-	goes, wait := jsonGoesOn(text, end, final)
-	if wait {
-		return verdict{}
-	}
-	if !goes && callKey(object) == markFound && b.syntax.exact(object) && !b.shown {
-		if call, repairs, err := fencedForm.read(object, b.at, ModeError); err == nil {
-			part := Part{Content: call, Start: b.at, End: end}
-			return verdict{kind: isParts, end: end, parts: []Part{part}, repairs: repairs}
-		}
-	}
-	return verdict{kind: isText, end: end}
+// fencedEscape finds out where backslashes must stand in a text that is to be read as text.
+type fencedEscape struct {
+	*fencedSyntax
+	written  *strings.Builder // what stands before, as it will be read: with backslashes
+	unclosed map[byte]int     // the least length of a run from which on no block is closed
 }
 
-// exact reports whether a valid object has the keys of a call and no other: the name alone is
-// enough for a known tool.
-func (s *fencedSyntax) exact(object string) bool {
-	named, n, name := false, 0, ""
-	for key, value := range members(object) {
-		n++
-		switch key {
-		case fencedForm.name:
-			named, name = true, decodeString(value)
-		case fencedForm.arguments:
-		default:
-			return false
+// literalEnd returns the place up to which what stands at a mark may be written as it is; the place
+// of the mark if a backslash must stand before it.
+func (e *fencedEscape) literalEnd(text string, at int) int {
+	s, c := e.fencedSyntax, text[at]
+	isFence := c == '`' || c == '~'
+	if n, ok := e.unclosed[c]; isFence && ok && textscan.SkipRun(text, at, c)-at >= n {
+		return at
+	}
+	block := e.begin(text, at)
+	v := block.read(text, true)
+	if isFence {
+		fenced := block.(*fencedBlock)
+		f := &fenced.fence
+		if s.inCode {
+			s.inCode = s.code.FindEnd(text, true)
+			f = &s.code
+		}
+		if fenced.cut || !f.Closed() && !f.None() {
+			e.unclosed[c] = f.Length
+			return at
 		}
 	}
-	if s.tools == nil {
-		return named && n == 2
+	if v.kind != isText {
+		return at
 	}
-	return named && n <= 2 && Options{Tools: s.tools}.mayCall(name)
+	return v.end
+}
+
+// begin is that of the syntax, but tells what is shown from what is written: a backslash before a fence moves the code that
+// begins with it.
+func (e *fencedEscape) begin(text string, at int) block {
+	if c := text[at]; c == '{' || c == '[' {
+		return e.beginObject(text, at, e.tools != nil && e.quoting.At(e.written.String(), e.written.Len()))
+	}
+	return e.fencedSyntax.begin(text, at)
+}
+
+// markLength returns the length of the mark at a place, without what may follow a fence of three.
+func (s *fencedSyntax) markLength(text string, at int) int {
+	switch text[at] {
+	case '\\':
+		return 1 + s.markLength(text, at+1)
+	case '{':
+		return 1
+	case '[': // and the brace
+		return jsonscan.SkipBlanks(text, at+1) + 1 - at
+	default:
+		return 3
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -44,11 +46,17 @@ var hermesForm = callForm{name: "name", arguments: "arguments", others: []string
 // Name implements [Namer].
 func (Hermes) Name() string { return "hermes" }
 
+// WithTools implements [Tooled].
+func (h Hermes) WithTools(defs []tools.Definition) Policy {
+	h.Options = h.withTools(defs)
+	return h
+}
+
 // ParseResponse implements [Policy].
 func (h Hermes) ParseResponse(text string) (Document, error) { return parse(h.NewParser(), text) }
 
 // NewParser implements [Streamer].
-func (h Hermes) NewParser() Parser { return newEngine(h.Name(), h.Mode, h.syntax()) }
+func (h Hermes) NewParser() Parser { return newMarkParser(h.Name(), h.Mode, h.syntax()) }
 
 // Render implements [Renderer].
 func (h Hermes) Render(parts []messages.AssistantContent) string {
@@ -106,7 +114,7 @@ func (h Hermes) syntax() *hermesSyntax {
 		tags = append(tags, h.thoughts().thought())
 	}
 	for _, marks := range h.Dialect.pairs() {
-		ends := &finder{mark: marks.close}
+		ends := &textscan.Finder{Mark: marks.close}
 		tags = append(tags, tag{marks.open, func(start, after int) block {
 			return &callBlock{Options: h.Options, start: start, after: after, close: marks.close, ends: ends}
 		}})
@@ -128,8 +136,8 @@ func (s *hermesSyntax) find(text string, from int, final bool) (int, bool) {
 	if s.within == nil {
 		return s.tagSyntax.find(text, from, final)
 	}
-	at := skipBlanks(text, from)
-	opened, wait := standsAt(text, at, thoughtTags.open, final)
+	at := jsonscan.SkipBlanks(text, from)
+	opened, wait := textscan.StandsAt(text, at, thoughtTags.open, final)
 	if wait || at == len(text) {
 		return at, false
 	}
@@ -148,3 +156,72 @@ func (s *hermesSyntax) begin(text string, at int) block {
 	}
 	return s.tagSyntax.begin(text, at)
 }
+
+// Dialect is a family of models that write calls as [Hermes] reads them, by the marks that they set
+// around a call.
+type Dialect string
+
+// The dialects. The marks of a dialect that stand around a list of calls, or say that the reply
+// ends, are left out of the text.
+const (
+	DialectHermes   Dialect = "hermes"   // <tool_call>: Hermes, Qwen, Qwen-Coder, GLM, Nemotron
+	DialectDeepSeek Dialect = "deepseek" // <｜tool▁call▁begin｜>name<｜tool▁sep｜>{…}: DeepSeek V3 and R1, Cogito
+	DialectLFM      Dialect = "lfm"      // <|tool_call_start|>[name(key="value")]: LFM2
+	DialectOlmo     Dialect = "olmo"     // <function_calls>name(key="value"), a call on each line: OLMo 3
+	DialectGemma    Dialect = "gemma"    // <start_function_call>call:name{key:<escape>value<escape>}: FunctionGemma
+)
+
+// deepSeekSeparators stand between the name and the arguments of a call.
+var deepSeekSeparators = []string{"<｜tool▁sep｜>", "<|tool▁sep|>"}
+
+// marks returns the marks that the dialect writes around a call.
+func (d Dialect) marks() tagPair { return d.pairs()[0] }
+
+// pairs returns the marks that may stand around a call.
+func (d Dialect) pairs() []tagPair {
+	switch d {
+	case DialectDeepSeek:
+		marks := tagPair{open: "<｜tool▁call▁begin｜>", close: "<｜tool▁call▁end｜>"}
+		return []tagPair{marks, {open: asciiBars(marks.open), close: asciiBars(marks.close)}}
+	case DialectLFM:
+		return []tagPair{{open: "<|tool_call_start|>", close: "<|tool_call_end|>"}}
+	case DialectOlmo:
+		return []tagPair{{open: "<function_calls>", close: "</function_calls>"}}
+	case DialectGemma:
+		return []tagPair{{open: "<start_function_call>", close: "<end_function_call>"}}
+	default:
+		return []tagPair{{open: "<tool_call>", close: "</tool_call>"}}
+	}
+}
+
+// leftOut returns the tags of what is left out of the text: marks that say nothing, and results
+// that the model made up.
+func (d Dialect) leftOut() (tags []tag) {
+	if d != DialectDeepSeek {
+		return nil
+	}
+	for _, name := range []string{"tool▁calls▁begin", "tool▁calls▁end", "tool▁output▁begin", "tool▁output▁end", "end▁of▁sentence"} {
+		mark := "<｜" + name + "｜>"
+		tags = append(tags, dropped(mark), dropped(asciiBars(mark)))
+	}
+	for _, bar := range []string{"｜", "|"} {
+		marks := tagPair{open: "<" + bar + "tool▁outputs▁begin" + bar + ">", close: "<" + bar + "tool▁outputs▁end" + bar + ">"}
+		held := marks.thought()
+		tags = append(tags, tag{marks.open, func(start, after int) block {
+			return madeUp{held.begin(start, after)}
+		}})
+	}
+	return tags
+}
+
+// madeUp leaves out what stands between two marks.
+type madeUp struct{ block }
+
+func (b madeUp) read(text string, final bool) verdict {
+	v := b.block.read(text, final)
+	v.parts = nil
+	return v
+}
+
+// asciiBars returns a mark with the bars that some templates write.
+func asciiBars(mark string) string { return strings.ReplaceAll(mark, "｜", "|") }

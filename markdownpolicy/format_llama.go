@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -29,11 +31,17 @@ const pythonTag = "<|python_tag|>"
 // Name implements [Namer].
 func (Llama) Name() string { return "llama" }
 
+// WithTools implements [Tooled].
+func (l Llama) WithTools(defs []tools.Definition) Policy {
+	l.Options = l.withTools(defs)
+	return l
+}
+
 // ParseResponse implements [Policy].
 func (l Llama) ParseResponse(text string) (Document, error) { return parse(l.NewParser(), text) }
 
 // NewParser implements [Streamer].
-func (l Llama) NewParser() Parser { return newEngine(l.Name(), l.Mode, l.syntax()) }
+func (l Llama) NewParser() Parser { return newMarkParser(l.Name(), l.Mode, l.syntax()) }
 
 // Render implements [Renderer].
 func (l Llama) Render(parts []messages.AssistantContent) string {
@@ -85,7 +93,7 @@ func (l Llama) syntax() rawSyntax {
 type llamaMark struct {
 	Options
 	last    int // the place behind the last call; 0: there is none
-	objects strictScans
+	objects jsonscan.Ends
 }
 
 var llamaKeys = []string{"name", "parameters", "arguments", "type"}
@@ -107,16 +115,16 @@ const llamaGap = 64
 
 // hasLlamaKey reports whether the object at a place begins with one of the keys of a call.
 func hasLlamaKey(text string, at int) (yes, partly bool) {
-	h := header{text: text, pos: at + 1}
-	key, ok := h.key()
-	return ok && slices.Contains(llamaKeys, key), !ok && h.partly
+	h := jsonscan.Lookahead{Text: text, Pos: at + 1}
+	key, ok := h.Key()
+	return ok && slices.Contains(llamaKeys, key), !ok && h.Partial
 }
 
 // afterSemicolon returns the place of the call before which a semicolon stands, with one line break
 // in between at most; or 0.
 func afterSemicolon(text string, at int) (object int, partly bool) {
 	object = at + 1
-	for object < len(text) && object-at < llamaGap && strings.IndexByte(blanks, text[object]) >= 0 {
+	for object < len(text) && object-at < llamaGap && strings.IndexByte(textscan.Blanks, text[object]) >= 0 {
 		object++
 	}
 	if object == len(text) {
@@ -141,22 +149,23 @@ type llamaBlock struct {
 	Options
 	mark  *llamaMark
 	start int // with the semicolon
-	scan  jsonScan
+	scan  jsonscan.Scanner
+	begun bool // it is meant as a call
 	end   int  // of the object; 0 while that is not known
 	cut   bool // it ends with the text only
 
-	hurried bool // an object that is no JSON is text
+	limited bool // an object that is no JSON is text
 }
 
-// hurry implements [hasty].
-func (b *llamaBlock) hurry() { b.hurried = true }
+// limitLookahead implements [lookaheadLimiter].
+func (b *llamaBlock) limitLookahead() { b.limited = true }
 
 func (b *llamaBlock) read(text string, final bool) verdict {
 	object := b.start
 	if text[b.start] == ';' {
 		object, _ = afterSemicolon(text, b.start)
 	}
-	if b.scan.pos == 0 {
+	if !b.begun {
 		meant, partly := b.isMeant(text, object)
 		if !meant && partly && !final {
 			return verdict{}
@@ -164,18 +173,18 @@ func (b *llamaBlock) read(text string, final bool) verdict {
 		if !meant {
 			return verdict{kind: isText, end: b.start + 1}
 		}
-		b.scan.pos = object
+		b.begun, b.scan = true, jsonscan.At(object)
 	}
-	if b.hurried {
-		switch _, state := b.mark.objects.end(text, object); {
-		case state == scanMore && !final:
+	if b.limited {
+		switch _, state := b.mark.objects.End(text, object); {
+		case state == jsonscan.More && !final:
 			return verdict{}
-		case state != scanDone:
+		case state != jsonscan.Done:
 			return verdict{kind: isText, end: b.start + 1}
 		}
 	}
 	if b.end == 0 {
-		end, ok := b.scan.scan(text)
+		end, ok := b.scan.End(text)
 		switch {
 		case !ok && !final:
 			return verdict{}
@@ -186,7 +195,7 @@ func (b *llamaBlock) read(text string, final bool) verdict {
 		}
 		b.end, b.cut = end, !ok
 	}
-	goes, wait := jsonGoesOn(text, b.end, final)
+	goes, wait := jsonscan.GoesOn(text, b.end, final)
 	if wait {
 		return verdict{}
 	}
@@ -215,20 +224,20 @@ func (b *llamaBlock) isMeant(text string, object int) (meant, partly bool) {
 	if follows(text, object, pythonTag) {
 		return true, false
 	}
-	h := header{text: text, pos: object + 1}
+	h := jsonscan.Lookahead{Text: text, Pos: object + 1}
 	for named := false; ; {
-		key, ok := h.key()
+		key, ok := h.Key()
 		switch {
 		case !ok:
-			return false, h.partly
+			return false, h.Partial
 		case key == "parameters" || key == "arguments" || named && key == "name":
 			return true, false
 		case named || key != "name" && key != "type":
 			return false, false
 		}
-		value, ok := h.value()
+		value, ok := h.Value()
 		if !ok || key == "name" && !b.allowed(text, object, value) {
-			return false, !ok && h.partly
+			return false, !ok && h.Partial
 		}
 		named = key == "name"
 	}
@@ -237,65 +246,4 @@ func (b *llamaBlock) isMeant(text string, object int) (meant, partly bool) {
 // allowed reports whether an object that names a tool is a call.
 func (b *llamaBlock) allowed(text string, object int, name string) bool {
 	return b.mayCall(name) || isStart(text, object) || follows(text, object, pythonTag)
-}
-
-// header reads the first members of an object, as long as they are short strings.
-type header struct {
-	text   string
-	pos    int
-	partly bool // the text ended
-}
-
-// most is how long a string, or the blanks between two things, may be.
-const headerMost = 256
-
-// skip reads a byte, and blanks before it.
-func (h *header) skip(c byte) bool {
-	end := min(len(h.text), h.pos+headerMost)
-	for h.pos < end && strings.IndexByte(" \t\r\n", h.text[h.pos]) >= 0 {
-		h.pos++
-	}
-	if h.pos == len(h.text) {
-		h.partly = true
-		return false
-	}
-	if h.text[h.pos] != c {
-		return false
-	}
-	h.pos++
-	return true
-}
-
-// str reads a string.
-func (h *header) str() (string, bool) {
-	if !h.skip('"') {
-		return "", false
-	}
-	rest := h.text[h.pos:min(len(h.text), h.pos+headerMost)]
-	i := 0
-	for i < len(rest) && rest[i] != '"' {
-		if rest[i] == '\\' {
-			i++
-		}
-		i++
-	}
-	if i >= len(rest) {
-		h.partly = len(rest) < headerMost
-		return "", false
-	}
-	literal := h.text[h.pos-1 : h.pos+i+1]
-	h.pos += i + 1
-	return decodeString(literal), true
-}
-
-// key reads the name of a member, and the colon.
-func (h *header) key() (string, bool) {
-	key, ok := h.str()
-	return key, ok && h.skip(':')
-}
-
-// value reads a value that is a string, and the comma behind it.
-func (h *header) value() (string, bool) {
-	value, ok := h.str()
-	return value, ok && h.skip(',')
 }

@@ -3,6 +3,8 @@ package markdownpolicy
 import (
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -28,18 +30,24 @@ var mistralThought = tagPair{open: "[THINK]", close: "[/THINK]"}
 // Name implements [Namer].
 func (Mistral) Name() string { return "mistral" }
 
+// WithTools implements [Tooled].
+func (m Mistral) WithTools(defs []tools.Definition) Policy {
+	m.Options = m.withTools(defs)
+	return m
+}
+
 // ParseResponse implements [Policy].
 func (m Mistral) ParseResponse(text string) (Document, error) { return parse(m.NewParser(), text) }
 
 // NewParser implements [Streamer].
-func (m Mistral) NewParser() Parser { return newEngine(m.Name(), m.Mode, m.syntax()) }
+func (m Mistral) NewParser() Parser { return newMarkParser(m.Name(), m.Mode, m.syntax()) }
 
 // Render implements [Renderer].
 func (m Mistral) Render(parts []messages.AssistantContent) string {
 	text := m.syntax().render(parts, mistralThought, func(c messages.ToolCall) string {
 		return mistralMark + "[" + hermesForm.write(c) + "]"
 	})
-	if yes, _ := beginsObjects(strings.TrimLeft(text, `\`), 0); yes && m.Tools != nil {
+	if yes, _ := jsonscan.BeginsObjects(strings.TrimLeft(text, `\`), 0); yes && m.Tools != nil {
 		text = `\` + text
 	}
 	return text
@@ -51,9 +59,9 @@ func (m Mistral) FormatQuery(history messages.History) (messages.History, error)
 	return formatQuery(history, m.Render, func(outputs []messages.ToolOutput) string {
 		texts := make([]string, len(outputs))
 		for i, o := range outputs {
-			head := `[TOOL_RESULTS]{"name": ` + quote(o.ToolName) + `, "call_id": ` + quote(o.CallID)
+			head := `[TOOL_RESULTS]{"name": ` + jsonscan.Quote(o.ToolName) + `, "call_id": ` + jsonscan.Quote(o.CallID)
 			if !o.OK() {
-				head += `, "status": ` + quote(resultStatus(o))
+				head += `, "status": ` + jsonscan.Quote(resultStatus(o))
 			}
 			texts[i] = tagPair{open: head + "}", close: "[/TOOL_RESULTS]"}.write(resultText(o))
 		}
@@ -82,12 +90,11 @@ type mistralBlock struct {
 	Options
 	start, after int
 
-	pos    int // looked at so far
-	scan   jsonScan
-	strict strictScan
-	value  int  // where the JSON begins; 0 while that is not known
-	end    int  // where it ends; 0 while that is not known
-	cut    bool // it ends with the text only
+	pos   int // looked at so far
+	scan  jsonscan.Scanner
+	value int  // where the JSON begins; 0 while that is not known
+	end   int  // where it ends; 0 while that is not known
+	cut   bool // it ends with the text only
 }
 
 func (b *mistralBlock) read(text string, final bool) verdict {
@@ -97,11 +104,13 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 		}
 	}
 	if b.end == 0 {
-		if b.Mode == ModeText && b.strict.scan(text) == scanNone { // nothing mends it
-			err := broken(b.strict.pos, "JSON behind "+mistralMark, "", nil)
-			return verdict{kind: isBroken, end: b.after, seen: b.strict.pos, err: err}
+		if b.Mode == ModeText {
+			if stop, state := b.scan.Scan(text); state == jsonscan.Invalid { // nothing mends it
+				err := broken(stop, "JSON behind "+mistralMark, "", nil)
+				return verdict{kind: isBroken, end: b.after, seen: stop, err: err}
+			}
 		}
-		end, ok := b.scan.scan(text)
+		end, ok := b.scan.End(text)
 		if !ok && !final {
 			return verdict{}
 		}
@@ -110,13 +119,13 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 		}
 	}
 	end := b.end
-	switch closed, wait := standsAt(text, end, mistralEnd, final); {
+	switch closed, wait := textscan.StandsAt(text, end, mistralEnd, final); {
 	case wait:
 		return verdict{}
 	case closed:
 		end += len(mistralEnd)
 	}
-	goes, wait := jsonGoesOn(text, end, final)
+	goes, wait := jsonscan.GoesOn(text, end, final)
 	if wait {
 		return verdict{}
 	}
@@ -143,8 +152,8 @@ func (b *mistralBlock) head(text string, final bool) (verdict, bool) {
 	for ; b.pos < len(text) && b.pos < b.after+longest; b.pos++ {
 		c := text[b.pos]
 		if c == '{' || c == '[' && !b.isMark(text) {
-			b.value, b.scan = b.pos, jsonScan{pos: b.pos}
-			b.strict.begin(b.pos)
+			b.value = b.pos
+			b.scan.Begin(b.pos)
 			return verdict{}, false
 		}
 	}
@@ -157,17 +166,17 @@ func (b *mistralBlock) head(text string, final bool) (verdict, bool) {
 
 // isMark reports whether the bracket belongs to a mark behind the name, rather than to an array.
 func (b *mistralBlock) isMark(text string) bool {
-	return trimBlanks(text[b.after:b.pos]) != ""
+	return textscan.Trim(text[b.after:b.pos]) != ""
 }
 
 // calls reads the calls.
 func (b *mistralBlock) calls(into *callBlock, text string) *ParseError {
-	head := trimBlanks(text[b.after:b.value])
+	head := textscan.Trim(text[b.after:b.value])
 	if head == "" {
 		return into.add(text, b.value, b.end)
 	}
 	name, id, _ := strings.Cut(strings.TrimSuffix(head, "[ARGS]"), "[CALL_ID]")
-	if name = trimBlanks(name); name == "" || strings.ContainsAny(name+trimBlanks(id), " \t\r\n\"[]") {
+	if name = textscan.Trim(name); name == "" || strings.ContainsAny(name+textscan.Trim(id), " \t\r\n\"[]") {
 		return broken(b.after, "the name of a tool behind "+mistralMark+", and [ARGS] or nothing before its arguments", head, nil)
 	}
 	arguments, repairs, err := readObject(text[b.value:b.end], b.value, b.Mode)
@@ -177,4 +186,89 @@ func (b *mistralBlock) calls(into *callBlock, text string) *ParseError {
 	}
 	into.calls, into.repairs = []Part{callAt(b.after, name, arguments)}, repairs
 	return nil
+}
+
+// mistralSyntax is the syntax of [Mistral]. Beside marks, it knows replies that begin with an
+// array.
+type mistralSyntax struct {
+	Options
+	tagSyntax
+	begun bool // the beginning has been looked at
+	bare  bool // what has been found is an array, or backslashes before one
+	pos   int  // of the beginning, looked at so far
+}
+
+func (s *mistralSyntax) find(text string, from int, final bool) (int, bool) {
+	if s.begun {
+		return s.tagSyntax.find(text, from, final)
+	}
+	at := jsonscan.SkipBlanks(text, from)
+	for s.pos = max(s.pos, at); s.pos < len(text) && text[s.pos] == '\\'; s.pos++ {
+	}
+	yes, wait := jsonscan.BeginsObjects(text, s.pos)
+	if wait && !final {
+		return at, false
+	}
+	if s.begun, s.bare = true, yes; yes {
+		return at, true
+	}
+	return s.tagSyntax.find(text, at, final)
+}
+
+func (s *mistralSyntax) begin(text string, at int) block {
+	if !s.bare {
+		return s.tagSyntax.begin(text, at)
+	}
+	s.bare = false
+	if text[at] == '\\' {
+		return fixedBlock{kind: isParts, end: at + 1}
+	}
+	return &bareBlock{callBlock: callBlock{Options: s.Options, start: at, after: at + 1, scan: jsonscan.At(at)}}
+}
+
+// bareBlock reads an array that may be one of calls.
+type bareBlock struct {
+	callBlock
+	end int  // of the array; 0 while that is not known
+	cut bool // it ends with the text only
+}
+
+func (b *bareBlock) read(text string, final bool) verdict {
+	if b.end == 0 {
+		end, ok := b.scan.End(text)
+		if !ok && !final {
+			return verdict{}
+		}
+		if b.end, b.cut = end, !ok; !ok {
+			b.end = len(text)
+		}
+	}
+	end := b.end
+	if b.Mode == ModeRepair {
+		excess, wait := excessBrackets(text, end, final)
+		if wait {
+			return verdict{}
+		}
+		if textscan.Trim(text[end:excess]) != "" {
+			b.repairs = append(b.repairs, Repair{Offset: end, What: "left out brackets that nothing opened"})
+		}
+		end = excess
+	}
+	if b.add(text, b.start, b.end) != nil || !b.known() {
+		return verdict{kind: isText, end: b.after, seen: b.end}
+	}
+	if b.cut {
+		return b.unended(end)
+	}
+	return b.done(end)
+}
+
+// known reports whether there are calls, and all are of tools that there are.
+func (b *bareBlock) known() bool {
+	for _, p := range b.calls {
+		if !b.knows(p.Content.(messages.ToolCall).Name) {
+			return false
+		}
+	}
+	return len(b.calls) > 0
 }

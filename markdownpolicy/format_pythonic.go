@@ -3,6 +3,8 @@ package markdownpolicy
 import (
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -27,11 +29,17 @@ const (
 // Name implements [Namer].
 func (Pythonic) Name() string { return "pythonic" }
 
+// WithTools implements [Tooled].
+func (p Pythonic) WithTools(defs []tools.Definition) Policy {
+	p.Options = p.withTools(defs)
+	return p
+}
+
 // ParseResponse implements [Policy].
 func (p Pythonic) ParseResponse(text string) (Document, error) { return parse(p.NewParser(), text) }
 
 // NewParser implements [Streamer].
-func (p Pythonic) NewParser() Parser { return newEngine(p.Name(), p.Mode, p.syntax()) }
+func (p Pythonic) NewParser() Parser { return newMarkParser(p.Name(), p.Mode, p.syntax()) }
 
 // Render implements [Renderer]. Calls that follow each other stand in one list.
 func (p Pythonic) Render(parts []messages.AssistantContent) string {
@@ -52,7 +60,7 @@ func (p Pythonic) Render(parts []messages.AssistantContent) string {
 			end()
 			texts = append(texts, thoughtTags.write(part.Text))
 		case messages.ToolCall:
-			calls = append(calls, writePyCall(part))
+			calls = append(calls, writePythonCall(part))
 		}
 	}
 	end()
@@ -89,9 +97,9 @@ func (pythonicMark) stands(text string, at int) (yes, partly bool) {
 	if !beginsLine(text, at) {
 		return false, false
 	}
-	h := pyHeader{text: text, pos: at + 1}
-	yes = h.call()
-	return yes, !yes && h.partly
+	h := pyliteral.Lookahead{Text: text, Pos: at + 1}
+	yes = h.Call()
+	return yes, !yes && h.Partial
 }
 
 // beginsLine reports whether only a few blanks and backslashes, or one of the marks, stand before a
@@ -112,7 +120,7 @@ func beginsLine(text string, at int) bool {
 
 // begin implements [rawMark].
 func (m pythonicMark) begin(start int) block {
-	return &pythonicBlock{Options: m.Options, start: start, scan: pyScan{pos: start}}
+	return &pythonicBlock{Options: m.Options, start: start, scan: pyliteral.At(start)}
 }
 
 // pythonicBlock reads a list of calls.
@@ -121,25 +129,27 @@ type pythonicBlock struct {
 	start int
 	end   int  // of the list, once it is known
 	cut   bool // it ends with the text only
-	scan  pyScan
+	scan  pyliteral.Scanner
+	begun bool // it is meant as a list of calls
 
-	hurried bool // it is text
+	limited bool // it is text
 }
 
-// hurry implements [hasty].
-func (b *pythonicBlock) hurry() { b.hurried = true }
+// limitLookahead implements [lookaheadLimiter].
+func (b *pythonicBlock) limitLookahead() { b.limited = true }
 
 func (b *pythonicBlock) read(text string, final bool) verdict {
-	if b.scan.pos == b.start {
+	if !b.begun {
 		switch meant, partly := b.isMeant(text); {
 		case partly && !final:
 			return verdict{}
-		case !meant, b.hurried:
+		case !meant, b.limited:
 			return verdict{kind: isText, end: b.start + 1}
 		}
+		b.begun = true
 	}
 	if b.end == 0 {
-		b.end = b.scan.scan(text, final)
+		b.end = b.scan.End(text, final)
 	}
 	switch {
 	case !final && (b.end == 0 || b.end == len(text)):
@@ -151,11 +161,11 @@ func (b *pythonicBlock) read(text string, final bool) verdict {
 	case b.end < len(text) && text[b.end] == '(': // a link of Markdown
 		return verdict{kind: isText, end: b.end}
 	}
-	goes, wait := pythonGoesOn(text, b.end, final)
+	goes, wait := pyliteral.GoesOn(text, b.end, final)
 	if wait {
 		return verdict{}
 	}
-	parts, repairs, err := pyCalls(text[:b.end], b.start, b.Mode)
+	parts, repairs, err := readPythonList(text[:b.end], b.start, b.Mode)
 	if err == nil && goes {
 		err = goesOnError(text, b.end)
 	}
@@ -171,14 +181,34 @@ func (b *pythonicBlock) read(text string, final bool) verdict {
 // isMeant reports whether the first name is that of a tool, and what stands behind the first
 // argument is no comparison.
 func (b *pythonicBlock) isMeant(text string) (meant, partly bool) {
-	h := pyHeader{text: text, pos: b.start + 1}
-	name := h.name()
-	h.pos = b.start + 1
-	if !h.call() {
+	h := pyliteral.Lookahead{Text: text, Pos: b.start + 1}
+	name := h.Name()
+	h.Pos = b.start + 1
+	if !h.Call() {
 		return false, false
 	}
-	if rest := text[h.pos:]; text[h.pos-1] == '=' && (rest == "" || rest[0] == '=') {
+	if rest := text[h.Pos:]; text[h.Pos-1] == '=' && (rest == "" || rest[0] == '=') {
 		return false, rest == ""
 	}
 	return b.mayCall(name) || isStart(text, b.start) || follows(text, b.start, pythonStart), false
+}
+
+// readPythonList reads the list of calls that stands between a place of the reply and the end of
+// the text.
+func readPythonList(text string, at int, mode Mode) ([]Part, []Repair, *ParseError) {
+	calls, changes, err := pyliteral.ReadList(text, at, mode == ModeRepair)
+	if err != nil {
+		return nil, nil, broken(err.Offset, err.Expected, text[err.Offset:], nil)
+	}
+	return pythonParts(calls, 0), repairsAt(0, changes), nil
+}
+
+// writePythonCall writes a call on one line. Arguments that are no JSON object are written as a
+// string.
+func writePythonCall(c messages.ToolCall) string {
+	arguments := string(appendArguments(nil, c.Arguments))
+	if arguments[0] != '{' {
+		return c.Name + "(**" + jsonscan.Quote(c.Arguments) + ")"
+	}
+	return pyliteral.WriteCall(c.Name, arguments)
 }

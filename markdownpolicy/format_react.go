@@ -1,8 +1,12 @@
 package markdownpolicy
 
 import (
+	"encoding/json"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/reactscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -51,6 +55,12 @@ type Turn struct {
 // Name implements [Namer].
 func (p ReAct) Name() string { return "react" }
 
+// WithTools implements [Tooled].
+func (p ReAct) WithTools(defs []tools.Definition) Policy {
+	p.Options = p.withTools(defs)
+	return p
+}
+
 // Stop implements [Stopper]: a model that is stopped there cannot invent an observation.
 func (p ReAct) Stop() []string { return []string{"\nObservation:"} }
 
@@ -61,7 +71,7 @@ func (p ReAct) ParseResponse(text string) (Document, error) { return parse(p.New
 // it is for ParseResponse, and the Turn holds the rest. In [ModeText] an action that cannot be read
 // is an implicit answer.
 func (p ReAct) ParseTurn(text string) (Turn, error) {
-	r := &reactParser{policy: p, scan: newTurnScan(p.kindOf)}
+	r := newReactParser(p)
 	r.Write(text)
 	_, _, err := r.Close()
 	return r.turn, err
@@ -70,37 +80,56 @@ func (p ReAct) ParseTurn(text string) (Turn, error) {
 // NewParser implements [Streamer]. Thoughts and answers are released as they come, the text before
 // the first keyword and the call when it is known that they end.
 func (p ReAct) NewParser() Parser {
-	return &reactParser{policy: p, scan: newTurnScan(p.kindOf)}
+	return newReactParser(p)
 }
 
 // kindOf tells what kind of action stands behind "Action:".
-func (p ReAct) kindOf(value string) actionKind { return p.readAction(value, 0).kind }
+func (p ReAct) kindOf(value string) reactscan.ActionKind { return p.readAction(value, 0).kind }
 
 // reactParser reads one reply.
 type reactParser struct {
 	policy ReAct
 	text   strings.Builder
-	scan   *turnScan
+	scan   *reactscan.Scanner
+	out    collector
 	turn   Turn
 }
+
+func newReactParser(p ReAct) *reactParser {
+	r := &reactParser{policy: p}
+	r.scan = reactscan.New(reactOutput{&r.out}, p.kindOf)
+	return r
+}
+
+// reactOutput gives what the scanner releases to a collector.
+type reactOutput struct{ out *collector }
+
+// Thought implements [reactscan.Output].
+func (o reactOutput) Thought(text string, start, end int) { o.out.think(text, start, end) }
+
+// Answer implements [reactscan.Output].
+func (o reactOutput) Answer(text string, start, end int) { o.out.literal(text, start, end) }
+
+// EndSection implements [reactscan.Output].
+func (o reactOutput) EndSection() { o.out.close() }
 
 // Write implements [Parser].
 func (r *reactParser) Write(piece string) []Part {
 	r.text.WriteString(piece)
-	r.scan.advance(r.text.String(), false)
-	return r.scan.out.release()
+	r.scan.Write(r.text.String())
+	return r.out.release()
 }
 
 // Close implements [Parser].
 func (r *reactParser) Close() (Document, []Part, error) {
 	text := r.text.String()
-	out := &r.scan.out
-	sections, implicit := r.scan.finish(text)
+	out := &r.out
+	sections, implicit := r.scan.Finish(text)
 	var err *ParseError
 	if implicit {
 		out.text(text, 0)
 		out.close()
-		r.turn = Turn{Implicit: true, Answer: new(trimBlanks(text))}
+		r.turn = Turn{Implicit: true, Answer: new(textscan.Trim(text))}
 	} else {
 		err = r.decide(text, sections)
 	}
@@ -118,68 +147,68 @@ func (r *reactParser) Close() (Document, []Part, error) {
 }
 
 // fill fills in what a turn says besides the decision.
-func (r *reactParser) fill(text string, sections []section) {
+func (r *reactParser) fill(text string, sections []reactscan.Section) {
 	var thoughts []string
-	for _, p := range r.scan.out.parts {
+	for _, p := range r.out.parts {
 		if t, ok := p.Content.(messages.Thought); ok {
 			thoughts = append(thoughts, t.Text)
 		}
 	}
 	r.turn.Thought = strings.Join(thoughts, "\n\n")
-	if at := r.scan.observed; at >= 0 {
-		r.turn.Invented = trimBlanks(text[at:]) != ""
+	if at := r.scan.Observation(); at >= 0 {
+		r.turn.Invented = textscan.Trim(text[at:]) != ""
 	}
 	from, to := 0, len(text)
 	if len(sections) > 0 {
-		to = sections[len(sections)-1].to
+		to = sections[len(sections)-1].To
 	}
-	if parts := r.scan.out.parts; len(sections) > 1 && (len(parts) == 0 || parts[0].Start >= sections[1].mark) {
-		from = sections[1].mark // before it, there is nothing but the beginning of a code block
+	if parts := r.out.parts; len(sections) > 1 && (len(parts) == 0 || parts[0].Start >= sections[1].Mark) {
+		from = sections[1].Mark // before it, there is nothing but the beginning of a code block
 	}
-	if n := len(r.scan.out.parts); n > 0 && r.turn.Action != nil {
-		to = r.scan.out.parts[n-1].End
+	if n := len(r.out.parts); n > 0 && r.turn.Action != nil {
+		to = r.out.parts[n-1].End
 	}
-	r.turn.Kept = trimBlanks(text[from:to])
+	r.turn.Kept = textscan.Trim(text[from:to])
 }
 
 // decide says what the sections come to, and adds the call.
-func (r *reactParser) decide(text string, sections []section) *ParseError {
+func (r *reactParser) decide(text string, sections []reactscan.Section) *ParseError {
 	last := sections[len(sections)-1]
-	if last.key == keyAnswer {
+	if last.Key == reactscan.Answer {
 		return r.answer(last)
 	}
 	for i, s := range sections {
-		if s.key == keyInput && (i == 0 || sections[i-1].key != keyAction) {
+		if s.Key == reactscan.Input && (i == 0 || sections[i-1].Key != reactscan.Action) {
 			r.turn.Missing = "Action"
-			return r.unread(text, s.mark, last.to, broken(s.mark, `an "Action:" line before "Action Input:"`, text[s.mark:last.to], nil))
+			return r.unread(text, s.Mark, last.To, broken(s.Mark, `an "Action:" line before "Action Input:"`, text[s.Mark:last.To], nil))
 		}
-		if s.key != keyAction {
+		if s.Key != reactscan.Action {
 			continue
 		}
-		a := r.policy.readAction(trimStray(text[s.from:s.to]), s.from)
-		end := s.to
-		if i+1 < len(sections) && sections[i+1].key == keyInput {
+		a := r.policy.readAction(trimStray(text[s.From:s.To]), s.From)
+		end := s.To
+		if i+1 < len(sections) && sections[i+1].Key == reactscan.Input {
 			in := sections[i+1]
-			if a.has && a.err == nil && a.kind == realAction && trimBlanks(text[in.from:in.to]) != "" {
-				a.err = broken(in.mark, "one input of the action", text[in.mark:in.to], nil)
+			if a.has && a.err == nil && a.kind == reactscan.Call && textscan.Trim(text[in.From:in.To]) != "" {
+				a.err = broken(in.Mark, "one input of the action", text[in.Mark:in.To], nil)
 			}
-			a.input, a.at, a.has, end = trimStray(text[in.from:in.to]), in.from, true, in.to
+			a.input, a.at, a.has, end = trimStray(text[in.From:in.To]), in.From, true, in.To
 		}
-		if a.kind != noAction {
+		if a.kind != reactscan.NoAction {
 			return r.act(text, s, a, end)
 		}
 		r.turn.Missing = "Final Answer"
 	}
 	if r.turn.Missing != "" {
-		return broken(last.to, `a "Final Answer:" line, since no tool is to be used`, "", nil)
+		return broken(last.To, `a "Final Answer:" line, since no tool is to be used`, "", nil)
 	}
 	r.turn.Missing = "Action"
-	return broken(last.to, `an "Action:" line with an "Action Input:" line, or a "Final Answer:" line`, text[last.to:], nil)
+	return broken(last.To, `an "Action:" line with an "Action Input:" line, or a "Final Answer:" line`, text[last.To:], nil)
 }
 
 // answer takes the last part, the text that is in the section, as the answer.
-func (r *reactParser) answer(s section) *ParseError {
-	parts := r.scan.out.parts
+func (r *reactParser) answer(s reactscan.Section) *ParseError {
+	parts := r.out.parts
 	if n := len(parts); n > 0 {
 		if t, ok := parts[n-1].Content.(messages.Text); ok {
 			r.turn.Answer = &t.Text
@@ -187,19 +216,19 @@ func (r *reactParser) answer(s section) *ParseError {
 		}
 	}
 	r.turn.Missing = "Final Answer"
-	return broken(s.to, `an answer behind "Final Answer:"`, "", nil)
+	return broken(s.To, `an answer behind "Final Answer:"`, "", nil)
 }
 
 // act takes an action.
-func (r *reactParser) act(text string, s section, a action, end int) *ParseError {
-	out := &r.scan.out
+func (r *reactParser) act(text string, s reactscan.Section, a action, end int) *ParseError {
+	out := &r.out
 	if a.err != nil {
 		r.turn.Missing = "Action Input"
-		return r.unread(text, s.mark, end, a.err)
+		return r.unread(text, s.Mark, end, a.err)
 	}
 	out.repairs = a.repairs
-	if a.kind == finishing {
-		answer := unescapeMarks(trimBlanks(a.input))
+	if a.kind == reactscan.Finish {
+		answer := reactscan.Unescape(textscan.Trim(a.input))
 		out.literal(answer, a.at, max(a.at, end))
 		out.close()
 		r.turn.Answer = &answer
@@ -207,18 +236,18 @@ func (r *reactParser) act(text string, s section, a action, end int) *ParseError
 	}
 	if a.name == "" || strings.ContainsAny(a.name, `{}"`) && r.policy.tool(a.name) == nil {
 		r.turn.Missing = "Action"
-		return r.unread(text, s.mark, end, broken(s.from, `the name of a tool behind "Action:"`, text[s.from:end], nil))
+		return r.unread(text, s.Mark, end, broken(s.From, `the name of a tool behind "Action:"`, text[s.From:end], nil))
 	}
 	args, used, open, repairs, err := r.policy.arguments(a)
 	if err != nil {
 		r.turn.Missing = "Action Input"
-		return r.unread(text, s.mark, end, err)
+		return r.unread(text, s.Mark, end, err)
 	}
 	call := messages.ToolCall{ID: callID(1), Name: a.name, Arguments: args}
 	if a.end > 0 {
 		used = a.end
 	}
-	out.add(Part{Content: call, Start: s.mark, End: used, Open: open && a.end == 0 && end == len(text)})
+	out.add(Part{Content: call, Start: s.Mark, End: used, Open: open && a.end == 0 && end == len(text)})
 	out.repairs = append(out.repairs, repairs...)
 	r.turn.Action = &call
 	return nil
@@ -226,8 +255,8 @@ func (r *reactParser) act(text string, s section, a action, end int) *ParseError
 
 // unread takes what cannot be read as text, which in [ModeText] is the answer.
 func (r *reactParser) unread(text string, from, to int, err *ParseError) *ParseError {
-	out := &r.scan.out
-	raw := trimBlanks(text[from:to])
+	out := &r.out
+	raw := textscan.Trim(text[from:to])
 	out.text(text[from:to], from)
 	out.close()
 	if r.policy.Mode == ModeText {
@@ -238,7 +267,7 @@ func (r *reactParser) unread(text string, from, to int, err *ParseError) *ParseE
 
 // trimStray takes off the end of a code block that the reply stands in.
 func trimStray(value string) string {
-	if at := strayFence(value); at >= 0 {
+	if at := reactscan.StrayFence(value); at >= 0 {
 		return value[:at]
 	}
 	return value
@@ -277,4 +306,62 @@ func (p ReAct) examples() []example {
 		shown[i].text = ReAct{}.Render(shown[i].parts)
 	}
 	return shown
+}
+
+// FormatQuery implements [Policy].
+func (p ReAct) FormatQuery(history messages.History) (messages.History, error) {
+	return formatQuery(history, p.Render, p.results)
+}
+
+// Render implements [Renderer]: thoughts and calls as lines, a text at the end as the final answer,
+// any other text as a thought. Arguments that are not JSON are written as a JSON string.
+func (p ReAct) Render(parts []messages.AssistantContent) string {
+	parts = joinTexts(parts)
+	var lines []string
+	for i, part := range parts {
+		switch c := part.(type) {
+		case messages.Thought:
+			lines = append(lines, "Thought: "+reactscan.Escape(c.Text, reactscan.StrayFence(c.Text)))
+		case messages.Text:
+			if i+1 < len(parts) {
+				lines = append(lines, "Thought: "+reactscan.Escape(c.Text, reactscan.StrayFence(c.Text)))
+			} else {
+				lines = append(lines, "Final Answer: "+reactscan.Escape(c.Text, -1))
+			}
+		case messages.ToolCall:
+			lines = append(lines, "Action: "+p.writeName(c.Name), "Action Input: "+writeInput(c.Arguments))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// writeInput writes arguments so that they are read as they are.
+func writeInput(arguments string) string {
+	switch arguments = textscan.Trim(arguments); {
+	case arguments == "":
+		return "{}"
+	case json.Valid([]byte(arguments)):
+		return arguments
+	}
+	return string(jsonscan.AppendString(nil, arguments))
+}
+
+// results writes each result as an observation: with tool and call id if there are several, and
+// with how the call ended if not well.
+func (p ReAct) results(outputs []messages.ToolOutput) string {
+	lines := make([]string, len(outputs))
+	for i, o := range outputs {
+		var b strings.Builder
+		b.WriteString("Observation")
+		if len(outputs) > 1 {
+			b.WriteString(" (" + o.ToolName + ", " + o.CallID + ")")
+		}
+		b.WriteString(": ")
+		if !o.OK() {
+			b.WriteString(resultStatus(o) + ": ")
+		}
+		b.WriteString(resultText(o))
+		lines[i] = b.String()
+	}
+	return strings.Join(lines, "\n")
 }

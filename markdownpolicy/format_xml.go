@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -26,11 +27,17 @@ type XML struct{ Options }
 // Name implements [Namer].
 func (XML) Name() string { return "xml" }
 
+// WithTools implements [Tooled].
+func (x XML) WithTools(defs []tools.Definition) Policy {
+	x.Options = x.withTools(defs)
+	return x
+}
+
 // ParseResponse implements [Policy].
 func (x XML) ParseResponse(text string) (Document, error) { return parse(x.NewParser(), text) }
 
 // NewParser implements [Streamer].
-func (x XML) NewParser() Parser { return newEngine(x.Name(), x.Mode, x.syntax()) }
+func (x XML) NewParser() Parser { return newMarkParser(x.Name(), x.Mode, x.syntax()) }
 
 // Render implements [Renderer].
 func (x XML) Render(parts []messages.AssistantContent) string {
@@ -65,8 +72,8 @@ func (x XML) syntax() tagSyntax {
 	held := new(elementBlock) // there is one at a time
 	ends := childEnds{}
 	tags := []tag{thoughtTags.thought(), {"<tool_call>", func(start, after int) block {
-		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments", ends: ends, strictly: x.Mode == ModeText}
-		e.strict.brackets = held.strict.brackets // the space of it
+		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments", ends: ends, noRepair: x.Mode == ModeText}
+		e.scan = held.scan // the space of it
 		*held = elementBlock{element: e, mode: x.Mode, call: x.readCall}
 		return held
 	}}}
@@ -82,7 +89,7 @@ func (x XML) syntax() tagSyntax {
 		closing, ends := "</"+d.Name+">", childEnds{}
 		tags = append(tags, tag{"<" + d.Name + ">", func(start, after int) block {
 			e := element{name: d.Name, closing: closing, start: start, after: after, pos: after, children: children, ends: ends}
-			*held = elementBlock{element: e, mode: x.Mode, casual: true, call: func(fields []field) (Part, []Repair, *ParseError) {
+			*held = elementBlock{element: e, mode: x.Mode, textWithoutChildren: true, call: func(fields []field) (Part, []Repair, *ParseError) {
 				return readNamed(d.Name, start, fields, schema)
 			}}
 			return held
@@ -101,11 +108,11 @@ func (x XML) readCall(fields []field) (Part, []Repair, *ParseError) {
 			arguments = f
 		}
 	}
-	called := trimBlanks(name.text)
+	called := textscan.Trim(name.text)
 	if called == "" || strings.ContainsAny(called, "<\n") {
 		return Part{}, nil, broken(name.at, "the name of a tool between <name> and </name>", called, nil)
 	}
-	text := trimBlanks(arguments.text)
+	text := textscan.Trim(arguments.text)
 	at := arguments.at + strings.Index(arguments.text, text)
 	read := func() (string, []Repair, *ParseError) { return readObject(text, at, x.Mode) }
 	if text == "" || text == "null" || text[0] == '"' && json.Valid([]byte(text)) {

@@ -3,6 +3,7 @@ package markdownpolicy
 import (
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -10,9 +11,9 @@ import (
 // "[THINK]". A backslash before a mark makes it text; one backslash is then taken away.
 type tagSyntax struct {
 	tags    []tag
-	leads   string   // the bytes that marks begin with
-	seconds *byteSet // the bytes that come next
-	first   *byteSet // leads
+	leads   string            // the bytes that marks begin with
+	seconds *textscan.ByteSet // the bytes that come next
+	first   *textscan.ByteSet // leads
 }
 
 // tag is a mark, and what reads the thing that begins with it.
@@ -22,14 +23,14 @@ type tag struct {
 }
 
 func newTagSyntax(tags ...tag) tagSyntax {
-	s := tagSyntax{tags: tags, seconds: new(byteSet)}
+	s := tagSyntax{tags: tags, seconds: new(textscan.ByteSet)}
 	for _, t := range tags {
 		if !strings.Contains(s.leads, t.mark[:1]) {
 			s.leads += t.mark[:1]
 		}
 		s.seconds[t.mark[1]] = true
 	}
-	s.first = newByteSet(s.leads)
+	s.first = textscan.NewByteSet(s.leads)
 	return s
 }
 
@@ -53,7 +54,7 @@ func (s tagSyntax) find(text string, from int, final bool) (int, bool) {
 func (s tagSyntax) lead(text string, from int) int {
 	for at := from; ; at++ {
 		if len(s.leads) > 1 {
-			at = s.first.next(text, at)
+			at = s.first.Next(text, at)
 		} else if i := strings.IndexByte(text[at:], s.leads[0]); i >= 0 {
 			at += i
 		} else {
@@ -188,9 +189,9 @@ func (p tagPair) thought() tag {
 }
 
 // finders find the marks that end it.
-func (p tagPair) finders() (all []*finder) {
+func (p tagPair) finders() (all []*textscan.Finder) {
 	for _, mark := range p.ends() {
-		all = append(all, &finder{mark: mark})
+		all = append(all, &textscan.Finder{Mark: mark})
 	}
 	return all
 }
@@ -199,7 +200,7 @@ func (p tagPair) finders() (all []*finder) {
 type thoughtBlock struct {
 	start, body int
 	marks       tagPair
-	ends        []*finder
+	ends        []*textscan.Finder
 	pos         int // before it there is no end
 }
 
@@ -227,8 +228,8 @@ func (b *thoughtBlock) read(text string, final bool) verdict {
 func (b *thoughtBlock) next(text string) (at int, mark string) {
 	at = -1
 	for _, f := range b.ends {
-		if i := f.next(text, b.pos); i >= 0 && (at < 0 || i <= at) {
-			at, mark = i, f.mark
+		if i := f.Next(text, b.pos); i >= 0 && (at < 0 || i <= at) {
+			at, mark = i, f.Mark
 		}
 	}
 	return at, mark
@@ -242,28 +243,126 @@ func (b *thoughtBlock) verdict(text string, bodyEnd, end int) verdict {
 	return verdict{kind: isParts, end: end, parts: []Part{{Content: messages.Thought{Text: held}, Start: b.start, End: end}}}
 }
 
-// standsAt says whether a mark stands at a place, or may, once more of the text has come.
-func standsAt(text string, at int, mark string, final bool) (yes, wait bool) {
-	rest := text[at:]
-	if strings.HasPrefix(rest, mark) {
+// markAhead finds out whether something that lacks its closing mark at a place has one behind that,
+// before another opening mark. All looks together take linear time.
+type markAhead struct{ open, closing textscan.Finder }
+
+func newMarkAhead(open, closing string) *markAhead {
+	return &markAhead{textscan.Finder{Mark: open}, textscan.Finder{Mark: closing}}
+}
+
+// closes reports whether the closing mark comes first. wait says that more of the text has to come
+// to tell.
+func (m *markAhead) closes(text string, pos int, final bool) (yes, wait bool) {
+	limit := len(text)
+	opening := m.open.Next(text, pos)
+	if opening >= 0 {
+		limit = opening
+	}
+	if m.closing.Next(text[:limit], pos) >= 0 {
 		return true, false
 	}
-	return false, !final && len(rest) < len(mark) && strings.HasPrefix(mark, rest)
+	return false, opening < 0 && !final
 }
 
-// writeResults writes what a model is given of results, each between tags of that name that say
-// which call it answers.
-func writeResults(tag string, outputs []messages.ToolOutput) string {
-	texts := make([]string, len(outputs))
-	for i, o := range outputs {
-		open := "<" + tag + " name=" + quote(o.ToolName) + " call_id=" + quote(o.CallID)
-		if !o.OK() {
-			open += " status=" + quote(resultStatus(o))
+// rawSyntax is the syntax of formats whose calls stand in the text without tags around them: beside
+// tags, it has a mark that is told by how a call begins. A backslash before a mark makes it text;
+// one backslash is then taken away.
+type rawSyntax struct {
+	tags  tagSyntax
+	leads *textscan.ByteSet // the bytes that tags and the mark begin with
+	bare  string            // those of them that no backslash goes before
+	mark  rawMark
+}
+
+// rawMark is how a call begins.
+type rawMark interface {
+	// stands reports whether the mark stands at a place, where one of the leads is. If not, partly
+	// says that the text may end within it. It looks at a bounded number of bytes.
+	stands(text string, at int) (yes, partly bool)
+
+	// begin starts to read at the mark.
+	begin(start int) block
+}
+
+func newRawSyntax(leads string, mark rawMark, tags ...tag) rawSyntax {
+	s := rawSyntax{tags: newTagSyntax(tags...), mark: mark}
+	s.leads = textscan.NewByteSet(leads + s.tags.leads)
+	return s
+}
+
+// find implements [syntax].
+func (s rawSyntax) find(text string, from int, final bool) (int, bool) {
+	for at := from; ; at++ {
+		if at = s.leads.Next(text, at); at == len(text) {
+			return held(text, from, final), false
 		}
-		texts[i] = tagPair{open: open + ">", close: "</" + tag + ">"}.write(resultText(o))
+		switch yes, partly := s.stands(text, at); {
+		case yes:
+			return s.escapeBefore(text, from, at), true
+		case partly && !final:
+			return s.escapeBefore(text, from, at), false
+		}
 	}
-	return strings.Join(texts, "\n")
 }
 
-// quote writes a JSON string.
-func quote(s string) string { return string(appendString(nil, s)) }
+// escapeBefore returns the place of the backslash before the mark at a place, or at if there is
+// none.
+func (s rawSyntax) escapeBefore(text string, from, at int) int {
+	if s.isBare(text[at]) {
+		return at
+	}
+	return escapeBefore(text, from, at)
+}
+
+func (s rawSyntax) isBare(lead byte) bool { return strings.IndexByte(s.bare, lead) >= 0 }
+
+func (s rawSyntax) stands(text string, at int) (yes, partly bool) {
+	if s.tags.first[text[at]] {
+		t, partly := s.tags.match(text, at)
+		return t != nil, partly
+	}
+	return s.mark.stands(text, at)
+}
+
+// begin implements [syntax].
+func (s rawSyntax) begin(text string, at int) block {
+	mark := at
+	if text[at] == '\\' {
+		mark++
+	}
+	switch {
+	case s.tags.first[text[mark]]:
+		return s.tags.begin(text, at)
+	case mark > at:
+		literal := Part{Content: messages.Text{Text: text[mark : mark+1]}, Start: at, End: mark + 1}
+		return fixedBlock{kind: isParts, end: mark + 1, parts: []Part{literal}}
+	default:
+		return s.mark.begin(at)
+	}
+}
+
+// escape writes a text such that no mark is read in it, where it stands at the beginning of a line.
+func (s rawSyntax) escape(text string) string {
+	var b strings.Builder
+	done := 0
+	for at := 0; ; at++ {
+		if at = s.leads.Next(text, at); at == len(text) {
+			return b.String() + text[done:]
+		}
+		if yes, _ := s.stands(text, at); yes && !s.isBare(text[at]) {
+			b.WriteString(text[done:at] + `\`)
+			done = at
+		}
+	}
+}
+
+// isStart reports whether only blanks stand before a place.
+func isStart(text string, at int) bool { return textscan.TrimLeft(text[:at]) == "" }
+
+// follows reports whether a mark stands before a place, with a few blanks in between at most.
+func follows(text string, at int, mark string) bool {
+	const gap = 16
+	before := text[max(0, at-gap-len(mark)):at]
+	return strings.HasSuffix(textscan.TrimRight(before), mark)
+}

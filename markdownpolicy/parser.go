@@ -4,12 +4,60 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 )
 
+// Parser reads one reply that arrives in pieces.
+type Parser interface {
+	// Write takes the next piece and returns what is certain by now: texts and thoughts that cannot
+	// become part of a call any more, at once and perhaps in pieces, and whole calls.
+	Write(piece string) []Part
+
+	// Close says that nothing more comes. It returns the whole, as ParseResponse of the whole text
+	// does, and what of it Write had not returned.
+	Close() (doc Document, rest []Part, err error)
+}
+
+// Document is a reply that was read.
+type Document struct {
+	Policy  string   // the name of the policy whose format was found; of a [Chain] the one that matched, "" if none did
+	Parts   []Part   // in order; neighbouring texts are one, none is blank
+	Repairs []Repair // what was mended, in order
+}
+
+// Part is a part of a reply, and where it stood in bytes of the text: [Start, End).
+type Part struct {
+	Content messages.AssistantContent // Text, Thought, or ToolCall (its ID made by the parser: "call_1", "call_2", … in the reply)
+	Start   int
+	End     int
+
+	// Open says of a call that the reply ended before the mark that ends the call, such as a
+	// closing fence or tag, and that there may have been more of it. Of a whole reply, a model
+	// forgot the mark; of one that was cut off, part of the call may be missing, so it must not be
+	// made. A call without such a mark, such as an object in prose, ends behind its last bracket.
+	Open bool
+}
+
+// Contents returns the contents of the parts.
+func (d Document) Contents() []messages.AssistantContent {
+	contents := make([]messages.AssistantContent, len(d.Parts))
+	for i, p := range d.Parts {
+		contents[i] = p.Content
+	}
+	return contents
+}
+
+// Repair is something that was mended in a reply.
+type Repair struct {
+	Offset int    // in bytes of the text
+	Line   int    // from 1
+	What   string // such as "added the missing } at the end of the arguments"
+}
+
 // syntax is what differs between formats that set calls and thoughts off from the text by marks:
-// where something other than text may begin, and how it is read. The engine does the rest: text,
-// places, pieces, bounds.
+// where something other than text may begin, and how it is read. The markParser does the rest:
+// text, places, pieces, bounds.
 type syntax interface {
 	// find returns the place of the first mark at or after from, and true. If there is none it
 	// returns false, and the place from which on the text may be the beginning of a mark that is
@@ -30,9 +78,10 @@ type block interface {
 	read(text string, final bool) verdict
 }
 
-// hasty is a block that may look far ahead in vain. Told to hurry, before it is read, it looks
-// ahead no further than the time for a reply stays linear in its length.
-type hasty interface{ hurry() }
+// lookaheadLimiter is a block that may look far ahead in vain. limitLookahead is called before it is
+// read, if at all: then it looks ahead no further than the time for a reply stays linear in its
+// length.
+type lookaheadLimiter interface{ limitLookahead() }
 
 // verdict is what a block says of itself.
 type verdict struct {
@@ -53,8 +102,8 @@ const (
 	isBroken                    // it is meant as a call, and is none
 )
 
-// engine is a [Parser] for a syntax.
-type engine struct {
+// markParser is a [Parser] for a syntax.
+type markParser struct {
 	policy string
 	mode   Mode
 	syntax syntax
@@ -67,16 +116,16 @@ type engine struct {
 	lines lineCounter
 	err   *ParseError
 
-	seen   int  // how far any block looked
-	wasted int  // bytes that blocks looked at to find that they are text
-	tired  bool // blocks have to hurry
+	seen     int  // how far any block looked
+	lookedAt int  // bytes that blocks looked at to find that they are text
+	limited  bool // blocks must not look far ahead
 }
 
-func newEngine(policy string, mode Mode, s syntax) *engine {
+func newMarkParser(policy string, mode Mode, s syntax) *markParser {
 	if mode == "" {
 		mode = ModeError
 	}
-	return &engine{policy: policy, mode: mode, syntax: s}
+	return &markParser{policy: policy, mode: mode, syntax: s}
 }
 
 // parse reads a whole reply.
@@ -87,97 +136,97 @@ func parse(p Parser, text string) (Document, error) {
 }
 
 // Write implements [Parser].
-func (e *engine) Write(piece string) []Part {
-	e.text.WriteString(piece)
-	e.run(e.text.String(), false)
-	return e.out.release()
+func (p *markParser) Write(piece string) []Part {
+	p.text.WriteString(piece)
+	p.run(p.text.String(), false)
+	return p.out.release()
 }
 
 // Close implements [Parser].
-func (e *engine) Close() (Document, []Part, error) {
-	text := e.text.String()
-	e.run(text, true)
-	e.plain(text, len(text))
-	e.out.close()
-	rest := e.out.release()
-	doc := Document{Parts: e.out.parts, Repairs: e.out.repairs}
-	doc.Policy = e.policy
-	if e.err != nil {
-		e.err.complete(text)
-		return doc, rest, e.err
+func (p *markParser) Close() (Document, []Part, error) {
+	text := p.text.String()
+	p.run(text, true)
+	p.plain(text, len(text))
+	p.out.close()
+	rest := p.out.release()
+	doc := Document{Parts: p.out.parts, Repairs: p.out.repairs}
+	doc.Policy = p.policy
+	if p.err != nil {
+		p.err.complete(text)
+		return doc, rest, p.err
 	}
 	return doc, rest, nil
 }
 
-func (e *engine) run(text string, final bool) {
-	for e.err == nil && e.pos < len(text) {
-		if e.block == nil && !e.next(text, final) {
+func (p *markParser) run(text string, final bool) {
+	for p.err == nil && p.pos < len(text) {
+		if p.block == nil && !p.next(text, final) {
 			return
 		}
-		v := e.block.read(text, final)
+		v := p.block.read(text, final)
 		if v.kind == more && !final {
 			return
 		}
-		e.take(text, v)
+		p.take(text, v)
 	}
 }
 
 // next finds the next mark, and deals with the text before it. It returns false if there is none.
-func (e *engine) next(text string, final bool) bool {
-	at, found := e.syntax.find(text, e.pos, final)
-	e.plain(text, at)
+func (p *markParser) next(text string, final bool) bool {
+	at, found := p.syntax.find(text, p.pos, final)
+	p.plain(text, at)
 	if found {
-		e.block = e.syntax.begin(text, at)
-		if b, ok := e.block.(hasty); ok && e.tired {
-			b.hurry()
+		p.block = p.syntax.begin(text, at)
+		if b, ok := p.block.(lookaheadLimiter); ok && p.limited {
+			b.limitLookahead()
 		}
 	}
 	return found
 }
 
 // take deals with a block.
-func (e *engine) take(text string, v verdict) {
-	e.block = nil
+func (p *markParser) take(text string, v verdict) {
+	p.block = nil
 	switch v.kind {
 	case isParts:
-		for _, p := range v.parts {
-			e.add(p)
+		for _, part := range v.parts {
+			p.add(part)
 		}
 		for _, r := range v.repairs {
-			r.Line = e.lines.line(text, r.Offset)
-			e.out.repairs = append(e.out.repairs, r)
+			r.Line = p.lines.line(text, r.Offset)
+			p.out.repairs = append(p.out.repairs, r)
 		}
-		e.pos = v.end
+		p.pos = v.end
 	case isBroken:
-		if e.mode == ModeText {
-			e.giveBack(text, v)
+		if p.mode == ModeText {
+			p.takeAsText(text, v)
 			return
 		}
-		e.err = v.err
-		e.err.Policy, e.err.Line = e.policy, e.lines.line(text, e.err.Offset)
+		p.err = v.err
+		p.err.Policy, p.err.Line = p.policy, p.lines.line(text, p.err.Offset)
 	default:
 		if v.kind == more { // a block that does not know its end
 			v.end = len(text)
 		}
-		e.giveBack(text, v)
+		p.takeAsText(text, v)
 	}
 }
 
 // add adds a part of a block.
-func (e *engine) add(p Part) {
-	switch c := p.Content.(type) {
+func (p *markParser) add(part Part) {
+	switch c := part.Content.(type) {
 	case messages.ToolCall:
-		e.calls++
-		c.ID = callID(e.calls)
-		p.Content = c
+		p.calls++
+		c.ID = callID(p.calls)
+		part.Content = c
 	case messages.Thought:
-		c.Text = trimBlanks(c.Text)
+		c.Text = textscan.Trim(c.Text)
 		if c.Text == "" {
 			return
 		}
-		p.Content = c
+		part.Content = c
 	}
-	e.out.add(p)
+	p.out.add(part)
 }
 
 // leaveOpen says of the last of some calls that the text ended before its end mark.
@@ -187,39 +236,23 @@ func leaveOpen(calls []Part) {
 	}
 }
 
-// giveBack takes a block as text. Where blocks look far ahead and find nothing again and again, the
-// others have to hurry.
-func (e *engine) giveBack(text string, v verdict) {
-	const patience = 8
-	e.seen = max(e.seen, v.seen, v.end)
-	e.wasted += max(v.seen, v.end) - e.pos
-	e.tired = e.wasted > patience*e.seen+1<<17
-	e.plain(text, v.end)
+// takeAsText takes a block as text. Where blocks look far ahead and find nothing again and again,
+// the others must not.
+func (p *markParser) takeAsText(text string, v verdict) {
+	const allowance = 8
+	p.seen = max(p.seen, v.seen, v.end)
+	p.lookedAt += max(v.seen, v.end) - p.pos
+	p.limited = p.lookedAt > allowance*p.seen+1<<17
+	p.plain(text, v.end)
 }
 
 // plain takes what stands before to as text.
-func (e *engine) plain(text string, to int) {
-	if to > e.pos {
-		e.out.text(text[e.pos:to], e.pos)
-		e.pos = to
+func (p *markParser) plain(text string, to int) {
+	if to > p.pos {
+		p.out.text(text[p.pos:to], p.pos)
+		p.pos = to
 	}
 }
 
 // callID is the id of the n-th call of a reply.
 func callID(n int) string { return "call_" + strconv.Itoa(n) }
-
-// lineCounter tells lines of places in a text, each at the cost of its distance from the one
-// before.
-type lineCounter struct{ offset, breaks int }
-
-// line returns the line, from 1, of a place.
-func (c *lineCounter) line(text string, offset int) int {
-	offset = min(max(offset, 0), len(text))
-	if offset >= c.offset {
-		c.breaks += strings.Count(text[c.offset:offset], "\n")
-	} else {
-		c.breaks -= strings.Count(text[offset:c.offset], "\n")
-	}
-	c.offset = offset
-	return c.breaks + 1
-}

@@ -6,8 +6,86 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
 )
+
+// example is a reply in the instructions of a policy, and what it parses to.
+type example struct {
+	about string // what it shows, without a full stop
+	text  string // as the model is to write it
+	parts []messages.AssistantContent
+}
+
+// exemplar is a policy with examples, each of which stands in its instructions.
+type exemplar interface{ examples() []example }
+
+// workedExamples shows how a policy writes a thought with a call, two calls, and an answer. They
+// are rendered by the policy itself, so that what a model is told agrees with what is read.
+func workedExamples(render func([]messages.AssistantContent) string) []example {
+	call := func(id, city string) messages.ToolCall {
+		return messages.ToolCall{ID: id, Name: "get_weather", Arguments: `{"city":"` + city + `"}`}
+	}
+	shown := []example{
+		{about: "a thought, some text and a call", parts: []messages.AssistantContent{
+			messages.Thought{Text: "The question is about the weather, so I need the tool."}, messages.Text{Text: "Let me look."}, call("call_1", "Paris"),
+		}},
+		{about: "two calls in one reply", parts: []messages.AssistantContent{call("call_1", "Paris"), call("call_2", "Rome")}},
+		{about: "an answer without a call", parts: []messages.AssistantContent{messages.Text{Text: "It is sunny in Paris, and it rains in Rome."}}},
+	}
+	for i := range shown {
+		shown[i].text = render(shown[i].parts)
+	}
+	return shown
+}
+
+// instruct puts instructions together: what the format is, how it looks, and which tools there are.
+// Without tools there is nothing to tell.
+func instruct(format string, shown []example, defs []tools.Definition) string {
+	if len(defs) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(textscan.Trim(format))
+	b.WriteString("\n\nExamples. The tools in them are made up.")
+	for _, e := range shown {
+		b.WriteString("\n\nExample: " + e.about + ".\n<example>\n" + e.text + "\n</example>")
+	}
+	b.WriteString("\n\n" + describeTools(defs))
+	return b.String()
+}
+
+// describeTools lists the tools with their names, descriptions and parameters. Without tools it is
+// "".
+func describeTools(defs []tools.Definition) string {
+	if len(defs) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("These are the tools that you can use:")
+	for _, d := range defs {
+		b.WriteString("\n\n- " + d.Name)
+		if about := textscan.Trim(d.Description); about != "" {
+			b.WriteString(": " + about)
+		}
+		b.WriteString("\n  Arguments, as a JSON Schema: " + compactSchema(d.Parameters))
+	}
+	return b.String()
+}
+
+// compactSchema returns the schema on one line. One that is nil takes no arguments.
+func compactSchema(schema json.RawMessage) string {
+	if len(schema) == 0 {
+		return `{"type":"object","properties":{}}`
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, schema) != nil {
+		return string(schema)
+	}
+	return b.String()
+}
 
 // formatQuery is FormatQuery for a policy that writes a reply with render, and the results of the
 // calls of one reply with results. System and user messages stay as they are; a reply of which
@@ -22,7 +100,7 @@ func formatQuery(h messages.History, render func([]messages.AssistantContent) st
 		case messages.System, messages.User:
 			out = append(out, m)
 		case messages.Assistant:
-			if text := render(m.Content); trimBlanks(text) != "" {
+			if text := render(m.Content); textscan.Trim(text) != "" {
 				out = append(out, messages.AssistantText(text))
 			}
 		case messages.Tool:
@@ -38,10 +116,10 @@ func formatQuery(h messages.History, render func([]messages.AssistantContent) st
 	return out.Clip(), nil
 }
 
-// resultText is what a model reads of a result: JSON objects and arrays without blanks, any other
+// resultText is what a model reads of a result: JSON objects and arrays without textscan.Blanks, any other
 // text as it is, and what is untrusted between marks.
 func resultText(o messages.ToolOutput) string {
-	if t := trimBlanksLeft(o.Output); t != "" && (t[0] == '{' || t[0] == '[') {
+	if t := textscan.TrimLeft(o.Output); t != "" && (t[0] == '{' || t[0] == '[') {
 		var b bytes.Buffer
 		if json.Compact(&b, []byte(o.Output)) == nil {
 			o.Output = b.String()
@@ -69,7 +147,7 @@ func joinTexts(parts []messages.AssistantContent) []messages.AssistantContent {
 	var out []messages.AssistantContent
 	var text strings.Builder
 	end := func() {
-		if t := trimBlanks(text.String()); t != "" {
+		if t := textscan.Trim(text.String()); t != "" {
 			out = append(out, messages.Text{Text: t})
 		}
 		text.Reset()
@@ -79,7 +157,7 @@ func joinTexts(parts []messages.AssistantContent) []messages.AssistantContent {
 		case messages.Text:
 			text.WriteString(p.Text)
 		case messages.Thought:
-			if t := trimBlanks(p.Text); t != "" {
+			if t := textscan.Trim(p.Text); t != "" {
 				end()
 				out = append(out, messages.Thought{Text: t})
 			}
@@ -90,4 +168,18 @@ func joinTexts(parts []messages.AssistantContent) []messages.AssistantContent {
 	}
 	end()
 	return out
+}
+
+// writeResults writes what a model is given of results, each between tags of that name that say
+// which call it answers.
+func writeResults(tag string, outputs []messages.ToolOutput) string {
+	texts := make([]string, len(outputs))
+	for i, o := range outputs {
+		open := "<" + tag + " name=" + jsonscan.Quote(o.ToolName) + " call_id=" + jsonscan.Quote(o.CallID)
+		if !o.OK() {
+			open += " status=" + jsonscan.Quote(resultStatus(o))
+		}
+		texts[i] = tagPair{open: open + ">", close: "</" + tag + ">"}.write(resultText(o))
+	}
+	return strings.Join(texts, "\n")
 }

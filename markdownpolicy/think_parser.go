@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -84,7 +85,7 @@ func (t *thinkParser) run(text string, final bool) {
 
 // skipTag skips the tag at the beginning of a reply that begins within a thought anyway.
 func (t *thinkParser) skipTag(text string, final bool) bool {
-	for t.pos < len(text) && strings.IndexByte(blanks, text[t.pos]) >= 0 {
+	for t.pos < len(text) && strings.IndexByte(textscan.Blanks, text[t.pos]) >= 0 {
 		t.pos++
 	}
 	if !final && strings.HasPrefix(thinkTag, text[t.pos:]) && len(text)-t.pos < len(thinkTag) {
@@ -194,7 +195,7 @@ func tagStart(text string) int {
 }
 
 func (t *thinkParser) thought(text string, from, to int) {
-	if trimBlanks(text[from:to]) != "" && t.stretch != nil {
+	if textscan.Trim(text[from:to]) != "" && t.stretch != nil {
 		if t.stretch.solid {
 			t.endStretch(text)
 		}
@@ -220,7 +221,7 @@ func (t *thinkParser) rest(text string, from, to int) {
 		s.spans = append(s.spans, span{s.length, from})
 	}
 	s.length += to - from
-	s.solid = s.solid || trimBlanks(text[from:to]) != ""
+	s.solid = s.solid || textscan.Trim(text[from:to]) != ""
 	for _, p := range s.parser.Write(text[from:to]) {
 		t.out.fresh = append(t.out.fresh, t.place(p, &t.calls))
 	}

@@ -3,6 +3,9 @@ package markdownpolicy
 import (
 	"slices"
 	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
 // element reads what stands behind <name>: other elements, up to </name>. A child ends at the first
@@ -16,16 +19,15 @@ type element struct {
 	children []string // what may stand in it; empty: any name
 	json     string   // the child that may be a JSON object
 	ends     childEnds
-	strictly bool // JSON is not mended
-	hurried  bool // a value that holds the tag of the element has no end
+	noRepair bool // JSON is not mended
+	limited  bool // a value that holds the tag of the element has no end
 
 	pos    int // looked at so far
 	next   int // behind blanks that have been looked at, and may be behind pos
 	looked int // how far any scan went
 	state  elementState
-	strict strictScan
-	scan   jsonScan // where that finds no end
-	child  field    // the one that is read
+	scan   jsonscan.Scanner
+	child  field // the one that is read
 	fields []field
 }
 
@@ -33,11 +35,13 @@ type element struct {
 // elements of a name.
 type childEnds map[string]*childEnd
 
-// childEnd is a [finder] of closing tags that are followed by another child or the end of the
+// childEnd finds the closing tags of a child that are followed by another child or the end of the
 // element.
 type childEnd struct {
-	finder
-	next int // behind the blanks behind a tag
+	from  int // from here to at there is none
+	at    int
+	found bool // there is one at at
+	next  int  // behind the blanks behind a tag
 }
 
 // field is an element that holds text.
@@ -55,11 +59,11 @@ const (
 	inJSON
 	afterJSON
 	inValue
-	elementClosed   // by its tag
-	elementUnclosed // the text ends behind a child
-	elementStrange  // something stands at pos that does not belong there
-	elementCut      // the text ends within a child
-	elementBroken   // a child is no JSON that could be mended
+	elementClosed     // by its tag
+	elementUnclosed   // the text ends behind a child
+	elementUnexpected // something stands at pos that does not belong there
+	elementCut        // the text ends within a child
+	elementBroken     // a child is no JSON that could be mended
 )
 
 // read looks on, and returns false while the end is not there.
@@ -86,7 +90,7 @@ func (e *element) read(text string, final bool) bool {
 }
 
 func (e *element) between(text string, final bool) bool {
-	e.pos = skipBlanks(text, e.pos)
+	e.pos = jsonscan.SkipBlanks(text, e.pos)
 	name, end, kind := e.tagAt(text, e.pos, final)
 	switch {
 	case kind == tagPartly:
@@ -99,7 +103,7 @@ func (e *element) between(text string, final bool) bool {
 	case strings.HasPrefix(e.closing, text[e.pos:]):
 		e.pos, e.state = len(text), elementUnclosed
 	default:
-		e.state = elementStrange
+		e.state = elementUnexpected
 	}
 	return true
 }
@@ -116,7 +120,7 @@ const (
 // tagAt returns the tag that stands at a place, and the place behind it.
 func (e *element) tagAt(text string, pos int, final bool) (name string, end int, kind tagKind) {
 	const longest = 128 // name of a child
-	switch closed, wait := standsAt(text, pos, e.closing, final); {
+	switch closed, wait := textscan.StandsAt(text, pos, e.closing, final); {
 	case closed:
 		return "", pos + len(e.closing), tagClose
 	case wait || pos == len(text) && !final:
@@ -146,14 +150,14 @@ func (e *element) before(text string, final bool) bool {
 	if e.child.name != e.json {
 		return true
 	}
-	e.next = skipBlanks(text, max(e.pos, e.next))
+	e.next = jsonscan.SkipBlanks(text, max(e.pos, e.next))
 	if e.next == len(text) && !final {
 		e.state = beforeValue
 		return false
 	}
 	if e.next < len(text) && text[e.next] == '{' {
-		e.state, e.scan = inJSON, jsonScan{pos: e.next}
-		e.strict.begin(e.next)
+		e.state = inJSON
+		e.scan.Begin(e.next)
 	}
 	return true
 }
@@ -161,26 +165,27 @@ func (e *element) before(text string, final bool) bool {
 // object looks for the end of a JSON object. One that is broken ends where its brackets do, if that
 // is before a tag that ends the child, or else as other values do.
 func (e *element) object(text string, final bool) bool {
-	switch e.strict.scan(text) {
-	case scanDone:
-		e.pos, e.state = e.strict.pos, afterJSON
+	stop, state := e.scan.Scan(text)
+	switch state {
+	case jsonscan.Done:
+		e.pos, e.state = stop, afterJSON
 		return true
-	case scanMore:
+	case jsonscan.More:
 		if final {
 			e.state = inValue
 		}
 		return final
 	default: // it is broken
 	}
-	if e.strictly {
-		e.pos, e.state = e.strict.pos, elementBroken
+	if e.noRepair {
+		e.pos, e.state = stop, elementBroken
 		return true
 	}
-	upTo, found := e.endOf(text, e.strict.pos, final)
+	upTo, found := e.endOf(text, stop, final)
 	if final && !found {
 		upTo = len(text)
 	}
-	end, ok := e.scan.scan(text[:upTo])
+	end, ok := e.scan.End(text[:upTo])
 	switch {
 	case ok:
 		e.pos, e.state = end, afterJSON
@@ -196,9 +201,9 @@ func (e *element) object(text string, final bool) bool {
 // missing.
 func (e *element) afterObject(text string, final bool) bool {
 	closing := e.child.closing
-	e.next = skipBlanks(text, max(e.pos, e.next))
+	e.next = jsonscan.SkipBlanks(text, max(e.pos, e.next))
 	at := e.next
-	switch closed, wait := standsAt(text, at, closing, final); {
+	switch closed, wait := textscan.StandsAt(text, at, closing, final); {
 	case closed:
 		e.end(text, e.pos, at+len(closing))
 	case wait || at == len(text) && !final:
@@ -217,7 +222,7 @@ func (e *element) value(text string, final bool) bool {
 	switch {
 	case !found && !final:
 		return false
-	case !found, e.hurried && strings.Contains(text[e.child.at:at], text[e.start:e.after]):
+	case !found, e.limited && strings.Contains(text[e.child.at:at], text[e.start:e.after]):
 		e.state = elementCut
 	default:
 		e.end(text, at, at+len(e.child.closing))
@@ -234,16 +239,17 @@ func (e *element) endOf(text string, from int, final bool) (at int, found bool) 
 		e.ends[e.child.name] = f
 	}
 	if from < f.from || from > f.at {
-		*f = childEnd{finder: finder{mark: e.child.closing, from: from, at: from}}
+		*f = childEnd{from: from, at: from}
 	}
+	mark := e.child.closing
 	for !f.found {
-		i := strings.Index(text[f.at:], f.mark)
+		i := strings.Index(text[f.at:], mark)
 		if i < 0 {
-			f.at = max(f.at, len(text)-len(f.mark)+1)
+			f.at = max(f.at, len(text)-len(mark)+1)
 			return f.at, false
 		}
 		f.at += i
-		f.next = skipBlanks(text, max(f.next, f.at+len(f.mark)))
+		f.next = jsonscan.SkipBlanks(text, max(f.next, f.at+len(mark)))
 		_, _, kind := e.tagAt(text, f.next, final)
 		if kind == tagPartly {
 			return f.at, false
@@ -259,33 +265,33 @@ func (e *element) endOf(text string, from int, final bool) (at int, found bool) 
 func (e *element) end(text string, at, after int) {
 	e.child.text = text[e.child.at:at]
 	e.fields = append(e.fields, e.child)
-	e.looked = max(e.looked, e.strict.pos, e.scan.pos)
+	e.looked = max(e.looked, e.scan.Looked())
 	e.pos, e.state = after, betweenChildren
 }
 
 // elementBlock is the block of an element that is a call.
 type elementBlock struct {
 	element
-	mode   Mode
-	casual bool // without a child it is text
-	call   func([]field) (Part, []Repair, *ParseError)
-	ahead  *markAhead // whether the closing tag comes behind something strange; nil: nobody asked yet
+	mode                Mode
+	textWithoutChildren bool
+	call                func([]field) (Part, []Repair, *ParseError)
+	ahead               *markAhead // whether the closing tag comes behind something unexpected; nil: not looked for yet
 }
 
-// hurry implements [hasty].
-func (b *elementBlock) hurry() { b.hurried = true }
+// limitLookahead implements [lookaheadLimiter].
+func (b *elementBlock) limitLookahead() { b.limited = true }
 
 func (b *elementBlock) read(text string, final bool) verdict {
 	if !b.element.read(text, final) {
 		return verdict{}
 	}
 	seen := max(b.pos, b.looked)
-	if b.casual && len(b.fields) == 0 && (b.state == elementStrange || b.state == elementUnclosed) {
+	if b.textWithoutChildren && len(b.fields) == 0 && (b.state == elementUnexpected || b.state == elementUnclosed) {
 		return verdict{kind: isText, end: b.after, seen: seen}
 	}
 	var repairs []Repair
 	switch b.state {
-	case elementStrange:
+	case elementUnexpected:
 		switch within, wait := b.within(text, final); {
 		case wait:
 			return verdict{}
@@ -302,7 +308,7 @@ func (b *elementBlock) read(text string, final bool) verdict {
 	if twice, ok := doubled(b.fields); ok {
 		return b.broken(broken(twice.at, "<"+twice.name+"> once in <"+b.name+">", twice.text, nil), seen)
 	}
-	if in, tag := b.swallowing(); tag != "" {
+	if in, tag := b.unclosedChild(); tag != "" {
 		return b.broken(broken(in.at, in.closing+" behind the text of <"+in.name+">, before <"+tag+">", in.text, nil), seen)
 	}
 	part, more, err := b.call(b.fields)
@@ -313,7 +319,7 @@ func (b *elementBlock) read(text string, final bool) verdict {
 	return verdict{kind: isParts, end: b.pos, parts: []Part{part}, repairs: append(repairs, more...)}
 }
 
-// within reports whether something strange belongs to the element, rather than behind one without
+// within reports whether something unexpected belongs to the element, rather than behind one without
 // its closing tag: it is a tag, it goes on with JSON, or the closing tag stands behind it. What is
 // to be mended is looked at so closely only.
 func (b *elementBlock) within(text string, final bool) (yes, wait bool) {
@@ -326,10 +332,10 @@ func (b *elementBlock) within(text string, final bool) (yes, wait bool) {
 	return b.ahead.closes(text, b.pos, final)
 }
 
-// swallowing returns the first field whose text holds the tag of a child without its end, and the
+// unclosedChild returns the first field whose text holds the tag of a child without its end, and the
 // name of that: perhaps they are two, of which the first has no end. A tag of a child that stands
 // elsewhere in the element is text.
-func (b *elementBlock) swallowing() (in field, tag string) {
+func (b *elementBlock) unclosedChild() (in field, tag string) {
 	for _, f := range b.fields {
 		if f.name == b.json {
 			continue

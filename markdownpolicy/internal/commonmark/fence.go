@@ -1,52 +1,65 @@
-package markdownpolicy
+// Package commonmark finds code in texts as CommonMark 0.31.2 says (https://spec.commonmark.org/0.31.2/):
+// fenced code blocks while they arrive (section 4.5, outside of quotations and lists), and what else
+// of a line is shown as code or as a quotation.
+package commonmark
 
-import "strings"
+import (
+	"strings"
 
-// This file reads fenced code blocks as CommonMark 0.31.2, section 4.5, says
-// (https://spec.commonmark.org/0.31.2/), outside of quotations and lists. One more form is read,
-// which models write: a whole block on one line.
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+)
 
-// fence is a fenced code block that is read while it arrives. The zero value with start, the place
-// of the first mark character of its opening line, is ready.
-type fence struct {
-	start  int
-	length int    // of the opening run
-	indent int    // blanks before it
-	info   string // trimmed
-	body   int    // where the content begins
-	close  int    // where the content ends, once it is closed: the beginning of the closing line
-	end    int    // the place behind the closing run and the blanks behind it
+// Fence is a fenced code block that is read while it arrives. The zero value with Start is ready.
+type Fence struct {
+	Start  int    // the place of the first mark character of the opening line
+	Length int    // of the opening run
+	Info   string // trimmed
+	Body   int    // where the content begins
+	Close  int    // where the content ends, once it is closed: the beginning of the closing line
+	End    int    // the place behind the closing run and the blanks behind it
 
-	pos   int // looked at so far
-	state fenceState
-	run   int // the place of the run that may close the block
+	indent int // blanks before the opening run
+	pos    int // looked at so far
+	state  fenceState
+	run    int // the place of the run that may close the block
 }
 
 type fenceState uint8
 
 const (
-	fenceRun     fenceState = iota // in the opening run
-	fenceInfo                      // behind it, on the same line
-	fenceBody                      // looking for a run that may close it
-	fenceClosing                   // in such a run
-	fenceTail                      // behind it, on the same line
-	fenceClosed
-	fenceNone // it is none
+	inOpeningRun  fenceState = iota
+	behindOpening            // on the same line
+	inBody                   // looking for a run that may close the block
+	inClosingRun             // in such a run
+	behindClosing            // on the same line
+	closed
+	none // it is no block
 )
 
-// open reads the opening line, and returns false while it is not all there. It ends in the state
-// fenceBody or fenceNone.
-func (f *fence) open(text string, final bool) bool {
-	if f.state == fenceRun {
-		f.pos = max(f.pos, f.start)
-		f.pos = skipRun(text, f.pos, text[f.start])
+// Closed reports whether the end of the block is known.
+func (f *Fence) Closed() bool { return f.state == closed }
+
+// None reports whether what begins at Start is no block.
+func (f *Fence) None() bool { return f.state == none }
+
+// CloseAt closes the block: its content goes from body to end, and behind is what follows it.
+func (f *Fence) CloseAt(body, end, behind int) {
+	f.state, f.Body, f.Close, f.End = closed, body, end, behind
+}
+
+// ReadOpening reads the opening line, and returns false while it is not all there. It ends in the state
+// inBody or none.
+func (f *Fence) ReadOpening(text string, final bool) bool {
+	if f.state == inOpeningRun {
+		f.pos = max(f.pos, f.Start)
+		f.pos = textscan.SkipRun(text, f.pos, text[f.Start])
 		if f.pos == len(text) && !final {
 			return false
 		}
-		f.length, f.state = f.pos-f.start, fenceInfo
-		f.indent = f.start - lineStart(text, f.start)
+		f.Length, f.state = f.pos-f.Start, behindOpening
+		f.indent = f.Start - LineStart(text, f.Start)
 	}
-	if f.state != fenceInfo {
+	if f.state != behindOpening {
 		return true
 	}
 	eol := len(text)
@@ -54,39 +67,39 @@ func (f *fence) open(text string, final bool) bool {
 		eol = f.pos + i
 	}
 	f.pos = eol
-	body := eol + lineBreak(text, eol)
+	body := eol + LineBreak(text, eol)
 	if !final && (body == eol || text[eol] == '\r' && body == len(text)) {
 		return false
 	}
-	f.info, f.state = trimBlanks(text[f.start+f.length:eol]), fenceBody
-	if text[f.start] == '`' && strings.IndexByte(f.info, '`') >= 0 {
-		f.state = fenceNone
+	f.Info, f.state = textscan.Trim(text[f.Start+f.Length:eol]), inBody
+	if text[f.Start] == '`' && strings.IndexByte(f.Info, '`') >= 0 {
+		f.state = none
 	}
-	f.body, f.pos = body, body
+	f.Body, f.pos = body, body
 	return true
 }
 
-// find looks for the closing line, and returns false while it has not come. Before, the opening
+// FindEnd looks for the closing line, and returns false while it has not come. Before, the opening
 // line must have been read.
-func (f *fence) find(text string, final bool) bool {
-	for f.state != fenceClosed {
+func (f *Fence) FindEnd(text string, final bool) bool {
+	for f.state != closed {
 		switch f.state {
-		case fenceBody:
-			i := strings.Index(text[f.pos:], strings.Repeat(text[f.start:f.start+1], 3))
+		case inBody:
+			i := strings.Index(text[f.pos:], strings.Repeat(text[f.Start:f.Start+1], 3))
 			if i < 0 {
 				f.pos = max(f.pos, len(text)-2)
 				return false
 			}
 			f.run = f.pos + i
-			f.pos, f.state = f.run+3, fenceClosing
-		case fenceClosing:
-			f.pos = skipRun(text, f.pos, text[f.start])
+			f.pos, f.state = f.run+3, inClosingRun
+		case inClosingRun:
+			f.pos = textscan.SkipRun(text, f.pos, text[f.Start])
 			if f.pos == len(text) && !final {
 				return false
 			}
-			f.state = fenceTail
-			if line := lineStart(text, f.run); f.pos-f.run < f.length || line < f.body {
-				f.state = fenceBody
+			f.state = behindClosing
+			if line := LineStart(text, f.run); f.pos-f.run < f.Length || line < f.Body {
+				f.state = inBody
 			}
 		default:
 			for f.pos < len(text) && (text[f.pos] == ' ' || text[f.pos] == '\t') {
@@ -95,19 +108,19 @@ func (f *fence) find(text string, final bool) bool {
 			if f.pos == len(text) && !final {
 				return false
 			}
-			f.state = fenceBody
-			if f.pos == len(text) || lineBreak(text, f.pos) > 0 {
-				f.state, f.close, f.end = fenceClosed, lineStart(text, f.run), f.pos
+			f.state = inBody
+			if f.pos == len(text) || LineBreak(text, f.pos) > 0 {
+				f.state, f.Close, f.End = closed, LineStart(text, f.run), f.pos
 			}
 		}
 	}
 	return true
 }
 
-// content returns what stands in the block, without the indentation of the opening line. Of a block
+// Content returns what stands in the block, without the indentation of the opening line. Of a block
 // that is not closed it is the rest of the text.
-func (f *fence) content(text string) string {
-	raw := f.raw(text)
+func (f *Fence) Content(text string) string {
+	raw := f.Raw(text)
 	if f.indent == 0 {
 		return raw
 	}
@@ -122,17 +135,17 @@ func (f *fence) content(text string) string {
 	return b.String()
 }
 
-// raw is content as it stands there.
-func (f *fence) raw(text string) string {
-	if f.state == fenceClosed {
-		return text[f.body:f.close]
+// Raw is Content as it stands in the text.
+func (f *Fence) Raw(text string) string {
+	if f.state == closed {
+		return text[f.Body:f.Close]
 	}
-	return text[f.body:]
+	return text[f.Body:]
 }
 
-// lineStart returns the beginning of the line of a place, if there are at most three blanks before
+// LineStart returns the beginning of the line of a place, if there are at most three blanks before
 // it, else -1.
-func lineStart(text string, at int) int {
+func LineStart(text string, at int) int {
 	line := at
 	for line > 0 && at-line < 4 && text[line-1] == ' ' {
 		line--
@@ -143,8 +156,8 @@ func lineStart(text string, at int) int {
 	return -1
 }
 
-// lineBreak returns the length of the line break at a place, or 0.
-func lineBreak(text string, at int) int {
+// LineBreak returns the length of the line break at a place, or 0.
+func LineBreak(text string, at int) int {
 	switch {
 	case strings.HasPrefix(text[at:], "\r\n"):
 		return 2
@@ -155,23 +168,15 @@ func lineBreak(text string, at int) int {
 	}
 }
 
-// skipRun returns the place behind the characters c at a place.
-func skipRun(text string, at int, c byte) int {
-	for at < len(text) && text[at] == c {
-		at++
-	}
-	return at
-}
-
-// writeFence writes a block whose content may be anything.
-func writeFence(info, content string) string {
+// WriteFence writes a block whose content may be anything.
+func WriteFence(info, content string) string {
 	longest := 2
 	for rest := content; ; {
 		i := strings.IndexByte(rest, '`')
 		if i < 0 {
 			break
 		}
-		n := skipRun(rest, i, '`')
+		n := textscan.SkipRun(rest, i, '`')
 		longest = max(longest, n-i)
 		rest = rest[n:]
 	}

@@ -1,106 +1,108 @@
-package markdownpolicy
+package jsonrepair
 
 import (
-	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
 // container reads an object or an array, from its opening bracket on.
-func (m *mender) container(closing byte, item func() bool) bool {
-	if m.depth++; m.depth > maxDepth {
+func (r *repairer) container(closing byte, item func() bool) bool {
+	if r.depth++; r.depth > jsonscan.MaxDepth {
 		return false
 	}
-	names := m.names
-	m.names = nil
-	m.out = append(m.out, m.text[m.pos])
-	m.pos++
-	if !m.space() || !m.items(closing, item) {
+	names := r.names
+	r.names = nil
+	r.out = append(r.out, r.text[r.pos])
+	r.pos++
+	if !r.space() || !r.items(closing, item) {
 		return false
 	}
-	m.out = append(m.out, closing)
-	m.names = names
-	m.depth--
+	r.out = append(r.out, closing)
+	r.names = names
+	r.depth--
 	return true
 }
 
 // items reads what stands in a container, and its closing bracket.
-func (m *mender) items(closing byte, item func() bool) bool {
-	if m.atEnd() {
-		return m.missing(closing)
+func (r *repairer) items(closing byte, item func() bool) bool {
+	if r.atEnd() {
+		return r.missing(closing)
 	}
 	commas := 0
-	for m.next() != closing {
+	for r.next() != closing {
 		if !item() {
 			return false
 		}
-		end := m.pos
+		end := r.pos
 		switch {
-		case !m.space():
+		case !r.space():
 			return false
-		case m.atEnd():
-			return m.missing(closing)
-		case m.next() == closing:
-		case m.next() == ',':
+		case r.atEnd():
+			return r.missing(closing)
+		case r.next() == closing:
+		case r.next() == ',':
 			commas++
-			if !m.comma(closing) {
+			if !r.comma(closing) {
 				return false
 			}
-		case !m.commaMissing(closing, end) || !m.note(end, "added a missing comma"):
+		case !r.commaMissing(closing, end) || !r.note(end, "added a missing comma"):
 			return false
 		default:
-			m.out = append(m.out, ',')
+			r.out = append(r.out, ',')
 		}
 	}
-	m.pos++
-	m.commas = commas
+	r.pos++
+	r.commas = commas
 	return true
 }
 
 // tuple reads a tuple of Python. What stands alone in parentheses is none.
-func (m *mender) tuple() bool {
-	at, start := m.pos, len(m.out)
-	if !m.note(at, "wrote a tuple as an array") || !m.container(')', m.value) {
+func (r *repairer) tuple() bool {
+	at, start := r.pos, len(r.out)
+	if !r.note(at, "wrote a tuple as an array") || !r.container(')', r.value) {
 		return false
 	}
-	m.out[start], m.out[len(m.out)-1] = '[', ']'
-	return len(m.out) == start+len("[]") || m.commas > 0 && !m.ended
+	r.out[start], r.out[len(r.out)-1] = '[', ']'
+	return len(r.out) == start+len("[]") || r.commas > 0 && !r.ended
 }
 
 // missing closes a container at the end of the text. More items of an array may have been cut off,
 // unless it is the outermost: that is a list of calls, each of which is whole.
-func (m *mender) missing(closing byte) bool {
-	m.ended = true
-	return (closing != ']' || m.depth == 1) && !m.cut && m.note(len(m.text), "added the missing "+string(closing)+" at the end")
+func (r *repairer) missing(closing byte) bool {
+	r.ended = true
+	return (closing != ']' || r.depth == 1) && !r.openComment && r.note(len(r.text), "added the missing "+string(closing)+" at the end")
 }
 
 // comma reads a comma. Behind it there must be something.
-func (m *mender) comma(closing byte) bool {
-	at := m.pos
-	m.pos++
-	if !m.space() || m.atEnd() {
+func (r *repairer) comma(closing byte) bool {
+	at := r.pos
+	r.pos++
+	if !r.space() || r.atEnd() {
 		return false
 	}
-	if m.next() == closing {
-		return m.note(at, "removed the comma before "+string(closing))
+	if r.next() == closing {
+		return r.note(at, "removed the comma before "+string(closing))
 	}
-	m.out = append(m.out, ',')
+	r.out = append(r.out, ',')
 	return true
 }
 
 // commaMissing reports whether between an item that ends at a place and what comes next there can
 // only be a comma. In a tuple it cannot: Python makes one string of two.
-func (m *mender) commaMissing(closing byte, end int) bool {
-	before, after := m.text[end-1], m.next()
-	gap := m.text[end:m.pos]
+func (r *repairer) commaMissing(closing byte, end int) bool {
+	before, after := r.text[end-1], r.next()
+	gap := r.text[end:r.pos]
 	switch {
 	case closing == ']':
 		return (before == '}' || before == ']') && (after == '{' || after == '[')
 	case closing == ')' || after != '"' || gap == "":
 		return false
-	case m.out[len(m.out)-1] == '"':
-		return strings.Contains(gap, "\n") && isComplete(string(m.out[m.string+1:len(m.out)-1]))
+	case r.out[len(r.out)-1] == '"':
+		return strings.Contains(gap, "\n") && isComplete(string(r.out[r.lastString+1:len(r.out)-1]))
 	default:
 		return true
 	}
@@ -126,58 +128,56 @@ func isComplete(held string) bool {
 }
 
 // member reads a member of an object.
-func (m *mender) member() bool {
-	start := len(m.out)
-	if !m.name() {
+func (r *repairer) member() bool {
+	start := len(r.out)
+	if !r.name() {
 		return false
 	}
-	name := decodeString(string(m.out[start:]))
-	if m.names[name] {
+	name := jsonscan.Unquote(string(r.out[start:]))
+	if r.names[name] {
 		return false
 	}
-	if m.names == nil {
-		m.names = map[string]bool{}
+	if r.names == nil {
+		r.names = map[string]bool{}
 	}
-	m.names[name] = true
-	if !m.space() || m.next() != ':' {
+	r.names[name] = true
+	if !r.space() || r.next() != ':' {
 		return false
 	}
-	m.out = append(m.out, ':')
-	m.pos++
-	comments := m.comments
-	return m.space() && m.comments == comments && m.value() // the value may be in a comment
+	r.out = append(r.out, ':')
+	r.pos++
+	comments := r.comments
+	return r.space() && r.comments == comments && r.value() // the value may be in a comment
 }
 
 // name reads the name of a member: a string, a word or an integer.
-func (m *mender) name() bool {
-	at := m.pos
-	for !m.atEnd() && isNameByte(m.text[m.pos]) {
-		m.pos++
+func (r *repairer) name() bool {
+	at := r.pos
+	for !r.atEnd() && isNameByte(r.text[r.pos]) {
+		r.pos++
 	}
-	name := m.text[at:m.pos]
+	name := r.text[at:r.pos]
 	if name == "" {
-		return m.quoted(true)
+		return r.quoted(true)
 	}
 	if !isLetter(name[0]) && strings.Trim(name, "0123456789") != "" {
 		return false
 	}
-	m.out = appendString(m.out, name)
-	return m.note(at, "put a name in quotes")
+	r.out = jsonscan.AppendString(r.out, name)
+	return r.note(at, "put a name in quotes")
 }
 
-func isLetter(b byte) bool {
-	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '_' || b == '$'
-}
+func isLetter(b byte) bool { return textscan.IsLetter(b) || b == '$' }
 
-func isNameByte(b byte) bool { return isLetter(b) || b >= '0' && b <= '9' || b == '-' }
+func isNameByte(b byte) bool { return isLetter(b) || textscan.IsDigit(b) || b == '-' }
 
 // constant reads true, false and null in their several spellings.
-func (m *mender) constant() bool {
-	at := m.pos
-	for !m.atEnd() && isNameByte(m.text[m.pos]) {
-		m.pos++
+func (r *repairer) constant() bool {
+	at := r.pos
+	for !r.atEnd() && isNameByte(r.text[r.pos]) {
+		r.pos++
 	}
-	word := m.text[at:m.pos]
+	word := r.text[at:r.pos]
 	value := strings.ToLower(word)
 	if value == "none" {
 		value = "null"
@@ -185,56 +185,20 @@ func (m *mender) constant() bool {
 	if value != "true" && value != "false" && value != "null" {
 		return false
 	}
-	m.out = append(m.out, value...)
-	return word == value || m.note(at, "wrote "+value+" for "+word)
+	r.out = append(r.out, value...)
+	return word == value || r.note(at, "wrote "+value+" for "+word)
 }
 
 // number reads a number. One that ends with the text may have been cut off.
-func (m *mender) number() bool {
-	at := m.pos
-	for !m.atEnd() && (isNameByte(m.text[m.pos]) || m.text[m.pos] == '.' || m.text[m.pos] == '+') {
-		m.pos++
+func (r *repairer) number() bool {
+	at := r.pos
+	for !r.atEnd() && (isNameByte(r.text[r.pos]) || r.text[r.pos] == '.' || r.text[r.pos] == '+') {
+		r.pos++
 	}
-	value, ok := jsonNumber(m.text[at:m.pos])
-	if !ok || m.text[at] == '+' || m.atEnd() {
+	value, ok := jsonscan.Number(r.text[at:r.pos])
+	if !ok || r.text[at] == '+' || r.atEnd() {
 		return false
 	}
-	m.out = append(m.out, value...)
-	return value == m.text[at:m.pos] || m.note(at, "wrote a number as JSON has it")
-}
-
-// jsonNumber writes a decimal number as JSON: without a plus and underscores between its digits, with digits on both sides
-// of the point.
-func jsonNumber(literal string) (string, bool) {
-	number, negative := strings.CutPrefix(strings.TrimPrefix(literal, "+"), "-")
-	if strings.HasPrefix(number, ".") {
-		number = "0" + number
-	}
-	whole, rest, found := strings.Cut(number, ".")
-	if found && (rest == "" || rest[0] == 'e' || rest[0] == 'E') {
-		number = whole + ".0" + rest
-	}
-	if strings.IndexByte(number, '_') >= 0 {
-		number = joinDigits(number)
-	}
-	if number == "" || !isDigit(number[0]) || !json.Valid([]byte(number)) {
-		return "", false
-	}
-	if negative {
-		number = "-" + number
-	}
-	return number, true
-}
-
-func isDigit(b byte) bool { return b >= '0' && b <= '9' }
-
-// joinDigits removes the underscores between digits.
-func joinDigits(number string) string {
-	var b strings.Builder
-	for i := range len(number) {
-		if number[i] != '_' || i == 0 || i == len(number)-1 || !isDigit(number[i-1]) || !isDigit(number[i+1]) {
-			b.WriteByte(number[i])
-		}
-	}
-	return b.String()
+	r.out = append(r.out, value...)
+	return value == r.text[at:r.pos] || r.note(at, "wrote a number as JSON has it")
 }

@@ -1,17 +1,20 @@
-package markdownpolicy
+package jsonrepair
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
 // space skips blanks and comments.
-func (m *mender) space() bool {
-	behind := m.text[:m.pos]
+func (r *repairer) space() bool {
+	behind := r.text[:r.pos]
 	for {
-		m.pos = skipBlanks(m.text, m.pos)
-		rest := m.text[m.pos:]
+		r.pos = jsonscan.SkipBlanks(r.text, r.pos)
+		rest := r.text[r.pos:]
 		size, what := 0, "removed a comment"
 		switch {
 		case strings.HasPrefix(rest, "\u00a0") || strings.HasPrefix(rest, "\ufeff"):
@@ -20,7 +23,7 @@ func (m *mender) space() bool {
 				size = len("\ufeff")
 			}
 		case strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "#"):
-			size = m.lineComment(rest)
+			size = r.lineComment(rest)
 		case strings.HasPrefix(rest, "/*"):
 			size = strings.Index(rest[len("/*"):], "*/") + len("/**/")
 			if size < len("/**/") {
@@ -29,16 +32,16 @@ func (m *mender) space() bool {
 		default:
 			return true
 		}
-		if size == 0 || !m.note(m.pos, what) {
+		if size == 0 || !r.note(r.pos, what) {
 			return false
 		}
 		if what == "removed a comment" {
-			m.comments++
+			r.comments++
 			if !isRemark(behind, rest[:size]) {
 				return false
 			}
 		}
-		m.pos += size
+		r.pos += size
 	}
 }
 
@@ -63,15 +66,15 @@ func isRemark(behind, comment string) bool {
 
 // lineComment returns the length of a comment to the end of the line, or 0 if JSON may go on in it:
 // with brackets or a member, behind something on the same line.
-func (m *mender) lineComment(rest string) int {
+func (r *repairer) lineComment(rest string) int {
 	size := strings.IndexByte(rest, '\n')
 	if size < 0 {
 		size = len(rest)
-		m.cut = true
+		r.openComment = true
 	}
-	line := m.text[strings.LastIndexByte(m.text[:m.pos], '\n')+1 : m.pos]
+	line := r.text[strings.LastIndexByte(r.text[:r.pos], '\n')+1 : r.pos]
 	comment := rest[:size]
-	if trimBlanks(line) != "" && (strings.ContainsAny(comment, "{}[]") || strings.Contains(comment, `":`)) {
+	if textscan.Trim(line) != "" && (strings.ContainsAny(comment, "{}[]") || strings.Contains(comment, `":`)) {
 		return 0
 	}
 	return size
@@ -81,31 +84,31 @@ func (m *mender) lineComment(rest string) int {
 var delimiters = []struct{ open, close string }{{`"`, `"`}, {"'", "'"}, {"“", "”"}, {"„", "“"}, {"‘", "’"}}
 
 // quoted reads a string. The names of members must not hold control characters.
-func (m *mender) quoted(isName bool) bool {
+func (r *repairer) quoted(isName bool) bool {
 	for _, d := range delimiters {
-		if !strings.HasPrefix(m.text[m.pos:], d.open) {
+		if !strings.HasPrefix(r.text[r.pos:], d.open) {
 			continue
 		}
-		if d.open != `"` && !m.note(m.pos, "put a string in double quotes") {
+		if d.open != `"` && !r.note(r.pos, "put a string in double quotes") {
 			return false
 		}
-		m.pos += len(d.open)
-		m.string = len(m.out)
-		m.out = append(m.out, '"')
-		s := stringMender{mender: m, close: d.close, isName: isName}
+		r.pos += len(d.open)
+		r.lastString = len(r.out)
+		r.out = append(r.out, '"')
+		s := stringReader{repairer: r, close: d.close, isName: isName}
 		if !s.content() {
 			return false
 		}
-		m.pos += len(d.close)
-		m.out = append(m.out, '"')
+		r.pos += len(d.close)
+		r.out = append(r.out, '"')
 		return true
 	}
 	return false
 }
 
-// stringMender reads what stands in a string.
-type stringMender struct {
-	*mender
+// stringReader reads what stands in a string.
+type stringReader struct {
+	*repairer
 	close   string
 	isName  bool
 	broken  bool // has control characters
@@ -114,7 +117,7 @@ type stringMender struct {
 }
 
 // content reads up to the closing quote.
-func (s *stringMender) content() bool {
+func (s *stringReader) content() bool {
 	for !s.atEnd() {
 		c := s.next()
 		switch {
@@ -130,14 +133,14 @@ func (s *stringMender) content() bool {
 				return false
 			}
 		}
-		s.out = appendStringByte(s.out, c)
+		s.out = jsonscan.AppendStringByte(s.out, c)
 		s.pos++
 	}
 	return false
 }
 
-// once lists a repair the first time.
-func (s *stringMender) once(seen *bool, what string) bool {
+// once lists a change the first time.
+func (s *stringReader) once(seen *bool, what string) bool {
 	if *seen {
 		return true
 	}
@@ -151,7 +154,7 @@ const patternEscapes = `dDsSwW.()[]{}*+?|^`
 
 // escape reads a backslash and what it escapes. \' is an escape between single quotes only:
 // elsewhere the backslash may be meant to stay, as in a command of a shell.
-func (s *stringMender) escape() bool {
+func (s *stringReader) escape() bool {
 	rest := s.text[s.pos:]
 	if len(rest) < 2 {
 		return false
@@ -162,7 +165,7 @@ func (s *stringMender) escape() bool {
 		s.out = append(s.out, rest[:size]...)
 	case c == '\'' && s.close == "'":
 		s.out = append(s.out, c)
-	case c == 'u' && len(rest) >= 6 && isHex(rest[2:6]):
+	case c == 'u' && len(rest) >= 6 && textscan.IsHex(rest[2:6]):
 		size = 6
 		s.out, s.escaped = append(s.out, rest[:size]...), true
 	case strings.IndexByte(`\bfnrt`, c) >= 0 || c == '/' && s.close == `"`:
@@ -178,5 +181,3 @@ func (s *stringMender) escape() bool {
 	s.pos += size
 	return true
 }
-
-func isHex(s string) bool { return s != "" && strings.Trim(s, "0123456789abcdefABCDEF") == "" }

@@ -1,38 +1,51 @@
-package markdownpolicy
+// Package jsonscan reads JSON that stands in other text: where a value ends, while it arrives, and
+// what its members and elements are, as they are written.
+//
+// There is one scanner, [Scanner]. All that looks for the end of JSON uses it.
+package jsonscan
 
 import (
 	"encoding/json"
 	"sort"
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// strictScan follows a JSON object or array in a text that arrives in pieces, and stops at the
-// first byte that JSON has no place for. What it finds the end of is JSON, but that encoding/json
-// bounds how deep it is.
-type strictScan struct {
-	pos      int // looked at so far
-	state    scanState
+// Scanner follows a JSON object or array in a text that arrives in pieces, from its opening bracket
+// on. [Scanner.Scan] reads it as JSON; [Scanner.End] looks at brackets and strings only, and may go
+// on where Scan stopped. Each byte is looked at once.
+type Scanner struct {
+	pos     int // looked at so far
+	depth   int // of the brackets that are open
+	quoted  bool
+	escaped bool // behind a backslash in a string
+
+	// of Scan
+	state    State
+	stop     int // if state is not More, where Scan stopped
 	expects  expectation
-	brackets []jsonSpan // in the order in which they open
-	in       int        // the innermost that is open; -1: none
-
-	quoted  bool // within a string
-	escaped bool // behind a backslash
-	digits  int  // that \u still needs
-	scalar  int  // where the number or constant begins that is being read; 0: none
+	spans    []span // in the order in which they begin
+	open     int    // the innermost open one is spans[open-1]; 0: none is open
+	digits   int    // that \u still needs
+	scalar   int    // where the number or constant begins that is being read; 0: none
+	maxDepth int    // 0: no bound
 }
 
-// jsonSpan is an object or an array.
-type jsonSpan struct {
+// span is an object or an array.
+type span struct {
 	start, end int // end is 0 while it is open
-	within     int // the one around it; -1: none
+	within     int // the value of Scanner.open before it
 }
 
-type scanState uint8
+// State is what a scan came to.
+type State uint8
 
+// The states.
 const (
-	scanMore scanState = iota
-	scanDone           // it ends before pos
-	scanNone           // it is none
+	More    State = iota // the text ends within the value
+	Done                 // the value ends
+	Invalid              // a byte stands there that JSON has no place for
 )
 
 type expectation uint8
@@ -46,73 +59,88 @@ const (
 	expectNext // a comma or the closing bracket
 )
 
-// begin begins at the bracket that stands at a place.
-func (s *strictScan) begin(at int) {
-	*s = strictScan{pos: at, in: -1, brackets: s.brackets[:0]}
+// At returns a scanner for what begins with the bracket at a place.
+func At(place int) Scanner { return Scanner{pos: place} }
+
+// Begin begins again, at the bracket that stands at a place.
+func (s *Scanner) Begin(at int) {
+	*s = Scanner{pos: at, spans: s.spans[:0], maxDepth: s.maxDepth}
 }
 
-// scan looks on, from where it stopped.
-func (s *strictScan) scan(text string) scanState {
-	for s.state == scanMore && s.pos < len(text) {
-		ok := true
-		switch c := text[s.pos]; {
-		case s.quoted:
-			ok = s.string(text)
-		case s.scalar > 0:
-			ok = s.literal(text)
-		case c == ' ' || c == '\n' || c == '\t' || c == '\r':
-			s.pos++
-		default:
-			if ok = s.token(text, c); ok {
-				s.pos++
-			}
-		}
-		if !ok {
-			s.state = scanNone
-		} else if s.in < 0 {
-			s.state = scanDone
+// Looked returns the place up to which the text has been looked at.
+func (s *Scanner) Looked() int { return s.pos }
+
+// Scan looks on, from where it stopped. at is the place behind the value if it is Done, and that of
+// the byte that does not belong there if it is Invalid. What it finds the end of is JSON, but that
+// encoding/json bounds how deep it is.
+func (s *Scanner) Scan(text string) (at int, state State) {
+	for s.state == More && s.pos < len(text) {
+		switch {
+		case !s.step(text):
+			s.state, s.stop = Invalid, s.pos
+		case s.open == 0:
+			s.state, s.stop = Done, s.pos
 		}
 	}
-	return s.state
+	if s.state == More {
+		return s.pos, More
+	}
+	return s.stop, s.state
+}
+
+// step reads a token, or what there is of it. It returns false if JSON has no place for it.
+func (s *Scanner) step(text string) bool {
+	switch c := text[s.pos]; {
+	case s.quoted:
+		return s.string(text)
+	case s.scalar > 0:
+		return s.literal(text)
+	case isBlank(c):
+		s.pos++
+		return true
+	default:
+		ok := s.token(text, c)
+		if ok {
+			s.pos++
+		}
+		return ok
+	}
 }
 
 // string reads on in a string.
-func (s *strictScan) string(text string) bool {
+func (s *Scanner) string(text string) bool {
 	for ; s.pos < len(text); s.pos++ {
 		c := text[s.pos]
 		switch {
-		case c >= ' ' && c != '"' && c != '\\' && !s.escaped && s.digits == 0:
 		case s.digits > 0:
-			if c|0x20 < 'a' || c|0x20 > 'f' {
-				if c < '0' || c > '9' {
-					return false
-				}
+			if !textscan.IsHex(text[s.pos : s.pos+1]) {
+				return false
 			}
 			s.digits--
 		case s.escaped:
-			s.escaped = false
-			switch c {
-			case 'u':
-				s.digits = 4
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			default:
+			if strings.IndexByte(`"\/bfnrtu`, c) < 0 {
 				return false
 			}
+			if s.escaped = false; c == 'u' {
+				s.digits = 4
+			}
+		case !stringStops[c]:
+			s.pos = stringStops.Next(text, s.pos) - 1
 		case c == '"':
 			s.pos++
 			s.quoted = false
 			return true
-		case c < ' ':
-			return false
+		case c == '\\':
+			s.escaped = true
 		default:
-			s.escaped = c == '\\'
+			return false
 		}
 	}
 	return true
 }
 
 // literal reads on in a number or a constant.
-func (s *strictScan) literal(text string) bool {
+func (s *Scanner) literal(text string) bool {
 	for s.pos < len(text) && literals[text[s.pos]] {
 		s.pos++
 	}
@@ -124,11 +152,25 @@ func (s *strictScan) literal(text string) bool {
 	return json.Valid([]byte(literal))
 }
 
-// literals are the bytes of numbers and constants.
-var literals = newByteSet("+-.0123456789eEtrufalsn")
+var (
+	literals    = textscan.NewByteSet("+-.0123456789eEtrufalsn") // the bytes of numbers and constants
+	brackets    = textscan.NewByteSet(`"{}[]`)                   // and what begins a string
+	quotes      = textscan.NewByteSet(`"\`)                      // what matters in a string
+	stringStops = newStringStops()
+)
+
+// newStringStops returns what is read one by one in a string: what matters, and what must not stand
+// there.
+func newStringStops() *textscan.ByteSet {
+	set := *quotes
+	for c := range ' ' {
+		set[c] = true
+	}
+	return &set
+}
 
 // token reads a byte outside of strings and literals.
-func (s *strictScan) token(text string, c byte) bool {
+func (s *Scanner) token(text string, c byte) bool {
 	switch s.expects {
 	case expectElement, expectValue:
 		return c == ']' && s.expects == expectElement && s.close() || s.value(c)
@@ -143,7 +185,7 @@ func (s *strictScan) token(text string, c byte) bool {
 		return c == ':'
 	default: // expectNext
 	}
-	object := text[s.brackets[s.in].start] == '{'
+	object := text[s.spans[s.open-1].start] == '{'
 	switch {
 	case c == ',' && object:
 		s.expects = expectKey
@@ -158,12 +200,16 @@ func (s *strictScan) token(text string, c byte) bool {
 }
 
 // value begins a value.
-func (s *strictScan) value(c byte) bool {
+func (s *Scanner) value(c byte) bool {
 	s.expects = expectNext
 	switch {
 	case c == '{' || c == '[':
-		s.brackets = append(s.brackets, jsonSpan{start: s.pos, within: s.in})
-		s.in = len(s.brackets) - 1
+		if s.depth == s.maxDepth && s.maxDepth > 0 {
+			return false
+		}
+		s.spans = append(s.spans, span{start: s.pos, within: s.open})
+		s.open = len(s.spans)
+		s.depth++
 		if s.expects = expectElement; c == '{' {
 			s.expects = expectMember
 		}
@@ -178,50 +224,84 @@ func (s *strictScan) value(c byte) bool {
 }
 
 // close closes the innermost bracket.
-func (s *strictScan) close() bool {
-	b := &s.brackets[s.in]
+func (s *Scanner) close() bool {
+	b := &s.spans[s.open-1]
 	b.end = s.pos + 1
-	s.in, s.expects = b.within, expectNext
+	s.open, s.expects = b.within, expectNext
+	s.depth--
 	return true
 }
 
-// find returns the bracket that stands at a place, if it was met there.
-func (s *strictScan) find(at int) (*jsonSpan, bool) {
-	i := sort.Search(len(s.brackets), func(i int) bool { return s.brackets[i].start >= at })
-	if i == len(s.brackets) || s.brackets[i].start != at {
-		return nil, false
+// End looks on, by brackets and strings only, from where it or Scan stopped. It returns the place
+// behind the value and true, or false if that is not there yet. What it finds the end of may be no
+// JSON.
+func (s *Scanner) End(text string) (end int, ok bool) {
+	for s.state != Done {
+		stops := brackets
+		switch {
+		case s.escaped && s.pos < len(text):
+			s.pos, s.escaped = s.pos+1, false
+			continue
+		case s.quoted:
+			stops = quotes
+		}
+		if s.pos = stops.Next(text, s.pos); s.pos >= len(text) {
+			return 0, false
+		}
+		s.pos++
+		switch text[s.pos-1] {
+		case '\\':
+			s.escaped = true
+		case '"':
+			s.quoted = !s.quoted
+		case '{', '[':
+			s.depth++
+		default:
+			if s.depth--; s.depth <= 0 {
+				return s.pos, true
+			}
+		}
 	}
-	return &s.brackets[i], true
+	return s.stop, true
 }
 
-// strictScans find the ends of objects and lists. It remembers what is in one that has been looked
-// at: whatever begins within it has its end there, or none before the byte at which it is no JSON.
-// A place is thus looked at twice at most, once as within a string and once as outside of one, as
-// scans that agree on that are one.
-type strictScans [2]strictScan
+// find returns the span that begins at a place, if it was met there.
+func (s *Scanner) find(at int) (*span, bool) {
+	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].start >= at })
+	if i == len(s.spans) || s.spans[i].start != at {
+		return nil, false
+	}
+	return &s.spans[i], true
+}
 
-// end returns the place behind the JSON that begins with the bracket at a place. Places must not go
+// Ends finds the ends of the objects and lists of a text. It remembers what is in one that has been
+// looked at: whatever begins within it has its end there, or none before the byte at which it is no
+// JSON. A place is thus looked at twice at most, once as within a string and once as outside of
+// one, as scans that agree on that are one. The zero value is ready.
+type Ends [2]Scanner
+
+// End returns the place behind the JSON that begins with the bracket at a place. Places must not go
 // back.
-func (s *strictScans) end(text string, at int) (end int, state scanState) {
-	for i := range s {
-		if b, ok := s[i].find(at); ok {
+func (e *Ends) End(text string, at int) (end int, state State) {
+	for i := range e {
+		if b, ok := e[i].find(at); ok {
 			if b.end == 0 {
-				state = s[i].scan(text)
-				b, _ = s[i].find(at)
+				_, state = e[i].Scan(text)
+				b, _ = e[i].find(at)
 			}
 			if b.end > 0 {
-				state = scanDone
+				state = Done
 			}
 			return b.end, state
 		}
 	}
-	scan := &s[0] // the one that ended before
-	if s[1].pos < scan.pos {
-		scan = &s[1]
+	scan := &e[0] // the one that ended before
+	if e[1].pos < scan.pos {
+		scan = &e[1]
 	}
-	scan.begin(at)
-	if state = scan.scan(text); state == scanDone {
-		end = scan.pos
+	scan.Begin(at)
+	if end, state = scan.Scan(text); state != Done {
+		end = 0
 	}
 	return end, state
 }

@@ -1,101 +1,112 @@
-package markdownpolicy
+// Package pyliteral reads and writes literals and calls of Python, which stand for JSON.
+//
+// https://docs.python.org/3/reference/lexical_analysis.html
+package pyliteral
 
 import (
 	"strconv"
 	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// pyLiteral reads the literal of Python that stands at a place of the text: a dict, list, tuple,
-// string, number or constant. It returns it as JSON, tuples as arrays, and the place behind it.
-// Sets, bytes, formatted strings, strings next to each other, complex numbers and dicts with a key
-// twice have no JSON. Time is linear in the length of the text.
-//
-// https://docs.python.org/3/reference/lexical_analysis.html
-func pyLiteral(text string, at int) (value string, end int, err *ParseError) {
-	p := pyReader{text: text, pos: at}
-	if !p.value() {
-		return "", p.pos, p.err
-	}
-	return strings.TrimLeft(string(p.out), " "), p.pos, nil
+// Error says where a text is no Python that has a JSON, and what was expected there.
+type Error struct {
+	Offset   int // in bytes of the text
+	Expected string
 }
 
-// pyReader reads Python, and writes JSON. Its methods return false where they cannot, and then err
+// Read reads the literal that stands at a place of the text: a dict, list, tuple, string, number or
+// constant. It returns it as JSON, tuples as arrays, and the place behind it. Sets, bytes, formatted
+// strings, strings next to each other, complex numbers and dicts with a key twice have no JSON. Time
+// is linear in the length of the text.
+func Read(text string, at int) (value string, end int, err *Error) {
+	r := reader{text: text, pos: at}
+	if !r.value() {
+		return "", r.pos, r.err
+	}
+	return strings.TrimLeft(string(r.out), " "), r.pos, nil
+}
+
+// reader reads Python, and writes JSON. Its methods return false where they cannot, and then err
 // says why.
-type pyReader struct {
+type reader struct {
 	text  string
 	pos   int
 	out   []byte
 	depth int
 	comma bool // there was a comma before the closing bracket that was read last
-	err   *ParseError
+	err   *Error
 
-	loose   bool     // mend what is missing at the end, and line breaks in strings
-	repairs []Repair // if loose
-	closed  bool     // a bracket that is missing at the end can be added
+	lenient bool                // mend what is missing at the end, and line breaks in strings
+	changes []jsonrepair.Change // if lenient
+	closed  bool                // a bracket that is missing at the end can be added
 }
 
-func (p *pyReader) fail(expected string) bool {
-	if p.err == nil {
-		p.err = broken(p.pos, expected, p.text[p.pos:], nil)
+func (r *reader) fail(expected string) bool {
+	if r.err == nil {
+		r.err = &Error{r.pos, expected}
 	}
 	return false
 }
 
 // space skips blanks and comments.
-func (p *pyReader) space() {
+func (r *reader) space() {
 	for {
-		for p.pos < len(p.text) && strings.IndexByte(blanks, p.text[p.pos]) >= 0 {
-			p.pos++
+		for r.pos < len(r.text) && textscan.IsBlank(r.text[r.pos]) {
+			r.pos++
 		}
-		if p.next() != '#' {
+		if r.next() != '#' {
 			return
 		}
-		if i := strings.IndexByte(p.text[p.pos:], '\n'); i >= 0 {
-			p.pos += i
+		if i := strings.IndexByte(r.text[r.pos:], '\n'); i >= 0 {
+			r.pos += i
 		} else {
-			p.pos = len(p.text)
+			r.pos = len(r.text)
 		}
 	}
 }
 
 // next is the next byte, 0 at the end.
-func (p *pyReader) next() byte {
-	if p.pos == len(p.text) {
+func (r *reader) next() byte {
+	if r.pos == len(r.text) {
 		return 0
 	}
-	return p.text[p.pos]
+	return r.text[r.pos]
 }
 
 // word returns the letters, digits and underscores that come next.
-func (p *pyReader) word() string {
-	end := p.pos
-	for end < len(p.text) && (isLetter(p.text[end]) && p.text[end] != '$' || isDigit(p.text[end])) {
+func (r *reader) word() string {
+	end := r.pos
+	for end < len(r.text) && (textscan.IsLetter(r.text[end]) || textscan.IsDigit(r.text[end])) {
 		end++
 	}
-	return p.text[p.pos:end]
+	return r.text[r.pos:end]
 }
 
-func (p *pyReader) value() bool {
-	p.space()
-	switch c := p.next(); {
+func (r *reader) value() bool {
+	r.space()
+	switch c := r.next(); {
 	case c == '{':
-		return p.dict()
+		return r.dict()
 	case c == '[':
-		return p.list(']')
+		return r.list(']')
 	case c == '(':
-		return p.list(')')
+		return r.list(')')
 	case c == '"' || c == '\'':
-		return p.str(false)
-	case c == '-' || c == '+' || c == '.' || isDigit(c):
-		return p.number()
+		return r.str(false)
+	case c == '-' || c == '+' || c == '.' || textscan.IsDigit(c):
+		return r.number()
 	default:
-		return p.named()
+		return r.named()
 	}
 }
 
 // named reads a constant, or a string with a prefix.
-func (p *pyReader) named() bool {
-	word := p.word()
+func (r *reader) named() bool {
+	word := r.word()
 	value := ""
 	switch word {
 	case "True", "true":
@@ -105,118 +116,118 @@ func (p *pyReader) named() bool {
 	case "None", "null":
 		value = "null"
 	case "r", "R", "u", "U":
-		if end := p.pos + 1; end < len(p.text) && (p.text[end] == '"' || p.text[end] == '\'') {
-			p.pos = end
-			return p.str(word == "r" || word == "R")
+		if end := r.pos + 1; end < len(r.text) && (r.text[end] == '"' || r.text[end] == '\'') {
+			r.pos = end
+			return r.str(word == "r" || word == "R")
 		}
 	}
 	if value == "" {
-		return p.fail("a string in quotes, a number, True, False, None, a list or a dict")
+		return r.fail("a string in quotes, a number, True, False, None, a list or a dict")
 	}
-	p.pos += len(word)
-	p.out = append(p.out, value...)
+	r.pos += len(word)
+	r.out = append(r.out, value...)
 	return true
 }
 
 // enter goes into a bracket.
-func (p *pyReader) enter() bool {
-	if p.depth++; p.depth > maxDepth {
-		return p.fail("fewer brackets within each other")
+func (r *reader) enter() bool {
+	if r.depth++; r.depth > jsonscan.MaxDepth {
+		return r.fail("fewer brackets within each other")
 	}
-	p.pos++
-	p.space()
+	r.pos++
+	r.space()
 	return true
 }
 
 // leave goes out of a bracket, behind the closing one.
-func (p *pyReader) leave() {
-	p.pos++
-	p.depth--
+func (r *reader) leave() {
+	r.pos++
+	r.depth--
 }
 
 // more reads a comma or the closing bracket, and reports whether it was a comma with something
 // behind it.
-func (p *pyReader) more(closing byte) (more, ok bool) {
-	p.space()
-	if p.comma = p.next() == ','; p.comma {
-		p.pos++
-		p.space()
-		if p.next() != closing {
+func (r *reader) more(closing byte) (more, ok bool) {
+	r.space()
+	if r.comma = r.next() == ','; r.comma {
+		r.pos++
+		r.space()
+		if r.next() != closing {
 			return true, true
 		}
 	}
 	switch {
-	case p.next() == closing:
-		p.leave()
+	case r.next() == closing:
+		r.leave()
 		return false, true
-	case p.canClose():
-		p.repairs = append(p.repairs, Repair{Offset: p.pos, What: "added the missing " + string(closing) + " at the end"})
+	case r.canClose():
+		r.changes = append(r.changes, jsonrepair.Change{Offset: r.pos, What: "added the missing " + string(closing) + " at the end"})
 		return false, true
 	default:
-		return false, p.fail("a comma or " + string(closing))
+		return false, r.fail("a comma or " + string(closing))
 	}
 }
 
 // canClose reports whether a bracket that is missing at the end can be added: nothing else is, if a
 // string or a bracket ends there.
-func (p *pyReader) canClose() bool {
-	if !p.loose || p.pos < len(p.text) || len(p.repairs) == maxRepairs {
+func (r *reader) canClose() bool {
+	if !r.lenient || r.pos < len(r.text) || len(r.changes) == jsonrepair.MaxChanges {
 		return false
 	}
-	if !p.closed {
-		before := trimBlanksRight(p.text)
-		p.closed = before != "" && strings.IndexByte(`"')]}`, before[len(before)-1]) >= 0
+	if !r.closed {
+		before := textscan.TrimRight(r.text)
+		r.closed = before != "" && strings.IndexByte(`"')]}`, before[len(before)-1]) >= 0
 	}
-	return p.closed
+	return r.closed
 }
 
 // list reads a list, a tuple, or a value in parentheses.
-func (p *pyReader) list(closing byte) bool {
-	if !p.enter() {
+func (r *reader) list(closing byte) bool {
+	if !r.enter() {
 		return false
 	}
-	start := len(p.out)
-	p.out = append(p.out, '[')
-	if p.next() == closing {
-		p.leave()
-		p.out = append(p.out, ']')
+	start := len(r.out)
+	r.out = append(r.out, '[')
+	if r.next() == closing {
+		r.leave()
+		r.out = append(r.out, ']')
 		return true
 	}
 	for n, more := 0, true; more; n++ {
 		if n > 0 {
-			p.out = append(p.out, ',')
+			r.out = append(r.out, ',')
 		}
 		var ok bool
-		if !p.value() {
+		if !r.value() {
 			return false
 		}
-		if more, ok = p.more(closing); !ok {
+		if more, ok = r.more(closing); !ok {
 			return false
 		}
-		if closing == ')' && n == 0 && !more && !p.comma {
-			p.out[start] = ' ' // a value in parentheses
+		if closing == ')' && n == 0 && !more && !r.comma {
+			r.out[start] = ' ' // a value in parentheses
 			return true
 		}
 	}
-	p.out = append(p.out, ']')
+	r.out = append(r.out, ']')
 	return true
 }
 
-func (p *pyReader) dict() bool {
-	if !p.enter() {
+func (r *reader) dict() bool {
+	if !r.enter() {
 		return false
 	}
-	if p.next() == '}' {
-		p.leave()
-		p.out = append(p.out, "{}"...)
+	if r.next() == '}' {
+		r.leave()
+		r.out = append(r.out, "{}"...)
 		return true
 	}
-	return p.members('}', func() bool {
-		if !p.key() {
+	return r.members('}', func() bool {
+		if !r.key() {
 			return false
 		}
-		if p.space(); p.next() != ':' {
-			return p.fail("a colon")
+		if r.space(); r.next() != ':' {
+			return r.fail("a colon")
 		}
 		return true
 	})
@@ -224,68 +235,68 @@ func (p *pyReader) dict() bool {
 
 // members reads the members of a dict, or the arguments of a call, up to the closing bracket. key
 // reads a key and stops at the sign behind it.
-func (p *pyReader) members(closing byte, key func() bool) bool {
-	p.out = append(p.out, '{')
+func (r *reader) members(closing byte, key func() bool) bool {
+	r.out = append(r.out, '{')
 	seen := map[string]bool{}
 	for more := true; more; {
 		if len(seen) > 0 {
-			p.out = append(p.out, ',')
+			r.out = append(r.out, ',')
 		}
-		start := len(p.out)
+		start := len(r.out)
 		if !key() {
 			return false
 		}
-		name := decodeString(string(p.out[start:]))
+		name := jsonscan.Unquote(string(r.out[start:]))
 		if seen[name] {
-			return p.fail("every key once")
+			return r.fail("every key once")
 		}
 		seen[name] = true
-		p.pos++
-		p.out = append(p.out, ':')
-		if !p.value() {
+		r.pos++
+		r.out = append(r.out, ':')
+		if !r.value() {
 			return false
 		}
 		var ok bool
-		if more, ok = p.more(closing); !ok {
+		if more, ok = r.more(closing); !ok {
 			return false
 		}
 	}
-	p.out = append(p.out, '}')
+	r.out = append(r.out, '}')
 	return true
 }
 
 // key reads a key: a string or an integer.
-func (p *pyReader) key() bool {
-	switch p.next() {
+func (r *reader) key() bool {
+	switch r.next() {
 	case '"', '\'':
-		return p.str(false)
+		return r.str(false)
 	}
-	word := p.word()
+	word := r.word()
 	if word == "" || strings.Trim(word, "0123456789") != "" || word[0] == '0' && len(word) > 1 {
-		return p.fail("a key in quotes")
+		return r.fail("a key in quotes")
 	}
-	p.pos += len(word)
-	p.out = appendString(p.out, word)
+	r.pos += len(word)
+	r.out = jsonscan.AppendString(r.out, word)
 	return true
 }
 
 // number reads an integer or a float.
-func (p *pyReader) number() bool {
-	end := p.pos
-	for end < len(p.text) && (isDigit(p.text[end]) || isLetter(p.text[end]) || p.text[end] == '.' || isSign(p.text, p.pos, end)) {
+func (r *reader) number() bool {
+	end := r.pos
+	for end < len(r.text) && (textscan.IsDigit(r.text[end]) || textscan.IsLetter(r.text[end]) || r.text[end] == '$' || r.text[end] == '.' || isSign(r.text, r.pos, end)) {
 		end++
 	}
-	literal := p.text[p.pos:end]
-	value, ok := jsonNumber(literal)
+	literal := r.text[r.pos:end]
+	value, ok := jsonscan.Number(literal)
 	if !ok && len(literal) > 2 && literal[0] == '0' {
 		n, err := strconv.ParseInt(literal, 0, 64)
-		value, ok = strconv.FormatInt(n, 10), err == nil && !isDigit(literal[1])
+		value, ok = strconv.FormatInt(n, 10), err == nil && !textscan.IsDigit(literal[1])
 	}
 	if !ok {
-		return p.fail("a number")
+		return r.fail("a number")
 	}
-	p.pos = end
-	p.out = append(p.out, value...)
+	r.pos = end
+	r.out = append(r.out, value...)
 	return true
 }
 

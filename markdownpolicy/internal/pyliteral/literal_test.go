@@ -1,4 +1,4 @@
-package markdownpolicy_test
+package pyliteral_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
 )
 
 func TestPyLiteral(t *testing.T) {
@@ -28,7 +28,7 @@ func TestPyLiteral(t *testing.T) {
 		`"\ud83d\ude00"`:                `"\ud83d\ude00"`,
 		`+1`:                            `1`,
 	} {
-		value, end, err := markdownpolicy.PyLiteral(text)
+		value, end, err := pyliteral.Read(text, 0)
 		require.Nil(t, err, text)
 		require.Equal(t, want, value)
 		require.Equal(t, len(text), end)
@@ -41,7 +41,7 @@ func TestPyLiteralRefuses(t *testing.T) {
 		``, `x`, `{'a'}`, `{'a', 'b'}`, `b'x'`, `f'{x}'`, `'a`, "'a\nb'", `'a' 'b`, `[1 2]`, `[1,,2]`, `{'a': 1, 'a': 2}`, `1j`, `01`, `0x`, `nan`,
 		`{[1]: 2}`, `{'a': x}`, `[1}`, `'\x4'`, `'\N{DASH}'`, `'\U00110000'`, `{'a': datetime(1)}`, `--1`, strings.Repeat("[", 10_001),
 	} {
-		value, end, err := markdownpolicy.PyLiteral(text)
+		value, end, err := pyliteral.Read(text, 0)
 		if err == nil {
 			require.Less(t, end, len(text), "%s became %s", text, value)
 			continue
@@ -52,7 +52,7 @@ func TestPyLiteralRefuses(t *testing.T) {
 
 func TestPyLiteralDeep(t *testing.T) {
 	text := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)
-	value, _, err := markdownpolicy.PyLiteral(text)
+	value, _, err := pyliteral.Read(text, 0)
 	require.Nil(t, err)
 	require.Equal(t, text, value)
 }
@@ -62,7 +62,7 @@ func FuzzPyLiteral(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		value, end, err := markdownpolicy.PyLiteral(text)
+		value, end, err := pyliteral.Read(text, 0)
 		require.True(t, end >= 0 && end <= len(text))
 		if err == nil {
 			require.True(t, json.Valid([]byte(value)), "%q became %q", text, value)

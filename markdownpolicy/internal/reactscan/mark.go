@@ -1,26 +1,32 @@
-package markdownpolicy
+package reactscan
 
-import "strings"
+import (
+	"strings"
 
-// keyword is what a line of a ReAct reply begins with.
-type keyword uint8
-
-const (
-	noKeyword keyword = iota
-	keyThought
-	keyAction
-	keyInput
-	keyObservation
-	keyAnswer
-	keyMaybe // "Answer:", which counts as the final answer only where nothing else does
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// mark is what stands at the beginning of a line, or of what follows a keyword on its line.
-type mark struct {
-	key     keyword
+// Keyword is what a line of a ReAct reply begins with.
+type Keyword uint8
+
+// The keywords.
+const (
+	NoKeyword Keyword = iota
+	Thought
+	Action
+	Input
+	Observation
+	Answer
+	TentativeAnswer // "Answer:", which counts as the final answer only where nothing else does
+)
+
+// Mark is what stands at the beginning of a line, or of what follows a keyword on its line.
+type Mark struct {
+	Key   Keyword
+	Fence bool // the line begins or ends a code block
+
 	end     int  // behind the keyword, from the beginning of the line
 	plain   bool // written as the instructions say: not indented, not bold, in the usual letters
-	fence   bool // the line begins or ends a code block
 	blank   bool // the line is empty
 	escape  int  // a backslash at escape-1 takes the meaning of what follows; 0: none
 	partial bool // more text is needed to say
@@ -35,73 +41,73 @@ const (
 	maxGap    = 4
 )
 
-// readMark looks at the beginning of line, which may be followed by more lines. final says that
+// ReadMark looks at the beginning of line, which may be followed by more lines. final says that
 // nothing follows the text.
-func readMark(line string, final bool) mark {
+func ReadMark(line string, final bool) Mark {
 	indent := runOf(line, 0, " \t", maxIndent)
 	body := line[indent:]
 	if body == "" {
-		return mark{partial: !final}
+		return Mark{partial: !final}
 	}
 	switch body[0] {
 	case '\n':
-		return mark{blank: true}
+		return Mark{blank: true}
 	case '\r':
-		return mark{blank: len(body) > 1 && body[1] == '\n', partial: len(body) == 1 && !final}
+		return Mark{blank: len(body) > 1 && body[1] == '\n', partial: len(body) == 1 && !final}
 	case '\\':
-		return readEscape(line, indent, final)
+		return escapeMark(line, indent, final)
 	case '`', '~':
-		return readFence(body, final)
+		return fenceMark(body, final)
 	case '#', '*', 'T', 'A', 'O', 'F':
-		m := readKeyword(body, final)
+		m := keywordMark(body, final)
 		m.plain = m.plain && indent == 0
 		m.end += indent
 		return m
 	}
-	return mark{}
+	return Mark{}
 }
 
-// readEscape looks at backslashes: they escape what would be a mark without them.
-func readEscape(line string, at int, final bool) mark {
+// escapeMark looks at backslashes: they escape what would be a mark without them.
+func escapeMark(line string, at int, final bool) Mark {
 	rest := strings.TrimLeft(line[at:], `\`)
 	if rest == "" {
-		return mark{partial: !final}
+		return Mark{partial: !final}
 	}
-	m := mark{}
+	m := Mark{}
 	switch rest[0] {
 	case '`', '~':
-		m = readFence(rest, final)
+		m = fenceMark(rest, final)
 	default:
-		m = readKeyword(rest, final)
+		m = keywordMark(rest, final)
 	}
-	if m.fence || m.key != noKeyword && m.key != keyMaybe {
-		return mark{escape: at + 1}
+	if m.Fence || m.Key != NoKeyword && m.Key != TentativeAnswer {
+		return Mark{escape: at + 1}
 	}
-	return mark{partial: m.partial}
+	return Mark{partial: m.partial}
 }
 
-func readFence(body string, final bool) mark {
+func fenceMark(body string, final bool) Mark {
 	n := runOf(body, 0, body[:1], 3)
-	return mark{fence: n == 3, partial: n < 3 && n == len(body) && !final}
+	return Mark{Fence: n == 3, partial: n < 3 && n == len(body) && !final}
 }
 
-// readKeyword reads forms such as "Thought:", "**Action:**", "### Action 2 Input:".
-func readKeyword(s string, final bool) mark {
+// keywordMark reads forms such as "Thought:", "**Action:**", "### Action 2 Input:".
+func keywordMark(s string, final bool) Mark {
 	i := runOf(s, 0, "#", maxHashes)
 	i = runOf(s, i, " \t", maxGap)
 	opened := runOf(s, i, "*", maxStars)
 	stars := opened - i
 	key, i := readWord(s, opened)
-	if key == keyAction {
+	if key == Action {
 		numbered := runOf(s, runOf(s, i, " \t_", maxGap), "0123456789", maxDigits)
 		if end := matchWord(s, runOf(s, numbered, " \t_", maxGap), "input"); end > 0 {
-			key, i = keyInput, end
+			key, i = Input, end
 		} else if end < 0 {
-			return mark{partial: !final}
+			return Mark{partial: !final}
 		}
 	}
-	if key == noKeyword {
-		return mark{partial: i < 0 && !final}
+	if key == NoKeyword {
+		return Mark{partial: i < 0 && !final}
 	}
 	i = runOf(s, runOf(s, i, " \t", maxGap), "0123456789", maxDigits)
 	closed := runOf(s, i, "*", maxStars)
@@ -113,9 +119,9 @@ func readKeyword(s string, final bool) mark {
 		}
 	}
 	if end == colon {
-		return mark{partial: !final && strings.HasPrefix("：", s[colon:])}
+		return Mark{partial: !final && strings.HasPrefix("：", s[colon:])}
 	}
-	m := mark{key: key, end: end, plain: opened == 0 && isUsual(s)}
+	m := Mark{Key: key, end: end, plain: opened == 0 && isUsual(s)}
 	if stars > 0 && closed == i {
 		m.end = runOf(s, end, "*", stars)
 		m.partial = !final && m.end == len(s) && m.end-end < stars
@@ -125,14 +131,14 @@ func readKeyword(s string, final bool) mark {
 
 var words = [...]struct {
 	word string
-	key  keyword
-}{{"thought", keyThought}, {"action", keyAction}, {"observation", keyObservation}, {"final answer", keyAnswer}, {"answer", keyMaybe}}
+	key  Keyword
+}{{"thought", Thought}, {"action", Action}, {"observation", Observation}, {"final answer", Answer}, {"answer", TentativeAnswer}}
 
 // readWord returns the keyword at i and the place behind it; the place is -1 if the text ends
 // within a word, or before it.
-func readWord(s string, i int) (keyword, int) {
+func readWord(s string, i int) (Keyword, int) {
 	if i < len(s) && (s[i] < 'A' || s[i] > 'Z') {
-		return noKeyword, 0
+		return NoKeyword, 0
 	}
 	short := false
 	for _, w := range words {
@@ -143,9 +149,9 @@ func readWord(s string, i int) (keyword, int) {
 		short = short || end < 0
 	}
 	if short {
-		return noKeyword, -1
+		return NoKeyword, -1
 	}
-	return noKeyword, 0
+	return NoKeyword, 0
 }
 
 // matchWord matches word, which is in small letters, at i in any letters. It returns the place
@@ -174,20 +180,20 @@ func runOf(s string, i int, set string, limit int) int {
 	return i
 }
 
-// escapeMarks puts a backslash before what would read as a mark at the beginning of a line, and
+// Escape puts a backslash before what would read as a mark at the beginning of a line, and
 // before fence, a place in the text, if it is not negative.
-func escapeMarks(text string, fence int) string {
+func Escape(text string, fence int) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {
 		line := text[at:]
-		m := readMark(line, true)
+		m := ReadMark(line, true)
 		indent := runOf(line, 0, " \t", maxIndent)
 		end := strings.IndexByte(line, '\n') + 1
 		if end == 0 {
 			end = len(line)
 		}
 		b.WriteString(line[:min(indent, end)])
-		if m.escape > 0 || m.key != noKeyword && m.key != keyMaybe || m.fence && at == fence {
+		if m.escape > 0 || m.Key != NoKeyword && m.Key != TentativeAnswer || m.Fence && at == fence {
 			b.WriteByte('\\')
 		}
 		b.WriteString(line[min(indent, end):end])
@@ -196,14 +202,14 @@ func escapeMarks(text string, fence int) string {
 	return b.String()
 }
 
-// unescapeMarks is the inverse of escapeMarks.
-func unescapeMarks(text string) string {
+// Unescape is the inverse of Escape.
+func Unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
 	}
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if m := readMark(line, true); m.escape > 0 {
+		if m := ReadMark(line, true); m.escape > 0 {
 			b.WriteString(line[:m.escape-1])
 			line = line[m.escape:]
 		}
@@ -212,16 +218,16 @@ func unescapeMarks(text string) string {
 	return b.String()
 }
 
-// strayFence returns the place of the last line if it is a fence without a partner, as the end of a
+// StrayFence returns the place of the last line if it is a fence without a partner, as the end of a
 // block that began before the text is; else -1.
-func strayFence(text string) int {
+func StrayFence(text string) int {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
 		return -1
 	}
 	at, last, count := 0, -1, 0
 	for line := range strings.Lines(text) {
-		switch m := readMark(line, true); {
-		case m.fence:
+		switch m := ReadMark(line, true); {
+		case m.Fence:
 			count++
 			last = at
 		case !m.blank:
@@ -233,4 +239,21 @@ func strayFence(text string) int {
 		return -1
 	}
 	return last
+}
+
+// SkipFence returns what stands in the code block that the text begins with, and where that is;
+// without a block, all of it.
+func SkipFence(text string) (body string, at int) {
+	at = len(text) - len(textscan.TrimLeft(text))
+	if !ReadMark(text[at:], true).Fence {
+		return text[at:], at
+	}
+	at = textscan.SkipRun(text, at, text[at])
+	for at < len(text) && (text[at] == ' ' || text[at] == '\t') {
+		at++
+	}
+	for at < len(text) && (text[at]|0x20 >= 'a' && text[at]|0x20 <= 'z' || textscan.IsDigit(text[at])) {
+		at++
+	}
+	return text[at:], at
 }

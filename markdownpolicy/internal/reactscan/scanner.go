@@ -1,16 +1,36 @@
-package markdownpolicy
+// Package reactscan divides a reply in the format of ReAct into what stands under its keywords:
+// thoughts, an action with its input, an answer. What the sections mean is not its business.
+package reactscan
 
 import "strings"
 
-// section is what stands under one keyword; before the first one, it is the preface.
-type section struct {
-	key  keyword // noKeyword: the preface
-	mark int     // where its keyword begins
-	from int     // behind the keyword
-	to   int     // its end, once it is closed
+// Section is what stands under one keyword; before the first one, it is the preface.
+type Section struct {
+	Key  Keyword // NoKeyword: the preface
+	Mark int     // where its keyword begins
+	From int     // behind the keyword
+	To   int     // its end, once it is closed
 }
 
-// lineState says what is looked for at the place that a turnScan has come to.
+// ActionKind says what an Action line asks for.
+type ActionKind uint8
+
+// The kinds.
+const (
+	Call     ActionKind = iota
+	Finish              // "FINISH": the input is the answer
+	NoAction            // "None"
+)
+
+// Output takes what a Scanner releases, in order: text of a section, which stands between two
+// places of the reply, and the ends of sections.
+type Output interface {
+	Thought(text string, start, end int)
+	Answer(text string, start, end int)
+	EndSection()
+}
+
+// lineState says what is looked for at the place that a Scanner has come to.
 type lineState uint8
 
 const (
@@ -19,91 +39,98 @@ const (
 	midLine                  // the end of the line
 )
 
-// turnScan divides a reply that arrives in pieces into sections. What belongs to a thought or to
-// the answer beyond doubt goes to out at once.
-type turnScan struct {
-	kind func(action string) actionKind
+// Scanner divides a reply that arrives in pieces into sections. What belongs to a thought or to the
+// answer beyond doubt is released at once.
+type Scanner struct {
+	out    Output
+	kindOf func(action string) ActionKind
 
-	pos    int
-	state  lineState
-	retry  int // length of the text at which it is worth to look at the line again, so that all looks take linear time
-	closed []section
-	cur    section
-	fed    int // text of cur before it has been given to out
+	pos      int
+	state    lineState
+	retry    int // length of the text at which the line is looked at again, so that all looks take linear time
+	closed   []Section
+	current  Section
+	released int // text of current before it has been released
 
-	fences    int // lines in cur that are fences
-	held      int // the last of them, if nothing but blanks follows; else -1
-	maybe     int // where something begins that is an answer if there is no other; else -1
-	maybeFrom int
-	next      int // an Action line where none is due; else -1
+	fences        int // lines in current that are fences
+	lastFence     int // the last of them, if nothing but blanks follows; else -1
+	tentative     int // where something begins that is an answer if there is no other; else -1
+	tentativeFrom int // behind its keyword
+	nextAction    int // an Action line where none is due; else -1
 
 	wrapped  bool // the reply stands in a code block
 	done     bool // what follows stop is no part of the turn
 	stop     int
-	observed int // behind the keyword of an invented observation; else -1
-
-	out collector
+	observed int // behind the keyword of a hallucinated observation; else -1
 }
 
-func newTurnScan(kind func(string) actionKind) *turnScan {
-	return &turnScan{kind: kind, held: -1, maybe: -1, next: -1, observed: -1}
+// New returns a scanner. kindOf says what an action asks for that stands behind "Action:".
+func New(out Output, kindOf func(action string) ActionKind) *Scanner {
+	return &Scanner{out: out, kindOf: kindOf, lastFence: -1, tentative: -1, nextAction: -1, observed: -1}
 }
+
+// Write looks at the text, of which there is more each time.
+func (s *Scanner) Write(text string) { s.advance(text, false) }
+
+// Observation returns the place behind the keyword of an observation that the model hallucinated,
+// or -1.
+func (s *Scanner) Observation() int { return s.observed }
 
 // advance looks at what has come.
-func (t *turnScan) advance(text string, final bool) {
-	for !t.done && t.pos < len(text) {
-		if t.state == midLine {
-			if !t.skipLine(text, final) {
+func (s *Scanner) advance(text string, final bool) {
+	for !s.done && s.pos < len(text) {
+		if s.state == midLine {
+			if !s.skipLine(text, final) {
 				break
 			}
 			continue
 		}
-		if len(text) < t.retry && !final {
+		if len(text) < s.retry && !final {
 			break
 		}
-		m := readMark(text[t.pos:], final)
+		m := ReadMark(text[s.pos:], final)
 		if m.partial {
-			t.retry = len(text) + (len(text)-t.pos)/8
+			s.retry = len(text) + (len(text)-s.pos)/8
 			break
 		}
-		t.begin(text, m)
+		s.begin(text, m)
 	}
-	if !t.done {
-		t.feed(text)
+	if !s.done {
+		s.releaseCertain(text)
 	}
 }
 
 const inlineAnswer = "Final Answer:"
 
 // skipLine goes to the next line. It returns false if that is not there yet.
-func (t *turnScan) skipLine(text string, final bool) bool {
+func (s *Scanner) skipLine(text string, final bool) bool {
 	end, whole := len(text), false
-	if i := strings.IndexByte(text[t.pos:], '\n'); i >= 0 {
-		end, whole = t.pos+i+1, true
+	if i := strings.IndexByte(text[s.pos:], '\n'); i >= 0 {
+		end, whole = s.pos+i+1, true
 	}
-	seek := t.cur.key == keyThought && t.maybe < 0
+	seek := s.current.Key == Thought && s.tentative < 0
 	if seek {
-		t.seekAnswer(text, end)
+		s.seekAnswer(text, end)
 	}
 	if seek && !whole && !final {
-		end = max(t.pos, end-len(inlineAnswer)+1)
+		end = max(s.pos, end-len(inlineAnswer)+1)
 	}
-	t.pos = end
+	s.pos = end
 	if whole {
-		t.state = atLine
+		s.state = atLine
 	}
 	return whole
 }
 
 // seekAnswer looks for a final answer that begins within a line of a thought, up to end.
-func (t *turnScan) seekAnswer(text string, end int) {
-	for at := t.pos; ; at += len(inlineAnswer) {
+func (s *Scanner) seekAnswer(text string, end int) {
+	for at := s.pos; ; at += len(inlineAnswer) {
 		i := strings.Index(text[at:end], inlineAnswer)
 		if i < 0 {
 			return
 		}
-		if at += i; t.opens(text, at) {
-			t.maybe, t.maybeFrom = at, at+len(inlineAnswer)
+		if at += i; s.opens(text, at) {
+			s.tentative, s.tentativeFrom = at, at+len(inlineAnswer)
 			return
 		}
 	}
@@ -111,221 +138,221 @@ func (t *turnScan) seekAnswer(text string, end int) {
 
 // opens reports whether a keyword within a line may stand at a place: behind a blank or the end of
 // a sentence.
-func (t *turnScan) opens(text string, at int) bool {
-	return at == t.cur.from || strings.IndexByte(" \t.!?*", text[at-1]) >= 0
+func (s *Scanner) opens(text string, at int) bool {
+	return at == s.current.From || strings.IndexByte(" \t.!?*", text[at-1]) >= 0
 }
 
 // begin deals with the beginning of a line, or of what follows a keyword.
-func (t *turnScan) begin(text string, m mark) {
-	atStart := t.state == atLine
-	t.state = midLine
-	at := t.pos
-	if atStart && m.key != noKeyword && t.keyword(text, m) {
+func (s *Scanner) begin(text string, m Mark) {
+	atStart := s.state == atLine
+	s.state = midLine
+	at := s.pos
+	if atStart && m.Key != NoKeyword && s.keyword(text, m) {
 		return
 	}
 	if !m.blank {
-		t.next = t.nextAction(m, atStart)
-		t.held = -1
+		s.nextAction = s.actionAt(m, atStart)
+		s.lastFence = -1
 	}
 	switch {
-	case m.fence:
-		t.fences++
-		t.held = at
-	case m.escape > 0 && t.streams() && t.maybe < 0:
-		t.feed(text)
-		t.feedTo(text, at+m.escape-1)
-		t.fed = at + m.escape
-		t.pos = t.fed
+	case m.Fence:
+		s.fences++
+		s.lastFence = at
+	case m.escape > 0 && s.streams() && s.tentative < 0:
+		s.releaseCertain(text)
+		s.releaseTo(text, at+m.escape-1)
+		s.released = at + m.escape
+		s.pos = s.released
 	}
 }
 
-// nextAction returns the place of the Action line that begins here in an input or an answer, which
-// it may end, or -1.
-func (t *turnScan) nextAction(m mark, atStart bool) int {
-	if atStart && m.key == keyAction && (t.cur.key == keyInput || t.cur.key == keyAnswer) {
-		return t.pos
+// actionAt returns the place of the Action line that begins here in an input or an answer, which it
+// may end, or -1.
+func (s *Scanner) actionAt(m Mark, atStart bool) int {
+	if atStart && m.Key == Action && (s.current.Key == Input || s.current.Key == Answer) {
+		return s.pos
 	}
 	return -1
 }
 
 // keyword deals with a line that begins with one. It returns false if that is text.
-func (t *turnScan) keyword(text string, m mark) bool {
-	at, from := t.pos, t.pos+m.end
-	switch t.cur.key {
-	case keyAction:
-		return t.afterAction(text, m, at, from)
-	case keyInput, keyAnswer:
-		return t.within(text, m, at, from)
+func (s *Scanner) keyword(text string, m Mark) bool {
+	at, from := s.pos, s.pos+m.end
+	switch s.current.Key {
+	case Action:
+		return s.afterAction(text, m, at, from)
+	case Input, Answer:
+		return s.within(text, m, at, from)
 	default: // nothing that ends with its own rules
 	}
-	switch m.key {
-	case keyMaybe:
-		if t.cur.key == keyThought && t.maybe < 0 {
-			t.maybe, t.maybeFrom = at, from
+	switch m.Key {
+	case TentativeAnswer:
+		if s.current.Key == Thought && s.tentative < 0 {
+			s.tentative, s.tentativeFrom = at, from
 		}
 		return false
-	case keyObservation:
-		t.end(text, at, from)
+	case Observation:
+		s.end(text, at, from)
 	default:
-		t.open(text, m.key, at, from)
+		s.open(text, m.Key, at, from)
 	}
 	return true
 }
 
 // afterAction deals with a keyword behind an Action line.
-func (t *turnScan) afterAction(text string, m mark, at, from int) bool {
+func (s *Scanner) afterAction(text string, m Mark, at, from int) bool {
 	switch {
-	case m.key == keyMaybe:
+	case m.Key == TentativeAnswer:
 		return false
-	case m.key == keyInput, t.goesOn(m.key, t.kind(text[t.cur.from:at])):
-		t.open(text, m.key, at, from)
+	case m.Key == Input, s.goesOn(m.Key, s.kindOf(text[s.current.From:at])):
+		s.open(text, m.Key, at, from)
 	default:
-		t.end(text, at, observedAt(m, from))
+		s.end(text, at, observedAt(m, from))
 	}
 	return true
 }
 
 // goesOn reports whether the turn goes on with a keyword behind an action of that kind.
-func (t *turnScan) goesOn(k keyword, kind actionKind) bool {
-	return k == keyAnswer && kind != realAction || k == keyThought && kind == noAction
+func (s *Scanner) goesOn(k Keyword, kind ActionKind) bool {
+	return k == Answer && kind != Call || k == Thought && kind == NoAction
 }
 
 // within deals with a keyword in an input or an answer, most of which are part of it.
-func (t *turnScan) within(text string, m mark, at, from int) bool {
-	answer := t.cur.key == keyAnswer
+func (s *Scanner) within(text string, m Mark, at, from int) bool {
+	answer := s.current.Key == Answer
 	switch {
-	case m.key == keyInput && t.next >= 0:
-		t.end(text, t.next, -1)
-	case answer && !m.plain, m.key != keyThought && m.key != keyObservation && (m.key != keyAnswer || answer):
+	case m.Key == Input && s.nextAction >= 0:
+		s.end(text, s.nextAction, -1)
+	case answer && !m.plain, m.Key != Thought && m.Key != Observation && (m.Key != Answer || answer):
 		return false
-	case !answer && t.goesOn(m.key, t.inputKind(text)):
-		t.open(text, m.key, at, from)
+	case !answer && s.goesOn(m.Key, s.inputKind(text)):
+		s.open(text, m.Key, at, from)
 	default:
-		t.end(text, at, observedAt(m, from))
+		s.end(text, at, observedAt(m, from))
 	}
 	return true
 }
 
-// inputKind is the kind of the action that the input in cur is for.
-func (t *turnScan) inputKind(text string) actionKind {
-	if len(t.closed) > 0 {
-		if s := t.closed[len(t.closed)-1]; s.key == keyAction {
-			return t.kind(text[s.from:s.to])
+// inputKind is the kind of the action that the current input is for.
+func (s *Scanner) inputKind(text string) ActionKind {
+	if len(s.closed) > 0 {
+		if last := s.closed[len(s.closed)-1]; last.Key == Action {
+			return s.kindOf(text[last.From:last.To])
 		}
 	}
-	return realAction
+	return Call
 }
 
-func observedAt(m mark, from int) int {
-	if m.key == keyObservation {
+func observedAt(m Mark, from int) int {
+	if m.Key == Observation {
 		return from
 	}
 	return -1
 }
 
 // open closes the section and begins another.
-func (t *turnScan) open(text string, key keyword, at, from int) {
-	t.close(text, at)
-	t.cur = section{key: key, mark: at, from: from}
-	t.fed, t.pos, t.state = from, from, atValue
-	t.fences, t.held, t.maybe, t.next = 0, -1, -1, -1
+func (s *Scanner) open(text string, key Keyword, at, from int) {
+	s.close(text, at)
+	s.current = Section{Key: key, Mark: at, From: from}
+	s.released, s.pos, s.state = from, from, atValue
+	s.fences, s.lastFence, s.tentative, s.nextAction = 0, -1, -1, -1
 }
 
 // end ends the turn.
-func (t *turnScan) end(text string, at, observed int) {
-	t.done, t.stop, t.observed = true, at, observed
-	if t.maybe < 0 {
-		t.close(text, at)
+func (s *Scanner) end(text string, at, observed int) {
+	s.done, s.stop, s.observed = true, at, observed
+	if s.tentative < 0 {
+		s.close(text, at)
 	}
 }
 
 // close ends the section: a fence at its end that has no partner in it belongs to the reply, not to
 // it.
-func (t *turnScan) close(text string, to int) {
-	if t.held >= 0 && t.fences%2 == 1 && (t.wrapped || t.cur.key == keyThought || t.cur.key == noKeyword) {
-		t.wrapped = true
-		to = min(to, t.held)
+func (s *Scanner) close(text string, to int) {
+	if s.lastFence >= 0 && s.fences%2 == 1 && (s.wrapped || s.current.Key == Thought || s.current.Key == NoKeyword) {
+		s.wrapped = true
+		to = min(to, s.lastFence)
 	}
-	t.held, t.next = -1, -1
-	t.cur.to = to
+	s.lastFence, s.nextAction = -1, -1
+	s.current.To = to
 	switch {
-	case t.cur.key == noKeyword:
-		t.feedUnescaped(text, to)
-	case t.maybe >= 0:
-		t.feedTo(text, t.maybe)
-		t.feedUnescaped(text, to)
-	case t.streams():
-		t.feedTo(text, to)
+	case s.current.Key == NoKeyword:
+		s.releaseUnescaped(text, to)
+	case s.tentative >= 0:
+		s.releaseTo(text, s.tentative)
+		s.releaseUnescaped(text, to)
+	case s.streams():
+		s.releaseTo(text, to)
 	}
-	t.maybe = -1
-	t.out.close()
-	t.closed = append(t.closed, t.cur)
+	s.tentative = -1
+	s.out.EndSection()
+	s.closed = append(s.closed, s.current)
 }
 
 // streams reports whether the section is one whose text is released as it comes.
-func (t *turnScan) streams() bool { return t.cur.key == keyThought || t.cur.key == keyAnswer }
+func (s *Scanner) streams() bool { return s.current.Key == Thought || s.current.Key == Answer }
 
-// feed gives the section what belongs to it beyond doubt.
-func (t *turnScan) feed(text string) {
-	if !t.streams() {
+// releaseCertain releases what belongs to the section beyond doubt.
+func (s *Scanner) releaseCertain(text string) {
+	if !s.streams() {
 		return
 	}
-	to := t.pos
-	for _, limit := range [...]int{t.held, t.maybe, t.next} {
+	to := s.pos
+	for _, limit := range [...]int{s.lastFence, s.tentative, s.nextAction} {
 		if limit >= 0 {
 			to = min(to, limit)
 		}
 	}
-	t.feedTo(text, to)
+	s.releaseTo(text, to)
 }
 
-func (t *turnScan) feedTo(text string, to int) {
-	if to > t.fed {
-		t.give(text[t.fed:to], to)
+func (s *Scanner) releaseTo(text string, to int) {
+	if to > s.released {
+		s.release(text[s.released:to], to)
 	}
 }
 
-// feedUnescaped gives the section text whose escapes were not dealt with.
-func (t *turnScan) feedUnescaped(text string, to int) {
-	if to > t.fed {
-		t.give(unescapeMarks(text[t.fed:to]), to)
+// releaseUnescaped releases text whose escapes were not dealt with.
+func (s *Scanner) releaseUnescaped(text string, to int) {
+	if to > s.released {
+		s.release(Unescape(text[s.released:to]), to)
 	}
 }
 
-// give gives the section what stands between fed and to.
-func (t *turnScan) give(s string, to int) {
-	if t.cur.key == keyAnswer {
-		t.out.literal(s, t.fed, to)
+// release gives out what stands between released and a place.
+func (s *Scanner) release(written string, to int) {
+	if s.current.Key == Answer {
+		s.out.Answer(written, s.released, to)
 	} else {
-		t.out.think(s, t.fed, to)
+		s.out.Thought(written, s.released, to)
 	}
-	t.fed = to
+	s.released = to
 }
 
-// finish says that nothing more comes. It returns the sections, and whether the text has no keyword
+// Finish says that nothing more comes. It returns the sections, and whether the text has no keyword
 // at all.
-func (t *turnScan) finish(text string) (sections []section, implicit bool) {
-	t.advance(text, true)
-	if !t.done {
-		t.stop = len(text)
+func (s *Scanner) Finish(text string) (sections []Section, implicit bool) {
+	s.advance(text, true)
+	if !s.done {
+		s.stop = len(text)
 	}
-	text = text[:t.stop]
+	text = text[:s.stop]
 	switch {
-	case t.maybe >= 0:
-		t.cutAtMaybe(text)
-		t.close(text, len(text))
-	case !t.done && t.cur.key == noKeyword:
+	case s.tentative >= 0:
+		s.endAtTentative(text)
+		s.close(text, len(text))
+	case !s.done && s.current.Key == NoKeyword:
 		return nil, true
-	case !t.done:
-		t.close(text, len(text))
+	case !s.done:
+		s.close(text, len(text))
 	}
-	return t.closed, false
+	return s.closed, false
 }
 
-// cutAtMaybe ends the thought where an answer begins unless there is another, since there is none.
-func (t *turnScan) cutAtMaybe(text string) {
-	at := t.maybe
-	t.done, t.maybe, t.held = false, -1, -1
-	t.open(text, keyAnswer, at, t.maybeFrom)
-	t.advance(text, true)
+// endAtTentative ends the thought at the tentative answer: no other followed.
+func (s *Scanner) endAtTentative(text string) {
+	at := s.tentative
+	s.done, s.tentative, s.lastFence = false, -1, -1
+	s.open(text, Answer, at, s.tentativeFrom)
+	s.advance(text, true)
 }
