@@ -173,3 +173,9 @@ func TestS2_9_ArgumentsAreDecodedOnce(t *testing.T) {
 	require.Equal(t, `{"a":"\"x\""}`, call.Arguments)
 	require.Equal(t, parts(callPart("call_1", "t", twice)), partsOf(t, markdownpolicy.ReAct{}, "Action: t\nAction Input: "+twice), "text that is no object is an input of its own")
 }
+
+func TestS2_8_DeepObjectsAreRead(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 9_999) + "[]" + strings.Repeat("}", 9_999)
+	_, _, err := markdownpolicy.ReadObject(deep, 0, markdownpolicy.ModeError)
+	require.Nil(t, err)
+}

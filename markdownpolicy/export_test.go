@@ -30,3 +30,7 @@ func ReadCall(text string, mode Mode, name, arguments string, others ...string) 
 func WriteCall(c messages.ToolCall) string {
 	return callForm{name: "name", arguments: "arguments"}.write(c)
 }
+
+// Steps returns how many steps the package has made. It is nil unless the package was built with a
+// counter: see counted_test.go.
+var Steps func() int

@@ -2,38 +2,79 @@ package markdownpolicy_test
 
 import (
 	"encoding/json"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/segue-go/segue/internal/cputime"
 	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
+	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 	"github.com/stretchr/testify/require"
 )
 
+// TestS2_20_TimeIsLinear reads each unit over and over, whole and in pieces: twice the text takes
+// about twice the steps, whatever the policy, the mode and the tools.
 func TestS2_20_TimeIsLinear(t *testing.T) {
-	all := timed(t)
-	require.Positive(t, measure(all[0], strings.Repeat("{ ", 256<<10), 64), "the clock stands still")
-	for _, l := range all {
+	if !counts(t) {
+		return
+	}
+	for _, l := range timed(t) {
 		texts := scraps
 		if l.mixes {
 			texts = specials() // for all policies at once
 		}
 		for _, s := range texts {
-			requireLinear(t, l, s, 8<<10)
+			requireLinearReading(t, l, "", s, 8<<10)
 		}
 		if l.mixes || strings.HasPrefix(l.name, "think/") || strings.HasPrefix(l.name, "chain/") {
 			continue
 		}
 		for _, s := range units {
-			requireLinear(t, l, s, 32<<10)
+			requireLinearReading(t, l, "", s, 16<<10)
 		}
 	}
+}
+
+// requireLinearReading reads what begins with a text and goes on with a unit, whole and in pieces.
+func requireLinearReading(t *testing.T, l lawful, begin, unit string, size int) {
+	t.Helper()
+	for _, c := range []struct{ size, piece int }{{size, 64 * size}, {size / 4, 3}} {
+		requireLinear(t, unit, c.size, func(text string) { readInPieces(l, begin+text, c.piece) }, "%s: %q and %q in pieces of %d", l.name, begin, unit, c.piece)
+	}
+}
+
+// readInPieces reads a reply in pieces of some size.
+func readInPieces(l lawful, text string, size int) {
+	p := l.parser()
+	for len(text) > 0 {
+		n := min(size, len(text))
+		p.Write(text[:n])
+		text = text[n:]
+	}
+	_, _, _ = p.Close()
+}
+
+// requireLinear counts the steps that work on a unit takes, repeated to half a size and to the
+// whole. A parser may look far ahead in vain up to some bound, by a square law: where the whole
+// takes much more than twice the steps, the same is asked of sizes far behind that bound.
+func requireLinear(t *testing.T, unit string, size int, work func(text string), about string, args ...any) {
+	t.Helper()
+	const much, more = 2.25, 16
+	growth := func(size int) float64 {
+		half := strings.Repeat(unit, max(1, size/2/len(unit)))
+		before := steps(func() { work(half) })
+		require.GreaterOrEqual(t, before, len(half), "each byte is looked at, and counted")
+		return float64(steps(func() { work(half + half) })) / float64(before)
+	}
+	times := growth(size)
+	if times >= much {
+		times = growth(more * size)
+	}
+	require.Less(t, times, much, append([]any{about + ": steps for twice the text"}, args...)...)
 }
 
 // units are texts that, repeated, tempt a parser to look far ahead again and again.
@@ -59,54 +100,6 @@ func timed(t testing.TB) []lawful {
 		all = append(all, lawful{Policy: markdownpolicy.Hermes{Options: o, Thoughts: markdownpolicy.ThoughtsOpen}, name: "hermes/open/" + string(mode)})
 	}
 	return all
-}
-
-// requireLinear reads a text over and over, whole and in pieces, and half as much of it where that took long enough to tell.
-// Where the whole took much more than twice the time, the machine may have been busy: then eight times as much is read, which
-// takes sixty-four times as long by a square law.
-func requireLinear(t *testing.T, l lawful, s string, size int) {
-	const told, much, more, most = 8 * time.Millisecond, 3.0, 8, 32.0
-	for piece, size := range map[int]int{size: size, 3: size / 16} {
-		half := strings.Repeat(s, size/2/len(s))
-		whole := half + half
-		took := measure(l, whole, piece)
-		if took < told || took.Seconds()/measure(l, half, piece).Seconds() < much {
-			continue
-		}
-		took = max(quickest(l, whole, piece), time.Millisecond)
-		if took.Seconds()/quickest(l, half, piece).Seconds() < much {
-			continue
-		}
-		grown := quickest(l, strings.Repeat(whole, more), piece)
-		require.Less(t, grown.Seconds()/took.Seconds(), most, "%s: %q in pieces of %d: %s, %d times as much %s", l.name, s, piece, took, more, grown)
-	}
-}
-
-// quickest is the best of three measurements: the machine may be busy.
-func quickest(l lawful, text string, size int) time.Duration {
-	return min(measure(l, text, size), measure(l, text, size), measure(l, text, size))
-}
-
-// measure returns how long it takes to read a reply in pieces of some size.
-func measure(l lawful, text string, size int) time.Duration {
-	return working(func() {
-		p := l.parser()
-		for len(text) > 0 {
-			n := min(size, len(text))
-			p.Write(text[:n])
-			text = text[n:]
-		}
-		_, _, _ = p.Close()
-	})
-}
-
-// working returns how long this thread works on f, which starts no goroutine.
-func working(f func()) time.Duration {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	start := cputime.Thread()
-	f()
-	return cputime.Thread() - start
 }
 
 // chainOfAll is a chain of all built-in policies.
@@ -141,12 +134,19 @@ func BenchmarkSpecial(b *testing.B) {
 			for b.Loop() {
 				for _, s := range specials() {
 					text := strings.Repeat(s, 1<<20)
-					worst = max(worst, min(measure(l, text, len(text)), measure(l, text, len(text))))
+					worst = max(worst, min(took(l, text), took(l, text)))
 				}
 			}
 			b.ReportMetric(float64(worst.Microseconds())/1000, "ms/MiB")
 		})
 	}
+}
+
+// took returns how long it takes to read a reply.
+func took(l lawful, text string) time.Duration {
+	began := time.Now()
+	readInPieces(l, text, len(text))
+	return time.Since(began)
 }
 
 // BenchmarkParse reads prose and calls; of ReAct, which has one call in a reply, a short reply. Beside it, encoding/json reads
@@ -196,15 +196,30 @@ func benchmarkJSON(b *testing.B) {
 
 // Writing is linear, too: what a model said once is written again in each request.
 func TestRenderingIsLinear(t *testing.T) {
-	const size, bound = 1 << 17, 3 * time.Second
+	if !counts(t) {
+		return
+	}
 	for i, p := range chainOfAll(t, nil) {
 		for _, s := range append([]string{`{"`, `[{"`, `{"name":"`, `[{"name":"`, "{\"name\":[", "\n```json\n{\""}, scraps...) {
-			text := strings.Repeat(s, size/len(s))
-			took := working(func() {
+			requireLinear(t, s, 1<<14, func(text string) {
 				p.(markdownpolicy.Renderer).Render([]messages.AssistantContent{messages.Text{Text: text}, messages.Thought{Text: text}})
-			})
-			require.Less(t, took, bound, "%s: %q", markdownpolicy.Names()[i], s)
+			}, "%s: %q", markdownpolicy.Names()[i], s)
 		}
+	}
+}
+
+// Repairs, literals of Python and objects in prose are read in linear time, whatever stands there.
+func TestS2_8_RepairIsLinear(t *testing.T) {
+	if !counts(t) {
+		return
+	}
+	for _, unit := range []string{"[", "{", "(", `{"a":`, `{a:`, "'", `"`, "\\", "//", "/*", "# \n", "1_", "[1,", "}", "“", `{"a":"\d",`, " ", "{'a':('x',", "'a' "} {
+		requireLinear(t, unit, 1<<16, func(text string) {
+			text = `{"x":[` + text
+			jsonrepair.Repair(text)
+			_, _, _ = pyliteral.Read(text, 0)
+			markdownpolicy.FindObject(text, "x")
+		}, "%q", unit)
 	}
 }
 
@@ -243,16 +258,17 @@ func TestS2_20_CallsBehindBrokenOnes(t *testing.T) {
 
 // A chain whose policies do not agree looks once at what they released.
 func TestChainInPiecesIsLinear(t *testing.T) {
-	const bound = 5 * time.Second
+	if !counts(t) {
+		return
+	}
 	for _, s := range []string{"a", "`", "<", "{", " "} {
-		p := chainOfAll(t, nil).NewParser()
-		took := working(func() {
-			p.Write("Action: t " + strings.Repeat("a", 1<<20)) // ReAct releases nothing like it
-			for range 1 << 14 {
-				p.Write(s)
+		requireLinear(t, s, 1<<14, func(text string) {
+			p := chainOfAll(t, nil).NewParser()
+			p.Write("Action: t " + strings.Repeat("a", 64*len(text))) // ReAct releases nothing like it
+			for i := range text {
+				p.Write(text[i : i+1])
 			}
 			_, _, _ = p.Close()
-		})
-		require.Less(t, took, bound, "%q", s)
+		}, "%q", s)
 	}
 }
