@@ -108,9 +108,9 @@ func (p property) allows(kind string) bool {
 	return slices.ContainsFunc(p.AnyOf, func(p property) bool { return p.allows(kind) })
 }
 
-// unclosedParameter returns the first argument whose text holds the tag of a parameter without its end,
-// and the name of that. A tag of a parameter that stands elsewhere in the call is text: it cannot
-// be another one.
+// unclosedParameter returns the first argument whose text holds the tag of a parameter without its
+// end, and the name of that. A tag of a parameter that stands elsewhere in the call is text: it
+// cannot be another one.
 func unclosedParameter(arguments []argument) (in argument, name string) {
 	given := make(map[string]bool, len(arguments))
 	for _, a := range arguments {

@@ -131,9 +131,9 @@ func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	if wait {
 		return verdict{}, true
 	}
-	goes, wait := b.goesOn(text, final)
+	continued, wait := b.continues(text, final)
 	switch {
-	case goes || wait:
+	case continued || wait:
 	case end > b.pos:
 		b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "left out brackets that nothing opened"})
 		b.pos = end
@@ -142,25 +142,26 @@ func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 		if b.ahead == nil {
 			b.ahead = newMarkAhead(text[b.start:b.after], b.close)
 		}
-		goes, wait = b.ahead.closes(text, b.pos, final)
+		continued, wait = b.ahead.closes(text, b.pos, final)
 	}
 	switch {
 	case wait:
 		return verdict{}, true
-	case goes:
+	case continued:
 		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true
 	}
 	b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "added the missing " + b.close})
 	return b.done(b.pos), true
 }
 
-// goesOn is [jsonscan.GoesOn] for a call in marks, where a key goes on with the call without a comma, too.
-func (b *callBlock) goesOn(text string, final bool) (yes, wait bool) {
+// continues is [jsonscan.Continues] for a call in marks, where a key goes on with the call without
+// a comma, too.
+func (b *callBlock) continues(text string, final bool) (yes, wait bool) {
 	next := jsonscan.Lookahead{Text: text, Pos: b.pos}
 	if _, yes = next.Key(); yes || next.Partial {
 		return yes, !yes && !final
 	}
-	return jsonscan.GoesOn(text, b.pos, final)
+	return jsonscan.Continues(text, b.pos, final)
 }
 
 // excessBrackets returns the place behind the closing brackets and blanks that stand at a place, or

@@ -25,7 +25,7 @@ func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 		return o.readFunction(body, at)
 	case strings.HasPrefix(body, "call:"):
 		return readEscaped(body, at)
-	case strings.Contains(body, "<arg_key>") || o.knows(body):
+	case strings.Contains(body, "<arg_key>") || o.isTool(body):
 		return o.readPairs(body, at)
 	}
 	for _, separator := range deepSeekSeparators {
@@ -36,8 +36,8 @@ func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 	return readPython(body, at, o.Mode)
 }
 
-// knows reports whether there is a tool of that name.
-func (o Options) knows(name string) bool {
+// isTool reports whether there is a tool of that name.
+func (o Options) isTool(name string) bool {
 	return slices.ContainsFunc(o.Tools, func(d tools.Definition) bool { return d.Name == name })
 }
 
@@ -71,7 +71,7 @@ func (o Options) readOtherJSON(text string, at int, err *ParseError) (call messa
 		if key == "function" {
 			functions, function = functions+1, value
 		}
-		if o.knows(key) && n == 1 {
+		if o.isTool(key) && n == 1 {
 			call.Name, call.Arguments = key, value
 		}
 	}
@@ -82,7 +82,7 @@ func (o Options) readOtherJSON(text string, at int, err *ParseError) (call messa
 	case functions > 1:
 		return call, repairs, repeated(at, `"function"`, text)
 	case functions == 1 && function[0] == '{':
-		if keys := (callForm{name: "function", arguments: "function"}).unexpected(text, "function"); len(keys) > 0 {
+		if keys := (callForm{name: "function", arguments: "function"}).unexpectedKeys(text, "function"); len(keys) > 0 {
 			return call, repairs, broken(at, `name and arguments in "function", and nothing beside it`, strings.Join(keys, ", "), nil)
 		}
 		return hermesForm.read(function, at+strings.Index(text, function), o.Mode)
@@ -160,7 +160,7 @@ func parameterEnd(body string, pos int) int {
 	}
 }
 
-// trimLines takes away what models set around a value: textscan.Blanks, if it is one line, or else the line
+// trimLines takes away what models set around a value: blanks, if it is one line, or else the line
 // break at either end.
 func trimLines(value string) string {
 	if trimmed := textscan.Trim(value); strings.IndexByte(trimmed, '\n') < 0 {

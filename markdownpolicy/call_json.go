@@ -47,7 +47,7 @@ func (f callForm) readValid(text, object string, repairs []Repair, at int, mode 
 	if call.Name == "" {
 		return messages.ToolCall{}, nil, broken(at, f.expects()+`, with "`+f.name+`" the name of a tool`, text, nil)
 	}
-	if err := f.strange(object, call.Name, key, at); err != nil {
+	if err := f.checkKeys(object, call.Name, key, at); err != nil {
 		return call, nil, err
 	}
 	fixed, more, err := readArguments(arguments, at+max(0, strings.Index(text, arguments)), mode)
@@ -118,9 +118,9 @@ func isHarmless(key, value string) bool {
 	}
 }
 
-// unexpected returns the keys, in quotes, of members that are no part of a call whose arguments
+// unexpectedKeys returns the keys, in quotes, of members that are no part of a call whose arguments
 // stand under a key.
-func (f callForm) unexpected(object, under string) (keys []string) {
+func (f callForm) unexpectedKeys(object, under string) (keys []string) {
 	for key, value := range jsonscan.Members(object) {
 		switch {
 		case key == f.name, key == under, isHarmless(key, value), slices.Contains(f.beside, key):
@@ -132,9 +132,9 @@ func (f callForm) unexpected(object, under string) (keys []string) {
 	return keys
 }
 
-// strange returns an error where a valid object has members that are no part of a call.
-func (f callForm) strange(object, name, under string, at int) *ParseError {
-	keys := f.unexpected(object, under)
+// checkKeys returns an error where a valid object has members that are no part of a call.
+func (f callForm) checkKeys(object, name, under string, at int) *ParseError {
+	keys := f.unexpectedKeys(object, under)
 	if len(keys) == 0 {
 		return nil
 	}
@@ -226,7 +226,8 @@ func readObject(text string, at int, mode Mode) (object string, repairs []Repair
 	return "", nil, notObject(text, at, mode)
 }
 
-// repairsAt returns changes of a text that stands at an offset of the reply as repairs of the reply.
+// repairsAt returns changes of a text that stands at an offset of the reply as repairs of the
+// reply.
 func repairsAt(at int, changes []jsonrepair.Change) []Repair {
 	var repairs []Repair
 	for _, c := range changes {

@@ -16,13 +16,13 @@ type ParseError struct {
 	Found    string // what stands there, shortened
 	Err      error  // the cause, if there is one
 
-	onward bool // Found is what stands at Offset, of which more may have come since
+	foundPartly bool // Found is what stands at Offset, of which more may have come since
 }
 
 // complete makes Found what it would have been, had the whole text been there.
 func (e *ParseError) complete(text string) {
-	if e.onward {
-		e.Found, e.onward = shorten(text[e.Offset:]), false
+	if e.foundPartly {
+		e.Found, e.foundPartly = shorten(text[e.Offset:]), false
 	}
 }
 
@@ -61,7 +61,7 @@ func repeated(at int, what, found string) *ParseError {
 // which more may come.
 func brokenFrom(text string, at int, expected string) *ParseError {
 	e := broken(at, expected, text[at:], nil)
-	e.onward = true
+	e.foundPartly = true
 	return e
 }
 
@@ -74,8 +74,8 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// goesOnError says that something goes on behind what ended a call.
-func goesOnError(text string, pos int) *ParseError {
+// continuedError says that something goes on behind what ended a call.
+func continuedError(text string, pos int) *ParseError {
 	return brokenFrom(text, pos, "the end of the call, with all arguments before it")
 }
 

@@ -216,11 +216,11 @@ func (b *objectBlock) read(text string, final bool) verdict {
 		return verdict{kind: isText, end: b.at + 1}
 	}
 	object := text[b.at:end]
-	goes, wait := jsonscan.GoesOn(text, end, final)
+	continued, wait := jsonscan.Continues(text, end, final)
 	if wait {
 		return verdict{}
 	}
-	if !goes && callKey(object) == markFound && b.syntax.exact(object) && !b.shown {
+	if !continued && callKey(object) == markFound && b.syntax.exact(object) && !b.shown {
 		if call, repairs, err := fencedForm.read(object, b.at, ModeError); err == nil {
 			part := Part{Content: call, Start: b.at, End: end}
 			return verdict{kind: isParts, end: end, parts: []Part{part}, repairs: repairs}
@@ -268,7 +268,7 @@ func (b *listBlock) read(text string, final bool) verdict {
 	case state != jsonscan.Done || !b.syntax.exactAll(text[b.at:end]):
 		return none
 	}
-	if goes, wait := jsonscan.GoesOn(text, end, final); goes || wait {
+	if continued, wait := jsonscan.Continues(text, end, final); continued || wait {
 		if wait {
 			return verdict{}
 		}

@@ -134,8 +134,8 @@ type fencedSyntax struct {
 	quoting commonmark.Quoting
 }
 
-// find implements [syntax]. Marks are the runs that begin a block, braces that may begin an object, brackets before such, and
-// all with a backslash before them.
+// find implements [syntax]. Marks are the runs that begin a block, braces that may begin an object,
+// brackets before such, and all with a backslash before them.
 func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 	if s.inCode {
 		if !s.code.FindEnd(text, final) {
@@ -168,7 +168,7 @@ func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 		}
 		i = behind
 	}
-	return held(text, from, final), false
+	return pendingFrom(text, from, final), false
 }
 
 // fencedLeads are the bytes that marks begin with, but for the backslash before one.
@@ -306,8 +306,8 @@ func (e *fencedEscape) literalEnd(text string, at int) int {
 	return v.end
 }
 
-// begin is that of the syntax, but tells what is shown from what is written: a backslash before a fence moves the code that
-// begins with it.
+// begin is that of the syntax, but tells what is shown from what is written: a backslash before a
+// fence moves the code that begins with it.
 func (e *fencedEscape) begin(text string, at int) block {
 	if c := text[at]; c == '{' || c == '[' {
 		return e.beginObject(text, at, e.tools != nil && e.quoting.At(e.written.String(), e.written.Len()))

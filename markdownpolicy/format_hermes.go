@@ -208,16 +208,16 @@ func (d Dialect) leftOut() (tags []tag) {
 		marks := tagPair{open: "<" + bar + "tool▁outputs▁begin" + bar + ">", close: "<" + bar + "tool▁outputs▁end" + bar + ">"}
 		held := marks.thought()
 		tags = append(tags, tag{marks.open, func(start, after int) block {
-			return madeUp{held.begin(start, after)}
+			return omittedBlock{held.begin(start, after)}
 		}})
 	}
 	return tags
 }
 
-// madeUp leaves out what stands between two marks.
-type madeUp struct{ block }
+// omittedBlock leaves out what stands between two marks.
+type omittedBlock struct{ block }
 
-func (b madeUp) read(text string, final bool) verdict {
+func (b omittedBlock) read(text string, final bool) verdict {
 	v := b.block.read(text, final)
 	v.parts = nil
 	return v

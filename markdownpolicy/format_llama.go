@@ -11,9 +11,8 @@ import (
 )
 
 // Llama is the format that Llama 3.1 to 3.3 were trained on: calls are JSON objects with "name" and
-// "parameters", as they are
-// in the text, one on each line or with semicolons between them, perhaps after <|python_tag|>. Thoughts stand between <think>
-// and </think>. The zero value is ready.
+// "parameters", as they are in the text, one on each line or with semicolons between them, perhaps
+// after <|python_tag|>. Thoughts stand between <think> and </think>. The zero value is ready.
 //
 // An object in the text is a call if its members are in this order: perhaps a "type", the "name",
 // and "parameters" or "arguments"; or these first. If Options.Tools are given, the name must be
@@ -82,9 +81,9 @@ To write such an object or mark as plain text, put a backslash before it.`, l.ex
 
 func (l Llama) examples() []example { return workedExamples(l.Render) }
 
-func (l Llama) syntax() rawSyntax {
-	s := newRawSyntax("{;", &llamaMark{Options: l.Options}, thoughtTags.thought(), dropped(pythonTag))
-	s.bare = ";"
+func (l Llama) syntax() untaggedSyntax {
+	s := newUntaggedSyntax("{;", &llamaMark{Options: l.Options}, thoughtTags.thought(), dropped(pythonTag))
+	s.unescapable = ";"
 	return s
 }
 
@@ -98,7 +97,7 @@ type llamaMark struct {
 
 var llamaKeys = []string{"name", "parameters", "arguments", "type"}
 
-// stands implements [rawMark].
+// stands implements [untaggedMark].
 func (m *llamaMark) stands(text string, at int) (yes, partly bool) {
 	if text[at] != ';' {
 		return hasLlamaKey(text, at)
@@ -139,7 +138,7 @@ func afterSemicolon(text string, at int) (object int, partly bool) {
 	return object, false
 }
 
-// begin implements [rawMark].
+// begin implements [untaggedMark].
 func (m *llamaMark) begin(start int) block {
 	return &llamaBlock{Options: m.Options, mark: m, start: start}
 }
@@ -195,15 +194,15 @@ func (b *llamaBlock) read(text string, final bool) verdict {
 		}
 		b.end, b.cut = end, !ok
 	}
-	goes, wait := jsonscan.GoesOn(text, b.end, final)
+	continued, wait := jsonscan.Continues(text, b.end, final)
 	if wait {
 		return verdict{}
 	}
-	return b.call(text, object, goes)
+	return b.call(text, object, continued)
 }
 
 // call reads the object, behind which something goes on or not.
-func (b *llamaBlock) call(text string, object int, goes bool) verdict {
+func (b *llamaBlock) call(text string, object int, continued bool) verdict {
 	end := b.end
 	call, repairs, err := llamaForm.read(text[object:end], object, b.Mode)
 	switch {
@@ -211,8 +210,8 @@ func (b *llamaBlock) call(text string, object int, goes bool) verdict {
 		return verdict{kind: isText, end: end}
 	case err != nil:
 		return verdict{kind: isBroken, end: end, err: err}
-	case goes:
-		return verdict{kind: isBroken, end: end, err: goesOnError(text, end)}
+	case continued:
+		return verdict{kind: isBroken, end: end, err: continuedError(text, end)}
 	}
 	b.mark.last = end
 	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: b.start, End: end, Open: b.cut}}}

@@ -125,7 +125,7 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 	case closed:
 		end += len(mistralEnd)
 	}
-	goes, wait := jsonscan.GoesOn(text, end, final)
+	continued, wait := jsonscan.Continues(text, end, final)
 	if wait {
 		return verdict{}
 	}
@@ -134,8 +134,8 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 	if err == nil && b.cut && len(call.calls) == 0 { // an array that was cut off before its first element
 		err = broken(b.value, "a JSON array of calls behind "+mistralMark, text[b.value:b.end], nil)
 	}
-	if err == nil && goes {
-		err = goesOnError(text, end)
+	if err == nil && continued {
+		err = continuedError(text, end)
 	}
 	if err != nil {
 		return call.broken(err, b.end)
@@ -194,7 +194,7 @@ type mistralSyntax struct {
 	Options
 	tagSyntax
 	begun bool // the beginning has been looked at
-	bare  bool // what has been found is an array, or backslashes before one
+	array bool // what has been found is an array, or backslashes before one
 	pos   int  // of the beginning, looked at so far
 }
 
@@ -209,31 +209,31 @@ func (s *mistralSyntax) find(text string, from int, final bool) (int, bool) {
 	if wait && !final {
 		return at, false
 	}
-	if s.begun, s.bare = true, yes; yes {
+	if s.begun, s.array = true, yes; yes {
 		return at, true
 	}
 	return s.tagSyntax.find(text, at, final)
 }
 
 func (s *mistralSyntax) begin(text string, at int) block {
-	if !s.bare {
+	if !s.array {
 		return s.tagSyntax.begin(text, at)
 	}
-	s.bare = false
+	s.array = false
 	if text[at] == '\\' {
 		return fixedBlock{kind: isParts, end: at + 1}
 	}
-	return &bareBlock{callBlock: callBlock{Options: s.Options, start: at, after: at + 1, scan: jsonscan.At(at)}}
+	return &unmarkedArray{callBlock: callBlock{Options: s.Options, start: at, after: at + 1, scan: jsonscan.At(at)}}
 }
 
-// bareBlock reads an array that may be one of calls.
-type bareBlock struct {
+// unmarkedArray reads an array that may be one of calls.
+type unmarkedArray struct {
 	callBlock
 	end int  // of the array; 0 while that is not known
 	cut bool // it ends with the text only
 }
 
-func (b *bareBlock) read(text string, final bool) verdict {
+func (b *unmarkedArray) read(text string, final bool) verdict {
 	if b.end == 0 {
 		end, ok := b.scan.End(text)
 		if !ok && !final {
@@ -264,9 +264,9 @@ func (b *bareBlock) read(text string, final bool) verdict {
 }
 
 // known reports whether there are calls, and all are of tools that there are.
-func (b *bareBlock) known() bool {
+func (b *unmarkedArray) known() bool {
 	for _, p := range b.calls {
-		if !b.knows(p.Content.(messages.ToolCall).Name) {
+		if !b.isTool(p.Content.(messages.ToolCall).Name) {
 			return false
 		}
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 // Pythonic is the format that Llama 4, Llama 3.2 and other models were trained on: a list of calls
-// in the syntax of Python,
-// such as [get_weather(city="Paris"), get_time()], at the beginning of a line, perhaps between <|python_start|> and
-// <|python_end|>. Arguments are literals with names; **{…} stands for names that Python has not. Thoughts stand between
-// <think> and </think>. The zero value is ready.
+// in the syntax of Python, such as [get_weather(city="Paris"), get_time()], at the beginning of a
+// line, perhaps between <|python_start|> and <|python_end|>. Arguments are literals with names;
+// **{…} stands for names that Python has not. Thoughts stand between <think> and </think>. The zero
+// value is ready.
 //
 // If Options.Tools are given, the first name must be that of a tool, unless the reply begins with
 // the list.
@@ -85,14 +85,14 @@ To write such a list or mark as plain text, put a backslash before it.`, p.examp
 
 func (p Pythonic) examples() []example { return workedExamples(p.Render) }
 
-func (p Pythonic) syntax() rawSyntax {
-	return newRawSyntax("[", pythonicMark(p), thoughtTags.thought(), dropped(pythonStart), dropped(pythonEnd))
+func (p Pythonic) syntax() untaggedSyntax {
+	return newUntaggedSyntax("[", pythonicMark(p), thoughtTags.thought(), dropped(pythonStart), dropped(pythonEnd))
 }
 
 // pythonicMark is a bracket at the beginning of a line with a name and a parenthesis behind it.
 type pythonicMark struct{ Options }
 
-// stands implements [rawMark].
+// stands implements [untaggedMark].
 func (pythonicMark) stands(text string, at int) (yes, partly bool) {
 	if !beginsLine(text, at) {
 		return false, false
@@ -118,7 +118,7 @@ func beginsLine(text string, at int) bool {
 		strings.HasSuffix(before, pythonStart) || strings.HasSuffix(before, thoughtTags.close)
 }
 
-// begin implements [rawMark].
+// begin implements [untaggedMark].
 func (m pythonicMark) begin(start int) block {
 	return &pythonicBlock{Options: m.Options, start: start, scan: pyliteral.At(start)}
 }
@@ -161,13 +161,13 @@ func (b *pythonicBlock) read(text string, final bool) verdict {
 	case b.end < len(text) && text[b.end] == '(': // a link of Markdown
 		return verdict{kind: isText, end: b.end}
 	}
-	goes, wait := pyliteral.GoesOn(text, b.end, final)
+	continued, wait := pyliteral.Continues(text, b.end, final)
 	if wait {
 		return verdict{}
 	}
 	parts, repairs, err := readPythonList(text[:b.end], b.start, b.Mode)
-	if err == nil && goes {
-		err = goesOnError(text, b.end)
+	if err == nil && continued {
+		err = continuedError(text, b.end)
 	}
 	if err != nil {
 		return verdict{kind: isBroken, end: b.end, err: err}

@@ -69,13 +69,13 @@ To write one of these opening tags as plain text, put a backslash before it.`, x
 func (x XML) examples() []example { return workedExamples(x.Render) }
 
 func (x XML) syntax() tagSyntax {
-	held := new(elementBlock) // there is one at a time
+	reused := new(elementBlock) // there is one at a time
 	ends := childEnds{}
 	tags := []tag{thoughtTags.thought(), {"<tool_call>", func(start, after int) block {
 		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments", ends: ends, noRepair: x.Mode == ModeText}
-		e.scan = held.scan // the space of it
-		*held = elementBlock{element: e, mode: x.Mode, call: x.readCall}
-		return held
+		e.scan = reused.scan // the space of it
+		*reused = elementBlock{element: e, mode: x.Mode, call: x.readCall}
+		return reused
 	}}}
 	for _, d := range x.Tools {
 		if d.Name == "tool_call" || d.Name == "think" {
@@ -89,10 +89,10 @@ func (x XML) syntax() tagSyntax {
 		closing, ends := "</"+d.Name+">", childEnds{}
 		tags = append(tags, tag{"<" + d.Name + ">", func(start, after int) block {
 			e := element{name: d.Name, closing: closing, start: start, after: after, pos: after, children: children, ends: ends}
-			*held = elementBlock{element: e, mode: x.Mode, textWithoutChildren: true, call: func(fields []field) (Part, []Repair, *ParseError) {
+			*reused = elementBlock{element: e, mode: x.Mode, textWithoutChildren: true, call: func(fields []field) (Part, []Repair, *ParseError) {
 				return readNamed(d.Name, start, fields, schema)
 			}}
-			return held
+			return reused
 		}})
 	}
 	return newTagSyntax(tags...)

@@ -38,7 +38,7 @@ func newTagSyntax(tags ...tag) tagSyntax {
 func (s tagSyntax) find(text string, from int, final bool) (int, bool) {
 	for at := from; ; at++ {
 		if at = s.lead(text, at); at == len(text) {
-			return held(text, from, final), false
+			return pendingFrom(text, from, final), false
 		}
 		switch t, partly := s.match(text, at); {
 		case t != nil:
@@ -89,9 +89,9 @@ func (s tagSyntax) match(text string, at int) (found *tag, partly bool) {
 	return nil, partly
 }
 
-// held returns the place from which on a text without a mark may be the beginning of one: a
+// pendingFrom returns the place from which on a text without a mark may be the beginning of one: a
 // backslash at its end.
-func held(text string, from int, final bool) int {
+func pendingFrom(text string, from int, final bool) int {
 	if final {
 		return len(text)
 	}
@@ -265,18 +265,18 @@ func (m *markAhead) closes(text string, pos int, final bool) (yes, wait bool) {
 	return false, opening < 0 && !final
 }
 
-// rawSyntax is the syntax of formats whose calls stand in the text without tags around them: beside
-// tags, it has a mark that is told by how a call begins. A backslash before a mark makes it text;
-// one backslash is then taken away.
-type rawSyntax struct {
-	tags  tagSyntax
-	leads *textscan.ByteSet // the bytes that tags and the mark begin with
-	bare  string            // those of them that no backslash goes before
-	mark  rawMark
+// untaggedSyntax is the syntax of formats whose calls stand in the text without tags around them:
+// beside tags, it has a mark that is told by how a call begins. A backslash before a mark makes it
+// text; one backslash is then taken away.
+type untaggedSyntax struct {
+	tags        tagSyntax
+	leads       *textscan.ByteSet // the bytes that tags and the mark begin with
+	unescapable string            // those of them that no backslash goes before
+	mark        untaggedMark
 }
 
-// rawMark is how a call begins.
-type rawMark interface {
+// untaggedMark is how a call begins.
+type untaggedMark interface {
 	// stands reports whether the mark stands at a place, where one of the leads is. If not, partly
 	// says that the text may end within it. It looks at a bounded number of bytes.
 	stands(text string, at int) (yes, partly bool)
@@ -285,17 +285,17 @@ type rawMark interface {
 	begin(start int) block
 }
 
-func newRawSyntax(leads string, mark rawMark, tags ...tag) rawSyntax {
-	s := rawSyntax{tags: newTagSyntax(tags...), mark: mark}
+func newUntaggedSyntax(leads string, mark untaggedMark, tags ...tag) untaggedSyntax {
+	s := untaggedSyntax{tags: newTagSyntax(tags...), mark: mark}
 	s.leads = textscan.NewByteSet(leads + s.tags.leads)
 	return s
 }
 
 // find implements [syntax].
-func (s rawSyntax) find(text string, from int, final bool) (int, bool) {
+func (s untaggedSyntax) find(text string, from int, final bool) (int, bool) {
 	for at := from; ; at++ {
 		if at = s.leads.Next(text, at); at == len(text) {
-			return held(text, from, final), false
+			return pendingFrom(text, from, final), false
 		}
 		switch yes, partly := s.stands(text, at); {
 		case yes:
@@ -308,16 +308,18 @@ func (s rawSyntax) find(text string, from int, final bool) (int, bool) {
 
 // escapeBefore returns the place of the backslash before the mark at a place, or at if there is
 // none.
-func (s rawSyntax) escapeBefore(text string, from, at int) int {
-	if s.isBare(text[at]) {
+func (s untaggedSyntax) escapeBefore(text string, from, at int) int {
+	if s.isUnescapable(text[at]) {
 		return at
 	}
 	return escapeBefore(text, from, at)
 }
 
-func (s rawSyntax) isBare(lead byte) bool { return strings.IndexByte(s.bare, lead) >= 0 }
+func (s untaggedSyntax) isUnescapable(lead byte) bool {
+	return strings.IndexByte(s.unescapable, lead) >= 0
+}
 
-func (s rawSyntax) stands(text string, at int) (yes, partly bool) {
+func (s untaggedSyntax) stands(text string, at int) (yes, partly bool) {
 	if s.tags.first[text[at]] {
 		t, partly := s.tags.match(text, at)
 		return t != nil, partly
@@ -326,7 +328,7 @@ func (s rawSyntax) stands(text string, at int) (yes, partly bool) {
 }
 
 // begin implements [syntax].
-func (s rawSyntax) begin(text string, at int) block {
+func (s untaggedSyntax) begin(text string, at int) block {
 	mark := at
 	if text[at] == '\\' {
 		mark++
@@ -343,14 +345,14 @@ func (s rawSyntax) begin(text string, at int) block {
 }
 
 // escape writes a text such that no mark is read in it, where it stands at the beginning of a line.
-func (s rawSyntax) escape(text string) string {
+func (s untaggedSyntax) escape(text string) string {
 	var b strings.Builder
 	done := 0
 	for at := 0; ; at++ {
 		if at = s.leads.Next(text, at); at == len(text) {
 			return b.String() + text[done:]
 		}
-		if yes, _ := s.stands(text, at); yes && !s.isBare(text[at]) {
+		if yes, _ := s.stands(text, at); yes && !s.isUnescapable(text[at]) {
 			b.WriteString(text[done:at] + `\`)
 			done = at
 		}

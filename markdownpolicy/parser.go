@@ -78,8 +78,8 @@ type block interface {
 	read(text string, final bool) verdict
 }
 
-// lookaheadLimiter is a block that may look far ahead in vain. limitLookahead is called before it is
-// read, if at all: then it looks ahead no further than the time for a reply stays linear in its
+// lookaheadLimiter is a block that may look far ahead in vain. limitLookahead is called before it
+// is read, if at all: then it looks ahead no further than the time for a reply stays linear in its
 // length.
 type lookaheadLimiter interface{ limitLookahead() }
 

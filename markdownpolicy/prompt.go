@@ -116,7 +116,7 @@ func formatQuery(h messages.History, render func([]messages.AssistantContent) st
 	return out.Clip(), nil
 }
 
-// resultText is what a model reads of a result: JSON objects and arrays without textscan.Blanks, any other
+// resultText is what a model reads of a result: JSON objects and arrays without blanks, any other
 // text as it is, and what is untrusted between marks.
 func resultText(o messages.ToolOutput) string {
 	if t := textscan.TrimLeft(o.Output); t != "" && (t[0] == '{' || t[0] == '[') {

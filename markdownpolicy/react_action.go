@@ -57,8 +57,9 @@ func (p ReAct) readAction(value string, at int) action {
 	return a
 }
 
-// readActionObject reads an action that is written as one JSON object, {"action":…,"action_input":…}, in a
-// code block or not. An object that cannot be read is an action with an error.
+// readActionObject reads an action that is written as one JSON object,
+// {"action":…,"action_input":…}, in a code block or not. An object that cannot be read is an action
+// with an error.
 func (p ReAct) readActionObject(value string, at int) (action, bool) {
 	if !isObjectLike(value) {
 		return action{}, false
@@ -80,8 +81,8 @@ func (p ReAct) readActionObject(value string, at int) (action, bool) {
 	a := action{at: at, input: string(object.Input), has: object.Input != nil, end: at + used, repairs: repairs}
 	a.name, a.kind = p.readName(object.Action)
 	_, _, under, again := reactForm.fields(text)
-	if a.err = reactForm.strange(text, a.name, under, at); a.err == nil {
-		a.err = inputGoesOn(value, used, at)
+	if a.err = reactForm.checkKeys(text, a.name, under, at); a.err == nil {
+		a.err = inputContinues(value, used, at)
 	}
 	if again != "" {
 		a.err = repeated(at, jsonscan.Quote(again), text)
@@ -193,7 +194,7 @@ func (p ReAct) arguments(a action) (args string, end int, open bool, repairs []R
 	case !a.exact && isObjectLike(value):
 		args, used, ended, repairs, err := readInputObject(value, at, p.Mode)
 		if err == nil {
-			err = inputGoesOn(value, used, at)
+			err = inputContinues(value, used, at)
 		}
 		return args, at + used, !ended, repairs, err
 	}
@@ -292,16 +293,16 @@ func readInputObject(value string, at int, mode Mode) (object string, used int, 
 	return object, used, ended, repairs, err
 }
 
-// inputGoesOn returns an error if behind the object that an input begins with, there is not only
+// inputContinues returns an error if behind the object that an input begins with, there is not only
 // what a model says of it: the object seems to go on, or another one or another input stands there.
-func inputGoesOn(value string, used, at int) *ParseError {
-	goes, _ := jsonscan.GoesOn(value, used, true)
+func inputContinues(value string, used, at int) *ParseError {
+	continued, _ := jsonscan.Continues(value, used, true)
 	rest := strings.TrimLeft(value[used:], textscan.Blanks+"]}")
 	next := strings.TrimLeft(strings.TrimPrefix(rest, ","), textscan.Blanks)
 	member, keyword := jsonscan.Lookahead{Text: next}, pyliteral.Lookahead{Text: next}
 	_, key := member.Key()
 	switch {
-	case goes, key, isObjectLike(next), next != rest && next != "" && strings.IndexByte(`"'`, next[0]) >= 0:
+	case continued, key, isObjectLike(next), next != rest && next != "" && strings.IndexByte(`"'`, next[0]) >= 0:
 	case next != rest && keyword.Name() != "" && keyword.Skip("="):
 	case reactscan.ReadMark(rest, true).Key == reactscan.Input:
 	default:

@@ -20,7 +20,7 @@ func (t Think) NewParser() Parser {
 // Stop implements [Stopper].
 func (t Think) Stop() []string { return stops(t.policy()) }
 
-// thinkParser gives thoughts to its collector, and each stretch of the rest to a parser of its own.
+// thinkParser gives thoughts to its collector, and each segment of the rest to a parser of its own.
 type thinkParser struct {
 	think Think
 	text  strings.Builder
@@ -33,7 +33,7 @@ type thinkParser struct {
 	until  int  // a </think> before it is part of the thought
 	quotes quotes
 
-	stretch *stretch
+	segment *segment
 	calls   int
 	out     collector
 	lines   lineCounter
@@ -41,14 +41,14 @@ type thinkParser struct {
 	err     error
 }
 
-// stretch is what stands between two thoughts.
-type stretch struct {
-	parser Parser
-	length int
-	solid  bool   // it is not blank
-	calls  int    // in the reply before it
-	last   bool   // it ends with the reply
-	spans  []span // where its text stands in the reply
+// segment is what stands between two thoughts.
+type segment struct {
+	parser   Parser
+	length   int
+	notBlank bool
+	calls    int    // in the reply before it
+	last     bool   // it ends with the reply
+	spans    []span // where its text stands in the reply
 }
 
 type span struct{ inner, outer int }
@@ -65,11 +65,11 @@ func (t *thinkParser) Close() (Document, []Part, error) {
 	text := t.text.String()
 	t.run(text, true)
 	t.out.close()
-	if t.stretch == nil && t.err == nil && len(t.out.parts) == 0 {
+	if t.segment == nil && t.err == nil && len(t.out.parts) == 0 {
 		t.begin() // the policy has to judge an empty reply
 	}
-	if s := t.stretch; s != nil && (s.solid || len(t.out.parts) == 0) {
-		t.endStretch(text)
+	if s := t.segment; s != nil && (s.notBlank || len(t.out.parts) == 0) {
+		t.endSegment(text)
 	}
 	rest := t.out.release()
 	return Document{Policy: t.policy, Parts: t.out.parts, Repairs: t.out.repairs}, rest, t.err
@@ -195,16 +195,16 @@ func tagStart(text string) int {
 }
 
 func (t *thinkParser) thought(text string, from, to int) {
-	if textscan.Trim(text[from:to]) != "" && t.stretch != nil {
-		if t.stretch.solid {
-			t.endStretch(text)
+	if textscan.Trim(text[from:to]) != "" && t.segment != nil {
+		if t.segment.notBlank {
+			t.endSegment(text)
 		}
-		t.stretch = nil
+		t.segment = nil
 	}
 	t.out.think(text[from:to], from, to)
 }
 
-// rest gives text to the parser of the stretch.
+// rest gives text to the parser of the segment.
 func (t *thinkParser) rest(text string, from, to int) {
 	if from == to {
 		return
@@ -213,30 +213,30 @@ func (t *thinkParser) rest(text string, from, to int) {
 		t.out.text(text[from:to], from)
 		return
 	}
-	if t.stretch == nil {
+	if t.segment == nil {
 		t.begin()
 	}
-	s := t.stretch
+	s := t.segment
 	if n := len(s.spans); n == 0 || s.spans[n-1].outer+s.length-s.spans[n-1].inner != from {
 		s.spans = append(s.spans, span{s.length, from})
 	}
 	s.length += to - from
-	s.solid = s.solid || textscan.Trim(text[from:to]) != ""
+	s.notBlank = s.notBlank || textscan.Trim(text[from:to]) != ""
 	for _, p := range s.parser.Write(text[from:to]) {
-		t.out.fresh = append(t.out.fresh, t.place(p, &t.calls))
+		t.out.unreleased = append(t.out.unreleased, t.place(p, &t.calls))
 	}
 }
 
 func (t *thinkParser) begin() {
-	t.stretch = &stretch{parser: newParser(t.think.policy()), calls: t.calls}
+	t.segment = &segment{parser: newParser(t.think.policy()), calls: t.calls}
 }
 
-func (t *thinkParser) endStretch(text string) {
-	s := t.stretch
+func (t *thinkParser) endSegment(text string) {
+	s := t.segment
 	s.last = !t.within && t.pos == len(text)
 	doc, rest, err := s.parser.Close()
 	for _, p := range rest {
-		t.out.fresh = append(t.out.fresh, t.place(p, &t.calls))
+		t.out.unreleased = append(t.out.unreleased, t.place(p, &t.calls))
 	}
 	for _, p := range doc.Parts {
 		t.out.parts = append(t.out.parts, t.place(p, &s.calls))
@@ -253,10 +253,10 @@ func (t *thinkParser) endStretch(text string) {
 	if t.policy == "" {
 		t.policy = doc.Policy
 	}
-	t.err, t.stretch = err, nil
+	t.err, t.segment = err, nil
 }
 
-// place makes a part of the stretch one of the reply.
+// place makes a part of the segment one of the reply.
 func (t *thinkParser) place(p Part, calls *int) Part {
 	if c, ok := p.Content.(messages.ToolCall); ok {
 		*calls++
@@ -264,15 +264,15 @@ func (t *thinkParser) place(p Part, calls *int) Part {
 		p.Content = c
 	}
 	if p.End > p.Start {
-		p.End = t.stretch.outer(p.End-1) + 1
+		p.End = t.segment.outer(p.End-1) + 1
 	}
-	p.Start = t.stretch.outer(p.Start)
-	p.Open = p.Open && t.stretch.last
+	p.Start = t.segment.outer(p.Start)
+	p.Open = p.Open && t.segment.last
 	return p
 }
 
-// outer returns where in the reply a place of the stretch is.
-func (s *stretch) outer(inner int) int {
+// outer returns where in the reply a place of the segment is.
+func (s *segment) outer(inner int) int {
 	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].inner > inner })
 	if i == 0 {
 		return inner

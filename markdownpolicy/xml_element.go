@@ -319,9 +319,9 @@ func (b *elementBlock) read(text string, final bool) verdict {
 	return verdict{kind: isParts, end: b.pos, parts: []Part{part}, repairs: append(repairs, more...)}
 }
 
-// within reports whether something unexpected belongs to the element, rather than behind one without
-// its closing tag: it is a tag, it goes on with JSON, or the closing tag stands behind it. What is
-// to be mended is looked at so closely only.
+// within reports whether something unexpected belongs to the element, rather than behind one
+// without its closing tag: it is a tag, it goes on with JSON, or the closing tag stands behind it.
+// What is to be mended is looked at so closely only.
 func (b *elementBlock) within(text string, final bool) (yes, wait bool) {
 	if b.mode != ModeRepair || text[b.pos] == '<' || text[b.pos] == ',' || text[b.pos] == '"' {
 		return true, false
@@ -332,9 +332,9 @@ func (b *elementBlock) within(text string, final bool) (yes, wait bool) {
 	return b.ahead.closes(text, b.pos, final)
 }
 
-// unclosedChild returns the first field whose text holds the tag of a child without its end, and the
-// name of that: perhaps they are two, of which the first has no end. A tag of a child that stands
-// elsewhere in the element is text.
+// unclosedChild returns the first field whose text holds the tag of a child without its end, and
+// the name of that: perhaps they are two, of which the first has no end. A tag of a child that
+// stands elsewhere in the element is text.
 func (b *elementBlock) unclosedChild() (in field, tag string) {
 	for _, f := range b.fields {
 		if f.name == b.json {

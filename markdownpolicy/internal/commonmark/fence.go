@@ -1,6 +1,6 @@
-// Package commonmark finds code in texts as CommonMark 0.31.2 says (https://spec.commonmark.org/0.31.2/):
-// fenced code blocks while they arrive (section 4.5, outside of quotations and lists), and what else
-// of a line is shown as code or as a quotation.
+// Package commonmark finds code in texts as CommonMark 0.31.2 says
+// (https://spec.commonmark.org/0.31.2/): fenced code blocks while they arrive (section 4.5, outside
+// of quotations and lists), and what else of a line is shown as code or as a quotation.
 package commonmark
 
 import (
@@ -47,8 +47,8 @@ func (f *Fence) CloseAt(body, end, behind int) {
 	f.state, f.Body, f.Close, f.End = closed, body, end, behind
 }
 
-// ReadOpening reads the opening line, and returns false while it is not all there. It ends in the state
-// inBody or none.
+// ReadOpening reads the opening line, and returns false while it is not all there. It ends in the
+// state inBody or none.
 func (f *Fence) ReadOpening(text string, final bool) bool {
 	if f.state == inOpeningRun {
 		f.pos = max(f.pos, f.Start)

@@ -1,5 +1,5 @@
-// Package jsonrepair mends JSON that a model wrote with the usual mistakes, where there is one thing
-// only that it can mean.
+// Package jsonrepair mends JSON that a model wrote with the usual mistakes, where there is one
+// thing only that it can mean.
 package jsonrepair
 
 import (

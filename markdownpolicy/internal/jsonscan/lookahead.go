@@ -66,11 +66,11 @@ func (l *Lookahead) Value() (string, bool) {
 	return value, ok && l.Skip(',')
 }
 
-// GoesOn reports whether an object goes on behind what seemed to be its end: on the same line with
-// a comma or with brackets that nothing opened, and then with the key of a member. One bracket too
-// many ends an object early: what stands behind it was meant to be in it. wait says that more of
-// the text has to come to tell.
-func GoesOn(text string, pos int, final bool) (yes, wait bool) {
+// Continues reports whether an object goes on behind what seemed to be its end: on the same line
+// with a comma or with brackets that nothing opened, and then with the key of a member. One bracket
+// too many ends an object early: what stands behind it was meant to be in it. wait says that more
+// of the text has to come to tell.
+func Continues(text string, pos int, final bool) (yes, wait bool) {
 	const most = 16 // brackets and blanks
 	at, wait := SameLine(text, pos, final)
 	if at < 0 {

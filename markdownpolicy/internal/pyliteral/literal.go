@@ -19,9 +19,9 @@ type Error struct {
 }
 
 // Read reads the literal that stands at a place of the text: a dict, list, tuple, string, number or
-// constant. It returns it as JSON, tuples as arrays, and the place behind it. Sets, bytes, formatted
-// strings, strings next to each other, complex numbers and dicts with a key twice have no JSON. Time
-// is linear in the length of the text.
+// constant. It returns it as JSON, tuples as arrays, and the place behind it. Sets, bytes,
+// formatted strings, strings next to each other, complex numbers and dicts with a key twice have no
+// JSON. Time is linear in the length of the text.
 func Read(text string, at int) (value string, end int, err *Error) {
 	r := reader{text: text, pos: at}
 	if !r.value() {

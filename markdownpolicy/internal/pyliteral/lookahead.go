@@ -66,8 +66,9 @@ func (l *Lookahead) Skip(mark string) bool {
 	return false
 }
 
-// GoesOn is [jsonscan.GoesOn] for a list of calls: behind a comma stands the name of an argument.
-func GoesOn(text string, pos int, final bool) (yes, wait bool) {
+// Continues is [jsonscan.Continues] for a list of calls: behind a comma stands the name of an
+// argument.
+func Continues(text string, pos int, final bool) (yes, wait bool) {
 	at, wait := jsonscan.SameLine(text, pos, final)
 	if at < 0 {
 		return false, wait

@@ -204,7 +204,7 @@ func (s *Scanner) afterAction(text string, m Mark, at, from int) bool {
 	switch {
 	case m.Key == TentativeAnswer:
 		return false
-	case m.Key == Input, s.goesOn(m.Key, s.kindOf(text[s.current.From:at])):
+	case m.Key == Input, s.continuesTurn(m.Key, s.kindOf(text[s.current.From:at])):
 		s.open(text, m.Key, at, from)
 	default:
 		s.end(text, at, observedAt(m, from))
@@ -212,8 +212,8 @@ func (s *Scanner) afterAction(text string, m Mark, at, from int) bool {
 	return true
 }
 
-// goesOn reports whether the turn goes on with a keyword behind an action of that kind.
-func (s *Scanner) goesOn(k Keyword, kind ActionKind) bool {
+// continuesTurn reports whether the turn goes on with a keyword behind an action of that kind.
+func (s *Scanner) continuesTurn(k Keyword, kind ActionKind) bool {
 	return k == Answer && kind != Call || k == Thought && kind == NoAction
 }
 
@@ -225,7 +225,7 @@ func (s *Scanner) within(text string, m Mark, at, from int) bool {
 		s.end(text, s.nextAction, -1)
 	case answer && !m.plain, m.Key != Thought && m.Key != Observation && (m.Key != Answer || answer):
 		return false
-	case !answer && s.goesOn(m.Key, s.inputKind(text)):
+	case !answer && s.continuesTurn(m.Key, s.inputKind(text)):
 		s.open(text, m.Key, at, from)
 	default:
 		s.end(text, at, observedAt(m, from))
