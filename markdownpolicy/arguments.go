@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
-	"github.com/segue-go/segue/tools"
 )
 
 // argument is a named argument of a call that is written as plain text, without saying of which
@@ -46,15 +45,15 @@ type property struct {
 }
 
 // properties returns the arguments of the tool of that name, nil if nothing is known of them.
-func properties(defs []tools.Definition, name string) map[string]property {
-	i := slices.IndexFunc(defs, func(d tools.Definition) bool { return d.Name == name })
-	if i < 0 {
+func (o Options) properties(name string) map[string]property {
+	tool := o.tool(name)
+	if tool == nil {
 		return nil
 	}
 	var schema struct {
 		Properties map[string]property `json:"properties"`
 	}
-	if json.Unmarshal(defs[i].Parameters, &schema) != nil {
+	if json.Unmarshal(tool.Parameters, &schema) != nil {
 		return nil
 	}
 	return schema.Properties

@@ -2,7 +2,6 @@ package markdownpolicy
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
@@ -10,7 +9,6 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/tools"
 )
 
 // This file reads calls that models write between marks in forms other than JSON. Each reader gets
@@ -25,7 +23,7 @@ func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 		return o.readFunction(body, at)
 	case strings.HasPrefix(body, "call:"):
 		return readEscaped(body, at)
-	case strings.Contains(body, "<arg_key>") || o.isTool(body):
+	case strings.Contains(body, "<arg_key>") || o.tool(body) != nil:
 		return o.readPairs(body, at)
 	}
 	for _, separator := range deepSeekSeparators {
@@ -34,11 +32,6 @@ func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 		}
 	}
 	return readPython(body, at, o.Mode)
-}
-
-// isTool reports whether there is a tool of that name.
-func (o Options) isTool(name string) bool {
-	return slices.ContainsFunc(o.Tools, func(d tools.Definition) bool { return d.Name == name })
 }
 
 // readJSON reads a call as JSON: {"name":…,"arguments":{…}}, the same as the "function" of an
@@ -71,7 +64,7 @@ func (o Options) readOtherJSON(text string, at int, err *ParseError) (call messa
 		if key == "function" {
 			functions, function = functions+1, value
 		}
-		if o.isTool(key) && n == 1 {
+		if o.tool(key) != nil && n == 1 {
 			call.Name, call.Arguments = key, value
 		}
 	}
@@ -129,7 +122,7 @@ func (o Options) readFunction(body string, at int) ([]Part, []Repair, *ParseErro
 	if a, again := unclosedParameter(arguments); again != "" {
 		return nil, nil, broken(at, "</parameter> behind the value of <parameter="+a.name+">, before <parameter="+again+">", a.text, nil)
 	}
-	return []Part{callAt(at, name, argumentsObject(arguments, properties(o.Tools, name)))}, nil, nil
+	return []Part{callAt(at, name, argumentsObject(arguments, o.properties(name)))}, nil, nil
 }
 
 // attribute reads a tag such as <function=name>, and returns the name and the place behind the tag.
@@ -211,7 +204,7 @@ func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) 
 	if key, again := repeatedName(arguments); again {
 		return nil, nil, repeated(at, "<arg_key>"+key+"</arg_key>", body)
 	}
-	return []Part{callAt(at, name, argumentsObject(arguments, properties(o.Tools, name)))}, nil, nil
+	return []Part{callAt(at, name, argumentsObject(arguments, o.properties(name)))}, nil, nil
 }
 
 var (
@@ -287,7 +280,7 @@ func readEscaped(body string, at int) ([]Part, []Repair, *ParseError) {
 	return nil, nil, broken(at, "call:name{key:<escape>text<escape>}", body, nil)
 }
 
-// escapedJSON writes the arguments of readEscaped as JSON. What is none becomes none.
+// escapedJSON writes the arguments of readEscaped as JSON. Invalid input stays invalid.
 func escapedJSON(text string) []byte {
 	var b []byte
 	for text != "" {

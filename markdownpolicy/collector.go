@@ -7,9 +7,6 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// blanks are what is trimmed off texts and thoughts.
-const blanks = " \t\r\n\v\f"
-
 // collector puts parts in a row: neighbouring texts become one, without the blanks around it, and
 // one that is blank is none. A thought may arrive in pieces, too.
 type collector struct {
@@ -133,23 +130,23 @@ type textBuffer struct {
 	many strings.Builder // all of it, then
 }
 
-func (g *textBuffer) add(s string) {
+func (b *textBuffer) add(s string) {
 	switch {
-	case g.len() == 0:
-		g.one = s
-	case g.many.Len() == 0:
-		g.many.WriteString(g.one)
+	case b.len() == 0:
+		b.one = s
+	case b.many.Len() == 0:
+		b.many.WriteString(b.one)
 		fallthrough
 	default:
-		g.many.WriteString(s)
+		b.many.WriteString(s)
 	}
 }
 
-func (g *textBuffer) len() int { return max(len(g.one), g.many.Len()) }
+func (b *textBuffer) len() int { return max(len(b.one), b.many.Len()) }
 
-func (g *textBuffer) string() string {
-	if g.many.Len() == 0 {
-		return g.one
+func (b *textBuffer) string() string {
+	if b.many.Len() == 0 {
+		return b.one
 	}
-	return g.many.String()
+	return b.many.String()
 }

@@ -79,7 +79,7 @@ func continuedError(text string, pos int) *ParseError {
 	return brokenFrom(text, pos, "the end of the call, with all arguments before it")
 }
 
-// lineCounter tells lines of places in a text, each at the cost of its distance from the one
+// lineCounter counts the lines of places in a text, each at the cost of its distance from the one
 // before.
 type lineCounter struct{ offset, breaks int }
 

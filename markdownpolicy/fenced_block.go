@@ -250,17 +250,13 @@ func (s *fencedSyntax) exact(object string) bool {
 }
 
 // listBlock is a list of objects in prose.
-type listBlock struct {
-	syntax *fencedSyntax
-	at     int
-	shown  bool // to the user, as code or a quotation
-}
+type listBlock objectBlock
 
 func (b *listBlock) read(text string, final bool) verdict {
-	if b.shown {
-		return verdict{kind: isText, end: b.at + 1}
-	}
 	none := verdict{kind: isText, end: b.at + 1}
+	if b.shown {
+		return none
+	}
 	end, state := b.syntax.objects.End(text, b.at)
 	switch {
 	case state == jsonscan.More && !final:

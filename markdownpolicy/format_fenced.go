@@ -81,18 +81,10 @@ func (Fenced) results(outputs []messages.ToolOutput) string {
 
 // Render implements [Renderer].
 func (f Fenced) Render(parts []messages.AssistantContent) string {
-	var blocks []string
-	for _, p := range joinTexts(parts) {
-		switch p := p.(type) {
-		case messages.Text:
-			blocks = append(blocks, f.escape(p.Text))
-		case messages.Thought:
-			blocks = append(blocks, commonmark.WriteFence(infoThought, p.Text))
-		case messages.ToolCall:
-			blocks = append(blocks, commonmark.WriteFence(infoCall, fencedForm.write(p)))
-		}
-	}
-	return strings.Join(blocks, "\n\n")
+	thought := func(text string) string { return commonmark.WriteFence(infoThought, text) }
+	return writeParts(parts, "\n\n", f.escape, thought, func(c messages.ToolCall) string {
+		return commonmark.WriteFence(infoCall, fencedForm.write(c))
+	})
 }
 
 func (f Fenced) syntax() *fencedSyntax { return &fencedSyntax{mode: f.Mode, tools: f.Tools} }
@@ -191,7 +183,7 @@ func braceMark(text string, at int, escaped bool) markKind {
 		return markMaybe
 	case text[at+1] == '"':
 		return markFound
-	case strings.IndexByte(textscan.Blanks, text[at+1]) < 0:
+	case !textscan.IsBlank(text[at+1]):
 		return markNone
 	}
 	if next := textscan.TrimLeft(text[at+1 : min(len(text), at+mostBlanks)]); next != "" && next[0] != '"' {
@@ -306,8 +298,8 @@ func (e *fencedEscape) literalEnd(text string, at int) int {
 	return v.end
 }
 
-// begin is that of the syntax, but tells what is shown from what is written: a backslash before a
-// fence moves the code that begins with it.
+// begin is that of the syntax, but asks what is written whether it is shown as code: a backslash
+// before a fence moves the code that begins with it.
 func (e *fencedEscape) begin(text string, at int) block {
 	if c := text[at]; c == '{' || c == '[' {
 		return e.beginObject(text, at, e.tools != nil && e.quoting.At(e.written.String(), e.written.Len()))

@@ -80,9 +80,7 @@ func isThought(c messages.AssistantContent) bool {
 
 // FormatQuery implements [Policy]. Results stand between <tool_response> and </tool_response>.
 func (h Hermes) FormatQuery(history messages.History) (messages.History, error) {
-	return formatQuery(history, h.Render, func(outputs []messages.ToolOutput) string {
-		return writeResults("tool_response", outputs)
-	})
+	return formatQuery(history, h.Render, taggedResults("tool_response"))
 }
 
 // FormatInstructions implements [Policy].

@@ -1,7 +1,6 @@
 package markdownpolicy
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
@@ -16,8 +15,8 @@ import (
 //
 // An object in the text is a call if its members are in this order: perhaps a "type", the "name",
 // and "parameters" or "arguments"; or these first. If Options.Tools are given, the name must be
-// that of a tool, unless the reply begins with the
-// call or <|python_tag|> stands before it. Any other JSON is text.
+// that of a tool, unless the reply begins with the call or <|python_tag|> stands before it. Any
+// other JSON is text.
 //
 // See https://github.com/meta-llama/llama-models/blob/main/models/llama3_1/prompt_format.md.
 type Llama struct{ Options }
@@ -45,29 +44,19 @@ func (l Llama) NewParser() Parser { return newMarkParser(l.Name(), l.Mode, l.syn
 // Render implements [Renderer].
 func (l Llama) Render(parts []messages.AssistantContent) string {
 	s := l.syntax()
-	var texts []string
-	for _, p := range joinTexts(parts) {
-		switch p := p.(type) {
-		case messages.Text:
-			t := s.escape(p.Text)
-			if strings.HasSuffix(t, ";") { // not one between two calls
-				t += "\n"
-			}
-			texts = append(texts, t)
-		case messages.Thought:
-			texts = append(texts, thoughtTags.write(p.Text))
-		case messages.ToolCall:
-			texts = append(texts, llamaForm.write(p))
+	text := func(text string) string {
+		text = s.escape(text)
+		if strings.HasSuffix(text, ";") { // not one between two calls
+			text += "\n"
 		}
+		return text
 	}
-	return strings.Join(texts, "\n")
+	return writeParts(parts, "\n", text, thoughtTags.write, llamaForm.write)
 }
 
 // FormatQuery implements [Policy]. Results stand between <tool_response> and </tool_response>.
 func (l Llama) FormatQuery(history messages.History) (messages.History, error) {
-	return formatQuery(history, l.Render, func(outputs []messages.ToolOutput) string {
-		return writeResults("tool_response", outputs)
-	})
+	return formatQuery(history, l.Render, taggedResults("tool_response"))
 }
 
 // FormatInstructions implements [Policy].
@@ -95,8 +84,6 @@ type llamaMark struct {
 	objects jsonscan.Ends
 }
 
-var llamaKeys = []string{"name", "parameters", "arguments", "type"}
-
 // stands implements [untaggedMark].
 func (m *llamaMark) stands(text string, at int) (yes, partly bool) {
 	if text[at] != ';' {
@@ -116,14 +103,17 @@ const llamaGap = 64
 func hasLlamaKey(text string, at int) (yes, partly bool) {
 	h := jsonscan.Lookahead{Text: text, Pos: at + 1}
 	key, ok := h.Key()
-	return ok && slices.Contains(llamaKeys, key), !ok && h.Partial
+	if !ok {
+		return false, h.Partial
+	}
+	return key == "name" || key == "parameters" || key == "arguments" || key == "type", false
 }
 
 // afterSemicolon returns the place of the call before which a semicolon stands, with one line break
 // in between at most; or 0.
 func afterSemicolon(text string, at int) (object int, partly bool) {
 	object = at + 1
-	for object < len(text) && object-at < llamaGap && strings.IndexByte(textscan.Blanks, text[object]) >= 0 {
+	for object < len(text) && object-at < llamaGap && textscan.IsBlank(text[object]) {
 		object++
 	}
 	if object == len(text) {

@@ -91,10 +91,29 @@ type mistralBlock struct {
 	start, after int
 
 	pos   int // looked at so far
-	scan  jsonscan.Scanner
-	value int  // where the JSON begins; 0 while that is not known
-	end   int  // where it ends; 0 while that is not known
-	cut   bool // it ends with the text only
+	value int // where the JSON begins; 0 while that is not known
+	json  jsonEnd
+}
+
+// jsonEnd finds where JSON ends by its brackets, or with the text.
+type jsonEnd struct {
+	scan jsonscan.Scanner
+	end  int  // 0 while that is not known
+	cut  bool // it ends with the text only
+}
+
+// find reports whether the end is known.
+func (e *jsonEnd) find(text string, final bool) bool {
+	if e.end == 0 {
+		end, ok := e.scan.End(text)
+		switch {
+		case ok:
+			e.end = end
+		case final:
+			e.end, e.cut = len(text), true
+		}
+	}
+	return e.end > 0
 }
 
 func (b *mistralBlock) read(text string, final bool) verdict {
@@ -103,22 +122,16 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 			return v
 		}
 	}
-	if b.end == 0 {
-		if b.Mode == ModeText {
-			if stop, state := b.scan.Scan(text); state == jsonscan.Invalid { // nothing mends it
-				err := broken(stop, "JSON behind "+mistralMark, "", nil)
-				return verdict{kind: isBroken, end: b.after, seen: stop, err: err}
-			}
-		}
-		end, ok := b.scan.End(text)
-		if !ok && !final {
-			return verdict{}
-		}
-		if b.end, b.cut = end, !ok; !ok {
-			b.end = len(text)
+	if b.Mode == ModeText && b.json.end == 0 {
+		if stop, state := b.json.scan.Scan(text); state == jsonscan.Invalid { // nothing mends it
+			err := broken(stop, "JSON behind "+mistralMark, "", nil)
+			return verdict{kind: isBroken, end: b.after, seen: stop, err: err}
 		}
 	}
-	end := b.end
+	if !b.json.find(text, final) {
+		return verdict{}
+	}
+	end := b.json.end
 	switch closed, wait := textscan.StandsAt(text, end, mistralEnd, final); {
 	case wait:
 		return verdict{}
@@ -131,16 +144,16 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 	}
 	call := callBlock{Options: b.Options, start: b.start, after: b.after}
 	err := b.calls(&call, text)
-	if err == nil && b.cut && len(call.calls) == 0 { // an array that was cut off before its first element
-		err = broken(b.value, "a JSON array of calls behind "+mistralMark, text[b.value:b.end], nil)
+	if err == nil && b.json.cut && len(call.calls) == 0 { // an array that was cut off before its first element
+		err = broken(b.value, "a JSON array of calls behind "+mistralMark, text[b.value:b.json.end], nil)
 	}
 	if err == nil && continued {
 		err = continuedError(text, end)
 	}
 	if err != nil {
-		return call.broken(err, b.end)
+		return call.broken(err, b.json.end)
 	}
-	if b.cut {
+	if b.json.cut {
 		return call.unended(end)
 	}
 	return call.done(end)
@@ -153,7 +166,7 @@ func (b *mistralBlock) head(text string, final bool) (verdict, bool) {
 		c := text[b.pos]
 		if c == '{' || c == '[' && !b.isMark(text) {
 			b.value = b.pos
-			b.scan.Begin(b.pos)
+			b.json.scan.Begin(b.pos)
 			return verdict{}, false
 		}
 	}
@@ -173,13 +186,13 @@ func (b *mistralBlock) isMark(text string) bool {
 func (b *mistralBlock) calls(into *callBlock, text string) *ParseError {
 	head := textscan.Trim(text[b.after:b.value])
 	if head == "" {
-		return into.add(text, b.value, b.end)
+		return into.add(text, b.value, b.json.end)
 	}
 	name, id, _ := strings.Cut(strings.TrimSuffix(head, "[ARGS]"), "[CALL_ID]")
 	if name = textscan.Trim(name); name == "" || strings.ContainsAny(name+textscan.Trim(id), " \t\r\n\"[]") {
 		return broken(b.after, "the name of a tool behind "+mistralMark+", and [ARGS] or nothing before its arguments", head, nil)
 	}
-	arguments, repairs, err := readObject(text[b.value:b.end], b.value, b.Mode)
+	arguments, repairs, err := readObject(text[b.value:b.json.end], b.value, b.Mode)
 	if err != nil {
 		err.Expected = `the arguments of "` + name + `" as a JSON object`
 		return err
@@ -223,27 +236,20 @@ func (s *mistralSyntax) begin(text string, at int) block {
 	if text[at] == '\\' {
 		return fixedBlock{kind: isParts, end: at + 1}
 	}
-	return &unmarkedArray{callBlock: callBlock{Options: s.Options, start: at, after: at + 1, scan: jsonscan.At(at)}}
+	return &unmarkedArray{callBlock: callBlock{Options: s.Options, start: at, after: at + 1}, array: jsonEnd{scan: jsonscan.At(at)}}
 }
 
 // unmarkedArray reads an array that may be one of calls.
 type unmarkedArray struct {
 	callBlock
-	end int  // of the array; 0 while that is not known
-	cut bool // it ends with the text only
+	array jsonEnd
 }
 
 func (b *unmarkedArray) read(text string, final bool) verdict {
-	if b.end == 0 {
-		end, ok := b.scan.End(text)
-		if !ok && !final {
-			return verdict{}
-		}
-		if b.end, b.cut = end, !ok; !ok {
-			b.end = len(text)
-		}
+	if !b.array.find(text, final) {
+		return verdict{}
 	}
-	end := b.end
+	end := b.array.end
 	if b.Mode == ModeRepair {
 		excess, wait := excessBrackets(text, end, final)
 		if wait {
@@ -254,19 +260,19 @@ func (b *unmarkedArray) read(text string, final bool) verdict {
 		}
 		end = excess
 	}
-	if b.add(text, b.start, b.end) != nil || !b.known() {
-		return verdict{kind: isText, end: b.after, seen: b.end}
+	if b.add(text, b.start, b.array.end) != nil || !b.known() {
+		return verdict{kind: isText, end: b.after, seen: b.array.end}
 	}
-	if b.cut {
+	if b.array.cut {
 		return b.unended(end)
 	}
 	return b.done(end)
 }
 
-// known reports whether there are calls, and all are of tools that there are.
+// known reports whether there are calls, and every call names a known tool.
 func (b *unmarkedArray) known() bool {
 	for _, p := range b.calls {
-		if !b.isTool(p.Content.(messages.ToolCall).Name) {
+		if b.tool(p.Content.(messages.ToolCall).Name) == nil {
 			return false
 		}
 	}

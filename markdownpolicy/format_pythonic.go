@@ -69,9 +69,7 @@ func (p Pythonic) Render(parts []messages.AssistantContent) string {
 
 // FormatQuery implements [Policy]. Results stand between <tool_response> and </tool_response>.
 func (p Pythonic) FormatQuery(history messages.History) (messages.History, error) {
-	return formatQuery(history, p.Render, func(outputs []messages.ToolOutput) string {
-		return writeResults("tool_response", outputs)
-	})
+	return formatQuery(history, p.Render, taggedResults("tool_response"))
 }
 
 // FormatInstructions implements [Policy].

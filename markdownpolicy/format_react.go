@@ -25,8 +25,8 @@ import (
 // "action" and "action_input". A reply without a keyword is the answer; text before the first
 // keyword is a thought.
 //
-// Two laws of the package hold in part only. What follows the first call or the answer is the
-// model's own invention of what it was to be told, and is dropped: no byte is lost of [Turn.Kept].
+// Two laws of the package hold in part only. What follows the first call or the answer is a
+// hallucinated observation, and is dropped: no byte is lost of [Turn.Kept].
 // But what seems to go on with the input, such as a second one, is an error. And a reply that holds
 // several calls, or text besides a call, cannot be said in this format: [ReAct.Render] writes text
 // before a call as a thought, and further calls as cycles that follow, of which only the first is
@@ -79,11 +79,9 @@ func (p ReAct) ParseTurn(text string) (Turn, error) {
 
 // NewParser implements [Streamer]. Thoughts and answers are released as they come, the text before
 // the first keyword and the call when it is known that they end.
-func (p ReAct) NewParser() Parser {
-	return newReactParser(p)
-}
+func (p ReAct) NewParser() Parser { return newReactParser(p) }
 
-// kindOf tells what kind of action stands behind "Action:".
+// kindOf says what kind of action stands behind "Action:".
 func (p ReAct) kindOf(value string) reactscan.ActionKind { return p.readAction(value, 0).kind }
 
 // reactParser reads one reply.
@@ -343,7 +341,7 @@ func writeInput(arguments string) string {
 	case json.Valid([]byte(arguments)):
 		return arguments
 	}
-	return string(jsonscan.AppendString(nil, arguments))
+	return jsonscan.Quote(arguments)
 }
 
 // results writes each result as an observation: with tool and call id if there are several, and

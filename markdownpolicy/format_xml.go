@@ -52,9 +52,7 @@ func (x XML) Render(parts []messages.AssistantContent) string {
 
 // FormatQuery implements [Policy]. Results stand between <tool_result> and </tool_result>.
 func (x XML) FormatQuery(history messages.History) (messages.History, error) {
-	return formatQuery(history, x.Render, func(outputs []messages.ToolOutput) string {
-		return writeResults("tool_result", outputs)
-	})
+	return formatQuery(history, x.Render, taggedResults("tool_result"))
 }
 
 // FormatInstructions implements [Policy].
@@ -73,7 +71,8 @@ func (x XML) syntax() tagSyntax {
 	ends := childEnds{}
 	tags := []tag{thoughtTags.thought(), {"<tool_call>", func(start, after int) block {
 		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments", ends: ends, noRepair: x.Mode == ModeText}
-		e.scan = reused.scan // the space of it
+		e.scan = reused.scan // for its memory
+		e.scan.Begin(after)
 		*reused = elementBlock{element: e, mode: x.Mode, call: x.readCall}
 		return reused
 	}}}
@@ -81,7 +80,7 @@ func (x XML) syntax() tagSyntax {
 		if d.Name == "tool_call" || d.Name == "think" {
 			continue
 		}
-		schema := properties(x.Tools, d.Name)
+		schema := x.properties(d.Name)
 		children := make([]string, 0, len(schema))
 		for name := range schema {
 			children = append(children, name)

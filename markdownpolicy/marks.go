@@ -136,18 +136,7 @@ func (s tagSyntax) escape(text string) string {
 
 // render writes parts, with a line break between any two.
 func (s tagSyntax) render(parts []messages.AssistantContent, thought tagPair, call func(messages.ToolCall) string) string {
-	var texts []string
-	for _, p := range joinTexts(parts) {
-		switch p := p.(type) {
-		case messages.Text:
-			texts = append(texts, s.escape(p.Text))
-		case messages.Thought:
-			texts = append(texts, thought.write(p.Text))
-		case messages.ToolCall:
-			texts = append(texts, call(p))
-		}
-	}
-	return strings.Join(texts, "\n")
+	return writeParts(parts, "\n", s.escape, thought.write, call)
 }
 
 // fixedBlock is a block that is known from its mark.
@@ -236,11 +225,11 @@ func (b *thoughtBlock) next(text string) (at int, mark string) {
 }
 
 func (b *thoughtBlock) verdict(text string, bodyEnd, end int) verdict {
-	held := text[b.body:bodyEnd]
+	body := text[b.body:bodyEnd]
 	for _, m := range b.marks.ends() {
-		held = strings.ReplaceAll(held, `\`+m, m)
+		body = strings.ReplaceAll(body, `\`+m, m)
 	}
-	return verdict{kind: isParts, end: end, parts: []Part{{Content: messages.Thought{Text: held}, Start: b.start, End: end}}}
+	return verdict{kind: isParts, end: end, parts: []Part{{Content: messages.Thought{Text: body}, Start: b.start, End: end}}}
 }
 
 // markAhead finds out whether something that lacks its closing mark at a place has one behind that,

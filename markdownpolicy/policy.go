@@ -134,10 +134,14 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("markdownpolicy: there is no policy %q; there are: %s", e.Name, strings.Join(slices.Clone(e.Known), ", "))
 }
 
-// mayCall reports whether a name is that of a tool, as far as that is known.
-func (o Options) mayCall(name string) bool {
-	if o.Tools == nil {
-		return true
+// tool returns the tool of that name, or nil.
+func (o Options) tool(name string) *tools.Definition {
+	i := slices.IndexFunc(o.Tools, func(d tools.Definition) bool { return d.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return slices.ContainsFunc(o.Tools, func(d tools.Definition) bool { return d.Name == name })
+	return &o.Tools[i]
 }
+
+// mayCall reports whether a name is that of a tool, as far as that is known.
+func (o Options) mayCall(name string) bool { return o.Tools == nil || o.tool(name) != nil }

@@ -57,12 +57,8 @@ func instruct(format string, shown []example, defs []tools.Definition) string {
 	return b.String()
 }
 
-// describeTools lists the tools with their names, descriptions and parameters. Without tools it is
-// "".
+// describeTools lists the tools with their names, descriptions and parameters.
 func describeTools(defs []tools.Definition) string {
-	if len(defs) == 0 {
-		return ""
-	}
 	var b strings.Builder
 	b.WriteString("These are the tools that you can use:")
 	for _, d := range defs {
@@ -170,16 +166,34 @@ func joinTexts(parts []messages.AssistantContent) []messages.AssistantContent {
 	return out
 }
 
-// writeResults writes what a model is given of results, each between tags of that name that say
-// which call it answers.
-func writeResults(tag string, outputs []messages.ToolOutput) string {
-	texts := make([]string, len(outputs))
-	for i, o := range outputs {
-		open := "<" + tag + " name=" + jsonscan.Quote(o.ToolName) + " call_id=" + jsonscan.Quote(o.CallID)
-		if !o.OK() {
-			open += " status=" + jsonscan.Quote(resultStatus(o))
+// writeParts writes parts as joinTexts returns them, with a separator between any two.
+func writeParts(parts []messages.AssistantContent, separator string, text, thought func(string) string, call func(messages.ToolCall) string) string {
+	var texts []string
+	for _, p := range joinTexts(parts) {
+		switch p := p.(type) {
+		case messages.Text:
+			texts = append(texts, text(p.Text))
+		case messages.Thought:
+			texts = append(texts, thought(p.Text))
+		case messages.ToolCall:
+			texts = append(texts, call(p))
 		}
-		texts[i] = tagPair{open: open + ">", close: "</" + tag + ">"}.write(resultText(o))
 	}
-	return strings.Join(texts, "\n")
+	return strings.Join(texts, separator)
+}
+
+// taggedResults returns what writes results for a model, each between tags of that name that say
+// which call it answers.
+func taggedResults(tag string) func([]messages.ToolOutput) string {
+	return func(outputs []messages.ToolOutput) string {
+		texts := make([]string, len(outputs))
+		for i, o := range outputs {
+			open := "<" + tag + " name=" + jsonscan.Quote(o.ToolName) + " call_id=" + jsonscan.Quote(o.CallID)
+			if !o.OK() {
+				open += " status=" + jsonscan.Quote(resultStatus(o))
+			}
+			texts[i] = tagPair{open: open + ">", close: "</" + tag + ">"}.write(resultText(o))
+		}
+		return strings.Join(texts, "\n")
+	}
 }

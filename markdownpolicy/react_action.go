@@ -2,7 +2,6 @@ package markdownpolicy
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
@@ -110,7 +109,7 @@ func (p ReAct) brackets(value, line string) (open, end int) {
 }
 
 // decoration is what may surround a name.
-const decoration = blanks + "`\"'*[]()<>.,:;!"
+const decoration = textscan.Blanks + "`\"'*[]()<>.,:;!"
 
 // readName reads the name of an action. A name behind a backslash is what it is; else decoration
 // around it is taken off, unless a tool has it in its name, and some names mean no tool.
@@ -137,15 +136,6 @@ func (p ReAct) writeName(name string) string {
 		return name
 	}
 	return `\` + name
-}
-
-// tool returns the tool of that name, or nil.
-func (p ReAct) tool(name string) *tools.Definition {
-	i := slices.IndexFunc(p.Tools, func(d tools.Definition) bool { return d.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &p.Tools[i]
 }
 
 // parameters are what matters here of a JSON Schema.
@@ -221,7 +211,7 @@ func (p ReAct) inputError(a action, at int, value string) *ParseError {
 func (p ReAct) wrap(tool, value string) (string, bool) {
 	def := p.tool(tool)
 	if def == nil {
-		return string(jsonscan.AppendString(nil, value)), true
+		return jsonscan.Quote(value), true
 	}
 	name, kind, ok := parametersOf(def).only()
 	if !ok {
@@ -229,13 +219,13 @@ func (p ReAct) wrap(tool, value string) (string, bool) {
 	}
 	switch kind {
 	case "string", "":
-		value = string(jsonscan.AppendString(nil, value))
+		value = jsonscan.Quote(value)
 	default:
 		if !json.Valid([]byte(value)) || jsonType(value) != kind && (kind != "number" || jsonType(value) != "integer") {
 			return "", false
 		}
 	}
-	return "{" + string(jsonscan.AppendString(nil, name)) + ":" + value + "}", true
+	return "{" + jsonscan.Quote(name) + ":" + value + "}", true
 }
 
 // jsonType returns the JSON Schema type of a JSON value.

@@ -85,7 +85,7 @@ func (t *thinkParser) run(text string, final bool) {
 
 // skipTag skips the tag at the beginning of a reply that begins within a thought anyway.
 func (t *thinkParser) skipTag(text string, final bool) bool {
-	for t.pos < len(text) && strings.IndexByte(textscan.Blanks, text[t.pos]) >= 0 {
+	for t.pos < len(text) && textscan.IsBlank(text[t.pos]) {
 		t.pos++
 	}
 	if !final && strings.HasPrefix(thinkTag, text[t.pos:]) && len(text)-t.pos < len(thinkTag) {
