@@ -30,7 +30,6 @@ var allowed = map[string][]string{
 	"delegation":                 {"messages"},
 	"tools":                      {"messages", "internal/guard", "github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
 	"tools/filetools":            {"tools"},
-	"markdownpolicy":             {"messages", "tools"},
 	"llmclient":                  {"messages", "tools", "golang.org/x/time"},
 	"llmclient/openaichat":       {"messages", "tools", "llmclient", "github.com/openai/openai-go/v3"},
 	"llmclient/scripted":         {"messages", "tools", "llmclient"},
@@ -63,6 +62,13 @@ var allowed = map[string][]string{
 
 	"strategy/planreviseexecute/plantext": {},
 	"strategy/internal/frame":             {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "internal/prompts"},
+	"markdownpolicy":                      {"messages", "tools", "markdownpolicy/internal/commonmark", "markdownpolicy/internal/jsonrepair", "markdownpolicy/internal/jsonscan", "markdownpolicy/internal/pyliteral", "markdownpolicy/internal/reactscan", "markdownpolicy/internal/textscan"},
+	"markdownpolicy/internal/commonmark":  {"markdownpolicy/internal/textscan"},
+	"markdownpolicy/internal/jsonrepair":  {"markdownpolicy/internal/jsonscan", "markdownpolicy/internal/textscan"},
+	"markdownpolicy/internal/jsonscan":    {"markdownpolicy/internal/textscan"},
+	"markdownpolicy/internal/pyliteral":   {"markdownpolicy/internal/jsonrepair", "markdownpolicy/internal/jsonscan", "markdownpolicy/internal/textscan"},
+	"markdownpolicy/internal/reactscan":   {"markdownpolicy/internal/textscan"},
+	"markdownpolicy/internal/textscan":    {},
 }
 
 // coreModules are the third-party modules that a program gets with the orchestrator. Nothing else,
