@@ -29,34 +29,47 @@ type account struct {
 	environment bool   // it is the server that the environment names: the headers of the environment are for it
 }
 
-// accountOf returns the account of a model. OPENAI_API_KEY goes to nobody whom the file does not
-// send it to.
-func accountOf(cfg modelConfig, getenv func(string) string) account {
-	at := account{url: cmp.Or(cfg.BaseURL, environmentServer(getenv)), variable: cfg.APIKeyEnv}
-	if cfg.BaseURL == "" {
+// configuredEndpoint returns the endpoint of a model of a configuration, by the server and the variable
+// that it names; "" is none. OPENAI_API_KEY goes to nobody whom the file does not send it to.
+func configuredEndpoint(server, variable string, getenv func(string) string) account {
+	at := account{url: cmp.Or(server, environmentServer(getenv)), variable: variable}
+	if server == "" {
 		at.variable = cmp.Or(at.variable, openAIKey)
 	}
 	at.environment = sameServer(at.url, environmentServer(getenv))
 	return at
 }
 
-// typedAccount returns the account of a server that the user typed, or of that of the environment.
+// typedEndpoint returns the endpoint of a server that the user typed, or of that of the environment.
 // It is sent OPENAI_API_KEY.
-func typedAccount(server string, getenv func(string) string) account {
+func typedEndpoint(server string, getenv func(string) string) account {
 	at := account{url: cmp.Or(server, environmentServer(getenv)), variable: openAIKey}
 	at.environment = sameServer(at.url, environmentServer(getenv))
 	return at
 }
 
+// meantForEnvironment reports whether the variable of the key holds a secret for the server that
+// the environment names.
+func (a account) meantForEnvironment() bool { return strings.HasPrefix(a.variable, openAIPrefix) }
+
 // misdirected reports whether a secret that is meant for the server of the environment would go to
 // another one.
 func (a account) misdirected() bool {
-	return strings.HasPrefix(a.variable, openAIPrefix) && !a.environment
+	return a.meantForEnvironment() && !a.environment
 }
 
 // config returns how the server is asked for a model, with a key that may be empty.
 func (a account) config(model, key string) openaichat.Config {
 	return openaichat.Config{Model: model, BaseURL: a.url, APIKey: key, NoEnvironment: !a.environment || a.variable == ""}
+}
+
+// origin returns the scheme, host and port of an endpoint; false if its address cannot be read.
+func (a account) origin() (string, bool) {
+	u, err := url.Parse(a.url)
+	if err != nil {
+		return "", false
+	}
+	return u.Scheme + "://" + hostOf(u), true
 }
 
 // sameServer reports whether two addresses have the same scheme, host and port.

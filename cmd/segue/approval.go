@@ -145,6 +145,16 @@ type judge struct {
 	frames sync.Map                               // of the policies of agents, by frame
 }
 
+// newJudge returns a judge for a run. What is said of an agent is by the name of its strategy; usual
+// is for all others.
+func newJudge(usual approvals, own map[string]approvals) *judge {
+	made := &judge{usual: usual.policy, own: map[string]orchestrator.ApprovalPolicy{}}
+	for strategy, said := range own {
+		made.own[strategy] = said.policy
+	}
+	return made
+}
+
 // hear notes which frames are those of agents.
 func (j *judge) hear(e orchestrator.Event) {
 	switch d := e.Detail.(type) {

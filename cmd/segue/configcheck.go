@@ -221,9 +221,9 @@ func (c *configuration) tryAgents() []problem {
 		for _, tool := range toolNames {
 			files = append(files, tools.New(tools.Definition{Name: tool}, nothing))
 		}
-		crew, err := c.crew(name, crewOptions{tools: files, files: true, ask: true})
+		setup, err := c.setup(name, Options{Tools: files})
 		if err == nil {
-			_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: crew.strategies, Tools: crew.tools})
+			_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: setup.Strategies, Tools: setup.Tools})
 		}
 		if err != nil {
 			found = append(found, c.problem(within("/agents", name), "%s", oneLine(err.Error())))

@@ -10,6 +10,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// ownConfigShown is where the user's own configuration usually is.
+const ownConfigShown = "~/.config/segue/" + usualConfig
+
+// lookup is where a configuration is looked for, as help texts say it.
+const lookup = "SEGUE_CONFIG, your own, or " + usualConfig + " here or in a folder above; see segue config --help"
+
 func (c *cli) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -88,6 +94,19 @@ func (c *cli) theConfig(f *fileFlag, args []string) (*configuration, error) {
 		return config, err
 	}
 	return config, config.try()
+}
+
+// configPath returns where the configuration is: what an argument or flag names, else where
+// [locateConfig] finds one. An argument that is given and empty is none.
+func (c *cli) configPath(argument string, given bool) (configPlace, error) {
+	switch {
+	case !given:
+		return locateConfig(c.getenv)
+	case argument == "":
+		return configPlace{}, nil
+	default:
+		return configPlace{argument, originArgument}, nil
+	}
 }
 
 // checkConfig carries out segue config check.

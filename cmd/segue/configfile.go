@@ -122,6 +122,9 @@ func (e *configError) Error() string {
 	return text
 }
 
+// maxConfig is the most bytes of a configuration.
+const maxConfig = 1 << 20
+
 // openConfig reads a configuration and checks what it says, but carries out nothing of it: no
 // template, no schema. Problems with what it says are a [*configError].
 func openConfig(place configPlace) (*configuration, error) {

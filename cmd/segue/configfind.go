@@ -1,21 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 )
 
 // usualConfig is the name of a configuration that is found.
 const usualConfig = "segue.yaml"
-
-// ownConfigShown is where the user's own configuration usually is.
-const ownConfigShown = "~/.config/segue/" + usualConfig
-
-// lookup is where a configuration is looked for, as help texts say it.
-const lookup = "SEGUE_CONFIG, your own, or " + usualConfig + " here or in a folder above; see segue config --help"
 
 // origin says how a configuration was come by.
 type origin int
@@ -51,19 +43,13 @@ type configPlace struct {
 	origin origin
 }
 
-// configPath returns where the configuration is: what an argument or flag names, else SEGUE_CONFIG,
-// else the user's own, else what is found. An argument that is given and empty is none.
-func (c *cli) configPath(argument string, given bool) (configPlace, error) {
-	if given {
-		if argument == "" {
-			return configPlace{}, nil
-		}
-		return configPlace{argument, originArgument}, nil
-	}
-	if named := c.getenv("SEGUE_CONFIG"); named != "" {
+// locateConfig returns where the configuration is that nobody named by a flag or an argument: what
+// SEGUE_CONFIG names, else the user's own, else what is found.
+func locateConfig(getenv func(string) string) (configPlace, error) {
+	if named := getenv("SEGUE_CONFIG"); named != "" {
 		return configPlace{named, originEnvironment}, nil
 	}
-	if folder := c.xdgFolder("XDG_CONFIG_HOME", ".config"); folder != "" {
+	if folder := xdgFolder(getenv, "XDG_CONFIG_HOME", ".config"); folder != "" {
 		if own := filepath.Join(folder, "segue", usualConfig); exists(own) {
 			return configPlace{own, originOwn}, nil
 		}
@@ -118,20 +104,4 @@ func (p configPlace) hidden() string {
 		return ""
 	}
 	return found
-}
-
-// xdgFolder returns a folder of the XDG Base Directory Specification: that of a variable, or else
-// one in the home folder. A path that is not absolute is not heeded; "" if there is none.
-func (c *cli) xdgFolder(variable, inHome string) string {
-	if folder := c.getenv(variable); filepath.IsAbs(folder) {
-		return folder
-	}
-	home := c.getenv("HOME")
-	if runtime.GOOS == "windows" {
-		home = cmp.Or(home, c.getenv("USERPROFILE"))
-	}
-	if !filepath.IsAbs(home) {
-		return ""
-	}
-	return filepath.Join(home, inHome)
 }

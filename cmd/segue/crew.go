@@ -14,45 +14,63 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// crew is an agent of a configuration with all agents that it can reach, ready to run.
-type crew struct {
-	agents     []string             // those reached, the first is the one
-	strategies strategy.Set         // an agent is a strategy
-	tools      []tools.Tool         // those of the run, and the agents that can be called
-	models     map[string]string    // the models of this file that are asked, by Request.Model; "" is that of the environment
-	approvals  map[string]approvals // of agents, by their strategies
-	called     []string             // the agents that can be called
+// Setup is what an orchestrator needs to run an agent of a configuration, with all agents that it
+// can reach. Its fields may be changed before they are used.
+type Setup struct {
+	Agents     []string             // those that can be reached; the first is the one that is run, and each is the name of its strategy
+	Limits     delegation.Limits    // of the run, for [orchestrator.Task]
+	Strategies strategy.Set         // for [orchestrator.Config]
+	Tools      []tools.Tool         // those of the run, and the agents that can be called; for [orchestrator.Config]
+	Callable   []string             // the agents that can be called as tools
+	Approvals  map[string]approvals // of the agents' tool calls, by the names of their strategies
+	Unheeded   []string             // what a file that was found says of approval and cannot say by itself, such as "writer: default: always"
+
+	config *configuration
+	models map[string]string // the models of this file that are asked, by Request.Model; "" is that of the environment
 }
 
-// crewOptions are what flags say.
-type crewOptions struct {
-	strategy string // of the first agent; "" is what the file says
-	settings        // the system prompt is that of the first agent
-	tools    []tools.Tool
-	files    bool // tools holds those for files
-	ask      bool // tools holds ask_user
+// Options say what a run has besides what the file says.
+type Options struct {
+	Tools    []tools.Tool // of the run: an agent may use those that it names, and one that names none all of them
+	Strategy string       // of the agent that is run, instead of that of the file; "" is that of the file
+	System   string       // the system prompt of the agent that is run, instead of that of the file; "" is that of the file
+	Bounded  bool         // the run has limits of its own: bounds on model calls that strategies have are off
+}
+
+// has reports whether the run has a tool.
+func (o Options) has(tool string) bool {
+	return slices.ContainsFunc(o.Tools, func(t tools.Tool) bool { return t.Definition().Name == tool })
+}
+
+// settings returns what is said to the strategy of an agent.
+func (o Options) settings() settings {
+	return settings{system: o.System, bound: o.Bounded, noAsk: !o.has(tools.AskUserName)}
 }
 
 // address is what an agent calls its model in requests. It shows who asks.
 func address(agent string) string { return "agent/" + agent }
 
-// recruit is an agent of a crew. The first one may be changed by flags.
-type recruit struct {
+// reachedAgent is an agent that can be reached. The first one may be changed by options.
+type reachedAgent struct {
 	name string
 	agentConfig
 }
 
-// crew makes an agent and all that it can reach.
-func (c *configuration) crew(name string, o crewOptions) (*crew, error) {
-	made := &crew{strategies: strategy.Set{}, tools: slices.Clone(o.tools), models: map[string]string{}, approvals: map[string]approvals{}}
-	recruits := c.reach(name, o.strategy)
-	for _, m := range recruits {
-		made.agents = append(made.agents, m.name)
-		made.approvals[m.name] = m.approvals()
-		for _, child := range m.children(asTool) {
-			if !slices.Contains(made.called, child) {
-				made.called = append(made.called, child)
-				made.tools = append(made.tools, orchestrator.AgentTool(orchestrator.Agent{
+// setup makes an agent and all that it can reach. An agent that names a tool for files which the
+// run does not have is an error; ask_user may be missing.
+func (c *configuration) setup(name string, o Options) (*Setup, error) {
+	made := &Setup{
+		Limits: c.limits(name), Strategies: strategy.Set{}, Tools: slices.Clone(o.Tools), Approvals: map[string]approvals{},
+		config: c, models: map[string]string{},
+	}
+	reached := c.reach(name, o.Strategy)
+	for _, agent := range reached {
+		made.Agents = append(made.Agents, agent.name)
+		made.Approvals[agent.name] = agent.approvals()
+		for _, child := range agent.children(asTool) {
+			if !slices.Contains(made.Callable, child) {
+				made.Callable = append(made.Callable, child)
+				made.Tools = append(made.Tools, orchestrator.AgentTool(orchestrator.Agent{
 					Definition: tools.Definition{Name: child, Description: c.Agents[child].Description},
 					Strategy:   child,
 					Limits:     c.limits(child),
@@ -60,16 +78,37 @@ func (c *configuration) crew(name string, o crewOptions) (*crew, error) {
 			}
 		}
 	}
-	for i, m := range recruits {
+	for i, agent := range reached {
 		own := o
-		if i > 0 || own.system == "" {
-			own.system = m.System
+		if i > 0 || own.System == "" {
+			own.System = agent.System
 		}
-		if err := c.enlist(made, m, own); err != nil {
-			return nil, fmt.Errorf("agent %s: %w", m.name, err)
+		if err := made.addAgent(agent, own); err != nil {
+			return nil, fmt.Errorf("agent %s: %w", agent.name, err)
 		}
 	}
+	if c.found {
+		made.tighten()
+	}
 	return made, nil
+}
+
+// tighten has the approvals of a file that was found be stricter than what a run does by itself,
+// and never looser.
+func (s *Setup) tighten() {
+	for strategy, said := range s.Approvals {
+		s.Approvals[strategy] = said.within(newApprovals(approveAsk, s.Callable))
+	}
+	for _, name := range s.Agents {
+		for _, said := range s.config.Agents[name].loosened() {
+			s.Unheeded = append(s.Unheeded, name+": "+said)
+		}
+	}
+}
+
+// approver returns what judges the tool calls of a run of the setup.
+func (s *Setup) approver() *judge {
+	return newJudge(newApprovals(approveAsk, s.Callable), s.Approvals)
 }
 
 // with returns the agent with another strategy: what was said to the first one is not for it, and
@@ -113,63 +152,63 @@ func (c *configuration) limits(agent string) delegation.Limits { return c.Agents
 
 // reach returns an agent, with another strategy if that is not "", and all that it can call or hand
 // on to, itself first.
-func (c *configuration) reach(name, other string) []recruit {
+func (c *configuration) reach(name, other string) []reachedAgent {
 	first := c.Agents[name]
 	if other != "" && realName(other) != first.strategy() {
 		first = first.with(other)
 	}
-	recruits := []recruit{{name, first}}
-	for i := 0; i < len(recruits); i++ {
-		for _, child := range recruits[i].Children {
-			if !slices.ContainsFunc(recruits, func(m recruit) bool { return m.name == child.Agent }) {
-				recruits = append(recruits, recruit{child.Agent, c.Agents[child.Agent]})
+	reached := []reachedAgent{{name, first}}
+	for i := 0; i < len(reached); i++ {
+		for _, child := range reached[i].Children {
+			if !slices.ContainsFunc(reached, func(a reachedAgent) bool { return a.name == child.Agent }) {
+				reached = append(reached, reachedAgent{child.Agent, c.Agents[child.Agent]})
 			}
 		}
 	}
-	return recruits
+	return reached
 }
 
-// enlist makes the strategy of an agent. Where it hands on all of its work and no executor is
+// addAgent makes the strategy of an agent. Where it hands on all of its work and no executor is
 // named, a complete-task with the agent's own model, system prompt and tools does it.
-func (c *configuration) enlist(made *crew, m recruit, o crewOptions) error {
-	offered, err := m.offered(o)
+func (s *Setup) addAgent(agent reachedAgent, o Options) error {
+	offered, err := agent.offered(o)
 	if err != nil {
 		return err
 	}
-	config, err := membersOfConfig(m.Config)
+	config, err := membersOfConfig(agent.Config)
 	if err != nil {
 		return err
 	}
-	has, executors := partsOf(m.strategy()), m.children(asExecutor)
+	has, executors := partsOf(agent.strategy()), agent.children(asExecutor)
 	if has["model"] {
-		config["model"] = address(m.name)
+		config["model"] = address(agent.name)
 	}
-	if m.asksModel() {
-		made.models[address(m.name)] = c.modelOf(m.agentConfig)
+	if agent.asksModel() {
+		s.models[address(agent.name)] = s.config.modelOf(agent.agentConfig)
 	}
 	if critic, ok := config["critic_model"].(string); ok {
-		made.models[critic] = critic
+		s.models[critic] = critic
 	}
 	key, needed := has.executor()
 	switch {
 	case len(executors) > 0:
-		c.handOn(config, has, executors)
-		if m.Tools != nil { // whom the executors may call is up to them
-			config[has.bound()] = append(offered, made.called...)
+		s.config.handOn(config, has, executors)
+		if agent.Tools != nil { // whom the executors may call is up to them
+			config[has.bound()] = append(offered, s.Callable...)
 		}
 		offered = nil
 	case needed:
-		worker := m.name + "/" + completetask.Name
-		task := o.put(map[string]any{"model": address(m.name)}, partsOf(completetask.Name))
-		if err := made.add(worker, completetask.Name, task, m.Tools != nil, offered); err != nil {
+		worker := agent.name + "/" + completetask.Name
+		task := o.settings().put(map[string]any{"model": address(agent.name)}, partsOf(completetask.Name))
+		if err := s.addStrategy(worker, completetask.Name, task, agent.Tools != nil, offered); err != nil {
 			return err
 		}
-		made.approvals[worker] = made.approvals[m.name]
+		s.Approvals[worker] = s.Approvals[agent.name]
 		config[key], offered = worker, nil
-	case !m.callsTools():
+	case !agent.callsTools():
 		offered = nil
 	}
-	return made.add(m.name, m.strategy(), o.put(config, has), m.Tools != nil, offered)
+	return s.addStrategy(agent.name, agent.strategy(), o.settings().put(config, has), agent.Tools != nil, offered)
 }
 
 // handOn names the executors in the config of a strategy, with the limits of the one that there is.
@@ -193,9 +232,9 @@ func (c *configuration) handOn(config map[string]any, has parts, executors []str
 	}
 }
 
-// add makes a strategy of its config. The tools are those that it offers, nil if it offers none; it
-// must have them all if they are named, else it offers those that it may use.
-func (m *crew) add(name, strategy string, config map[string]any, named bool, offered []string) error {
+// addStrategy makes a strategy of its config. The tools are those that it offers, nil if it offers
+// none; it must have them all if they are named, else it offers those that it may use.
+func (s *Setup) addStrategy(name, strategy string, config map[string]any, named bool, offered []string) error {
 	if named && offered != nil {
 		config["tools"] = offered
 	}
@@ -210,26 +249,25 @@ func (m *crew) add(name, strategy string, config map[string]any, named bool, off
 	if !named && offered != nil {
 		factory = offeringOf(factory, offered)
 	}
-	m.strategies[name] = factory
+	s.Strategies[name] = factory
 	return nil
 }
 
 // offered returns the names of the tools that an agent may use: of those of the run, and the agents
 // that it may call.
-func (a agentConfig) offered(o crewOptions) ([]string, error) {
+func (a agentConfig) offered(o Options) ([]string, error) {
 	names := []string{}
 	if a.Tools == nil {
-		for _, t := range o.tools {
+		for _, t := range o.Tools {
 			names = append(names, t.Definition().Name)
 		}
 	}
 	for _, name := range a.Tools {
 		switch {
-		case name == tools.AskUserName && !o.ask:
-		case name != tools.AskUserName && !o.files:
-			return nil, fmt.Errorf("it uses %s: name the folder with --dir", name)
-		default:
+		case o.has(name):
 			names = append(names, name)
+		case name != tools.AskUserName:
+			return nil, fmt.Errorf("it uses %s: name the folder with --dir", name)
 		}
 	}
 	return append(names, a.children(asTool)...), nil

@@ -25,10 +25,7 @@ type job struct {
 // hear the events of the run.
 func (j job) orchestrator(p *person) (*orchestrator.Orchestrator, *judge, error) {
 	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools}
-	by := &judge{usual: j.approve.policy, own: map[string]orchestrator.ApprovalPolicy{}}
-	for strategy, a := range j.agents {
-		by.own[strategy] = a.policy
-	}
+	by := newJudge(j.approve, j.agents)
 	policy := by.policy
 	if p != nil {
 		cfg.Reply = p.reply

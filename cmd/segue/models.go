@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/segue-go/segue/llmclient"
@@ -12,6 +14,26 @@ import (
 	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/markdownpolicy"
 )
+
+// defaultModel is asked if nobody says which.
+const defaultModel = "gpt-5-mini"
+
+// clientOptions say how models are asked. All but Getenv is for the model of one agent, the one that
+// is run, and stronger than the file.
+type clientOptions struct {
+	Getenv  func(name string) string // reads an environment variable; nil: os.Getenv
+	Model   string                   // a name of the file, or else the provider's name for the model; "": that of the agent
+	BaseURL string                   // the server, which is sent OPENAI_API_KEY; "": that of the model
+	Policy  string                   // the text format in which the model writes its tool calls; "": that of the model
+}
+
+// lookup returns what reads environment variables.
+func (o clientOptions) lookup() func(string) string {
+	if o.Getenv == nil {
+		return os.Getenv
+	}
+	return o.Getenv
+}
 
 // models makes the clients of a configuration. Each model has one, whoever asks it, since its
 // limits are those of all.
@@ -36,7 +58,7 @@ func (m *models) client(name string) (llmclient.Client, error) {
 
 // make makes a client at the server that the file says.
 func (m *models) make(name string, cfg modelConfig) (llmclient.Client, error) {
-	at := accountOf(cfg, m.getenv)
+	at := configuredEndpoint(cfg.BaseURL, cfg.APIKeyEnv, m.getenv)
 	if m.found != "" && at.misdirected() {
 		return nil, fmt.Errorf("model %s: %s goes to %s alone, the server of the environment; %s was found, not named, and cannot send it to %s: name the file with --config",
 			name, at.variable, hostShown(environmentServer(m.getenv)), m.found, hostShown(at.url))
@@ -120,20 +142,34 @@ func (m *models) key(name string, cfg modelConfig, at account) (string, error) {
 	}
 }
 
-// environment returns the client of the model that flags and environment name, without a
-// configuration, and the provider's name for it.
-func (c *cli) environment(f *runFlags) (llmclient.Client, string, error) {
-	key := c.getenv(openAIKey)
-	if key == "" && f.baseURL == "" && c.getenv(openAIServer) == "" {
+// environmentClient returns the client of the model that options and environment name, without a
+// configuration. Requests need not name the model.
+func environmentClient(o clientOptions) (llmclient.Client, error) {
+	client, _, err := o.environment()
+	return client, err
+}
+
+// environment returns the client of the model that options and environment name, and the provider's
+// name for it.
+func (o clientOptions) environment() (llmclient.Client, string, error) {
+	getenv := o.lookup()
+	key := getenv(openAIKey)
+	if key == "" && o.BaseURL == "" && getenv(openAIServer) == "" {
 		return nil, "", errors.New("there is no model to ask: set OPENAI_API_KEY, or name a server with --base-url or OPENAI_BASE_URL; segue demo needs neither")
 	}
-	model := cmp.Or(f.model, c.getenv("SEGUE_MODEL"), defaultModel)
-	chat, err := openaichat.New(typedAccount(f.baseURL, c.getenv).config(model, key))
+	model := cmp.Or(o.Model, getenv("SEGUE_MODEL"), defaultModel)
+	chat, err := openaichat.New(typedEndpoint(o.BaseURL, getenv).config(model, key))
 	if err != nil {
 		return nil, "", err
 	}
-	client, err := asked(chat, 0, f.policy)
+	client, err := asked(chat, 0, o.Policy)
 	return client, model, err
+}
+
+// named is [clientOptions.environment] for an agent, whose requests name itself.
+func (o clientOptions) named() (llmclient.Client, error) {
+	client, model, err := o.environment()
+	return llmclient.Fallback([]llmclient.Candidate{{Client: client, Model: model}}, llmclient.FallbackConfig{AfterOutput: true}), err
 }
 
 // timed is a client whose requests take no longer than so.
@@ -152,20 +188,22 @@ func (t timed) Complete(ctx context.Context, req *llmclient.Request, onDelta fun
 	return t.client.Complete(ctx, req, onDelta)
 }
 
-// router returns what a crew asks. Flags are for the model of its first agent.
-func (c *cli) router(f *runFlags, config *configuration, crew *crew) (llmclient.Client, error) {
-	all := &models{file: config.Models, getenv: c.getenv, made: map[string]llmclient.Client{}}
-	if config.found {
-		all.found = config.path
+// client returns what asks the models of a setup, for an [orchestrator.Config]. A key that is needed
+// and not set is an error, as is one that a file which was found would send to a server that it is
+// not meant for. It may be used by several goroutines at once.
+func (s *Setup) client(o clientOptions) (llmclient.Client, error) {
+	all := &models{file: s.config.Models, getenv: o.lookup(), made: map[string]llmclient.Client{}}
+	if s.config.found {
+		all.found = s.config.path
 	}
 	router := llmclient.Router{}
-	for _, by := range sortedKeys(crew.models) {
-		name, err := crew.models[by], error(nil)
+	for _, by := range sortedKeys(s.models) {
+		name, err := s.models[by], error(nil)
 		switch {
-		case by == address(crew.agents[0]):
-			router[by], err = c.flagged(f, all, name)
+		case by == address(s.Agents[0]):
+			router[by], err = all.first(o, name)
 		case name == "":
-			router[by], err = c.fromEnvironment(&runFlags{})
+			router[by], err = clientOptions{Getenv: o.Getenv}.named()
 		default:
 			router[by], err = all.client(name)
 		}
@@ -176,33 +214,47 @@ func (c *cli) router(f *runFlags, config *configuration, crew *crew) (llmclient.
 	return router, nil
 }
 
-// flagged returns the client of a model of the file, or of the environment, changed as flags say. A
-// server that a flag names is not sent the key of another one: it is sent OPENAI_API_KEY, as
-// without a configuration.
-func (c *cli) flagged(f *runFlags, all *models, name string) (llmclient.Client, error) {
-	if _, ok := all.file[f.model]; ok {
-		name = f.model
+// first returns the client of the first agent's model, which is one of the file or that of the
+// environment, changed as the options say. A server that an option names is not sent the key of
+// another one: it is sent OPENAI_API_KEY, as without a configuration.
+func (m *models) first(o clientOptions, name string) (llmclient.Client, error) {
+	if _, ok := m.file[o.Model]; ok {
+		name = o.Model
 	}
-	cfg, ok := all.file[name]
+	cfg, ok := m.file[name]
 	if !ok {
-		return c.fromEnvironment(f)
+		return o.named()
 	}
-	own := f.model != "" && f.model != name
-	if !own && f.policy == "" && f.baseURL == "" {
-		return all.client(name)
+	own := o.Model != "" && o.Model != name
+	if !own && o.Policy == "" && o.BaseURL == "" {
+		return m.client(name)
 	}
 	if own {
-		cfg.Model = f.model
+		cfg.Model = o.Model
 	}
-	cfg.Policy = cmp.Or(f.policy, cfg.Policy)
-	if f.baseURL != "" {
-		return all.makeAt(name, cfg, typedAccount(f.baseURL, c.getenv), c.getenv(openAIKey))
+	cfg.Policy = cmp.Or(o.Policy, cfg.Policy)
+	if o.BaseURL != "" {
+		return m.makeAt(name, cfg, typedEndpoint(o.BaseURL, m.getenv), m.getenv(openAIKey))
 	}
-	return all.make(name, cfg)
+	return m.make(name, cfg)
 }
 
-// fromEnvironment is [cli.environment] for an agent, whose requests name itself.
-func (c *cli) fromEnvironment(f *runFlags) (llmclient.Client, error) {
-	client, model, err := c.environment(f)
-	return llmclient.Fallback([]llmclient.Candidate{{Client: client, Model: model}}, llmclient.FallbackConfig{AfterOutput: true}), err
+// policyOf returns the policy of a name, or of several with commas between them: the first that is
+// found in a reply reads it.
+func policyOf(names string, o markdownpolicy.Options) (markdownpolicy.Policy, error) {
+	var chain markdownpolicy.Chain
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			return nil, errors.New("the name of a policy is empty; see segue policies")
+		}
+		p, err := markdownpolicy.New(name, o)
+		if err != nil {
+			return nil, err
+		}
+		chain = append(chain, p)
+	}
+	if len(chain) == 1 {
+		return chain[0], nil
+	}
+	return chain, nil
 }

@@ -49,6 +49,11 @@ func (o *output) kind() string {
 	return o.form.value
 }
 
+// screen shows progress on standard error as the flags say.
+func (c *cli) screen(out output) *screen {
+	return newScreen(c.stderr, screenConfig{quiet: out.quiet, verbose: out.verbose, asks: c.interactive}, c.getenv)
+}
+
 // resultRecord is a run in the form json. Result is null where there is none, which is not an empty
 // one; elapsed is in nanoseconds.
 type resultRecord struct {

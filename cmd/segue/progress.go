@@ -8,6 +8,8 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
 // note is one line of progress, without control characters.
@@ -262,35 +264,20 @@ func id(s string, verbose bool) string {
 	return oneLine(s)
 }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return thousands(n) + " " + what + "s"
-}
-
-// join joins the words that are not empty.
-func join(separator string, words ...string) string {
-	kept := words[:0]
-	for _, w := range words {
-		if w != "" {
-			kept = append(kept, w)
-		}
-	}
-	return strings.Join(kept, separator)
-}
-
-// colon puts s behind a colon, if there is anything to put.
-func colon(s string) string {
-	if s == "" {
-		return ""
-	}
-	return ": " + s
-}
-
 func when(is bool, n note) []note {
 	if !is {
 		return nil
 	}
 	return []note{n}
+}
+
+// told reports whether a state shows in any progress. What strategies do in the others shows by
+// itself.
+func told(s strategy.State) bool {
+	switch s {
+	case pre.NeedsPlan, pre.EvaluatingPlan, pre.ExecutingStep, pre.RevisingPlan, pre.Synthesizing:
+		return true
+	default:
+		return false
+	}
 }

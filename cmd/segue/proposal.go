@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 	"unicode"
@@ -83,9 +80,6 @@ func contentToWrite(arguments string) (string, bool) {
 	return content, ok && path
 }
 
-// maxCompared is how large a file may be that is compared with what shall replace it.
-const maxCompared = 1 << 20
-
 // change says what write_file changes, and shows the difference, or the whole content where there
 // is nothing to compare it with.
 func (f *workFolder) change(t target, content string) (about note, shown []note) {
@@ -105,40 +99,6 @@ func (f *workFolder) change(t target, content string) (about note, shown []note)
 	default:
 		return note{plain, "  replaces " + sizeOf(old) + " with " + sizeOf(content)}, difference(old, content)
 	}
-}
-
-// existing returns the file that is to be replaced, or what it is if it cannot be compared. It
-// follows no link.
-func (f *workFolder) existing(t target) (content, what string, err error) {
-	if t.real == "" {
-		return "", "", fs.ErrInvalid
-	}
-	info, err := f.root.Lstat(t.real)
-	switch {
-	case err != nil:
-		return "", "", err
-	case info.Mode()&fs.ModeSymlink != 0:
-		return "", "a link", nil
-	case info.IsDir():
-		return "", "a folder, which fails,", nil
-	case !info.Mode().IsRegular():
-		return "", "what is no regular file", nil
-	case info.Size() > maxCompared:
-		return "", thousands(int(info.Size())) + " bytes, too many to compare,", nil
-	}
-	file, err := f.root.OpenFile(t.real, os.O_RDONLY|openAtOnce, 0) // it may have become a pipe
-	if err != nil {
-		return "", "", err
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	if info, err = file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", "what is no regular file", err
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxCompared))
-	if bytes.IndexByte(data, 0) >= 0 {
-		what = "a binary file of " + counted(int(info.Size()), "byte")
-	}
-	return string(data), what, err
 }
 
 // difference shows how two texts differ, line by line.
@@ -168,15 +128,6 @@ func sizeOf(s string) string {
 		lines++
 	}
 	return counted(len(s), "byte") + " (" + counted(lines, "line") + ")"
-}
-
-// thousands writes a number that is not negative with commas.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // wideEnough is how many columns a terminal has whose prompts take one row. Others take two.

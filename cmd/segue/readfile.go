@@ -8,9 +8,6 @@ import (
 	"os"
 )
 
-// maxConfig is the most bytes of a configuration.
-const maxConfig = 1 << 20
-
 // readRegular reads a regular file, or what a link to one points to, of at most so many bytes.
 // Anything else is refused without a read: a pipe would block, and a device may never end.
 func readRegular(path string, most int64) ([]byte, error) {

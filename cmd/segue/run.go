@@ -17,9 +17,6 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// defaultModel is asked if nobody says which.
-const defaultModel = "gpt-5-mini"
-
 // runFlags are the flags of segue run.
 type runFlags struct {
 	strategy choice
@@ -191,17 +188,18 @@ func (c *cli) configOf(ctx context.Context, f *runFlags, s *screen) (*configurat
 	return nil, nil //nolint:nilnil // a configuration is not needed
 }
 
-func (f *runFlags) settings() settings {
-	return settings{system: f.system, bound: f.maxSteps != 0, noAsk: f.noAsk}
+// clientOptions are what the flags say of the model.
+func (c *cli) clientOptions(f *runFlags) clientOptions {
+	return clientOptions{Getenv: c.getenv, Model: f.model, BaseURL: f.baseURL, Policy: f.policy}
 }
 
 // plainJob is a run without a configuration.
 func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
-	client, _, err := c.environment(f)
+	client, err := environmentClient(c.clientOptions(f))
 	if err != nil {
 		return job{}, err
 	}
-	set, err := strategySet(f.settings())
+	set, err := strategySet(settings{system: f.system, bound: f.maxSteps != 0, noAsk: f.noAsk})
 	return job{
 		client: client, strategies: set, tools: list,
 		approve: newApprovals(f.approve.value, nil),
@@ -211,50 +209,31 @@ func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
 
 // agentJob is a run of an agent. What flags say is stronger than what the file says.
 func (c *cli) agentJob(f *runFlags, config *configuration, list []tools.Tool, s *screen) (job, error) {
-	o := crewOptions{settings: f.settings(), tools: list, files: f.dir != "", ask: !f.noAsk}
+	o := Options{Tools: list, System: f.system, Bounded: f.maxSteps != 0}
 	if f.given("strategy") {
-		o.strategy = realName(f.strategy.value)
+		o.Strategy = realName(f.strategy.value)
 	}
-	crew, err := config.crew(f.agent, o)
+	setup, err := config.setup(f.agent, o)
 	if err != nil {
 		return job{}, err
 	}
-	client, err := c.router(f, config, crew)
+	client, err := setup.client(c.clientOptions(f))
 	if err != nil {
 		return job{}, err
 	}
 	j := job{
-		client: client, strategies: crew.strategies, tools: crew.tools,
-		approve: newApprovals(f.approve.value, crew.called),
-		task:    orchestrator.Task{Strategy: f.agent, Limits: config.limits(f.agent)},
+		client: client, strategies: setup.Strategies, tools: setup.Tools,
+		approve: newApprovals(f.approve.value, setup.Callable),
+		task:    orchestrator.Task{Strategy: f.agent, Limits: setup.Limits},
 	}
 	if !f.given("approve") {
-		j.agents = config.agentApprovals(crew, s)
-	}
-	return j, nil
-}
-
-// agentApprovals returns the approvals of the agents of a crew. Those of a file that was found can
-// only be stricter than what the command line does by itself; s shows which words were not
-// followed.
-func (c *configuration) agentApprovals(crew *crew, s *screen) map[string]approvals {
-	if !c.found {
-		return crew.approvals
-	}
-	made, loosened := map[string]approvals{}, []string{}
-	for strategy, said := range crew.approvals {
-		made[strategy] = said.within(newApprovals(approveAsk, crew.called))
-	}
-	for _, name := range crew.agents {
-		for _, said := range c.Agents[name].loosened() {
-			loosened = append(loosened, name+": "+said)
+		j.agents = setup.Approvals
+		if len(setup.Unheeded) > 0 {
+			s.say(fmt.Sprintf("%s was found, not named, and so cannot approve calls by itself; you are asked in spite of %s",
+				visible(config.path), strings.Join(setup.Unheeded, ", ")))
 		}
 	}
-	if len(loosened) > 0 {
-		s.say(fmt.Sprintf("%s was found, not named, and so cannot approve calls by itself; you are asked in spite of %s",
-			visible(c.path), strings.Join(loosened, ", ")))
-	}
-	return made
+	return j, nil
 }
 
 // goal returns the task, which may stand in standard input.

@@ -81,15 +81,24 @@ type screen struct {
 // speech is what a model says, as it comes.
 type speech struct{ text, thought strings.Builder }
 
-func (c *cli) screen(out output) *screen {
-	terminal := isTerminal(c.stderr)
+// screenConfig says how a screen shows.
+type screenConfig struct {
+	quiet   bool // no progress
+	verbose bool // more progress
+	asks    bool // somebody sees prompts for what the run waits for
+}
+
+// newScreen returns a screen at w. The environment says whether a terminal is a dumb one, and
+// decides about colors.
+func newScreen(w io.Writer, cfg screenConfig, getenv func(string) string) *screen {
+	terminal := isTerminal(w)
 	return &screen{
-		w:       c.stderr,
-		live:    terminal && c.getenv("TERM") != "dumb",
-		color:   colored(terminal, c.getenv),
-		quiet:   out.quiet,
-		verbose: out.verbose,
-		asks:    c.interactive,
+		w:       w,
+		live:    terminal && getenv("TERM") != "dumb",
+		color:   colored(terminal, getenv),
+		quiet:   cfg.quiet,
+		verbose: cfg.verbose,
+		asks:    cfg.asks,
 	}
 }
 

@@ -127,14 +127,3 @@ func membersOfConfig(config json.RawMessage) (map[string]any, error) {
 	}
 	return members, nil
 }
-
-// told reports whether a state shows in any progress. What strategies do in the others shows by
-// itself.
-func told(s strategy.State) bool {
-	switch s {
-	case pre.NeedsPlan, pre.EvaluatingPlan, pre.ExecutingStep, pre.RevisingPlan, pre.Synthesizing:
-		return true
-	default:
-		return false
-	}
-}

@@ -124,3 +124,39 @@ func cells(r rune) int {
 		return 1
 	}
 }
+
+// thousands writes a number that is not negative with commas.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// counted says how many of something there are.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return thousands(n) + " " + what + "s"
+}
+
+// join joins the words that are not empty.
+func join(separator string, words ...string) string {
+	kept := words[:0]
+	for _, w := range words {
+		if w != "" {
+			kept = append(kept, w)
+		}
+	}
+	return strings.Join(kept, separator)
+}
+
+// colon puts s behind a colon, if there is anything to put.
+func colon(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}

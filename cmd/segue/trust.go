@@ -79,9 +79,9 @@ func (r trustRecord) check() error {
 // trustStore is the file that keeps a [trustRecord]. Several processes may use it at once.
 type trustStore struct{ path string }
 
-// trustStore returns that of the user.
-func (c *cli) trustStore() (trustStore, error) {
-	folder := c.xdgFolder("XDG_STATE_HOME", filepath.Join(".local", "state"))
+// userTrustStore returns that of the user.
+func userTrustStore(getenv func(string) string) (trustStore, error) {
+	folder := xdgFolder(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
 	if folder == "" {
 		return trustStore{}, errors.New("cannot tell where the record of trusted files is: set HOME or XDG_STATE_HOME")
 	}

@@ -143,7 +143,7 @@ func TestTrustPath(t *testing.T) {
 func TestTrustStore_nowhere(t *testing.T) {
 	for _, env := range []map[string]string{{}, {"HOME": "home", "XDG_STATE_HOME": "state"}} {
 		c := &cli{getenv: func(name string) string { return env[name] }}
-		_, err := c.trustStore()
+		_, err := userTrustStore(c.getenv)
 		require.ErrorContains(t, err, "set HOME or XDG_STATE_HOME")
 	}
 }
@@ -165,7 +165,7 @@ func TestTrust_tried(t *testing.T) {
 	require.Equal(t, exitDone, code, said)
 	require.Contains(t, said, "is not trusted: its prompts and schemas are not tried")
 
-	store, err := (&cli{getenv: getenv}).trustStore()
+	store, err := userTrustStore(getenv)
 	require.NoError(t, err)
 	path, err := trustPath(usualConfig)
 	require.NoError(t, err)

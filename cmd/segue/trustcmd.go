@@ -72,11 +72,11 @@ func (c *cli) trustFile(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	store, err := c.trustStore()
+	store, err := userTrustStore(c.getenv)
 	if err != nil {
 		return err
 	}
-	r, err := c.review(config, store)
+	r, err := newReview(config, store, c.getenv)
 	if err != nil {
 		return err
 	}
@@ -99,11 +99,11 @@ func (c *cli) trustFile(ctx context.Context, path string) error {
 // mustTrust returns an error unless a configuration that was found is trusted, or the user trusts
 // it now.
 func (c *cli) mustTrust(ctx context.Context, config *configuration, s *screen) error {
-	store, err := c.trustStore()
+	store, err := userTrustStore(c.getenv)
 	if err != nil {
 		return err
 	}
-	r, err := c.review(config, store)
+	r, err := newReview(config, store, c.getenv)
 	if err != nil || r.trusted() {
 		return err
 	}
@@ -116,11 +116,11 @@ func (c *cli) mustTrust(ctx context.Context, config *configuration, s *screen) e
 // trusts reports whether the user trusts a configuration that was found. With a record that cannot
 // be read none is.
 func (c *cli) trusts(config *configuration) bool {
-	store, err := c.trustStore()
+	store, err := userTrustStore(c.getenv)
 	if err != nil {
 		return false
 	}
-	r, err := c.review(config, store)
+	r, err := newReview(config, store, c.getenv)
 	return err == nil && r.trusted()
 }
 
@@ -167,7 +167,7 @@ func (c *cli) confirm(ctx context.Context, s *screen, question string, above []n
 
 // listTrusted carries out segue trust --list.
 func (c *cli) listTrusted() error {
-	store, err := c.trustStore()
+	store, err := userTrustStore(c.getenv)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (c *cli) removeTrusted(path string) error {
 	if err != nil {
 		return err
 	}
-	store, err := c.trustStore()
+	store, err := userTrustStore(c.getenv)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -24,8 +23,8 @@ type review struct {
 	getenv func(string) string
 }
 
-// review holds a configuration against the record.
-func (c *cli) review(config *configuration, store trustStore) (review, error) {
+// newReview holds a configuration against the record.
+func newReview(config *configuration, store trustStore, getenv func(string) string) (review, error) {
 	path, err := trustPath(config.path)
 	if err != nil {
 		return review{}, err
@@ -34,19 +33,19 @@ func (c *cli) review(config *configuration, store trustStore) (review, error) {
 	if err != nil {
 		return review{}, err
 	}
-	r := review{config: config, now: trusted(path, config.text, config.keyedServer(c.getenv)), getenv: c.getenv}
+	r := review{config: config, now: trusted(path, config.text, keyedServer(config, getenv)), getenv: getenv}
 	r.before, r.known = record.find(path)
 	return r, nil
 }
 
 // keyedServer returns the server of the environment where a model without a server of its own sends
 // it a key that the file names; else "". The user trusts that as well.
-func (c *configuration) keyedServer(getenv func(string) string) string {
+func keyedServer(c *configuration, getenv func(string) string) string {
 	for _, m := range c.Models {
-		at := accountOf(m, getenv)
-		if m.BaseURL == "" && !strings.HasPrefix(at.variable, openAIPrefix) {
-			if u, err := url.Parse(at.url); err == nil {
-				return u.Scheme + "://" + hostOf(u)
+		at := configuredEndpoint(m.BaseURL, m.APIKeyEnv, getenv)
+		if m.BaseURL == "" && !at.meantForEnvironment() {
+			if server, ok := at.origin(); ok {
+				return server
 			}
 		}
 	}
@@ -153,16 +152,17 @@ func (r review) agents(columns int) []note {
 func (r review) servers() ([]note, error) {
 	models := map[account][]string{}
 	add := func(at account, model string) {
-		if u, err := url.Parse(at.url); err == nil { // the path does not matter
-			at.url = u.Scheme + "://" + hostOf(u)
+		if server, ok := at.origin(); ok { // the path does not matter
+			at.url = server
 		}
 		models[at] = append(models[at], model)
 	}
 	for _, name := range sortedKeys(r.config.Models) {
-		add(accountOf(r.config.Models[name], r.getenv), name)
+		m := r.config.Models[name]
+		add(configuredEndpoint(m.BaseURL, m.APIKeyEnv, r.getenv), name)
 	}
 	if len(models) == 0 {
-		add(accountOf(modelConfig{}, r.getenv), "of the environment")
+		add(configuredEndpoint("", "", r.getenv), "of the environment")
 	}
 	var notes []note
 	for at, names := range models {

@@ -18,9 +18,9 @@ func reviewOf(t *testing.T, before, text string, env map[string]string) review {
 	getenv := func(name string) string { return env[name] }
 	c := sound(t, text)
 	c.path, c.text, c.found = usualConfig, []byte(text), true
-	r := review{config: c, now: trusted("/repo/segue.yaml", c.text, c.keyedServer(getenv)), known: before != "", getenv: getenv}
+	r := review{config: c, now: trusted("/repo/segue.yaml", c.text, keyedServer(c, getenv)), known: before != "", getenv: getenv}
 	if r.known {
-		r.before = trusted("/repo/segue.yaml", []byte(before), c.keyedServer(getenv))
+		r.before = trusted("/repo/segue.yaml", []byte(before), keyedServer(c, getenv))
 	}
 	return r
 }
@@ -74,7 +74,7 @@ func TestReview_server(t *testing.T) {
 	require.Equal(t, "https://api.openai.com:443", r.now.Server)
 	require.True(t, r.trusted())
 	env := map[string]string{openAIServer: "https://gateway.example/v1"}
-	r.now.Server = r.config.keyedServer(func(name string) string { return env[name] })
+	r.now.Server = keyedServer(r.config, func(name string) string { return env[name] })
 	require.False(t, r.trusted())
 	require.Contains(t, shownBy(t, r), "The server of the environment is gateway.example:443. It was api.openai.com:443.")
 	require.Empty(t, reviewOf(t, "", "models: {m: {model: x}}\nagents: {a: {}}\n", env).now.Server)
@@ -137,7 +137,7 @@ func TestTrust_list(t *testing.T) {
 		return outcomeOf{code, stdout.String(), stderr.String()}
 	}
 	require.Equal(t, outcomeOf{}, call("trust", "--list"))
-	store, err := (&cli{getenv: func(name string) string { return env[name] }}).trustStore()
+	store, err := userTrustStore(func(name string) string { return env[name] })
 	require.NoError(t, err)
 	for _, name := range []string{"a", "b", "c\x1b"} {
 		path := filepath.Join(folder, name)

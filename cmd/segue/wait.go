@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -156,44 +155,4 @@ func brief(s string, columns int, verbose bool) string {
 // waitPlace is where a run waits: frame and step.
 func waitPlace(w orchestrator.Wait) string {
 	return place(orchestrator.Event{Frame: w.Frame, Seq: w.Seq})
-}
-
-// waiting is the error of a run that waits for somebody. It says how to go on.
-func waiting(waits []orchestrator.Wait, files *workFolder) error {
-	approvals, protected, unknown, answers := 0, 0, 0, 0
-	for _, w := range waits {
-		switch {
-		case w.Kind == orchestrator.WaitUnknown:
-			unknown++
-		case w.Kind != orchestrator.WaitApproval:
-			answers++
-		case files.asked(w.Tool, w.Arguments) != "":
-			protected++
-			fallthrough
-		default:
-			approvals++
-		}
-	}
-	var what, how []string
-	if approvals > 0 {
-		what = append(what, counted(approvals, "approval"))
-	}
-	switch {
-	case protected > 0:
-		what[0] += " (" + strconv.Itoa(protected) + " of protected files, which are asked about each time)"
-		how = append(how, "with --approve never")
-	case approvals > 0:
-		how = append(how, "with --approve always or --approve never")
-	}
-	if answers > 0 {
-		what, how = append(what, counted(answers, "answer")), append(how, "with the answer in the task or with --no-ask")
-	}
-	if unknown > 0 {
-		what, how = append(what, counted(unknown, "decision")+" about calls that may have had their effect"), nil
-	}
-	otherwise := ""
-	if len(how) > 0 {
-		otherwise = ", or " + strings.Join(how, ", and ")
-	}
-	return fmt.Errorf("the run waits for %s, and nobody can be asked here; run it in a terminal%s", strings.Join(what, " and "), otherwise)
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -224,4 +227,41 @@ func (g grant) within(granted map[grant]bool) bool {
 		g.folder = path.Dir(g.folder)
 	}
 	return true
+}
+
+// maxCompared is how large a file may be that is compared with what shall replace it.
+const maxCompared = 1 << 20
+
+// existing returns the file that is to be replaced, or what it is if it cannot be compared. It
+// follows no link.
+func (f *workFolder) existing(t target) (content, what string, err error) {
+	if t.real == "" {
+		return "", "", fs.ErrInvalid
+	}
+	info, err := f.root.Lstat(t.real)
+	switch {
+	case err != nil:
+		return "", "", err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "", "a link", nil
+	case info.IsDir():
+		return "", "a folder, which fails,", nil
+	case !info.Mode().IsRegular():
+		return "", "what is no regular file", nil
+	case info.Size() > maxCompared:
+		return "", thousands(int(info.Size())) + " bytes, too many to compare,", nil
+	}
+	file, err := f.root.OpenFile(t.real, os.O_RDONLY|openAtOnce, 0) // it may have become a pipe
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	if info, err = file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", "what is no regular file", err
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxCompared))
+	if bytes.IndexByte(data, 0) >= 0 {
+		what = "a binary file of " + counted(int(info.Size()), "byte")
+	}
+	return string(data), what, err
 }
