@@ -9,12 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
-	"github.com/segue-go/segue/orchestrator"
-	"github.com/segue-go/segue/tools"
 )
 
 // heads is a server that keeps the header of each request as a text.
@@ -108,89 +105,5 @@ func TestAccount_sends(t *testing.T) {
 			}
 			require.Equal(t, len(tt.want), strings.Count(all[0], "canary"), all[0])
 		})
-	}
-}
-
-// What the user types is sent the key, as ever, and the headers of the environment only if it is
-// their server.
-func TestAccount_typed(t *testing.T) {
-	s, seen := heads(t)
-	env := map[string]string{openAIKey: "canary-openai", "OPENAI_CUSTOM_HEADERS": "X-Gateway: canary-gateway", openAIServer: ""}
-	for variable, value := range env {
-		t.Setenv(variable, value)
-	}
-	got := segue(t, "agents: {a: {}}\n", env, "--base-url", s.URL, "task")
-	require.Equal(t, exitDone, got.code, got.stderr)
-	require.Contains(t, (*seen)[0], "Bearer canary-openai")
-	require.NotContains(t, (*seen)[0], "canary-gateway")
-	env[openAIServer] = s.URL
-	t.Setenv(openAIServer, s.URL)
-	got = segue(t, "agents: {a: {}}\n", env, "--base-url", s.URL+"/v1", "task")
-	require.Equal(t, exitDone, got.code, got.stderr)
-	require.Contains(t, (*seen)[1], "canary-gateway")
-}
-
-func TestSameServer(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		want bool
-	}{
-		{"https://api.openai.com/v1", "https://API.openai.com:443/other", true},
-		{"http://h", "http://h:80/x", true},
-		{"http://h", "https://h", false},
-		{"https://h", "https://h:8443", false},
-		{"https://h", "https://h.evil.com", false},
-		{"https://h", "https://user@h", true},
-		{"https://h@evil.com", "https://h", false},
-		{"http://[::1]:80", "http://[::1]", true},
-		{"", "", false},
-		{"::", "::", false},
-		{"https:///x", "https:///x", false},
-	} {
-		require.Equal(t, tt.want, sameServer(tt.a, tt.b), "%s %s", tt.a, tt.b)
-	}
-}
-
-// A file that was found can tighten approval, and never loosen it.
-func TestApprovals_within(t *testing.T) {
-	words := append([]string{""}, approvalWords...)
-	strictness := map[orchestrator.Verdict]int{orchestrator.VerdictAllow: 0, orchestrator.VerdictAsk: 1, orchestrator.VerdictRefuse: 2}
-	rapid.Check(t, func(t *rapid.T) {
-		a := agentConfig{Children: []childConfig{{Agent: "child"}}}
-		a.Approval.Default = rapid.SampledFrom(words).Draw(t, "default")
-		names := []string{"read_file", "write_file", "child", "other"}
-		a.Approval.Tools = rapid.MapOf(rapid.SampledFrom(names), rapid.SampledFrom(approvalWords)).Draw(t, "tools")
-		r := orchestrator.ApprovalRequest{
-			Definition: tools.Definition{ReadOnly: rapid.Bool().Draw(t, "read-only")},
-			Untrusted:  rapid.Bool().Draw(t, "untrusted"),
-		}
-		usual := newApprovals(approveAsk, []string{"child", "other"})
-		got := a.approvals().within(usual)
-		for _, name := range names {
-			said, bound := strictness[a.approvals().of(name)(r)], strictness[usual.of(name)(r)]
-			require.Equal(t, max(said, bound), strictness[got.of(name)(r)], name)
-		}
-	})
-}
-
-// What a found file is told that it cannot say is what it loosens.
-func TestLoosened(t *testing.T) {
-	folder, err := openFolder(t.TempDir(), nil)
-	require.NoError(t, err)
-	files := folder.tools()
-	require.NoError(t, folder.root.Close())
-	for _, tool := range append(files, tools.AskUser()) {
-		require.Equal(t, tool.Definition().Name != writeFile, tool.Definition().ReadOnly)
-	}
-	for _, tt := range []struct {
-		said approvalConfig
-		want []string
-	}{
-		{approvalConfig{}, nil},
-		{approvalConfig{Default: approveNever, Tools: map[string]string{"write_file": approveAsk, "read_file": approveAlways}}, nil},
-		{approvalConfig{Default: approveAlways}, []string{"default: always"}},
-		{approvalConfig{Default: approveUntrusted, Tools: map[string]string{"write_file": approveUntrusted}}, []string{"default: untrusted", "write_file: untrusted"}},
-	} {
-		require.Equal(t, tt.want, agentConfig{Approval: tt.said}.loosened())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -47,15 +48,46 @@ func TestJudge(t *testing.T) {
 	require.Equal(t, orchestrator.VerdictAsk, verdict("0.1"))
 }
 
-// TestUnlessAllowed spares questions, and no refusals.
-func TestUnlessAllowed(t *testing.T) {
-	p := newPerson(nil, nil, nil, nil)
-	call := orchestrator.ApprovalRequest{}
-	call.Call.Name = "t"
-	require.Equal(t, orchestrator.VerdictAsk, p.unlessAllowed(orchestrator.AskAlways)(call))
-	p.allow(grant{tool: "t"})
-	require.Equal(t, orchestrator.VerdictAllow, p.unlessAllowed(orchestrator.AskAlways)(call))
-	require.Equal(t, orchestrator.VerdictRefuse, p.unlessAllowed(orchestrator.AllowNever)(call))
-	call.Call.Name = "u"
-	require.Equal(t, orchestrator.VerdictAsk, p.unlessAllowed(orchestrator.AskAlways)(call))
+// A file that was found can tighten approval, and never loosen it.
+func TestApprovals_within(t *testing.T) {
+	words := append([]string{""}, approvalWords...)
+	strictness := map[orchestrator.Verdict]int{orchestrator.VerdictAllow: 0, orchestrator.VerdictAsk: 1, orchestrator.VerdictRefuse: 2}
+	rapid.Check(t, func(t *rapid.T) {
+		a := agentConfig{Children: []childConfig{{Agent: "child"}}}
+		a.Approval.Default = rapid.SampledFrom(words).Draw(t, "default")
+		names := []string{"read_file", "write_file", "child", "other"}
+		a.Approval.Tools = rapid.MapOf(rapid.SampledFrom(names), rapid.SampledFrom(approvalWords)).Draw(t, "tools")
+		r := orchestrator.ApprovalRequest{
+			Definition: tools.Definition{ReadOnly: rapid.Bool().Draw(t, "read-only")},
+			Untrusted:  rapid.Bool().Draw(t, "untrusted"),
+		}
+		usual := newApprovals(approveAsk, []string{"child", "other"})
+		got := a.approvals().within(usual)
+		for _, name := range names {
+			said, bound := strictness[a.approvals().of(name)(r)], strictness[usual.of(name)(r)]
+			require.Equal(t, max(said, bound), strictness[got.of(name)(r)], name)
+		}
+	})
+}
+
+// What a found file is told that it cannot say is what it loosens.
+func TestLoosened(t *testing.T) {
+	folder, err := openFolder(t.TempDir(), nil)
+	require.NoError(t, err)
+	files := folder.tools()
+	require.NoError(t, folder.close())
+	for _, tool := range append(files, tools.AskUser()) {
+		require.Equal(t, tool.Definition().Name != writeFile, tool.Definition().ReadOnly)
+	}
+	for _, tt := range []struct {
+		said approvalConfig
+		want []string
+	}{
+		{approvalConfig{}, nil},
+		{approvalConfig{Default: approveNever, Tools: map[string]string{"write_file": approveAsk, "read_file": approveAlways}}, nil},
+		{approvalConfig{Default: approveAlways}, []string{"default: always"}},
+		{approvalConfig{Default: approveUntrusted, Tools: map[string]string{"write_file": approveUntrusted}}, []string{"default: untrusted", "write_file: untrusted"}},
+	} {
+		require.Equal(t, tt.want, agentConfig{Approval: tt.said}.loosened())
+	}
 }

@@ -34,7 +34,7 @@ of these:
 		Short:   "Write the JSON Schema of a configuration",
 		Example: "  segue config schema > segue.schema.json",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return write(c.stdout, string(configSchema(true))+"\n") },
+		RunE:    func(*cobra.Command, []string) error { return write(c.stdout, string(shippedSchema())+"\n") },
 	})
 	return cmd
 }
@@ -89,7 +89,7 @@ func (c *cli) theConfig(f *fileFlag, args []string) (*configuration, error) {
 	if place.origin == originNone {
 		return nil, errors.New("there is no configuration: " + missing)
 	}
-	config, err := openConfig(place)
+	config, err := place.read()
 	if err != nil || config.found && !c.trusts(config) {
 		return config, err
 	}

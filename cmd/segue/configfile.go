@@ -125,14 +125,28 @@ func (e *configError) Error() string {
 // maxConfig is the most bytes of a configuration.
 const maxConfig = 1 << 20
 
-// openConfig reads a configuration and checks what it says, but carries out nothing of it: no
-// template, no schema. Problems with what it says are a [*configError].
-func openConfig(place configPlace) (*configuration, error) {
-	text, err := readRegular(place.path, maxConfig)
+// readConfig reads the configuration in a file that somebody named, and checks what it says as
+// [parseConfig] does.
+func readConfig(path string) (*configuration, error) {
+	return configPlace{path, originArgument}.read()
+}
+
+// read reads the configuration in a place, and checks what it says as [parseConfig] does.
+func (p configPlace) read() (*configuration, error) {
+	text, err := readRegular(p.path, maxConfig)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
-	c := &configuration{path: place.path, text: text, found: place.origin == originFound}
+	c, err := parseConfig(p.path, text)
+	c.found = p.origin == originFound
+	return c, err
+}
+
+// parseConfig reads a configuration from a text and checks what it says, but carries out nothing of
+// it: no template, no schema; see [configuration.try]. The path is for errors. Problems with what
+// the text says are a [*configError].
+func parseConfig(path string, text []byte) (*configuration, error) {
+	c := &configuration{path: path, text: text}
 	return c, c.problems(c.parse(text))
 }
 

@@ -58,6 +58,10 @@ func (n node) at(keys ...string) node {
 	return n
 }
 
+// shippedSchema returns the JSON Schema of a configuration, for editors. What it refuses is refused
+// when a file is read, in other words.
+func shippedSchema() json.RawMessage { return configSchema(true) }
+
 // configSchema returns the JSON Schema of a configuration. Whole is that which is shipped: it also says what
 // [configuration.check] finds out for itself and says in its own words.
 func configSchema(whole bool) json.RawMessage {

@@ -62,7 +62,7 @@ func (c *cli) demo(ctx context.Context, out output) error {
 	if err != nil {
 		return failed(err)
 	}
-	defer func() { _ = files.root.Close() }()
+	defer func() { _ = files.close() }()
 	set, err := strategySet(settings{system: demoSystem})
 	if err != nil {
 		return failed(err)
@@ -80,7 +80,7 @@ func (c *cli) demo(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	report, err := files.root.ReadFile(demoReport)
+	report, err := os.ReadFile(filepath.Join(dir, demoReport))
 	if err != nil {
 		return failed(fmt.Errorf("the report is not there: %w", err))
 	}

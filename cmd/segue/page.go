@@ -11,6 +11,11 @@ type pages struct {
 	rest    []note // each fits into a row of the terminal
 }
 
+// newPages returns the pages of a content below a heading, for a terminal of so many columns.
+func newPages(heading note, content []note, columns int) *pages {
+	return &pages{heading, wrapAll(content, columns)}
+}
+
 // next returns the next page, below the heading and what comes with it on the first page. Two rows
 // are left for the prompt.
 func (p *pages) next(size size, about ...note) []note {

@@ -128,8 +128,8 @@ func (p *person) approve(ctx context.Context, w orchestrator.Wait) (orchestrator
 	if p.allows(w.Tool, w.Arguments) {
 		return orchestrator.Reply{Approve: true}, nil
 	}
-	call, size := p.files.propose(w), p.screen.size()
-	shown := pages{call.heading, wrapAll(call.content, size.columns)}
+	call, size := propose(p.files, w), p.screen.size()
+	shown := newPages(call.heading, call.content, size.columns)
 	for above := shown.next(size, call.about...); ; {
 		line, err := p.ask(ctx, call.prompt(p.screen.size().columns), above)
 		if err != nil {

@@ -14,11 +14,6 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// at makes an event of frame 0, or of the frame 0.1 below it.
-func at(frame string, seq int, text string, d orchestrator.Detail) orchestrator.Event {
-	return orchestrator.Event{Run: "r", Frame: frame, Depth: strings.Count(frame, ".") + 1, Seq: seq, Text: text, Detail: d}
-}
-
 func TestDescribe(t *testing.T) {
 	const model, exec = nextstep.KindGetChatCompletion, nextstep.KindExecuteTools
 	used := messages.Usage{Input: 12, Output: 5, Total: 17}

@@ -26,7 +26,7 @@ type proposal struct {
 }
 
 // propose returns how a call is shown. It reads the file that is to be replaced, if there is one.
-func (f *workFolder) propose(w orchestrator.Wait) proposal {
+func propose(f *workFolder, w orchestrator.Wait) proposal {
 	p := proposal{tool: visible(w.Tool), content: showArguments(w.Arguments)}
 	if g, ok := f.grantOf(w.Tool, w.Arguments); ok {
 		p.always = &g
@@ -38,7 +38,7 @@ func (f *workFolder) propose(w orchestrator.Wait) proposal {
 		}
 		if content, ok := contentToWrite(w.Arguments); ok && w.Tool == writeFile {
 			var change note
-			change, p.content = f.change(t, content)
+			change, p.content = describeChange(f, t, content)
 			p.about = append(p.about, change)
 		}
 	}
@@ -80,9 +80,9 @@ func contentToWrite(arguments string) (string, bool) {
 	return content, ok && path
 }
 
-// change says what write_file changes, and shows the difference, or the whole content where there
+// describeChange says what write_file changes, and shows the difference, or the whole content where there
 // is nothing to compare it with.
-func (f *workFolder) change(t target, content string) (about note, shown []note) {
+func describeChange(f *workFolder, t target, content string) (about note, shown []note) {
 	whole := block("  ", content)
 	old, what, err := f.existing(t)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,24 +48,24 @@ func TestPropose(t *testing.T) {
 		"odd":     {"a: y yes, n no > \n", "x", `"a: y yes, n no > \n" needs your approval` + "\n  a new file of 1 byte (1 line)\n  | x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := f.propose(writing(t, tt.path, tt.content))
+			p := propose(f, writing(t, tt.path, tt.content))
 			shown := texts(append(append([]note{p.heading}, p.about...), p.content...))
 			require.Equal(t, "[0 #2] write_file "+tt.want, shown)
 		})
 	}
 	w := writing(t, "../x", "y")
-	require.Equal(t, "  content: \"y\"\n  path: \"../x\"", texts(f.propose(w).content), "what the tool refuses is shown as it stands")
+	require.Equal(t, "  content: \"y\"\n  path: \"../x\"", texts(propose(f, w).content), "what the tool refuses is shown as it stands")
 	w.Arguments = `{"path":"bin","content":"y","mode":"u+s"}`
-	require.Equal(t, "  path: \"bin\"\n  content: \"y\"\n  mode: \"u+s\"", texts(f.propose(w).content), "nothing is left out")
+	require.Equal(t, "  path: \"bin\"\n  content: \"y\"\n  mode: \"u+s\"", texts(propose(f, w).content), "nothing is left out")
 	w.Tool, w.Arguments = readFile, `{"path":".env"}`
-	require.Equal(t, "  path: \".env\"", texts(f.propose(w).content))
+	require.Equal(t, "  path: \".env\"", texts(propose(f, w).content))
 }
 
 // TestPropose_colors has added and removed lines stand out.
 func TestPropose_colors(t *testing.T) {
 	f := opened(t, folderWith(t, map[string]string{"a": "1\n2\n"}, nil))
 	var looks []style
-	for _, n := range f.propose(writing(t, "a", "1\n3\n")).content {
+	for _, n := range propose(f, writing(t, "a", "1\n3\n")).content {
 		looks = append(looks, n.style)
 	}
 	require.Equal(t, []style{dim, plain, bad, good}, looks)
@@ -79,7 +80,7 @@ func TestPropose_everything(t *testing.T) {
 		lines := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("ab \t\x1b\r\u202e界")), 0, 4, -1), 0, 8)
 		old, now := strings.Join(lines.Draw(t, "old"), "\n"), strings.Join(lines.Draw(t, "now"), "\n")
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte(old), 0o600))
-		p := f.propose(writing(t, "f", now))
+		p := propose(f, writing(t, "f", now))
 		shown := texts(p.content)
 		for _, r := range shown {
 			require.False(t, r != '\n' && r != '\t' && obeyed(r), "%q", shown)
@@ -96,11 +97,11 @@ func TestPropose_everything(t *testing.T) {
 // of it.
 func TestPrompt(t *testing.T) {
 	f := opened(t, folderWith(t, map[string]string{"notes/a": ""}, nil))
-	require.Equal(t, "write_file notes/a: y yes, n no, a always below notes/ > ", f.propose(writing(t, "notes/a", "")).prompt(80))
-	require.Equal(t, "write_file .git/x: y yes, n no > ", f.propose(writing(t, ".git/x", "")).prompt(80))
+	require.Equal(t, "write_file notes/a: y yes, n no, a always below notes/ > ", propose(f, writing(t, "notes/a", "")).prompt(80))
+	require.Equal(t, "write_file .git/x: y yes, n no > ", propose(f, writing(t, ".git/x", "")).prompt(80))
 	w := orchestrator.Wait{Tool: "deploy", Arguments: "{}"}
-	require.Equal(t, "deploy: y yes, n no, a always in this run > ", f.propose(w).prompt(80))
-	require.Equal(t, "write_file notes/2026...ember/plan: y yes, n no, a always below notes/2026/november/ > ", f.propose(writing(t, "notes/2026/november/plan", "")).prompt(44))
+	require.Equal(t, "deploy: y yes, n no, a always in this run > ", propose(f, w).prompt(80))
+	require.Equal(t, "write_file notes/2026...ember/plan: y yes, n no, a always below notes/2026/november/ > ", propose(f, writing(t, "notes/2026/november/plan", "")).prompt(44))
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.StringMatching(`[a-z界]{1,40}`), 1, 6).Draw(t, "names")
 		path := strings.Join(names, "/")
@@ -108,45 +109,33 @@ func TestPrompt(t *testing.T) {
 		if columns < 72 {
 			rows = 2
 		}
-		prompt := f.propose(writing(t, path, "")).prompt(columns)
+		prompt := propose(f, writing(t, path, "")).prompt(columns)
 		require.Less(t, cellsOf(prompt), rows*columns, prompt)
 		require.True(t, strings.HasPrefix(prompt, writeFile+" "+path[:1]), prompt)
 		require.Contains(t, prompt, string([]rune(path)[len([]rune(path))-1:])+": y yes")
 	})
 }
 
-func TestThousands(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 4321: "4,321", 123456: "123,456", 1234567: "1,234,567"} {
-		require.Equal(t, want, thousands(n))
-	}
-}
-
-// TestPages shows all lines in their order, no page larger than the terminal, each below the
-// heading.
-func TestPages(t *testing.T) {
+// TestShow lets nothing pass that a terminal obeys or that does not show, and leaves nothing out,
+// for any text.
+func TestShow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		at := size{rapid.IntRange(20, 100).Draw(t, "columns"), rapid.IntRange(8, 60).Draw(t, "rows")}
-		var content []note
-		for range rapid.IntRange(0, 200).Draw(t, "lines") {
-			content = append(content, note{plain, rapid.StringOfN(rapid.RuneFrom([]rune("a\t界")), 0, 150, -1).Draw(t, "line")})
-		}
-		shown := pages{note{bold, "heading"}, wrapAll(content, at.columns)}
-		var all []note
-		for first := true; first || shown.more(); first = false {
-			page := shown.next(at)
-			require.LessOrEqual(t, len(page)+2, at.rows)
-			require.Equal(t, "heading", page[0].text)
-			page = page[1:]
-			if shown.more() {
-				require.Contains(t, page[len(page)-1].text, ": m shows more")
-				page = page[:len(page)-1]
+		s := rapid.String().Draw(t, "s")
+		object, err := json.Marshal(map[string]any{s: s, "list": []string{s}})
+		require.NoError(t, err)
+		w := orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: s, Arguments: s, Text: s, Options: []string{s}}
+		call := propose(nil, w)
+		notes := slices.Concat([]note{call.heading}, call.about, call.content, showQuestion(w))
+		notes = append(append(notes, showArguments(string(object))...), note{plain, describeWait(w, true)})
+		w.Kind = orchestrator.WaitQuestion
+		notes = append(notes, note{plain, describeWait(w, true)})
+		for _, n := range notes {
+			for _, r := range n.text {
+				require.False(t, r != '\t' && obeyed(r), "%q", n.text)
 			}
-			all = append(all, page...)
 		}
-		for _, n := range all {
-			require.Less(t, cellsOf(n.text), at.columns)
+		for line := range strings.SplitSeq(s, "\n") {
+			require.Contains(t, texts(notes), visible(line))
 		}
-		require.Equal(t, wrapAll(content, at.columns), all)
-		require.Equal(t, strings.ReplaceAll(texts(content), "\n", ""), strings.NewReplacer("\n      ", "", "\n", "").Replace(texts(all)))
 	})
 }

@@ -8,24 +8,32 @@ import (
 	"unicode"
 )
 
+// request is what the agent of a task is chosen by.
+type request struct {
+	Agent  string // the name that was asked for; "" is none
+	Source string // where the task comes from; "" if nobody said
+	Goal   string // the task
+}
+
 // choose returns the agent of a request, and what chose it: the name that was asked for, else the
-// first rule that fits where it came from, else the first that fits its text, else the default.
-func (c *configuration) choose(name, source, goal string) (agent, why string, err error) {
-	if name != "" {
-		if _, ok := c.Agents[name]; !ok {
-			return "", "", fmt.Errorf("no agent %q in %s; there are: %s", name, c.path, listed(c.Agents))
+// first rule that fits where it came from, else the first that fits its text, else the default. An
+// agent that is not there is an error, and so is a request that nothing fits.
+func (c *configuration) choose(r request) (agent, why string, err error) {
+	if r.Agent != "" {
+		if _, ok := c.Agents[r.Agent]; !ok {
+			return "", "", fmt.Errorf("no agent %q in %s; there are: %s", r.Agent, c.path, listed(c.Agents))
 		}
-		return name, "--agent", nil
+		return r.Agent, "--agent", nil
 	}
-	for i, r := range c.Rules {
-		if r.Source != "" && r.Source == source {
-			return r.Agent, fmt.Sprintf("rules[%d], its source", i), nil
+	for i, rule := range c.Rules {
+		if rule.Source != "" && rule.Source == r.Source {
+			return rule.Agent, fmt.Sprintf("rules[%d], its source", i), nil
 		}
 	}
-	words := wordsOf(goal)
-	for i, r := range c.Rules {
-		if fitting := r.fits(goal, words); fitting != "" {
-			return r.Agent, fmt.Sprintf("rules[%d], its %s", i, fitting), nil
+	words := wordsOf(r.Goal)
+	for i, rule := range c.Rules {
+		if fitting := rule.fits(r.Goal, words); fitting != "" {
+			return rule.Agent, fmt.Sprintf("rules[%d], its %s", i, fitting), nil
 		}
 	}
 	if c.Default != "" {

@@ -131,7 +131,7 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	}
 	var list []tools.Tool
 	if files != nil {
-		defer func() { _ = files.root.Close() }()
+		defer func() { _ = files.close() }()
 		list = files.tools()
 	}
 	if !f.noAsk {
@@ -142,7 +142,7 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		j, err = c.plainJob(f, list)
 	} else {
 		var why string
-		if f.agent, why, err = config.choose(f.agent, f.source, goal); err == nil {
+		if f.agent, why, err = config.choose(request{Agent: f.agent, Source: f.source, Goal: goal}); err == nil {
 			s.tell("agent " + f.agent + " (" + why + ")")
 			j, err = c.agentJob(f, config, list, s)
 		}
@@ -166,7 +166,7 @@ func (c *cli) configOf(ctx context.Context, f *runFlags, s *screen) (*configurat
 		return nil, err
 	}
 	if place.origin != originNone {
-		config, err := openConfig(place)
+		config, err := place.read()
 		if err != nil {
 			return nil, err
 		}

@@ -3,100 +3,20 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
 	"os"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
-
-// terminal is one in a test, seen by whoever sits there. Keys come out of a pipe, so that each line
-// is read before the next one can be typed.
-type terminal struct {
-	t     *testing.T
-	keys  io.Writer
-	input *io.PipeReader
-
-	mu      sync.Mutex
-	shown   string
-	seen    int // shown[:seen] has been awaited
-	changed chan struct{}
-}
-
-func newTerminal(t *testing.T) *terminal {
-	t.Helper()
-	input, keys := io.Pipe()
-	t.Cleanup(func() { _ = keys.Close() })
-	return &terminal{t: t, keys: keys, input: input, changed: make(chan struct{}, 1)}
-}
-
-// Write shows something.
-func (x *terminal) Write(b []byte) (int, error) {
-	x.mu.Lock()
-	x.shown += string(b)
-	x.mu.Unlock()
-	select {
-	case x.changed <- struct{}{}:
-	default:
-	}
-	return len(b), nil
-}
-
-// await waits until want is shown, behind what was awaited before, and returns what stands between
-// them.
-func (x *terminal) await(want string) string {
-	x.t.Helper()
-	patience := time.After(20 * time.Second)
-	for {
-		x.mu.Lock()
-		between, _, found := strings.Cut(x.shown[x.seen:], want)
-		if found {
-			x.seen += len(between) + len(want)
-		}
-		x.mu.Unlock()
-		if found {
-			return between
-		}
-		select {
-		case <-x.changed:
-		case <-patience:
-			require.FailNow(x.t, "not shown", "%q in %q", want, between)
-		}
-	}
-}
-
-// awaitAll waits until each of them is shown, wherever.
-func (x *terminal) awaitAll(wants ...string) {
-	x.t.Helper()
-	for _, want := range wants {
-		x.mu.Lock()
-		x.seen = 0
-		x.mu.Unlock()
-		x.await(want)
-	}
-}
-
-// rest returns what was shown behind what was awaited.
-func (x *terminal) rest() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.shown[x.seen:]
-}
-
-func (x *terminal) types(keys string) {
-	x.t.Helper()
-	_, err := io.WriteString(x.keys, keys)
-	require.NoError(x.t, err)
-}
 
 // session is a run of a scripted model with somebody at a terminal. Its tools are ask_user, those
 // for the files of dir, and more.
@@ -119,7 +39,7 @@ func beginIn(t *testing.T, dir, approve string, more []tools.Tool, replies ...sc
 	s := &session{terminal: newTerminal(t), dir: dir, model: scripted.New(replies...), ended: make(chan error, 1)}
 	files, err := openFolder(s.dir, nil)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = files.root.Close() })
+	t.Cleanup(func() { _ = files.close() })
 	c := &cli{stdin: s.input, stdout: &s.stdout, stderr: s, getenv: func(string) string { return "" }, interactive: true}
 	out := output{form: oneOf(formText)}
 	set, err := strategySet(settings{})
@@ -162,4 +82,15 @@ func (s *session) wrote(want map[string]string) {
 		got[e.Name()] = string(data)
 	}
 	require.Equal(s.t, want, got)
+}
+
+// toolOutputs are the results that a model was given last.
+func toolOutputs(req llmclient.Request) []string {
+	var outputs []string
+	for _, m := range req.Messages {
+		if m, ok := m.(messages.Tool); ok {
+			outputs = append(outputs, m.Output)
+		}
+	}
+	return outputs
 }

@@ -97,3 +97,9 @@ func TestVisible(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	require.Equal(t, "a\tb\n[31mc", printable("a\tb\r\n\x1b[31mc\a"))
 }
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 4321: "4,321", 123456: "123,456", 1234567: "1,234,567"} {
+		require.Equal(t, want, thousands(n))
+	}
+}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -146,36 +145,4 @@ func TestTrustStore_nowhere(t *testing.T) {
 		_, err := userTrustStore(c.getenv)
 		require.ErrorContains(t, err, "set HOME or XDG_STATE_HOME")
 	}
-}
-
-// TestTrust_tried has the prompts of a file that was found tried once it is trusted, and no longer
-// when it is not.
-func TestTrust_tried(t *testing.T) {
-	const text = "agents: {a: {config: {prompts: {conclude: '{{.Nothing}}'}}}}\n"
-	home, folder := t.TempDir(), t.TempDir()
-	t.Chdir(folder)
-	require.NoError(t, os.WriteFile(usualConfig, []byte(text), 0o600))
-	getenv := func(name string) string { return map[string]string{"HOME": home, "USERPROFILE": home}[name] }
-	check := func() (int, string) {
-		var stdout, stderr bytes.Buffer
-		code := run([]string{"config", "check"}, strings.NewReader(""), &stdout, &stderr, getenv)
-		return code, stderr.String()
-	}
-	code, said := check()
-	require.Equal(t, exitDone, code, said)
-	require.Contains(t, said, "is not trusted: its prompts and schemas are not tried")
-
-	store, err := userTrustStore(getenv)
-	require.NoError(t, err)
-	path, err := trustPath(usualConfig)
-	require.NoError(t, err)
-	require.NoError(t, store.add(trusted(path, []byte(text), "")))
-	code, said = check()
-	require.Equal(t, exitUsage, code)
-	require.Contains(t, said, "agents.a.config.prompts.conclude: ")
-
-	require.NoError(t, os.WriteFile(store.path, []byte("{"), 0o600))
-	code, said = check()
-	require.Equal(t, exitDone, code, said)
-	require.Contains(t, said, "is not trusted: ")
 }

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,8 +13,9 @@ import (
 func reviewOf(t *testing.T, before, text string, env map[string]string) review {
 	t.Helper()
 	getenv := func(name string) string { return env[name] }
-	c := sound(t, text)
-	c.path, c.text, c.found = usualConfig, []byte(text), true
+	c, err := parseConfig(usualConfig, []byte(text))
+	require.NoError(t, err)
+	c.found = true
 	r := review{config: c, now: trusted("/repo/segue.yaml", c.text, keyedServer(c, getenv)), known: before != "", getenv: getenv}
 	if r.known {
 		r.before = trusted("/repo/segue.yaml", []byte(before), keyedServer(c, getenv))
@@ -124,33 +122,4 @@ func TestReview_visible(t *testing.T) {
 			require.Equal(rt, visible(n.text), n.text)
 		}
 	})
-}
-
-// segue trust --list says of each file whether it still is as it was.
-func TestTrust_list(t *testing.T) {
-	folder, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	env := map[string]string{"XDG_STATE_HOME": t.TempDir()}
-	call := func(args ...string) outcomeOf {
-		var stdout, stderr bytes.Buffer
-		code := run(args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
-		return outcomeOf{code, stdout.String(), stderr.String()}
-	}
-	require.Equal(t, outcomeOf{}, call("trust", "--list"))
-	store, err := userTrustStore(func(name string) string { return env[name] })
-	require.NoError(t, err)
-	for _, name := range []string{"a", "b", "c\x1b"} {
-		path := filepath.Join(folder, name)
-		require.NoError(t, store.add(trusted(path, []byte("one"), "")))
-		require.NoError(t, os.WriteFile(path, []byte("one"), 0o600))
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "b"), []byte("two"), 0o600))
-	require.NoError(t, os.Remove(filepath.Join(folder, "c\x1b")))
-	want := "trusted     " + filepath.Join(folder, "a") + "\nchanged     " + filepath.Join(folder, "b") + "\nunreadable  " + filepath.Join(folder, `c\x1b`) + "\n"
-	require.Equal(t, outcomeOf{stdout: want}, call("trust", "--list"))
-	require.Equal(t, outcomeOf{}, call("trust", "--remove", filepath.Join(folder, "c\x1b")))
-	got := call("trust", "--remove", filepath.Join(folder, "gone", "x"))
-	require.Equal(t, exitUsage, got.code)
-	require.Contains(t, got.stderr, "is not trusted; segue trust --list lists what is")
-	require.Equal(t, 2, strings.Count(call("trust", "--list").stdout, "\n"))
 }

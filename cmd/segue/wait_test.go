@@ -1,30 +1,14 @@
 package main
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
-	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
-
-// toolOutputs are the results that a model was given last.
-func toolOutputs(req llmclient.Request) []string {
-	var outputs []string
-	for _, m := range req.Messages {
-		if m, ok := m.(messages.Tool); ok {
-			outputs = append(outputs, m.Output)
-		}
-	}
-	return outputs
-}
 
 func texts(notes []note) string {
 	var lines []string
@@ -52,30 +36,6 @@ func TestShowArguments(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, texts(showArguments(tt.arguments)), "%q", tt.arguments)
 	}
-}
-
-// TestShow lets nothing pass that a terminal obeys or that does not show, and leaves nothing out,
-// for any text.
-func TestShow(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.String().Draw(t, "s")
-		object, err := json.Marshal(map[string]any{s: s, "list": []string{s}})
-		require.NoError(t, err)
-		w := orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: s, Arguments: s, Text: s, Options: []string{s}}
-		call := (*workFolder)(nil).propose(w)
-		notes := slices.Concat([]note{call.heading}, call.about, call.content, showQuestion(w))
-		notes = append(append(notes, showArguments(string(object))...), note{plain, describeWait(w, true)})
-		w.Kind = orchestrator.WaitQuestion
-		notes = append(notes, note{plain, describeWait(w, true)})
-		for _, n := range notes {
-			for _, r := range n.text {
-				require.False(t, r != '\t' && obeyed(r), "%q", n.text)
-			}
-		}
-		for line := range strings.SplitSeq(s, "\n") {
-			require.Contains(t, texts(notes), visible(line))
-		}
-	})
 }
 
 func TestShowQuestion(t *testing.T) {

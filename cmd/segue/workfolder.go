@@ -58,6 +58,9 @@ func openFolder(dir string, own []string, ours ...string) (*workFolder, error) {
 	return f, nil
 }
 
+// close closes the folder.
+func (f *workFolder) close() error { return f.root.Close() }
+
 // places returns the absolute path of a file, and the one with its links resolved if it can be.
 func places(name string) []string {
 	full, err := filepath.Abs(name)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,53 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/segue-go/segue/orchestrator"
-	"github.com/segue-go/segue/tools"
 )
-
-// folderWith makes a folder with files, and with links, by their names.
-func folderWith(t *testing.T, files, links map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
-	}
-	for name, leads := range links {
-		if err := os.Symlink(leads, filepath.Join(dir, name)); err != nil {
-			t.Skipf("links cannot be made here: %v", err)
-		}
-	}
-	return dir
-}
 
 func opened(t *testing.T, dir string, own ...string) *workFolder {
 	t.Helper()
 	f, err := openFolder(dir, own)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = f.root.Close() })
+	t.Cleanup(func() { _ = f.close() })
 	return f
-}
-
-// protectedFolder has protected files, and ways to them.
-func protectedFolder(t *testing.T) string {
-	t.Helper()
-	return folderWith(t,
-		map[string]string{".git/config": "x", ".env": "x", "src/a.go": "x", "src/.env.local": "x", "store/k": "x"},
-		map[string]string{
-			"d": ".git", "e": "d", "src/up": "../.git", "notes.txt": ".env", "more.txt": "notes.txt", "all": ".", "out": "..",
-			".aws": "store", "loop": "loop", "src/far": "up/../src/../d", "absolute": "/.git", "plain": "src", "new": ".github",
-		})
-}
-
-// on is the arguments of a call about a file.
-func on(path string) string {
-	text, err := json.Marshal(map[string]string{"path": path, "content": "y"})
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
 }
 
 func TestWorkFolder_asked(t *testing.T) {
@@ -141,44 +100,6 @@ func TestWorkFolder_noSpellingEscapes(t *testing.T) {
 		path := strings.Join(begin, "") + way
 		require.NotEmpty(t, f.asked(readFile, on(path))+f.asked(writeFile, on(path)), path)
 	})
-}
-
-// TestWorkFolder_protect asks about protected files whatever the policy allows, and keeps what it
-// refuses.
-func TestWorkFolder_protect(t *testing.T) {
-	f := opened(t, protectedFolder(t))
-	const allow, ask, refuse = orchestrator.VerdictAllow, orchestrator.VerdictAsk, orchestrator.VerdictRefuse
-	p := newPerson(nil, f, nil, nil)
-	p.allow(grant{writeFile, "."})
-	p.allow(grant{readFile, "."})
-	for word, want := range map[string]struct{ write, code, secret, read, search orchestrator.Verdict }{
-		approveAlways:    {allow, ask, ask, allow, allow},
-		approveUntrusted: {allow, ask, ask, allow, allow},
-		approveAsk:       {ask, ask, ask, allow, allow},
-		approveNever:     {refuse, refuse, refuse, allow, allow},
-	} {
-		for name, policy := range map[string]orchestrator.ApprovalPolicy{
-			"alone": f.protect(approvalPolicy(word)), "with somebody who allows": f.protect(p.unlessAllowed(approvalPolicy(word))),
-		} {
-			judge := func(tool, path string) orchestrator.Verdict {
-				r := orchestrator.ApprovalRequest{Definition: tools.Definition{Name: tool, ReadOnly: tool != writeFile}}
-				r.Call.Name, r.Call.Arguments = tool, on(path)
-				return policy(r)
-			}
-			write := want.write
-			if name != "alone" && write == ask {
-				write = allow
-			}
-			require.Equal(t, write, judge(writeFile, "a"), word+name)
-			require.Equal(t, want.code, judge(writeFile, "d/config"), word+name)
-			require.Equal(t, want.code, judge(writeFile, ".env"), word+name)
-			require.Equal(t, want.secret, judge(readFile, "notes.txt"), word+name)
-			require.Equal(t, want.secret, judge(searchFiles, ".aws"), word+name)
-			require.Equal(t, want.read, judge(readFile, ".git/HEAD"), word+name)
-			require.Equal(t, want.search, judge(searchFiles, "."), word+name)
-			require.Equal(t, allow, judge(listFiles, ".aws"), word+name)
-		}
-	}
 }
 
 // TestGrant covers a tool below a folder, and nothing else.

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// TestPerson_late takes a line that was typed when nobody was asked, or for something else, for no
+// answer.
+func TestPerson_late(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTerminal(t)
+		p := newPerson(newScreen(x, screenConfig{}, os.Getenv), nil, x.input, nil)
+		first, cancel := context.WithCancelCause(t.Context())
+		replied := make(chan error)
+		ask := func(ctx context.Context) {
+			reply, err := p.reply(ctx, orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: "t"})
+			if err == nil && !reply.Approve {
+				err = errors.New("refused")
+			}
+			replied <- err
+		}
+		go ask(first)
+		go ask(first) // waits for its turn
+		synctest.Wait()
+		cancel(errStopped)
+		require.ErrorIs(t, <-replied, errStopped)
+		require.ErrorIs(t, <-replied, errStopped)
+
+		x.types("y\n") // for what is asked no more
+		synctest.Wait()
+		go ask(t.Context())
+		synctest.Wait()
+		require.Empty(t, replied)
+		x.types("y\n")
+		require.NoError(t, <-replied)
+
+		go ask(t.Context())
+		synctest.Wait()
+		go x.types("y\ny\n") // for two
+		require.NoError(t, <-replied)
+		synctest.Wait()
+		go ask(t.Context())
+		synctest.Wait()
+		require.Empty(t, replied)
+		x.types("y\n")
+		require.NoError(t, <-replied)
+	})
+}
+
+// TestPerson_inOrder asks in the order in which the run tells its waits, whoever asks first, and
+// waits for nobody whose wait is over.
+func TestPerson_inOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTerminal(t)
+		p := newPerson(newScreen(x, screenConfig{}, os.Getenv), nil, x.input, nil)
+		wait := func(id string) orchestrator.Wait {
+			return orchestrator.Wait{ID: id, Kind: orchestrator.WaitQuestion, Text: id}
+		}
+		for _, id := range []string{"gone", "a", "b", "c"} {
+			p.hear(at("0", 2, "", orchestrator.WaitStarted{Wait: wait(id)}))
+		}
+		p.hear(at("0", 2, "", orchestrator.WaitEnded{WaitID: "gone"}))
+		var said [3]string
+		var asking sync.WaitGroup
+		for i, id := range []string{"c", "b", "a"} {
+			asking.Go(func() {
+				reply, err := p.reply(t.Context(), wait(id))
+				said[i] = fmt.Sprint(reply.Text, err)
+			})
+			synctest.Wait()
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			require.Contains(t, x.await(yourTurn), "| "+id+"\n")
+			x.types("it is " + id + "\n")
+			synctest.Wait()
+		}
+		asking.Wait()
+		require.Equal(t, [3]string{"it is c<nil>", "it is b<nil>", "it is a<nil>"}, said)
+		require.Empty(t, p.queue)
+	})
+}
+
+// TestPerson_unknown asks about a call that may have had its effect.
+func TestPerson_unknown(t *testing.T) {
+	w := orchestrator.Wait{Kind: orchestrator.WaitUnknown, Frame: "0", Seq: 2, Tool: "deploy", Arguments: `{"to":"prod"}`, Text: "Shall it be made again?"}
+	for typed, want := range map[string]orchestrator.Reply{
+		"\nmaybe\nY\n":         {Approve: true},
+		"no\nI see it there\n": {Reason: "I see it there"},
+		"n\n\n":                {},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newTerminal(t)
+			p := newPerson(newScreen(x, screenConfig{}, os.Getenv), nil, x.input, nil)
+			var got orchestrator.Reply
+			var err error
+			var asking sync.WaitGroup
+			asking.Go(func() { got, err = p.reply(t.Context(), w) })
+			synctest.Wait()
+			for line := range strings.Lines(typed) {
+				x.types(line)
+				synctest.Wait()
+			}
+			asking.Wait()
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			require.Contains(t, x.shown, `[0 #2] deploy was cut off, and may have had its effect
+  | Shall it be made again?
+  to: "prod"
+make it again: y yes, n no > `)
+		})
+	}
+}
+
+// TestPerson_stopped is asked nothing once the run is about to end.
+func TestPerson_stopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newTerminal(t)
+		stop := make(chan struct{})
+		close(stop)
+		p := newPerson(newScreen(x, screenConfig{}, os.Getenv), nil, x.input, stop)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		replied := make(chan error)
+		go func() {
+			_, err := p.reply(ctx, orchestrator.Wait{Kind: orchestrator.WaitQuestion})
+			replied <- err
+		}()
+		synctest.Wait()
+		cancel(errStopped)
+		require.ErrorIs(t, <-replied, errStopped)
+		require.Empty(t, x.rest())
+	})
+}
+
+func TestChoose(t *testing.T) {
+	for _, tt := range []struct {
+		line    string
+		options []string
+		want    string
+		problem string
+	}{
+		{"x", nil, "x", ""},
+		{"1", nil, "1", ""},
+		{"", nil, "", "An answer is needed."},
+		{"", []string{"a"}, "", "An answer is needed."},
+		{"2", []string{"a", "b"}, "b", ""},
+		{"3", []string{"a", "b"}, "", "There is no option 3."},
+		{"0", []string{"a", "b"}, "", "There is no option 0."},
+		{"-1", []string{"a", "b"}, "", "There is no option -1."},
+		{"a", []string{"a", "b"}, "a", ""},
+		{"c", []string{"a", "b"}, "c", ""},
+		{"1", []string{"2", "1"}, "1", ""},
+		{"16", []string{"8", " 16 "}, "16", ""},
+	} {
+		answer, problem := choose(tt.line, tt.options)
+		require.Equal(t, tt.want, answer, "%+v", tt)
+		require.Equal(t, tt.problem, problem, "%+v", tt)
+	}
+}
+
+// TestUnlessAllowed spares questions, and no refusals.
+func TestUnlessAllowed(t *testing.T) {
+	p := newPerson(nil, nil, nil, nil)
+	call := orchestrator.ApprovalRequest{}
+	call.Call.Name = "t"
+	require.Equal(t, orchestrator.VerdictAsk, p.unlessAllowed(orchestrator.AskAlways)(call))
+	p.allow(grant{tool: "t"})
+	require.Equal(t, orchestrator.VerdictAllow, p.unlessAllowed(orchestrator.AskAlways)(call))
+	require.Equal(t, orchestrator.VerdictRefuse, p.unlessAllowed(orchestrator.AllowNever)(call))
+	call.Call.Name = "u"
+	require.Equal(t, orchestrator.VerdictAsk, p.unlessAllowed(orchestrator.AskAlways)(call))
+}
+
+// TestWorkFolder_protect asks about protected files whatever the policy allows, and keeps what it
+// refuses.
+func TestWorkFolder_protect(t *testing.T) {
+	f := opened(t, protectedFolder(t))
+	const allow, ask, refuse = orchestrator.VerdictAllow, orchestrator.VerdictAsk, orchestrator.VerdictRefuse
+	p := newPerson(nil, f, nil, nil)
+	p.allow(grant{writeFile, "."})
+	p.allow(grant{readFile, "."})
+	for word, want := range map[string]struct{ write, code, secret, read, search orchestrator.Verdict }{
+		approveAlways:    {allow, ask, ask, allow, allow},
+		approveUntrusted: {allow, ask, ask, allow, allow},
+		approveAsk:       {ask, ask, ask, allow, allow},
+		approveNever:     {refuse, refuse, refuse, allow, allow},
+	} {
+		for name, policy := range map[string]orchestrator.ApprovalPolicy{
+			"alone": f.protect(approvalPolicy(word)), "with somebody who allows": f.protect(p.unlessAllowed(approvalPolicy(word))),
+		} {
+			judge := func(tool, path string) orchestrator.Verdict {
+				r := orchestrator.ApprovalRequest{Definition: tools.Definition{Name: tool, ReadOnly: tool != writeFile}}
+				r.Call.Name, r.Call.Arguments = tool, on(path)
+				return policy(r)
+			}
+			write := want.write
+			if name != "alone" && write == ask {
+				write = allow
+			}
+			require.Equal(t, write, judge(writeFile, "a"), word+name)
+			require.Equal(t, want.code, judge(writeFile, "d/config"), word+name)
+			require.Equal(t, want.code, judge(writeFile, ".env"), word+name)
+			require.Equal(t, want.secret, judge(readFile, "notes.txt"), word+name)
+			require.Equal(t, want.secret, judge(searchFiles, ".aws"), word+name)
+			require.Equal(t, want.read, judge(readFile, ".git/HEAD"), word+name)
+			require.Equal(t, want.search, judge(searchFiles, "."), word+name)
+			require.Equal(t, allow, judge(listFiles, ".aws"), word+name)
+		}
+	}
+}
