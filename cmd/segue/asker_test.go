@@ -82,7 +82,7 @@ func TestPerson_inOrder(t *testing.T) {
 			synctest.Wait()
 		}
 		for _, id := range []string{"a", "b", "c"} {
-			require.Contains(t, x.await(yourTurn), "| "+id+"\n")
+			require.Contains(t, x.await("your answer > "), "| "+id+"\n")
 			x.types("it is " + id + "\n")
 			synctest.Wait()
 		}
@@ -185,11 +185,11 @@ func TestUnlessAllowed(t *testing.T) {
 // TestWorkFolder_protect asks about protected files whatever the policy allows, and keeps what it
 // refuses.
 func TestWorkFolder_protect(t *testing.T) {
-	f := opened(t, protectedFolder(t))
+	f := opened_(t, protectedFolder(t))
 	const allow, ask, refuse = orchestrator.VerdictAllow, orchestrator.VerdictAsk, orchestrator.VerdictRefuse
 	p := newPerson(nil, f, nil, nil)
-	p.allow(grant{writeFile, "."})
-	p.allow(grant{readFile, "."})
+	p.allow(grant{tool: writeFile, folder: "."})
+	p.allow(grant{tool: readFile, folder: "."})
 	for word, want := range map[string]struct{ write, code, secret, read, search orchestrator.Verdict }{
 		approveAlways:    {allow, ask, ask, allow, allow},
 		approveUntrusted: {allow, ask, ask, allow, allow},
@@ -197,7 +197,7 @@ func TestWorkFolder_protect(t *testing.T) {
 		approveNever:     {refuse, refuse, refuse, allow, allow},
 	} {
 		for name, policy := range map[string]orchestrator.ApprovalPolicy{
-			"alone": f.protect(approvalPolicy(word)), "with somebody who allows": f.protect(p.unlessAllowed(approvalPolicy(word))),
+			"alone": f.protect(newApprovals(word, nil).policy), "with somebody who allows": f.protect(p.unlessAllowed(newApprovals(word, nil).policy)),
 		} {
 			judge := func(tool, path string) orchestrator.Verdict {
 				r := orchestrator.ApprovalRequest{Definition: tools.Definition{Name: tool, ReadOnly: tool != writeFile}}
@@ -218,4 +218,22 @@ func TestWorkFolder_protect(t *testing.T) {
 			require.Equal(t, allow, judge(listFiles, ".aws"), word+name)
 		}
 	}
+}
+
+var errStopped = errors.New("stopped")
+
+func opened_(t *testing.T, dir string) *workFolder {
+	t.Helper()
+	f, err := openFolder(dir, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.close() })
+	return f
+}
+
+func texts_(notes []note) string {
+	var lines []string
+	for _, n := range notes {
+		lines = append(lines, n.text)
+	}
+	return strings.Join(lines, "\n")
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -105,7 +107,7 @@ func (c *cli) configPath(argument string, given bool) (configPlace, error) {
 	case argument == "":
 		return configPlace{}, nil
 	default:
-		return configPlace{argument, originArgument}, nil
+		return configPlace{path: argument, origin: originArgument}, nil
 	}
 }
 
@@ -164,7 +166,7 @@ a model - is that of the environment, or none where executors do all of the work
 
 func (c *cli) listAgents(config *configuration, form string) error {
 	records := []agentRecord{}
-	for _, name := range sortedKeys(config.Agents) {
+	for _, name := range slices.Sorted(maps.Keys(config.Agents)) {
 		a := config.Agents[name]
 		r := agentRecord{
 			Name: name, Strategy: a.strategy(), Model: config.modelOf(a), Description: a.Description,

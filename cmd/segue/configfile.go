@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
@@ -93,9 +92,6 @@ func (a agentConfig) children(as string) []string {
 
 // strategy returns the name of the strategy, not an alias.
 func (a agentConfig) strategy() string { return realName(cmp.Or(a.Strategy, completetask.Name)) }
-
-// realName returns the name that an alias stands for.
-func realName(name string) string { return cmp.Or(builtin.Aliases()[name], name) }
 
 // configuration is a file that was read.
 type configuration struct {
@@ -229,3 +225,6 @@ func (c *configuration) placed(pointer string, found []tools.Problem) []problem 
 func (c *configuration) problem(pointer, format string, args ...any) problem {
 	return problem{pointer, c.at.of(pointer), fmt.Sprintf(format, args...)}
 }
+
+// source returns the text of the file. It is not to be changed.
+func (c *configuration) source() []byte { return c.text }

@@ -149,8 +149,3 @@ func configsByStrategy() []any {
 	}
 	return all
 }
-
-// strategyWords are the names of strategies, and the aliases.
-func strategyWords() []string {
-	return slices.Concat(strategyNames(), sortedKeys(builtin.Aliases()))
-}

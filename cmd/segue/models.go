@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/segue-go/segue/llmclient"
@@ -237,24 +236,4 @@ func (m *models) first(o clientOptions, name string) (llmclient.Client, error) {
 		return m.makeAt(name, cfg, typedEndpoint(o.BaseURL, m.getenv), m.getenv(openAIKey))
 	}
 	return m.make(name, cfg)
-}
-
-// policyOf returns the policy of a name, or of several with commas between them: the first that is
-// found in a reply reads it.
-func policyOf(names string, o markdownpolicy.Options) (markdownpolicy.Policy, error) {
-	var chain markdownpolicy.Chain
-	for name := range strings.SplitSeq(names, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			return nil, errors.New("the name of a policy is empty; see segue policies")
-		}
-		p, err := markdownpolicy.New(name, o)
-		if err != nil {
-			return nil, err
-		}
-		chain = append(chain, p)
-	}
-	if len(chain) == 1 {
-		return chain[0], nil
-	}
-	return chain, nil
 }

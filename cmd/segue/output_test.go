@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/orchestrator"
@@ -101,4 +104,20 @@ func TestRun_cannotRead(t *testing.T) {
 	require.Equal(t, exitUsage, run([]string{"run", "-"}, brokenReader{}, &stdout, &stderr, func(string) string { return "" }))
 	require.Equal(t, "segue: cannot read the task from standard input: bad descriptor\n", stderr.String())
 	require.Empty(t, stdout.String())
+}
+
+// TestEscaped shows no terminal anything that it obeys, and loses no character, for any text.
+func TestEscaped(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("\x1b\u009b\u009d\x7f\u202e\u2066\u061c\r\n\"\\")))).Draw(t, "s")
+		var b strings.Builder
+		require.NoError(t, encode(&b, []any{s, json.RawMessage(strconv.Quote("")), map[string]string{s: s}}))
+		require.Equal(t, 1, strings.Count(b.String(), "\n"))
+		for _, r := range b.String() {
+			require.True(t, r == '\n' || !obeyed(r), "%q", r)
+		}
+		var back []any
+		require.NoError(t, json.Unmarshal([]byte(b.String()), &back))
+		require.Equal(t, []any{s, "", map[string]any{s: s}}, back)
+	})
 }

@@ -254,12 +254,3 @@ func choose(line string, options []string) (answer, problem string) {
 	}
 	return line, ""
 }
-
-// numbered reports whether options are chosen by number. Where one is a number itself, that would
-// mislead.
-func numbered(options []string) bool {
-	return len(options) > 0 && !slices.ContainsFunc(options, func(o string) bool {
-		_, err := strconv.Atoi(strings.TrimSpace(o))
-		return err == nil
-	})
-}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"testing"
 
@@ -152,5 +151,3 @@ func TestPerson_leavesWithNo(t *testing.T) {
 	require.Equal(t, "Then not.\n", s.stdout.String())
 	s.wrote(map[string]string{})
 }
-
-var errStopped = errors.New("stopped")

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/rogpeppe/go-internal/diff"
-
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -99,26 +97,6 @@ func describeChange(f *workFolder, t target, content string) (about note, shown 
 	default:
 		return note{plain, "  replaces " + sizeOf(old) + " with " + sizeOf(content)}, difference(old, content)
 	}
-}
-
-// difference shows how two texts differ, line by line.
-func difference(old, now string) []note {
-	const header = 3 // lines that name the files
-	lines := strings.Split(strings.TrimSuffix(string(diff.Diff("old", []byte(old), "new", []byte(now))), "\n"), "\n")
-	var notes []note
-	for _, line := range lines[min(header, len(lines)):] {
-		looks := plain
-		switch {
-		case strings.HasPrefix(line, "+"):
-			looks = good
-		case strings.HasPrefix(line, "-"):
-			looks = bad
-		case strings.HasPrefix(line, "@"):
-			looks = dim
-		}
-		notes = append(notes, note{looks, "  " + visible(line)})
-	}
-	return notes
 }
 
 // sizeOf tells how large a text is.

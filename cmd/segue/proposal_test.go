@@ -23,7 +23,7 @@ func writing(t require.TestingT, path, content string) orchestrator.Wait {
 // TestPropose shows what a call would change.
 func TestPropose(t *testing.T) {
 	long := strings.Repeat("line\n", 120)
-	f := opened(t, folderWith(t, map[string]string{
+	f := opened_(t, folderWith(t, map[string]string{
 		"notes/a.txt": "one\ntwo\nthree\n", "long": long + strings.Repeat("x", 3721), "bin": "a\x00b", "huge": strings.Repeat("x", maxCompared+1),
 		"dir/x": "", ".git/config": "[core]\n", ".env": "A=1\n",
 	}, map[string]string{"link": "notes/a.txt", "d": ".git", "n": "notes", "out": "../x", "up": ".."}))
@@ -49,21 +49,21 @@ func TestPropose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := propose(f, writing(t, tt.path, tt.content))
-			shown := texts(append(append([]note{p.heading}, p.about...), p.content...))
+			shown := texts_(append(append([]note{p.heading}, p.about...), p.content...))
 			require.Equal(t, "[0 #2] write_file "+tt.want, shown)
 		})
 	}
 	w := writing(t, "../x", "y")
-	require.Equal(t, "  content: \"y\"\n  path: \"../x\"", texts(propose(f, w).content), "what the tool refuses is shown as it stands")
+	require.Equal(t, "  content: \"y\"\n  path: \"../x\"", texts_(propose(f, w).content), "what the tool refuses is shown as it stands")
 	w.Arguments = `{"path":"bin","content":"y","mode":"u+s"}`
-	require.Equal(t, "  path: \"bin\"\n  content: \"y\"\n  mode: \"u+s\"", texts(propose(f, w).content), "nothing is left out")
+	require.Equal(t, "  path: \"bin\"\n  content: \"y\"\n  mode: \"u+s\"", texts_(propose(f, w).content), "nothing is left out")
 	w.Tool, w.Arguments = readFile, `{"path":".env"}`
-	require.Equal(t, "  path: \".env\"", texts(propose(f, w).content))
+	require.Equal(t, "  path: \".env\"", texts_(propose(f, w).content))
 }
 
 // TestPropose_colors has added and removed lines stand out.
 func TestPropose_colors(t *testing.T) {
-	f := opened(t, folderWith(t, map[string]string{"a": "1\n2\n"}, nil))
+	f := opened_(t, folderWith(t, map[string]string{"a": "1\n2\n"}, nil))
 	var looks []style
 	for _, n := range propose(f, writing(t, "a", "1\n3\n")).content {
 		looks = append(looks, n.style)
@@ -75,13 +75,13 @@ func TestPropose_colors(t *testing.T) {
 // goes.
 func TestPropose_everything(t *testing.T) {
 	dir := t.TempDir()
-	f := opened(t, dir)
+	f := opened_(t, dir)
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("ab \t\x1b\r\u202e界")), 0, 4, -1), 0, 8)
 		old, now := strings.Join(lines.Draw(t, "old"), "\n"), strings.Join(lines.Draw(t, "now"), "\n")
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte(old), 0o600))
 		p := propose(f, writing(t, "f", now))
-		shown := texts(p.content)
+		shown := texts_(p.content)
 		for _, r := range shown {
 			require.False(t, r != '\n' && r != '\t' && obeyed(r), "%q", shown)
 		}
@@ -96,7 +96,7 @@ func TestPropose_everything(t *testing.T) {
 // TestPrompt fits into a row, or two of a narrow terminal, whatever the path, and shows both ends
 // of it.
 func TestPrompt(t *testing.T) {
-	f := opened(t, folderWith(t, map[string]string{"notes/a": ""}, nil))
+	f := opened_(t, folderWith(t, map[string]string{"notes/a": ""}, nil))
 	require.Equal(t, "write_file notes/a: y yes, n no, a always below notes/ > ", propose(f, writing(t, "notes/a", "")).prompt(80))
 	require.Equal(t, "write_file .git/x: y yes, n no > ", propose(f, writing(t, ".git/x", "")).prompt(80))
 	w := orchestrator.Wait{Tool: "deploy", Arguments: "{}"}
@@ -135,7 +135,7 @@ func TestShow(t *testing.T) {
 			}
 		}
 		for line := range strings.SplitSeq(s, "\n") {
-			require.Contains(t, texts(notes), visible(line))
+			require.Contains(t, texts_(notes), visible(line))
 		}
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"testing"
 
@@ -66,7 +67,7 @@ func TestScreen_prompt(t *testing.T) {
 		{func() { s.event(at("0", 2, "", orchestrator.StateChanged{To: "awaiting_model"})) }, ""},
 		{func() { s.tell("part of the progress") }, ""},
 		{func() {
-			require.EqualError(t, s.beside(func() error { b.WriteString("{}\n"); return errStopped }), "stopped")
+			require.EqualError(t, s.beside(func() error { b.WriteString("{}\n"); return errors.New("stopped") }), "stopped")
 		}, "\n{}\nwell > "},
 		{func() { s.answered(true) }, "[0 #2] t ok\npart of the progress\n"},
 		{func() { s.prompt("and > ") }, "and > "},

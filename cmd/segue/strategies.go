@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/segue-go/segue/strategy"
@@ -127,3 +129,11 @@ func membersOfConfig(config json.RawMessage) (map[string]any, error) {
 	}
 	return members, nil
 }
+
+// strategyWords are the names of strategies, and the aliases.
+func strategyWords() []string {
+	return slices.Concat(strategyNames(), slices.Sorted(maps.Keys(builtin.Aliases())))
+}
+
+// realName returns the name that an alias stands for.
+func realName(name string) string { return cmp.Or(builtin.Aliases()[name], name) }

@@ -141,8 +141,7 @@ func TestTrustPath(t *testing.T) {
 // Where there is no folder for the record, nothing is trusted.
 func TestTrustStore_nowhere(t *testing.T) {
 	for _, env := range []map[string]string{{}, {"HOME": "home", "XDG_STATE_HOME": "state"}} {
-		c := &cli{getenv: func(name string) string { return env[name] }}
-		_, err := userTrustStore(c.getenv)
+		_, err := userTrustStore(func(name string) string { return env[name] })
 		require.ErrorContains(t, err, "set HOME or XDG_STATE_HOME")
 	}
 }

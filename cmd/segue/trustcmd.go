@@ -68,7 +68,7 @@ func (c *cli) trustFile(ctx context.Context, path string) error {
 	if filepath.Base(path) != usualConfig {
 		return fmt.Errorf("only a %s that is found needs trust; name %s with --config", usualConfig, path)
 	}
-	config, err := configPlace{path, originFound}.read()
+	config, err := configPlace{path: path, origin: originFound}.read()
 	if err != nil {
 		return err
 	}

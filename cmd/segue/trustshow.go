@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -33,7 +34,7 @@ func newReview(config *configuration, store trustStore, getenv func(string) stri
 	if err != nil {
 		return review{}, err
 	}
-	r := review{config: config, now: trusted(path, config.text, keyedServer(config, getenv)), getenv: getenv}
+	r := review{config: config, now: trusted(path, config.source(), keyedServer(config, getenv)), getenv: getenv}
 	r.before, r.known = record.find(path)
 	return r, nil
 }
@@ -121,14 +122,14 @@ func shownServer(server string) string {
 // does not, so that nothing is lost with those that are left out.
 func (r review) agents(columns int) []note {
 	var notes []note
-	names := sortedKeys(r.config.Agents)
+	names := slices.Sorted(maps.Keys(r.config.Agents))
 	for _, name := range names[:min(maxAgents, len(names))] {
 		a := r.config.Agents[name]
 		said := []string{}
 		if a.Approval.Default != "" {
 			said = append(said, "default: "+a.Approval.Default)
 		}
-		for _, tool := range sortedKeys(a.Approval.Tools) {
+		for _, tool := range slices.Sorted(maps.Keys(a.Approval.Tools)) {
 			said = append(said, tool+": "+a.Approval.Tools[tool])
 		}
 		line := note{plain, "  " + name + ": " + strings.Join(said, ", ")}
@@ -157,7 +158,7 @@ func (r review) servers() ([]note, error) {
 		}
 		models[at] = append(models[at], model)
 	}
-	for _, name := range sortedKeys(r.config.Models) {
+	for _, name := range slices.Sorted(maps.Keys(r.config.Models)) {
 		m := r.config.Models[name]
 		add(configuredEndpoint(m.BaseURL, m.APIKeyEnv, r.getenv), name)
 	}

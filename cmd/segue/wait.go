@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -155,4 +156,13 @@ func brief(s string, columns int, verbose bool) string {
 // waitPlace is where a run waits: frame and step.
 func waitPlace(w orchestrator.Wait) string {
 	return place(orchestrator.Event{Frame: w.Frame, Seq: w.Seq})
+}
+
+// numbered reports whether options are chosen by number. Where one is a number itself, that would
+// mislead.
+func numbered(options []string) bool {
+	return len(options) > 0 && !slices.ContainsFunc(options, func(o string) bool {
+		_, err := strconv.Atoi(strings.TrimSpace(o))
+		return err == nil
+	})
 }
