@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 )
 
 // server is a provider whose n-th answer is the n-th of those it is given. It keeps what it was
@@ -347,7 +349,7 @@ func TestAgents_timeout(t *testing.T) {
 // their server.
 func TestAccount_typed(t *testing.T) {
 	s := newServer(t, says("done"), says("done"))
-	env := map[string]string{openAIKey: "canary-openai", "OPENAI_CUSTOM_HEADERS": "X-Gateway: canary-gateway", openAIServer: ""}
+	env := map[string]string{endpoint.KeyVariable: "canary-openai", "OPENAI_CUSTOM_HEADERS": "X-Gateway: canary-gateway", endpoint.ServerVariable: ""}
 	for variable, value := range env {
 		t.Setenv(variable, value)
 	}
@@ -355,8 +357,8 @@ func TestAccount_typed(t *testing.T) {
 	require.Equal(t, exitDone, got.code, got.stderr)
 	require.Contains(t, s.requests[0], "Bearer canary-openai")
 	require.Empty(t, s.headers[0].Get("X-Gateway"))
-	env[openAIServer] = s.URL
-	t.Setenv(openAIServer, s.URL)
+	env[endpoint.ServerVariable] = s.URL
+	t.Setenv(endpoint.ServerVariable, s.URL)
 	got = segue(t, "agents: {a: {}}\n", env, "--base-url", s.URL+"/v1", "task")
 	require.Equal(t, exitDone, got.code, got.stderr)
 	require.Equal(t, "canary-gateway", s.headers[1].Get("X-Gateway"))

@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/tools"
 )
@@ -19,22 +22,22 @@ func reads(id, tool, path string) scripted.Reply {
 
 // TestApprove_below allows a tool below a folder, and asks about what is beside it.
 func TestApprove_below(t *testing.T) {
-	dir := folderWith(t, map[string]string{"notes/x": ""}, map[string]string{"link": "notes"})
-	s := beginIn(t, dir, approveAsk, nil,
+	dir := workfoldertest.New(t, map[string]string{"notes/x": ""}, map[string]string{"link": "notes"})
+	s := beginIn(t, dir, config.ApproveAsk, nil,
 		writes("c1", "notes/a", "1"), writes("c2", "notes/deep/b", "2"), writes("c3", "link/c", "3"),
 		writes("c4", "notesx/d", "4"), writes("c5", "notes/../e", "5"), writes("c6", "notes/.git/config", "6"), scripted.Text("Done."))
-	s.await("write_file notes/a: y yes, n no, a always below notes/ > ")
-	s.types("a\n")
-	require.NotContains(t, s.await("write_file notesx/d: y yes, n no, a always below notesx/ > "), "write_file notes/deep/b needs")
-	s.types("n\n")
-	s.await("Enter) > ")
-	s.types("\n")
-	s.await("write_file e: y yes, n no, a always below ./ > ")
-	s.types("a\n")
-	s.await("write_file notes/.git/config: y yes, n no > ")
-	s.types("a\n")
-	s.await("Answer y or n. Ctrl-C stops the run.\nwrite_file notes/.git/config: y yes, n no > ")
-	s.types("y\n")
+	s.Await("write_file notes/a: y yes, n no, a always below notes/ > ")
+	s.Types("a\n")
+	require.NotContains(t, s.Await("write_file notesx/d: y yes, n no, a always below notesx/ > "), "write_file notes/deep/b needs")
+	s.Types("n\n")
+	s.Await("Enter) > ")
+	s.Types("\n")
+	s.Await("write_file e: y yes, n no, a always below ./ > ")
+	s.Types("a\n")
+	s.Await("write_file notes/.git/config: y yes, n no > ")
+	s.Types("a\n")
+	s.Await("Answer y or n. Ctrl-C stops the run.\nwrite_file notes/.git/config: y yes, n no > ")
+	s.Types("y\n")
 	require.Equal(t, exitDone, s.end())
 	for name, want := range map[string]string{"notes/a": "1", "notes/deep/b": "2", "notes/c": "3", "e": "5", "notes/.git/config": "6"} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
@@ -46,19 +49,19 @@ func TestApprove_below(t *testing.T) {
 
 // TestApprove_protected asks about protected files although everything is approved.
 func TestApprove_protected(t *testing.T) {
-	for _, word := range []string{approveAlways, approveUntrusted} {
+	for _, word := range []string{config.ApproveAlways, config.ApproveUntrusted} {
 		t.Run(word, func(t *testing.T) {
-			dir := folderWith(t, map[string]string{".env": "x=1", ".git/config": "x", "keys/a.pem": "x", "b": "x"}, map[string]string{"d": ".git", "plain.txt": ".env"})
+			dir := workfoldertest.New(t, map[string]string{".env": "x=1", ".git/config": "x", "keys/a.pem": "x", "b": "x"}, map[string]string{"d": ".git", "plain.txt": ".env"})
 			s := beginIn(t, dir, word, nil,
 				writes("c1", "a", "1"), writes("c2", "./x/../.GIT/hooks/pre-commit", "1"), writes("c3", "d/config", "1"),
-				reads("c4", readFile, ".env"), reads("c5", readFile, "plain.txt"), reads("c6", searchFiles, "./.env"),
-				reads("c7", searchFiles, "."), reads("c8", readFile, "b"), scripted.Text("Done."))
+				reads("c4", workfolder.ReadFile, ".env"), reads("c5", workfolder.ReadFile, "plain.txt"), reads("c6", workfolder.SearchFiles, "./.env"),
+				reads("c7", workfolder.SearchFiles, "."), reads("c8", workfolder.ReadFile, "b"), scripted.Text("Done."))
 			refuse := func(prompt, why string) {
 				t.Helper()
-				require.Contains(t, s.await(prompt+": y yes, n no > "), why)
-				s.types("n\n")
-				s.await("Enter) > ")
-				s.types("\n")
+				require.Contains(t, s.Await(prompt+": y yes, n no > "), why)
+				s.Types("n\n")
+				s.Await("Enter) > ")
+				s.Types("\n")
 			}
 			refuse("write_file .GIT/hooks/pre-commit", "it can run code")
 			refuse("write_file d/config", "it leads to .git/config\n  replaces 1 byte (1 line) with 1 byte (1 line)\n  Protected: it can run code")
@@ -77,26 +80,26 @@ func TestApprove_protected(t *testing.T) {
 
 // TestApprove_pages keeps the path in sight, however long the content is.
 func TestApprove_pages(t *testing.T) {
-	s := begin(t, approveAsk, nil, writes("c1", "a", strings.Repeat(`\n`, 300)+"rm -rf"), scripted.Text("Done."))
+	s := begin(t, config.ApproveAsk, nil, writes("c1", "a", strings.Repeat(`\n`, 300)+"rm -rf"), scripted.Text("Done."))
 	const more = " more lines: m shows more\nwrite_file a" + mayWrite
-	first := s.await("  … 282" + more)
+	first := s.Await("  … 282" + more)
 	require.Contains(t, first, "[0 #2] write_file a needs your approval\n  a new file of 306 bytes (301 lines)\n  | \n")
 	require.Equal(t, 19, strings.Count(first, "  | \n"))
-	s.types("\n")
-	s.await("Answer y, n, a or m. Ctrl-C stops the run.\nwrite_file a" + mayWrite)
+	s.Types("\n")
+	s.Await("Answer y, n, a or m. Ctrl-C stops the run.\nwrite_file a" + mayWrite)
 	for left := 282 - 20; left > 0; left -= 20 {
-		s.types("m\n")
-		page := s.await(more)
+		s.Types("m\n")
+		page := s.Await(more)
 		require.True(t, strings.HasPrefix(page, "[0 #2] write_file a needs your approval\n  | \n"), page)
 		require.Less(t, strings.Count(page, "\n"), 24)
 	}
-	s.types("M\n")
-	require.Contains(t, s.await("write_file a"+mayWrite), "[0 #2] write_file a needs your approval\n  | \n  | rm -rf\n")
-	s.types("m\n")
-	s.await("Answer y, n or a. Ctrl-C stops the run.\n")
-	s.await(mayWrite)
+	s.Types("M\n")
+	require.Contains(t, s.Await("write_file a"+mayWrite), "[0 #2] write_file a needs your approval\n  | \n  | rm -rf\n")
+	s.Types("m\n")
+	s.Await("Answer y, n or a. Ctrl-C stops the run.\n")
+	s.Await(mayWrite)
 	s.wrote(map[string]string{})
-	s.types("y\n")
+	s.Types("y\n")
 	require.Equal(t, exitDone, s.end())
 }
 
@@ -109,10 +112,10 @@ func TestApprove_otherTools(t *testing.T) {
 	) (string, error) {
 		return "deployed", nil
 	})
-	s := begin(t, approveAsk, []tools.Tool{deploy}, reads("c0", readFile, "none"),
+	s := begin(t, config.ApproveAsk, []tools.Tool{deploy}, reads("c0", workfolder.ReadFile, "none"),
 		scripted.Calls(scripted.Call("deploy", `{"path":".git/config"}`, "c1")),
 		scripted.Calls(scripted.Call("deploy", `{"path":"notes"}`, "c2")), scripted.Text("Done."))
-	require.Contains(t, s.await("deploy: y yes, n no, a always in this run > "), "deploy needs your approval\n  path: \".git/config\"\n")
-	s.types("a\n")
+	require.Contains(t, s.Await("deploy: y yes, n no, a always in this run > "), "deploy needs your approval\n  path: \".git/config\"\n")
+	s.Types("a\n")
 	require.Equal(t, exitDone, s.end())
 }

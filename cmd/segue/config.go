@@ -10,13 +10,16 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
 // ownConfigShown is where the user's own configuration usually is.
-const ownConfigShown = "~/.config/segue/" + usualConfig
+const ownConfigShown = "~/.config/segue/" + config.FileName
 
 // lookup is where a configuration is looked for, as help texts say it.
-const lookup = "SEGUE_CONFIG, your own, or " + usualConfig + " here or in a folder above; see segue config --help"
+const lookup = "SEGUE_CONFIG, your own, or " + config.FileName + " here or in a folder above; see segue config --help"
 
 func (c *cli) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -36,7 +39,7 @@ of these:
 		Short:   "Write the JSON Schema of a configuration",
 		Example: "  segue config schema > segue.schema.json",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return write(c.stdout, string(shippedSchema())+"\n") },
+		RunE:    func(*cobra.Command, []string) error { return write(c.stdout, string(config.Schema())+"\n") },
 	})
 	return cmd
 }
@@ -72,9 +75,9 @@ func (f *fileFlag) offer(cmd *cobra.Command) {
 
 // theConfig reads the configuration; there must be one. Of one that was found and is not trusted,
 // its agents are not made on trial: a template in it may never end.
-func (c *cli) theConfig(f *fileFlag, args []string) (*configuration, error) {
+func (c *cli) theConfig(f *fileFlag, args []string) (*config.Config, error) {
 	flag := f.given("config")
-	missing := "no " + usualConfig + " here or in a folder above, none of your own, and SEGUE_CONFIG is not set; name a file"
+	missing := "no " + config.FileName + " here or in a folder above, none of your own, and SEGUE_CONFIG is not set; name a file"
 	file, given := f.path, flag || len(args) > 0
 	switch {
 	case flag && len(args) > 0:
@@ -88,48 +91,48 @@ func (c *cli) theConfig(f *fileFlag, args []string) (*configuration, error) {
 	if err != nil {
 		return nil, err
 	}
-	if place.origin == originNone {
+	if place.Origin == config.OriginNone {
 		return nil, errors.New("there is no configuration: " + missing)
 	}
-	config, err := place.read()
-	if err != nil || config.found && !c.trusts(config) {
+	config, err := place.Read()
+	if err != nil || config.Found && !c.trusts(config) {
 		return config, err
 	}
-	return config, config.try()
+	return config, config.Try()
 }
 
 // configPath returns where the configuration is: what an argument or flag names, else where
 // [locateConfig] finds one. An argument that is given and empty is none.
-func (c *cli) configPath(argument string, given bool) (configPlace, error) {
+func (c *cli) configPath(argument string, given bool) (config.Place, error) {
 	switch {
 	case !given:
-		return locateConfig(c.getenv)
+		return config.Locate(c.getenv)
 	case argument == "":
-		return configPlace{}, nil
+		return config.Place{}, nil
 	default:
-		return configPlace{path: argument, origin: originArgument}, nil
+		return config.Place{Path: argument, Origin: config.OriginArgument}, nil
 	}
 }
 
 // checkConfig carries out segue config check.
 func (c *cli) checkConfig(f *fileFlag, args []string) error {
-	config, err := c.theConfig(f, args)
-	if e, ok := errors.AsType[*configError](err); ok {
-		for _, p := range e.problems {
-			if err := write(c.stderr, visible(e.path)+":"+oneLine(p.String())+"\n"); err != nil {
+	cfg, err := c.theConfig(f, args)
+	if e, ok := errors.AsType[*config.Error](err); ok {
+		for _, p := range e.Problems {
+			if err := write(c.stderr, plaintext.Visible(e.Path)+":"+plaintext.OneLine(p.String())+"\n"); err != nil {
 				return err
 			}
 		}
-		return fmt.Errorf("%s cannot be used: %s", visible(e.path), counted(len(e.problems), "problem"))
+		return fmt.Errorf("%s cannot be used: %s", plaintext.Visible(e.Path), plaintext.Counted(len(e.Problems), "problem"))
 	}
 	if err != nil {
 		return err
 	}
-	if !config.tried {
-		c.screen(output{}).say(visible(config.path) + " was found and is not trusted: its prompts and schemas are not tried; name it to try them")
+	if !cfg.Tried {
+		c.screen(output{}).Warn(plaintext.Visible(cfg.Path) + " was found and is not trusted: its prompts and schemas are not tried; name it to try them")
 	}
-	return write(c.stdout, fmt.Sprintf("%s can be used: %s, %s, %s\n", visible(config.path),
-		counted(len(config.Models), "model"), counted(len(config.Agents), "agent"), counted(len(config.Rules), "rule")))
+	return write(c.stdout, fmt.Sprintf("%s can be used: %s, %s, %s\n", plaintext.Visible(cfg.Path),
+		plaintext.Counted(len(cfg.Models), "model"), plaintext.Counted(len(cfg.Agents), "agent"), plaintext.Counted(len(cfg.Rules), "rule")))
 }
 
 // agentRecord is an agent in the form json.
@@ -164,12 +167,12 @@ a model - is that of the environment, or none where executors do all of the work
 	return cmd
 }
 
-func (c *cli) listAgents(config *configuration, form string) error {
+func (c *cli) listAgents(config *config.Config, form string) error {
 	records := []agentRecord{}
 	for _, name := range slices.Sorted(maps.Keys(config.Agents)) {
 		a := config.Agents[name]
 		r := agentRecord{
-			Name: name, Strategy: a.strategy(), Model: config.modelOf(a), Description: a.Description,
+			Name: name, Strategy: a.StrategyName(), Model: config.ModelOf(a), Description: a.Description,
 			Default: name == config.Default || len(config.Agents) == 1, Children: []string{},
 		}
 		for _, child := range a.Children {
@@ -187,7 +190,7 @@ func (c *cli) listAgents(config *configuration, form string) error {
 		if r.Default {
 			mark = "*"
 		}
-		if _, err := fmt.Fprintf(table, "%s %s\t%s\t%s\t%s\n", mark, r.Name, r.Strategy, cmp.Or(r.Model, "-"), oneLine(r.Description)); err != nil {
+		if _, err := fmt.Fprintf(table, "%s %s\t%s\t%s\t%s\n", mark, r.Name, r.Strategy, cmp.Or(r.Model, "-"), plaintext.OneLine(r.Description)); err != nil {
 			return err
 		}
 	}

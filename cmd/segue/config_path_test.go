@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/config"
 )
 
 // A path of a configuration does not pose as what is said of another one.
@@ -17,7 +19,7 @@ func TestConfigCheck_path(t *testing.T) {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Skip("no such name here: ", err)
 		}
-		file := filepath.Join(folder, usualConfig)
+		file := filepath.Join(folder, config.FileName)
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		var stdout, stderr bytes.Buffer
 		run([]string{"config", "check", file}, strings.NewReader(""), &stdout, &stderr, func(string) string { return "" })

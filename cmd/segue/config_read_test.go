@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/config"
 )
 
 // wantRefused carries out command lines that read a configuration in every way that it can be named
@@ -17,8 +19,8 @@ func wantRefused(t *testing.T, file, want string) {
 	home := t.TempDir()
 	own := filepath.Join(home, ".config", "segue")
 	require.NoError(t, os.MkdirAll(own, 0o700))
-	require.NoError(t, os.Rename(file, filepath.Join(own, usualConfig)))
-	named := filepath.Join(own, usualConfig)
+	require.NoError(t, os.Rename(file, filepath.Join(own, config.FileName)))
+	named := filepath.Join(own, config.FileName)
 	empty := t.TempDir()
 	for name, tt := range map[string]struct {
 		folder string
@@ -49,11 +51,11 @@ func TestReadRegular_refuses(t *testing.T) {
 	t.Run("folder", func(t *testing.T) {
 		folder := filepath.Join(t.TempDir(), "x")
 		require.NoError(t, os.Mkdir(folder, 0o700))
-		wantRefused(t, folder, usualConfig+": it is a folder")
+		wantRefused(t, folder, config.FileName+": it is a folder")
 	})
 	t.Run("long", func(t *testing.T) {
 		long := filepath.Join(t.TempDir(), "x")
 		require.NoError(t, os.WriteFile(long, bytes.Repeat([]byte("# long\n"), 300_000), 0o600))
-		wantRefused(t, long, usualConfig+": it has more than 1048576 bytes")
+		wantRefused(t, long, config.FileName+": it has more than 1048576 bytes")
 	})
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/segue-go/segue/cmd/segue/config"
 )
 
 // What blocks or never ends is refused before a byte of it is read.
@@ -21,10 +23,10 @@ func TestReadRegular_refusesDevices(t *testing.T) {
 		require.NoError(t, os.Symlink(device, link))
 		if f, err := os.Open(device); err == nil { // there may be no terminal
 			require.NoError(t, f.Close())
-			wantRefused(t, link, usualConfig+": it is no regular file")
+			wantRefused(t, link, config.FileName+": it is no regular file")
 		}
 	}
 	pipe := filepath.Join(t.TempDir(), "x")
 	require.NoError(t, unix.Mkfifo(pipe, 0o600))
-	wantRefused(t, pipe, usualConfig+": it is no regular file")
+	wantRefused(t, pipe, config.FileName+": it is no regular file")
 }

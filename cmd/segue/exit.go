@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -50,7 +52,7 @@ func exitCode(err error) int {
 
 // outcome is the error of a command whose run, with files, ended with end and err; nil if it did
 // what it was asked to.
-func outcome(end orchestrator.RunFinished, err error, files *workFolder) error {
+func outcome(end orchestrator.RunFinished, err error, files *workfolder.Folder) error {
 	code := exitFailed
 	switch end.Status {
 	case orchestrator.StatusDone:
@@ -109,7 +111,7 @@ func limitAdvice(err error) string {
 }
 
 // waiting is the error of a run that waits for somebody. It says how to go on.
-func waiting(waits []orchestrator.Wait, files *workFolder) error {
+func waiting(waits []orchestrator.Wait, files *workfolder.Folder) error {
 	approvals, protected, unknown, answers := 0, 0, 0, 0
 	for _, w := range waits {
 		switch {
@@ -117,7 +119,7 @@ func waiting(waits []orchestrator.Wait, files *workFolder) error {
 			unknown++
 		case w.Kind != orchestrator.WaitApproval:
 			answers++
-		case files.asked(w.Tool, w.Arguments) != "":
+		case files.Protection(w.Tool, w.Arguments) != "":
 			protected++
 			fallthrough
 		default:
@@ -126,7 +128,7 @@ func waiting(waits []orchestrator.Wait, files *workFolder) error {
 	}
 	var what, how []string
 	if approvals > 0 {
-		what = append(what, counted(approvals, "approval"))
+		what = append(what, plaintext.Counted(approvals, "approval"))
 	}
 	switch {
 	case protected > 0:
@@ -136,10 +138,10 @@ func waiting(waits []orchestrator.Wait, files *workFolder) error {
 		how = append(how, "with --approve always or --approve never")
 	}
 	if answers > 0 {
-		what, how = append(what, counted(answers, "answer")), append(how, "with the answer in the task or with --no-ask")
+		what, how = append(what, plaintext.Counted(answers, "answer")), append(how, "with the answer in the task or with --no-ask")
 	}
 	if unknown > 0 {
-		what, how = append(what, counted(unknown, "decision")+" about calls that may have had their effect"), nil
+		what, how = append(what, plaintext.Counted(unknown, "decision")+" about calls that may have had their effect"), nil
 	}
 	otherwise := ""
 	if len(how) > 0 {

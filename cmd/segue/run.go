@@ -12,6 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -39,8 +44,8 @@ type runFlags struct {
 
 func (c *cli) runCommand() *cobra.Command {
 	f := &runFlags{
-		strategy: oneOf(strategyWords()...),
-		approve:  oneOf(approvalWords...),
+		strategy: oneOf(strategies.Words()...),
+		approve:  oneOf(config.ApprovalWords...),
 	}
 	cmd := &cobra.Command{
 		Use:   "run [flags] TASK|-",
@@ -97,7 +102,7 @@ func (f *runFlags) offer(cmd *cobra.Command) {
 	f.strategy.offer(cmd, "strategy", "how to go about the task")
 	f.approve.offer(cmd, "approve", "which tool calls need your approval")
 	flags := cmd.Flags()
-	flags.StringVar(&f.model, "model", "", "the model (default SEGUE_MODEL, or "+defaultModel+")")
+	flags.StringVar(&f.model, "model", "", "the model (default SEGUE_MODEL, or "+config.DefaultModel+")")
 	flags.StringVar(&f.baseURL, "base-url", "", "the server, up to and without /chat/completions (default OPENAI_BASE_URL, or OpenAI)")
 	offerPolicy(cmd, &f.policy, "", "let the model write its tool calls as text in this format (default the tool calls of the server)")
 	flags.StringVar(&f.system, "system", "", "the system prompt")
@@ -121,30 +126,30 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		return err
 	}
 	s := c.screen(f.out)
-	config, err := c.configOf(ctx, f, s)
+	cfg, err := c.configOf(ctx, f, s)
 	if err != nil {
 		return err
 	}
-	files, err := c.openFolder(f, config)
+	files, err := c.openFolder(f, cfg)
 	if err != nil {
 		return err
 	}
 	var list []tools.Tool
 	if files != nil {
-		defer func() { _ = files.close() }()
-		list = files.tools()
+		defer func() { _ = files.Close() }()
+		list = files.Tools()
 	}
 	if !f.noAsk {
 		list = append(list, tools.AskUser())
 	}
 	var j job
-	if config == nil {
+	if cfg == nil {
 		j, err = c.plainJob(f, list)
 	} else {
 		var why string
-		if f.agent, why, err = config.choose(request{Agent: f.agent, Source: f.source, Goal: goal}); err == nil {
-			s.tell("agent " + f.agent + " (" + why + ")")
-			j, err = c.agentJob(f, config, list, s)
+		if f.agent, why, err = cfg.Choose(config.Request{Agent: f.agent, Source: f.source, Goal: goal}); err == nil {
+			s.ShowProgress("agent " + f.agent + " (" + why + ")")
+			j, err = c.agentJob(f, cfg, list, s)
 		}
 	}
 	if err != nil {
@@ -160,77 +165,77 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 
 // configOf reads the configuration that a run goes by; nil if there is none. One that was found
 // must be trusted.
-func (c *cli) configOf(ctx context.Context, f *runFlags, s *screen) (*configuration, error) {
+func (c *cli) configOf(ctx context.Context, f *runFlags, s *terminal.Screen) (*config.Config, error) {
 	place, err := c.configPath(f.config, f.given("config"))
 	if err != nil {
 		return nil, err
 	}
-	if place.origin != originNone {
-		config, err := place.read()
+	if place.Origin != config.OriginNone {
+		config, err := place.Read()
 		if err != nil {
 			return nil, err
 		}
-		if hidden := place.hidden(); hidden != "" {
-			s.tell(visible(fmt.Sprintf("configuration %s (%s), and not %s", place.path, place.origin, hidden)))
+		if hidden := place.Hidden(); hidden != "" {
+			s.ShowProgress(plaintext.Visible(fmt.Sprintf("configuration %s (%s), and not %s", place.Path, place.Origin, hidden)))
 		}
-		if config.found {
+		if config.Found {
 			if err := c.mustTrust(ctx, config, s); err != nil {
 				return nil, err
 			}
 		}
-		return config, config.try()
+		return config, config.Try()
 	}
 	for _, flag := range []string{"agent", "source"} {
 		if f.given(flag) {
-			return nil, fmt.Errorf("--%s needs a configuration: --config FILE, SEGUE_CONFIG, or %s", flag, usualConfig)
+			return nil, fmt.Errorf("--%s needs a configuration: --config FILE, SEGUE_CONFIG, or %s", flag, config.FileName)
 		}
 	}
 	return nil, nil //nolint:nilnil // a configuration is not needed
 }
 
 // clientOptions are what the flags say of the model.
-func (c *cli) clientOptions(f *runFlags) clientOptions {
-	return clientOptions{Getenv: c.getenv, Model: f.model, BaseURL: f.baseURL, Policy: f.policy}
+func (c *cli) clientOptions(f *runFlags) config.ClientOptions {
+	return config.ClientOptions{Getenv: c.getenv, Model: f.model, BaseURL: f.baseURL, Policy: f.policy}
 }
 
 // plainJob is a run without a configuration.
 func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
-	client, err := environmentClient(c.clientOptions(f))
+	client, err := config.EnvironmentClient(c.clientOptions(f))
 	if err != nil {
 		return job{}, err
 	}
-	set, err := strategySet(settings{system: f.system, bound: f.maxSteps != 0, noAsk: f.noAsk})
+	set, err := strategies.Set(strategies.Settings{System: f.system, Bounded: f.maxSteps != 0, NoAsk: f.noAsk})
 	return job{
 		client: client, strategies: set, tools: list,
-		approve: newApprovals(f.approve.value, nil),
-		task:    orchestrator.Task{Strategy: realName(f.strategy.value)},
+		approve: config.NewApprovalPolicies(f.approve.value, nil),
+		task:    orchestrator.Task{Strategy: strategies.RealName(f.strategy.value)},
 	}, err
 }
 
 // agentJob is a run of an agent. What flags say is stronger than what the file says.
-func (c *cli) agentJob(f *runFlags, config *configuration, list []tools.Tool, s *screen) (job, error) {
-	o := Options{Tools: list, System: f.system, Bounded: f.maxSteps != 0}
+func (c *cli) agentJob(f *runFlags, cfg *config.Config, list []tools.Tool, s *terminal.Screen) (job, error) {
+	o := config.Options{Tools: list, System: f.system, Bounded: f.maxSteps != 0}
 	if f.given("strategy") {
-		o.Strategy = realName(f.strategy.value)
+		o.Strategy = strategies.RealName(f.strategy.value)
 	}
-	setup, err := config.setup(f.agent, o)
+	setup, err := cfg.Setup(f.agent, o)
 	if err != nil {
 		return job{}, err
 	}
-	client, err := setup.client(c.clientOptions(f))
+	client, err := setup.Client(c.clientOptions(f))
 	if err != nil {
 		return job{}, err
 	}
 	j := job{
 		client: client, strategies: setup.Strategies, tools: setup.Tools,
-		approve: newApprovals(f.approve.value, setup.Callable),
+		approve: config.NewApprovalPolicies(f.approve.value, setup.Callable),
 		task:    orchestrator.Task{Strategy: f.agent, Limits: setup.Limits},
 	}
 	if !f.given("approve") {
 		j.agents = setup.Approvals
 		if len(setup.Unheeded) > 0 {
-			s.say(fmt.Sprintf("%s was found, not named, and so cannot approve calls by itself; you are asked in spite of %s",
-				visible(config.path), strings.Join(setup.Unheeded, ", ")))
+			s.Warn(fmt.Sprintf("%s was found, not named, and so cannot approve calls by itself; you are asked in spite of %s",
+				plaintext.Visible(cfg.Path), strings.Join(setup.Unheeded, ", ")))
 		}
 	}
 	return j, nil
@@ -252,18 +257,18 @@ func (c *cli) goal(arg string) (string, error) {
 }
 
 // openFolder opens the folder of --dir; nil if there is none.
-func (c *cli) openFolder(f *runFlags, config *configuration) (*workFolder, error) {
+func (c *cli) openFolder(f *runFlags, config *config.Config) (*workfolder.Folder, error) {
 	own, ours := f.protect, c.ownPlaces()
 	if config != nil {
-		own, ours = slices.Concat(own, config.Protected), append(ours, config.path)
+		own, ours = slices.Concat(own, config.Protected), append(ours, config.Path)
 	}
-	if _, err := newProtectedFiles(f.protect); err != nil {
+	if _, err := workfolder.NewProtectedFiles(f.protect); err != nil {
 		return nil, fmt.Errorf("--protect: %w", err)
 	}
 	if f.dir == "" {
 		return nil, nil //nolint:nilnil // a run without files has no folder
 	}
-	return openFolder(f.dir, own, ours...)
+	return workfolder.Open(f.dir, own, ours...)
 }
 
 // ownPlaces are the folders where segue keeps what it goes by, besides those that are protected by

@@ -9,6 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
@@ -21,7 +25,7 @@ import (
 // session is a run of a scripted model with somebody at a terminal. Its tools are ask_user, those
 // for the files of dir, and more.
 type session struct {
-	*terminal
+	*terminaltest.Terminal
 	dir    string
 	model  *scripted.Client
 	stdout bytes.Buffer
@@ -36,20 +40,20 @@ func begin(t *testing.T, approve string, more []tools.Tool, replies ...scripted.
 // beginIn is begin in a folder that there is.
 func beginIn(t *testing.T, dir, approve string, more []tools.Tool, replies ...scripted.Reply) *session {
 	t.Helper()
-	s := &session{terminal: newTerminal(t), dir: dir, model: scripted.New(replies...), ended: make(chan error, 1)}
-	files, err := openFolder(s.dir, nil)
+	s := &session{Terminal: terminaltest.New(t), dir: dir, model: scripted.New(replies...), ended: make(chan error, 1)}
+	files, err := workfolder.Open(s.dir, nil)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = files.close() })
-	c := &cli{stdin: s.input, stdout: &s.stdout, stderr: s, getenv: func(string) string { return "" }, interactive: true}
+	t.Cleanup(func() { _ = files.Close() })
+	c := &cli{stdin: s.Input, stdout: &s.stdout, stderr: s, getenv: func(string) string { return "" }, interactive: true}
 	out := output{form: oneOf(formText)}
-	set, err := strategySet(settings{})
+	set, err := strategies.Set(strategies.Settings{})
 	require.NoError(t, err)
 	j := job{
 		client:     s.model,
 		strategies: set,
-		tools:      append(append(files.tools(), tools.AskUser()), more...),
+		tools:      append(append(files.Tools(), tools.AskUser()), more...),
 		files:      files,
-		approve:    newApprovals(approve, nil),
+		approve:    config.NewApprovalPolicies(approve, nil),
 		task:       orchestrator.Task{Run: "r", Strategy: completetask.Name, Input: delegation.Input{Goal: "task"}},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -60,28 +64,28 @@ func beginIn(t *testing.T, dir, approve string, more []tools.Tool, replies ...sc
 
 // end waits for the end of the run and returns its exit code.
 func (s *session) end() int {
-	s.t.Helper()
+	s.T.Helper()
 	select {
 	case err := <-s.ended:
 		return exitCode(err)
 	case <-time.After(20 * time.Second):
-		require.FailNow(s.t, "the run does not end", "%s", s.rest())
+		require.FailNow(s.T, "the run does not end", "%s", s.Rest())
 		return -1
 	}
 }
 
 // wrote checks what is in the folder.
 func (s *session) wrote(want map[string]string) {
-	s.t.Helper()
+	s.T.Helper()
 	got := map[string]string{}
 	entries, err := os.ReadDir(s.dir)
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	for _, e := range entries {
 		data, err := os.ReadFile(s.dir + "/" + e.Name())
-		require.NoError(s.t, err)
+		require.NoError(s.T, err)
 		got[e.Name()] = string(data)
 	}
-	require.Equal(s.t, want, got)
+	require.Equal(s.T, want, got)
 }
 
 // toolOutputs are the results that a model was given last.

@@ -11,6 +11,12 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/trust"
 )
 
 func (c *cli) trustCommand() *cobra.Command {
@@ -56,41 +62,41 @@ What is trusted is kept in ~/.local/state/segue/trust.json (XDG_STATE_HOME says 
 // trustFile carries out segue trust; "" is the file that is found.
 func (c *cli) trustFile(ctx context.Context, path string) error {
 	if path == "" {
-		found, err := findConfig()
+		found, err := config.Find()
 		if err != nil {
 			return err
 		}
 		if found == "" {
-			return errors.New("there is no " + usualConfig + " here or in a folder above")
+			return errors.New("there is no " + config.FileName + " here or in a folder above")
 		}
 		path = found
 	}
-	if filepath.Base(path) != usualConfig {
-		return fmt.Errorf("only a %s that is found needs trust; name %s with --config", usualConfig, path)
+	if filepath.Base(path) != config.FileName {
+		return fmt.Errorf("only a %s that is found needs trust; name %s with --config", config.FileName, path)
 	}
-	config, err := configPlace{path: path, origin: originFound}.read()
+	config, err := config.Place{Path: path, Origin: config.OriginFound}.Read()
 	if err != nil {
 		return err
 	}
-	store, err := userTrustStore(c.getenv)
+	store, err := trust.UserStore(c.getenv)
 	if err != nil {
 		return err
 	}
-	r, err := newReview(config, store, c.getenv)
+	r, err := trust.NewReview(config, store, c.getenv)
 	if err != nil {
 		return err
 	}
 	s := c.screen(output{})
-	notes, err := r.notes(sizeOfTerminal(c.stderr).columns - 1)
+	notes, err := r.Lines(terminal.SizeOf(c.stderr).Columns - 1)
 	if err != nil {
 		return err
 	}
-	if r.trusted() {
-		s.show(notes...)
+	if r.Trusted() {
+		s.Show(notes...)
 		return nil
 	}
 	if !c.interactive {
-		s.show(notes...)
+		s.Show(notes...)
 		return errors.New("nobody can be asked here; run segue trust in a terminal, or name the file with --config")
 	}
 	return c.askTrust(ctx, r, store, s)
@@ -98,36 +104,36 @@ func (c *cli) trustFile(ctx context.Context, path string) error {
 
 // mustTrust returns an error unless a configuration that was found is trusted, or the user trusts
 // it now.
-func (c *cli) mustTrust(ctx context.Context, config *configuration, s *screen) error {
-	store, err := userTrustStore(c.getenv)
+func (c *cli) mustTrust(ctx context.Context, config *config.Config, s *terminal.Screen) error {
+	store, err := trust.UserStore(c.getenv)
 	if err != nil {
 		return err
 	}
-	r, err := newReview(config, store, c.getenv)
-	if err != nil || r.trusted() {
+	r, err := trust.NewReview(config, store, c.getenv)
+	if err != nil || r.Trusted() {
 		return err
 	}
 	if !c.interactive {
-		return fmt.Errorf("%s; see what it says and trust it with segue trust, name it with --config FILE, or go without with --config ''", r.state())
+		return fmt.Errorf("%s; see what it says and trust it with segue trust, name it with --config FILE, or go without with --config ''", r.State())
 	}
 	return c.askTrust(ctx, r, store, s)
 }
 
 // trusts reports whether the user trusts a configuration that was found. With a record that cannot
 // be read none is.
-func (c *cli) trusts(config *configuration) bool {
-	store, err := userTrustStore(c.getenv)
+func (c *cli) trusts(config *config.Config) bool {
+	store, err := trust.UserStore(c.getenv)
 	if err != nil {
 		return false
 	}
-	r, err := newReview(config, store, c.getenv)
-	return err == nil && r.trusted()
+	r, err := trust.NewReview(config, store, c.getenv)
+	return err == nil && r.Trusted()
 }
 
 // askTrust shows a configuration, asks whether the user trusts it, and records a yes. Anything else
 // is an error.
-func (c *cli) askTrust(ctx context.Context, r review, store trustStore, s *screen) error {
-	notes, err := r.notes(sizeOfTerminal(c.stderr).columns - 1)
+func (c *cli) askTrust(ctx context.Context, r trust.Review, store trust.Store, s *terminal.Screen) error {
+	notes, err := r.Lines(terminal.SizeOf(c.stderr).Columns - 1)
 	if err != nil {
 		return err
 	}
@@ -136,20 +142,20 @@ func (c *cli) askTrust(ctx context.Context, r review, store trustStore, s *scree
 		return err
 	}
 	if !yes {
-		return fmt.Errorf("%s is not trusted, and not used; go without it with --config ''", visible(r.config.path))
+		return fmt.Errorf("%s is not trusted, and not used; go without it with --config ''", plaintext.Visible(r.Config.Path))
 	}
-	return store.add(r.now)
+	return store.Add(r.Now)
 }
 
 // confirm shows lines and asks a question that only a yes affirms. The end of the input is a no.
-func (c *cli) confirm(ctx context.Context, s *screen, question string, above []note) (bool, error) {
+func (c *cli) confirm(ctx context.Context, s *terminal.Screen, question string, above []terminal.Line) (bool, error) {
 	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer release()
-	for keys := newKeyboard(c.stdin); ; above = []note{{warn, "Answer y or n."}} {
-		keys.ready()
-		s.prompt(question, above...)
-		line, err := keys.line(ctx)
-		s.answered(err == nil)
+	for keys := terminal.NewKeyboard(c.stdin); ; above = []terminal.Line{terminal.Warn.Line("Answer y or n.")} {
+		keys.DiscardTyped()
+		s.Prompt(question, above...)
+		line, err := keys.ReadLine(ctx)
+		s.EndPrompt(err == nil)
 		if ctx.Err() != nil {
 			return false, &exitError{code: exitInterrupted, err: errInterrupted}
 		}
@@ -167,40 +173,40 @@ func (c *cli) confirm(ctx context.Context, s *screen, question string, above []n
 
 // listTrusted carries out segue trust --list.
 func (c *cli) listTrusted() error {
-	store, err := userTrustStore(c.getenv)
+	store, err := trust.UserStore(c.getenv)
 	if err != nil {
 		return err
 	}
-	record, err := store.load()
+	record, err := store.Load()
 	if err != nil {
 		return err
 	}
 	var b strings.Builder
 	for _, f := range record.Files {
 		how := "trusted"
-		switch text, err := readRegular(f.Path, maxConfig); {
+		switch text, err := regularfile.Read(f.Path, config.MaxSize); {
 		case err != nil:
 			how = "unreadable"
-		case trusted(f.Path, text, "").SHA256 != f.SHA256:
+		case trust.FileOf(f.Path, text, "").SHA256 != f.SHA256:
 			how = "changed"
 		}
-		fmt.Fprintf(&b, "%-10s  %s\n", how, visible(f.Path))
+		fmt.Fprintf(&b, "%-10s  %s\n", how, plaintext.Visible(f.Path))
 	}
 	return write(c.stdout, b.String())
 }
 
 // removeTrusted carries out segue trust --remove. The file need not be there any more.
 func (c *cli) removeTrusted(path string) error {
-	whole, err := trustPath(path)
+	whole, err := trust.Path(path)
 	if err != nil {
 		whole, err = filepath.Abs(path)
 	}
 	if err != nil {
 		return err
 	}
-	store, err := userTrustStore(c.getenv)
+	store, err := trust.UserStore(c.getenv)
 	if err != nil {
 		return err
 	}
-	return store.remove(whole)
+	return store.Remove(whole)
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/trust"
 )
 
 // TestTrust_tried has the prompts of a file that was found tried once it is trusted, and no longer
@@ -16,7 +19,7 @@ func TestTrust_tried(t *testing.T) {
 	const text = "agents: {a: {config: {prompts: {conclude: '{{.Nothing}}'}}}}\n"
 	home, folder := t.TempDir(), t.TempDir()
 	t.Chdir(folder)
-	require.NoError(t, os.WriteFile(usualConfig, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(config.FileName, []byte(text), 0o600))
 	getenv := func(name string) string { return map[string]string{"HOME": home, "USERPROFILE": home}[name] }
 	check := func() (int, string) {
 		var stdout, stderr bytes.Buffer
@@ -27,16 +30,16 @@ func TestTrust_tried(t *testing.T) {
 	require.Equal(t, exitDone, code, said)
 	require.Contains(t, said, "is not trusted: its prompts and schemas are not tried")
 
-	store, err := userTrustStore(getenv)
+	store, err := trust.UserStore(getenv)
 	require.NoError(t, err)
-	path, err := trustPath(usualConfig)
+	path, err := trust.Path(config.FileName)
 	require.NoError(t, err)
-	require.NoError(t, store.add(trusted(path, []byte(text), "")))
+	require.NoError(t, store.Add(trust.FileOf(path, []byte(text), "")))
 	code, said = check()
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, said, "agents.a.config.prompts.conclude: ")
 
-	require.NoError(t, os.WriteFile(store.path, []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(store.Path, []byte("{"), 0o600))
 	code, said = check()
 	require.Equal(t, exitDone, code, said)
 	require.Contains(t, said, "is not trusted: ")
@@ -53,11 +56,11 @@ func TestTrust_list(t *testing.T) {
 		return outcomeOf{code, stdout.String(), stderr.String()}
 	}
 	require.Equal(t, outcomeOf{}, call("trust", "--list"))
-	store, err := userTrustStore(func(name string) string { return env[name] })
+	store, err := trust.UserStore(func(name string) string { return env[name] })
 	require.NoError(t, err)
 	for _, name := range []string{"a", "b", "c\x1b"} {
 		path := filepath.Join(folder, name)
-		require.NoError(t, store.add(trusted(path, []byte("one"), "")))
+		require.NoError(t, store.Add(trust.FileOf(path, []byte("one"), "")))
 		require.NoError(t, os.WriteFile(path, []byte("one"), 0o600))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "b"), []byte("two"), 0o600))

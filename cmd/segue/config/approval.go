@@ -1,32 +1,33 @@
-package main
+package config
 
 import (
 	"cmp"
 	"slices"
 	"sync"
 
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/orchestrator"
 )
 
 // The words of --approve.
 const (
-	approveAsk       = "ask"
-	approveAlways    = "always"
-	approveNever     = "never"
-	approveUntrusted = "untrusted"
+	ApproveAsk       = "ask"
+	ApproveAlways    = "always"
+	ApproveNever     = "never"
+	ApproveUntrusted = "untrusted"
 )
 
-// approvalWords are all of them, the usual one first.
-var approvalWords = []string{approveAsk, approveAlways, approveNever, approveUntrusted}
+// ApprovalWords are all of them, the usual one first.
+var ApprovalWords = []string{ApproveAsk, ApproveAlways, ApproveNever, ApproveUntrusted}
 
 // approvalPolicy is what a word of --approve stands for. Calls that change nothing are always made.
 func approvalPolicy(word string) orchestrator.ApprovalPolicy {
 	switch word {
-	case approveAlways:
+	case ApproveAlways:
 		return orchestrator.AllowAlways
-	case approveNever:
+	case ApproveNever:
 		return ifChanging(orchestrator.AllowNever)
-	case approveUntrusted:
+	case ApproveUntrusted:
 		return ifChanging(orchestrator.AskIfUntrusted)
 	default:
 		return orchestrator.AskIfChanging
@@ -36,11 +37,11 @@ func approvalPolicy(word string) orchestrator.ApprovalPolicy {
 // toolPolicy is what a word stands for where it is said of one tool: of what it reads as well.
 func toolPolicy(word string) orchestrator.ApprovalPolicy {
 	switch word {
-	case approveAlways:
+	case ApproveAlways:
 		return orchestrator.AllowAlways
-	case approveNever:
+	case ApproveNever:
 		return orchestrator.AllowNever
-	case approveUntrusted:
+	case ApproveUntrusted:
 		return orchestrator.AskIfUntrusted
 	default:
 		return orchestrator.AskAlways
@@ -57,32 +58,32 @@ func ifChanging(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy 
 	}
 }
 
-// approvals say which tool calls are made.
-type approvals struct {
+// ApprovalPolicies say which tool calls are made.
+type ApprovalPolicies struct {
 	usual orchestrator.ApprovalPolicy
 	tools map[string]orchestrator.ApprovalPolicy
 }
 
-// newApprovals returns what a word of --approve stands for. To call an agent needs no approval:
+// NewApprovalPolicies returns what a word of --approve stands for. To call an agent needs no approval:
 // what it does may.
-func newApprovals(word string, agents []string) approvals {
-	made := approvals{approvalPolicy(word), map[string]orchestrator.ApprovalPolicy{}}
+func NewApprovalPolicies(word string, agents []string) ApprovalPolicies {
+	made := ApprovalPolicies{approvalPolicy(word), map[string]orchestrator.ApprovalPolicy{}}
 	for _, name := range agents {
 		made.tools[name] = orchestrator.AllowAlways
 	}
 	return made
 }
 
-// loosened returns the words of an agent's approval that allow more than the command line does by
+// Loosened returns the words of an agent's approval that allow more than the command line does by
 // itself. A file that was found is not followed there.
-func (a agentConfig) loosened() []string {
-	looser := func(word string) bool { return word == approveAlways || word == approveUntrusted }
+func (a Agent) Loosened() []string {
+	looser := func(word string) bool { return word == ApproveAlways || word == ApproveUntrusted }
 	var said []string
 	if looser(a.Approval.Default) {
 		said = append(said, "default: "+a.Approval.Default)
 	}
 	for _, tool := range sortedKeys(a.Approval.Tools) {
-		if word := a.Approval.Tools[tool]; tool == writeFile && looser(word) {
+		if word := a.Approval.Tools[tool]; tool == workfolder.WriteFile && looser(word) {
 			said = append(said, tool+": "+word)
 		}
 	}
@@ -90,8 +91,8 @@ func (a agentConfig) loosened() []string {
 }
 
 // approvals returns what an agent says of its tool calls.
-func (a agentConfig) approvals() approvals {
-	made := newApprovals(cmp.Or(a.Approval.Default, approveAsk), a.children(asTool))
+func (a Agent) approvals() ApprovalPolicies {
+	made := NewApprovalPolicies(cmp.Or(a.Approval.Default, ApproveAsk), a.children(asTool))
 	for tool, word := range a.Approval.Tools {
 		made.tools[tool] = toolPolicy(word)
 	}
@@ -99,7 +100,7 @@ func (a agentConfig) approvals() approvals {
 }
 
 // of returns what is said of a tool.
-func (a approvals) of(tool string) orchestrator.ApprovalPolicy {
+func (a ApprovalPolicies) of(tool string) orchestrator.ApprovalPolicy {
 	if policy, ok := a.tools[tool]; ok {
 		return policy
 	}
@@ -108,8 +109,8 @@ func (a approvals) of(tool string) orchestrator.ApprovalPolicy {
 
 // within returns approvals that allow no call that bound does not, and ask about none that bound
 // refuses.
-func (a approvals) within(bound approvals) approvals {
-	made := approvals{stricter(a.usual, bound.usual), map[string]orchestrator.ApprovalPolicy{}}
+func (a ApprovalPolicies) within(bound ApprovalPolicies) ApprovalPolicies {
+	made := ApprovalPolicies{stricter(a.usual, bound.usual), map[string]orchestrator.ApprovalPolicy{}}
 	for _, tools := range []map[string]orchestrator.ApprovalPolicy{a.tools, bound.tools} {
 		for tool := range tools {
 			made.tools[tool] = stricter(a.of(tool), bound.of(tool))
@@ -132,31 +133,31 @@ func stricter(a, b orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	}
 }
 
-// policy is what is said of each tool, as one policy.
-func (a approvals) policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+// Policy is what is said of each tool, as one policy.
+func (a ApprovalPolicies) Policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 	return a.of(r.Definition.Name)(r)
 }
 
-// judge judges the calls of a run, each by what is said of the agent that makes it. The agent of a
+// Approver judges the calls of a run, each by what is said of the agent that makes it. The agent of a
 // frame is known by its strategy, as the events of the run tell it.
-type judge struct {
+type Approver struct {
 	usual  orchestrator.ApprovalPolicy            // for the frames of all others
 	own    map[string]orchestrator.ApprovalPolicy // of agents, by their strategies
 	frames sync.Map                               // of the policies of agents, by frame
 }
 
-// newJudge returns a judge for a run. What is said of an agent is by the name of its strategy; usual
+// NewApprover returns a judge for a run. What is said of an agent is by the name of its strategy; usual
 // is for all others.
-func newJudge(usual approvals, own map[string]approvals) *judge {
-	made := &judge{usual: usual.policy, own: map[string]orchestrator.ApprovalPolicy{}}
+func NewApprover(usual ApprovalPolicies, own map[string]ApprovalPolicies) *Approver {
+	made := &Approver{usual: usual.Policy, own: map[string]orchestrator.ApprovalPolicy{}}
 	for strategy, said := range own {
-		made.own[strategy] = said.policy
+		made.own[strategy] = said.Policy
 	}
 	return made
 }
 
-// hear notes which frames are those of agents.
-func (j *judge) hear(e orchestrator.Event) {
+// Observe notes which frames are those of agents.
+func (j *Approver) Observe(e orchestrator.Event) {
 	switch d := e.Detail.(type) {
 	case orchestrator.FrameEntered:
 		if policy, ok := j.own[d.Strategy]; ok {
@@ -167,9 +168,9 @@ func (j *judge) hear(e orchestrator.Event) {
 	}
 }
 
-// policy is an [orchestrator.ApprovalPolicy]. A call that a frame makes before the event of its
+// Policy is an [orchestrator.ApprovalPolicy]. A call that a frame makes before the event of its
 // beginning is told, so without having asked a model, is judged as usual.
-func (j *judge) policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+func (j *Approver) Policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 	if policy, ok := j.frames.Load(r.Frame); ok {
 		return policy.(orchestrator.ApprovalPolicy)(r)
 	}

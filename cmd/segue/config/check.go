@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -8,6 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/orchestrator"
@@ -28,14 +32,14 @@ var (
 )
 
 // toolNames are those that an agent can be given.
-var toolNames = slices.Concat(fileToolNames, []string{tools.AskUserName})
+var toolNames = slices.Concat(workfolder.ToolNames, []string{tools.AskUserName})
 
 // noKeyHere is said of a key of a provider that stands in the file. It does not quote it.
 const noKeyHere = "a key has no place in this file: put it into an environment variable, and the NAME of that, in capitals, here as api_key_env"
 
 // secrets finds keys of providers.
-func (c *configuration) secrets(document any) []problem {
-	var found []problem
+func (c *Config) secrets(document any) []Problem {
+	var found []Problem
 	top, _ := document.(map[string]any)
 	models, _ := top["models"].(map[string]any)
 	for _, name := range sortedKeys(models) {
@@ -53,15 +57,15 @@ func (c *configuration) secrets(document any) []problem {
 }
 
 // check finds what a schema does not: names of what is not there, and what cannot be made.
-func (c *configuration) check() []problem {
-	var found []problem
+func (c *Config) check() []Problem {
+	var found []Problem
 	for _, name := range sortedKeys(c.Models) {
 		found = append(found, c.checkModel(name)...)
 	}
 	for _, name := range sortedKeys(c.Agents) {
 		found = append(found, c.checkAgent(name)...)
 	}
-	if len(c.Agents) == 0 && c.at["/agents"] != (position{}) {
+	if len(c.Agents) == 0 && c.at["/agents"] != (Position{}) {
 		found = append(found, c.problem("/agents", "there is no agent"))
 	}
 	if c.Default != "" {
@@ -71,18 +75,18 @@ func (c *configuration) check() []problem {
 		found = append(found, c.checkRule(i)...)
 	}
 	for i, text := range c.Protected {
-		if _, err := parseGlob(text); err != nil {
+		if _, err := workfolder.ParseGlob(text); err != nil {
 			found = append(found, c.problem(within("/protected", i), "%v", err))
 		}
 	}
 	return found
 }
 
-func (c *configuration) checkModel(name string) []problem {
+func (c *Config) checkModel(name string) []Problem {
 	m, at := c.Models[name], within("/models", name)
 	found := c.checkName(at, name)
 	if m.Policy != "" {
-		if _, err := policyOf(m.Policy, markdownpolicy.Options{}); err != nil {
+		if _, err := textpolicy.New(m.Policy, markdownpolicy.Options{}); err != nil {
 			found = append(found, c.problem(at+"/policy", "%v", err))
 		}
 	}
@@ -110,7 +114,7 @@ func (c *configuration) checkModel(name string) []problem {
 }
 
 // circle returns how the fallbacks of a model lead back to it by way of next; nil if they do not.
-func (c *configuration) circle(name, next string) []string {
+func (c *Config) circle(name, next string) []string {
 	seen := map[string]bool{}
 	var walk func(way []string, at string) []string
 	walk = func(way []string, at string) []string {
@@ -132,7 +136,7 @@ func (c *configuration) circle(name, next string) []string {
 	return walk([]string{name}, next)
 }
 
-func (c *configuration) checkAgent(name string) []problem {
+func (c *Config) checkAgent(name string) []Problem {
 	a, at := c.Agents[name], within("/agents", name)
 	found := c.checkName(at, name)
 	if slices.Contains(toolNames, name) {
@@ -157,31 +161,31 @@ func (c *configuration) checkAgent(name string) []problem {
 			found = append(found, c.problem(within(at+"/approval/tools", tool), "no tool %q; there are: %s", tool, strings.Join(known, ", ")))
 		}
 	}
-	if builtin.Table(a.strategy()) == nil {
+	if builtin.Table(a.StrategyName()) == nil {
 		return found // the schema says so
 	}
 	return slices.Concat(found, c.checkFit(name), c.checkBound(name), c.checkStrategy(name))
 }
 
-func (c *configuration) checkChild(name string, i int, child childConfig) []problem {
+func (c *Config) checkChild(name string, i int, child Child) []Problem {
 	at := within(within("/agents", name)+"/children", i)
 	if found := c.knownAgent(at+"/agent", child.Agent); found != nil {
 		return found
 	}
 	if child.As == asExecutor {
-		if key, _ := partsOf(c.Agents[name].strategy()).executor(); key == "" {
-			return []problem{c.problem(at, "the strategy %s hands nothing on; use the agent as: %s", c.Agents[name].strategy(), asTool)}
+		if key, _ := strategies.KeysOf(c.Agents[name].StrategyName()).Executor(); key == "" {
+			return []Problem{c.problem(at, "the strategy %s hands nothing on; use the agent as: %s", c.Agents[name].StrategyName(), asTool)}
 		}
 	} else if c.Agents[child.Agent].Description == "" {
-		return []problem{c.problem(at, "%s needs a description, for the model that may call it", child.Agent)}
+		return []Problem{c.problem(at, "%s needs a description, for the model that may call it", child.Agent)}
 	}
-	if slices.ContainsFunc(c.Agents[name].Children[:i], func(other childConfig) bool { return other.Agent == child.Agent }) {
-		return []problem{c.problem(at, "the agent is there twice")}
+	if slices.ContainsFunc(c.Agents[name].Children[:i], func(other Child) bool { return other.Agent == child.Agent }) {
+		return []Problem{c.problem(at, "the agent is there twice")}
 	}
 	return nil
 }
 
-func (c *configuration) checkRule(i int) []problem {
+func (c *Config) checkRule(i int) []Problem {
 	r, at := c.Rules[i], within("/rules", i)
 	found := c.knownAgent(at+"/agent", r.Agent)
 	given := 0
@@ -202,14 +206,14 @@ func (c *configuration) checkRule(i int) []problem {
 		}
 	}
 	if _, err := regexp.Compile(r.Pattern); err != nil {
-		found = append(found, c.problem(at+"/pattern", "%s", oneLine(err.Error())))
+		found = append(found, c.problem(at+"/pattern", "%s", plaintext.OneLine(err.Error())))
 	}
 	return found
 }
 
 // tryAgents makes each agent as a run would, to find what only shows then.
-func (c *configuration) tryAgents() []problem {
-	var found []problem
+func (c *Config) tryAgents() []Problem {
+	var found []Problem
 	for _, name := range sortedKeys(c.Agents) {
 		found = append(found, c.tryStrategy(name)...)
 	}
@@ -221,33 +225,33 @@ func (c *configuration) tryAgents() []problem {
 		for _, tool := range toolNames {
 			files = append(files, tools.New(tools.Definition{Name: tool}, nothing))
 		}
-		setup, err := c.setup(name, Options{Tools: files})
+		setup, err := c.Setup(name, Options{Tools: files})
 		if err == nil {
 			_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: setup.Strategies, Tools: setup.Tools})
 		}
 		if err != nil {
-			found = append(found, c.problem(within("/agents", name), "%s", oneLine(err.Error())))
+			found = append(found, c.problem(within("/agents", name), "%s", plaintext.OneLine(err.Error())))
 		}
 	}
 	return found
 }
 
-func (c *configuration) checkName(at, name string) []problem {
+func (c *Config) checkName(at, name string) []Problem {
 	if nameForm.MatchString(name) {
 		return nil
 	}
-	return []problem{c.problem(at, "a name has 1 to 64 letters, digits, - and _")}
+	return []Problem{c.problem(at, "a name has 1 to 64 letters, digits, - and _")}
 }
 
-func (c *configuration) knownAgent(at, name string) []problem {
+func (c *Config) knownAgent(at, name string) []Problem {
 	if _, ok := c.Agents[name]; ok {
 		return nil
 	}
-	return []problem{c.problem(at, "no agent %q; there are: %s", name, listed(c.Agents))}
+	return []Problem{c.problem(at, "no agent %q; there are: %s", name, listed(c.Agents))}
 }
 
 // timeout returns the bound of a request; 0 is none.
-func (l modelLimits) timeout() (time.Duration, error) {
+func (l ModelLimits) timeout() (time.Duration, error) {
 	if l.Timeout == "" {
 		return 0, nil
 	}

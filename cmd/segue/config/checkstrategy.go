@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding/json"
@@ -6,35 +6,37 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/strategy/builtin"
 )
 
 // checkFit finds what an agent says and its strategy has no use for.
-func (c *configuration) checkFit(name string) []problem {
+func (c *Config) checkFit(name string) []Problem {
 	a, at := c.Agents[name], within("/agents", name)
-	parts, executors := partsOf(a.strategy()), a.children(asExecutor)
-	var found []problem
+	parts, executors := strategies.KeysOf(a.StrategyName()), a.children(asExecutor)
+	var found []Problem
 	for key, said := range map[string]bool{"model": a.Model != "", "system": a.System != ""} {
 		if said && !a.asksModel() {
-			found = append(found, c.problem(at+"/"+key, "%s asks no model itself; say it of the executor", a.strategy()))
+			found = append(found, c.problem(at+"/"+key, "%s asks no model itself; say it of the executor", a.StrategyName()))
 		}
 	}
-	if !a.callsTools() && (len(a.children(asTool)) > 0 || a.strategy() == builtin.LLMOnly && (a.Tools != nil || len(a.Children) > 0)) {
-		what := a.strategy()
+	if !a.callsTools() && (len(a.children(asTool)) > 0 || a.StrategyName() == builtin.LLMOnly && (a.Tools != nil || len(a.Children) > 0)) {
+		what := a.StrategyName()
 		if len(executors) > 0 {
 			what += " with an executor"
 		}
 		found = append(found, c.problem(at, "%s calls no tools; give them to another agent", what))
 	}
-	if a.strategy() == builtin.ToolFirst && a.Tools != nil && len(a.Tools)+len(a.Children) == 0 {
-		found = append(found, c.problem(at+"/tools", "%s must call a tool, and there is none", a.strategy()))
+	if a.StrategyName() == builtin.ToolFirst && a.Tools != nil && len(a.Tools)+len(a.Children) == 0 {
+		found = append(found, c.problem(at+"/tools", "%s must call a tool, and there is none", a.StrategyName()))
 	}
 	if len(executors) > 1 && !parts["executors"] {
-		found = append(found, c.problem(at+"/children", "%s takes one executor", a.strategy()))
+		found = append(found, c.problem(at+"/children", "%s takes one executor", a.StrategyName()))
 	}
 	if len(executors) > 1 && !strings.Contains(string(a.Config), `"step_limits"`) {
 		for _, other := range executors {
-			if c.Agents[other].Limits != (agentConfig{}.Limits) {
+			if c.Agents[other].Limits != (Agent{}.Limits) {
 				found = append(found, c.problem(at+"/children", "the executor %s has limits, and there is more than one executor: bound them all with config: {step_limits: …}", other))
 			}
 		}
@@ -44,12 +46,12 @@ func (c *configuration) checkFit(name string) []problem {
 
 // checkBound finds the tools that agents name whom another one, which hands work on to them, does
 // not allow to use them.
-func (c *configuration) checkBound(name string) []problem {
+func (c *Config) checkBound(name string) []Problem {
 	a := c.Agents[name]
 	if a.Tools == nil {
 		return nil
 	}
-	var found []problem
+	var found []Problem
 	below := a.children(asExecutor)
 	for i := 0; i < len(below); i++ {
 		other := c.Agents[below[i]]
@@ -69,15 +71,15 @@ func (c *configuration) checkBound(name string) []problem {
 }
 
 // checkStrategy holds the config of an agent against its strategy.
-func (c *configuration) checkStrategy(name string) []problem {
+func (c *Config) checkStrategy(name string) []Problem {
 	a, at := c.Agents[name], within("/agents", name)+"/config"
-	members, err := membersOfConfig(a.Config)
+	members, err := strategies.ConfigMembers(a.Config)
 	if err != nil {
-		return []problem{c.problem(at, "must be a mapping")}
+		return []Problem{c.problem(at, "must be a mapping")}
 	}
-	var found []problem
+	var found []Problem
 	for _, key := range sortedKeys(members) {
-		if where, ok := fromAgent[key]; ok && partsOf(a.strategy())[key] {
+		if where, ok := strategies.SaidByAgent[key]; ok && strategies.KeysOf(a.StrategyName())[key] {
 			found = append(found, c.problem(within(at, key), "say it in the agent: %s", where))
 			delete(members, key)
 		}
@@ -91,33 +93,33 @@ func (c *configuration) checkStrategy(name string) []problem {
 	if err != nil {
 		return append(found, c.problem(at, "%v", err))
 	}
-	return append(found, c.shape(at, strategySchemas()[a.strategy()], rest)...)
+	return append(found, c.shape(at, strategySchemas()[a.StrategyName()], rest)...)
 }
 
 // tryStrategy makes the strategy of an agent, to find what it has against its config.
-func (c *configuration) tryStrategy(name string) []problem {
+func (c *Config) tryStrategy(name string) []Problem {
 	a, at := c.Agents[name], within("/agents", name)+"/config"
-	members, err := membersOfConfig(a.Config)
+	members, err := strategies.ConfigMembers(a.Config)
 	if err != nil {
-		return []problem{c.problem(at, "must be a mapping")}
+		return []Problem{c.problem(at, "must be a mapping")}
 	}
 	config, err := json.Marshal(members)
 	if err == nil {
-		_, err = builtin.New(a.strategy(), config)
+		_, err = builtin.New(a.StrategyName(), config)
 	}
 	if err == nil {
 		return nil
 	}
-	if wrong := c.tryConfig(a.strategy(), at, nil, members); len(wrong) > 0 {
+	if wrong := c.tryConfig(a.StrategyName(), at, nil, members); len(wrong) > 0 {
 		return wrong
 	}
-	return []problem{c.problem(at, "%s", oneLine(err.Error()))}
+	return []Problem{c.problem(at, "%s", plaintext.OneLine(err.Error()))}
 }
 
 // tryConfig finds what a strategy itself has against its config, at the key that it is about: each
 // is tried alone.
-func (c *configuration) tryConfig(strategy, at string, way []string, members map[string]any) []problem {
-	var found []problem
+func (c *Config) tryConfig(strategy, at string, way []string, members map[string]any) []Problem {
+	var found []Problem
 	for _, key := range sortedKeys(members) {
 		own, value := append(slices.Clip(way), key), members[key]
 		for _, name := range slices.Backward(own) {
@@ -135,7 +137,7 @@ func (c *configuration) tryConfig(strategy, at string, way []string, members map
 		if deeper := c.tryConfig(strategy, within, own, inner); key == "prompts" && len(deeper) > 0 {
 			found = append(found, deeper...)
 		} else {
-			found = append(found, c.problem(within, "%s", oneLine(goField.ReplaceAllString(err.Error(), ""))))
+			found = append(found, c.problem(within, "%s", plaintext.OneLine(goField.ReplaceAllString(err.Error(), ""))))
 		}
 	}
 	return found

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -8,20 +8,20 @@ import (
 	"unicode"
 )
 
-// request is what the agent of a task is chosen by.
-type request struct {
+// Request is what the agent of a task is chosen by.
+type Request struct {
 	Agent  string // the name that was asked for; "" is none
 	Source string // where the task comes from; "" if nobody said
 	Goal   string // the task
 }
 
-// choose returns the agent of a request, and what chose it: the name that was asked for, else the
+// Choose returns the agent of a request, and what chose it: the name that was asked for, else the
 // first rule that fits where it came from, else the first that fits its text, else the default. An
 // agent that is not there is an error, and so is a request that nothing fits.
-func (c *configuration) choose(r request) (agent, why string, err error) {
+func (c *Config) Choose(r Request) (agent, why string, err error) {
 	if r.Agent != "" {
 		if _, ok := c.Agents[r.Agent]; !ok {
-			return "", "", fmt.Errorf("no agent %q in %s; there are: %s", r.Agent, c.path, listed(c.Agents))
+			return "", "", fmt.Errorf("no agent %q in %s; there are: %s", r.Agent, c.Path, listed(c.Agents))
 		}
 		return r.Agent, "--agent", nil
 	}
@@ -42,11 +42,11 @@ func (c *configuration) choose(r request) (agent, why string, err error) {
 	if names := sortedKeys(c.Agents); len(names) == 1 {
 		return names[0], "the only one", nil
 	}
-	return "", "", fmt.Errorf("no rule of %s fits the task, and there is no default; name an agent with --agent: %s", c.path, listed(c.Agents))
+	return "", "", fmt.Errorf("no rule of %s fits the task, and there is no default; name an agent with --agent: %s", c.Path, listed(c.Agents))
 }
 
 // fits says what of a rule fits a task: "" is nothing.
-func (r ruleConfig) fits(goal string, words []string) string {
+func (r Rule) fits(goal string, words []string) string {
 	if r.Pattern != "" {
 		if form, err := regexp.Compile(r.Pattern); err == nil && form.MatchString(goal) {
 			return "pattern"

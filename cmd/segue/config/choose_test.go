@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"testing"
@@ -39,17 +39,17 @@ func TestRules(t *testing.T) {
 		{"", "", "welche GRÖßE?", "german", "rules[3], its keywords"},
 		{"", "", "too late", "late", "rules[5], its keywords"},
 	} {
-		agent, why, err := c.choose(request{tt.name, tt.source, tt.goal})
+		agent, why, err := c.Choose(Request{tt.name, tt.source, tt.goal})
 		require.NoError(t, err, tt.goal)
 		require.Equal(t, tt.agent, agent, tt.goal)
 		require.Equal(t, tt.why, why, tt.goal)
 	}
-	_, _, err := c.choose(request{Agent: "nobody"})
+	_, _, err := c.Choose(Request{Agent: "nobody"})
 	require.EqualError(t, err, `no agent "nobody" in segue.yaml; there are: german, late, planner, quick, usual, writer`)
 
-	agent, why, err := sound(t, "agents: {a: {}}").choose(request{Goal: "x"})
+	agent, why, err := sound(t, "agents: {a: {}}").Choose(Request{Goal: "x"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "the only one"}, []string{agent, why})
-	_, _, err = sound(t, "agents: {a: {}, b: {}}").choose(request{Goal: "x"})
+	_, _, err = sound(t, "agents: {a: {}, b: {}}").Choose(Request{Goal: "x"})
 	require.EqualError(t, err, "no rule of segue.yaml fits the task, and there is no default; name an agent with --agent: a, b")
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"cmp"
@@ -8,18 +8,20 @@ import (
 	"os"
 	"time"
 
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/llmclient/policyclient"
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// defaultModel is asked if nobody says which.
-const defaultModel = "gpt-5-mini"
+// DefaultModel is asked if nobody says which.
+const DefaultModel = "gpt-5-mini"
 
-// clientOptions say how models are asked. All but Getenv is for the model of one agent, the one that
+// ClientOptions say how models are asked. All but Getenv is for the model of one agent, the one that
 // is run, and stronger than the file.
-type clientOptions struct {
+type ClientOptions struct {
 	Getenv  func(name string) string // reads an environment variable; nil: os.Getenv
 	Model   string                   // a name of the file, or else the provider's name for the model; "": that of the agent
 	BaseURL string                   // the server, which is sent OPENAI_API_KEY; "": that of the model
@@ -27,24 +29,24 @@ type clientOptions struct {
 }
 
 // lookup returns what reads environment variables.
-func (o clientOptions) lookup() func(string) string {
+func (o ClientOptions) lookup() func(string) string {
 	if o.Getenv == nil {
 		return os.Getenv
 	}
 	return o.Getenv
 }
 
-// models makes the clients of a configuration. Each model has one, whoever asks it, since its
+// modelClients makes the clients of a configuration. Each model has one, whoever asks it, since its
 // limits are those of all.
-type models struct {
-	file   map[string]modelConfig
-	found  string // the configuration, if nobody named it; else ""
-	getenv func(string) string
-	made   map[string]llmclient.Client
+type modelClients struct {
+	file      map[string]Model
+	foundFile string // the configuration, if nobody named it; else ""
+	getenv    func(string) string
+	made      map[string]llmclient.Client
 }
 
 // client returns the client of a model by its name in the file.
-func (m *models) client(name string) (llmclient.Client, error) {
+func (m *modelClients) client(name string) (llmclient.Client, error) {
 	if c, ok := m.made[name]; ok {
 		return c, nil
 	}
@@ -56,11 +58,11 @@ func (m *models) client(name string) (llmclient.Client, error) {
 }
 
 // make makes a client at the server that the file says.
-func (m *models) make(name string, cfg modelConfig) (llmclient.Client, error) {
-	at := configuredEndpoint(cfg.BaseURL, cfg.APIKeyEnv, m.getenv)
-	if m.found != "" && at.misdirected() {
+func (m *modelClients) make(name string, cfg Model) (llmclient.Client, error) {
+	at := endpoint.Configured(cfg.BaseURL, cfg.APIKeyEnv, m.getenv)
+	if m.foundFile != "" && at.Misdirected() {
 		return nil, fmt.Errorf("model %s: %s goes to %s alone, the server of the environment; %s was found, not named, and cannot send it to %s: name the file with --config",
-			name, at.variable, hostShown(environmentServer(m.getenv)), m.found, hostShown(at.url))
+			name, at.Key, endpoint.HostShown(endpoint.EnvironmentServer(m.getenv)), m.foundFile, endpoint.HostShown(at.URL))
 	}
 	key, err := m.key(name, cfg, at)
 	if err != nil {
@@ -71,7 +73,7 @@ func (m *models) make(name string, cfg modelConfig) (llmclient.Client, error) {
 
 // makeAt makes a client at a server, and those that it falls back on. Whatever it is asked for, it
 // asks for its own model.
-func (m *models) makeAt(name string, cfg modelConfig, at account, key string) (llmclient.Client, error) {
+func (m *modelClients) makeAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclient.Client, error) {
 	own, err := modelAt(name, cfg, at, key)
 	if err != nil {
 		return nil, err
@@ -89,8 +91,8 @@ func (m *models) makeAt(name string, cfg modelConfig, at account, key string) (l
 
 // modelAt makes the client of one model at one server. The order is that of a request from the
 // outside in: its text format, further tries, its turn in the limit, its time.
-func modelAt(name string, cfg modelConfig, at account, key string) (llmclient.Client, error) {
-	client, err := openaichat.New(at.config(cfg.Model, key))
+func modelAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclient.Client, error) {
+	client, err := openaichat.New(at.Config(cfg.Model, key))
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
@@ -100,16 +102,16 @@ func modelAt(name string, cfg modelConfig, at account, key string) (llmclient.Cl
 	}
 	c := llmclient.Client(client)
 	if timeout > 0 {
-		c = timed{c, timeout}
+		c = timeLimited{c, timeout}
 	}
 	if cfg.Limits.RequestsPerMinute > 0 {
 		c = llmclient.RateLimit(c, llmclient.RateLimitConfig{RequestsPerMinute: cfg.Limits.RequestsPerMinute})
 	}
-	return asked(c, cfg.Limits.Retries, cfg.Policy)
+	return withRetries(c, cfg.Limits.Retries, cfg.Policy)
 }
 
-// asked adds further tries and a text format.
-func asked(c llmclient.Client, retries int, policy string) (llmclient.Client, error) {
+// withRetries adds further tries and a text format.
+func withRetries(c llmclient.Client, retries int, policy string) (llmclient.Client, error) {
 	switch {
 	case retries == 0:
 		c = llmclient.Retry(c, llmclient.RetryConfig{AfterOutput: true})
@@ -119,7 +121,7 @@ func asked(c llmclient.Client, retries int, policy string) (llmclient.Client, er
 	if policy == "" {
 		return c, nil
 	}
-	p, err := policyOf(policy, markdownpolicy.Options{})
+	p, err := textpolicy.New(policy, markdownpolicy.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -127,73 +129,73 @@ func asked(c llmclient.Client, retries int, policy string) (llmclient.Client, er
 }
 
 // key returns the key of a model; "" means that none is sent.
-func (m *models) key(name string, cfg modelConfig, at account) (string, error) {
-	key := m.getenv(at.variable)
+func (m *modelClients) key(name string, cfg Model, at endpoint.Endpoint) (string, error) {
+	key := m.getenv(at.Key)
 	switch {
-	case at.variable == "" || key != "":
+	case at.Key == "" || key != "":
 		return key, nil
 	case cfg.APIKeyEnv != "":
 		return "", fmt.Errorf("model %s: the environment variable %s, which its api_key_env names, is not set", name, cfg.APIKeyEnv)
-	case m.getenv(openAIServer) != "":
+	case m.getenv(endpoint.ServerVariable) != "":
 		return "", nil
 	default:
-		return "", fmt.Errorf("model %s: %s is not set", name, openAIKey)
+		return "", fmt.Errorf("model %s: %s is not set", name, endpoint.KeyVariable)
 	}
 }
 
-// environmentClient returns the client of the model that options and environment name, without a
+// EnvironmentClient returns the client of the model that options and environment name, without a
 // configuration. Requests need not name the model.
-func environmentClient(o clientOptions) (llmclient.Client, error) {
+func EnvironmentClient(o ClientOptions) (llmclient.Client, error) {
 	client, _, err := o.environment()
 	return client, err
 }
 
 // environment returns the client of the model that options and environment name, and the provider's
 // name for it.
-func (o clientOptions) environment() (llmclient.Client, string, error) {
+func (o ClientOptions) environment() (llmclient.Client, string, error) {
 	getenv := o.lookup()
-	key := getenv(openAIKey)
-	if key == "" && o.BaseURL == "" && getenv(openAIServer) == "" {
+	key := getenv(endpoint.KeyVariable)
+	if key == "" && o.BaseURL == "" && getenv(endpoint.ServerVariable) == "" {
 		return nil, "", errors.New("there is no model to ask: set OPENAI_API_KEY, or name a server with --base-url or OPENAI_BASE_URL; segue demo needs neither")
 	}
-	model := cmp.Or(o.Model, getenv("SEGUE_MODEL"), defaultModel)
-	chat, err := openaichat.New(typedEndpoint(o.BaseURL, getenv).config(model, key))
+	model := cmp.Or(o.Model, getenv("SEGUE_MODEL"), DefaultModel)
+	chat, err := openaichat.New(endpoint.Typed(o.BaseURL, getenv).Config(model, key))
 	if err != nil {
 		return nil, "", err
 	}
-	client, err := asked(chat, 0, o.Policy)
+	client, err := withRetries(chat, 0, o.Policy)
 	return client, model, err
 }
 
 // named is [clientOptions.environment] for an agent, whose requests name itself.
-func (o clientOptions) named() (llmclient.Client, error) {
+func (o ClientOptions) named() (llmclient.Client, error) {
 	client, model, err := o.environment()
 	return llmclient.Fallback([]llmclient.Candidate{{Client: client, Model: model}}, llmclient.FallbackConfig{AfterOutput: true}), err
 }
 
-// timed is a client whose requests take no longer than so.
-type timed struct {
+// timeLimited is a client whose requests take no longer than so.
+type timeLimited struct {
 	client llmclient.Client
 	most   time.Duration
 }
 
 // Unwrap returns the client that is asked.
-func (t timed) Unwrap() llmclient.Client { return t.client }
+func (t timeLimited) Unwrap() llmclient.Client { return t.client }
 
 // Complete asks the client.
-func (t timed) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+func (t timeLimited) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.most, fmt.Errorf("the request took longer than %v, the timeout of the model", t.most))
 	defer cancel()
 	return t.client.Complete(ctx, req, onDelta)
 }
 
-// client returns what asks the models of a setup, for an [orchestrator.Config]. A key that is needed
+// Client returns what asks the models of a setup, for an [orchestrator.Config]. A key that is needed
 // and not set is an error, as is one that a file which was found would send to a server that it is
 // not meant for. It may be used by several goroutines at once.
-func (s *Setup) client(o clientOptions) (llmclient.Client, error) {
-	all := &models{file: s.config.Models, getenv: o.lookup(), made: map[string]llmclient.Client{}}
-	if s.config.found {
-		all.found = s.config.path
+func (s *Setup) Client(o ClientOptions) (llmclient.Client, error) {
+	all := &modelClients{file: s.config.Models, getenv: o.lookup(), made: map[string]llmclient.Client{}}
+	if s.config.Found {
+		all.foundFile = s.config.Path
 	}
 	router := llmclient.Router{}
 	for _, by := range sortedKeys(s.models) {
@@ -202,7 +204,7 @@ func (s *Setup) client(o clientOptions) (llmclient.Client, error) {
 		case by == address(s.Agents[0]):
 			router[by], err = all.first(o, name)
 		case name == "":
-			router[by], err = clientOptions{Getenv: o.Getenv}.named()
+			router[by], err = ClientOptions{Getenv: o.Getenv}.named()
 		default:
 			router[by], err = all.client(name)
 		}
@@ -216,7 +218,7 @@ func (s *Setup) client(o clientOptions) (llmclient.Client, error) {
 // first returns the client of the first agent's model, which is one of the file or that of the
 // environment, changed as the options say. A server that an option names is not sent the key of
 // another one: it is sent OPENAI_API_KEY, as without a configuration.
-func (m *models) first(o clientOptions, name string) (llmclient.Client, error) {
+func (m *modelClients) first(o ClientOptions, name string) (llmclient.Client, error) {
 	if _, ok := m.file[o.Model]; ok {
 		name = o.Model
 	}
@@ -233,7 +235,7 @@ func (m *models) first(o clientOptions, name string) (llmclient.Client, error) {
 	}
 	cfg.Policy = cmp.Or(o.Policy, cfg.Policy)
 	if o.BaseURL != "" {
-		return m.makeAt(name, cfg, typedEndpoint(o.BaseURL, m.getenv), m.getenv(openAIKey))
+		return m.makeAt(name, cfg, endpoint.Typed(o.BaseURL, m.getenv), m.getenv(endpoint.KeyVariable))
 	}
 	return m.make(name, cfg)
 }

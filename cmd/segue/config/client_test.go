@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"io"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 )
@@ -44,40 +45,40 @@ func TestAccount_sends(t *testing.T) {
 	)
 	named, other := "NAMED", "OTHER" // the server that the environment names, and another one
 	for name, tt := range map[string]struct {
-		model  modelConfig
+		model  Model
 		found  bool
 		want   []string
 		refuse string
 	}{
-		"environment":                  {model: modelConfig{}, want: []string{openAI, organization, project, gateway}},
-		"environment, found":           {model: modelConfig{}, found: true, want: []string{openAI, organization, project, gateway}},
-		"environment, own key":         {model: modelConfig{APIKeyEnv: "OWN"}, want: []string{own, organization, project, gateway}},
-		"environment, own key, found":  {model: modelConfig{APIKeyEnv: "OWN"}, found: true, want: []string{own, organization, project, gateway}},
-		"same server":                  {model: modelConfig{BaseURL: named + "/other/path", APIKeyEnv: openAIKey}, found: true, want: []string{openAI, organization, project, gateway}},
-		"same server, no key":          {model: modelConfig{BaseURL: named}, want: nil},
-		"other server, no key":         {model: modelConfig{BaseURL: other}, want: nil},
-		"other server, no key, found":  {model: modelConfig{BaseURL: other}, found: true, want: nil},
-		"other server, own key":        {model: modelConfig{BaseURL: other, APIKeyEnv: "OWN"}, want: []string{own}},
-		"other server, own key, found": {model: modelConfig{BaseURL: other, APIKeyEnv: "OWN"}, found: true, want: []string{own}},
-		"other server, OpenAI's key":   {model: modelConfig{BaseURL: other, APIKeyEnv: openAIKey}, want: []string{openAI}},
+		"environment":                  {model: Model{}, want: []string{openAI, organization, project, gateway}},
+		"environment, found":           {model: Model{}, found: true, want: []string{openAI, organization, project, gateway}},
+		"environment, own key":         {model: Model{APIKeyEnv: "OWN"}, want: []string{own, organization, project, gateway}},
+		"environment, own key, found":  {model: Model{APIKeyEnv: "OWN"}, found: true, want: []string{own, organization, project, gateway}},
+		"same server":                  {model: Model{BaseURL: named + "/other/path", APIKeyEnv: endpoint.KeyVariable}, found: true, want: []string{openAI, organization, project, gateway}},
+		"same server, no key":          {model: Model{BaseURL: named}, want: nil},
+		"other server, no key":         {model: Model{BaseURL: other}, want: nil},
+		"other server, no key, found":  {model: Model{BaseURL: other}, found: true, want: nil},
+		"other server, own key":        {model: Model{BaseURL: other, APIKeyEnv: "OWN"}, want: []string{own}},
+		"other server, own key, found": {model: Model{BaseURL: other, APIKeyEnv: "OWN"}, found: true, want: []string{own}},
+		"other server, OpenAI's key":   {model: Model{BaseURL: other, APIKeyEnv: endpoint.KeyVariable}, want: []string{openAI}},
 		"other server, OpenAI's key, found": {
-			model: modelConfig{BaseURL: other, APIKeyEnv: openAIKey}, found: true, refuse: "model m: OPENAI_API_KEY goes to HOST alone, the server of the environment; ",
+			model: Model{BaseURL: other, APIKeyEnv: endpoint.KeyVariable}, found: true, refuse: "model m: OPENAI_API_KEY goes to HOST alone, the server of the environment; ",
 		},
 		"other server, administrator's key, found": {
-			model: modelConfig{BaseURL: other, APIKeyEnv: "OPENAI_ADMIN_KEY"}, found: true, refuse: "model m: OPENAI_ADMIN_KEY goes to HOST alone",
+			model: Model{BaseURL: other, APIKeyEnv: "OPENAI_ADMIN_KEY"}, found: true, refuse: "model m: OPENAI_ADMIN_KEY goes to HOST alone",
 		},
 		"other server, secret of webhooks, found": {
-			model: modelConfig{BaseURL: other, APIKeyEnv: "OPENAI_WEBHOOK_SECRET"}, found: true, refuse: "model m: OPENAI_WEBHOOK_SECRET goes to HOST alone",
+			model: Model{BaseURL: other, APIKeyEnv: "OPENAI_WEBHOOK_SECRET"}, found: true, refuse: "model m: OPENAI_WEBHOOK_SECRET goes to HOST alone",
 		},
 		"other server, headers, found": {
-			model: modelConfig{BaseURL: other, APIKeyEnv: "OPENAI_CUSTOM_HEADERS"}, found: true, refuse: "model m: OPENAI_CUSTOM_HEADERS goes to HOST alone",
+			model: Model{BaseURL: other, APIKeyEnv: "OPENAI_CUSTOM_HEADERS"}, found: true, refuse: "model m: OPENAI_CUSTOM_HEADERS goes to HOST alone",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, seen := heads(t)
 			stray, strayed := heads(t)
 			env := map[string]string{
-				openAIServer: s.URL, openAIKey: "canary-openai", "OWN": "canary-own", "OPENAI_ADMIN_KEY": "canary-admin", "OPENAI_WEBHOOK_SECRET": "canary-webhook",
+				endpoint.ServerVariable: s.URL, endpoint.KeyVariable: "canary-openai", "OWN": "canary-own", "OPENAI_ADMIN_KEY": "canary-admin", "OPENAI_WEBHOOK_SECRET": "canary-webhook",
 				"OPENAI_ORG_ID": "canary-org", "OPENAI_PROJECT_ID": "canary-project", "OPENAI_CUSTOM_HEADERS": "X-Gateway: canary-gateway",
 			}
 			for variable, value := range env {
@@ -85,13 +86,13 @@ func TestAccount_sends(t *testing.T) {
 			}
 			tt.model.Model = "x"
 			tt.model.BaseURL = strings.NewReplacer(named, s.URL, other, stray.URL).Replace(tt.model.BaseURL)
-			m := &models{file: map[string]modelConfig{"m": tt.model}, getenv: func(name string) string { return env[name] }, made: map[string]llmclient.Client{}}
+			m := &modelClients{file: map[string]Model{"m": tt.model}, getenv: func(name string) string { return env[name] }, made: map[string]llmclient.Client{}}
 			if tt.found {
-				m.found = usualConfig
+				m.foundFile = FileName
 			}
 			client, err := m.client("m")
 			if tt.refuse != "" {
-				require.ErrorContains(t, err, strings.ReplaceAll(tt.refuse, "HOST", hostShown(s.URL)))
+				require.ErrorContains(t, err, strings.ReplaceAll(tt.refuse, "HOST", endpoint.HostShown(s.URL)))
 				require.ErrorContains(t, err, "name the file with --config")
 				return
 			}

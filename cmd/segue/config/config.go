@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"cmp"
@@ -8,65 +8,67 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
 
-// configFile is what a configuration says.
-type configFile struct {
-	Models  map[string]modelConfig `json:"models,omitempty" jsonschema:"the models, by the names that the agents call them"`
-	Agents  map[string]agentConfig `json:"agents" jsonschema:"the agents, by name"`
-	Default string                 `json:"default,omitempty" jsonschema:"the agent of a request that no rule fits; not needed where there is only one"`
-	Rules   []ruleConfig           `json:"rules,omitempty" jsonschema:"choose the agent of a request: first those of a source, then those of keywords and patterns, each in the order of the file"`
+// File is what a configuration says.
+type File struct {
+	Models  map[string]Model `json:"models,omitempty" jsonschema:"the models, by the names that the agents call them"`
+	Agents  map[string]Agent `json:"agents" jsonschema:"the agents, by name"`
+	Default string           `json:"default,omitempty" jsonschema:"the agent of a request that no rule fits; not needed where there is only one"`
+	Rules   []Rule           `json:"rules,omitempty" jsonschema:"choose the agent of a request: first those of a source, then those of keywords and patterns, each in the order of the file"`
 
 	Protected []string `json:"protected,omitempty" jsonschema:"globs of files that are protected besides those that always are: you are asked each time before one is read or changed"`
 }
 
-// modelConfig is a model, and how to ask it.
-type modelConfig struct {
+// Model is a model, and how to ask it.
+type Model struct {
 	Model     string      `json:"model" jsonschema:"the provider's name for the model"`
 	BaseURL   string      `json:"base_url,omitempty" jsonschema:"the server, up to and without /chat/completions; not given: OPENAI_BASE_URL, or OpenAI"`
 	APIKeyEnv string      `json:"api_key_env,omitempty" jsonschema:"the NAME of the environment variable that holds the key; not given: OPENAI_API_KEY if base_url is not given either, else no key is sent"`
 	Policy    string      `json:"policy,omitempty" jsonschema:"the text format in which the model writes its tool calls, or several with commas between them; not given: the tool calls of the server"`
-	Limits    modelLimits `json:"limits,omitzero" jsonschema:"how fast and how often the model is asked"`
+	Limits    ModelLimits `json:"limits,omitzero" jsonschema:"how fast and how often the model is asked"`
 	Fallbacks []string    `json:"fallbacks,omitempty" jsonschema:"other models of this file, asked in this order where this one fails"`
 }
 
-// modelLimits bound the requests to a model.
-type modelLimits struct {
+// ModelLimits bound the requests to a model.
+type ModelLimits struct {
 	RequestsPerMinute int    `json:"requests_per_minute,omitempty" jsonschema:"most requests in a minute, evenly spaced; 0: no limit"`
 	Retries           int    `json:"retries,omitempty" jsonschema:"most tries after the first where a request fails for a reason that passes; 0: 3; negative: none"`
 	Timeout           string `json:"timeout,omitempty" jsonschema:"the longest that one request may take, such as 90s or 2m; not given: no bound"`
 }
 
-// agentConfig is a strategy with all that it needs.
-type agentConfig struct {
+// Agent is a strategy with all that it needs.
+type Agent struct {
 	Description string            `json:"description,omitempty" jsonschema:"what the agent is for; a model that may call it as a tool is told so"`
 	Strategy    string            `json:"strategy,omitempty" jsonschema:"the name of a strategy; not given: complete-task"`
 	Config      json.RawMessage   `json:"config,omitempty" jsonschema:"what the strategy can be told besides"`
 	Model       string            `json:"model,omitempty" jsonschema:"the name of a model of this file; not needed where there is only one"`
 	System      string            `json:"system,omitempty" jsonschema:"the system prompt"`
 	Tools       []string          `json:"tools,omitzero" jsonschema:"the tools that it may use; not given: all that the run has; empty: none"`
-	Children    []childConfig     `json:"children,omitempty" jsonschema:"other agents that it may call or hand work on to"`
+	Children    []Child           `json:"children,omitempty" jsonschema:"other agents that it may call or hand work on to"`
 	Limits      delegation.Limits `json:"limits,omitzero" jsonschema:"bounds of a run of this agent, with all that it begins"`
-	Approval    approvalConfig    `json:"approval,omitzero" jsonschema:"which of its tool calls need your approval"`
+	Approval    Approval          `json:"approval,omitzero" jsonschema:"which of its tool calls need your approval"`
 }
 
-// childConfig is an agent that another one may use.
-type childConfig struct {
+// Child is an agent that another one may use.
+type Child struct {
 	Agent string `json:"agent" jsonschema:"the name of the agent"`
 	As    string `json:"as,omitempty" jsonschema:"tool, the usual one: the model may call it; executor: the strategy hands work on to it"`
 }
 
-// approvalConfig has the words of --approve.
-type approvalConfig struct {
+// Approval has the words of --approve.
+type Approval struct {
 	Default string            `json:"default,omitempty" jsonschema:"of the tools that are not named; not given: ask"`
 	Tools   map[string]string `json:"tools,omitempty" jsonschema:"by the name of a tool"`
 }
 
-// ruleConfig chooses an agent by one of three things.
-type ruleConfig struct {
+// Rule chooses an agent by one of three things.
+type Rule struct {
 	Source   string   `json:"source,omitempty" jsonschema:"fits what --source says, letter by letter"`
 	Keywords []string `json:"keywords,omitempty" jsonschema:"fits a task with one of these words, or sequences of words, in capitals or not"`
 	Pattern  string   `json:"pattern,omitempty" jsonschema:"fits a task that this regular expression (RE2) is found in"`
@@ -80,7 +82,7 @@ const (
 )
 
 // children returns the names of the agents that are used in this way.
-func (a agentConfig) children(as string) []string {
+func (a Agent) children(as string) []string {
 	var names []string
 	for _, child := range a.Children {
 		if cmp.Or(child.As, asTool) == as {
@@ -90,78 +92,80 @@ func (a agentConfig) children(as string) []string {
 	return names
 }
 
-// strategy returns the name of the strategy, not an alias.
-func (a agentConfig) strategy() string { return realName(cmp.Or(a.Strategy, completetask.Name)) }
+// StrategyName returns the name of the strategy, not an alias.
+func (a Agent) StrategyName() string {
+	return strategies.RealName(cmp.Or(a.Strategy, completetask.Name))
+}
 
-// configuration is a file that was read.
-type configuration struct {
-	configFile
-	path  string
+// Config is a file that was read.
+type Config struct {
+	File
+	Path  string
 	text  []byte // all of the file
-	found bool   // nobody named it: it may be somebody else's
-	tried bool   // its agents were made on trial
+	Found bool   // nobody named it: it may be somebody else's
+	Tried bool   // its agents were made on trial
 	at    positions
 }
 
-// configError says what is wrong with a configuration.
-type configError struct {
-	path     string
-	problems []problem
+// Error says what is wrong with a configuration.
+type Error struct {
+	Path     string
+	Problems []Problem
 }
 
 // Error tells the first problem.
-func (e *configError) Error() string {
-	text := e.path + ":" + e.problems[0].String()
-	if more := len(e.problems) - 1; more > 0 {
+func (e *Error) Error() string {
+	text := e.Path + ":" + e.Problems[0].String()
+	if more := len(e.Problems) - 1; more > 0 {
 		text += fmt.Sprintf(" (and %d more; see segue config check)", more)
 	}
 	return text
 }
 
-// maxConfig is the most bytes of a configuration.
-const maxConfig = 1 << 20
+// MaxSize is the most bytes of a configuration.
+const MaxSize = 1 << 20
 
-// readConfig reads the configuration in a file that somebody named, and checks what it says as
+// Read reads the configuration in a file that somebody named, and checks what it says as
 // [parseConfig] does.
-func readConfig(path string) (*configuration, error) {
-	return configPlace{path, originArgument}.read()
+func Read(path string) (*Config, error) {
+	return Place{path, OriginArgument}.Read()
 }
 
-// read reads the configuration in a place, and checks what it says as [parseConfig] does.
-func (p configPlace) read() (*configuration, error) {
-	text, err := readRegular(p.path, maxConfig)
+// Read reads the configuration in a place, and checks what it says as [parseConfig] does.
+func (p Place) Read() (*Config, error) {
+	text, err := regularfile.Read(p.Path, MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
-	c, err := parseConfig(p.path, text)
-	c.found = p.origin == originFound
+	c, err := Parse(p.Path, text)
+	c.Found = p.Origin == OriginFound
 	return c, err
 }
 
-// parseConfig reads a configuration from a text and checks what it says, but carries out nothing of
+// Parse reads a configuration from a text and checks what it says, but carries out nothing of
 // it: no template, no schema; see [configuration.try]. The path is for errors. Problems with what
 // the text says are a [*configError].
-func parseConfig(path string, text []byte) (*configuration, error) {
-	c := &configuration{path: path, text: text}
+func Parse(path string, text []byte) (*Config, error) {
+	c := &Config{Path: path, text: text}
 	return c, c.problems(c.parse(text))
 }
 
-// try makes the agents on trial. Problems are a [*configError].
-func (c *configuration) try() error {
-	c.tried = true
+// Try makes the agents on trial. Problems are a [*configError].
+func (c *Config) Try() error {
+	c.Tried = true
 	return c.problems(c.tryAgents())
 }
 
 // problems returns the error that tells of problems; nil if there are none.
-func (c *configuration) problems(found []problem) error {
+func (c *Config) problems(found []Problem) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return &configError{c.path, inOrder(found)}
+	return &Error{c.Path, inOrder(found)}
 }
 
 // parse fills in c and returns what is wrong.
-func (c *configuration) parse(text []byte) []problem {
+func (c *Config) parse(text []byte) []Problem {
 	value, at, problems := readYAML(text)
 	c.at = at
 	if len(problems) > 0 {
@@ -169,10 +173,10 @@ func (c *configuration) parse(text []byte) []problem {
 	}
 	document, err := json.Marshal(value)
 	if err != nil {
-		return []problem{{at: position{1, 1}, text: "it cannot be written as JSON"}}
+		return []Problem{{At: Position{1, 1}, Text: "it cannot be written as JSON"}}
 	}
 	// What is of the wrong type stays empty, and is told by the schema.
-	err = json.Unmarshal(document, &c.configFile)
+	err = json.Unmarshal(document, &c.File)
 	problems = slices.Concat(c.secrets(value), c.shape("", looseSchema, document), c.check())
 	if len(problems) > 0 {
 		return problems
@@ -181,16 +185,16 @@ func (c *configuration) parse(text []byte) []problem {
 		return problems
 	}
 	if err != nil {
-		return []problem{{at: position{1, 1}, text: "a value is of the wrong type"}}
+		return []Problem{{At: Position{1, 1}, Text: "a value is of the wrong type"}}
 	}
 	return nil
 }
 
 // shape holds a part of the file against a schema.
-func (c *configuration) shape(pointer string, schema compiledSchema, part json.RawMessage) []problem {
+func (c *Config) shape(pointer string, schema compiledSchema, part json.RawMessage) []Problem {
 	compiled, err := schema()
 	if err != nil {
-		return []problem{c.problem(pointer, "%v", err)}
+		return []Problem{c.problem(pointer, "%v", err)}
 	}
 	e, ok := errors.AsType[*tools.SchemaError](compiled.Check(string(part)))
 	if !ok {
@@ -201,8 +205,8 @@ func (c *configuration) shape(pointer string, schema compiledSchema, part json.R
 
 // placed gives each problem with a part of the file its place; keys that are unknown have their
 // own.
-func (c *configuration) placed(pointer string, found []tools.Problem) []problem {
-	var all []problem
+func (c *Config) placed(pointer string, found []tools.Problem) []Problem {
+	var all []Problem
 	for _, p := range found {
 		where := pointer + p.Pointer
 		if !strings.HasPrefix(p.Message, "unknown ") {
@@ -222,9 +226,9 @@ func (c *configuration) placed(pointer string, found []tools.Problem) []problem 
 	return all
 }
 
-func (c *configuration) problem(pointer, format string, args ...any) problem {
-	return problem{pointer, c.at.of(pointer), fmt.Sprintf(format, args...)}
+func (c *Config) problem(pointer, format string, args ...any) Problem {
+	return Problem{pointer, c.at.of(pointer), fmt.Sprintf(format, args...)}
 }
 
-// source returns the text of the file. It is not to be changed.
-func (c *configuration) source() []byte { return c.text }
+// Text returns the text of the file. It is not to be changed.
+func (c *Config) Text() []byte { return c.text }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding/json"
@@ -10,13 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/tools"
 )
 
 // parsed reads a configuration from a text.
-func parsed(text string) (*configuration, []string) {
-	c := &configuration{path: "segue.yaml"}
+func parsed(text string) (*Config, []string) {
+	c := &Config{Path: "segue.yaml"}
 	problems := []string{}
 	found := c.parse([]byte(text))
 	if len(found) == 0 {
@@ -29,7 +30,7 @@ func parsed(text string) (*configuration, []string) {
 }
 
 // sound reads a configuration that must be in order.
-func sound(t *testing.T, text string) *configuration {
+func sound(t *testing.T, text string) *Config {
 	t.Helper()
 	c, problems := parsed(text)
 	require.Empty(t, problems)
@@ -165,10 +166,10 @@ func TestConfig_problems(t *testing.T) {
 	require.True(t, strings.HasPrefix(got[0], "1:23: agents.a.config.schema: tools: the schema: "), got[0])
 	_, got = parsed("agents: {a: {strategy: reflexion}}")
 	require.Len(t, got, 1)
-	for _, name := range strategyWords() {
+	for _, name := range strategies.Words() {
 		require.Contains(t, got[0], name)
 	}
-	for _, name := range strategyWords() { // each can be an agent as it is
+	for _, name := range strategies.Words() { // each can be an agent as it is
 		_, got := parsed("agents: {a: {strategy: " + name + ", config: {}}}")
 		require.Empty(t, got, name)
 	}
@@ -199,10 +200,10 @@ func TestConfig_secrets(t *testing.T) {
 func TestConfig_schema(t *testing.T) {
 	shipped, err := os.ReadFile("segue.schema.json")
 	require.NoError(t, err)
-	require.Equal(t, string(configSchema(true))+"\n", string(shipped), "write it anew: go run . config schema > segue.schema.json")
+	require.Equal(t, string(schemaOf(true))+"\n", string(shipped), "write it anew: go run . config schema > config/segue.schema.json")
 	schema, err := tools.CompileSchema(shipped)
 	require.NoError(t, err)
-	for _, name := range strategyWords() {
+	for _, name := range strategies.Words() {
 		require.NoError(t, schema.Check(`{"agents":{"a":{"strategy":"`+name+`","config":{}}}}`), name)
 		require.Error(t, schema.Check(`{"agents":{"a":{"strategy":"`+name+`","config":{"nonsense":1}}}}`), name)
 	}
@@ -213,20 +214,20 @@ func TestConfig_schema(t *testing.T) {
 		require.Error(t, schema.Check(wrong), wrong)
 	}
 	for _, name := range builtin.Names() {
-		require.NotEmpty(t, partsOf(name), name)
+		require.NotEmpty(t, strategies.KeysOf(name), name)
 	}
 }
 
 // TestConfig_docs holds docs/configuration.md against the code: its examples can be used, and it
 // names every key.
 func TestConfig_docs(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "configuration.md"))
 	require.NoError(t, err)
-	schema, err := tools.CompileSchema(configSchema(true))
+	schema, err := tools.CompileSchema(schemaOf(true))
 	require.NoError(t, err)
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	require.GreaterOrEqual(t, len(examples), 2)
-	fixture, err := os.ReadFile(filepath.Join("testdata", "segue.yaml"))
+	fixture, err := os.ReadFile(filepath.Join("..", "testdata", "segue.yaml"))
 	require.NoError(t, err)
 	for _, example := range append(examples, []string{"", string(fixture)}) {
 		sound(t, example[1])
@@ -237,7 +238,7 @@ func TestConfig_docs(t *testing.T) {
 		require.NoError(t, schema.Check(string(document)))
 	}
 	var top map[string]any
-	require.NoError(t, json.Unmarshal(configSchema(false), &top))
+	require.NoError(t, json.Unmarshal(schemaOf(false), &top))
 	for _, key := range keysOf(top) {
 		require.Contains(t, examples[0][1], key+":", "the first example shows every key")
 	}
@@ -266,7 +267,7 @@ func FuzzReadYAML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		value, at, problems := readYAML([]byte(text))
 		for _, p := range problems {
-			require.Positive(t, p.at.line)
+			require.Positive(t, p.At.Line)
 		}
 		if len(problems) > 0 {
 			return

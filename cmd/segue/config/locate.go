@@ -1,71 +1,73 @@
-package main
+package config
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/segue-go/segue/cmd/segue/internal/xdg"
 )
 
-// usualConfig is the name of a configuration that is found.
-const usualConfig = "segue.yaml"
+// FileName is the name of a configuration that is found.
+const FileName = "segue.yaml"
 
-// origin says how a configuration was come by.
-type origin int
+// Origin says how a configuration was come by.
+type Origin int
 
 // The origins. Only a file that was found may come from somebody else.
 const (
-	originNone        origin = iota
-	originArgument           // named by --config or by an argument
+	OriginNone        Origin = iota
+	OriginArgument           // named by --config or by an argument
 	originEnvironment        // named by SEGUE_CONFIG
 	originOwn                // the user's own, in the folder of XDG_CONFIG_HOME
-	originFound              // in the working folder or above
+	OriginFound              // in the working folder or above
 )
 
 // String says it to people.
-func (o origin) String() string {
+func (o Origin) String() string {
 	switch o {
-	case originArgument:
+	case OriginArgument:
 		return "--config"
 	case originEnvironment:
 		return "SEGUE_CONFIG"
 	case originOwn:
 		return "your own"
-	case originFound:
+	case OriginFound:
 		return "found"
 	default:
 		return "none"
 	}
 }
 
-// configPlace is where a configuration is. The zero value is none.
-type configPlace struct {
-	path   string
-	origin origin
+// Place is where a configuration is. The zero value is none.
+type Place struct {
+	Path   string
+	Origin Origin
 }
 
-// locateConfig returns where the configuration is that nobody named by a flag or an argument: what
+// Locate returns where the configuration is that nobody named by a flag or an argument: what
 // SEGUE_CONFIG names, else the user's own, else what is found.
-func locateConfig(getenv func(string) string) (configPlace, error) {
+func Locate(getenv func(string) string) (Place, error) {
 	if named := getenv("SEGUE_CONFIG"); named != "" {
-		return configPlace{named, originEnvironment}, nil
+		return Place{named, originEnvironment}, nil
 	}
-	if folder := xdgFolder(getenv, "XDG_CONFIG_HOME", ".config"); folder != "" {
-		if own := filepath.Join(folder, "segue", usualConfig); exists(own) {
-			return configPlace{own, originOwn}, nil
+	if folder := xdg.Folder(getenv, "XDG_CONFIG_HOME", ".config"); folder != "" {
+		if own := filepath.Join(folder, "segue", FileName); exists(own) {
+			return Place{own, originOwn}, nil
 		}
 	}
-	found, err := findConfig()
+	found, err := Find()
 	if err != nil || found == "" {
-		return configPlace{}, err
+		return Place{}, err
 	}
-	return configPlace{found, originFound}, nil
+	return Place{found, OriginFound}, nil
 }
 
-// findConfig returns the configuration in the working folder or the nearest one above; "" if there
+// Find returns the configuration in the working folder or the nearest one above; "" if there
 // is none.
-func findConfig() (string, error) {
-	if exists(usualConfig) {
-		return usualConfig, nil
+func Find() (string, error) {
+	if exists(FileName) {
+		return FileName, nil
 	}
 	folder, err := os.Getwd()
 	if err == nil {
@@ -75,7 +77,7 @@ func findConfig() (string, error) {
 		return "", errors.New("cannot tell the working folder, in which a configuration may be; name one with --config, or '' for none")
 	}
 	for above := filepath.Dir(folder); above != folder; folder, above = above, filepath.Dir(above) {
-		if path := filepath.Join(above, usualConfig); exists(path) {
+		if path := filepath.Join(above, FileName); exists(path) {
 			return path, nil
 		}
 	}
@@ -88,17 +90,17 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// hidden returns the configuration that would have been found, had none been named; "" if it is the
+// Hidden returns the configuration that would have been found, had none been named; "" if it is the
 // same one.
-func (p configPlace) hidden() string {
-	if p.origin == originNone || p.origin == originFound {
+func (p Place) Hidden() string {
+	if p.Origin == OriginNone || p.Origin == OriginFound {
 		return ""
 	}
-	found, err := findConfig()
+	found, err := Find()
 	if err != nil || found == "" {
 		return ""
 	}
-	a, errA := os.Stat(p.path)
+	a, errA := os.Stat(p.Path)
 	b, errB := os.Stat(found)
 	if errA == nil && errB == nil && os.SameFile(a, b) {
 		return ""

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/tools"
@@ -25,8 +26,8 @@ type compiledSchema func() (*tools.Schema, error)
 
 // The schemas of configurations, and of the config of each strategy. They never change.
 var (
-	looseSchema = compiledSchema(sync.OnceValues(func() (*tools.Schema, error) { return tools.CompileSchema(configSchema(false)) }))
-	wholeSchema = compiledSchema(sync.OnceValues(func() (*tools.Schema, error) { return tools.CompileSchema(configSchema(true)) }))
+	looseSchema = compiledSchema(sync.OnceValues(func() (*tools.Schema, error) { return tools.CompileSchema(schemaOf(false)) }))
+	wholeSchema = compiledSchema(sync.OnceValues(func() (*tools.Schema, error) { return tools.CompileSchema(schemaOf(true)) }))
 
 	strategySchemas = sync.OnceValue(func() map[string]compiledSchema {
 		schemas := map[string]compiledSchema{}
@@ -58,14 +59,14 @@ func (n node) at(keys ...string) node {
 	return n
 }
 
-// shippedSchema returns the JSON Schema of a configuration, for editors. What it refuses is refused
+// Schema returns the JSON Schema of a configuration, for editors. What it refuses is refused
 // when a file is read, in other words.
-func shippedSchema() json.RawMessage { return configSchema(true) }
+func Schema() json.RawMessage { return schemaOf(true) }
 
-// configSchema returns the JSON Schema of a configuration. Whole is that which is shipped: it also says what
+// schemaOf returns the JSON Schema of a configuration. Whole is that which is shipped: it also says what
 // [configuration.check] finds out for itself and says in its own words.
-func configSchema(whole bool) json.RawMessage {
-	inferred := tools.New(tools.Definition{Name: "configuration"}, func(context.Context, configFile) (string, error) { return "", nil })
+func schemaOf(whole bool) json.RawMessage {
+	inferred := tools.New(tools.Definition{Name: "configuration"}, func(context.Context, File) (string, error) { return "", nil })
 	var top node
 	if err := json.Unmarshal(inferred.Definition().Parameters, &top); err != nil {
 		return nil // it was made a moment ago
@@ -76,12 +77,12 @@ func configSchema(whole bool) json.RawMessage {
 	model.at("policy")["description"] = model.at("policy")["description"].(string) + "; formats: " + strings.Join(markdownpolicy.Names(), ", ")
 	agent := top.at("properties", "agents", "additionalProperties")
 	has := agent.at("properties")
-	has.at("strategy")["enum"] = strategyWords()
+	has.at("strategy")["enum"] = strategies.Words()
 	has.at("config")["type"] = "object"
 	has.at("tools", "items")["enum"] = toolNames
 	has.at("children", "items", "properties", "as")["enum"] = []string{asTool, asExecutor}
-	has.at("approval", "properties", "default")["enum"] = approvalWords
-	has.at("approval", "properties", "tools", "additionalProperties")["enum"] = approvalWords
+	has.at("approval", "properties", "default")["enum"] = ApprovalWords
+	has.at("approval", "properties", "tools", "additionalProperties")["enum"] = ApprovalWords
 	bounded(top)
 	if whole {
 		top.complete()
@@ -135,11 +136,11 @@ func configsByStrategy() []any {
 		}
 		slices.Sort(words)
 		when := node{"properties": node{"strategy": node{"enum": words}}}
-		if name != (agentConfig{}).strategy() {
+		if name != (Agent{}).StrategyName() {
 			when["required"] = []string{"strategy"}
 		}
 		then := node{"config": strategySchema(name)}
-		if key, _ := partsOf(name).executor(); key == "" {
+		if key, _ := strategies.KeysOf(name).Executor(); key == "" {
 			then["children"] = node{"items": node{"properties": node{"as": node{"const": asTool}}}}
 		}
 		if name == builtin.LLMOnly {

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -17,15 +18,15 @@ import (
 // Setup is what an orchestrator needs to run an agent of a configuration, with all agents that it
 // can reach. Its fields may be changed before they are used.
 type Setup struct {
-	Agents     []string             // those that can be reached; the first is the one that is run, and each is the name of its strategy
-	Limits     delegation.Limits    // of the run, for [orchestrator.Task]
-	Strategies strategy.Set         // for [orchestrator.Config]
-	Tools      []tools.Tool         // those of the run, and the agents that can be called; for [orchestrator.Config]
-	Callable   []string             // the agents that can be called as tools
-	Approvals  map[string]approvals // of the agents' tool calls, by the names of their strategies
-	Unheeded   []string             // what a file that was found says of approval and cannot say by itself, such as "writer: default: always"
+	Agents     []string                    // those that can be reached; the first is the one that is run, and each is the name of its strategy
+	Limits     delegation.Limits           // of the run, for [orchestrator.Task]
+	Strategies strategy.Set                // for [orchestrator.Config]
+	Tools      []tools.Tool                // those of the run, and the agents that can be called; for [orchestrator.Config]
+	Callable   []string                    // the agents that can be called as tools
+	Approvals  map[string]ApprovalPolicies // of the agents' tool calls, by the names of their strategies
+	Unheeded   []string                    // what a file that was found says of approval and cannot say by itself, such as "writer: default: always"
 
-	config *configuration
+	config *Config
 	models map[string]string // the models of this file that are asked, by Request.Model; "" is that of the environment
 }
 
@@ -43,8 +44,8 @@ func (o Options) has(tool string) bool {
 }
 
 // settings returns what is said to the strategy of an agent.
-func (o Options) settings() settings {
-	return settings{system: o.System, bound: o.Bounded, noAsk: !o.has(tools.AskUserName)}
+func (o Options) settings() strategies.Settings {
+	return strategies.Settings{System: o.System, Bounded: o.Bounded, NoAsk: !o.has(tools.AskUserName)}
 }
 
 // address is what an agent calls its model in requests. It shows who asks.
@@ -53,14 +54,14 @@ func address(agent string) string { return "agent/" + agent }
 // reachedAgent is an agent that can be reached. The first one may be changed by options.
 type reachedAgent struct {
 	name string
-	agentConfig
+	Agent
 }
 
-// setup makes an agent and all that it can reach. An agent that names a tool for files which the
+// Setup makes an agent and all that it can reach. An agent that names a tool for files which the
 // run does not have is an error; ask_user may be missing.
-func (c *configuration) setup(name string, o Options) (*Setup, error) {
+func (c *Config) Setup(name string, o Options) (*Setup, error) {
 	made := &Setup{
-		Limits: c.limits(name), Strategies: strategy.Set{}, Tools: slices.Clone(o.Tools), Approvals: map[string]approvals{},
+		Limits: c.limits(name), Strategies: strategy.Set{}, Tools: slices.Clone(o.Tools), Approvals: map[string]ApprovalPolicies{},
 		config: c, models: map[string]string{},
 	}
 	reached := c.reach(name, o.Strategy)
@@ -87,7 +88,7 @@ func (c *configuration) setup(name string, o Options) (*Setup, error) {
 			return nil, fmt.Errorf("agent %s: %w", agent.name, err)
 		}
 	}
-	if c.found {
+	if c.Found {
 		made.tighten()
 	}
 	return made, nil
@@ -97,64 +98,64 @@ func (c *configuration) setup(name string, o Options) (*Setup, error) {
 // and never looser.
 func (s *Setup) tighten() {
 	for strategy, said := range s.Approvals {
-		s.Approvals[strategy] = said.within(newApprovals(approveAsk, s.Callable))
+		s.Approvals[strategy] = said.within(NewApprovalPolicies(ApproveAsk, s.Callable))
 	}
 	for _, name := range s.Agents {
-		for _, said := range s.config.Agents[name].loosened() {
+		for _, said := range s.config.Agents[name].Loosened() {
 			s.Unheeded = append(s.Unheeded, name+": "+said)
 		}
 	}
 }
 
-// approver returns what judges the tool calls of a run of the setup.
-func (s *Setup) approver() *judge {
-	return newJudge(newApprovals(approveAsk, s.Callable), s.Approvals)
+// Approver returns what judges the tool calls of a run of the setup.
+func (s *Setup) Approver() *Approver {
+	return NewApprover(NewApprovalPolicies(ApproveAsk, s.Callable), s.Approvals)
 }
 
 // with returns the agent with another strategy: what was said to the first one is not for it, and
 // it has no children that it could not use.
-func (a agentConfig) with(other string) agentConfig {
+func (a Agent) with(other string) Agent {
 	a.Strategy, a.Config = other, nil
-	key, _ := partsOf(a.strategy()).executor()
+	key, _ := strategies.KeysOf(a.StrategyName()).Executor()
 	executors := a.children(asExecutor)
-	if !partsOf(a.strategy())["executors"] {
+	if !strategies.KeysOf(a.StrategyName())["executors"] {
 		executors = executors[:min(1, len(executors))]
 	}
 	if key == "" {
 		executors = nil
 	}
-	a.Children = slices.DeleteFunc(slices.Clone(a.Children), func(child childConfig) bool {
+	a.Children = slices.DeleteFunc(slices.Clone(a.Children), func(child Child) bool {
 		return child.As == asExecutor && !slices.Contains(executors, child.Agent)
 	})
 	if !a.callsTools() {
-		a.Children = slices.DeleteFunc(a.Children, func(child childConfig) bool { return child.As != asExecutor })
+		a.Children = slices.DeleteFunc(a.Children, func(child Child) bool { return child.As != asExecutor })
 	}
-	if a.strategy() == builtin.LLMOnly {
+	if a.StrategyName() == builtin.LLMOnly {
 		a.Tools = nil
 	}
 	return a
 }
 
 // callsTools reports whether the agent itself calls tools: one with executors leaves that to them.
-func (a agentConfig) callsTools() bool {
-	key, _ := partsOf(a.strategy()).executor()
-	return a.strategy() != builtin.LLMOnly && (key == "" || len(a.children(asExecutor)) == 0)
+func (a Agent) callsTools() bool {
+	key, _ := strategies.KeysOf(a.StrategyName()).Executor()
+	return a.StrategyName() != builtin.LLMOnly && (key == "" || len(a.children(asExecutor)) == 0)
 }
 
 // asksModel reports whether the agent itself asks a model.
-func (a agentConfig) asksModel() bool {
-	has := partsOf(a.strategy())
-	_, needed := has.executor()
+func (a Agent) asksModel() bool {
+	has := strategies.KeysOf(a.StrategyName())
+	_, needed := has.Executor()
 	return has["model"] || needed && len(a.children(asExecutor)) == 0
 }
 
-func (c *configuration) limits(agent string) delegation.Limits { return c.Agents[agent].Limits }
+func (c *Config) limits(agent string) delegation.Limits { return c.Agents[agent].Limits }
 
 // reach returns an agent, with another strategy if that is not "", and all that it can call or hand
 // on to, itself first.
-func (c *configuration) reach(name, other string) []reachedAgent {
+func (c *Config) reach(name, other string) []reachedAgent {
 	first := c.Agents[name]
-	if other != "" && realName(other) != first.strategy() {
+	if other != "" && strategies.RealName(other) != first.StrategyName() {
 		first = first.with(other)
 	}
 	reached := []reachedAgent{{name, first}}
@@ -175,31 +176,31 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	if err != nil {
 		return err
 	}
-	config, err := membersOfConfig(agent.Config)
+	config, err := strategies.ConfigMembers(agent.Config)
 	if err != nil {
 		return err
 	}
-	has, executors := partsOf(agent.strategy()), agent.children(asExecutor)
+	has, executors := strategies.KeysOf(agent.StrategyName()), agent.children(asExecutor)
 	if has["model"] {
 		config["model"] = address(agent.name)
 	}
 	if agent.asksModel() {
-		s.models[address(agent.name)] = s.config.modelOf(agent.agentConfig)
+		s.models[address(agent.name)] = s.config.ModelOf(agent.Agent)
 	}
 	if critic, ok := config["critic_model"].(string); ok {
 		s.models[critic] = critic
 	}
-	key, needed := has.executor()
+	key, needed := has.Executor()
 	switch {
 	case len(executors) > 0:
 		s.config.handOn(config, has, executors)
 		if agent.Tools != nil { // whom the executors may call is up to them
-			config[has.bound()] = append(offered, s.Callable...)
+			config[has.Bound()] = append(offered, s.Callable...)
 		}
 		offered = nil
 	case needed:
 		worker := agent.name + "/" + completetask.Name
-		task := o.settings().put(map[string]any{"model": address(agent.name)}, partsOf(completetask.Name))
+		task := o.settings().Apply(map[string]any{"model": address(agent.name)}, strategies.KeysOf(completetask.Name))
 		if err := s.addStrategy(worker, completetask.Name, task, agent.Tools != nil, offered); err != nil {
 			return err
 		}
@@ -208,15 +209,15 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	case !agent.callsTools():
 		offered = nil
 	}
-	return s.addStrategy(agent.name, agent.strategy(), o.settings().put(config, has), agent.Tools != nil, offered)
+	return s.addStrategy(agent.name, agent.StrategyName(), o.settings().Apply(config, has), agent.Tools != nil, offered)
 }
 
 // handOn names the executors in the config of a strategy, with the limits of the one that there is.
-func (c *configuration) handOn(config map[string]any, has parts, executors []string) {
+func (c *Config) handOn(config map[string]any, has strategies.Keys, executors []string) {
 	if len(executors) == 0 {
 		return
 	}
-	key, _ := has.executor()
+	key, _ := has.Executor()
 	config[key] = executors[0]
 	if has["executors"] {
 		config["executors"] = executors
@@ -247,7 +248,7 @@ func (s *Setup) addStrategy(name, strategy string, config map[string]any, named 
 		return err
 	}
 	if !named && offered != nil {
-		factory = offeringOf(factory, offered)
+		factory = offerOnly(factory, offered)
 	}
 	s.Strategies[name] = factory
 	return nil
@@ -255,7 +256,7 @@ func (s *Setup) addStrategy(name, strategy string, config map[string]any, named 
 
 // offered returns the names of the tools that an agent may use: of those of the run, and the agents
 // that it may call.
-func (a agentConfig) offered(o Options) ([]string, error) {
+func (a Agent) offered(o Options) ([]string, error) {
 	names := []string{}
 	if a.Tools == nil {
 		for _, t := range o.Tools {
@@ -273,9 +274,9 @@ func (a agentConfig) offered(o Options) ([]string, error) {
 	return append(names, a.children(asTool)...), nil
 }
 
-// modelOf returns the name of the model of an agent; "" is that of the environment, or none if the
+// ModelOf returns the name of the model of an agent; "" is that of the environment, or none if the
 // agent asks none.
-func (c *configuration) modelOf(a agentConfig) string {
+func (c *Config) ModelOf(a Agent) string {
 	if a.Model == "" && len(c.Models) == 1 && a.asksModel() {
 		return sortedKeys(c.Models)[0]
 	}

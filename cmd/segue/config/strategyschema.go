@@ -1,11 +1,13 @@
-package main
+package config
 
 import (
 	"encoding/json"
 
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/strategy/completetask"
+
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/strategy/react"
 	"github.com/segue-go/segue/strategy/reasonactobserve"
@@ -21,7 +23,7 @@ func strategySchema(name string) node {
 		return node{} // a test shows that all are JSON
 	}
 	properties := config.at("properties")
-	for key := range fromAgent {
+	for key := range strategies.SaidByAgent {
 		delete(properties, key)
 	}
 	for key, words := range choicesOf(name) {

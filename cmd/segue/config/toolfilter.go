@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"slices"
@@ -20,26 +20,26 @@ type toolStrategy interface {
 	strategy.Checker
 }
 
-// offering is a strategy that offers those of the named tools that its frame may use: what an agent
+// toolFilter is a strategy that offers those of the named tools that its frame may use: what an agent
 // may use that names no tools depends on who hands work on to it.
-type offering struct {
+type toolFilter struct {
 	toolStrategy
 	names []string
 }
 
-// offeringOf returns a factory for strategies that offer no other tools than the named ones.
-func offeringOf(factory func() strategy.Strategy, names []string) func() strategy.Strategy {
+// offerOnly returns a factory for strategies that offer no other tools than the named ones.
+func offerOnly(factory func() strategy.Strategy, names []string) func() strategy.Strategy {
 	return func() strategy.Strategy {
 		made := factory()
 		if s, ok := made.(toolStrategy); ok {
-			return offering{s, names}
+			return toolFilter{s, names}
 		}
 		return made
 	}
 }
 
 // UseTools implements [strategy.ToolUser].
-func (o offering) UseTools(defs []tools.Definition) {
+func (o toolFilter) UseTools(defs []tools.Definition) {
 	offered := []tools.Definition{}
 	for _, name := range o.names {
 		if i := slices.IndexFunc(defs, func(d tools.Definition) bool { return d.Name == name }); i >= 0 {
@@ -50,7 +50,7 @@ func (o offering) UseTools(defs []tools.Definition) {
 }
 
 // Tools implements [strategy.ToolProvider] for a strategy that is one.
-func (o offering) Tools() []tools.Tool {
+func (o toolFilter) Tools() []tools.Tool {
 	if p, ok := o.toolStrategy.(strategy.ToolProvider); ok {
 		return p.Tools()
 	}
@@ -58,7 +58,7 @@ func (o offering) Tools() []tools.Tool {
 }
 
 // Inherit implements [strategy.Inheritor] for a strategy that is one.
-func (o offering) Inherit(out delegation.Output) {
+func (o toolFilter) Inherit(out delegation.Output) {
 	if i, ok := o.toolStrategy.(strategy.Inheritor); ok {
 		i.Inherit(out)
 	}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"testing"
@@ -15,7 +15,7 @@ func TestOffering_everyStrategy(t *testing.T) {
 		factory, err := builtin.New(name, nil)
 		require.NoError(t, err)
 		if _, ok := factory().(strategy.ToolUser); ok {
-			wrapped, ok := offeringOf(factory, nil)().(offering)
+			wrapped, ok := offerOnly(factory, nil)().(toolFilter)
 			require.True(t, ok, name)
 			own := 0
 			if p, ok := factory().(strategy.ToolProvider); ok {

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding/json"
@@ -70,7 +70,7 @@ var beyondSchema = regexp.MustCompile(`: no (model|agent|tool) |there is more th
 // What the schema that is shipped says of a configuration, an editor says; it is what is said by
 // config check.
 func TestConfig_schemaAndCheckAgree(t *testing.T) {
-	schema, err := tools.CompileSchema(configSchema(true))
+	schema, err := tools.CompileSchema(schemaOf(true))
 	require.NoError(t, err)
 	accepted, refused, beyond := 0, 0, 0
 	compare := func(what string, document []byte) {

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -16,22 +16,24 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
-// position is a place in a file; both numbers begin at 1.
-type position struct{ line, column int }
+// Position is a place in a file; both numbers begin at 1.
+type Position struct{ Line, Column int }
 
 // positions are the places of values, by JSON pointer; of a member of a mapping, that of its key.
-type positions map[string]position
+type positions map[string]Position
 
 // of returns the place of a value, or of the nearest value around it.
-func (p positions) of(pointer string) position {
+func (p positions) of(pointer string) Position {
 	for {
 		if at, ok := p[pointer]; ok {
 			return at
 		}
 		if pointer == "" {
-			return position{1, 1}
+			return Position{1, 1}
 		}
 		pointer = pointer[:max(0, strings.LastIndexByte(pointer, '/'))]
 	}
@@ -58,20 +60,20 @@ var (
 // within returns the pointer of a part of what a pointer points to.
 func within(pointer string, part any) string { return pointer + "/" + escape.Replace(fmt.Sprint(part)) }
 
-// problem is one thing that is wrong with a file. Its text quotes names and no values.
-type problem struct {
-	pointer string
-	at      position
-	text    string
+// Problem is one thing that is wrong with a file. Its text quotes names and no values.
+type Problem struct {
+	Pointer string
+	At      Position
+	Text    string
 }
 
 // String says where, and what.
-func (p problem) String() string {
-	where := fmt.Sprintf("%d:%d: ", p.at.line, p.at.column)
-	if p.pointer != "" {
-		where += pathOf(p.pointer) + ": "
+func (p Problem) String() string {
+	where := fmt.Sprintf("%d:%d: ", p.At.Line, p.At.Column)
+	if p.Pointer != "" {
+		where += pathOf(p.Pointer) + ": "
 	}
-	return where + p.text
+	return where + p.Text
 }
 
 // pathOf writes a JSON pointer as people write paths: agents.planner.children[0].agent.
@@ -96,18 +98,18 @@ func shown(key string) string {
 	if i := strings.IndexAny(key, ":="); i >= 0 {
 		key = key[:i+1] + "…"
 	}
-	return oneLine(key)
+	return plaintext.OneLine(key)
 }
 
 // readYAML reads a text of one YAML document whose values could be JSON.
-func readYAML(text []byte) (any, positions, []problem) {
+func readYAML(text []byte) (any, positions, []Problem) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if p, large := tooLarge(text); large {
-		return nil, nil, []problem{p}
+		return nil, nil, []Problem{p}
 	}
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return nil, nil, []problem{syntaxProblem(err)}
+		return nil, nil, []Problem{syntaxProblem(err)}
 	}
 	r := &yamlReader{at: positions{"": {1, 1}}}
 	var bodies []ast.Node
@@ -118,12 +120,12 @@ func readYAML(text []byte) (any, positions, []problem) {
 	}
 	switch len(bodies) {
 	case 0:
-		return nil, r.at, []problem{{at: position{1, 1}, text: "the file is empty"}}
+		return nil, r.at, []Problem{{At: Position{1, 1}, Text: "the file is empty"}}
 	case 1:
 		value := r.value("", bodies[0])
 		return value, r.at, r.problems
 	default:
-		return nil, r.at, []problem{{at: placeOf(bodies[1]), text: "the file holds more than one document"}}
+		return nil, r.at, []Problem{{At: placeOf(bodies[1]), Text: "the file holds more than one document"}}
 	}
 }
 
@@ -136,7 +138,7 @@ const (
 
 // tooLarge says where a text has more than is read. Levels that lines make by indentation need no
 // bound: the text that they take grows with their square too.
-func tooLarge(text []byte) (problem, bool) {
+func tooLarge(text []byte) (Problem, bool) {
 	open, line, begun := 0, 0, 0 // brackets, and what began in this line
 	for i, t := range lexer.Tokenize(string(text)) {
 		if t.Position.Line != line {
@@ -151,24 +153,24 @@ func tooLarge(text []byte) (problem, bool) {
 			begun++
 		default:
 		}
-		at := position{t.Position.Line, t.Position.Column}
+		at := Position{t.Position.Line, t.Position.Column}
 		if open+begun > maxDepth {
-			return problem{at: at, text: fmt.Sprintf("this is more than %d levels deep", maxDepth)}, true
+			return Problem{At: at, Text: fmt.Sprintf("this is more than %d levels deep", maxDepth)}, true
 		}
 		if i >= maxTokens {
-			return problem{at: at, text: fmt.Sprintf("the file has more than %d words and marks", maxTokens)}, true
+			return Problem{At: at, Text: fmt.Sprintf("the file has more than %d words and marks", maxTokens)}, true
 		}
 	}
-	return problem{}, false
+	return Problem{}, false
 }
 
 // syntaxProblem is an error of the parser, without any text of the file.
-func syntaxProblem(err error) problem {
-	p := problem{at: position{1, 1}, text: "it is not YAML"}
+func syntaxProblem(err error) Problem {
+	p := Problem{At: Position{1, 1}, Text: "it is not YAML"}
 	if e, ok := errors.AsType[yaml.Error](err); ok {
-		p.text += ": " + unquoted(e.GetMessage())
+		p.Text += ": " + unquoted(e.GetMessage())
 		if t := e.GetToken(); t != nil && t.Position != nil {
-			p.at = position{t.Position.Line, t.Position.Column}
+			p.At = Position{t.Position.Line, t.Position.Column}
 		}
 	}
 	return p
@@ -187,18 +189,18 @@ func unquoted(message string) string {
 	case strings.Contains(message, `"`):
 		return "this cannot be read"
 	default:
-		return oneLine(message)
+		return plaintext.OneLine(message)
 	}
 }
 
 // yamlReader makes JSON values of nodes.
 type yamlReader struct {
 	at       positions
-	problems []problem
+	problems []Problem
 }
 
 func (r *yamlReader) refuse(pointer string, n ast.Node, text string) {
-	r.problems = append(r.problems, problem{pointer, placeOf(n), text})
+	r.problems = append(r.problems, Problem{pointer, placeOf(n), text})
 }
 
 // value returns a node as encoding/json would decode it.
@@ -289,7 +291,7 @@ func keyOf(n ast.MapKeyNode) (string, bool) {
 }
 
 // placeOf returns where a node begins.
-func placeOf(n ast.Node) position {
+func placeOf(n ast.Node) Position {
 	var t *token.Token
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -303,25 +305,25 @@ func placeOf(n ast.Node) position {
 		t = n.GetToken()
 	}
 	if t == nil || t.Position == nil {
-		return position{1, 1}
+		return Position{1, 1}
 	}
-	return position{t.Position.Line, t.Position.Column}
+	return Position{t.Position.Line, t.Position.Column}
 }
 
 // inOrder sorts problems by place, and keeps the first at each value: what is said of it later
 // follows from that.
-func inOrder(problems []problem) []problem {
+func inOrder(problems []Problem) []Problem {
 	seen := map[string]bool{}
-	kept := slices.DeleteFunc(slices.Clone(problems), func(p problem) bool {
-		twice := seen[p.pointer]
-		seen[p.pointer] = p.pointer != ""
+	kept := slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool {
+		twice := seen[p.Pointer]
+		seen[p.Pointer] = p.Pointer != ""
 		return twice
 	})
-	slices.SortStableFunc(kept, func(a, b problem) int {
-		if a.at.line != b.at.line {
-			return a.at.line - b.at.line
+	slices.SortStableFunc(kept, func(a, b Problem) int {
+		if a.At.Line != b.At.Line {
+			return a.At.Line - b.At.Line
 		}
-		return a.at.column - b.at.column
+		return a.At.Column - b.At.Column
 	})
 	return kept
 }

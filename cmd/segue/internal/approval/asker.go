@@ -1,4 +1,4 @@
-package main
+package approval
 
 import (
 	"context"
@@ -10,21 +10,24 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// person is whoever sits at the terminal of a run. Several goroutines may ask at once: the person
+// Asker is whoever sits at the terminal of a run. Several goroutines may ask at once: the person
 // is asked one thing after another, in the order of the calls.
-type person struct {
-	screen *screen
-	files  *workFolder // that tool calls are about; nil if there is none
-	keys   *keyboard
-	stop   <-chan struct{} // closed when the run is to end after its step
-	left   bool            // the input has ended; for the first in the queue, as keys is
+type Asker struct {
+	screen     *terminal.Screen
+	files      *workfolder.Folder // that tool calls are about; nil if there is none
+	keys       *terminal.Keyboard
+	stop       <-chan struct{} // closed when the run is to end after its step
+	inputEnded bool            // the input has ended; for the first in the queue, as keys is
 
 	mu      sync.Mutex
-	allowed map[grant]bool // what may be done without being asked about
-	queue   []*turn        // the first is asked about now
+	allowed map[workfolder.Grant]bool // what may be done without being asked about
+	queue   []*turn                   // the first is asked about now
 }
 
 // turn is that of a wait to be asked about.
@@ -34,16 +37,16 @@ type turn struct {
 	first chan struct{} // closed when it is the first
 }
 
-func newPerson(s *screen, files *workFolder, input io.Reader, stop <-chan struct{}) *person {
-	return &person{
-		screen: s, files: files, keys: newKeyboard(input), stop: stop,
-		allowed: map[grant]bool{},
+func NewAsker(s *terminal.Screen, files *workfolder.Folder, input io.Reader, stop <-chan struct{}) *Asker {
+	return &Asker{
+		screen: s, files: files, keys: terminal.NewKeyboard(input), stop: stop,
+		allowed: map[workfolder.Grant]bool{},
 	}
 }
 
-// hear gives waits their turns, in the order in which the events of the run tell them. A wait that is
+// Observe gives waits their turns, in the order in which the events of the run tell them. A wait that is
 // over before anybody asks has none.
-func (p *person) hear(e orchestrator.Event) {
+func (p *Asker) Observe(e orchestrator.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch d := e.Detail.(type) {
@@ -57,7 +60,7 @@ func (p *person) hear(e orchestrator.Event) {
 }
 
 // add adds a wait to the queue. The lock is held, as for next and remove.
-func (p *person) add(wait string) {
+func (p *Asker) add(wait string) {
 	t := &turn{wait: wait, first: make(chan struct{})}
 	if p.queue = append(p.queue, t); len(p.queue) == 1 {
 		close(t.first)
@@ -65,19 +68,19 @@ func (p *person) add(wait string) {
 }
 
 // next returns where in the queue a wait stands that nobody asks about; -1 if it does not.
-func (p *person) next(wait string) int {
+func (p *Asker) next(wait string) int {
 	return slices.IndexFunc(p.queue, func(t *turn) bool { return t.wait == wait && !t.taken })
 }
 
 // remove takes a turn out of the queue.
-func (p *person) remove(i int) {
+func (p *Asker) remove(i int) {
 	if p.queue = slices.Delete(p.queue, i, i+1); i == 0 && len(p.queue) > 0 {
 		close(p.queue[0].first)
 	}
 }
 
 // enter takes the turn of a wait.
-func (p *person) enter(wait string) *turn {
+func (p *Asker) enter(wait string) *turn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := p.next(wait)
@@ -90,14 +93,14 @@ func (p *person) enter(wait string) *turn {
 }
 
 // leave gives a turn up.
-func (p *person) leave(t *turn) {
+func (p *Asker) leave(t *turn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remove(slices.Index(p.queue, t))
 }
 
-// reply is an [orchestrator.Config] Reply.
-func (p *person) reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+// Reply is an [orchestrator.Config] Reply.
+func (p *Asker) Reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
 	t := p.enter(w.ID)
 	defer p.leave(t)
 	select {
@@ -124,14 +127,14 @@ func (p *person) reply(ctx context.Context, w orchestrator.Wait) (orchestrator.R
 }
 
 // approve asks whether a tool call may be made, unless that was answered with "always" meanwhile.
-func (p *person) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+func (p *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
 	if p.allows(w.Tool, w.Arguments) {
 		return orchestrator.Reply{Approve: true}, nil
 	}
-	call, size := propose(p.files, w), p.screen.size()
-	shown := newPages(call.heading, call.content, size.columns)
-	for above := shown.next(size, call.about...); ; {
-		line, err := p.ask(ctx, call.prompt(p.screen.size().columns), above)
+	call, size := propose(p.files, w), p.screen.Size()
+	shown := terminal.NewPages(call.heading, call.content, size.Columns)
+	for above := shown.Next(size, call.about...); ; {
+		line, err := p.ask(ctx, call.prompt(p.screen.Size().Columns), above)
 		if err != nil {
 			return orchestrator.Reply{}, err
 		}
@@ -143,17 +146,17 @@ func (p *person) approve(ctx context.Context, w orchestrator.Wait) (orchestrator
 			return orchestrator.Reply{Approve: true}, nil
 		case line == "n" || line == "no":
 			return p.reason(ctx, "why not, for the model (or just Enter) > ")
-		case shown.more() && (line == "m" || line == "more"):
-			above = shown.next(p.screen.size())
+		case shown.More() && (line == "m" || line == "more"):
+			above = shown.Next(p.screen.Size())
 		default:
-			above = []note{{warn, call.hint(shown.more())}}
+			above = []terminal.Line{terminal.Warn.Line(call.hint(shown.More()))}
 		}
 	}
 }
 
 // again asks whether a call that may have had its effect is to be made again.
-func (p *person) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-	for above := showUnknown(w); ; {
+func (p *Asker) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	for above := terminal.DescribeUnknown(w); ; {
 		line, err := p.ask(ctx, "make it again: y yes, n no > ", above)
 		if err != nil {
 			return orchestrator.Reply{}, err
@@ -164,13 +167,13 @@ func (p *person) again(ctx context.Context, w orchestrator.Wait) (orchestrator.R
 		case "n", "no":
 			return p.reason(ctx, "what is known of it, for the model (or just Enter) > ")
 		default:
-			above = []note{{warn, "Answer y or n. Ctrl-C stops the run."}}
+			above = []terminal.Line{terminal.Warn.Line("Answer y or n. Ctrl-C stops the run.")}
 		}
 	}
 }
 
 // reason asks for a reason of what is not to be done.
-func (p *person) reason(ctx context.Context, prompt string) (orchestrator.Reply, error) {
+func (p *Asker) reason(ctx context.Context, prompt string) (orchestrator.Reply, error) {
 	why, err := p.ask(ctx, prompt, nil)
 	if errors.Is(err, orchestrator.ErrSuspended) {
 		err = nil // no is an answer
@@ -179,8 +182,8 @@ func (p *person) reason(ctx context.Context, prompt string) (orchestrator.Reply,
 }
 
 // answer asks a question.
-func (p *person) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-	for above := showQuestion(w); ; {
+func (p *Asker) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	for above := terminal.DescribeQuestion(w); ; {
 		line, err := p.ask(ctx, "your answer > ", above)
 		if err != nil {
 			return orchestrator.Reply{}, err
@@ -189,37 +192,37 @@ func (p *person) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.
 		if problem == "" {
 			return orchestrator.Reply{Text: text}, nil
 		}
-		above = []note{{warn, problem + " Ctrl-C stops the run."}}
+		above = []terminal.Line{terminal.Warn.Line(problem + " Ctrl-C stops the run.")}
 	}
 }
 
 // ask shows lines and a prompt, and returns what is typed behind it.
-func (p *person) ask(ctx context.Context, prompt string, above []note) (string, error) {
-	if p.left {
+func (p *Asker) ask(ctx context.Context, prompt string, above []terminal.Line) (string, error) {
+	if p.inputEnded {
 		return "", orchestrator.ErrSuspended
 	}
-	p.keys.ready()
-	p.screen.prompt(prompt, above...)
-	line, err := p.keys.line(ctx)
-	p.screen.answered(err == nil)
+	p.keys.DiscardTyped()
+	p.screen.Prompt(prompt, above...)
+	line, err := p.keys.ReadLine(ctx)
+	p.screen.EndPrompt(err == nil)
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case err != nil:
-		p.left = true
+		p.inputEnded = true
 		return "", orchestrator.ErrSuspended
 	}
-	return strings.TrimSpace(printable(strings.ToValidUTF8(line, ""))), nil
+	return strings.TrimSpace(plaintext.Printable(strings.ToValidUTF8(line, ""))), nil
 }
 
-func (p *person) allow(g grant) {
+func (p *Asker) allow(g workfolder.Grant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.allowed[g] = true
 }
 
-// unlessAllowed is a policy that asks no more about what the person always allows.
-func (p *person) unlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
+// UnlessAllowed is a policy that asks no more about what the person always allows.
+func (p *Asker) UnlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 		v := policy(r)
 		if v != orchestrator.VerdictAsk {
@@ -233,11 +236,11 @@ func (p *person) unlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.
 }
 
 // allows reports whether the person always allows such a call.
-func (p *person) allows(tool, arguments string) bool {
-	g, ok := p.files.grantOf(tool, arguments)
+func (p *Asker) allows(tool, arguments string) bool {
+	g, ok := p.files.GrantOf(tool, arguments)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return ok && g.within(p.allowed)
+	return ok && g.Within(p.allowed)
 }
 
 // choose returns the answer that a line stands for, or says what is wrong with it. Besides the
@@ -246,7 +249,7 @@ func choose(line string, options []string) (answer, problem string) {
 	if line == "" {
 		return "", "An answer is needed."
 	}
-	if n, err := strconv.Atoi(line); err == nil && numbered(options) {
+	if n, err := strconv.Atoi(line); err == nil && terminal.Numbered(options) {
 		if n < 1 || n > len(options) {
 			return "", fmt.Sprintf("There is no option %d.", n)
 		}

@@ -1,4 +1,4 @@
-package main
+package approval
 
 import (
 	"context"
@@ -12,6 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -20,12 +25,12 @@ import (
 // answer.
 func TestPerson_late(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newTerminal(t)
-		p := newPerson(newScreen(x, screenConfig{}, os.Getenv), nil, x.input, nil)
+		x := terminaltest.New(t)
+		p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input, nil)
 		first, cancel := context.WithCancelCause(t.Context())
 		replied := make(chan error)
 		ask := func(ctx context.Context) {
-			reply, err := p.reply(ctx, orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: "t"})
+			reply, err := p.Reply(ctx, orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: "t"})
 			if err == nil && !reply.Approve {
 				err = errors.New("refused")
 			}
@@ -38,23 +43,23 @@ func TestPerson_late(t *testing.T) {
 		require.ErrorIs(t, <-replied, errStopped)
 		require.ErrorIs(t, <-replied, errStopped)
 
-		x.types("y\n") // for what is asked no more
+		x.Types("y\n") // for what is asked no more
 		synctest.Wait()
 		go ask(t.Context())
 		synctest.Wait()
 		require.Empty(t, replied)
-		x.types("y\n")
+		x.Types("y\n")
 		require.NoError(t, <-replied)
 
 		go ask(t.Context())
 		synctest.Wait()
-		go x.types("y\ny\n") // for two
+		go x.Types("y\ny\n") // for two
 		require.NoError(t, <-replied)
 		synctest.Wait()
 		go ask(t.Context())
 		synctest.Wait()
 		require.Empty(t, replied)
-		x.types("y\n")
+		x.Types("y\n")
 		require.NoError(t, <-replied)
 	})
 }
@@ -63,27 +68,27 @@ func TestPerson_late(t *testing.T) {
 // waits for nobody whose wait is over.
 func TestPerson_inOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newTerminal(t)
-		p := newPerson(newScreen(x, screenConfig{}, os.Getenv), nil, x.input, nil)
+		x := terminaltest.New(t)
+		p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input, nil)
 		wait := func(id string) orchestrator.Wait {
 			return orchestrator.Wait{ID: id, Kind: orchestrator.WaitQuestion, Text: id}
 		}
 		for _, id := range []string{"gone", "a", "b", "c"} {
-			p.hear(at("0", 2, "", orchestrator.WaitStarted{Wait: wait(id)}))
+			p.Observe(terminaltest.Event("0", 2, "", orchestrator.WaitStarted{Wait: wait(id)}))
 		}
-		p.hear(at("0", 2, "", orchestrator.WaitEnded{WaitID: "gone"}))
+		p.Observe(terminaltest.Event("0", 2, "", orchestrator.WaitEnded{WaitID: "gone"}))
 		var said [3]string
 		var asking sync.WaitGroup
 		for i, id := range []string{"c", "b", "a"} {
 			asking.Go(func() {
-				reply, err := p.reply(t.Context(), wait(id))
+				reply, err := p.Reply(t.Context(), wait(id))
 				said[i] = fmt.Sprint(reply.Text, err)
 			})
 			synctest.Wait()
 		}
 		for _, id := range []string{"a", "b", "c"} {
-			require.Contains(t, x.await("your answer > "), "| "+id+"\n")
-			x.types("it is " + id + "\n")
+			require.Contains(t, x.Await("your answer > "), "| "+id+"\n")
+			x.Types("it is " + id + "\n")
 			synctest.Wait()
 		}
 		asking.Wait()
@@ -101,21 +106,21 @@ func TestPerson_unknown(t *testing.T) {
 		"n\n\n":                {},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			x := newTerminal(t)
-			p := newPerson(newScreen(x, screenConfig{}, os.Getenv), nil, x.input, nil)
+			x := terminaltest.New(t)
+			p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input, nil)
 			var got orchestrator.Reply
 			var err error
 			var asking sync.WaitGroup
-			asking.Go(func() { got, err = p.reply(t.Context(), w) })
+			asking.Go(func() { got, err = p.Reply(t.Context(), w) })
 			synctest.Wait()
 			for line := range strings.Lines(typed) {
-				x.types(line)
+				x.Types(line)
 				synctest.Wait()
 			}
 			asking.Wait()
 			require.NoError(t, err)
 			require.Equal(t, want, got)
-			require.Contains(t, x.shown, `[0 #2] deploy was cut off, and may have had its effect
+			require.Contains(t, x.Shown, `[0 #2] deploy was cut off, and may have had its effect
   | Shall it be made again?
   to: "prod"
 make it again: y yes, n no > `)
@@ -126,20 +131,20 @@ make it again: y yes, n no > `)
 // TestPerson_stopped is asked nothing once the run is about to end.
 func TestPerson_stopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newTerminal(t)
+		x := terminaltest.New(t)
 		stop := make(chan struct{})
 		close(stop)
-		p := newPerson(newScreen(x, screenConfig{}, os.Getenv), nil, x.input, stop)
+		p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input, stop)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		replied := make(chan error)
 		go func() {
-			_, err := p.reply(ctx, orchestrator.Wait{Kind: orchestrator.WaitQuestion})
+			_, err := p.Reply(ctx, orchestrator.Wait{Kind: orchestrator.WaitQuestion})
 			replied <- err
 		}()
 		synctest.Wait()
 		cancel(errStopped)
 		require.ErrorIs(t, <-replied, errStopped)
-		require.Empty(t, x.rest())
+		require.Empty(t, x.Rest())
 	})
 }
 
@@ -171,69 +176,69 @@ func TestChoose(t *testing.T) {
 
 // TestUnlessAllowed spares questions, and no refusals.
 func TestUnlessAllowed(t *testing.T) {
-	p := newPerson(nil, nil, nil, nil)
+	p := NewAsker(nil, nil, nil, nil)
 	call := orchestrator.ApprovalRequest{}
 	call.Call.Name = "t"
-	require.Equal(t, orchestrator.VerdictAsk, p.unlessAllowed(orchestrator.AskAlways)(call))
-	p.allow(grant{tool: "t"})
-	require.Equal(t, orchestrator.VerdictAllow, p.unlessAllowed(orchestrator.AskAlways)(call))
-	require.Equal(t, orchestrator.VerdictRefuse, p.unlessAllowed(orchestrator.AllowNever)(call))
+	require.Equal(t, orchestrator.VerdictAsk, p.UnlessAllowed(orchestrator.AskAlways)(call))
+	p.allow(workfolder.Grant{Tool: "t"})
+	require.Equal(t, orchestrator.VerdictAllow, p.UnlessAllowed(orchestrator.AskAlways)(call))
+	require.Equal(t, orchestrator.VerdictRefuse, p.UnlessAllowed(orchestrator.AllowNever)(call))
 	call.Call.Name = "u"
-	require.Equal(t, orchestrator.VerdictAsk, p.unlessAllowed(orchestrator.AskAlways)(call))
+	require.Equal(t, orchestrator.VerdictAsk, p.UnlessAllowed(orchestrator.AskAlways)(call))
 }
 
 // TestWorkFolder_protect asks about protected files whatever the policy allows, and keeps what it
 // refuses.
 func TestWorkFolder_protect(t *testing.T) {
-	f := opened_(t, protectedFolder(t))
+	f := opened(t, workfoldertest.Protected(t))
 	const allow, ask, refuse = orchestrator.VerdictAllow, orchestrator.VerdictAsk, orchestrator.VerdictRefuse
-	p := newPerson(nil, f, nil, nil)
-	p.allow(grant{tool: writeFile, folder: "."})
-	p.allow(grant{tool: readFile, folder: "."})
+	p := NewAsker(nil, f, nil, nil)
+	p.allow(workfolder.Grant{Tool: workfolder.WriteFile, Folder: "."})
+	p.allow(workfolder.Grant{Tool: workfolder.ReadFile, Folder: "."})
 	for word, want := range map[string]struct{ write, code, secret, read, search orchestrator.Verdict }{
-		approveAlways:    {allow, ask, ask, allow, allow},
-		approveUntrusted: {allow, ask, ask, allow, allow},
-		approveAsk:       {ask, ask, ask, allow, allow},
-		approveNever:     {refuse, refuse, refuse, allow, allow},
+		config.ApproveAlways:    {allow, ask, ask, allow, allow},
+		config.ApproveUntrusted: {allow, ask, ask, allow, allow},
+		config.ApproveAsk:       {ask, ask, ask, allow, allow},
+		config.ApproveNever:     {refuse, refuse, refuse, allow, allow},
 	} {
 		for name, policy := range map[string]orchestrator.ApprovalPolicy{
-			"alone": f.protect(newApprovals(word, nil).policy), "with somebody who allows": f.protect(p.unlessAllowed(newApprovals(word, nil).policy)),
+			"alone": f.Protect(config.NewApprovalPolicies(word, nil).Policy), "with somebody who allows": f.Protect(p.UnlessAllowed(config.NewApprovalPolicies(word, nil).Policy)),
 		} {
 			judge := func(tool, path string) orchestrator.Verdict {
-				r := orchestrator.ApprovalRequest{Definition: tools.Definition{Name: tool, ReadOnly: tool != writeFile}}
-				r.Call.Name, r.Call.Arguments = tool, on(path)
+				r := orchestrator.ApprovalRequest{Definition: tools.Definition{Name: tool, ReadOnly: tool != workfolder.WriteFile}}
+				r.Call.Name, r.Call.Arguments = tool, workfoldertest.Arguments(path)
 				return policy(r)
 			}
 			write := want.write
 			if name != "alone" && write == ask {
 				write = allow
 			}
-			require.Equal(t, write, judge(writeFile, "a"), word+name)
-			require.Equal(t, want.code, judge(writeFile, "d/config"), word+name)
-			require.Equal(t, want.code, judge(writeFile, ".env"), word+name)
-			require.Equal(t, want.secret, judge(readFile, "notes.txt"), word+name)
-			require.Equal(t, want.secret, judge(searchFiles, ".aws"), word+name)
-			require.Equal(t, want.read, judge(readFile, ".git/HEAD"), word+name)
-			require.Equal(t, want.search, judge(searchFiles, "."), word+name)
-			require.Equal(t, allow, judge(listFiles, ".aws"), word+name)
+			require.Equal(t, write, judge(workfolder.WriteFile, "a"), word+name)
+			require.Equal(t, want.code, judge(workfolder.WriteFile, "d/config"), word+name)
+			require.Equal(t, want.code, judge(workfolder.WriteFile, ".env"), word+name)
+			require.Equal(t, want.secret, judge(workfolder.ReadFile, "notes.txt"), word+name)
+			require.Equal(t, want.secret, judge(workfolder.SearchFiles, ".aws"), word+name)
+			require.Equal(t, want.read, judge(workfolder.ReadFile, ".git/HEAD"), word+name)
+			require.Equal(t, want.search, judge(workfolder.SearchFiles, "."), word+name)
+			require.Equal(t, allow, judge(workfolder.ListFiles, ".aws"), word+name)
 		}
 	}
 }
 
 var errStopped = errors.New("stopped")
 
-func opened_(t *testing.T, dir string) *workFolder {
+func opened(t *testing.T, dir string) *workfolder.Folder {
 	t.Helper()
-	f, err := openFolder(dir, nil)
+	f, err := workfolder.Open(dir, nil)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = f.close() })
+	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
 
-func texts_(notes []note) string {
+func texts(notes []terminal.Line) string {
 	var lines []string
 	for _, n := range notes {
-		lines = append(lines, n.text)
+		lines = append(lines, n.Text)
 	}
 	return strings.Join(lines, "\n")
 }

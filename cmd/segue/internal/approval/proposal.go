@@ -1,4 +1,4 @@
-package main
+package approval
 
 import (
 	"encoding/json"
@@ -9,6 +9,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -16,35 +19,35 @@ import (
 // is not seen is not approved.
 type proposal struct {
 	tool    string
-	path    string // of the file that it is about; "" if it is about none
-	heading note   // stands above each page
-	about   []note // below the first heading
-	content []note
-	always  *grant // what "always" allows; nil if nothing
+	path    string          // of the file that it is about; "" if it is about none
+	heading terminal.Line   // stands above each page
+	about   []terminal.Line // below the first heading
+	content []terminal.Line
+	always  *workfolder.Grant // what "always" allows; nil if nothing
 }
 
 // propose returns how a call is shown. It reads the file that is to be replaced, if there is one.
-func propose(f *workFolder, w orchestrator.Wait) proposal {
-	p := proposal{tool: visible(w.Tool), content: showArguments(w.Arguments)}
-	if g, ok := f.grantOf(w.Tool, w.Arguments); ok {
+func propose(f *workfolder.Folder, w orchestrator.Wait) proposal {
+	p := proposal{tool: plaintext.Visible(w.Tool), content: terminal.DescribeArguments(w.Arguments)}
+	if g, ok := f.GrantOf(w.Tool, w.Arguments); ok {
 		p.always = &g
 	}
-	if t, ok := f.targetOf(w.Tool, w.Arguments); ok {
-		p.path = shownPath(t.name)
-		if t.real != "" && t.real != t.name {
-			p.about = append(p.about, note{warn, "  it leads to " + shownPath(t.real)})
+	if t, ok := f.TargetOf(w.Tool, w.Arguments); ok {
+		p.path = shownPath(t.Name)
+		if t.Real != "" && t.Real != t.Name {
+			p.about = append(p.about, terminal.Warn.Line("  it leads to "+shownPath(t.Real)))
 		}
-		if content, ok := contentToWrite(w.Arguments); ok && w.Tool == writeFile {
-			var change note
+		if content, ok := contentToWrite(w.Arguments); ok && w.Tool == workfolder.WriteFile {
+			var change terminal.Line
 			change, p.content = describeChange(f, t, content)
 			p.about = append(p.about, change)
 		}
 	}
-	if why := f.asked(w.Tool, w.Arguments); why != "" {
-		p.about = append(p.about, note{warn, "  Protected: " + string(why) + ". You are asked each time."})
+	if why := f.Protection(w.Tool, w.Arguments); why != "" {
+		p.about = append(p.about, terminal.Warn.Line("  Protected: "+string(why)+". You are asked each time."))
 	}
-	p.about = append(p.about, when(w.Untrusted, note{warn, fromOutside})...)
-	p.heading = note{bold, waitPlace(w) + join(" ", p.tool, p.path) + " needs your approval"}
+	p.about = append(p.about, terminal.LineIf(w.Untrusted, terminal.Warn.Line(terminal.UntrustedWarning))...)
+	p.heading = terminal.Bold.Line(terminal.WaitPlace(w) + plaintext.Join(" ", p.tool, p.path) + " needs your approval")
 	return p
 }
 
@@ -61,17 +64,17 @@ func shownPath(name string) string {
 
 // contentToWrite returns what write_file is to write; false if the arguments say anything besides.
 func contentToWrite(arguments string) (string, bool) {
-	members, ok := membersOf(arguments)
+	members, ok := terminal.MembersOf(arguments)
 	if !ok || len(members) != 2 {
 		return "", false
 	}
 	said := map[string]string{}
 	for _, m := range members {
 		var s string
-		if m.value[0] != '"' || json.Unmarshal(m.value, &s) != nil {
+		if m.Value[0] != '"' || json.Unmarshal(m.Value, &s) != nil {
 			return "", false
 		}
-		said[m.name] = s
+		said[m.Name] = s
 	}
 	_, path := said["path"]
 	content, ok := said["content"]
@@ -80,22 +83,22 @@ func contentToWrite(arguments string) (string, bool) {
 
 // describeChange says what write_file changes, and shows the difference, or the whole content where there
 // is nothing to compare it with.
-func describeChange(f *workFolder, t target, content string) (about note, shown []note) {
-	whole := block("  ", content)
-	old, what, err := f.existing(t)
+func describeChange(f *workfolder.Folder, t workfolder.Target, content string) (about terminal.Line, shown []terminal.Line) {
+	whole := terminal.Block("  ", content)
+	old, what, err := f.Existing(t)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return note{plain, "  a new file of " + sizeOf(content)}, whole
+		return terminal.Plain.Line("  a new file of " + sizeOf(content)), whole
 	case err != nil:
-		return note{warn, "  replaces what cannot be read with " + sizeOf(content)}, whole
+		return terminal.Warn.Line("  replaces what cannot be read with " + sizeOf(content)), whole
 	case what != "":
-		return note{warn, "  replaces " + what + " with " + sizeOf(content)}, whole
+		return terminal.Warn.Line("  replaces " + what + " with " + sizeOf(content)), whole
 	case old == content:
-		return note{plain, "  replaces " + sizeOf(old) + " with the same"}, whole
-	case len(content) > maxCompared:
-		return note{warn, "  replaces " + sizeOf(old) + " with " + sizeOf(content) + ", too much to compare"}, whole
+		return terminal.Plain.Line("  replaces " + sizeOf(old) + " with the same"), whole
+	case len(content) > workfolder.MaxCompared:
+		return terminal.Warn.Line("  replaces " + sizeOf(old) + " with " + sizeOf(content) + ", too much to compare"), whole
 	default:
-		return note{plain, "  replaces " + sizeOf(old) + " with " + sizeOf(content)}, difference(old, content)
+		return terminal.Plain.Line("  replaces " + sizeOf(old) + " with " + sizeOf(content)), terminal.Difference(old, content)
 	}
 }
 
@@ -105,7 +108,7 @@ func sizeOf(s string) string {
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		lines++
 	}
-	return counted(len(s), "byte") + " (" + counted(lines, "line") + ")"
+	return plaintext.Counted(len(s), "byte") + " (" + plaintext.Counted(lines, "line") + ")"
 }
 
 // wideEnough is how many columns a terminal has whose prompts take one row. Others take two.
@@ -117,21 +120,21 @@ func (p proposal) prompt(columns int) string {
 	choices, scope := ": y yes, n no", ""
 	if p.always != nil {
 		choices += ", a always "
-		switch p.always.folder {
+		switch p.always.Folder {
 		case "":
 			choices += "in this run"
 		default:
 			choices += "below "
-			scope = shownPath(p.always.folder + "/")
+			scope = shownPath(p.always.Folder + "/")
 		}
 	}
 	const end = " > "
 	if columns < wideEnough {
 		columns *= 2
 	}
-	room := columns - 1 - cellsOf(p.tool+" "+choices+end)
-	scope = middle(scope, max(room/2, room-cellsOf(p.path)))
-	return join(" ", p.tool, middle(p.path, room-cellsOf(scope))) + choices + scope + end
+	room := columns - 1 - plaintext.CellsOf(p.tool+" "+choices+end)
+	scope = plaintext.Middle(scope, max(room/2, room-plaintext.CellsOf(p.path)))
+	return plaintext.Join(" ", p.tool, plaintext.Middle(p.path, room-plaintext.CellsOf(scope))) + choices + scope + end
 }
 
 // hint says how the prompt can be answered.

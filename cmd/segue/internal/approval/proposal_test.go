@@ -1,4 +1,4 @@
-package main
+package approval
 
 import (
 	"encoding/json"
@@ -11,20 +11,24 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
 	"github.com/segue-go/segue/orchestrator"
 )
 
 func writing(t require.TestingT, path, content string) orchestrator.Wait {
 	text, err := json.Marshal(map[string]string{"path": path, "content": content})
 	require.NoError(t, err)
-	return orchestrator.Wait{Kind: orchestrator.WaitApproval, Frame: "0", Seq: 2, Tool: writeFile, Arguments: string(text)}
+	return orchestrator.Wait{Kind: orchestrator.WaitApproval, Frame: "0", Seq: 2, Tool: workfolder.WriteFile, Arguments: string(text)}
 }
 
 // TestPropose shows what a call would change.
 func TestPropose(t *testing.T) {
 	long := strings.Repeat("line\n", 120)
-	f := opened_(t, folderWith(t, map[string]string{
-		"notes/a.txt": "one\ntwo\nthree\n", "long": long + strings.Repeat("x", 3721), "bin": "a\x00b", "huge": strings.Repeat("x", maxCompared+1),
+	f := opened(t, workfoldertest.New(t, map[string]string{
+		"notes/a.txt": "one\ntwo\nthree\n", "long": long + strings.Repeat("x", 3721), "bin": "a\x00b", "huge": strings.Repeat("x", workfolder.MaxCompared+1),
 		"dir/x": "", ".git/config": "[core]\n", ".env": "A=1\n",
 	}, map[string]string{"link": "notes/a.txt", "d": ".git", "n": "notes", "out": "../x", "up": ".."}))
 	for name, tt := range map[string]struct {
@@ -49,45 +53,45 @@ func TestPropose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := propose(f, writing(t, tt.path, tt.content))
-			shown := texts_(append(append([]note{p.heading}, p.about...), p.content...))
+			shown := texts(append(append([]terminal.Line{p.heading}, p.about...), p.content...))
 			require.Equal(t, "[0 #2] write_file "+tt.want, shown)
 		})
 	}
 	w := writing(t, "../x", "y")
-	require.Equal(t, "  content: \"y\"\n  path: \"../x\"", texts_(propose(f, w).content), "what the tool refuses is shown as it stands")
+	require.Equal(t, "  content: \"y\"\n  path: \"../x\"", texts(propose(f, w).content), "what the tool refuses is shown as it stands")
 	w.Arguments = `{"path":"bin","content":"y","mode":"u+s"}`
-	require.Equal(t, "  path: \"bin\"\n  content: \"y\"\n  mode: \"u+s\"", texts_(propose(f, w).content), "nothing is left out")
-	w.Tool, w.Arguments = readFile, `{"path":".env"}`
-	require.Equal(t, "  path: \".env\"", texts_(propose(f, w).content))
+	require.Equal(t, "  path: \"bin\"\n  content: \"y\"\n  mode: \"u+s\"", texts(propose(f, w).content), "nothing is left out")
+	w.Tool, w.Arguments = workfolder.ReadFile, `{"path":".env"}`
+	require.Equal(t, "  path: \".env\"", texts(propose(f, w).content))
 }
 
 // TestPropose_colors has added and removed lines stand out.
 func TestPropose_colors(t *testing.T) {
-	f := opened_(t, folderWith(t, map[string]string{"a": "1\n2\n"}, nil))
-	var looks []style
+	f := opened(t, workfoldertest.New(t, map[string]string{"a": "1\n2\n"}, nil))
+	var looks []terminal.Style
 	for _, n := range propose(f, writing(t, "a", "1\n3\n")).content {
-		looks = append(looks, n.style)
+		looks = append(looks, n.Style)
 	}
-	require.Equal(t, []style{dim, plain, bad, good}, looks)
+	require.Equal(t, []terminal.Style{terminal.Dim, terminal.Plain, terminal.Bad, terminal.Good}, looks)
 }
 
 // TestPropose_everything lets nothing pass that a terminal obeys, and shows each line that comes or
 // goes.
 func TestPropose_everything(t *testing.T) {
 	dir := t.TempDir()
-	f := opened_(t, dir)
+	f := opened(t, dir)
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune("ab \t\x1b\r\u202e界")), 0, 4, -1), 0, 8)
 		old, now := strings.Join(lines.Draw(t, "old"), "\n"), strings.Join(lines.Draw(t, "now"), "\n")
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte(old), 0o600))
 		p := propose(f, writing(t, "f", now))
-		shown := texts_(p.content)
+		shown := texts(p.content)
 		for _, r := range shown {
-			require.False(t, r != '\n' && r != '\t' && obeyed(r), "%q", shown)
+			require.False(t, r != '\n' && r != '\t' && plaintext.Obeyed(r), "%q", shown)
 		}
 		for line := range strings.SplitSeq(now, "\n") {
 			if !strings.Contains("\n"+old+"\n", "\n"+line+"\n") {
-				require.Contains(t, shown, visible(line))
+				require.Contains(t, shown, plaintext.Visible(line))
 			}
 		}
 	})
@@ -96,7 +100,7 @@ func TestPropose_everything(t *testing.T) {
 // TestPrompt fits into a row, or two of a narrow terminal, whatever the path, and shows both ends
 // of it.
 func TestPrompt(t *testing.T) {
-	f := opened_(t, folderWith(t, map[string]string{"notes/a": ""}, nil))
+	f := opened(t, workfoldertest.New(t, map[string]string{"notes/a": ""}, nil))
 	require.Equal(t, "write_file notes/a: y yes, n no, a always below notes/ > ", propose(f, writing(t, "notes/a", "")).prompt(80))
 	require.Equal(t, "write_file .git/x: y yes, n no > ", propose(f, writing(t, ".git/x", "")).prompt(80))
 	w := orchestrator.Wait{Tool: "deploy", Arguments: "{}"}
@@ -110,8 +114,8 @@ func TestPrompt(t *testing.T) {
 			rows = 2
 		}
 		prompt := propose(f, writing(t, path, "")).prompt(columns)
-		require.Less(t, cellsOf(prompt), rows*columns, prompt)
-		require.True(t, strings.HasPrefix(prompt, writeFile+" "+path[:1]), prompt)
+		require.Less(t, plaintext.CellsOf(prompt), rows*columns, prompt)
+		require.True(t, strings.HasPrefix(prompt, workfolder.WriteFile+" "+path[:1]), prompt)
 		require.Contains(t, prompt, string([]rune(path)[len([]rune(path))-1:])+": y yes")
 	})
 }
@@ -125,17 +129,17 @@ func TestShow(t *testing.T) {
 		require.NoError(t, err)
 		w := orchestrator.Wait{Kind: orchestrator.WaitApproval, Tool: s, Arguments: s, Text: s, Options: []string{s}}
 		call := propose(nil, w)
-		notes := slices.Concat([]note{call.heading}, call.about, call.content, showQuestion(w))
-		notes = append(append(notes, showArguments(string(object))...), note{plain, describeWait(w, true)})
+		notes := slices.Concat([]terminal.Line{call.heading}, call.about, call.content, terminal.DescribeQuestion(w))
+		notes = append(append(notes, terminal.DescribeArguments(string(object))...), terminal.Plain.Line(terminal.DescribeWait(w, true)))
 		w.Kind = orchestrator.WaitQuestion
-		notes = append(notes, note{plain, describeWait(w, true)})
+		notes = append(notes, terminal.Plain.Line(terminal.DescribeWait(w, true)))
 		for _, n := range notes {
-			for _, r := range n.text {
-				require.False(t, r != '\t' && obeyed(r), "%q", n.text)
+			for _, r := range n.Text {
+				require.False(t, r != '\t' && plaintext.Obeyed(r), "%q", n.Text)
 			}
 		}
 		for line := range strings.SplitSeq(s, "\n") {
-			require.Contains(t, texts_(notes), visible(line))
+			require.Contains(t, texts(notes), plaintext.Visible(line))
 		}
 	})
 }

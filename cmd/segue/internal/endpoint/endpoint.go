@@ -1,4 +1,4 @@
-package main
+package endpoint
 
 import (
 	"cmp"
@@ -12,60 +12,60 @@ import (
 
 // The environment variables of the model that nobody names.
 const (
-	openAIKey    = "OPENAI_API_KEY"
-	openAIServer = "OPENAI_BASE_URL"
-	openAIPrefix = "OPENAI_" // of all that is meant for one server
+	KeyVariable    = "OPENAI_API_KEY"
+	ServerVariable = "OPENAI_BASE_URL"
+	variablePrefix = "OPENAI_" // of all that is meant for one server
 )
 
-// environmentServer returns the server that the environment names, or OpenAI.
-func environmentServer(getenv func(string) string) string {
-	return cmp.Or(getenv(openAIServer), "https://api.openai.com/v1")
+// EnvironmentServer returns the server that the environment names, or OpenAI.
+func EnvironmentServer(getenv func(string) string) string {
+	return cmp.Or(getenv(ServerVariable), "https://api.openai.com/v1")
 }
 
-// account is a server, and whose key it is sent.
-type account struct {
-	url         string
-	variable    string // of the key; "" is none
+// Endpoint is a server, and whose key it is sent.
+type Endpoint struct {
+	URL         string
+	Key         string // of the key; "" is none
 	environment bool   // it is the server that the environment names: the headers of the environment are for it
 }
 
-// configuredEndpoint returns the endpoint of a model of a configuration, by the server and the variable
+// Configured returns the endpoint of a model of a configuration, by the server and the variable
 // that it names; "" is none. OPENAI_API_KEY goes to nobody whom the file does not send it to.
-func configuredEndpoint(server, variable string, getenv func(string) string) account {
-	at := account{url: cmp.Or(server, environmentServer(getenv)), variable: variable}
+func Configured(server, variable string, getenv func(string) string) Endpoint {
+	at := Endpoint{URL: cmp.Or(server, EnvironmentServer(getenv)), Key: variable}
 	if server == "" {
-		at.variable = cmp.Or(at.variable, openAIKey)
+		at.Key = cmp.Or(at.Key, KeyVariable)
 	}
-	at.environment = sameServer(at.url, environmentServer(getenv))
+	at.environment = sameServer(at.URL, EnvironmentServer(getenv))
 	return at
 }
 
-// typedEndpoint returns the endpoint of a server that the user typed, or of that of the environment.
+// Typed returns the endpoint of a server that the user typed, or of that of the environment.
 // It is sent OPENAI_API_KEY.
-func typedEndpoint(server string, getenv func(string) string) account {
-	at := account{url: cmp.Or(server, environmentServer(getenv)), variable: openAIKey}
-	at.environment = sameServer(at.url, environmentServer(getenv))
+func Typed(server string, getenv func(string) string) Endpoint {
+	at := Endpoint{URL: cmp.Or(server, EnvironmentServer(getenv)), Key: KeyVariable}
+	at.environment = sameServer(at.URL, EnvironmentServer(getenv))
 	return at
 }
 
-// meantForEnvironment reports whether the variable of the key holds a secret for the server that
+// MeantForEnvironment reports whether the variable of the key holds a secret for the server that
 // the environment names.
-func (a account) meantForEnvironment() bool { return strings.HasPrefix(a.variable, openAIPrefix) }
+func (a Endpoint) MeantForEnvironment() bool { return strings.HasPrefix(a.Key, variablePrefix) }
 
-// misdirected reports whether a secret that is meant for the server of the environment would go to
+// Misdirected reports whether a secret that is meant for the server of the environment would go to
 // another one.
-func (a account) misdirected() bool {
-	return a.meantForEnvironment() && !a.environment
+func (a Endpoint) Misdirected() bool {
+	return a.MeantForEnvironment() && !a.environment
 }
 
-// config returns how the server is asked for a model, with a key that may be empty.
-func (a account) config(model, key string) openaichat.Config {
-	return openaichat.Config{Model: model, BaseURL: a.url, APIKey: key, NoEnvironment: !a.environment || a.variable == ""}
+// Config returns how the server is asked for a model, with a key that may be empty.
+func (a Endpoint) Config(model, key string) openaichat.Config {
+	return openaichat.Config{Model: model, BaseURL: a.URL, APIKey: key, NoEnvironment: !a.environment || a.Key == ""}
 }
 
-// origin returns the scheme, host and port of an endpoint; false if its address cannot be read.
-func (a account) origin() (string, bool) {
-	u, err := url.Parse(a.url)
+// Origin returns the scheme, host and port of an endpoint; false if its address cannot be read.
+func (a Endpoint) Origin() (string, bool) {
+	u, err := url.Parse(a.URL)
 	if err != nil {
 		return "", false
 	}
@@ -88,9 +88,9 @@ func hostOf(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual))
 }
 
-// hostShown returns the host and port of an address for people. A letter that is not ASCII is
+// HostShown returns the host and port of an address for people. A letter that is not ASCII is
 // written as in Go, since it may look like another one.
-func hostShown(address string) string {
+func HostShown(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return "an address that cannot be read"
@@ -99,8 +99,8 @@ func hostShown(address string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// exposed reports whether what goes to an address can be read on its way.
-func exposed(address string) bool {
+// Exposed reports whether what goes to an address can be read on its way.
+func Exposed(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" {
 		return false

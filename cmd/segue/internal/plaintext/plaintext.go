@@ -1,4 +1,4 @@
-package main
+package plaintext
 
 import (
 	"fmt"
@@ -11,33 +11,33 @@ import (
 	"golang.org/x/text/width"
 )
 
-// oneLine returns s without line breaks and without what a terminal would obey: each run of such
+// OneLine returns s without line breaks and without what a terminal would obey: each run of such
 // characters and of blanks becomes one space. Bytes that are no text are replaced: a terminal may
 // take single ones for C1 controls.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || obeyed(r) }), " ")
+func OneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || Obeyed(r) }), " ")
 }
 
-// printable returns s without what a terminal would obey, line breaks and tabs aside.
-func printable(s string) string {
+// Printable returns s without what a terminal would obey, line breaks and tabs aside.
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && obeyed(r) {
+		if r != '\n' && r != '\t' && Obeyed(r) {
 			return -1
 		}
 		return r
 	}, s)
 }
 
-// escaped returns a JSON text in which everything that a terminal would obey is written as a \u
+// Escaped returns a JSON text in which everything that a terminal would obey is written as a \u
 // escape. Outside of strings JSON has only line breaks and tabs of this kind, and they stay.
-func escaped(text string) string {
+func Escaped(text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd") // a json.RawMessage may hold other bytes
-	if !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && obeyed(r) }) {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && Obeyed(r) }) {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if r != '\n' && r != '\t' && obeyed(r) {
+		if r != '\n' && r != '\t' && Obeyed(r) {
 			fmt.Fprintf(&b, "\\u%04x", r)
 		} else {
 			b.WriteRune(r)
@@ -46,10 +46,10 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// visible returns s with all that does not show written as in a Go string: what a terminal obeys,
+// Visible returns s with all that does not show written as in a Go string: what a terminal obeys,
 // line breaks among it, characters without width, odd blanks, and bytes that are no text. Tabs
 // stay.
-func visible(s string) string {
+func Visible(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
@@ -64,59 +64,59 @@ func visible(s string) string {
 	return b.String()
 }
 
-// obeyed reports whether a terminal does something with r other than to show it. Models and tools
+// Obeyed reports whether a terminal does something with r other than to show it. Models and tools
 // write what they like.
-func obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Bidi_Control) }
+func Obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Bidi_Control) }
 
-const ellipsis = "..."
+const Ellipsis = "..."
 
-// head returns the beginning of s that fits into so many columns.
-func head(s string, columns int) string {
+// Head returns the beginning of s that fits into so many columns.
+func Head(s string, columns int) string {
 	full, cut := 0, 0
 	for i, r := range s {
-		if full <= columns-len(ellipsis) {
+		if full <= columns-len(Ellipsis) {
 			cut = i
 		}
-		if full += cells(r); full > columns {
-			return s[:cut] + ellipsis
+		if full += Cells(r); full > columns {
+			return s[:cut] + Ellipsis
 		}
 	}
 	return s
 }
 
-// tail returns the end of s that fits into so many columns.
-func tail(s string, columns int) string {
+// Tail returns the end of s that fits into so many columns.
+func Tail(s string, columns int) string {
 	runes := []rune(s)
 	full := 0
 	for i, r := range slices.Backward(runes) {
-		if full += cells(r); full > columns {
+		if full += Cells(r); full > columns {
 			return string(runes[i+1:])
 		}
 	}
 	return s
 }
 
-// middle returns s, without what is in its middle where it does not fit into so many columns.
-func middle(s string, columns int) string {
-	columns = max(columns, 2*len(ellipsis)) // less would tell nothing
-	if cellsOf(s) <= columns {
+// Middle returns s, without what is in its middle where it does not fit into so many columns.
+func Middle(s string, columns int) string {
+	columns = max(columns, 2*len(Ellipsis)) // less would tell nothing
+	if CellsOf(s) <= columns {
 		return s
 	}
-	end := tail(s, (columns-len(ellipsis))/2)
-	return head(s, columns-cellsOf(end)) + end
+	end := Tail(s, (columns-len(Ellipsis))/2)
+	return Head(s, columns-CellsOf(end)) + end
 }
 
-// cellsOf is how many columns of a terminal a line takes, at most.
-func cellsOf(s string) int {
+// CellsOf is how many columns of a terminal a line takes, at most.
+func CellsOf(s string) int {
 	n := 0
 	for _, r := range s {
-		n += cells(r)
+		n += Cells(r)
 	}
 	return n
 }
 
-// cells is how many columns of a terminal a character takes, at most.
-func cells(r rune) int {
+// Cells is how many columns of a terminal a character takes, at most.
+func Cells(r rune) int {
 	switch width.LookupRune(r).Kind() {
 	case width.EastAsianWide, width.EastAsianFullwidth:
 		return 2
@@ -125,8 +125,8 @@ func cells(r rune) int {
 	}
 }
 
-// thousands writes a number that is not negative with commas.
-func thousands(n int) string {
+// Thousands writes a number that is not negative with commas.
+func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -134,16 +134,16 @@ func thousands(n int) string {
 	return s
 }
 
-// counted says how many of something there are.
-func counted(n int, what string) string {
+// Counted says how many of something there are.
+func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return thousands(n) + " " + what + "s"
+	return Thousands(n) + " " + what + "s"
 }
 
-// join joins the words that are not empty.
-func join(separator string, words ...string) string {
+// Join joins the words that are not empty.
+func Join(separator string, words ...string) string {
 	kept := words[:0]
 	for _, w := range words {
 		if w != "" {
@@ -153,8 +153,8 @@ func join(separator string, words ...string) string {
 	return strings.Join(kept, separator)
 }
 
-// colon puts s behind a colon, if there is anything to put.
-func colon(s string) string {
+// Colon puts s behind a colon, if there is anything to put.
+func Colon(s string) string {
 	if s == "" {
 		return ""
 	}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package regularfile
 
-// openAtOnce has no meaning here: nothing that has a name in a folder blocks an open.
-const openAtOnce = 0
+// OpenAtOnce has no meaning here: nothing that has a name in a folder blocks an open.
+const OpenAtOnce = 0

@@ -1,4 +1,4 @@
-package main
+package regularfile
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// readRegular reads a regular file, or what a link to one points to, of at most so many bytes.
+// Read reads a regular file, or what a link to one points to, of at most so many bytes.
 // Anything else is refused without a read: a pipe would block, and a device may never end.
-func readRegular(path string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|openAtOnce, 0)
+func Read(path string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|OpenAtOnce, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package strategies
 
 import (
 	"bytes"
@@ -14,23 +14,23 @@ import (
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
-// settings are what the flags say to a strategy.
-type settings struct {
-	system string
-	bound  bool // the steps are bounded by the person: bounds on model calls that strategies have of their own are off
-	noAsk  bool
+// Settings are what the flags say to a strategy.
+type Settings struct {
+	System  string
+	Bounded bool // the steps are bounded by the person: bounds on model calls that strategies have of their own are off
+	NoAsk   bool
 }
 
-// strategyNames lists the strategies, the usual one first.
-func strategyNames() []string {
+// Names lists the strategies, the usual one first.
+func Names() []string {
 	names := builtin.Names()
 	usual := slices.Index(names, completetask.Name)
 	return slices.Concat([]string{completetask.Name}, names[:usual], names[usual+1:])
 }
 
-// strategySet makes all of them, since each may delegate to the others. In plan-revise-execute each
+// Set makes all of them, since each may delegate to the others. In plan-revise-execute each
 // step may choose whether it is planned in turn.
-func strategySet(s settings) (strategy.Set, error) {
+func Set(s Settings) (strategy.Set, error) {
 	specs := map[string]builtin.Spec{}
 	for _, name := range builtin.Names() {
 		own := map[string]any{}
@@ -40,7 +40,7 @@ func strategySet(s settings) (strategy.Set, error) {
 				"answer": pre.AnswerSynthesize, "accept_prose": true,
 			}
 		}
-		config, err := json.Marshal(s.put(own, partsOf(name)))
+		config, err := json.Marshal(s.Apply(own, KeysOf(name)))
 		if err != nil {
 			return nil, err
 		}
@@ -49,33 +49,33 @@ func strategySet(s settings) (strategy.Set, error) {
 	return builtin.Set(specs)
 }
 
-// put puts into the config of a strategy what of the settings it has a place for.
-func (s settings) put(config map[string]any, has parts) map[string]any {
-	if s.system != "" && has["system"] {
-		config["system"] = s.system
+// Apply puts into the config of a strategy what of the settings it has a place for.
+func (s Settings) Apply(config map[string]any, has Keys) map[string]any {
+	if s.System != "" && has["system"] {
+		config["system"] = s.System
 	}
-	if s.bound {
+	if s.Bounded {
 		for _, own := range []string{"max_model_calls", "max_tool_rounds", "max_steps"} {
 			if has[own] && !has["executor"] { // there, the steps are those of a plan
 				config[own] = -1
 			}
 		}
 	}
-	if s.noAsk && has["no_input"] {
+	if s.NoAsk && has["no_input"] {
 		config["no_input"] = true
 	}
 	return config
 }
 
-// parts are the keys that the config of a strategy has.
-type parts map[string]bool
+// Keys are the keys that the config of a strategy has.
+type Keys map[string]bool
 
-// partsOf returns the keys of the config of a strategy.
-func partsOf(name string) parts {
+// KeysOf returns the keys of the config of a strategy.
+func KeysOf(name string) Keys {
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	found := parts{}
+	found := Keys{}
 	if json.Unmarshal(builtin.Schema(name), &schema) == nil {
 		for key := range schema.Properties {
 			found[key] = true
@@ -84,9 +84,9 @@ func partsOf(name string) parts {
 	return found
 }
 
-// executor returns the key that says what the strategy hands its work on to; "" if it does all of
+// Executor returns the key that says what the strategy hands its work on to; "" if it does all of
 // it itself. Needed says that it hands on all of it.
-func (p parts) executor() (key string, needed bool) {
+func (p Keys) Executor() (key string, needed bool) {
 	switch {
 	case p["executor"]:
 		return "executor", true
@@ -99,22 +99,22 @@ func (p parts) executor() (key string, needed bool) {
 	}
 }
 
-// bound returns the key that says what tools executors may use.
-func (p parts) bound() string {
+// Bound returns the key that says what tools executors may use.
+func (p Keys) Bound() string {
 	if p["step_tools"] {
 		return "step_tools"
 	}
 	return "tools"
 }
 
-// fromAgent are the keys of configs that are said in an agent, and where.
-var fromAgent = map[string]string{
+// SaidByAgent are the keys of configs that are said in an agent, and where.
+var SaidByAgent = map[string]string{
 	"model": "model", "system": "system", "tools": "tools", "step_tools": "tools",
 	"executor": "children", "executors": "children", "strategy": "children", "generator": "children",
 }
 
-// membersOfConfig returns the members of the config of a strategy; none is an empty one.
-func membersOfConfig(config json.RawMessage) (map[string]any, error) {
+// ConfigMembers returns the members of the config of a strategy; none is an empty one.
+func ConfigMembers(config json.RawMessage) (map[string]any, error) {
 	members := map[string]any{}
 	if len(config) == 0 {
 		return members, nil
@@ -130,10 +130,10 @@ func membersOfConfig(config json.RawMessage) (map[string]any, error) {
 	return members, nil
 }
 
-// strategyWords are the names of strategies, and the aliases.
-func strategyWords() []string {
-	return slices.Concat(strategyNames(), slices.Sorted(maps.Keys(builtin.Aliases())))
+// Words are the names of strategies, and the aliases.
+func Words() []string {
+	return slices.Concat(Names(), slices.Sorted(maps.Keys(builtin.Aliases())))
 }
 
-// realName returns the name that an alias stands for.
-func realName(name string) string { return cmp.Or(builtin.Aliases()[name], name) }
+// RealName returns the name that an alias stands for.
+func RealName(name string) string { return cmp.Or(builtin.Aliases()[name], name) }

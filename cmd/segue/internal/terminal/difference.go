@@ -1,27 +1,29 @@
-package main
+package terminal
 
 import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
-// difference shows how two texts differ, line by line.
-func difference(old, now string) []note {
+// Difference shows how two texts differ, line by line.
+func Difference(old, now string) []Line {
 	const header = 3 // lines that name the files
 	lines := strings.Split(strings.TrimSuffix(string(diff.Diff("old", []byte(old), "new", []byte(now))), "\n"), "\n")
-	var notes []note
+	var notes []Line
 	for _, line := range lines[min(header, len(lines)):] {
-		looks := plain
+		looks := Plain
 		switch {
 		case strings.HasPrefix(line, "+"):
-			looks = good
+			looks = Good
 		case strings.HasPrefix(line, "-"):
-			looks = bad
+			looks = Bad
 		case strings.HasPrefix(line, "@"):
-			looks = dim
+			looks = Dim
 		}
-		notes = append(notes, note{looks, "  " + visible(line)})
+		notes = append(notes, Line{looks, "  " + plaintext.Visible(line)})
 	}
 	return notes
 }

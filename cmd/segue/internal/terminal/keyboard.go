@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bufio"
@@ -6,30 +6,30 @@ import (
 	"io"
 )
 
-// keyboard reads the lines that somebody types. It is for one goroutine at a time.
+// Keyboard reads the lines that somebody types. It is for one goroutine at a time.
 //
 // A read cannot be taken back: one whose line nobody waits for any more goes on, and ends with the
 // next line, the end of the input, or the process. What it reads is forgotten.
-type keyboard struct {
+type Keyboard struct {
 	r       *bufio.Reader
-	forget  func() // forgets what was typed and is not read yet
-	typed   chan typed
+	discard func() // forgets what was typed and is not read yet
+	typed   chan typedLine
 	reading bool
 }
 
-// typed is what came of a read.
-type typed struct {
+// typedLine is what came of a read.
+type typedLine struct {
 	line string
 	err  error
 }
 
-func newKeyboard(r io.Reader) *keyboard {
-	return &keyboard{r: bufio.NewReader(r), forget: func() { forgetTyped(r) }, typed: make(chan typed, 1)}
+func NewKeyboard(r io.Reader) *Keyboard {
+	return &Keyboard{r: bufio.NewReader(r), discard: func() { discardTyped(r) }, typed: make(chan typedLine, 1)}
 }
 
-// ready forgets what was typed before now, so that it is not taken for an answer to what is asked
+// DiscardTyped forgets what was typed before now, so that it is not taken for an answer to what is asked
 // next.
-func (k *keyboard) ready() {
+func (k *Keyboard) DiscardTyped() {
 	select {
 	case <-k.typed:
 		k.reading = false
@@ -38,11 +38,11 @@ func (k *keyboard) ready() {
 	if !k.reading {
 		_, _ = k.r.Discard(k.r.Buffered()) // there is as much
 	}
-	k.forget()
+	k.discard()
 }
 
-// line returns the next line, with its end. With an error the line is none.
-func (k *keyboard) line(ctx context.Context) (string, error) {
+// ReadLine returns the next line, with its end. With an error the line is none.
+func (k *Keyboard) ReadLine(ctx context.Context) (string, error) {
 	if !k.reading {
 		k.reading = true
 		go k.read()
@@ -56,7 +56,7 @@ func (k *keyboard) line(ctx context.Context) (string, error) {
 	}
 }
 
-func (k *keyboard) read() {
+func (k *Keyboard) read() {
 	line, err := k.r.ReadString('\n')
-	k.typed <- typed{line: line, err: err}
+	k.typed <- typedLine{line: line, err: err}
 }

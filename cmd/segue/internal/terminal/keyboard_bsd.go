@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || netbsd || openbsd
 
-package main
+package terminal
 
 import (
 	"io"
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forgetTyped empties the buffer in which a terminal keeps what was typed and not read. Of what is
+// discardTyped empties the buffer in which a terminal keeps what was typed and not read. Of what is
 // no terminal it forgets nothing.
-func forgetTyped(r io.Reader) {
+func discardTyped(r io.Reader) {
 	if f, ok := r.(*os.File); ok {
 		_ = unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH)
 	}

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"io"
@@ -15,11 +15,11 @@ func TestForgetTyped(t *testing.T) {
 	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
-	k := newKeyboard(f)
-	k.ready()
-	line, err := k.line(t.Context())
+	k := NewKeyboard(f)
+	k.DiscardTyped()
+	line, err := k.ReadLine(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "line\n", line)
-	_, err = k.line(t.Context())
+	_, err = k.ReadLine(t.Context())
 	require.ErrorIs(t, err, io.EOF)
 }

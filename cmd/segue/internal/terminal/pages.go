@@ -1,25 +1,29 @@
-package main
+package terminal
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+)
 
 // minPage is how many lines a page has at least, however low the terminal is.
 const minPage = 3
 
-// pages shows lines a screenful at a time.
-type pages struct {
-	heading note
-	rest    []note // each fits into a row of the terminal
+// Pages shows lines a screenful at a time.
+type Pages struct {
+	heading Line
+	rest    []Line // each fits into a row of the terminal
 }
 
-// newPages returns the pages of a content below a heading, for a terminal of so many columns.
-func newPages(heading note, content []note, columns int) *pages {
-	return &pages{heading, wrapAll(content, columns)}
+// NewPages returns the pages of a content below a heading, for a terminal of so many columns.
+func NewPages(heading Line, content []Line, columns int) *Pages {
+	return &Pages{heading, wrapAll(content, columns)}
 }
 
-// next returns the next page, below the heading and what comes with it on the first page. Two rows
+// Next returns the next page, below the heading and what comes with it on the first page. Two rows
 // are left for the prompt.
-func (p *pages) next(size size, about ...note) []note {
-	top := append(wrap(p.heading, size.columns), wrapAll(about, size.columns)...)
+func (p *Pages) Next(size Size, about ...Line) []Line {
+	top := append(wrap(p.heading, size.Columns), wrapAll(about, size.Columns)...)
 	room := max(size.rows-len(top)-2, minPage)
 	if len(p.rest) <= room {
 		page := append(top, p.rest...)
@@ -29,15 +33,15 @@ func (p *pages) next(size size, about ...note) []note {
 	room = max(room-1, minPage) // for the line that tells of the rest
 	page := append(top, p.rest[:room]...)
 	p.rest = p.rest[room:]
-	left := counted(len(p.rest), "more line")
-	return append(page, note{warn, "  … " + left + ": m shows more"})
+	left := plaintext.Counted(len(p.rest), "more line")
+	return append(page, Line{Warn, "  … " + left + ": m shows more"})
 }
 
-// more reports whether there is another page.
-func (p *pages) more() bool { return len(p.rest) > 0 }
+// More reports whether there is another page.
+func (p *Pages) More() bool { return len(p.rest) > 0 }
 
-func wrapAll(notes []note, columns int) []note {
-	var all []note
+func wrapAll(notes []Line, columns int) []Line {
+	var all []Line
 	for _, n := range notes {
 		all = append(all, wrap(n, columns)...)
 	}
@@ -45,19 +49,19 @@ func wrapAll(notes []note, columns int) []note {
 }
 
 // wrap breaks a line into such as fit into a row of a terminal. All but the first are set in.
-func wrap(n note, columns int) []note {
+func wrap(n Line, columns int) []Line {
 	const setIn = "      "
 	most := max(columns-1, 2*len(setIn))
-	var all []note
+	var all []Line
 	var b strings.Builder
 	full := 0
-	for _, r := range n.text {
-		wide := cells(r)
+	for _, r := range n.Text {
+		wide := plaintext.Cells(r)
 		if r == '\t' {
 			wide = 8 // at most
 		}
 		if full+wide > most {
-			all = append(all, note{n.style, b.String()})
+			all = append(all, Line{n.Style, b.String()})
 			b.Reset()
 			b.WriteString(setIn)
 			full = len(setIn)
@@ -65,5 +69,5 @@ func wrap(n note, columns int) []note {
 		b.WriteRune(r)
 		full += wide
 	}
-	return append(all, note{n.style, b.String()})
+	return append(all, Line{n.Style, b.String()})
 }

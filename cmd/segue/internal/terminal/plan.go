@@ -1,18 +1,20 @@
-package main
+package terminal
 
 import (
 	"encoding/json"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
+
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
 // describeCall tells of a tool call. Plans and judgements are told in words, unless they are not
 // what they should be.
-func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []note {
-	begin := place(e) + join(" ", oneLine(call.Name), id(call.ID, verbose))
+func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []Line {
+	begin := place(e) + plaintext.Join(" ", plaintext.OneLine(call.Name), id(call.ID, verbose))
 	switch call.Name {
 	case pre.SubmitPlan:
 		var p pre.Plan
@@ -20,7 +22,7 @@ func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []
 			for i := range p.Steps {
 				p.Steps[i].Status, p.Steps[i].Err = "", nil // not for the model to say
 			}
-			return append([]note{{plain, begin + ": " + counted(len(p.Steps), "step")}}, describePlan(e, p, verbose)...)
+			return append([]Line{{Plain, begin + ": " + plaintext.Counted(len(p.Steps), "step")}}, describePlan(e, p, verbose)...)
 		}
 	case pre.SubmitEvaluation:
 		var v struct {
@@ -29,24 +31,24 @@ func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []
 		}
 		if json.Unmarshal([]byte(call.Arguments), &v) == nil && v.Approved != nil {
 			if *v.Approved {
-				return []note{{good, begin + ": approved" + colon(text(v.Feedback, verbose))}}
+				return []Line{{Good, begin + ": approved" + plaintext.Colon(text(v.Feedback, verbose))}}
 			}
-			return []note{{warn, begin + ": rejected" + colon(text(v.Feedback, verbose))}}
+			return []Line{{Warn, begin + ": rejected" + plaintext.Colon(text(v.Feedback, verbose))}}
 		}
 	}
-	return []note{{plain, join(" ", begin, arguments(call.Arguments, verbose))}}
+	return []Line{{Plain, plaintext.Join(" ", begin, arguments(call.Arguments, verbose))}}
 }
 
 // describePlan tells the steps of a plan, a line for each, with what has become of it.
-func describePlan(e orchestrator.Event, p pre.Plan, verbose bool) []note {
-	notes := make([]note, 0, len(p.Steps))
+func describePlan(e orchestrator.Event, p pre.Plan, verbose bool) []Line {
+	notes := make([]Line, 0, len(p.Steps))
 	for _, step := range p.Steps {
-		s, how := plain, string(step.Status)
+		s, how := Plain, string(step.Status)
 		switch {
 		case step.Status == pre.StepDone:
-			s = good
+			s = Good
 		case step.Err != nil:
-			s, how = bad, how+" ("+string(step.Err.Code)+")"
+			s, how = Bad, how+" ("+string(step.Err.Code)+")"
 		}
 		var more []string
 		if len(step.DependsOn) > 0 {
@@ -55,21 +57,21 @@ func describePlan(e orchestrator.Event, p pre.Plan, verbose bool) []note {
 		if step.Executor != "" {
 			more = append(more, "by "+step.Executor)
 		}
-		line := join(": ", join(" ", oneLine(step.ID), how), text(step.Goal, verbose))
+		line := plaintext.Join(": ", plaintext.Join(" ", plaintext.OneLine(step.ID), how), text(step.Goal, verbose))
 		if len(more) > 0 {
-			line += " (" + oneLine(strings.Join(more, "; ")) + ")"
+			line += " (" + plaintext.OneLine(strings.Join(more, "; ")) + ")"
 		}
-		notes = append(notes, note{s, indent(e) + "    " + line})
+		notes = append(notes, Line{s, indent(e) + "    " + line})
 	}
 	return notes
 }
 
 // describeRun tells how the run ended, and how far its plan came if there was one.
-func describeRun(e orchestrator.Event, d orchestrator.RunFinished, verbose bool) []note {
-	var notes []note
+func describeRun(e orchestrator.Event, d orchestrator.RunFinished, verbose bool) []Line {
+	var notes []Line
 	var p pre.Plan
 	if found, err := d.Output.Metadata.Decode("plan", &p); verbose && found && err == nil && len(p.Steps) > 0 {
-		notes = append([]note{{plain, place(e) + "plan: " + counted(len(p.Steps), "step")}}, describePlan(e, p, verbose)...)
+		notes = append([]Line{{Plain, place(e) + "plan: " + plaintext.Counted(len(p.Steps), "step")}}, describePlan(e, p, verbose)...)
 	}
-	return append(notes, note{ending(d.Status), "run " + e.Run + " " + string(d.Status)})
+	return append(notes, Line{ending(d.Status), "run " + e.Run + " " + string(d.Status)})
 }

@@ -1,47 +1,43 @@
-package main
+package terminal
 
 import (
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
+
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
-// note is one line of progress, without control characters.
-type note struct {
-	style style
-	text  string
-}
-
-// heard is what the model has said in the step in progress.
-type heard struct {
+// partialReply is what the model has said in the step in progress.
+type partialReply struct {
 	text    string
 	thought string
 }
 
 // The columns that a text and a tool's arguments or result take, unless everything is shown.
 const (
-	textColumns = 120
+	TextColumns = 120
 	toolColumns = 90
 )
 
 // describe turns an event into lines. It depends on nothing else, and times that only measure the
 // machine do not show: the same run gives the same lines.
-func describe(e orchestrator.Event, said heard, verbose bool) []note {
+func describe(e orchestrator.Event, said partialReply, verbose bool) []Line {
 	switch d := e.Detail.(type) {
 	case nil: // a delta: its text comes whole, with the step
 		return nil
 	case orchestrator.RunStarted:
-		return []note{{dim, "run " + e.Run}}
+		return []Line{{Dim, "run " + e.Run}}
 	case orchestrator.RunResumed:
-		return []note{{dim, "run " + e.Run + " goes on"}}
+		return []Line{{Dim, "run " + e.Run + " goes on"}}
 	case orchestrator.FrameEntered:
-		return []note{{bold, place(e) + d.Strategy + colon(opening(d.Goal, verbose))}}
+		return []Line{{Bold, place(e) + d.Strategy + plaintext.Colon(opening(d.Goal, verbose))}}
 	case orchestrator.StateChanged:
 		return describeState(e, d, verbose)
 	case orchestrator.StepTaken:
@@ -49,80 +45,80 @@ func describe(e orchestrator.Event, said heard, verbose bool) []note {
 	case orchestrator.ToolStarted:
 		return describeCall(e, d.Call, verbose)
 	case orchestrator.ToolProgress:
-		return []note{{dim, place(e) + join(" ", oneLine(d.ToolName), id(d.CallID, verbose)) + ": " + text(e.Text, verbose)}}
+		return []Line{{Dim, place(e) + plaintext.Join(" ", plaintext.OneLine(d.ToolName), id(d.CallID, verbose)) + ": " + text(e.Text, verbose)}}
 	case orchestrator.ToolFinished:
 		return describeResult(e, d.Output, verbose)
 	case orchestrator.RetryWaiting:
-		return []note{{warn, place(e) + describeRetry(d)}}
+		return []Line{{Warn, place(e) + describeRetry(d)}}
 	case orchestrator.WaitStarted:
-		return []note{{warn, indent(e) + describeWait(d.Wait, verbose)}}
+		return []Line{{Warn, indent(e) + DescribeWait(d.Wait, verbose)}}
 	case orchestrator.WaitEnded:
-		return []note{describeReply(e, d.Reply, verbose)}
+		return []Line{describeReply(e, d.Reply, verbose)}
 	case orchestrator.Noting:
-		return []note{{plain, indent(e) + "note: " + text(d.Text, verbose)}}
+		return []Line{{Plain, indent(e) + "note: " + text(d.Text, verbose)}}
 	case orchestrator.Drifted:
-		return []note{{warn, place(e) + "not as it was recorded: " + text(d.What, verbose)}}
+		return []Line{{Warn, place(e) + "not as it was recorded: " + text(d.What, verbose)}}
 	case orchestrator.FrameLeft:
 		return describeFrame(e, d, said, verbose)
 	case orchestrator.RunFinished:
 		return describeRun(e, d, verbose)
 	default:
-		return []note{{plain, fmt.Sprintf("%s%s %T", place(e), e.Kind, d)}}
+		return []Line{{Plain, fmt.Sprintf("%s%s %T", place(e), e.Kind, d)}}
 	}
 }
 
 // describeState tells a move of a state machine, or where it led if not everything is shown.
-func describeState(e orchestrator.Event, d orchestrator.StateChanged, verbose bool) []note {
+func describeState(e orchestrator.Event, d orchestrator.StateChanged, verbose bool) []Line {
 	if verbose {
-		return []note{{dim, fmt.Sprintf("%s%s -> %s", place(e), d.From, d.To)}}
+		return []Line{{Dim, fmt.Sprintf("%s%s -> %s", place(e), d.From, d.To)}}
 	}
-	return when(told(d.To), note{dim, place(e) + "-> " + string(d.To)})
+	return LineIf(showsState(d.To), Line{Dim, place(e) + "-> " + string(d.To)})
 }
 
 // describeStep tells what came of asking a model. What came of running tools has been told call by
 // call.
-func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said heard, verbose bool) []note {
+func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said partialReply, verbose bool) []Line {
 	if d.Err != nil {
-		failed := note{bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(d.Err.Message, verbose)}
-		return append([]note{failed}, brokenOff(e, said, verbose)...)
+		failed := Line{Bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(d.Err.Message, verbose)}
+		return append([]Line{failed}, brokenOff(e, said, verbose)...)
 	}
 	if d.Kind != nextstep.KindGetChatCompletion {
-		return when(verbose, note{dim, place(e) + verb(d.Kind) + colon(join(", ", counted(d.Calls, "call"), lasting(d.Elapsed)))})
+		return LineIf(verbose, Line{Dim, place(e) + verb(d.Kind) + plaintext.Colon(plaintext.Join(", ", plaintext.Counted(d.Calls, "call"), lasting(d.Elapsed)))})
 	}
 	reply := "an answer"
 	if d.Calls > 0 {
-		reply = counted(d.Calls, "call")
+		reply = plaintext.Counted(d.Calls, "call")
 	}
-	what := join(", ", reply, tokens(d.Usage), lasting(d.Elapsed))
-	notes := []note{{plain, place(e) + join(" ", "model", oneLine(d.Model)) + ": " + what}}
-	notes = append(notes, when(verbose && said.thought != "", note{dim, place(e) + "thinks: " + oneLine(said.thought)})...)
+	what := plaintext.Join(", ", reply, tokens(d.Usage), lasting(d.Elapsed))
+	notes := []Line{{Plain, place(e) + plaintext.Join(" ", "model", plaintext.OneLine(d.Model)) + ": " + what}}
+	notes = append(notes, LineIf(verbose && said.thought != "", Line{Dim, place(e) + "thinks: " + plaintext.OneLine(said.thought)})...)
 	// Without calls the text is the answer, which is told elsewhere.
-	return append(notes, when(said.text != "" && (verbose || d.Calls > 0), note{plain, place(e) + "says: " + text(said.text, verbose)})...)
+	return append(notes, LineIf(said.text != "" && (verbose || d.Calls > 0), Line{Plain, place(e) + "says: " + text(said.text, verbose)})...)
 }
 
 // describeResult tells how a tool call ended: with the first line of a result and the whole of a
 // problem, or with all.
-func describeResult(e orchestrator.Event, out messages.ToolOutput, verbose bool) []note {
-	how, s := "ok", dim
+func describeResult(e orchestrator.Event, out messages.ToolOutput, verbose bool) []Line {
+	how, s := "ok", Dim
 	if !out.OK() {
-		how, s = string(out.Status), bad
+		how, s = string(out.Status), Bad
 		if out.Reason != "" {
 			how += " (" + out.Reason + ")"
 		}
 	}
-	begin := place(e) + join(" ", oneLine(out.ToolName), id(out.CallID, verbose), how, lasting(out.Elapsed))
+	begin := place(e) + plaintext.Join(" ", plaintext.OneLine(out.ToolName), id(out.CallID, verbose), how, lasting(out.Elapsed))
 	lines := strings.Split(strings.TrimSpace(out.Output), "\n")
 	switch {
 	case verbose:
-		notes := []note{{s, begin}}
+		notes := []Line{{s, begin}}
 		for _, l := range lines {
-			notes = append(notes, when(l != "", note{dim, indent(e) + "    " + printable(strings.TrimRight(l, "\r"))})...)
+			notes = append(notes, LineIf(l != "", Line{Dim, indent(e) + "    " + plaintext.Printable(strings.TrimRight(l, "\r"))})...)
 		}
 		return notes
 	case out.OK() && len(lines) > 1:
-		return []note{{s, begin + colon(head(oneLine(lines[0]), toolColumns)) + " (+" + counted(len(lines)-1, "line") + ")"}}
+		return []Line{{s, begin + plaintext.Colon(plaintext.Head(plaintext.OneLine(lines[0]), toolColumns)) + " (+" + plaintext.Counted(len(lines)-1, "line") + ")"}}
 	default:
-		return []note{{s, begin + colon(text(out.Output, false))}}
+		return []Line{{s, begin + plaintext.Colon(text(out.Output, false))}}
 	}
 }
 
@@ -134,37 +130,37 @@ func describeRetry(d orchestrator.RetryWaiting) string {
 	if d.Wait > 0 {
 		what += " in " + d.Wait.Round(time.Millisecond).String()
 	}
-	return what + colon(text(d.Error, false))
+	return what + plaintext.Colon(text(d.Error, false))
 }
 
 // brokenOff tells what a model has said in a reply that is not whole. What the root's says is told
 // elsewhere, as its answer is.
-func brokenOff(e orchestrator.Event, said heard, verbose bool) []note {
-	return when(said.text != "" && e.Depth > 1, note{plain, place(e) + "says: " + text(said.text, verbose)})
+func brokenOff(e orchestrator.Event, said partialReply, verbose bool) []Line {
+	return LineIf(said.text != "" && e.Depth > 1, Line{Plain, place(e) + "says: " + text(said.text, verbose)})
 }
 
 // describeFrame tells how a strategy ended, and what its parent gets of it. Why the root failed is
 // told with the run's error, and its result is the run's.
-func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said heard, verbose bool) []note {
+func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said partialReply, verbose bool) []Line {
 	child := e.Depth > 1
-	ended := note{good, place(e) + d.Strategy + " done"}
+	ended := Line{Good, place(e) + d.Strategy + " done"}
 	if d.Err != nil {
-		ended = note{bad, place(e) + d.Strategy + " failed (" + string(d.Err.Code) + ")"}
+		ended = Line{Bad, place(e) + d.Strategy + " failed (" + string(d.Err.Code) + ")"}
 		if child {
-			ended.text += colon(text(d.Err.Message, verbose))
+			ended.Text += plaintext.Colon(text(d.Err.Message, verbose))
 		}
 	}
-	ended.text += colon(join(", ", tokens(d.Usage), lasting(d.Elapsed)))
+	ended.Text += plaintext.Colon(plaintext.Join(", ", tokens(d.Usage), lasting(d.Elapsed)))
 	notes := brokenOff(e, said, verbose)
 	if child && d.Result != nil {
-		notes = append(notes, note{plain, place(e) + "result" + colon(text(*d.Result, verbose))})
+		notes = append(notes, Line{Plain, place(e) + "result" + plaintext.Colon(text(*d.Result, verbose))})
 	}
 	return append(notes, ended)
 }
 
 // status is what goes on now, for a line that the next one replaces; false if e says nothing about
 // that.
-func status(e orchestrator.Event, said heard, columns int) (string, bool) {
+func status(e orchestrator.Event, said partialReply, columns int) (string, bool) {
 	switch d := e.Detail.(type) {
 	case nil:
 		now := said.text
@@ -175,9 +171,9 @@ func status(e orchestrator.Event, said heard, columns int) (string, bool) {
 			now = now[len(now)-4*columns:]
 		}
 		at := place(e)
-		return at + tail(oneLine(strings.ToValidUTF8(now, "")), columns-len(at)), true
+		return at + plaintext.Tail(plaintext.OneLine(strings.ToValidUTF8(now, "")), columns-len(at)), true
 	case orchestrator.StateChanged:
-		return place(e) + strings.ReplaceAll(string(d.To), "_", " ") + ellipsis, true
+		return place(e) + strings.ReplaceAll(string(d.To), "_", " ") + plaintext.Ellipsis, true
 	default:
 		return "", false
 	}
@@ -205,14 +201,14 @@ func verb(k nextstep.Kind) string {
 	}
 }
 
-func ending(s orchestrator.Status) style {
+func ending(s orchestrator.Status) Style {
 	switch s {
 	case orchestrator.StatusDone:
-		return good
+		return Good
 	case orchestrator.StatusWaiting:
-		return warn
+		return Warn
 	default:
-		return bad
+		return Bad
 	}
 }
 
@@ -223,22 +219,22 @@ func opening(s string, verbose bool) string {
 	if verbose || !more {
 		return text(s, verbose)
 	}
-	return text(first, false) + " (+" + counted(strings.Count(rest, "\n")+1, "line") + ")"
+	return text(first, false) + " (+" + plaintext.Counted(strings.Count(rest, "\n")+1, "line") + ")"
 }
 
 // text is a text on one line.
 func text(s string, verbose bool) string {
 	if verbose {
-		return oneLine(s)
+		return plaintext.OneLine(s)
 	}
-	return head(oneLine(s), textColumns)
+	return plaintext.Head(plaintext.OneLine(s), TextColumns)
 }
 
 func arguments(s string, verbose bool) string {
 	if verbose {
-		return oneLine(s)
+		return plaintext.OneLine(s)
 	}
-	return head(oneLine(s), toolColumns)
+	return plaintext.Head(plaintext.OneLine(s), toolColumns)
 }
 
 // tokens tells what was billed; "" if the provider did not say.
@@ -261,19 +257,12 @@ func id(s string, verbose bool) string {
 	if !verbose {
 		return ""
 	}
-	return oneLine(s)
+	return plaintext.OneLine(s)
 }
 
-func when(is bool, n note) []note {
-	if !is {
-		return nil
-	}
-	return []note{n}
-}
-
-// told reports whether a state shows in any progress. What strategies do in the others shows by
+// showsState reports whether a state shows in any progress. What strategies do in the others shows by
 // itself.
-func told(s strategy.State) bool {
+func showsState(s strategy.State) bool {
 	switch s {
 	case pre.NeedsPlan, pre.EvaluatingPlan, pre.ExecutingStep, pre.RevisingPlan, pre.Synthesizing:
 		return true

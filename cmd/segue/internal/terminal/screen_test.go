@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -22,25 +23,25 @@ func delta(text string) orchestrator.Event {
 // until a line that stays takes its place.
 func TestScreen_live(t *testing.T) {
 	var b bytes.Buffer
-	s := &screen{w: &b, live: true}
+	s := &Screen{w: &b, live: true}
 	for _, step := range []struct {
 		do   func()
 		want string
 	}{
-		{func() { s.event(at("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"})) }, "\r\x1b[K[0 #1] awaiting model..."},
-		{func() { s.event(delta("I ")) }, "\r\x1b[K[0 #1] I"},
-		{func() { s.event(delta("look.")) }, "\r\x1b[K[0 #1] I look."},
-		{func() { s.say("stopping") }, "\r\x1b[Ksegue: stopping\n"},
-		{func() { s.event(delta(" Now.")) }, "\r\x1b[K[0 #1] I look. Now."},
+		{func() { s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"})) }, "\r\x1b[K[0 #1] awaiting model..."},
+		{func() { s.ShowEvent(delta("I ")) }, "\r\x1b[K[0 #1] I"},
+		{func() { s.ShowEvent(delta("look.")) }, "\r\x1b[K[0 #1] I look."},
+		{func() { s.Warn("stopping") }, "\r\x1b[Ksegue: stopping\n"},
+		{func() { s.ShowEvent(delta(" Now.")) }, "\r\x1b[K[0 #1] I look. Now."},
 		{
 			func() {
-				s.event(at("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
+				s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
 			},
 			"\r\x1b[K[0 #1] model: 1 call\n[0 #1] says: I look. Now.\n",
 		},
-		{func() { s.event(delta("Next")) }, "\r\x1b[K[0 #1] Next"},
-		{s.clear, "\r\x1b[K"},
-		{s.clear, ""},
+		{func() { s.ShowEvent(delta("Next")) }, "\r\x1b[K[0 #1] Next"},
+		{s.Clear, "\r\x1b[K"},
+		{s.Clear, ""},
 	} {
 		b.Reset()
 		step.do()
@@ -52,32 +53,32 @@ func TestScreen_live(t *testing.T) {
 // what cannot wait.
 func TestScreen_prompt(t *testing.T) {
 	var b bytes.Buffer
-	s := &screen{w: &b, live: true, asks: true}
-	result := at("0", 2, "", orchestrator.ToolFinished{Output: messages.ToolOutput{ToolName: "t"}})
-	waits := at("0", 2, "", orchestrator.WaitStarted{})
+	s := &Screen{w: &b, live: true, asks: true}
+	result := terminaltest.Event("0", 2, "", orchestrator.ToolFinished{Output: messages.ToolOutput{ToolName: "t"}})
+	waits := terminaltest.Event("0", 2, "", orchestrator.WaitStarted{})
 	waits.Kind = orchestrator.EventWaitStarted
 	for _, step := range []struct {
 		do   func()
 		want string
 	}{
-		{func() { s.event(delta("I ")) }, "\r\x1b[K[0 #1] I"},
-		{func() { s.event(waits) }, ""},
-		{func() { s.prompt("well > ", note{plain, "why"}) }, "\r\x1b[Kwhy\nwell > "},
-		{func() { s.event(result) }, ""},
-		{func() { s.event(at("0", 2, "", orchestrator.StateChanged{To: "awaiting_model"})) }, ""},
-		{func() { s.tell("part of the progress") }, ""},
+		{func() { s.ShowEvent(delta("I ")) }, "\r\x1b[K[0 #1] I"},
+		{func() { s.ShowEvent(waits) }, ""},
+		{func() { s.Prompt("well > ", Line{Plain, "why"}) }, "\r\x1b[Kwhy\nwell > "},
+		{func() { s.ShowEvent(result) }, ""},
+		{func() { s.ShowEvent(terminaltest.Event("0", 2, "", orchestrator.StateChanged{To: "awaiting_model"})) }, ""},
+		{func() { s.ShowProgress("part of the progress") }, ""},
 		{func() {
-			require.EqualError(t, s.beside(func() error { b.WriteString("{}\n"); return errors.New("stopped") }), "stopped")
+			require.EqualError(t, s.WriteBeside(func() error { b.WriteString("{}\n"); return errors.New("stopped") }), "stopped")
 		}, "\n{}\nwell > "},
-		{func() { s.answered(true) }, "[0 #2] t ok\npart of the progress\n"},
-		{func() { s.prompt("and > ") }, "and > "},
-		{func() { s.answered(false) }, "\n"},
-		{func() { s.prompt("then > ") }, "then > "},
-		{func() { s.say("stopping") }, "\nsegue: stopping\n"},
-		{func() { s.say("stopping now") }, "segue: stopping now\n"},
-		{func() { s.event(result) }, ""},
-		{func() { s.answered(false) }, "[0 #2] t ok\n"},
-		{func() { s.event(result) }, "[0 #2] t ok\n"},
+		{func() { s.EndPrompt(true) }, "[0 #2] t ok\npart of the progress\n"},
+		{func() { s.Prompt("and > ") }, "and > "},
+		{func() { s.EndPrompt(false) }, "\n"},
+		{func() { s.Prompt("then > ") }, "then > "},
+		{func() { s.Warn("stopping") }, "\nsegue: stopping\n"},
+		{func() { s.Warn("stopping now") }, "segue: stopping now\n"},
+		{func() { s.ShowEvent(result) }, ""},
+		{func() { s.EndPrompt(false) }, "[0 #2] t ok\n"},
+		{func() { s.ShowEvent(result) }, "[0 #2] t ok\n"},
 	} {
 		b.Reset()
 		step.do()
@@ -88,16 +89,16 @@ func TestScreen_prompt(t *testing.T) {
 // TestScreen_waits tells what a run waits for in the end, unless the progress has told it.
 func TestScreen_waits(t *testing.T) {
 	for _, tt := range []struct {
-		screen *screen
+		screen *Screen
 		want   string
 	}{
-		{&screen{}, ""},
-		{&screen{quiet: true}, "segue: [0 #2] waits for an answer: Who?\n"},
-		{&screen{asks: true}, "segue: [0 #2] waits for an answer: Who?\n"},
+		{&Screen{}, ""},
+		{&Screen{quiet: true}, "segue: [0 #2] waits for an answer: Who?\n"},
+		{&Screen{asks: true}, "segue: [0 #2] waits for an answer: Who?\n"},
 	} {
 		var b bytes.Buffer
 		tt.screen.w = &b
-		tt.screen.waits([]orchestrator.Wait{{Frame: "0", Seq: 2, Kind: orchestrator.WaitQuestion, Text: "Who?"}})
+		tt.screen.ShowWaits([]orchestrator.Wait{{Frame: "0", Seq: 2, Kind: orchestrator.WaitQuestion, Text: "Who?"}})
 		require.Equal(t, tt.want, b.String())
 	}
 }
@@ -105,12 +106,12 @@ func TestScreen_waits(t *testing.T) {
 // TestScreen_discard drops what a model said before its reply broke off and began anew.
 func TestScreen_discard(t *testing.T) {
 	var b bytes.Buffer
-	s := &screen{w: &b}
-	s.event(delta("half"))
-	s.event(at("0", 1, "", orchestrator.RetryWaiting{Kind: "retry", Discard: true}))
-	s.event(delta("whole"))
-	s.event(at("0", 1, "", orchestrator.RetryWaiting{Kind: "retry"}))
-	s.event(at("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
+	s := &Screen{w: &b}
+	s.ShowEvent(delta("half"))
+	s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: "retry", Discard: true}))
+	s.ShowEvent(delta("whole"))
+	s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: "retry"}))
+	s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
 	require.Contains(t, b.String(), "says: whole\n")
 }
 
@@ -118,17 +119,17 @@ func TestScreen_discard(t *testing.T) {
 // same time are told apart.
 func TestScreen_partial(t *testing.T) {
 	var b bytes.Buffer
-	s := &screen{w: &b}
+	s := &Screen{w: &b}
 	for _, piece := range []struct{ frame, text string }{
 		{"0.1", "The "}, {"0.2", "A "}, {"0.1.1", "not "}, {"0.1", "quick"}, {"0.2", "lazy"},
 	} {
-		e := at(piece.frame, 1, piece.text, nil)
+		e := terminaltest.Event(piece.frame, 1, piece.text, nil)
 		e.Kind = orchestrator.EventTextDelta
-		s.event(e)
+		s.ShowEvent(e)
 	}
-	s.event(at("0.1", 1, "", orchestrator.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "stopped", Message: "now"}}))
-	s.event(at("0.2", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
-	s.event(at("0.2", 1, "", orchestrator.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
+	s.ShowEvent(terminaltest.Event("0.1", 1, "", orchestrator.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "stopped", Message: "now"}}))
+	s.ShowEvent(terminaltest.Event("0.2", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
+	s.ShowEvent(terminaltest.Event("0.2", 1, "", orchestrator.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
 	require.Equal(t, `  [0.1 #1] says: The quick
   [0.1 #1] s failed (stopped): now
   [0.2 #1] model failed (unavailable): gone
@@ -139,21 +140,21 @@ func TestScreen_partial(t *testing.T) {
 
 func TestScreen_quiet(t *testing.T) {
 	var b bytes.Buffer
-	s := &screen{w: &b, live: true, quiet: true}
-	s.event(at("0", 0, "", orchestrator.RunStarted{}))
-	s.event(delta("x"))
-	s.tell("part of the progress")
-	s.clear()
+	s := &Screen{w: &b, live: true, quiet: true}
+	s.ShowEvent(terminaltest.Event("0", 0, "", orchestrator.RunStarted{}))
+	s.ShowEvent(delta("x"))
+	s.ShowProgress("part of the progress")
+	s.Clear()
 	require.Empty(t, b.String())
-	s.say("stopping now")
+	s.Warn("stopping now")
 	require.Equal(t, "segue: stopping now\n", b.String())
 }
 
 func TestScreen_color(t *testing.T) {
 	var b bytes.Buffer
-	s := &screen{w: &b, color: true}
-	s.tell("plain")
-	s.say("warned")
+	s := &Screen{w: &b, color: true}
+	s.ShowProgress("plain")
+	s.Warn("warned")
 	require.Equal(t, "plain\n\x1b[33msegue: warned\x1b[0m\n", b.String())
 }
 
@@ -182,8 +183,8 @@ func TestTerminal(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	require.NoError(t, err)
 	defer null.Close()
-	require.False(t, isTerminal(null))
-	require.False(t, isTerminal(&bytes.Buffer{}))
-	require.Equal(t, defaultSize, sizeOfTerminal(null))
-	require.Equal(t, defaultSize, sizeOfTerminal(&bytes.Buffer{}))
+	require.False(t, IsTerminal(null))
+	require.False(t, IsTerminal(&bytes.Buffer{}))
+	require.Equal(t, DefaultSize, SizeOf(null))
+	require.Equal(t, DefaultSize, SizeOf(&bytes.Buffer{}))
 }

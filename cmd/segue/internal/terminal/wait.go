@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"encoding/json"
@@ -9,77 +9,78 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
 
-// fromOutside is what somebody has to know who is asked for something after a run has read text
+// UntrustedWarning is what somebody has to know who is asked for something after a run has read text
 // from outside.
-const fromOutside = "  Careful: the run has read text from outside, which may have led to this."
+const UntrustedWarning = "  Careful: the run has read text from outside, which may have led to this."
 
-// showQuestion shows a question and its options.
-func showQuestion(w orchestrator.Wait) []note {
+// DescribeQuestion shows a question and its options.
+func DescribeQuestion(w orchestrator.Wait) []Line {
 	asker := "the model"
 	if w.Tool != "" && w.Tool != tools.AskUserName {
-		asker = visible(w.Tool)
+		asker = plaintext.Visible(w.Tool)
 	}
-	notes := append([]note{{bold, waitPlace(w) + asker + " asks"}}, block("  ", w.Text)...)
+	notes := append([]Line{{Bold, WaitPlace(w) + asker + " asks"}}, Block("  ", w.Text)...)
 	for i, o := range w.Options {
 		bullet := "-"
-		if numbered(w.Options) {
+		if Numbered(w.Options) {
 			bullet = strconv.Itoa(i+1) + "."
 		}
-		notes = append(notes, note{plain, "  " + bullet + " " + visible(o)})
+		notes = append(notes, Line{Plain, "  " + bullet + " " + plaintext.Visible(o)})
 	}
-	return append(notes, when(w.Untrusted, note{warn, fromOutside})...)
+	return append(notes, LineIf(w.Untrusted, Line{Warn, UntrustedWarning})...)
 }
 
-// showUnknown shows a call that may have had its effect.
-func showUnknown(w orchestrator.Wait) []note {
-	notes := []note{{bold, waitPlace(w) + visible(w.Tool) + " was cut off, and may have had its effect"}}
-	return append(append(notes, block("  ", w.Text)...), showArguments(w.Arguments)...)
+// DescribeUnknown shows a call that may have had its effect.
+func DescribeUnknown(w orchestrator.Wait) []Line {
+	notes := []Line{{Bold, WaitPlace(w) + plaintext.Visible(w.Tool) + " was cut off, and may have had its effect"}}
+	return append(append(notes, Block("  ", w.Text)...), DescribeArguments(w.Arguments)...)
 }
 
-// showArguments shows an object member by member, in its order, and anything else as it stands.
-func showArguments(arguments string) []note {
-	members, ok := membersOf(arguments)
+// DescribeArguments shows an object member by member, in its order, and anything else as it stands.
+func DescribeArguments(arguments string) []Line {
+	members, ok := MembersOf(arguments)
 	if !ok {
-		return block("  ", arguments)
+		return Block("  ", arguments)
 	}
-	var notes []note
+	var notes []Line
 	for _, m := range members {
 		name := "  " + m.shown() + ":"
 		var s string
-		switch err := json.Unmarshal(m.value, &s); {
-		case err != nil || m.value[0] != '"':
-			notes = append(notes, note{plain, name + " " + visible(string(m.value))})
+		switch err := json.Unmarshal(m.Value, &s); {
+		case err != nil || m.Value[0] != '"':
+			notes = append(notes, Line{Plain, name + " " + plaintext.Visible(string(m.Value))})
 		case strings.Contains(s, "\n"):
-			notes = append(append(notes, note{plain, name}), block("    ", s)...)
+			notes = append(append(notes, Line{Plain, name}), Block("    ", s)...)
 		default:
-			notes = append(notes, note{plain, name + " " + strconv.Quote(s)})
+			notes = append(notes, Line{Plain, name + " " + strconv.Quote(s)})
 		}
 	}
 	return notes
 }
 
-// member is one of a JSON object.
-type member struct {
-	name  string
-	value json.RawMessage
+// Member is one of a JSON object.
+type Member struct {
+	Name  string
+	Value json.RawMessage
 }
 
 // shown is the name, in quotes if it could be taken for more than that.
-func (m member) shown() string {
+func (m Member) shown() string {
 	odd := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	if m.name == "" || strings.ContainsFunc(m.name, odd) {
-		return strconv.Quote(m.name)
+	if m.Name == "" || strings.ContainsFunc(m.Name, odd) {
+		return strconv.Quote(m.Name)
 	}
-	return m.name
+	return m.Name
 }
 
-// membersOf returns what is in a JSON object, names that come twice included; false if text is
+// MembersOf returns what is in a JSON object, names that come twice included; false if text is
 // none.
-func membersOf(text string) (members []member, ok bool) {
+func MembersOf(text string) (members []Member, ok bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, false
@@ -89,8 +90,8 @@ func membersOf(text string) (members []member, ok bool) {
 		if err != nil {
 			return nil, false
 		}
-		m := member{name: name.(string)} // the decoder takes no other
-		if err := d.Decode(&m.value); err != nil {
+		m := Member{Name: name.(string)} // the decoder takes no other
+		if err := d.Decode(&m.Value); err != nil {
 			return nil, false
 		}
 		members = append(members, m)
@@ -102,65 +103,65 @@ func membersOf(text string) (members []member, ok bool) {
 	return members, errors.Is(err, io.EOF)
 }
 
-// block shows a text line by line, with a bar before each, so that none of them can be taken for
+// Block shows a text line by line, with a bar before each, so that none of them can be taken for
 // something else.
-func block(indent, s string) []note {
-	var notes []note
+func Block(indent, s string) []Line {
+	var notes []Line
 	for line := range strings.SplitSeq(s, "\n") {
-		notes = append(notes, note{plain, indent + "| " + visible(line)})
+		notes = append(notes, Line{Plain, indent + "| " + plaintext.Visible(line)})
 	}
 	return notes
 }
 
-// describeWait tells in a line what a run waits for.
-func describeWait(w orchestrator.Wait, verbose bool) string {
-	begin := waitPlace(w) + "waits for "
+// DescribeWait tells in a line what a run waits for.
+func DescribeWait(w orchestrator.Wait, verbose bool) string {
+	begin := WaitPlace(w) + "waits for "
 	switch w.Kind {
 	case orchestrator.WaitApproval:
-		return begin + "approval: " + visible(w.Tool) + " " + brief(w.Arguments, toolColumns, verbose)
+		return begin + "approval: " + plaintext.Visible(w.Tool) + " " + brief(w.Arguments, toolColumns, verbose)
 	case orchestrator.WaitUnknown:
-		return begin + "what is known of a call that was cut off: " + visible(w.Tool) + " " + brief(w.Arguments, toolColumns, verbose)
+		return begin + "what is known of a call that was cut off: " + plaintext.Visible(w.Tool) + " " + brief(w.Arguments, toolColumns, verbose)
 	case orchestrator.WaitQuestion:
-		text := brief(w.Text, textColumns, verbose)
+		text := brief(w.Text, TextColumns, verbose)
 		if len(w.Options) > 0 {
-			text += " (" + brief(strings.Join(w.Options, " / "), textColumns, verbose) + ")"
+			text += " (" + brief(strings.Join(w.Options, " / "), TextColumns, verbose) + ")"
 		}
 		return begin + "an answer: " + text
 	default:
-		return begin + oneLine(w.Kind) + colon(brief(w.Text, textColumns, verbose))
+		return begin + plaintext.OneLine(w.Kind) + plaintext.Colon(brief(w.Text, TextColumns, verbose))
 	}
 }
 
 // describeReply tells how a wait ended.
-func describeReply(e orchestrator.Event, reply *orchestrator.Reply, verbose bool) note {
+func describeReply(e orchestrator.Event, reply *orchestrator.Reply, verbose bool) Line {
 	switch {
 	case reply == nil:
-		return note{dim, place(e) + "waits no more"}
+		return Line{Dim, place(e) + "waits no more"}
 	case reply.Approve:
-		return note{good, place(e) + "approved"}
+		return Line{Good, place(e) + "approved"}
 	case reply.Text != "":
-		return note{plain, place(e) + "answered: " + brief(reply.Text, textColumns, verbose)}
+		return Line{Plain, place(e) + "answered: " + brief(reply.Text, TextColumns, verbose)}
 	default:
-		return note{warn, place(e) + "refused" + colon(brief(reply.Reason, textColumns, verbose))}
+		return Line{Warn, place(e) + "refused" + plaintext.Colon(brief(reply.Reason, TextColumns, verbose))}
 	}
 }
 
 // brief is a text on one line, with nothing hidden but its end, unless everything is shown.
 func brief(s string, columns int, verbose bool) string {
-	if s = visible(s); verbose {
+	if s = plaintext.Visible(s); verbose {
 		return s
 	}
-	return head(s, columns)
+	return plaintext.Head(s, columns)
 }
 
-// waitPlace is where a run waits: frame and step.
-func waitPlace(w orchestrator.Wait) string {
+// WaitPlace is where a run waits: frame and step.
+func WaitPlace(w orchestrator.Wait) string {
 	return place(orchestrator.Event{Frame: w.Frame, Seq: w.Seq})
 }
 
-// numbered reports whether options are chosen by number. Where one is a number itself, that would
+// Numbered reports whether options are chosen by number. Where one is a number itself, that would
 // mislead.
-func numbered(options []string) bool {
+func Numbered(options []string) bool {
 	return len(options) > 0 && !slices.ContainsFunc(options, func(o string) bool {
 		_, err := strconv.Atoi(strings.TrimSpace(o))
 		return err == nil

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -10,10 +10,10 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-func texts(notes []note) string {
+func texts(notes []Line) string {
 	var lines []string
 	for _, n := range notes {
-		lines = append(lines, n.text)
+		lines = append(lines, n.Text)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -34,16 +34,16 @@ func TestShowArguments(t *testing.T) {
 		{`["a"]`, `  | ["a"]`},
 		{"\xff", `  | \xff`},
 	} {
-		require.Equal(t, tt.want, texts(showArguments(tt.arguments)), "%q", tt.arguments)
+		require.Equal(t, tt.want, texts(DescribeArguments(tt.arguments)), "%q", tt.arguments)
 	}
 }
 
 func TestShowQuestion(t *testing.T) {
 	w := orchestrator.Wait{Frame: "0.1", Seq: 7, Kind: "question", Tool: tools.AskUserName, Text: "How\nmany?", Options: []string{"8", "16"}}
-	require.Equal(t, "[0.1 #7] the model asks\n  | How\n  | many?\n  - 8\n  - 16", texts(showQuestion(w)))
+	require.Equal(t, "[0.1 #7] the model asks\n  | How\n  | many?\n  - 8\n  - 16", texts(DescribeQuestion(w)))
 	w = orchestrator.Wait{Frame: "0.1", Seq: 7, Kind: "password", Tool: "log\nin", Text: "Which?", Options: []string{"a\nb", "c"}, Untrusted: true}
-	require.Equal(t, "[0.1 #7] log\\nin asks\n  | Which?\n  1. a\\nb\n  2. c\n"+fromOutside, texts(showQuestion(w)))
-	require.Equal(t, "[0] the model asks\n  | ", texts(showQuestion(orchestrator.Wait{Frame: "0"})))
+	require.Equal(t, "[0.1 #7] log\\nin asks\n  | Which?\n  1. a\\nb\n  2. c\n"+UntrustedWarning, texts(DescribeQuestion(w)))
+	require.Equal(t, "[0] the model asks\n  | ", texts(DescribeQuestion(orchestrator.Wait{Frame: "0"})))
 }
 
 func TestDescribeWait(t *testing.T) {
@@ -59,7 +59,7 @@ func TestDescribeWait(t *testing.T) {
 		{orchestrator.Wait{Kind: "moon", Text: "full"}, `moon: full`, `moon: full`},
 	} {
 		tt.wait.Frame, tt.wait.Seq = "0.1", 3
-		require.Equal(t, "[0.1 #3] waits for "+tt.terse, describeWait(tt.wait, false))
-		require.Equal(t, "[0.1 #3] waits for "+tt.verbose, describeWait(tt.wait, true))
+		require.Equal(t, "[0.1 #3] waits for "+tt.terse, DescribeWait(tt.wait, false))
+		require.Equal(t, "[0.1 #3] waits for "+tt.verbose, DescribeWait(tt.wait, true))
 	}
 }

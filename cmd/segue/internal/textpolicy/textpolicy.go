@@ -1,4 +1,4 @@
-package main
+package textpolicy
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// policyOf returns the policy of a name, or of several with commas between them: the first that is
+// New returns the policy of a name, or of several with commas between them: the first that is
 // found in a reply reads it.
-func policyOf(names string, o markdownpolicy.Options) (markdownpolicy.Policy, error) {
+func New(names string, o markdownpolicy.Options) (markdownpolicy.Policy, error) {
 	var chain markdownpolicy.Chain
 	for name := range strings.SplitSeq(names, ",") {
 		if name = strings.TrimSpace(name); name == "" {

@@ -1,4 +1,4 @@
-package main
+package trust
 
 import (
 	"bytes"
@@ -16,6 +16,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
+	"github.com/segue-go/segue/cmd/segue/internal/xdg"
 )
 
 const (
@@ -24,24 +27,24 @@ const (
 	maxTrustedText = 64 << 10 // of a file that is kept, to show later what changed
 )
 
-// trustRecord holds the files that the user trusts, in the order of their paths.
-type trustRecord struct {
-	Version int           `json:"version"`
-	Files   []trustedFile `json:"files"`
+// Record holds the files that the user trusts, in the order of their paths.
+type Record struct {
+	Version int    `json:"version"`
+	Files   []File `json:"files"`
 }
 
-// trustedFile is a configuration that was trusted as it was then.
-type trustedFile struct {
+// File is a configuration that was trusted as it was then.
+type File struct {
 	Path   string `json:"path"`             // see trustPath
 	SHA256 string `json:"sha256"`           // of the bytes, in hexadecimal digits
 	Server string `json:"server,omitempty"` // of the environment, where a key that the file names goes there
 	Text   string `json:"text,omitempty"`   // the bytes; "" if they are many, or no text
 }
 
-// trusted returns the entry of a file with this content.
-func trusted(path string, content []byte, server string) trustedFile {
+// FileOf returns the entry of a file with this content.
+func FileOf(path string, content []byte, server string) File {
 	sum := sha256.Sum256(content)
-	made := trustedFile{Path: path, SHA256: hex.EncodeToString(sum[:]), Server: server}
+	made := File{Path: path, SHA256: hex.EncodeToString(sum[:]), Server: server}
 	if len(content) <= maxTrustedText && utf8.Valid(content) {
 		made.Text = string(content)
 	}
@@ -49,21 +52,21 @@ func trusted(path string, content []byte, server string) trustedFile {
 }
 
 // find returns the entry of a path; false if there is none.
-func (r trustRecord) find(path string) (trustedFile, bool) {
-	i := slices.IndexFunc(r.Files, func(f trustedFile) bool { return f.Path == path })
+func (r Record) find(path string) (File, bool) {
+	i := slices.IndexFunc(r.Files, func(f File) bool { return f.Path == path })
 	if i < 0 {
-		return trustedFile{}, false
+		return File{}, false
 	}
 	return r.Files[i], true
 }
 
 // without returns the entries of all other paths.
-func (r trustRecord) without(path string) []trustedFile {
-	return slices.DeleteFunc(slices.Clone(r.Files), func(f trustedFile) bool { return f.Path == path })
+func (r Record) without(path string) []File {
+	return slices.DeleteFunc(slices.Clone(r.Files), func(f File) bool { return f.Path == path })
 }
 
 // check finds what no record has that this program wrote.
-func (r trustRecord) check() error {
+func (r Record) check() error {
 	if r.Version != trustVersion {
 		return fmt.Errorf("it has version %d, and this segue knows version %d", r.Version, trustVersion)
 	}
@@ -76,29 +79,29 @@ func (r trustRecord) check() error {
 	return nil
 }
 
-// trustStore is the file that keeps a [trustRecord]. Several processes may use it at once.
-type trustStore struct{ path string }
+// Store is the file that keeps a [trustRecord]. Several processes may use it at once.
+type Store struct{ Path string }
 
-// userTrustStore returns that of the user.
-func userTrustStore(getenv func(string) string) (trustStore, error) {
-	folder := xdgFolder(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
+// UserStore returns that of the user.
+func UserStore(getenv func(string) string) (Store, error) {
+	folder := xdg.Folder(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
 	if folder == "" {
-		return trustStore{}, errors.New("cannot tell where the record of trusted files is: set HOME or XDG_STATE_HOME")
+		return Store{}, errors.New("cannot tell where the record of trusted files is: set HOME or XDG_STATE_HOME")
 	}
-	return trustStore{filepath.Join(folder, "segue", "trust.json")}, nil
+	return Store{filepath.Join(folder, "segue", "trust.json")}, nil
 }
 
-// load reads the record. A record that cannot be read as a whole is an error: none of it is
+// Load reads the record. A record that cannot be read as a whole is an error: none of it is
 // trusted.
-func (s trustStore) load() (trustRecord, error) {
-	data, err := readRegular(s.path, maxTrustRecord)
+func (s Store) Load() (Record, error) {
+	data, err := regularfile.Read(s.Path, maxTrustRecord)
 	if errors.Is(err, fs.ErrNotExist) {
-		return trustRecord{Version: trustVersion, Files: []trustedFile{}}, nil
+		return Record{Version: trustVersion, Files: []File{}}, nil
 	}
 	if err != nil {
-		return trustRecord{}, fmt.Errorf("cannot read the record of trusted files: %w", err)
+		return Record{}, fmt.Errorf("cannot read the record of trusted files: %w", err)
 	}
-	var r trustRecord
+	var r Record
 	var version struct{ Version int }
 	err = json.Unmarshal(data, &version)
 	if err == nil && version.Version == trustVersion { // of another version, only the number is known
@@ -111,23 +114,23 @@ func (s trustStore) load() (trustRecord, error) {
 		err = r.check()
 	}
 	if err != nil {
-		return trustRecord{}, fmt.Errorf("cannot use the record of trusted files, %s: %w; remove it to begin anew", s.path, err)
+		return Record{}, fmt.Errorf("cannot use the record of trusted files, %s: %w; remove it to begin anew", s.Path, err)
 	}
 	return r, nil
 }
 
-// add puts a file into the record, in place of an older entry.
-func (s trustStore) add(f trustedFile) error {
-	return s.change(func(r *trustRecord) error {
+// Add puts a file into the record, in place of an older entry.
+func (s Store) Add(f File) error {
+	return s.change(func(r *Record) error {
 		r.Files = append(r.without(f.Path), f)
-		slices.SortFunc(r.Files, func(a, b trustedFile) int { return strings.Compare(a.Path, b.Path) })
+		slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 		return nil
 	})
 }
 
-// remove takes a file out of the record.
-func (s trustStore) remove(path string) error {
-	return s.change(func(r *trustRecord) error {
+// Remove takes a file out of the record.
+func (s Store) Remove(path string) error {
+	return s.change(func(r *Record) error {
 		if _, ok := r.find(path); !ok {
 			return fmt.Errorf("%s is not trusted; segue trust --list lists what is", path)
 		}
@@ -137,17 +140,17 @@ func (s trustStore) remove(path string) error {
 }
 
 // change rewrites the record. What another process trusts or removes at the same time is not lost.
-func (s trustStore) change(edit func(*trustRecord) error) error {
-	folder := filepath.Dir(s.path)
+func (s Store) change(edit func(*Record) error) error {
+	folder := filepath.Dir(s.Path)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("cannot write the record of trusted files: %w", err)
 	}
-	unlock, err := lockedfile.MutexAt(s.path + ".lock").Lock()
+	unlock, err := lockedfile.MutexAt(s.Path + ".lock").Lock()
 	if err != nil {
 		return fmt.Errorf("cannot write the record of trusted files: %w", err)
 	}
 	defer unlock()
-	r, err := s.load()
+	r, err := s.Load()
 	if err != nil {
 		return err
 	}
@@ -159,7 +162,7 @@ func (s trustStore) change(edit func(*trustRecord) error) error {
 		err = errors.New("it would be too long; remove a file with segue trust --remove")
 	}
 	if err == nil {
-		err = replaceFile(s.path, append(data, '\n'))
+		err = replaceFile(s.Path, append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the record of trusted files: %w", err)
@@ -191,9 +194,9 @@ func replaceFile(path string, data []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// trustPath returns the path under which a file is trusted: absolute, and without links but for the
+// Path returns the path under which a file is trusted: absolute, and without links but for the
 // file itself, which may be one. The file need not be there, but its folder must.
-func trustPath(path string) (string, error) {
+func Path(path string) (string, error) {
 	whole, err := filepath.Abs(path)
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package main
+package trust
 
 import (
 	"fmt"
@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/config"
 )
 
 // newStore is an empty record.
-func newStore(t *testing.T) trustStore {
-	return trustStore{filepath.Join(t.TempDir(), "state", "segue", "trust.json")}
+func newStore(t *testing.T) Store {
+	return Store{filepath.Join(t.TempDir(), "state", "segue", "trust.json")}
 }
 
 // The form of the record is fixed: later programs read it.
@@ -23,22 +25,22 @@ func TestTrustStore_form(t *testing.T) {
 		t.Skip("the paths of the golden file are those of Unix")
 	}
 	s := newStore(t)
-	require.NoError(t, s.add(trusted("/home/ada/plans/segue.yaml", []byte("agents: {a: {}}\n"), "")))
-	require.NoError(t, s.add(trusted("/home/ada/letters/segue.yaml", []byte("agents: {b: {}}\n"), "https://api.openai.com:443")))
-	require.NoError(t, s.add(trusted("/home/ada/long/segue.yaml", []byte(strings.Repeat("#", maxTrustedText+1)), "")))
-	got, err := os.ReadFile(s.path)
+	require.NoError(t, s.Add(FileOf("/home/ada/plans/segue.yaml", []byte("agents: {a: {}}\n"), "")))
+	require.NoError(t, s.Add(FileOf("/home/ada/letters/segue.yaml", []byte("agents: {b: {}}\n"), "https://api.openai.com:443")))
+	require.NoError(t, s.Add(FileOf("/home/ada/long/segue.yaml", []byte(strings.Repeat("#", maxTrustedText+1)), "")))
+	got, err := os.ReadFile(s.Path)
 	require.NoError(t, err)
-	want, err := os.ReadFile(filepath.Join("testdata", "trust", "version1.json"))
+	want, err := os.ReadFile(filepath.Join("testdata", "version1.json"))
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(got))
 
-	require.NoError(t, os.WriteFile(s.path, want, 0o600))
-	record, err := s.load()
+	require.NoError(t, os.WriteFile(s.Path, want, 0o600))
+	record, err := s.Load()
 	require.NoError(t, err)
 	require.Len(t, record.Files, 3)
 	f, ok := record.find("/home/ada/letters/segue.yaml")
 	require.True(t, ok)
-	require.Equal(t, trusted(f.Path, []byte("agents: {b: {}}\n"), "https://api.openai.com:443"), f)
+	require.Equal(t, FileOf(f.Path, []byte("agents: {b: {}}\n"), "https://api.openai.com:443"), f)
 }
 
 // Only the user can read the record, and nothing else is left in its folder.
@@ -47,13 +49,13 @@ func TestTrustStore_permissions(t *testing.T) {
 		t.Skip("permissions are others here")
 	}
 	s := newStore(t)
-	require.NoError(t, s.add(trusted("/a", nil, "")))
-	for path, want := range map[string]os.FileMode{s.path: 0o600, filepath.Dir(s.path): 0o700} {
+	require.NoError(t, s.Add(FileOf("/a", nil, "")))
+	for path, want := range map[string]os.FileMode{s.Path: 0o600, filepath.Dir(s.Path): 0o700} {
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		require.Equal(t, want, info.Mode().Perm(), path)
 	}
-	entries, err := os.ReadDir(filepath.Dir(s.path))
+	entries, err := os.ReadDir(filepath.Dir(s.Path))
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	require.Equal(t, "trust.json.lock", entries[1].Name())
@@ -76,13 +78,13 @@ func TestTrustStore_damaged(t *testing.T) {
 		"": "unexpected end of JSON input",
 	} {
 		s := newStore(t)
-		require.NoError(t, os.MkdirAll(filepath.Dir(s.path), 0o700))
-		require.NoError(t, os.WriteFile(s.path, []byte(text), 0o600))
-		_, err := s.load()
-		require.ErrorContains(t, err, "cannot use the record of trusted files, "+s.path+": ", text)
+		require.NoError(t, os.MkdirAll(filepath.Dir(s.Path), 0o700))
+		require.NoError(t, os.WriteFile(s.Path, []byte(text), 0o600))
+		_, err := s.Load()
+		require.ErrorContains(t, err, "cannot use the record of trusted files, "+s.Path+": ", text)
 		require.ErrorContains(t, err, want, text)
-		require.Error(t, s.add(trusted("/a", nil, "")))
-		kept, err := os.ReadFile(s.path)
+		require.Error(t, s.Add(FileOf("/a", nil, "")))
+		kept, err := os.ReadFile(s.Path)
 		require.NoError(t, err)
 		require.Equal(t, text, string(kept))
 	}
@@ -93,28 +95,28 @@ func TestTrustStore_damaged(t *testing.T) {
 func TestTrustStore_atOnce(t *testing.T) {
 	s := newStore(t)
 	folder := t.TempDir()
-	require.NoError(t, s.add(trusted(filepath.Join(folder, "old"), nil, "")))
+	require.NoError(t, s.Add(FileOf(filepath.Join(folder, "old"), nil, "")))
 	errs := make([]error, 12)
 	var all sync.WaitGroup
 	for i := range errs {
 		all.Go(func() {
 			if i == 5 {
-				errs[i] = s.remove(filepath.Join(folder, "old"))
+				errs[i] = s.Remove(filepath.Join(folder, "old"))
 				return
 			}
-			errs[i] = s.add(trusted(filepath.Join(folder, fmt.Sprint(i)), nil, ""))
+			errs[i] = s.Add(FileOf(filepath.Join(folder, fmt.Sprint(i)), nil, ""))
 		})
 	}
 	all.Wait()
 	for _, err := range errs {
 		require.NoError(t, err)
 	}
-	record, err := s.load()
+	record, err := s.Load()
 	require.NoError(t, err)
 	require.Len(t, record.Files, len(errs)-1)
 	_, ok := record.find(filepath.Join(folder, "old"))
 	require.False(t, ok)
-	require.ErrorContains(t, s.remove(filepath.Join(folder, "old")), "is not trusted; segue trust --list lists what is")
+	require.ErrorContains(t, s.Remove(filepath.Join(folder, "old")), "is not trusted; segue trust --list lists what is")
 }
 
 // A path is one, however it is reached; a file that is a link is not what it points to.
@@ -125,15 +127,15 @@ func TestTrustPath(t *testing.T) {
 	if err := os.Symlink("real", filepath.Join(folder, "link")); err != nil {
 		t.Skipf("links cannot be made here: %v", err)
 	}
-	require.NoError(t, os.Symlink("elsewhere.yaml", filepath.Join(folder, "real", usualConfig)))
-	want := filepath.Join(folder, "real", usualConfig)
-	for _, path := range []string{want, filepath.Join(folder, "link", usualConfig), folder + "/link/../real/./" + usualConfig} {
-		got, err := trustPath(path)
+	require.NoError(t, os.Symlink("elsewhere.yaml", filepath.Join(folder, "real", config.FileName)))
+	want := filepath.Join(folder, "real", config.FileName)
+	for _, path := range []string{want, filepath.Join(folder, "link", config.FileName), folder + "/link/../real/./" + config.FileName} {
+		got, err := Path(path)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
 	t.Chdir(filepath.Join(folder, "link"))
-	got, err := trustPath(usualConfig)
+	got, err := Path(config.FileName)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }
@@ -141,7 +143,7 @@ func TestTrustPath(t *testing.T) {
 // Where there is no folder for the record, nothing is trusted.
 func TestTrustStore_nowhere(t *testing.T) {
 	for _, env := range []map[string]string{{}, {"HOME": "home", "XDG_STATE_HOME": "state"}} {
-		_, err := userTrustStore(func(name string) string { return env[name] })
+		_, err := UserStore(func(name string) string { return env[name] })
 		require.ErrorContains(t, err, "set HOME or XDG_STATE_HOME")
 	}
 }

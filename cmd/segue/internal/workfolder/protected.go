@@ -1,4 +1,4 @@
-package main
+package workfolder
 
 import (
 	"errors"
@@ -61,22 +61,22 @@ id_ed25519_sk ssh_host_*_key .ssh .gnupg .password-store keyrings *.keychain *.k
 .rclone.conf
 `
 
-// protection is why a file is protected; "" if it is not.
-type protection string
+// Protection is why a file is protected; "" if it is not.
+type Protection string
 
 // The reasons, as they are told to whoever is asked.
 const (
-	runsCode     protection = "it can run code, or change what runs"
-	holdsSecrets protection = "it can hold secrets"
-	namedByUser  protection = "--protect or the configuration names it"
+	runsCode     Protection = "it can run code, or change what runs"
+	holdsSecrets Protection = "it can hold secrets"
+	namedByUser  Protection = "--protect or the configuration names it"
 )
 
 // glob is a glob of names in a row: it fits a path that has such names anywhere in it. Each is in
 // the syntax of [path.Match], or ** for any number of names. Capitals do not matter.
 type glob []string
 
-// parseGlob reads a glob with slashes between its names.
-func parseGlob(text string) (glob, error) {
+// ParseGlob reads a glob with slashes between its names.
+func ParseGlob(text string) (glob, error) {
 	g := glob{}
 	for name := range strings.SplitSeq(text, "/") {
 		if name == "" || name == "." {
@@ -85,7 +85,7 @@ func parseGlob(text string) (glob, error) {
 		if _, err := path.Match(name, ""); err != nil || name == ".." {
 			return nil, fmt.Errorf("%.200q is not a glob of protected files", text)
 		}
-		g = append(g, fold(name))
+		g = append(g, foldCase(name))
 	}
 	if len(g) == 0 {
 		return nil, errors.New("a glob of protected files is empty")
@@ -121,9 +121,9 @@ func fits(pattern, name string) bool {
 	return ok
 }
 
-// fold returns a name without the difference between capitals and small letters, by the rules of
+// foldCase returns a name without the difference between capitals and small letters, by the rules of
 // Unicode.
-func fold(name string) string {
+func foldCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
 		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
@@ -133,9 +133,9 @@ func fold(name string) string {
 	}, name)
 }
 
-// bare returns a name as file systems take it that leave out blanks and dots at its end, the name
+// bareName returns a name as file systems take it that leave out blanks and dots at its end, the name
 // of a stream, and characters that do not show.
-func bare(name string) string {
+func bareName(name string) string {
 	if base, _, found := strings.Cut(name, ":"); found && base != "" {
 		name = base
 	}
@@ -148,11 +148,11 @@ func bare(name string) string {
 	return strings.TrimRight(name, " .")
 }
 
-// protectedFiles are the globs of protected files.
-type protectedFiles struct{ code, secrets, own []glob }
+// ProtectedFiles are the globs of protected files.
+type ProtectedFiles struct{ code, secrets, own []glob }
 
-// newProtectedFiles returns the globs that always hold, and those of a user.
-func newProtectedFiles(own []string) (p protectedFiles, err error) {
+// NewProtectedFiles returns the globs that always hold, and those of a user.
+func NewProtectedFiles(own []string) (p ProtectedFiles, err error) {
 	if p.code, err = parseGlobs(strings.Fields(codeGlobs)); err != nil {
 		return p, err
 	}
@@ -167,21 +167,21 @@ func parseGlobs(texts []string) ([]glob, error) {
 	globs := make([]glob, len(texts))
 	for i, text := range texts {
 		var err error
-		if globs[i], err = parseGlob(text); err != nil {
+		if globs[i], err = ParseGlob(text); err != nil {
 			return nil, err
 		}
 	}
 	return globs, nil
 }
 
-// why returns why a path is protected from being changed, or else read.
-func (p protectedFiles) why(names []string, changed bool) protection {
+// reason returns why a path is protected from being changed, or else read.
+func (p ProtectedFiles) reason(names []string, changed bool) Protection {
 	folded, shown := make([]string, len(names)), make([]string, len(names))
 	for i, name := range names {
 		if runtime.GOOS == "windows" && strings.Contains(name, "~") {
 			return runsCode // it may be a short name of whatever
 		}
-		folded[i], shown[i] = fold(name), fold(bare(name))
+		folded[i], shown[i] = foldCase(name), foldCase(bareName(name))
 	}
 	fitsAny := func(globs []glob) bool {
 		return slices.ContainsFunc(globs, func(g glob) bool { return g.matches(folded) || g.matches(shown) })

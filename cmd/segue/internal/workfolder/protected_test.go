@@ -1,4 +1,4 @@
-package main
+package workfolder
 
 import (
 	"os"
@@ -11,9 +11,9 @@ import (
 )
 
 func TestProtectedFiles(t *testing.T) {
-	p, err := newProtectedFiles([]string{"deploy/**", "**/keys/*.txt", "/ops/", "Plan.md"})
+	p, err := NewProtectedFiles([]string{"deploy/**", "**/keys/*.txt", "/ops/", "Plan.md"})
 	require.NoError(t, err)
-	for name, want := range map[string]struct{ changed, read protection }{
+	for name, want := range map[string]struct{ changed, read Protection }{
 		"a.txt":                     {"", ""},
 		".git/config":               {runsCode, holdsSecrets}, // addresses of remotes may have a token
 		".git/HEAD":                 {runsCode, ""},
@@ -60,31 +60,31 @@ func TestProtectedFiles(t *testing.T) {
 		"ops/x":                     {namedByUser, namedByUser},
 		"plan.md":                   {namedByUser, namedByUser},
 	} {
-		require.Equal(t, want.changed, p.why(namesIn(name), true), "%q changed", name)
-		require.Equal(t, want.read, p.why(namesIn(name), false), "%q read", name)
+		require.Equal(t, want.changed, p.reason(namesIn(name), true), "%q changed", name)
+		require.Equal(t, want.read, p.reason(namesIn(name), false), "%q read", name)
 	}
 	for _, wrong := range []string{"", "/", ".", "./", "[", "a/[", "../a", "a/../b"} {
-		_, err := newProtectedFiles([]string{wrong})
+		_, err := NewProtectedFiles([]string{wrong})
 		require.Error(t, err, wrong)
 	}
 }
 
 // TestProtectedFiles_each protects whatever is in the lists, in capitals too, and all below it.
 func TestProtectedFiles_each(t *testing.T) {
-	p, err := newProtectedFiles(nil)
+	p, err := NewProtectedFiles(nil)
 	require.NoError(t, err)
 	for changed, list := range map[bool]string{true: codeGlobs, false: secretGlobs} {
 		for text := range strings.FieldsSeq(list) {
 			name := strings.ToUpper(strings.ReplaceAll(text, "*", "x"))
-			require.NotEmpty(t, p.why(namesIn("a/"+name), changed), name)
-			require.NotEmpty(t, p.why(namesIn(name+"/b/c"), changed), name)
+			require.NotEmpty(t, p.reason(namesIn("a/"+name), changed), name)
+			require.NotEmpty(t, p.reason(namesIn(name+"/b/c"), changed), name)
 		}
 	}
 }
 
 // TestProtectedFiles_documented holds the lists of the documentation against those of the code.
 func TestProtectedFiles_documented(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
 	var lists []string
 	for _, found := range regexp.MustCompile("(?s)```text(\n.*?)```").FindAllSubmatch(readme, -1) {

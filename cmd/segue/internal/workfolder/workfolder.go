@@ -1,4 +1,4 @@
-package main
+package workfolder
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 	"github.com/segue-go/segue/tools/filetools"
@@ -19,26 +21,26 @@ import (
 
 // The tools for files.
 const (
-	listFiles   = "list_files"
-	readFile    = "read_file"
-	writeFile   = "write_file"
-	searchFiles = "search_files"
+	ListFiles   = "list_files"
+	ReadFile    = "read_file"
+	WriteFile   = "write_file"
+	SearchFiles = "search_files"
 )
 
-var fileToolNames = []string{listFiles, readFile, writeFile, searchFiles}
+var ToolNames = []string{ListFiles, ReadFile, WriteFile, SearchFiles}
 
-// workFolder is the folder of --dir, with what is protected in it. It may be used by several
+// Folder is the folder of --dir, with what is protected in it. It may be used by several
 // goroutines at once.
-type workFolder struct {
+type Folder struct {
 	root      *os.Root
 	at        [][]string // the names in its own path: as it was given, and with its links resolved
-	protected protectedFiles
+	protected ProtectedFiles
 }
 
-// openFolder opens a folder. Besides what always is, files that fit the globs of own are protected,
+// Open opens a folder. Besides what always is, files that fit the globs of own are protected,
 // and from being changed those that segue itself reads. Close it after the last use of its tools.
-func openFolder(dir string, own []string, ours ...string) (*workFolder, error) {
-	protected, err := newProtectedFiles(own)
+func Open(dir string, own []string, ours ...string) (*Folder, error) {
+	protected, err := NewProtectedFiles(own)
 	if err != nil {
 		return nil, err
 	}
@@ -51,15 +53,15 @@ func openFolder(dir string, own []string, ours ...string) (*workFolder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the folder of --dir: %w", err)
 	}
-	f := &workFolder{root: root, protected: protected}
+	f := &Folder{root: root, protected: protected}
 	for _, place := range places(dir) {
 		f.at = append(f.at, namesIn(place))
 	}
 	return f, nil
 }
 
-// close closes the folder.
-func (f *workFolder) close() error { return f.root.Close() }
+// Close closes the folder.
+func (f *Folder) Close() error { return f.root.Close() }
 
 // places returns the absolute path of a file, and the one with its links resolved if it can be.
 func places(name string) []string {
@@ -82,45 +84,45 @@ func namesIn(name string) []string {
 func globFor(name string) glob {
 	g := glob{}
 	for _, part := range namesIn(name) {
-		g = append(g, strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(fold(part)))
+		g = append(g, strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(foldCase(part)))
 	}
 	return g
 }
 
-// tools returns the tools for the files of the folder. Searches leave out files with secrets.
-func (f *workFolder) tools() []tools.Tool {
+// Tools returns the tools for the files of the folder. Searches leave out files with secrets.
+func (f *Folder) Tools() []tools.Tool {
 	return filetools.New(f.root, filetools.Config{Skip: func(name string) bool {
-		return f.why(f.resolve(name, true), false) != ""
+		return f.reason(f.resolve(name, true), false) != ""
 	}})
 }
 
-// target is the file that a tool call is about.
-type target struct {
-	name    string   // as the call has it, cleaned
-	real    string   // where it leads to by its links; "" if that is outside of the folder
+// Target is the file that a tool call is about.
+type Target struct {
+	Name    string   // as the call has it, cleaned
+	Real    string   // where it leads to by its links; "" if that is outside of the folder
 	through []string // the paths by which it leads there
 	changed bool     // by the call
 	read    bool     // what is in it, by the call
 }
 
-// targetOf returns what a call of a tool of the folder is about; false if it says no file, or one
+// TargetOf returns what a call of a tool of the folder is about; false if it says no file, or one
 // outside. The tool refuses such a call.
-func (f *workFolder) targetOf(tool, arguments string) (target, bool) {
-	if f == nil || !slices.Contains(fileToolNames, tool) {
-		return target{}, false
+func (f *Folder) TargetOf(tool, arguments string) (Target, bool) {
+	if f == nil || !slices.Contains(ToolNames, tool) {
+		return Target{}, false
 	}
 	var said struct {
 		Path string `json:"path"`
 	}
 	if strings.TrimSpace(arguments) != "" && json.Unmarshal([]byte(arguments), &said) != nil {
-		return target{}, false
+		return Target{}, false
 	}
 	name := path.Clean(filepath.ToSlash(said.Path))
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return target{}, false
+		return Target{}, false
 	}
-	t := f.resolve(name, tool != writeFile)
-	t.changed, t.read = tool == writeFile, tool == readFile || tool == searchFiles
+	t := f.resolve(name, tool != WriteFile)
+	t.changed, t.read = tool == WriteFile, tool == ReadFile || tool == SearchFiles
 	return t, true
 }
 
@@ -129,8 +131,8 @@ const maxLinks = 100
 
 // resolve follows the links in a path as os.Root does: never out of the folder, and the last one
 // only if follow says.
-func (f *workFolder) resolve(name string, follow bool) target {
-	t := target{name: name, through: []string{name}}
+func (f *Folder) resolve(name string, follow bool) Target {
+	t := Target{Name: name, through: []string{name}}
 	at, rest := ".", strings.Split(name, "/")
 	for links := 0; len(rest) > 0; {
 		part := rest[0]
@@ -154,16 +156,16 @@ func (f *workFolder) resolve(name string, follow bool) target {
 		rest = append(strings.Split(filepath.ToSlash(link), "/"), rest...)
 		t.through = append(t.through, path.Join(append([]string{at}, rest...)...))
 	}
-	t.real = at
+	t.Real = at
 	t.through = append(t.through, at)
 	return t
 }
 
-// why returns why a file is protected from being changed, or else read; "" if it is not.
-func (f *workFolder) why(t target, changed bool) protection {
+// reason returns why a file is protected from being changed, or else read; "" if it is not.
+func (f *Folder) reason(t Target, changed bool) Protection {
 	for _, way := range t.through {
 		for _, at := range f.at {
-			if why := f.protected.why(slices.Concat(at, namesIn(way)), changed); why != "" {
+			if why := f.protected.reason(slices.Concat(at, namesIn(way)), changed); why != "" {
 				return why
 			}
 		}
@@ -171,24 +173,24 @@ func (f *workFolder) why(t target, changed bool) protection {
 	return ""
 }
 
-// asked returns why a call is asked about each time; "" if it is not.
-func (f *workFolder) asked(tool, arguments string) protection {
-	t, ok := f.targetOf(tool, arguments)
+// Protection returns why a call is asked about each time; "" if it is not.
+func (f *Folder) Protection(tool, arguments string) Protection {
+	t, ok := f.TargetOf(tool, arguments)
 	if !ok || !t.changed && !t.read {
 		return ""
 	}
-	return f.why(t, t.changed)
+	return f.reason(t, t.changed)
 }
 
-// protect is a policy that has somebody asked about each call that changes a protected file, or
+// Protect is a policy that has somebody asked about each call that changes a protected file, or
 // reads a secret one, unless the policy refuses the call. Under a policy that refuses all changes,
 // secrets are not read either.
-func (f *workFolder) protect(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
+func (f *Folder) Protect(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	if f == nil {
 		return policy
 	}
 	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
-		if f.asked(r.Call.Name, r.Call.Arguments) == "" {
+		if f.Protection(r.Call.Name, r.Call.Arguments) == "" {
 			return policy(r)
 		}
 		given := policy(r)
@@ -200,48 +202,48 @@ func (f *workFolder) protect(policy orchestrator.ApprovalPolicy) orchestrator.Ap
 	}
 }
 
-// grant is what somebody allows who answers "always": a tool, below a folder if it is one for
+// Grant is what somebody allows who answers "always": a tool, below a folder if it is one for
 // files.
-type grant struct{ tool, folder string }
+type Grant struct{ Tool, Folder string }
 
-// grantOf returns what "always" would allow in answer to a call; false if nothing: the call is
+// GrantOf returns what "always" would allow in answer to a call; false if nothing: the call is
 // asked about each time, or it cannot be told which file it is about.
-func (f *workFolder) grantOf(tool, arguments string) (grant, bool) {
-	if f == nil || !slices.Contains(fileToolNames, tool) {
-		return grant{tool: tool}, true
+func (f *Folder) GrantOf(tool, arguments string) (Grant, bool) {
+	if f == nil || !slices.Contains(ToolNames, tool) {
+		return Grant{Tool: tool}, true
 	}
-	t, ok := f.targetOf(tool, arguments)
-	if !ok || t.real == "" || f.asked(tool, arguments) != "" {
-		return grant{}, false
+	t, ok := f.TargetOf(tool, arguments)
+	if !ok || t.Real == "" || f.Protection(tool, arguments) != "" {
+		return Grant{}, false
 	}
-	folder := path.Dir(t.real)
-	if info, err := f.root.Lstat(t.real); err == nil && info.IsDir() {
-		folder = t.real
+	folder := path.Dir(t.Real)
+	if info, err := f.root.Lstat(t.Real); err == nil && info.IsDir() {
+		folder = t.Real
 	}
-	return grant{tool, folder}, true
+	return Grant{tool, folder}, true
 }
 
-// within reports whether one of the granted covers g.
-func (g grant) within(granted map[grant]bool) bool {
+// Within reports whether one of the granted covers g.
+func (g Grant) Within(granted map[Grant]bool) bool {
 	for !granted[g] {
-		if g.folder == "" || g.folder == "." {
+		if g.Folder == "" || g.Folder == "." {
 			return false
 		}
-		g.folder = path.Dir(g.folder)
+		g.Folder = path.Dir(g.Folder)
 	}
 	return true
 }
 
-// maxCompared is how large a file may be that is compared with what shall replace it.
-const maxCompared = 1 << 20
+// MaxCompared is how large a file may be that is compared with what shall replace it.
+const MaxCompared = 1 << 20
 
-// existing returns the file that is to be replaced, or what it is if it cannot be compared. It
+// Existing returns the file that is to be replaced, or what it is if it cannot be compared. It
 // follows no link.
-func (f *workFolder) existing(t target) (content, what string, err error) {
-	if t.real == "" {
+func (f *Folder) Existing(t Target) (content, what string, err error) {
+	if t.Real == "" {
 		return "", "", fs.ErrInvalid
 	}
-	info, err := f.root.Lstat(t.real)
+	info, err := f.root.Lstat(t.Real)
 	switch {
 	case err != nil:
 		return "", "", err
@@ -251,10 +253,10 @@ func (f *workFolder) existing(t target) (content, what string, err error) {
 		return "", "a folder, which fails,", nil
 	case !info.Mode().IsRegular():
 		return "", "what is no regular file", nil
-	case info.Size() > maxCompared:
-		return "", thousands(int(info.Size())) + " bytes, too many to compare,", nil
+	case info.Size() > MaxCompared:
+		return "", plaintext.Thousands(int(info.Size())) + " bytes, too many to compare,", nil
 	}
-	file, err := f.root.OpenFile(t.real, os.O_RDONLY|openAtOnce, 0) // it may have become a pipe
+	file, err := f.root.OpenFile(t.Real, os.O_RDONLY|regularfile.OpenAtOnce, 0) // it may have become a pipe
 	if err != nil {
 		return "", "", err
 	}
@@ -262,9 +264,9 @@ func (f *workFolder) existing(t target) (content, what string, err error) {
 	if info, err = file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return "", "what is no regular file", err
 	}
-	data, err := io.ReadAll(io.LimitReader(file, maxCompared))
+	data, err := io.ReadAll(io.LimitReader(file, MaxCompared))
 	if bytes.IndexByte(data, 0) >= 0 {
-		what = "a binary file of " + counted(int(info.Size()), "byte")
+		what = "a binary file of " + plaintext.Counted(int(info.Size()), "byte")
 	}
 	return string(data), what, err
 }

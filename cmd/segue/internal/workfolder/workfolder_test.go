@@ -1,4 +1,4 @@
-package main
+package workfolder
 
 import (
 	"path/filepath"
@@ -8,19 +8,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
 )
 
-func opened(t *testing.T, dir string, own ...string) *workFolder {
+func opened(t *testing.T, dir string, own ...string) *Folder {
 	t.Helper()
-	f, err := openFolder(dir, own)
+	f, err := Open(dir, own)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = f.close() })
+	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
 
 func TestWorkFolder_asked(t *testing.T) {
-	f := opened(t, protectedFolder(t), "own")
-	for path, want := range map[string]struct{ write, read protection }{
+	f := opened(t, workfoldertest.Protected(t), "own")
+	for path, want := range map[string]struct{ write, read Protection }{
 		"src/a.go":                 {"", ""},
 		"plain/a.go":               {"", ""},
 		".git/config":              {runsCode, holdsSecrets},
@@ -46,38 +48,38 @@ func TestWorkFolder_asked(t *testing.T) {
 		"":                         {"", ""},
 		strings.Repeat("x/", 3000): {"", ""},
 	} {
-		require.Equal(t, want.write, f.asked(writeFile, on(path)), "%q written", path)
-		require.Equal(t, want.read, f.asked(readFile, on(path)), "%q read", path)
-		require.Equal(t, want.read, f.asked(searchFiles, on(path)), "%q searched", path)
-		require.Empty(t, f.asked(listFiles, on(path)))
-		require.Empty(t, f.asked("deploy", on(path)))
+		require.Equal(t, want.write, f.Protection(WriteFile, workfoldertest.Arguments(path)), "%q written", path)
+		require.Equal(t, want.read, f.Protection(ReadFile, workfoldertest.Arguments(path)), "%q read", path)
+		require.Equal(t, want.read, f.Protection(SearchFiles, workfoldertest.Arguments(path)), "%q searched", path)
+		require.Empty(t, f.Protection(ListFiles, workfoldertest.Arguments(path)))
+		require.Empty(t, f.Protection("deploy", workfoldertest.Arguments(path)))
 	}
 	for _, unreadable := range []string{"", "null", "{", `{"path":1}`, `[]`} {
-		require.Empty(t, f.asked(writeFile, unreadable))
+		require.Empty(t, f.Protection(WriteFile, unreadable))
 	}
-	require.Empty(t, (*workFolder)(nil).asked(writeFile, on(".env")))
+	require.Empty(t, (*Folder)(nil).Protection(WriteFile, workfoldertest.Arguments(".env")))
 }
 
 // TestWorkFolder_itself counts the path of the folder.
 func TestWorkFolder_itself(t *testing.T) {
-	dir := protectedFolder(t)
+	dir := workfoldertest.Protected(t)
 	for _, name := range []string{".git", "d", ".git/../d/"} {
-		require.Equal(t, runsCode, opened(t, filepath.Join(dir, name)).asked(writeFile, on("config")), name)
+		require.Equal(t, runsCode, opened(t, filepath.Join(dir, name)).Protection(WriteFile, workfoldertest.Arguments("config")), name)
 	}
-	require.Equal(t, holdsSecrets, opened(t, filepath.Join(dir, ".aws")).asked(readFile, on("k")), "by the name of a link")
+	require.Equal(t, holdsSecrets, opened(t, filepath.Join(dir, ".aws")).Protection(ReadFile, workfoldertest.Arguments("k")), "by the name of a link")
 	t.Chdir(filepath.Join(dir, ".git"))
-	require.Equal(t, runsCode, opened(t, ".").asked(writeFile, on("config")))
-	ours, err := openFolder(dir, nil, filepath.Join(dir, "src/a.go"))
+	require.Equal(t, runsCode, opened(t, ".").Protection(WriteFile, workfoldertest.Arguments("config")))
+	ours, err := Open(dir, nil, filepath.Join(dir, "src/a.go"))
 	require.NoError(t, err)
 	defer ours.root.Close()
-	require.Equal(t, runsCode, ours.asked(writeFile, on("plain/A.go")))
-	require.Empty(t, ours.asked(readFile, on("src/a.go")))
-	require.Empty(t, ours.asked(writeFile, on("src/b.go")))
+	require.Equal(t, runsCode, ours.Protection(WriteFile, workfoldertest.Arguments("plain/A.go")))
+	require.Empty(t, ours.Protection(ReadFile, workfoldertest.Arguments("src/a.go")))
+	require.Empty(t, ours.Protection(WriteFile, workfoldertest.Arguments("src/b.go")))
 }
 
 // TestWorkFolder_noSpellingEscapes asks about a protected file however its path is written.
 func TestWorkFolder_noSpellingEscapes(t *testing.T) {
-	f := opened(t, protectedFolder(t))
+	f := opened(t, workfoldertest.Protected(t))
 	ways := map[string][]string{ // to what is protected, by links or not
 		".git/config": {".git/config", "d/config", "e/config", "src/up/config", "src/far/config"},
 		".env":        {".env", "notes.txt", "more.txt"},
@@ -98,32 +100,32 @@ func TestWorkFolder_noSpellingEscapes(t *testing.T) {
 		way = strings.ReplaceAll(way, "/", rapid.SampledFrom([]string{"/", "//", "/./", "/y/../"}).Draw(t, "slash"))
 		begin := rapid.SliceOfN(rapid.SampledFrom(begins), 0, 4).Draw(t, "begin")
 		path := strings.Join(begin, "") + way
-		require.NotEmpty(t, f.asked(readFile, on(path))+f.asked(writeFile, on(path)), path)
+		require.NotEmpty(t, f.Protection(ReadFile, workfoldertest.Arguments(path))+f.Protection(WriteFile, workfoldertest.Arguments(path)), path)
 	})
 }
 
 // TestGrant covers a tool below a folder, and nothing else.
 func TestGrant(t *testing.T) {
-	f := opened(t, folderWith(t, map[string]string{"notes/a": "", "notes/deep/b": "", "c": ""}, map[string]string{"link": "notes"}))
-	of := func(tool, path string) grant {
-		g, ok := f.grantOf(tool, on(path))
+	f := opened(t, workfoldertest.New(t, map[string]string{"notes/a": "", "notes/deep/b": "", "c": ""}, map[string]string{"link": "notes"}))
+	of := func(tool, path string) Grant {
+		g, ok := f.GrantOf(tool, workfoldertest.Arguments(path))
 		require.True(t, ok)
 		return g
 	}
-	require.Equal(t, grant{writeFile, "notes"}, of(writeFile, "link/new"))
-	require.Equal(t, grant{searchFiles, "notes"}, of(searchFiles, "link"))
-	require.Equal(t, grant{listFiles, "."}, of(listFiles, ""))
-	require.Equal(t, grant{"deploy", ""}, of("deploy", "notes/a"))
-	granted := map[grant]bool{of(writeFile, "notes/a"): true}
-	require.True(t, of(writeFile, "notes/new").within(granted))
-	require.True(t, of(writeFile, "notes/deep/x/y").within(granted))
-	require.False(t, of(writeFile, "c").within(granted))
-	require.False(t, of(writeFile, "notesx/c").within(granted))
-	require.False(t, of(readFile, "notes/a").within(granted))
+	require.Equal(t, Grant{WriteFile, "notes"}, of(WriteFile, "link/new"))
+	require.Equal(t, Grant{SearchFiles, "notes"}, of(SearchFiles, "link"))
+	require.Equal(t, Grant{ListFiles, "."}, of(ListFiles, ""))
+	require.Equal(t, Grant{"deploy", ""}, of("deploy", "notes/a"))
+	granted := map[Grant]bool{of(WriteFile, "notes/a"): true}
+	require.True(t, of(WriteFile, "notes/new").Within(granted))
+	require.True(t, of(WriteFile, "notes/deep/x/y").Within(granted))
+	require.False(t, of(WriteFile, "c").Within(granted))
+	require.False(t, of(WriteFile, "notesx/c").Within(granted))
+	require.False(t, of(ReadFile, "notes/a").Within(granted))
 	for _, path := range []string{"../a", "/a", ".env", "notes/.git/x"} {
-		_, ok := f.grantOf(writeFile, on(path))
+		_, ok := f.GrantOf(WriteFile, workfoldertest.Arguments(path))
 		require.False(t, ok, path)
 	}
-	_, ok := f.grantOf(writeFile, "{")
+	_, ok := f.GrantOf(WriteFile, "{")
 	require.False(t, ok)
 }

@@ -1,4 +1,4 @@
-package main
+package xdg
 
 import (
 	"cmp"
@@ -6,9 +6,9 @@ import (
 	"runtime"
 )
 
-// xdgFolder returns a folder of the XDG Base Directory Specification: that of a variable, or else
+// Folder returns a folder of the XDG Base Directory Specification: that of a variable, or else
 // one in the home folder. A path that is not absolute is not heeded; "" if there is none.
-func xdgFolder(getenv func(string) string, variable, inHome string) string {
+func Folder(getenv func(string) string, variable, inHome string) string {
 	if folder := getenv(variable); filepath.IsAbs(folder) {
 		return folder
 	}

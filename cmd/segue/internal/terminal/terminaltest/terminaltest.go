@@ -1,4 +1,4 @@
-package main
+package terminaltest
 
 import (
 	"io"
@@ -12,30 +12,30 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// terminal is one in a test, seen by whoever sits there. Keys come out of a pipe, so that each line
+// Terminal is one in a test, seen by whoever sits there. Keys come out of a pipe, so that each line
 // is read before the next one can be typed.
-type terminal struct {
-	t     *testing.T
-	keys  io.Writer
-	input *io.PipeReader
+type Terminal struct {
+	T     *testing.T
+	Keys  io.Writer
+	Input *io.PipeReader
 
 	mu      sync.Mutex
-	shown   string
+	Shown   string
 	seen    int // shown[:seen] has been awaited
 	changed chan struct{}
 }
 
-func newTerminal(t *testing.T) *terminal {
+func New(t *testing.T) *Terminal {
 	t.Helper()
 	input, keys := io.Pipe()
 	t.Cleanup(func() { _ = keys.Close() })
-	return &terminal{t: t, keys: keys, input: input, changed: make(chan struct{}, 1)}
+	return &Terminal{T: t, Keys: keys, Input: input, changed: make(chan struct{}, 1)}
 }
 
 // Write shows something.
-func (x *terminal) Write(b []byte) (int, error) {
+func (x *Terminal) Write(b []byte) (int, error) {
 	x.mu.Lock()
-	x.shown += string(b)
+	x.Shown += string(b)
 	x.mu.Unlock()
 	select {
 	case x.changed <- struct{}{}:
@@ -44,14 +44,14 @@ func (x *terminal) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// await waits until want is shown, behind what was awaited before, and returns what stands between
+// Await waits until want is shown, behind what was awaited before, and returns what stands between
 // them.
-func (x *terminal) await(want string) string {
-	x.t.Helper()
+func (x *Terminal) Await(want string) string {
+	x.T.Helper()
 	patience := time.After(20 * time.Second)
 	for {
 		x.mu.Lock()
-		between, _, found := strings.Cut(x.shown[x.seen:], want)
+		between, _, found := strings.Cut(x.Shown[x.seen:], want)
 		if found {
 			x.seen += len(between) + len(want)
 		}
@@ -62,36 +62,36 @@ func (x *terminal) await(want string) string {
 		select {
 		case <-x.changed:
 		case <-patience:
-			require.FailNow(x.t, "not shown", "%q in %q", want, between)
+			require.FailNow(x.T, "not shown", "%q in %q", want, between)
 		}
 	}
 }
 
-// awaitAll waits until each of them is shown, wherever.
-func (x *terminal) awaitAll(wants ...string) {
-	x.t.Helper()
+// AwaitAll waits until each of them is shown, wherever.
+func (x *Terminal) AwaitAll(wants ...string) {
+	x.T.Helper()
 	for _, want := range wants {
 		x.mu.Lock()
 		x.seen = 0
 		x.mu.Unlock()
-		x.await(want)
+		x.Await(want)
 	}
 }
 
-// rest returns what was shown behind what was awaited.
-func (x *terminal) rest() string {
+// Rest returns what was shown behind what was awaited.
+func (x *Terminal) Rest() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.shown[x.seen:]
+	return x.Shown[x.seen:]
 }
 
-func (x *terminal) types(keys string) {
-	x.t.Helper()
-	_, err := io.WriteString(x.keys, keys)
-	require.NoError(x.t, err)
+func (x *Terminal) Types(keys string) {
+	x.T.Helper()
+	_, err := io.WriteString(x.Keys, keys)
+	require.NoError(x.T, err)
 }
 
-// at makes an event of frame 0, or of the frame 0.1 below it.
-func at(frame string, seq int, text string, d orchestrator.Detail) orchestrator.Event {
+// Event makes an event of frame 0, or of the frame 0.1 below it.
+func Event(frame string, seq int, text string, d orchestrator.Detail) orchestrator.Event {
 	return orchestrator.Event{Run: "r", Frame: frame, Depth: strings.Count(frame, ".") + 1, Seq: seq, Text: text, Detail: d}
 }

@@ -1,4 +1,4 @@
-package main
+package workfoldertest
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// folderWith makes a folder with files, and with links, by their names.
-func folderWith(t *testing.T, files, links map[string]string) string {
+// New makes a folder with files, and with links, by their names.
+func New(t *testing.T, files, links map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
@@ -25,10 +25,10 @@ func folderWith(t *testing.T, files, links map[string]string) string {
 	return dir
 }
 
-// protectedFolder has protected files, and ways to them.
-func protectedFolder(t *testing.T) string {
+// Protected has protected files, and ways to them.
+func Protected(t *testing.T) string {
 	t.Helper()
-	return folderWith(t,
+	return New(t,
 		map[string]string{".git/config": "x", ".env": "x", "src/a.go": "x", "src/.env.local": "x", "store/k": "x"},
 		map[string]string{
 			"d": ".git", "e": "d", "src/up": "../.git", "notes.txt": ".env", "more.txt": "notes.txt", "all": ".", "out": "..",
@@ -36,8 +36,8 @@ func protectedFolder(t *testing.T) string {
 		})
 }
 
-// on is the arguments of a call about a file.
-func on(path string) string {
+// Arguments is the arguments of a call about a file.
+func Arguments(path string) string {
 	text, err := json.Marshal(map[string]string{"path": path, "content": "y"})
 	if err != nil {
 		panic(err)
