@@ -347,7 +347,7 @@ func TestAgents_timeout(t *testing.T) {
 
 // What the user types is sent the key, as ever, and the headers of the environment only if it is
 // their server.
-func TestAccount_typed(t *testing.T) {
+func TestAgents_typedServer(t *testing.T) {
 	s := newServer(t, says("done"), says("done"))
 	env := map[string]string{endpoint.KeyVariable: "canary-openai", "OPENAI_CUSTOM_HEADERS": "X-Gateway: canary-gateway", endpoint.ServerVariable: ""}
 	for variable, value := range env {

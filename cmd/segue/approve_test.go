@@ -123,8 +123,8 @@ func TestAnswer(t *testing.T) {
 	require.ElementsMatch(t, []string{"right", "neither[D", "left"}, []string{outputs[0], outputs[2], outputs[3]})
 }
 
-// TestPerson_leaves suspends a run that nobody answers.
-func TestPerson_leaves(t *testing.T) {
+// TestAsker_leaves suspends a run that nobody answers.
+func TestAsker_leaves(t *testing.T) {
 	s := begin(t, config.ApproveAsk, nil, scripted.Calls(
 		scripted.Call("write_file", `{"path":"a","content":"1"}`, "c1"),
 		scripted.Call("write_file", `{"path":"b","content":"2"}`, "c2"),
@@ -141,8 +141,8 @@ func TestPerson_leaves(t *testing.T) {
 `, s.Rest())
 }
 
-// TestPerson_leavesWithNo takes a refusal without a reason.
-func TestPerson_leavesWithNo(t *testing.T) {
+// TestAsker_leavesWithNo takes a refusal without a reason.
+func TestAsker_leavesWithNo(t *testing.T) {
 	s := begin(t, config.ApproveAsk, nil, writes("c1", "a", "1"), scripted.Text("Then not."))
 	s.Await(mayWrite)
 	s.Types("n\n")

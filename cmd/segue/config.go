@@ -73,15 +73,15 @@ func (f *fileFlag) offer(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
 }
 
-// theConfig reads the configuration; there must be one. Of one that was found and is not trusted,
+// readConfig reads the configuration; there must be one. Of one that was found and is not trusted,
 // its agents are not made on trial: a template in it may never end.
-func (c *cli) theConfig(f *fileFlag, args []string) (*config.Config, error) {
+func (c *cli) readConfig(f *fileFlag, args []string) (cfg *config.Config, tried bool, err error) {
 	flag := f.given("config")
 	missing := "no " + config.FileName + " here or in a folder above, none of your own, and SEGUE_CONFIG is not set; name a file"
 	file, given := f.path, flag || len(args) > 0
 	switch {
 	case flag && len(args) > 0:
-		return nil, errors.New("name the file once: as an argument or with --config")
+		return nil, false, errors.New("name the file once: as an argument or with --config")
 	case flag:
 		missing = "--config names none"
 	case given:
@@ -89,20 +89,20 @@ func (c *cli) theConfig(f *fileFlag, args []string) (*config.Config, error) {
 	}
 	place, err := c.configPath(file, given)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if place.Origin == config.OriginNone {
-		return nil, errors.New("there is no configuration: " + missing)
+		return nil, false, errors.New("there is no configuration: " + missing)
 	}
-	config, err := place.Read()
-	if err != nil || config.Found && !c.trusts(config) {
-		return config, err
+	cfg, err = place.Read()
+	if err != nil || cfg.Found && !c.trusts(cfg) {
+		return cfg, false, err
 	}
-	return config, config.Try()
+	return cfg, true, cfg.Try()
 }
 
 // configPath returns where the configuration is: what an argument or flag names, else where
-// [locateConfig] finds one. An argument that is given and empty is none.
+// [config.Locate] finds one. An argument that is given and empty is none.
 func (c *cli) configPath(argument string, given bool) (config.Place, error) {
 	switch {
 	case !given:
@@ -116,7 +116,7 @@ func (c *cli) configPath(argument string, given bool) (config.Place, error) {
 
 // checkConfig carries out segue config check.
 func (c *cli) checkConfig(f *fileFlag, args []string) error {
-	cfg, err := c.theConfig(f, args)
+	cfg, tried, err := c.readConfig(f, args)
 	if e, ok := errors.AsType[*config.Error](err); ok {
 		for _, p := range e.Problems {
 			if err := write(c.stderr, plaintext.Visible(e.Path)+":"+plaintext.OneLine(p.String())+"\n"); err != nil {
@@ -128,7 +128,7 @@ func (c *cli) checkConfig(f *fileFlag, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !cfg.Tried {
+	if !tried {
 		c.screen(output{}).Warn(plaintext.Visible(cfg.Path) + " was found and is not trusted: its prompts and schemas are not tried; name it to try them")
 	}
 	return write(c.stdout, fmt.Sprintf("%s can be used: %s, %s, %s\n", plaintext.Visible(cfg.Path),
@@ -158,22 +158,22 @@ a model - is that of the environment, or none where executors do all of the work
 	f.offer(cmd)
 	form.offer(cmd, "output", "a text to read, or a JSON array of objects")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		config, err := c.theConfig(f, args)
+		cfg, _, err := c.readConfig(f, args)
 		if err != nil {
 			return err
 		}
-		return c.listAgents(config, form.value)
+		return c.listAgents(cfg, form.value)
 	}
 	return cmd
 }
 
-func (c *cli) listAgents(config *config.Config, form string) error {
+func (c *cli) listAgents(cfg *config.Config, form string) error {
 	records := []agentRecord{}
-	for _, name := range slices.Sorted(maps.Keys(config.Agents)) {
-		a := config.Agents[name]
+	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
+		a := cfg.Agents[name]
 		r := agentRecord{
-			Name: name, Strategy: a.StrategyName(), Model: config.ModelOf(a), Description: a.Description,
-			Default: name == config.Default || len(config.Agents) == 1, Children: []string{},
+			Name: name, Strategy: a.StrategyName(), Model: cfg.ModelOf(a), Description: a.Description,
+			Default: name == cfg.Default || len(cfg.Agents) == 1, Children: []string{},
 		}
 		for _, child := range a.Children {
 			r.Children = append(r.Children, child.Agent)

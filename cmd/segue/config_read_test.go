@@ -47,7 +47,7 @@ func wantRefused(t *testing.T, file, want string) {
 }
 
 // A configuration is a regular file of at most a mebibyte.
-func TestReadRegular_refuses(t *testing.T) {
+func TestConfigRead_refuses(t *testing.T) {
 	t.Run("folder", func(t *testing.T) {
 		folder := filepath.Join(t.TempDir(), "x")
 		require.NoError(t, os.Mkdir(folder, 0o700))

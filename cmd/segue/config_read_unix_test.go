@@ -14,7 +14,7 @@ import (
 )
 
 // What blocks or never ends is refused before a byte of it is read.
-func TestReadRegular_refusesDevices(t *testing.T) {
+func TestConfigRead_refusesDevices(t *testing.T) {
 	for _, device := range []string{"/dev/zero", "/dev/null", "/dev/tty"} {
 		if _, err := os.Stat(device); err != nil {
 			continue

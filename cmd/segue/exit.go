@@ -77,7 +77,7 @@ func outcome(end orchestrator.RunFinished, err error, files *workfolder.Folder) 
 	return &exitError{code: code, err: err}
 }
 
-// advice says what the person can do about an error of a run; "" where nothing is known.
+// advice says what the user can do about an error of a run; "" where nothing is known.
 func advice(code int, err error) string {
 	if code == exitLimit {
 		return limitAdvice(err)

@@ -25,22 +25,22 @@ type job struct {
 	task       orchestrator.Task
 }
 
-// orchestrator returns what makes the run, with p at the terminal; nil is nobody. The judge is to
-// hear the events of the run.
-func (j job) orchestrator(p *approval.Asker) (*orchestrator.Orchestrator, *config.Approver, error) {
+// orchestrator returns what makes the run, with an asker where somebody can be asked, else nil. The
+// approver is to observe the events of the run.
+func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, *config.Approver, error) {
 	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools}
-	by := config.NewApprover(j.approve, j.agents)
-	policy := by.Policy
-	if p != nil {
-		cfg.Reply = p.Reply
-		policy = p.UnlessAllowed(policy)
+	approver := config.NewApprover(j.approve, j.agents)
+	policy := approver.Policy
+	if asker != nil {
+		cfg.Reply = asker.Reply
+		policy = asker.UnlessAllowed(policy)
 	}
 	cfg.Approve = &orchestrator.ApprovalConfig{
 		Default: j.files.Protect(policy), // around whatever else is said: protected files are asked about each time
 		Expires: -1,                      // somebody at a terminal may take as long as it takes
 	}
 	o, err := orchestrator.New(cfg)
-	return o, by, err
+	return o, approver, err
 }
 
 // perform makes the run: progress to s, what out asks for to standard output, the end as an error
@@ -48,11 +48,11 @@ func (j job) orchestrator(p *approval.Asker) (*orchestrator.Orchestrator, *confi
 func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen) error {
 	ctx, stop, release := interrupts(ctx, s.Warn)
 	defer release()
-	var p *approval.Asker
+	var asker *approval.Asker
 	if c.interactive {
-		p = approval.NewAsker(s, j.files, c.stdin, stop)
+		asker = approval.NewAsker(s, j.files, c.stdin, stop)
 	}
-	o, by, err := j.orchestrator(p)
+	o, approver, err := j.orchestrator(asker)
 	if err != nil {
 		return err
 	}
@@ -63,9 +63,9 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 		if e.Kind == "" {
 			return err // the task could not be started
 		}
-		by.Observe(e)
-		if p != nil {
-			p.Observe(e)
+		approver.Observe(e)
+		if asker != nil {
+			asker.Observe(e)
 		}
 		s.ShowEvent(e)
 		if err := to.beside(s, e); err != nil {

@@ -18,16 +18,16 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
 
-// pseudoTerminal returns both ends of one: what a person has, and what a process has. Without a
+// pseudoTerminal returns both ends of one: what the user has, and what a process has. Without a
 // kernel that makes them the test is skipped.
-func pseudoTerminal(t *testing.T) (person, process *os.File) {
+func pseudoTerminal(t *testing.T) (user, process *os.File) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		t.Skipf("there are no pseudo terminals here: %v", err)
 	}
-	person = os.NewFile(uintptr(fd), "ptmx")
-	t.Cleanup(func() { _ = person.Close() })
+	user = os.NewFile(uintptr(fd), "ptmx")
+	t.Cleanup(func() { _ = user.Close() })
 	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetUint32(fd, unix.TIOCGPTN)
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func pseudoTerminal(t *testing.T) (person, process *os.File) {
 	modes.Lflag |= unix.NOFLSH // else a Ctrl-C takes back what has just been written, as the answer to it
 	require.NoError(t, unix.IoctlSetTermios(fd, unix.TCSETS, modes))
 	require.NoError(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 12, Col: 70}))
-	return person, process
+	return user, process
 }
 
 // process is a segue at a pseudo terminal, with a model that answers when it is told to.
@@ -64,8 +64,8 @@ func startAtTerminal(t *testing.T) *process {
 func (p *process) start(args ...string) {
 	t := p.T
 	t.Helper()
-	person, tty := pseudoTerminal(t)
-	p.Keys = person
+	user, tty := pseudoTerminal(t)
+	p.Keys = user
 	p.cmd = exec.CommandContext(t.Context(), "segue", args...)
 	p.cmd.Env = append(append(os.Environ(), "GORACE="+noSleep, "NO_COLOR=1"), p.env...)
 	p.cmd.Dir = p.folder
@@ -78,7 +78,7 @@ func (p *process) start(args ...string) {
 	require.NoError(t, tty.Close())
 	go func() {
 		defer close(p.read)
-		_, _ = io.Copy(p.Terminal, person) // it ends with an error: the process is gone
+		_, _ = io.Copy(p.Terminal, user) // it ends with an error: the process is gone
 	}()
 }
 

@@ -171,19 +171,19 @@ func (c *cli) configOf(ctx context.Context, f *runFlags, s *terminal.Screen) (*c
 		return nil, err
 	}
 	if place.Origin != config.OriginNone {
-		config, err := place.Read()
+		cfg, err := place.Read()
 		if err != nil {
 			return nil, err
 		}
 		if hidden := place.Hidden(); hidden != "" {
 			s.ShowProgress(plaintext.Visible(fmt.Sprintf("configuration %s (%s), and not %s", place.Path, place.Origin, hidden)))
 		}
-		if config.Found {
-			if err := c.mustTrust(ctx, config, s); err != nil {
+		if cfg.Found {
+			if err := c.mustTrust(ctx, cfg, s); err != nil {
 				return nil, err
 			}
 		}
-		return config, config.Try()
+		return cfg, cfg.Try()
 	}
 	for _, flag := range []string{"agent", "source"} {
 		if f.given(flag) {
@@ -257,10 +257,10 @@ func (c *cli) goal(arg string) (string, error) {
 }
 
 // openFolder opens the folder of --dir; nil if there is none.
-func (c *cli) openFolder(f *runFlags, config *config.Config) (*workfolder.Folder, error) {
+func (c *cli) openFolder(f *runFlags, cfg *config.Config) (*workfolder.Folder, error) {
 	own, ours := f.protect, c.ownPlaces()
-	if config != nil {
-		own, ours = slices.Concat(own, config.Protected), append(ours, config.Path)
+	if cfg != nil {
+		own, ours = slices.Concat(own, cfg.Protected), append(ours, cfg.Path)
 	}
 	if _, err := workfolder.NewProtectedFiles(f.protect); err != nil {
 		return nil, fmt.Errorf("--protect: %w", err)

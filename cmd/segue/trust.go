@@ -74,7 +74,7 @@ func (c *cli) trustFile(ctx context.Context, path string) error {
 	if filepath.Base(path) != config.FileName {
 		return fmt.Errorf("only a %s that is found needs trust; name %s with --config", config.FileName, path)
 	}
-	config, err := config.Place{Path: path, Origin: config.OriginFound}.Read()
+	cfg, err := config.Place{Path: path, Origin: config.OriginFound}.Read()
 	if err != nil {
 		return err
 	}
@@ -82,21 +82,21 @@ func (c *cli) trustFile(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	r, err := trust.NewReview(config, store, c.getenv)
+	r, err := trust.NewReview(cfg, store, c.getenv)
 	if err != nil {
 		return err
 	}
 	s := c.screen(output{})
-	notes, err := r.Lines(terminal.SizeOf(c.stderr).Columns - 1)
+	lines, err := r.Lines(terminal.SizeOf(c.stderr).Columns - 1)
 	if err != nil {
 		return err
 	}
 	if r.Trusted() {
-		s.Show(notes...)
+		s.Show(lines...)
 		return nil
 	}
 	if !c.interactive {
-		s.Show(notes...)
+		s.Show(lines...)
 		return errors.New("nobody can be asked here; run segue trust in a terminal, or name the file with --config")
 	}
 	return c.askTrust(ctx, r, store, s)
@@ -104,12 +104,12 @@ func (c *cli) trustFile(ctx context.Context, path string) error {
 
 // mustTrust returns an error unless a configuration that was found is trusted, or the user trusts
 // it now.
-func (c *cli) mustTrust(ctx context.Context, config *config.Config, s *terminal.Screen) error {
+func (c *cli) mustTrust(ctx context.Context, cfg *config.Config, s *terminal.Screen) error {
 	store, err := trust.UserStore(c.getenv)
 	if err != nil {
 		return err
 	}
-	r, err := trust.NewReview(config, store, c.getenv)
+	r, err := trust.NewReview(cfg, store, c.getenv)
 	if err != nil || r.Trusted() {
 		return err
 	}
@@ -121,23 +121,23 @@ func (c *cli) mustTrust(ctx context.Context, config *config.Config, s *terminal.
 
 // trusts reports whether the user trusts a configuration that was found. With a record that cannot
 // be read none is.
-func (c *cli) trusts(config *config.Config) bool {
+func (c *cli) trusts(cfg *config.Config) bool {
 	store, err := trust.UserStore(c.getenv)
 	if err != nil {
 		return false
 	}
-	r, err := trust.NewReview(config, store, c.getenv)
+	r, err := trust.NewReview(cfg, store, c.getenv)
 	return err == nil && r.Trusted()
 }
 
 // askTrust shows a configuration, asks whether the user trusts it, and records a yes. Anything else
 // is an error.
 func (c *cli) askTrust(ctx context.Context, r trust.Review, store trust.Store, s *terminal.Screen) error {
-	notes, err := r.Lines(terminal.SizeOf(c.stderr).Columns - 1)
+	lines, err := r.Lines(terminal.SizeOf(c.stderr).Columns - 1)
 	if err != nil {
 		return err
 	}
-	yes, err := c.confirm(ctx, s, "trust it? y yes, n no > ", notes)
+	yes, err := c.confirm(ctx, s, "trust it? y yes, n no > ", lines)
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ const (
 	writesNote = `{"path":"note","content":"x"}`
 )
 
-// TestTrust_refused has a person say no, or nothing, to the configuration of a repository: no key
+// TestTrust_refused has a user say no, or nothing, to the configuration of a repository: no key
 // leaves, nothing is written.
 func TestTrust_refused(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -139,7 +139,7 @@ func TestTrust_refused(t *testing.T) {
 	}
 }
 
-// TestTrust_trusted has a person say yes: the key goes where it was shown to go, and nothing is
+// TestTrust_trusted has a user say yes: the key goes where it was shown to go, and nothing is
 // written unasked all the same, here or in a pipe.
 func TestTrust_trusted(t *testing.T) {
 	t.Parallel()
@@ -176,7 +176,7 @@ func TestTrust_trusted(t *testing.T) {
 	require.Len(t, v.asked(), 3)
 }
 
-// What a person types on the command line is still followed: a name, and --approve.
+// What a user types on the command line is still followed: a name, and --approve.
 func TestTrust_named(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, calls("write_file", writesNote), says("Done."))
@@ -300,7 +300,7 @@ func TestTrust_otherKey(t *testing.T) {
 	require.Contains(t, v.asked()[0], "key=Bearer canary-openai ")
 }
 
-// A file that changes while a person reads about it: what was shown is what is trusted and used.
+// A file that changes while a user reads about it: what was shown is what is trusted and used.
 func TestTrust_changedMeanwhile(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, says("Done."))

@@ -9,15 +9,15 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// The words of --approve.
+// The words for approval, as they stand in a file and behind --approve.
 const (
-	ApproveAsk       = "ask"
-	ApproveAlways    = "always"
-	ApproveNever     = "never"
-	ApproveUntrusted = "untrusted"
+	ApproveAsk       = "ask"       // calls that change something are asked about
+	ApproveAlways    = "always"    // all calls are made
+	ApproveNever     = "never"     // calls that change something are refused
+	ApproveUntrusted = "untrusted" // calls that change something are asked about once text from outside has been read
 )
 
-// ApprovalWords are all of them, the usual one first.
+// ApprovalWords are all of the words, the default first.
 var ApprovalWords = []string{ApproveAsk, ApproveAlways, ApproveNever, ApproveUntrusted}
 
 // approvalPolicy is what a word of --approve stands for. Calls that change nothing are always made.
@@ -58,14 +58,14 @@ func ifChanging(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy 
 	}
 }
 
-// ApprovalPolicies say which tool calls are made.
+// ApprovalPolicies say which tool calls are made, by the names of the tools.
 type ApprovalPolicies struct {
 	usual orchestrator.ApprovalPolicy
 	tools map[string]orchestrator.ApprovalPolicy
 }
 
-// NewApprovalPolicies returns what a word of --approve stands for. To call an agent needs no approval:
-// what it does may.
+// NewApprovalPolicies returns what a word for approval stands for; one that is none of them stands
+// for [ApproveAsk]. To call one of the agents as a tool needs no approval: what the agent does may.
 func NewApprovalPolicies(word string, agents []string) ApprovalPolicies {
 	made := ApprovalPolicies{approvalPolicy(word), map[string]orchestrator.ApprovalPolicy{}}
 	for _, name := range agents {
@@ -74,8 +74,8 @@ func NewApprovalPolicies(word string, agents []string) ApprovalPolicies {
 	return made
 }
 
-// Loosened returns the words of an agent's approval that allow more than the command line does by
-// itself. A file that was found is not followed there.
+// Loosened returns the words of an agent's approval that allow more than a run does by itself, such
+// as "default: always". A file that was found is not followed there.
 func (a Agent) Loosened() []string {
 	looser := func(word string) bool { return word == ApproveAlways || word == ApproveUntrusted }
 	var said []string
@@ -133,21 +133,22 @@ func stricter(a, b orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	}
 }
 
-// Policy is what is said of each tool, as one policy.
+// Policy is what is said of each tool, as one [orchestrator.ApprovalPolicy].
 func (a ApprovalPolicies) Policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 	return a.of(r.Definition.Name)(r)
 }
 
-// Approver judges the calls of a run, each by what is said of the agent that makes it. The agent of a
-// frame is known by its strategy, as the events of the run tell it.
+// Approver judges the tool calls of one run, each by what is said of the agent that makes it. The
+// agent of a frame is known by its strategy, as the events of the run tell it: whoever reads them
+// hands each of them to [Approver.Observe]. Several goroutines may use it at once.
 type Approver struct {
 	usual  orchestrator.ApprovalPolicy            // for the frames of all others
 	own    map[string]orchestrator.ApprovalPolicy // of agents, by their strategies
 	frames sync.Map                               // of the policies of agents, by frame
 }
 
-// NewApprover returns a judge for a run. What is said of an agent is by the name of its strategy; usual
-// is for all others.
+// NewApprover returns an Approver for a run. What is said of an agent is by the name of its
+// strategy; usual is for all others.
 func NewApprover(usual ApprovalPolicies, own map[string]ApprovalPolicies) *Approver {
 	made := &Approver{usual: usual.Policy, own: map[string]orchestrator.ApprovalPolicy{}}
 	for strategy, said := range own {
@@ -157,22 +158,23 @@ func NewApprover(usual ApprovalPolicies, own map[string]ApprovalPolicies) *Appro
 }
 
 // Observe notes which frames are those of agents.
-func (j *Approver) Observe(e orchestrator.Event) {
+func (a *Approver) Observe(e orchestrator.Event) {
 	switch d := e.Detail.(type) {
 	case orchestrator.FrameEntered:
-		if policy, ok := j.own[d.Strategy]; ok {
-			j.frames.Store(e.Frame, policy)
+		if policy, ok := a.own[d.Strategy]; ok {
+			a.frames.Store(e.Frame, policy)
 		}
 	case orchestrator.FrameLeft:
-		j.frames.Delete(e.Frame)
+		a.frames.Delete(e.Frame)
 	}
 }
 
-// Policy is an [orchestrator.ApprovalPolicy]. A call that a frame makes before the event of its
-// beginning is told, so without having asked a model, is judged as usual.
-func (j *Approver) Policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
-	if policy, ok := j.frames.Load(r.Frame); ok {
+// Policy is an [orchestrator.ApprovalPolicy], for the Default of an [orchestrator.ApprovalConfig].
+// A call that a frame makes before the event of its beginning is observed, so without having asked
+// a model, is judged as usual.
+func (a *Approver) Policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+	if policy, ok := a.frames.Load(r.Frame); ok {
 		return policy.(orchestrator.ApprovalPolicy)(r)
 	}
-	return j.usual(r)
+	return a.usual(r)
 }

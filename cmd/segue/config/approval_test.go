@@ -30,9 +30,9 @@ func TestApprovalPolicy(t *testing.T) {
 	}
 }
 
-// TestJudge judges by the strategy of a frame, and as usual where that is nobody's, is not known yet,
-// or is over.
-func TestJudge(t *testing.T) {
+// TestApprover judges by the strategy of a frame, and as usual where that is nobody's, is not known
+// yet, or is over.
+func TestApprover(t *testing.T) {
 	by := &Approver{usual: orchestrator.AskAlways, own: map[string]orchestrator.ApprovalPolicy{"a": orchestrator.AllowNever, "b": orchestrator.AllowAlways}}
 	verdict := func(frame string) orchestrator.Verdict {
 		return by.Policy(orchestrator.ApprovalRequest{Run: "r", Frame: frame})

@@ -15,15 +15,13 @@ type Request struct {
 	Goal   string // the task
 }
 
-// Choose returns the agent of a request, and what chose it: the name that was asked for, else the
-// first rule that fits where it came from, else the first that fits its text, else the default. An
-// agent that is not there is an error, and so is a request that nothing fits.
+// Choose returns the name of the agent of a request, and what chose it, in words: the name that was
+// asked for, else the first rule that fits where it came from, else the first that fits its text,
+// else the default, or the only agent there is. A name that no agent has is an error, and so is a
+// request that nothing fits.
 func (c *Config) Choose(r Request) (agent, why string, err error) {
 	if r.Agent != "" {
-		if _, ok := c.Agents[r.Agent]; !ok {
-			return "", "", fmt.Errorf("no agent %q in %s; there are: %s", r.Agent, c.Path, listed(c.Agents))
-		}
-		return r.Agent, "--agent", nil
+		return r.Agent, "--agent", c.mustHave(r.Agent)
 	}
 	for i, rule := range c.Rules {
 		if rule.Source != "" && rule.Source == r.Source {
@@ -43,6 +41,14 @@ func (c *Config) Choose(r Request) (agent, why string, err error) {
 		return names[0], "the only one", nil
 	}
 	return "", "", fmt.Errorf("no rule of %s fits the task, and there is no default; name an agent with --agent: %s", c.Path, listed(c.Agents))
+}
+
+// mustHave returns an error unless the file has the agent.
+func (c *Config) mustHave(agent string) error {
+	if _, ok := c.Agents[agent]; !ok {
+		return fmt.Errorf("no agent %q in %s; there are: %s", agent, c.Path, listed(c.Agents))
+	}
+	return nil
 }
 
 // fits says what of a rule fits a task: "" is nothing.

@@ -16,13 +16,13 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// DefaultModel is asked if nobody says which.
+// DefaultModel is the model that is asked where neither options, configuration nor environment say.
 const DefaultModel = "gpt-5-mini"
 
-// ClientOptions say how models are asked. All but Getenv is for the model of one agent, the one that
-// is run, and stronger than the file.
+// ClientOptions say how models are asked. All but Getenv are for the model of the agent that is
+// run, and stronger than the file.
 type ClientOptions struct {
-	Getenv  func(name string) string // reads an environment variable; nil: os.Getenv
+	Getenv  func(name string) string // reads an environment variable, such as that of a key; nil: os.Getenv
 	Model   string                   // a name of the file, or else the provider's name for the model; "": that of the agent
 	BaseURL string                   // the server, which is sent OPENAI_API_KEY; "": that of the model
 	Policy  string                   // the text format in which the model writes its tool calls; "": that of the model
@@ -62,7 +62,7 @@ func (m *modelClients) make(name string, cfg Model) (llmclient.Client, error) {
 	at := endpoint.Configured(cfg.BaseURL, cfg.APIKeyEnv, m.getenv)
 	if m.foundFile != "" && at.Misdirected() {
 		return nil, fmt.Errorf("model %s: %s goes to %s alone, the server of the environment; %s was found, not named, and cannot send it to %s: name the file with --config",
-			name, at.Key, endpoint.HostShown(endpoint.EnvironmentServer(m.getenv)), m.foundFile, endpoint.HostShown(at.URL))
+			name, at.KeyVariable, endpoint.HostShown(endpoint.EnvironmentServer(m.getenv)), m.foundFile, endpoint.HostShown(at.URL))
 	}
 	key, err := m.key(name, cfg, at)
 	if err != nil {
@@ -130,9 +130,9 @@ func withRetries(c llmclient.Client, retries int, policy string) (llmclient.Clie
 
 // key returns the key of a model; "" means that none is sent.
 func (m *modelClients) key(name string, cfg Model, at endpoint.Endpoint) (string, error) {
-	key := m.getenv(at.Key)
+	key := m.getenv(at.KeyVariable)
 	switch {
-	case at.Key == "" || key != "":
+	case at.KeyVariable == "" || key != "":
 		return key, nil
 	case cfg.APIKeyEnv != "":
 		return "", fmt.Errorf("model %s: the environment variable %s, which its api_key_env names, is not set", name, cfg.APIKeyEnv)
@@ -143,8 +143,9 @@ func (m *modelClients) key(name string, cfg Model, at endpoint.Endpoint) (string
 	}
 }
 
-// EnvironmentClient returns the client of the model that options and environment name, without a
-// configuration. Requests need not name the model.
+// EnvironmentClient returns the client of the model that options and environment name, for a run
+// without a configuration. Requests need not name the model. Without a key and without a server it
+// is an error. Several goroutines may use the client at once.
 func EnvironmentClient(o ClientOptions) (llmclient.Client, error) {
 	client, _, err := o.environment()
 	return client, err
@@ -167,7 +168,7 @@ func (o ClientOptions) environment() (llmclient.Client, string, error) {
 	return client, model, err
 }
 
-// named is [clientOptions.environment] for an agent, whose requests name itself.
+// named is [ClientOptions.environment] for an agent, whose requests name itself.
 func (o ClientOptions) named() (llmclient.Client, error) {
 	client, model, err := o.environment()
 	return llmclient.Fallback([]llmclient.Candidate{{Client: client, Model: model}}, llmclient.FallbackConfig{AfterOutput: true}), err
@@ -189,9 +190,9 @@ func (t timeLimited) Complete(ctx context.Context, req *llmclient.Request, onDel
 	return t.client.Complete(ctx, req, onDelta)
 }
 
-// Client returns what asks the models of a setup, for an [orchestrator.Config]. A key that is needed
-// and not set is an error, as is one that a file which was found would send to a server that it is
-// not meant for. It may be used by several goroutines at once.
+// Client returns what asks the models of a setup, for an [orchestrator.Config]. A key that a model
+// needs and that is not set is an error, and so is one that a file which was found would send to a
+// server that the key is not meant for. Several goroutines may use the client at once.
 func (s *Setup) Client(o ClientOptions) (llmclient.Client, error) {
 	all := &modelClients{file: s.config.Models, getenv: o.lookup(), made: map[string]llmclient.Client{}}
 	if s.config.Found {
@@ -201,7 +202,7 @@ func (s *Setup) Client(o ClientOptions) (llmclient.Client, error) {
 	for _, by := range sortedKeys(s.models) {
 		name, err := s.models[by], error(nil)
 		switch {
-		case by == address(s.Agents[0]):
+		case by == address(s.Strategy):
 			router[by], err = all.first(o, name)
 		case name == "":
 			router[by], err = ClientOptions{Getenv: o.Getenv}.named()

@@ -36,9 +36,9 @@ func heads(t *testing.T) (*httptest.Server, *[]string) {
 
 const isDoneBody = `{"choices":[{"index":0,"message":{"role":"assistant","content":"done"},"finish_reason":"stop"}]}`
 
-// TestAccount_sends holds what each server is sent against what the environment and the file say,
+// TestClient_sends holds what each server is sent against what the environment and the file say,
 // over the network.
-func TestAccount_sends(t *testing.T) {
+func TestClient_sends(t *testing.T) {
 	const (
 		organization, project, gateway = "Openai-Organization: canary-org", "Openai-Project: canary-project", "X-Gateway: canary-gateway"
 		openAI, own                    = "Bearer canary-openai", "Bearer canary-own"

@@ -15,7 +15,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// File is what a configuration says.
+// File is what a configuration says, by the keys of the YAML document. Which values they take is
+// described in docs/configuration.md.
 type File struct {
 	Models  map[string]Model `json:"models,omitempty" jsonschema:"the models, by the names that the agents call them"`
 	Agents  map[string]Agent `json:"agents" jsonschema:"the agents, by name"`
@@ -97,19 +98,19 @@ func (a Agent) StrategyName() string {
 	return strategies.RealName(cmp.Or(a.Strategy, completetask.Name))
 }
 
-// Config is a file that was read.
+// Config is a configuration that was read and checked: what the file says, and where it came from.
+// It may be used by several goroutines at once as long as none changes it.
 type Config struct {
 	File
-	Path  string
+	Path  string // of the file, as errors name it
+	Found bool   // nobody named the file, so it may be somebody else's: it cannot loosen approval or send keys elsewhere
 	text  []byte // all of the file
-	Found bool   // nobody named it: it may be somebody else's
-	Tried bool   // its agents were made on trial
 	at    positions
 }
 
-// Error says what is wrong with a configuration.
+// Error is all that is wrong with what a configuration says, in the order of the file.
 type Error struct {
-	Path     string
+	Path     string // of the file
 	Problems []Problem
 }
 
@@ -125,36 +126,42 @@ func (e *Error) Error() string {
 // MaxSize is the most bytes of a configuration.
 const MaxSize = 1 << 20
 
-// Read reads the configuration in a file that somebody named, and checks what it says as
-// [parseConfig] does.
+// Read reads the configuration in a file that the user named, a regular one of at most [MaxSize]
+// bytes, and checks it as [Parse] does.
 func Read(path string) (*Config, error) {
 	return Place{path, OriginArgument}.Read()
 }
 
-// Read reads the configuration in a place, and checks what it says as [parseConfig] does.
+// Read reads the configuration in a place, as [Read] does. [Config.Found] says whether nobody named
+// it.
 func (p Place) Read() (*Config, error) {
 	text, err := regularfile.Read(p.Path, MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
 	c, err := Parse(p.Path, text)
+	if err != nil {
+		return nil, err
+	}
 	c.Found = p.Origin == OriginFound
-	return c, err
+	return c, nil
 }
 
-// Parse reads a configuration from a text and checks what it says, but carries out nothing of
-// it: no template, no schema; see [configuration.try]. The path is for errors. Problems with what
-// the text says are a [*configError].
+// Parse reads a configuration from a text and checks what it says, but carries out nothing of it:
+// no template, no schema; see [Config.Try]. The path is for errors. What is wrong with the text is
+// an [*Error] that tells all of it. The text is kept, and is not to be changed.
 func Parse(path string, text []byte) (*Config, error) {
 	c := &Config{Path: path, text: text}
-	return c, c.problems(c.parse(text))
+	if err := c.problems(c.parse(text)); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
-// Try makes the agents on trial. Problems are a [*configError].
-func (c *Config) Try() error {
-	c.Tried = true
-	return c.problems(c.tryAgents())
-}
+// Try makes each agent on trial, to find what only shows then: templates and schemas are carried
+// out, and so a file of somebody else is not to be tried. What is wrong is an [*Error]. No model is
+// asked, and no key is needed.
+func (c *Config) Try() error { return c.problems(c.tryAgents()) }
 
 // problems returns the error that tells of problems; nil if there are none.
 func (c *Config) problems(found []Problem) error {

@@ -11,26 +11,26 @@ import (
 // FileName is the name of a configuration that is found.
 const FileName = "segue.yaml"
 
-// Origin says how a configuration was come by.
+// Origin says where a configuration came from.
 type Origin int
 
 // The origins. Only a file that was found may come from somebody else.
 const (
 	OriginNone        Origin = iota
-	OriginArgument           // named by --config or by an argument
-	originEnvironment        // named by SEGUE_CONFIG
-	originOwn                // the user's own, in the folder of XDG_CONFIG_HOME
+	OriginArgument           // named by the user: by --config, by an argument, or by a program
+	OriginEnvironment        // named by SEGUE_CONFIG
+	OriginOwn                // the user's own, in the folder of XDG_CONFIG_HOME
 	OriginFound              // in the working folder or above
 )
 
-// String says it to people.
+// String returns the words that users read.
 func (o Origin) String() string {
 	switch o {
 	case OriginArgument:
 		return "--config"
-	case originEnvironment:
+	case OriginEnvironment:
 		return "SEGUE_CONFIG"
-	case originOwn:
+	case OriginOwn:
 		return "your own"
 	case OriginFound:
 		return "found"
@@ -46,14 +46,15 @@ type Place struct {
 }
 
 // Locate returns where the configuration is that nobody named by a flag or an argument: what
-// SEGUE_CONFIG names, else the user's own, else what is found.
+// SEGUE_CONFIG names, else the user's own, else what is found. The zero Place says that there is
+// none. Getenv reads environment variables, as [os.Getenv] does.
 func Locate(getenv func(string) string) (Place, error) {
 	if named := getenv("SEGUE_CONFIG"); named != "" {
-		return Place{named, originEnvironment}, nil
+		return Place{named, OriginEnvironment}, nil
 	}
 	if folder := xdg.Folder(getenv, "XDG_CONFIG_HOME", ".config"); folder != "" {
 		if own := filepath.Join(folder, "segue", FileName); exists(own) {
-			return Place{own, originOwn}, nil
+			return Place{own, OriginOwn}, nil
 		}
 	}
 	found, err := Find()
@@ -63,8 +64,8 @@ func Locate(getenv func(string) string) (Place, error) {
 	return Place{found, OriginFound}, nil
 }
 
-// Find returns the configuration in the working folder or the nearest one above; "" if there
-// is none.
+// Find returns the path of the configuration in the working folder or the nearest folder above; ""
+// if there is none. The file may be somebody else's.
 func Find() (string, error) {
 	if exists(FileName) {
 		return FileName, nil
@@ -90,8 +91,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Hidden returns the configuration that would have been found, had none been named; "" if it is the
-// same one.
+// Hidden returns the path of the configuration that would have been found, had none been named; ""
+// if there is none, or it is the same one.
 func (p Place) Hidden() string {
 	if p.Origin == OriginNone || p.Origin == OriginFound {
 		return ""

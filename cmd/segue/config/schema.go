@@ -59,12 +59,12 @@ func (n node) at(keys ...string) node {
 	return n
 }
 
-// Schema returns the JSON Schema of a configuration, for editors. What it refuses is refused
-// when a file is read, in other words.
+// Schema returns the JSON Schema of a configuration, for editors, as segue.schema.json has it. What
+// the schema refuses, [Parse] refuses in words of its own.
 func Schema() json.RawMessage { return schemaOf(true) }
 
-// schemaOf returns the JSON Schema of a configuration. Whole is that which is shipped: it also says what
-// [configuration.check] finds out for itself and says in its own words.
+// schemaOf returns the JSON Schema of a configuration. Whole is that which is shipped: it also says
+// what [Config.check] finds out for itself and says in its own words.
 func schemaOf(whole bool) json.RawMessage {
 	inferred := tools.New(tools.Definition{Name: "configuration"}, func(context.Context, File) (string, error) { return "", nil })
 	var top node
@@ -94,7 +94,7 @@ func schemaOf(whole bool) json.RawMessage {
 	return text
 }
 
-// complete adds what [configuration.check] says in words of its own.
+// complete adds what [Config.check] says in words of its own.
 func (n node) complete() {
 	models, agents := n.at("properties", "models"), n.at("properties", "agents")
 	models["propertyNames"] = node{"pattern": namePattern}

@@ -16,26 +16,29 @@ import (
 )
 
 // Setup is what an orchestrator needs to run an agent of a configuration, with all agents that it
-// can reach. Its fields may be changed before they are used.
+// can reach. Whoever made it may change its fields before they are used.
 type Setup struct {
-	Agents     []string                    // those that can be reached; the first is the one that is run, and each is the name of its strategy
-	Limits     delegation.Limits           // of the run, for [orchestrator.Task]
-	Strategies strategy.Set                // for [orchestrator.Config]
-	Tools      []tools.Tool                // those of the run, and the agents that can be called; for [orchestrator.Config]
-	Callable   []string                    // the agents that can be called as tools
-	Approvals  map[string]ApprovalPolicies // of the agents' tool calls, by the names of their strategies
-	Unheeded   []string                    // what a file that was found says of approval and cannot say by itself, such as "writer: default: always"
+	Strategy   string                      // of the [orchestrator.Task]: the name of the agent
+	Limits     delegation.Limits           // of the [orchestrator.Task]
+	Strategies strategy.Set                // of the [orchestrator.Config]: those of the agents, by their names, and of executors that have none
+	Tools      []tools.Tool                // of the [orchestrator.Config]: those of the Options, and the agents that can be called as tools
+	Callable   []string                    // the names of the agents that can be called as tools
+	Approvals  map[string]ApprovalPolicies // what the agents say of their tool calls, by the names of their strategies
+	Unheeded   []string                    // what a file that was found says of approval and that is not followed, such as "writer: default: always"
 
 	config *Config
 	models map[string]string // the models of this file that are asked, by Request.Model; "" is that of the environment
 }
 
-// Options say what a run has besides what the file says.
+// Options are what a program gives to an agent besides what the file says.
 type Options struct {
-	Tools    []tools.Tool // of the run: an agent may use those that it names, and one that names none all of them
-	Strategy string       // of the agent that is run, instead of that of the file; "" is that of the file
-	System   string       // the system prompt of the agent that is run, instead of that of the file; "" is that of the file
-	Bounded  bool         // the run has limits of its own: bounds on model calls that strategies have are off
+	// Tools are those of the run: list_files, read_file, write_file and search_files, ask_user, and
+	// any of the program. An agent that names its tools may use those, one that names none all.
+	Tools []tools.Tool
+
+	Strategy string // of the agent that is run, stronger than what the file says; "": that of the file
+	System   string // the system prompt of the agent that is run, stronger than that of the file; "": that of the file
+	Bounded  bool   // the run has limits of its own: the bounds on model calls that strategies have are off
 }
 
 // has reports whether the run has a tool.
@@ -57,16 +60,19 @@ type reachedAgent struct {
 	Agent
 }
 
-// Setup makes an agent and all that it can reach. An agent that names a tool for files which the
-// run does not have is an error; ask_user may be missing.
+// Setup makes an agent by its name, and all agents that it can reach. A name that no agent has is
+// an error, and so is a tool that an agent names and that the Options do not have, ask_user aside.
+// A Setup is for any number of runs.
 func (c *Config) Setup(name string, o Options) (*Setup, error) {
+	if err := c.mustHave(name); err != nil {
+		return nil, err
+	}
 	made := &Setup{
-		Limits: c.limits(name), Strategies: strategy.Set{}, Tools: slices.Clone(o.Tools), Approvals: map[string]ApprovalPolicies{},
+		Strategy: name, Limits: c.limits(name), Strategies: strategy.Set{}, Tools: slices.Clone(o.Tools), Approvals: map[string]ApprovalPolicies{},
 		config: c, models: map[string]string{},
 	}
 	reached := c.reach(name, o.Strategy)
 	for _, agent := range reached {
-		made.Agents = append(made.Agents, agent.name)
 		made.Approvals[agent.name] = agent.approvals()
 		for _, child := range agent.children(asTool) {
 			if !slices.Contains(made.Callable, child) {
@@ -89,25 +95,26 @@ func (c *Config) Setup(name string, o Options) (*Setup, error) {
 		}
 	}
 	if c.Found {
-		made.tighten()
+		made.tighten(reached)
 	}
 	return made, nil
 }
 
 // tighten has the approvals of a file that was found be stricter than what a run does by itself,
 // and never looser.
-func (s *Setup) tighten() {
+func (s *Setup) tighten(reached []reachedAgent) {
 	for strategy, said := range s.Approvals {
 		s.Approvals[strategy] = said.within(NewApprovalPolicies(ApproveAsk, s.Callable))
 	}
-	for _, name := range s.Agents {
-		for _, said := range s.config.Agents[name].Loosened() {
-			s.Unheeded = append(s.Unheeded, name+": "+said)
+	for _, agent := range reached {
+		for _, said := range s.config.Agents[agent.name].Loosened() {
+			s.Unheeded = append(s.Unheeded, agent.name+": "+said)
 		}
 	}
 }
 
-// Approver returns what judges the tool calls of a run of the setup.
+// Approver returns what judges the tool calls of one run of the setup: each as its agent says, and
+// asking about what changes something where no agent says anything.
 func (s *Setup) Approver() *Approver {
 	return NewApprover(NewApprovalPolicies(ApproveAsk, s.Callable), s.Approvals)
 }
@@ -274,8 +281,8 @@ func (a Agent) offered(o Options) ([]string, error) {
 	return append(names, a.children(asTool)...), nil
 }
 
-// ModelOf returns the name of the model of an agent; "" is that of the environment, or none if the
-// agent asks none.
+// ModelOf returns the name of the model of an agent in the file; "" is that of the environment, or
+// none if the agent asks none.
 func (c *Config) ModelOf(a Agent) string {
 	if a.Model == "" && len(c.Models) == 1 && a.asksModel() {
 		return sortedKeys(c.Models)[0]

@@ -20,8 +20,8 @@ type toolStrategy interface {
 	strategy.Checker
 }
 
-// toolFilter is a strategy that offers those of the named tools that its frame may use: what an agent
-// may use that names no tools depends on who hands work on to it.
+// toolFilter is a strategy that offers those of the named tools that its frame may use: what an
+// agent may use that names no tools depends on who hands work on to it.
 type toolFilter struct {
 	toolStrategy
 	names []string

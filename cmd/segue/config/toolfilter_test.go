@@ -10,7 +10,7 @@ import (
 )
 
 // Every strategy that works with tools can be offered no more than an agent may use.
-func TestOffering_everyStrategy(t *testing.T) {
+func TestToolFilter_everyStrategy(t *testing.T) {
 	for _, name := range builtin.Names() {
 		factory, err := builtin.New(name, nil)
 		require.NoError(t, err)

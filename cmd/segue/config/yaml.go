@@ -62,12 +62,12 @@ func within(pointer string, part any) string { return pointer + "/" + escape.Rep
 
 // Problem is one thing that is wrong with a file. Its text quotes names and no values.
 type Problem struct {
-	Pointer string
+	Pointer string // the JSON pointer (RFC 6901) of the value; "" is the file
 	At      Position
-	Text    string
+	Text    string // what is wrong, in one line
 }
 
-// String says where, and what.
+// String says where, and what: line, column and path come before the text.
 func (p Problem) String() string {
 	where := fmt.Sprintf("%d:%d: ", p.At.Line, p.At.Column)
 	if p.Pointer != "" {

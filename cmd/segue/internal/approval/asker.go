@@ -1,3 +1,5 @@
+// Package approval asks whoever sits at the terminal what a run waits for: approvals of tool calls,
+// and answers.
 package approval
 
 import (
@@ -16,8 +18,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// Asker is whoever sits at the terminal of a run. Several goroutines may ask at once: the person
-// is asked one thing after another, in the order of the calls.
+// Asker asks whoever sits at the terminal of a run. Several goroutines may ask at once: the user is
+// asked one thing after another, in the order of the calls.
 type Asker struct {
 	screen     *terminal.Screen
 	files      *workfolder.Folder // that tool calls are about; nil if there is none
@@ -37,6 +39,8 @@ type turn struct {
 	first chan struct{} // closed when it is the first
 }
 
+// NewAsker returns an Asker that shows its prompts on s and reads the answers from input. Files may
+// be nil. Once stop is closed, nothing is asked any more.
 func NewAsker(s *terminal.Screen, files *workfolder.Folder, input io.Reader, stop <-chan struct{}) *Asker {
 	return &Asker{
 		screen: s, files: files, keys: terminal.NewKeyboard(input), stop: stop,
@@ -44,72 +48,72 @@ func NewAsker(s *terminal.Screen, files *workfolder.Folder, input io.Reader, sto
 	}
 }
 
-// Observe gives waits their turns, in the order in which the events of the run tell them. A wait that is
-// over before anybody asks has none.
-func (p *Asker) Observe(e orchestrator.Event) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// Observe gives waits their turns, in the order in which the events of the run tell them. A wait
+// that is over before anybody asks has none.
+func (a *Asker) Observe(e orchestrator.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	switch d := e.Detail.(type) {
 	case orchestrator.WaitStarted:
-		p.add(d.Wait.ID)
+		a.add(d.Wait.ID)
 	case orchestrator.WaitEnded:
-		if i := p.next(d.WaitID); i >= 0 {
-			p.remove(i)
+		if i := a.next(d.WaitID); i >= 0 {
+			a.remove(i)
 		}
 	}
 }
 
 // add adds a wait to the queue. The lock is held, as for next and remove.
-func (p *Asker) add(wait string) {
+func (a *Asker) add(wait string) {
 	t := &turn{wait: wait, first: make(chan struct{})}
-	if p.queue = append(p.queue, t); len(p.queue) == 1 {
+	if a.queue = append(a.queue, t); len(a.queue) == 1 {
 		close(t.first)
 	}
 }
 
 // next returns where in the queue a wait stands that nobody asks about; -1 if it does not.
-func (p *Asker) next(wait string) int {
-	return slices.IndexFunc(p.queue, func(t *turn) bool { return t.wait == wait && !t.taken })
+func (a *Asker) next(wait string) int {
+	return slices.IndexFunc(a.queue, func(t *turn) bool { return t.wait == wait && !t.taken })
 }
 
 // remove takes a turn out of the queue.
-func (p *Asker) remove(i int) {
-	if p.queue = slices.Delete(p.queue, i, i+1); i == 0 && len(p.queue) > 0 {
-		close(p.queue[0].first)
+func (a *Asker) remove(i int) {
+	if a.queue = slices.Delete(a.queue, i, i+1); i == 0 && len(a.queue) > 0 {
+		close(a.queue[0].first)
 	}
 }
 
 // enter takes the turn of a wait.
-func (p *Asker) enter(wait string) *turn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	i := p.next(wait)
+func (a *Asker) enter(wait string) *turn {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	i := a.next(wait)
 	if i < 0 {
-		p.add(wait)
-		i = len(p.queue) - 1
+		a.add(wait)
+		i = len(a.queue) - 1
 	}
-	p.queue[i].taken = true
-	return p.queue[i]
+	a.queue[i].taken = true
+	return a.queue[i]
 }
 
 // leave gives a turn up.
-func (p *Asker) leave(t *turn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.remove(slices.Index(p.queue, t))
+func (a *Asker) leave(t *turn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.remove(slices.Index(a.queue, t))
 }
 
-// Reply is an [orchestrator.Config] Reply.
-func (p *Asker) Reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-	t := p.enter(w.ID)
-	defer p.leave(t)
+// Reply is the Reply of an [orchestrator.Config].
+func (a *Asker) Reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	t := a.enter(w.ID)
+	defer a.leave(t)
 	select {
 	case <-t.first:
 	case <-ctx.Done():
 		return orchestrator.Reply{}, context.Cause(ctx)
 	}
 	select {
-	case <-p.stop:
+	case <-a.stop:
 		<-ctx.Done() // it is about to be
 	default:
 	}
@@ -118,23 +122,23 @@ func (p *Asker) Reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Re
 	}
 	switch w.Kind {
 	case orchestrator.WaitApproval:
-		return p.approve(ctx, w)
+		return a.approve(ctx, w)
 	case orchestrator.WaitUnknown:
-		return p.again(ctx, w)
+		return a.again(ctx, w)
 	default:
-		return p.answer(ctx, w)
+		return a.answer(ctx, w)
 	}
 }
 
 // approve asks whether a tool call may be made, unless that was answered with "always" meanwhile.
-func (p *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
-	if p.allows(w.Tool, w.Arguments) {
+func (a *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	if a.allows(w.Tool, w.Arguments) {
 		return orchestrator.Reply{Approve: true}, nil
 	}
-	call, size := propose(p.files, w), p.screen.Size()
+	call, size := propose(a.files, w), a.screen.Size()
 	shown := terminal.NewPages(call.heading, call.content, size.Columns)
 	for above := shown.Next(size, call.about...); ; {
-		line, err := p.ask(ctx, call.prompt(p.screen.Size().Columns), above)
+		line, err := a.ask(ctx, call.prompt(a.screen.Size().Columns), above)
 		if err != nil {
 			return orchestrator.Reply{}, err
 		}
@@ -142,12 +146,12 @@ func (p *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.
 		case line == "y" || line == "yes":
 			return orchestrator.Reply{Approve: true}, nil
 		case call.always != nil && (line == "a" || line == "always"):
-			p.allow(*call.always)
+			a.allow(*call.always)
 			return orchestrator.Reply{Approve: true}, nil
 		case line == "n" || line == "no":
-			return p.reason(ctx, "why not, for the model (or just Enter) > ")
+			return a.reason(ctx, "why not, for the model (or just Enter) > ")
 		case shown.More() && (line == "m" || line == "more"):
-			above = shown.Next(p.screen.Size())
+			above = shown.Next(a.screen.Size())
 		default:
 			above = []terminal.Line{terminal.Warn.Line(call.hint(shown.More()))}
 		}
@@ -155,9 +159,9 @@ func (p *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.
 }
 
 // again asks whether a call that may have had its effect is to be made again.
-func (p *Asker) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+func (a *Asker) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
 	for above := terminal.DescribeUnknown(w); ; {
-		line, err := p.ask(ctx, "make it again: y yes, n no > ", above)
+		line, err := a.ask(ctx, "make it again: y yes, n no > ", above)
 		if err != nil {
 			return orchestrator.Reply{}, err
 		}
@@ -165,7 +169,7 @@ func (p *Asker) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Re
 		case "y", "yes":
 			return orchestrator.Reply{Approve: true}, nil
 		case "n", "no":
-			return p.reason(ctx, "what is known of it, for the model (or just Enter) > ")
+			return a.reason(ctx, "what is known of it, for the model (or just Enter) > ")
 		default:
 			above = []terminal.Line{terminal.Warn.Line("Answer y or n. Ctrl-C stops the run.")}
 		}
@@ -173,8 +177,8 @@ func (p *Asker) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Re
 }
 
 // reason asks for a reason of what is not to be done.
-func (p *Asker) reason(ctx context.Context, prompt string) (orchestrator.Reply, error) {
-	why, err := p.ask(ctx, prompt, nil)
+func (a *Asker) reason(ctx context.Context, prompt string) (orchestrator.Reply, error) {
+	why, err := a.ask(ctx, prompt, nil)
 	if errors.Is(err, orchestrator.ErrSuspended) {
 		err = nil // no is an answer
 	}
@@ -182,9 +186,9 @@ func (p *Asker) reason(ctx context.Context, prompt string) (orchestrator.Reply, 
 }
 
 // answer asks a question.
-func (p *Asker) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+func (a *Asker) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
 	for above := terminal.DescribeQuestion(w); ; {
-		line, err := p.ask(ctx, "your answer > ", above)
+		line, err := a.ask(ctx, "your answer > ", above)
 		if err != nil {
 			return orchestrator.Reply{}, err
 		}
@@ -197,50 +201,50 @@ func (p *Asker) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.R
 }
 
 // ask shows lines and a prompt, and returns what is typed behind it.
-func (p *Asker) ask(ctx context.Context, prompt string, above []terminal.Line) (string, error) {
-	if p.inputEnded {
+func (a *Asker) ask(ctx context.Context, prompt string, above []terminal.Line) (string, error) {
+	if a.inputEnded {
 		return "", orchestrator.ErrSuspended
 	}
-	p.keys.DiscardTyped()
-	p.screen.Prompt(prompt, above...)
-	line, err := p.keys.ReadLine(ctx)
-	p.screen.EndPrompt(err == nil)
+	a.keys.DiscardTyped()
+	a.screen.Prompt(prompt, above...)
+	line, err := a.keys.ReadLine(ctx)
+	a.screen.EndPrompt(err == nil)
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case err != nil:
-		p.inputEnded = true
+		a.inputEnded = true
 		return "", orchestrator.ErrSuspended
 	}
 	return strings.TrimSpace(plaintext.Printable(strings.ToValidUTF8(line, ""))), nil
 }
 
-func (p *Asker) allow(g workfolder.Grant) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.allowed[g] = true
+func (a *Asker) allow(g workfolder.Grant) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.allowed[g] = true
 }
 
-// UnlessAllowed is a policy that asks no more about what the person always allows.
-func (p *Asker) UnlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
+// UnlessAllowed is a policy that asks no more about what the user always allows.
+func (a *Asker) UnlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 		v := policy(r)
 		if v != orchestrator.VerdictAsk {
 			return v
 		}
-		if p.allows(r.Call.Name, r.Call.Arguments) {
+		if a.allows(r.Call.Name, r.Call.Arguments) {
 			return orchestrator.VerdictAllow
 		}
 		return v
 	}
 }
 
-// allows reports whether the person always allows such a call.
-func (p *Asker) allows(tool, arguments string) bool {
-	g, ok := p.files.GrantOf(tool, arguments)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return ok && g.Within(p.allowed)
+// allows reports whether the user always allows such a call.
+func (a *Asker) allows(tool, arguments string) bool {
+	g, ok := a.files.GrantOf(tool, arguments)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return ok && g.Within(a.allowed)
 }
 
 // choose returns the answer that a line stands for, or says what is wrong with it. Besides the

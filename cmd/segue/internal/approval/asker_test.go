@@ -21,9 +21,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// TestPerson_late takes a line that was typed when nobody was asked, or for something else, for no
+// TestAsker_late takes a line that was typed when nobody was asked, or for something else, for no
 // answer.
-func TestPerson_late(t *testing.T) {
+func TestAsker_late(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := terminaltest.New(t)
 		p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input, nil)
@@ -64,9 +64,9 @@ func TestPerson_late(t *testing.T) {
 	})
 }
 
-// TestPerson_inOrder asks in the order in which the run tells its waits, whoever asks first, and
+// TestAsker_inOrder asks in the order in which the run tells its waits, whoever asks first, and
 // waits for nobody whose wait is over.
-func TestPerson_inOrder(t *testing.T) {
+func TestAsker_inOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := terminaltest.New(t)
 		p := NewAsker(terminal.NewScreen(x, terminal.Config{}, os.Getenv), nil, x.Input, nil)
@@ -97,8 +97,8 @@ func TestPerson_inOrder(t *testing.T) {
 	})
 }
 
-// TestPerson_unknown asks about a call that may have had its effect.
-func TestPerson_unknown(t *testing.T) {
+// TestAsker_unknown asks about a call that may have had its effect.
+func TestAsker_unknown(t *testing.T) {
 	w := orchestrator.Wait{Kind: orchestrator.WaitUnknown, Frame: "0", Seq: 2, Tool: "deploy", Arguments: `{"to":"prod"}`, Text: "Shall it be made again?"}
 	for typed, want := range map[string]orchestrator.Reply{
 		"\nmaybe\nY\n":         {Approve: true},
@@ -128,8 +128,8 @@ make it again: y yes, n no > `)
 	}
 }
 
-// TestPerson_stopped is asked nothing once the run is about to end.
-func TestPerson_stopped(t *testing.T) {
+// TestAsker_stopped is asked nothing once the run is about to end.
+func TestAsker_stopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := terminaltest.New(t)
 		stop := make(chan struct{})

@@ -81,8 +81,8 @@ func contentToWrite(arguments string) (string, bool) {
 	return content, ok && path
 }
 
-// describeChange says what write_file changes, and shows the difference, or the whole content where there
-// is nothing to compare it with.
+// describeChange says what write_file changes, and shows the difference, or the whole content where
+// there is nothing to compare it with.
 func describeChange(f *workfolder.Folder, t workfolder.Target, content string) (about terminal.Line, shown []terminal.Line) {
 	whole := terminal.Block("  ", content)
 	old, what, err := f.Existing(t)

@@ -1,3 +1,4 @@
+// Package endpoint says which server a model is asked at, and whose key that server is sent.
 package endpoint
 
 import (
@@ -25,16 +26,16 @@ func EnvironmentServer(getenv func(string) string) string {
 // Endpoint is a server, and whose key it is sent.
 type Endpoint struct {
 	URL         string
-	Key         string // of the key; "" is none
+	KeyVariable string // the environment variable of the key; "" is none
 	environment bool   // it is the server that the environment names: the headers of the environment are for it
 }
 
 // Configured returns the endpoint of a model of a configuration, by the server and the variable
 // that it names; "" is none. OPENAI_API_KEY goes to nobody whom the file does not send it to.
 func Configured(server, variable string, getenv func(string) string) Endpoint {
-	at := Endpoint{URL: cmp.Or(server, EnvironmentServer(getenv)), Key: variable}
+	at := Endpoint{URL: cmp.Or(server, EnvironmentServer(getenv)), KeyVariable: variable}
 	if server == "" {
-		at.Key = cmp.Or(at.Key, KeyVariable)
+		at.KeyVariable = cmp.Or(at.KeyVariable, KeyVariable)
 	}
 	at.environment = sameServer(at.URL, EnvironmentServer(getenv))
 	return at
@@ -43,29 +44,29 @@ func Configured(server, variable string, getenv func(string) string) Endpoint {
 // Typed returns the endpoint of a server that the user typed, or of that of the environment.
 // It is sent OPENAI_API_KEY.
 func Typed(server string, getenv func(string) string) Endpoint {
-	at := Endpoint{URL: cmp.Or(server, EnvironmentServer(getenv)), Key: KeyVariable}
+	at := Endpoint{URL: cmp.Or(server, EnvironmentServer(getenv)), KeyVariable: KeyVariable}
 	at.environment = sameServer(at.URL, EnvironmentServer(getenv))
 	return at
 }
 
 // MeantForEnvironment reports whether the variable of the key holds a secret for the server that
 // the environment names.
-func (a Endpoint) MeantForEnvironment() bool { return strings.HasPrefix(a.Key, variablePrefix) }
+func (e Endpoint) MeantForEnvironment() bool { return strings.HasPrefix(e.KeyVariable, variablePrefix) }
 
 // Misdirected reports whether a secret that is meant for the server of the environment would go to
 // another one.
-func (a Endpoint) Misdirected() bool {
-	return a.MeantForEnvironment() && !a.environment
+func (e Endpoint) Misdirected() bool {
+	return e.MeantForEnvironment() && !e.environment
 }
 
 // Config returns how the server is asked for a model, with a key that may be empty.
-func (a Endpoint) Config(model, key string) openaichat.Config {
-	return openaichat.Config{Model: model, BaseURL: a.URL, APIKey: key, NoEnvironment: !a.environment || a.Key == ""}
+func (e Endpoint) Config(model, key string) openaichat.Config {
+	return openaichat.Config{Model: model, BaseURL: e.URL, APIKey: key, NoEnvironment: !e.environment || e.KeyVariable == ""}
 }
 
 // Origin returns the scheme, host and port of an endpoint; false if its address cannot be read.
-func (a Endpoint) Origin() (string, bool) {
-	u, err := url.Parse(a.URL)
+func (e Endpoint) Origin() (string, bool) {
+	u, err := url.Parse(e.URL)
 	if err != nil {
 		return "", false
 	}

@@ -1,3 +1,5 @@
+// Package plaintext makes texts of models, tools and files fit to be shown: nothing in them drives
+// a terminal, and nothing is wider than its place.
 package plaintext
 
 import (

@@ -1,3 +1,5 @@
+// Package regularfile reads files that may be anything, and refuses what is no regular file before
+// a byte of it is read.
 package regularfile
 
 import (

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestReadRegular(t *testing.T) {
+func TestRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x")
 	for _, size := range []int{0, 1, 99, 100} {
 		require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte{'x'}, size), 0o600))

@@ -1,3 +1,5 @@
+// Package strategies has the built-in strategies as the command line uses them: their names, the
+// keys of their configs, and what flags say to all of them.
 package strategies
 
 import (
@@ -14,11 +16,11 @@ import (
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
-// Settings are what the flags say to a strategy.
+// Settings are what flags and options say to a strategy.
 type Settings struct {
-	System  string
-	Bounded bool // the steps are bounded by the person: bounds on model calls that strategies have of their own are off
-	NoAsk   bool
+	System  string // the system prompt
+	Bounded bool   // the run has limits of its own: the bounds on model calls that strategies have are off
+	NoAsk   bool   // the model may not ask questions
 }
 
 // Names lists the strategies, the usual one first.
@@ -28,7 +30,7 @@ func Names() []string {
 	return slices.Concat([]string{completetask.Name}, names[:usual], names[usual+1:])
 }
 
-// Set makes all of them, since each may delegate to the others. In plan-revise-execute each
+// Set makes all strategies, since each may delegate to the others. In plan-revise-execute each
 // step may choose whether it is planned in turn.
 func Set(s Settings) (strategy.Set, error) {
 	specs := map[string]builtin.Spec{}
@@ -86,13 +88,13 @@ func KeysOf(name string) Keys {
 
 // Executor returns the key that says what the strategy hands its work on to; "" if it does all of
 // it itself. Needed says that it hands on all of it.
-func (p Keys) Executor() (key string, needed bool) {
+func (k Keys) Executor() (key string, needed bool) {
 	switch {
-	case p["executor"]:
+	case k["executor"]:
 		return "executor", true
-	case p["strategy"]:
+	case k["strategy"]:
 		return "strategy", true
-	case p["generator"]:
+	case k["generator"]:
 		return "generator", false
 	default:
 		return "", false
@@ -100,8 +102,8 @@ func (p Keys) Executor() (key string, needed bool) {
 }
 
 // Bound returns the key that says what tools executors may use.
-func (p Keys) Bound() string {
-	if p["step_tools"] {
+func (k Keys) Bound() string {
+	if k["step_tools"] {
 		return "step_tools"
 	}
 	return "tools"

@@ -11,9 +11,9 @@ import (
 // Difference shows how two texts differ, line by line.
 func Difference(old, now string) []Line {
 	const header = 3 // lines that name the files
-	lines := strings.Split(strings.TrimSuffix(string(diff.Diff("old", []byte(old), "new", []byte(now))), "\n"), "\n")
-	var notes []Line
-	for _, line := range lines[min(header, len(lines)):] {
+	rows := strings.Split(strings.TrimSuffix(string(diff.Diff("old", []byte(old), "new", []byte(now))), "\n"), "\n")
+	var lines []Line
+	for _, line := range rows[min(header, len(rows)):] {
 		looks := Plain
 		switch {
 		case strings.HasPrefix(line, "+"):
@@ -23,7 +23,7 @@ func Difference(old, now string) []Line {
 		case strings.HasPrefix(line, "@"):
 			looks = Dim
 		}
-		notes = append(notes, Line{looks, "  " + plaintext.Visible(line)})
+		lines = append(lines, Line{looks, "  " + plaintext.Visible(line)})
 	}
-	return notes
+	return lines
 }

@@ -23,12 +23,13 @@ type typedLine struct {
 	err  error
 }
 
+// NewKeyboard returns a keyboard whose lines come from r.
 func NewKeyboard(r io.Reader) *Keyboard {
 	return &Keyboard{r: bufio.NewReader(r), discard: func() { discardTyped(r) }, typed: make(chan typedLine, 1)}
 }
 
-// DiscardTyped forgets what was typed before now, so that it is not taken for an answer to what is asked
-// next.
+// DiscardTyped forgets what was typed before now, so that it is not taken for an answer to what is
+// asked next.
 func (k *Keyboard) DiscardTyped() {
 	select {
 	case <-k.typed:

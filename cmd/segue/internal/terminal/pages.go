@@ -24,7 +24,7 @@ func NewPages(heading Line, content []Line, columns int) *Pages {
 // are left for the prompt.
 func (p *Pages) Next(size Size, about ...Line) []Line {
 	top := append(wrap(p.heading, size.Columns), wrapAll(about, size.Columns)...)
-	room := max(size.rows-len(top)-2, minPage)
+	room := max(size.Rows-len(top)-2, minPage)
 	if len(p.rest) <= room {
 		page := append(top, p.rest...)
 		p.rest = nil
@@ -40,9 +40,9 @@ func (p *Pages) Next(size Size, about ...Line) []Line {
 // More reports whether there is another page.
 func (p *Pages) More() bool { return len(p.rest) > 0 }
 
-func wrapAll(notes []Line, columns int) []Line {
+func wrapAll(lines []Line, columns int) []Line {
 	var all []Line
-	for _, n := range notes {
+	for _, n := range lines {
 		all = append(all, wrap(n, columns)...)
 	}
 	return all

@@ -23,7 +23,7 @@ func TestPages(t *testing.T) {
 		var all []Line
 		for first := true; first || shown.More(); first = false {
 			page := shown.Next(at)
-			require.LessOrEqual(t, len(page)+2, at.rows)
+			require.LessOrEqual(t, len(page)+2, at.Rows)
 			require.Equal(t, "heading", page[0].Text)
 			page = page[1:]
 			if shown.More() {

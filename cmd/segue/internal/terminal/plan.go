@@ -41,7 +41,7 @@ func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []
 
 // describePlan tells the steps of a plan, a line for each, with what has become of it.
 func describePlan(e orchestrator.Event, p pre.Plan, verbose bool) []Line {
-	notes := make([]Line, 0, len(p.Steps))
+	lines := make([]Line, 0, len(p.Steps))
 	for _, step := range p.Steps {
 		s, how := Plain, string(step.Status)
 		switch {
@@ -61,17 +61,17 @@ func describePlan(e orchestrator.Event, p pre.Plan, verbose bool) []Line {
 		if len(more) > 0 {
 			line += " (" + plaintext.OneLine(strings.Join(more, "; ")) + ")"
 		}
-		notes = append(notes, Line{s, indent(e) + "    " + line})
+		lines = append(lines, Line{s, indent(e) + "    " + line})
 	}
-	return notes
+	return lines
 }
 
 // describeRun tells how the run ended, and how far its plan came if there was one.
 func describeRun(e orchestrator.Event, d orchestrator.RunFinished, verbose bool) []Line {
-	var notes []Line
+	var lines []Line
 	var p pre.Plan
 	if found, err := d.Output.Metadata.Decode("plan", &p); verbose && found && err == nil && len(p.Steps) > 0 {
-		notes = append([]Line{{Plain, place(e) + "plan: " + plaintext.Counted(len(p.Steps), "step")}}, describePlan(e, p, verbose)...)
+		lines = append([]Line{{Plain, place(e) + "plan: " + plaintext.Counted(len(p.Steps), "step")}}, describePlan(e, p, verbose)...)
 	}
-	return append(notes, Line{ending(d.Status), "run " + e.Run + " " + string(d.Status)})
+	return append(lines, Line{ending(d.Status), "run " + e.Run + " " + string(d.Status)})
 }

@@ -90,10 +90,10 @@ func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said partialRe
 		reply = plaintext.Counted(d.Calls, "call")
 	}
 	what := plaintext.Join(", ", reply, tokens(d.Usage), lasting(d.Elapsed))
-	notes := []Line{{Plain, place(e) + plaintext.Join(" ", "model", plaintext.OneLine(d.Model)) + ": " + what}}
-	notes = append(notes, LineIf(verbose && said.thought != "", Line{Dim, place(e) + "thinks: " + plaintext.OneLine(said.thought)})...)
+	lines := []Line{{Plain, place(e) + plaintext.Join(" ", "model", plaintext.OneLine(d.Model)) + ": " + what}}
+	lines = append(lines, LineIf(verbose && said.thought != "", Line{Dim, place(e) + "thinks: " + plaintext.OneLine(said.thought)})...)
 	// Without calls the text is the answer, which is told elsewhere.
-	return append(notes, LineIf(said.text != "" && (verbose || d.Calls > 0), Line{Plain, place(e) + "says: " + text(said.text, verbose)})...)
+	return append(lines, LineIf(said.text != "" && (verbose || d.Calls > 0), Line{Plain, place(e) + "says: " + text(said.text, verbose)})...)
 }
 
 // describeResult tells how a tool call ended: with the first line of a result and the whole of a
@@ -107,16 +107,16 @@ func describeResult(e orchestrator.Event, out messages.ToolOutput, verbose bool)
 		}
 	}
 	begin := place(e) + plaintext.Join(" ", plaintext.OneLine(out.ToolName), id(out.CallID, verbose), how, lasting(out.Elapsed))
-	lines := strings.Split(strings.TrimSpace(out.Output), "\n")
+	rows := strings.Split(strings.TrimSpace(out.Output), "\n")
 	switch {
 	case verbose:
-		notes := []Line{{s, begin}}
-		for _, l := range lines {
-			notes = append(notes, LineIf(l != "", Line{Dim, indent(e) + "    " + plaintext.Printable(strings.TrimRight(l, "\r"))})...)
+		lines := []Line{{s, begin}}
+		for _, l := range rows {
+			lines = append(lines, LineIf(l != "", Line{Dim, indent(e) + "    " + plaintext.Printable(strings.TrimRight(l, "\r"))})...)
 		}
-		return notes
-	case out.OK() && len(lines) > 1:
-		return []Line{{s, begin + plaintext.Colon(plaintext.Head(plaintext.OneLine(lines[0]), toolColumns)) + " (+" + plaintext.Counted(len(lines)-1, "line") + ")"}}
+		return lines
+	case out.OK() && len(rows) > 1:
+		return []Line{{s, begin + plaintext.Colon(plaintext.Head(plaintext.OneLine(rows[0]), toolColumns)) + " (+" + plaintext.Counted(len(rows)-1, "line") + ")"}}
 	default:
 		return []Line{{s, begin + plaintext.Colon(text(out.Output, false))}}
 	}
@@ -151,11 +151,11 @@ func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said partialR
 		}
 	}
 	ended.Text += plaintext.Colon(plaintext.Join(", ", tokens(d.Usage), lasting(d.Elapsed)))
-	notes := brokenOff(e, said, verbose)
+	lines := brokenOff(e, said, verbose)
 	if child && d.Result != nil {
-		notes = append(notes, Line{Plain, place(e) + "result" + plaintext.Colon(text(*d.Result, verbose))})
+		lines = append(lines, Line{Plain, place(e) + "result" + plaintext.Colon(text(*d.Result, verbose))})
 	}
-	return append(notes, ended)
+	return append(lines, ended)
 }
 
 // status is what goes on now, for a line that the next one replaces; false if e says nothing about
@@ -260,8 +260,8 @@ func id(s string, verbose bool) string {
 	return plaintext.OneLine(s)
 }
 
-// showsState reports whether a state shows in any progress. What strategies do in the others shows by
-// itself.
+// showsState reports whether a state shows in any progress. What strategies do in the others shows
+// by itself.
 func showsState(s strategy.State) bool {
 	switch s {
 	case pre.NeedsPlan, pre.EvaluatingPlan, pre.ExecutingStep, pre.RevisingPlan, pre.Synthesizing:

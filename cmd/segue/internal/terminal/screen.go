@@ -1,3 +1,5 @@
+// Package terminal is what the user sees and types: lines of progress, prompts, pages and the
+// keyboard.
 package terminal
 
 import (
@@ -12,7 +14,7 @@ import (
 )
 
 // Size is how large a terminal is.
-type Size struct{ Columns, rows int }
+type Size struct{ Columns, Rows int }
 
 // DefaultSize is that of a terminal that does not tell its own.
 var DefaultSize = Size{80, 24}
@@ -33,6 +35,7 @@ func SizeOf(w io.Writer) Size {
 	return DefaultSize
 }
 
+// Size returns how large the terminal is that the screen is shown on.
 func (s *Screen) Size() Size { return SizeOf(s.w) }
 
 // colored decides about colors. NO_COLOR (https://no-color.org) is stronger than CLICOLOR_FORCE
@@ -114,7 +117,8 @@ func (s *Screen) prompted(e orchestrator.Event) bool {
 	return s.asks && (e.Kind == orchestrator.EventWaitStarted || e.Kind == orchestrator.EventWaitEnded)
 }
 
-// partialReply keeps what the models say until their steps are taken, or their frames end without that.
+// partialReply keeps what the models say until their steps are taken, or their frames end without
+// that. It returns what the model of the frame has said.
 func (s *Screen) partialReply(e orchestrator.Event) partialReply {
 	switch d := e.Detail.(type) {
 	case nil:
@@ -132,7 +136,7 @@ func (s *Screen) partialReply(e orchestrator.Event) partialReply {
 	return partialReply{}
 }
 
-// addDelta takes the next piece of what a model says.
+// addDelta keeps the next piece of what a model says.
 func (s *Screen) addDelta(e orchestrator.Event) {
 	words, ok := s.replies[e.Frame]
 	if !ok {
@@ -177,14 +181,14 @@ func (s *Screen) ShowProgress(line string) {
 }
 
 // Show shows lines that were asked for.
-func (s *Screen) Show(notes ...Line) {
+func (s *Screen) Show(lines ...Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines(notes...)
+	s.lines(lines...)
 }
 
 // Prompt shows lines, and one more behind which somebody types. Progress is held back until
-// answered is called.
+// [Screen.EndPrompt] is called.
 func (s *Screen) Prompt(line string, above ...Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,14 +224,14 @@ func (s *Screen) WriteBeside(write func() error) error {
 }
 
 // lines writes whole lines, now or when nobody types any more.
-func (s *Screen) lines(notes ...Line) {
+func (s *Screen) lines(lines ...Line) {
 	switch {
-	case len(notes) == 0:
+	case len(lines) == 0:
 	case s.open != "":
-		s.held = append(s.held, notes...)
+		s.held = append(s.held, lines...)
 	default:
 		s.wipe()
-		s.put(notes...)
+		s.put(lines...)
 	}
 }
 
@@ -250,9 +254,9 @@ func (s *Screen) wipe() {
 	}
 }
 
-func (s *Screen) put(notes ...Line) {
+func (s *Screen) put(lines ...Line) {
 	var b strings.Builder
-	for _, n := range notes {
+	for _, n := range lines {
 		b.WriteString(s.dressed(n) + "\n")
 	}
 	s.write(b.String())

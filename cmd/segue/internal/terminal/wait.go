@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// UntrustedWarning is what somebody has to know who is asked for something after a run has read text
-// from outside.
+// UntrustedWarning is what somebody has to know who is asked for something after a run has read
+// text from outside.
 const UntrustedWarning = "  Careful: the run has read text from outside, which may have led to this."
 
 // DescribeQuestion shows a question and its options.
@@ -24,21 +24,21 @@ func DescribeQuestion(w orchestrator.Wait) []Line {
 	if w.Tool != "" && w.Tool != tools.AskUserName {
 		asker = plaintext.Visible(w.Tool)
 	}
-	notes := append([]Line{{Bold, WaitPlace(w) + asker + " asks"}}, Block("  ", w.Text)...)
+	lines := append([]Line{{Bold, WaitPlace(w) + asker + " asks"}}, Block("  ", w.Text)...)
 	for i, o := range w.Options {
 		bullet := "-"
 		if Numbered(w.Options) {
 			bullet = strconv.Itoa(i+1) + "."
 		}
-		notes = append(notes, Line{Plain, "  " + bullet + " " + plaintext.Visible(o)})
+		lines = append(lines, Line{Plain, "  " + bullet + " " + plaintext.Visible(o)})
 	}
-	return append(notes, LineIf(w.Untrusted, Line{Warn, UntrustedWarning})...)
+	return append(lines, LineIf(w.Untrusted, Line{Warn, UntrustedWarning})...)
 }
 
 // DescribeUnknown shows a call that may have had its effect.
 func DescribeUnknown(w orchestrator.Wait) []Line {
-	notes := []Line{{Bold, WaitPlace(w) + plaintext.Visible(w.Tool) + " was cut off, and may have had its effect"}}
-	return append(append(notes, Block("  ", w.Text)...), DescribeArguments(w.Arguments)...)
+	lines := []Line{{Bold, WaitPlace(w) + plaintext.Visible(w.Tool) + " was cut off, and may have had its effect"}}
+	return append(append(lines, Block("  ", w.Text)...), DescribeArguments(w.Arguments)...)
 }
 
 // DescribeArguments shows an object member by member, in its order, and anything else as it stands.
@@ -47,20 +47,20 @@ func DescribeArguments(arguments string) []Line {
 	if !ok {
 		return Block("  ", arguments)
 	}
-	var notes []Line
+	var lines []Line
 	for _, m := range members {
 		name := "  " + m.shown() + ":"
 		var s string
 		switch err := json.Unmarshal(m.Value, &s); {
 		case err != nil || m.Value[0] != '"':
-			notes = append(notes, Line{Plain, name + " " + plaintext.Visible(string(m.Value))})
+			lines = append(lines, Line{Plain, name + " " + plaintext.Visible(string(m.Value))})
 		case strings.Contains(s, "\n"):
-			notes = append(append(notes, Line{Plain, name}), Block("    ", s)...)
+			lines = append(append(lines, Line{Plain, name}), Block("    ", s)...)
 		default:
-			notes = append(notes, Line{Plain, name + " " + strconv.Quote(s)})
+			lines = append(lines, Line{Plain, name + " " + strconv.Quote(s)})
 		}
 	}
-	return notes
+	return lines
 }
 
 // Member is one of a JSON object.
@@ -106,11 +106,11 @@ func MembersOf(text string) (members []Member, ok bool) {
 // Block shows a text line by line, with a bar before each, so that none of them can be taken for
 // something else.
 func Block(indent, s string) []Line {
-	var notes []Line
+	var lines []Line
 	for line := range strings.SplitSeq(s, "\n") {
-		notes = append(notes, Line{Plain, indent + "| " + plaintext.Visible(line)})
+		lines = append(lines, Line{Plain, indent + "| " + plaintext.Visible(line)})
 	}
-	return notes
+	return lines
 }
 
 // DescribeWait tells in a line what a run waits for.

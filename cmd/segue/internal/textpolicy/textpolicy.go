@@ -1,3 +1,4 @@
+// Package textpolicy makes the policy of a list of names, as flags and configurations have it.
 package textpolicy
 
 import (

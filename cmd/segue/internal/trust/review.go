@@ -30,8 +30,8 @@ type Review struct {
 }
 
 // NewReview holds a configuration against the record.
-func NewReview(config *config.Config, store Store, getenv func(string) string) (Review, error) {
-	path, err := Path(config.Path)
+func NewReview(cfg *config.Config, store Store, getenv func(string) string) (Review, error) {
+	path, err := Path(cfg.Path)
 	if err != nil {
 		return Review{}, err
 	}
@@ -39,7 +39,7 @@ func NewReview(config *config.Config, store Store, getenv func(string) string) (
 	if err != nil {
 		return Review{}, err
 	}
-	r := Review{Config: config, Now: FileOf(path, config.Text(), keyedServer(config, getenv)), getenv: getenv}
+	r := Review{Config: cfg, Now: FileOf(path, cfg.Text(), keyedServer(cfg, getenv)), getenv: getenv}
 	r.before, r.known = record.find(path)
 	return r, nil
 }
@@ -86,11 +86,11 @@ func (r Review) Lines(columns int) ([]terminal.Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	notes := append([]terminal.Line{terminal.Bold.Line(r.State()), terminal.Plain.Line("  " + plaintext.Visible(r.Now.Path))}, r.changes(columns)...)
-	notes = append(notes, terminal.Plain.Line("Its agents, with what they say of approval:"))
-	notes = append(notes, r.agents(columns)...)
-	notes = append(notes, terminal.Plain.Line("Its servers, with the keys that they are sent:"))
-	return append(notes, servers...), nil
+	lines := append([]terminal.Line{terminal.Bold.Line(r.State()), terminal.Plain.Line("  " + plaintext.Visible(r.Now.Path))}, r.changes(columns)...)
+	lines = append(lines, terminal.Plain.Line("Its agents, with what they say of approval:"))
+	lines = append(lines, r.agents(columns)...)
+	lines = append(lines, terminal.Plain.Line("Its servers, with the keys that they are sent:"))
+	return append(lines, servers...), nil
 }
 
 // changes shows how the file differs from what was trusted.
@@ -105,14 +105,14 @@ func (r Review) changes(columns int) []terminal.Line {
 		return []terminal.Line{terminal.Warn.Line("What changed cannot be shown: the file is long.")}
 	}
 	changed := terminal.Difference(r.before.Text, r.Now.Text)
-	notes := []terminal.Line{terminal.Plain.Line("What changed:")}
+	lines := []terminal.Line{terminal.Plain.Line("What changed:")}
 	for _, line := range changed[:min(maxChanges, len(changed))] {
-		notes = append(notes, line.Style.Line(plaintext.Head("  | "+strings.TrimPrefix(line.Text, "  "), columns)))
+		lines = append(lines, line.Style.Line(plaintext.Head("  | "+strings.TrimPrefix(line.Text, "  "), columns)))
 	}
 	if more := len(changed) - maxChanges; more > 0 {
-		notes = append(notes, terminal.Warn.Line("  and "+plaintext.Counted(more, "more line")))
+		lines = append(lines, terminal.Warn.Line("  and "+plaintext.Counted(more, "more line")))
 	}
-	return notes
+	return lines
 }
 
 // serverShown names a server of the record; "" is none.
@@ -126,7 +126,7 @@ func serverShown(server string) string {
 // agents shows the words of approval of each agent. None of them can allow what the command line
 // does not, so that nothing is lost with those that are left out.
 func (r Review) agents(columns int) []terminal.Line {
-	var notes []terminal.Line
+	var lines []terminal.Line
 	names := slices.Sorted(maps.Keys(r.Config.Agents))
 	for _, name := range names[:min(maxAgents, len(names))] {
 		a := r.Config.Agents[name]
@@ -145,12 +145,12 @@ func (r Review) agents(columns int) []terminal.Line {
 			line = terminal.Warn.Line("  " + name + " (you are asked all the same): " + strings.Join(said, ", "))
 		}
 		line.Text = plaintext.Head(plaintext.Visible(line.Text), columns)
-		notes = append(notes, line)
+		lines = append(lines, line)
 	}
 	if more := len(names) - maxAgents; more > 0 {
-		notes = append(notes, terminal.Plain.Line("  and "+plaintext.Counted(more, "more agent")))
+		lines = append(lines, terminal.Plain.Line("  and "+plaintext.Counted(more, "more agent")))
 	}
-	return notes
+	return lines
 }
 
 // servers shows each server with the variable of the key that it is sent, and the models that it is
@@ -170,29 +170,29 @@ func (r Review) servers() ([]terminal.Line, error) {
 	if len(models) == 0 {
 		add(endpoint.Configured("", "", r.getenv), "of the environment")
 	}
-	var notes []terminal.Line
+	var lines []terminal.Line
 	for at, names := range models {
 		host := endpoint.HostShown(at.URL)
 		if len(models) > maxServers || len(host) > maxHostName {
 			return nil, fmt.Errorf("%s has more servers, or longer names of servers, than can be shown; read it, and name it with --config", plaintext.Visible(r.Config.Path))
 		}
-		notes = append(notes, serverNote(at, host, names))
+		lines = append(lines, serverLine(at, host, names))
 	}
-	slices.SortFunc(notes, func(a, b terminal.Line) int { return strings.Compare(a.Text, b.Text) })
-	return notes, nil
+	slices.SortFunc(lines, func(a, b terminal.Line) int { return strings.Compare(a.Text, b.Text) })
+	return lines, nil
 }
 
-// serverNote shows a server. Those that are sent a key come last in the order of their texts.
-func serverNote(at endpoint.Endpoint, host string, models []string) terminal.Line {
+// serverLine shows a server. Those that are sent a key come last in the order of their texts.
+func serverLine(at endpoint.Endpoint, host string, models []string) terminal.Line {
 	names := "model " + plaintext.Head(strings.Join(models, ", "), terminal.TextColumns)
 	switch {
-	case at.Key == "":
+	case at.KeyVariable == "":
 		return terminal.Plain.Line(fmt.Sprintf("  no key to %s (%s)", host, names))
 	case at.Misdirected():
-		return terminal.Warn.Line(fmt.Sprintf("  refuses $%s to %s, which is for the server of the environment (%s)", at.Key, host, names))
+		return terminal.Warn.Line(fmt.Sprintf("  refuses $%s to %s, which is for the server of the environment (%s)", at.KeyVariable, host, names))
 	case endpoint.Exposed(at.URL):
-		return terminal.Warn.Line(fmt.Sprintf("  sends $%s to %s without encryption: it can be read on its way (%s)", at.Key, host, names))
+		return terminal.Warn.Line(fmt.Sprintf("  sends $%s to %s without encryption: it can be read on its way (%s)", at.KeyVariable, host, names))
 	default:
-		return terminal.Warn.Line(fmt.Sprintf("  sends $%s to %s (%s)", at.Key, host, names))
+		return terminal.Warn.Line(fmt.Sprintf("  sends $%s to %s (%s)", at.KeyVariable, host, names))
 	}
 }

@@ -1,3 +1,5 @@
+// Package trust keeps the record of configurations that the user trusts, and shows one before it is
+// trusted.
 package trust
 
 import (
@@ -35,7 +37,7 @@ type Record struct {
 
 // File is a configuration that was trusted as it was then.
 type File struct {
-	Path   string `json:"path"`             // see trustPath
+	Path   string `json:"path"`             // see Path
 	SHA256 string `json:"sha256"`           // of the bytes, in hexadecimal digits
 	Server string `json:"server,omitempty"` // of the environment, where a key that the file names goes there
 	Text   string `json:"text,omitempty"`   // the bytes; "" if they are many, or no text
@@ -79,7 +81,7 @@ func (r Record) check() error {
 	return nil
 }
 
-// Store is the file that keeps a [trustRecord]. Several processes may use it at once.
+// Store is the file that keeps a [Record]. Several processes may use it at once.
 type Store struct{ Path string }
 
 // UserStore returns that of the user.

@@ -20,7 +20,7 @@ func newStore(t *testing.T) Store {
 }
 
 // The form of the record is fixed: later programs read it.
-func TestTrustStore_form(t *testing.T) {
+func TestStore_form(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the paths of the golden file are those of Unix")
 	}
@@ -44,7 +44,7 @@ func TestTrustStore_form(t *testing.T) {
 }
 
 // Only the user can read the record, and nothing else is left in its folder.
-func TestTrustStore_permissions(t *testing.T) {
+func TestStore_permissions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("permissions are others here")
 	}
@@ -63,7 +63,7 @@ func TestTrustStore_permissions(t *testing.T) {
 
 // A record that this program did not write is refused by name, whole: nothing in it is trusted, and
 // nothing is written over it.
-func TestTrustStore_damaged(t *testing.T) {
+func TestStore_damaged(t *testing.T) {
 	const sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	for text, want := range map[string]string{
 		`{"version":2,"files":[],"more":1}`: "it has version 2, and this segue knows version 1",
@@ -92,7 +92,7 @@ func TestTrustStore_damaged(t *testing.T) {
 
 // What several processes trust at the same time is all there in the end, and what one of them
 // removes is gone.
-func TestTrustStore_atOnce(t *testing.T) {
+func TestStore_atOnce(t *testing.T) {
 	s := newStore(t)
 	folder := t.TempDir()
 	require.NoError(t, s.Add(FileOf(filepath.Join(folder, "old"), nil, "")))
@@ -120,7 +120,7 @@ func TestTrustStore_atOnce(t *testing.T) {
 }
 
 // A path is one, however it is reached; a file that is a link is not what it points to.
-func TestTrustPath(t *testing.T) {
+func TestPath(t *testing.T) {
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "real"), 0o700))
@@ -141,7 +141,7 @@ func TestTrustPath(t *testing.T) {
 }
 
 // Where there is no folder for the record, nothing is trusted.
-func TestTrustStore_nowhere(t *testing.T) {
+func TestStore_nowhere(t *testing.T) {
 	for _, env := range []map[string]string{{}, {"HOME": "home", "XDG_STATE_HOME": "state"}} {
 		_, err := UserStore(func(name string) string { return env[name] })
 		require.ErrorContains(t, err, "set HOME or XDG_STATE_HOME")

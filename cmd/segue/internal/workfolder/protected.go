@@ -121,8 +121,8 @@ func fits(pattern, name string) bool {
 	return ok
 }
 
-// foldCase returns a name without the difference between capitals and small letters, by the rules of
-// Unicode.
+// foldCase returns a name without the difference between capitals and small letters, by the rules
+// of Unicode.
 func foldCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -133,8 +133,8 @@ func foldCase(name string) string {
 	}, name)
 }
 
-// bareName returns a name as file systems take it that leave out blanks and dots at its end, the name
-// of a stream, and characters that do not show.
+// bareName returns a name as file systems take it that leave out blanks and dots at its end, the
+// name of a stream, and characters that do not show.
 func bareName(name string) string {
 	if base, _, found := strings.Cut(name, ":"); found && base != "" {
 		name = base

@@ -1,3 +1,5 @@
+// Package workfolder is the folder that the model may work in: its tools, the files in it that are
+// protected, and what somebody allows who answers "always".
 package workfolder
 
 import (
@@ -27,6 +29,7 @@ const (
 	SearchFiles = "search_files"
 )
 
+// ToolNames are the names of the tools for files.
 var ToolNames = []string{ListFiles, ReadFile, WriteFile, SearchFiles}
 
 // Folder is the folder of --dir, with what is protected in it. It may be used by several

@@ -1,3 +1,4 @@
+// Package xdg finds the folders of the XDG Base Directory Specification.
 package xdg
 
 import (

@@ -1,3 +1,4 @@
+// Package terminaltest has a terminal for tests, and events to show on it.
 package terminaltest
 
 import (
@@ -25,6 +26,7 @@ type Terminal struct {
 	changed chan struct{}
 }
 
+// New returns a terminal that shows nothing yet.
 func New(t *testing.T) *Terminal {
 	t.Helper()
 	input, keys := io.Pipe()
@@ -85,6 +87,7 @@ func (x *Terminal) Rest() string {
 	return x.Shown[x.seen:]
 }
 
+// Types types keys.
 func (x *Terminal) Types(keys string) {
 	x.T.Helper()
 	_, err := io.WriteString(x.Keys, keys)

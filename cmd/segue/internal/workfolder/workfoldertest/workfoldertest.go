@@ -1,3 +1,4 @@
+// Package workfoldertest makes folders for tests.
 package workfoldertest
 
 import (
