@@ -237,6 +237,11 @@ func TestConfig_docs(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, schema.Check(string(document)))
 	}
+	program := regexp.MustCompile("(?s)```go\n(.*?)```").FindSubmatch(text)
+	require.NotNil(t, program)
+	compiled, err := os.ReadFile("example_test.go")
+	require.NoError(t, err)
+	require.Contains(t, string(compiled), string(program[1]))
 	var top map[string]any
 	require.NoError(t, json.Unmarshal(schemaOf(false), &top))
 	for _, key := range keysOf(top) {

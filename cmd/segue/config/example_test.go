@@ -10,6 +10,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
 )
 
 const file = `
@@ -69,6 +70,49 @@ func Example() {
 	// Output:
 	// agent helper (default)
 	// A step without a pause.
+}
+
+// A program asks the models that the file names, with keys of the environment.
+func ExampleRead() {
+	if err := run(context.Background(), "Plan the week", []tools.Tool{tools.AskUser()}); err != nil {
+		fmt.Println(err)
+	}
+}
+
+func run(ctx context.Context, goal string, list []tools.Tool) error {
+	c, err := config.Read("segue.yaml")
+	if err != nil {
+		return err // a *config.Error tells all that is wrong
+	}
+	agent, _, err := c.Choose(config.Request{Goal: goal})
+	if err != nil {
+		return err
+	}
+	setup, err := c.Setup(agent, config.Options{Tools: list})
+	if err != nil {
+		return err
+	}
+	client, err := setup.Client(config.ClientOptions{})
+	if err != nil {
+		return err
+	}
+	approver := setup.Approver()
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: client, Strategies: setup.Strategies, Tools: setup.Tools,
+		Approve: &orchestrator.ApprovalConfig{Default: approver.Policy},
+	})
+	if err != nil {
+		return err
+	}
+	task := orchestrator.Task{Strategy: setup.Strategy, Limits: setup.Limits, Input: delegation.Input{Goal: goal}}
+	for event, err := range o.Stream(ctx, task) {
+		if err != nil {
+			return err
+		}
+		approver.Observe(event)
+		fmt.Println(event.Kind)
+	}
+	return nil
 }
 
 // All that is wrong with a configuration is told at once, each with its line, column and path.

@@ -70,6 +70,7 @@ func Visible(s string) string {
 // write what they like.
 func Obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Bidi_Control) }
 
+// Ellipsis stands where something was left out.
 const Ellipsis = "..."
 
 // Head returns the beginning of s that fits into so many columns.

@@ -1,16 +1,5 @@
 package terminal
 
-import (
-	"io"
-	"os"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// discardTyped empties the buffer in which a terminal keeps what was typed and not read. Of what is
-// no terminal it forgets nothing.
-func discardTyped(r io.Reader) {
-	if f, ok := r.(*os.File); ok {
-		_ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH)
-	}
-}
+func flushInput(terminal int) { _ = unix.IoctlSetInt(terminal, unix.TCFLSH, unix.TCIFLUSH) }

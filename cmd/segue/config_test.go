@@ -59,3 +59,19 @@ func TestConfigRead_refuses(t *testing.T) {
 		wantRefused(t, long, config.FileName+": it has more than 1048576 bytes")
 	})
 }
+
+// A path of a configuration does not pose as what is said of another one.
+func TestConfigCheck_path(t *testing.T) {
+	for _, text := range []string{"agents: {a: {}}\n", "agents: {a: {}}\nx: 1\n"} {
+		folder := filepath.Join(t.TempDir(), "x\nsegue: y")
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Skip("no such name here: ", err)
+		}
+		file := filepath.Join(folder, config.FileName)
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		var stdout, stderr bytes.Buffer
+		run([]string{"config", "check", file}, strings.NewReader(""), &stdout, &stderr, func(string) string { return "" })
+		require.Contains(t, stdout.String()+stderr.String(), `x\nsegue: y`)
+		require.NotContains(t, stdout.String()+stderr.String(), "x\nsegue: y")
+	}
+}
