@@ -1,48 +1,98 @@
-package openaichat
+package jsonform
 
 import (
-	"encoding/binary"
-	"math/bits"
+	"bytes"
+	"fmt"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// maxDepth is how deep JSON may nest. Arguments of calls are strings and do not count.
-const maxDepth = 512
-
-// cursor reads JSON (RFC 8259) in one pass, without a tree. Every method checks what it passes
+// Cursor reads JSON (RFC 8259) in one pass, without a tree. Every method checks what it passes
 // over. A value of another type than the one asked for is skipped. After the first error every
-// method returns at once; bad says so in the end.
+// method returns at once; End and Err say so in the end. The zero Cursor stands at the end of an
+// empty text: call Begin.
 //
-//	for more := c.open('{'); more; more = c.more('}') {
-//		switch string(c.key()) { … default: c.skip() }
+//	for more := c.Open('{'); more; more = c.More('}') {
+//		switch string(c.Name()) { … default: c.Skip() }
 //	}
-type cursor struct {
+type Cursor struct {
 	b     []byte
 	i     int
 	depth int
-	bad   bool   // not JSON
-	cut   bool   // bad because the input ends too early
+	most  int // levels that lists and objects may nest
+	bad   problem
+	at    int    // where bad was found
 	tmp   []byte // holds the strings that had escapes
 }
 
-// begin sets the cursor to the start of b. Strings returned before are void.
-func (c *cursor) begin(b []byte) { *c = cursor{b: b, tmp: c.tmp[:0]} }
+// problem is what is wrong with a text.
+type problem uint8
 
-// end reports whether the input was one whole JSON value.
-func (c *cursor) end() bool {
+const (
+	none problem = iota
+	unexpectedEnd
+	unexpectedByte
+	badEscape
+	tooDeep
+	stopped
+)
+
+// Begin sets the cursor to the start of b, in which lists and objects may nest so many levels. Texts
+// returned before are void.
+func (c *Cursor) Begin(b []byte, most int) { *c = Cursor{b: b, most: most, tmp: c.tmp[:0]} }
+
+// End reports whether the input was one whole JSON value.
+func (c *Cursor) End() bool {
 	c.space()
-	return !c.bad && c.i == len(c.b)
+	if c.i < len(c.b) {
+		c.fail()
+	}
+	return c.bad == none
 }
 
-func (c *cursor) fail() {
-	if !c.bad {
-		c.bad, c.cut = true, c.i >= len(c.b)
+// Cut reports whether the input was not JSON because it ends too early.
+func (c *Cursor) Cut() bool { return c.bad == unexpectedEnd }
+
+// Kept returns how many bytes the cursor holds for texts that had escapes.
+func (c *Cursor) Kept() int { return cap(c.tmp) }
+
+// Err returns what was wrong with the input, as far as it has been read.
+func (c *Cursor) Err() error {
+	switch c.bad {
+	case none:
+		return nil
+	case unexpectedEnd:
+		return fmt.Errorf("not JSON: unexpected end at byte %d", c.at)
+	case badEscape:
+		return fmt.Errorf("not JSON: a bad escape in the string at byte %d", c.at)
+	case tooDeep:
+		return fmt.Errorf("nested deeper than %d levels", c.most)
+	default:
+		r, _ := utf8.DecodeRune(c.b[c.at:])
+		return fmt.Errorf("not JSON: unexpected %q at byte %d", r, c.at)
 	}
 }
 
-func (c *cursor) space() {
+// Stop makes every method return at once from here on, as after an error.
+func (c *Cursor) Stop() { c.failWith(stopped, c.i) }
+
+// fail notes what is wrong at the current byte.
+func (c *Cursor) fail() {
+	if c.i >= len(c.b) {
+		c.failWith(unexpectedEnd, len(c.b))
+		return
+	}
+	c.failWith(unexpectedByte, c.i)
+}
+
+func (c *Cursor) failWith(p problem, at int) {
+	if c.bad == none {
+		c.bad, c.at = p, at
+	}
+}
+
+func (c *Cursor) space() {
 	for c.i < len(c.b) {
 		switch c.b[c.i] {
 		case ' ', '\n', '\r', '\t':
@@ -53,53 +103,38 @@ func (c *cursor) space() {
 	}
 }
 
-// peek returns the first byte of the next value or mark; 0 if there is none.
-func (c *cursor) peek() byte {
-	if !c.bad && c.i < len(c.b) && c.b[c.i] > ' ' {
-		return c.b[c.i]
-	}
-	return c.peekFar()
-}
-
-func (c *cursor) peekFar() byte {
+// Peek returns the first byte of the next value or mark; 0 if there is none.
+func (c *Cursor) Peek() byte {
 	c.space()
-	if c.bad || c.i >= len(c.b) {
+	if c.bad != none || c.i >= len(c.b) {
 		c.fail()
 		return 0
 	}
 	return c.b[c.i]
 }
 
-func (c *cursor) expect(ch byte) {
-	if c.peek() != ch {
-		c.fail()
-		return
-	}
-	c.i++
-}
-
-// open enters an object or array and reports whether it has an element. Any other value is skipped.
-func (c *cursor) open(mark byte) bool {
-	if c.peek() != mark {
-		c.skip()
+// Open enters an object or array and reports whether it has an element. Any other value is skipped.
+func (c *Cursor) Open(mark byte) bool {
+	if c.Peek() != mark {
+		c.Skip()
 		return false
 	}
 	c.i++
-	if c.depth++; c.depth > maxDepth {
-		c.fail()
+	if c.depth++; c.depth > c.most {
+		c.failWith(tooDeep, c.i)
 		return false
 	}
-	if c.peek() != mark+2 { // '{'+2 is '}', '['+2 is ']'
-		return !c.bad
+	if c.Peek() != mark+2 { // '{'+2 is '}', '['+2 is ']'
+		return c.bad == none
 	}
 	c.i++
 	c.depth--
 	return false
 }
 
-// more goes on to the next element of an object or array, and leaves it behind the last.
-func (c *cursor) more(closing byte) bool {
-	switch c.peek() {
+// More goes on to the next element of an object or array, and leaves it behind the last.
+func (c *Cursor) More(closing byte) bool {
+	switch c.Peek() {
 	case ',':
 		c.i++
 		return true
@@ -112,25 +147,34 @@ func (c *cursor) more(closing byte) bool {
 	return false
 }
 
-// key reads the name of a member.
-func (c *cursor) key() []byte {
-	if c.peek() != '"' {
+// Name reads the name of a member, as Text reads a string.
+func (c *Cursor) Name() []byte {
+	if c.Peek() != '"' {
 		c.fail()
 		return nil
 	}
-	key := c.quoted()
-	c.expect(':')
-	return key
-}
-
-// str reads a string; nil if the value is none. The bytes are valid UTF-8 and live until begin.
-func (c *cursor) str() []byte {
-	if c.peek() != '"' {
-		c.skip()
+	name := c.text()
+	if c.Peek() != ':' {
+		c.fail()
 		return nil
 	}
+	c.i++
+	return name
+}
+
+// Text reads a string; nil if the value is none. The bytes are valid UTF-8 and live until Begin.
+func (c *Cursor) Text() []byte {
+	if c.Peek() != '"' {
+		c.Skip()
+		return nil
+	}
+	return c.text()
+}
+
+// text reads the string that begins here. Bytes that are not UTF-8 become U+FFFD, one each.
+func (c *Cursor) text() []byte {
 	s := c.quoted()
-	if c.bad || utf8.Valid(s) {
+	if c.bad != none || utf8.Valid(s) {
 		return s
 	}
 	from := len(c.tmp)
@@ -143,7 +187,7 @@ func (c *cursor) str() []byte {
 }
 
 // quoted reads a string as it is, which may not be UTF-8.
-func (c *cursor) quoted() []byte {
+func (c *Cursor) quoted() []byte {
 	c.i++
 	from := c.i
 	c.i += plain(c.b[from:])
@@ -158,53 +202,45 @@ func (c *cursor) quoted() []byte {
 	return c.b[from : c.i-1]
 }
 
-// plain returns how many bytes stand before the first quote, backslash or control character. It
-// looks at eight at once: a byte of x-ones*n borrows into its highest bit where the byte of x is
-// below n.
+// plain returns how many bytes stand before the first quote, backslash or control character.
 func plain(b []byte) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:])
-		quote, slash := x^(ones*'"'), x^(ones*'\\')
-		found := ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash) & highs
-		if found != 0 {
-			return i + bits.TrailingZeros64(found)/8
+	for i, ch := range b {
+		if ch < ' ' || ch == '"' || ch == '\\' {
+			return i
 		}
 	}
-	for ; i < len(b); i++ {
-		if ch := b[i]; ch < ' ' || ch == '"' || ch == '\\' {
-			break
-		}
-	}
-	return i
+	return len(b)
 }
 
 // unescape reads the rest of a string that began at from and has its first backslash at c.i.
-func (c *cursor) unescape(from int) []byte {
-	start := len(c.tmp)
-	for !c.bad {
+func (c *Cursor) unescape(from int) []byte {
+	quote, start := from-1, len(c.tmp)
+	for {
 		c.tmp = append(c.tmp, c.b[from:c.i]...)
 		if c.i >= len(c.b) || c.b[c.i] < ' ' {
-			break
+			c.fail()
+			return nil
 		}
 		c.i++
 		if c.b[c.i-1] == '"' {
 			return c.tmp[start:len(c.tmp):len(c.tmp)]
 		}
-		c.escape()
+		if !c.escape() {
+			if c.i < len(c.b) {
+				c.failWith(badEscape, quote)
+			}
+			c.fail()
+			return nil
+		}
 		from = c.i
 		c.i += plain(c.b[from:])
 	}
-	c.fail()
-	return nil
 }
 
-// escape reads what follows a backslash.
-func (c *cursor) escape() {
+// escape reads what follows a backslash, and reports whether it is an escape.
+func (c *Cursor) escape() bool {
 	if c.i >= len(c.b) {
-		c.fail()
-		return
+		return false
 	}
 	ch := c.b[c.i]
 	switch ch {
@@ -221,40 +257,38 @@ func (c *cursor) escape() {
 		ch = '\t'
 	case 'u':
 		c.i++
-		c.unicode()
-		return
+		return c.unicode()
 	default:
-		c.fail()
-		return
+		return false
 	}
 	c.i++
 	c.tmp = append(c.tmp, ch)
+	return true
 }
 
 // unicode reads the four digits of \u, and a second half of a surrogate pair. A half alone becomes
 // U+FFFD.
-func (c *cursor) unicode() {
-	r := c.hex()
-	if utf16.IsSurrogate(r) {
+func (c *Cursor) unicode() bool {
+	r, ok := c.hex()
+	if ok && utf16.IsSurrogate(r) {
 		back := c.i
 		low := rune(utf8.RuneError)
-		if len(c.b)-c.i >= 6 && c.b[c.i] == '\\' && c.b[c.i+1] == 'u' {
+		if bytes.HasPrefix(c.b[c.i:], []byte(`\u`)) {
 			c.i += 2
-			low = c.hex()
+			low, ok = c.hex()
 		}
-		if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+		if r = utf16.DecodeRune(r, low); ok && r == utf8.RuneError {
 			c.i = back
 		}
 	}
 	c.tmp = utf8.AppendRune(c.tmp, r)
+	return ok
 }
 
-func (c *cursor) hex() rune {
-	var r rune
+func (c *Cursor) hex() (r rune, ok bool) {
 	for range 4 {
 		if c.i >= len(c.b) {
-			c.fail()
-			return utf8.RuneError
+			return utf8.RuneError, false
 		}
 		switch ch := c.b[c.i]; {
 		case '0' <= ch && ch <= '9':
@@ -262,17 +296,16 @@ func (c *cursor) hex() rune {
 		case 'a' <= ch|0x20 && ch|0x20 <= 'f':
 			r = r<<4 | rune(ch|0x20-'a'+10)
 		default:
-			c.fail()
-			return utf8.RuneError
+			return utf8.RuneError, false
 		}
 		c.i++
 	}
-	return r
+	return r, true
 }
 
-// integer reads a number, cut to a whole one; false if the value is none or is too large.
-func (c *cursor) integer() (int64, bool) {
-	raw := c.raw()
+// Integer reads a number, cut to a whole one; false if the value is none or is too large.
+func (c *Cursor) Integer() (int64, bool) {
+	raw := c.Raw()
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 		return n, true
 	}
@@ -283,32 +316,32 @@ func (c *cursor) integer() (int64, bool) {
 	return int64(f), err == nil && f > -1<<62 && f < 1<<62
 }
 
-// raw passes over a value and returns its bytes.
-func (c *cursor) raw() []byte {
+// Raw passes over a value and returns its bytes.
+func (c *Cursor) Raw() []byte {
 	c.space()
 	from := c.i
-	c.skip()
-	if c.bad {
+	c.Skip()
+	if c.bad != none {
 		return nil
 	}
 	return c.b[from:c.i]
 }
 
-// skip passes over a value.
-func (c *cursor) skip() {
-	switch ch := c.peek(); {
+// Skip passes over a value.
+func (c *Cursor) Skip() {
+	switch ch := c.Peek(); {
 	case ch == '"':
 		tmp := len(c.tmp)
 		c.quoted()
 		c.tmp = c.tmp[:tmp]
 	case ch == '{':
-		for more := c.open('{'); more; more = c.more('}') {
-			c.key()
-			c.skip()
+		for more := c.Open('{'); more; more = c.More('}') {
+			c.Name()
+			c.Skip()
 		}
 	case ch == '[':
-		for more := c.open('['); more; more = c.more(']') {
-			c.skip()
+		for more := c.Open('['); more; more = c.More(']') {
+			c.Skip()
 		}
 	case ch == 'n':
 		c.literal("null")
@@ -323,7 +356,7 @@ func (c *cursor) skip() {
 	}
 }
 
-func (c *cursor) literal(word string) {
+func (c *Cursor) literal(word string) {
 	for k := range len(word) {
 		if c.i >= len(c.b) || c.b[c.i] != word[k] {
 			c.fail()
@@ -333,7 +366,7 @@ func (c *cursor) literal(word string) {
 	}
 }
 
-func (c *cursor) number() {
+func (c *Cursor) number() {
 	if c.b[c.i] == '-' {
 		c.i++
 	}
@@ -355,7 +388,7 @@ func (c *cursor) number() {
 	}
 }
 
-func (c *cursor) digits() {
+func (c *Cursor) digits() {
 	from := c.i
 	for c.i < len(c.b) && '0' <= c.b[c.i] && c.b[c.i] <= '9' {
 		c.i++
@@ -365,9 +398,10 @@ func (c *cursor) digits() {
 	}
 }
 
-// validJSON reports whether b is one whole JSON value.
-func validJSON(b []byte) bool {
-	c := cursor{b: b}
-	c.skip()
-	return c.end()
+// Valid reports whether b is one whole JSON value in which lists and objects nest at most so many
+// levels.
+func Valid(b []byte, most int) bool {
+	c := Cursor{b: b, most: most}
+	c.Skip()
+	return c.End()
 }

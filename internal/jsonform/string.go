@@ -5,40 +5,44 @@ package jsonform
 import "unicode/utf8"
 
 // AppendString appends s to dst as a JSON string. Bytes that are not UTF-8 become U+FFFD, one each.
-func AppendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
+func AppendString[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	from := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(append(dst, s[from:i]...), "\uFFFD"...)
-				from = i + 1
-			}
-			i += size
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
 			i++
 			continue
 		}
-		dst = append(dst, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
+			if r != utf8.RuneError || size > 1 {
+				i += size
+				continue
+			}
 		}
+		dst = appendEscape(append(dst, s[from:i]...), c)
 		i++
 		from = i
 	}
 	return append(append(dst, s[from:]...), '"')
+}
+
+// appendEscape appends what stands in a string for a byte that cannot stand there itself.
+func appendEscape(dst []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	switch {
+	case c == '"' || c == '\\':
+		return append(dst, '\\', c)
+	case c == '\n':
+		return append(dst, `\n`...)
+	case c == '\r':
+		return append(dst, `\r`...)
+	case c == '\t':
+		return append(dst, `\t`...)
+	case c < ' ':
+		return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+	default:
+		return utf8.AppendRune(dst, utf8.RuneError)
+	}
 }
