@@ -1,158 +1,142 @@
 package tools
 
 import (
+	"bytes"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// quick says yes to most texts that fit a schema, without building values. It knows the schemas
-// that infer makes of plain structs; when it says no, the text may fit all the same, and the
-// validator has to look.
-type quick struct {
+// plainSchema says yes to most texts that fit a schema, without building values. It knows the
+// schemas that infer makes of plain structs; when it says no, the text may fit all the same, and
+// the validator has to look.
+type plainSchema struct {
 	kinds    string         // first bytes of the JSON values that are allowed: one of `{["tn0` for each type
 	integer  bool           // a number must be written as an integer
 	fields   map[string]int // places in schemas; no other field is allowed
-	schemas  []*quick       // of the fields
+	schemas  []*plainSchema // of the fields
 	required uint64         // bit i: field i
-	items    *quick
+	items    *plainSchema
 }
 
-// newQuick returns nil for a schema that says more than it knows.
-func newQuick(s *jsonschema.Schema) *quick {
+// firstBytes has what the JSON values of a type begin with, where true stands for false, too, and 0
+// for what any number begins with.
+var firstBytes = map[string]string{
+	"boolean": "t", "number": "0", "integer": "0", "null": "n", "string": `"`, "array": "[", "object": "{",
+}
+
+// newPlainSchema returns nil for a schema that says more than a plainSchema knows.
+func newPlainSchema(s *jsonschema.Schema) *plainSchema {
 	if s == nil || s.Types == nil || !isPlain(s) {
 		return nil
 	}
-	q := &quick{}
+	p := &plainSchema{}
 	for _, t := range s.Types.ToStrings() {
-		switch t {
-		case "boolean":
-			q.kinds += "t"
-		case "number":
-			q.kinds += "0"
-		case "integer":
-			q.kinds += "0"
-			q.integer = true
-		default: // null, string, array, object
-			q.kinds += map[string]string{"null": "n", "string": `"`, "array": "[", "object": "{"}[t]
-		}
+		p.kinds += firstBytes[t]
+		p.integer = p.integer || t == "integer"
 	}
-	if strings.Count(q.kinds, "0") > 1 || strings.Contains(q.kinds, "{") && !q.addFields(s) {
+	if strings.Count(p.kinds, "0") > 1 || strings.Contains(p.kinds, "{") && !p.addFields(s) {
 		return nil
 	}
-	if strings.Contains(q.kinds, "[") {
-		if q.items = newQuick(s.Items2020); q.items == nil {
+	if strings.Contains(p.kinds, "[") {
+		if p.items = newPlainSchema(s.Items2020); p.items == nil {
 			return nil
 		}
 	}
-	return q
+	return p
 }
 
-// isPlain reports whether s has no keywords but those that newQuick reads, and remarks.
+// plainFields are those of a jsonschema.Schema that newPlainSchema reads, and remarks.
+var plainFields = []string{
+	"DraftVersion", "Types", "Required", "Properties", "AdditionalProperties", "Items2020",
+	"Location", "ID", "Anchor", "RecursiveAnchor", "DynamicAnchor",
+	"Title", "Description", "Default", "Comment", "ReadOnly", "WriteOnly", "Examples", "Deprecated",
+}
+
+// isPlain reports whether s has no keywords but those that newPlainSchema reads, and remarks.
 func isPlain(s *jsonschema.Schema) bool {
-	return s.DraftVersion >= 2020 && s.Bool == nil && s.Ref == nil && s.RecursiveRef == nil && s.DynamicRef == nil &&
-		s.Enum == nil && s.Const == nil && s.Not == nil && s.AllOf == nil && s.AnyOf == nil && s.OneOf == nil &&
-		s.If == nil && s.Then == nil && s.Else == nil && s.Format == nil &&
-		s.MaxProperties == nil && s.MinProperties == nil && s.PropertyNames == nil && s.PatternProperties == nil &&
-		s.Dependencies == nil && s.DependentRequired == nil && s.DependentSchemas == nil && s.UnevaluatedProperties == nil &&
-		s.MinItems == nil && s.MaxItems == nil && !s.UniqueItems && s.Contains == nil && s.PrefixItems == nil &&
-		s.MinContains == nil && s.MaxContains == nil && s.Items == nil && s.AdditionalItems == nil && s.UnevaluatedItems == nil &&
-		s.MinLength == nil && s.MaxLength == nil && s.Pattern == nil &&
-		s.ContentEncoding == nil && s.ContentMediaType == nil && s.ContentSchema == nil &&
-		s.Maximum == nil && s.Minimum == nil && s.ExclusiveMaximum == nil && s.ExclusiveMinimum == nil && s.MultipleOf == nil &&
-		s.Extensions == nil
+	for field, value := range reflect.ValueOf(*s).Fields() {
+		if field.IsExported() && !value.IsZero() && !slices.Contains(plainFields, field.Name) {
+			return false
+		}
+	}
+	return s.DraftVersion >= 2020
 }
 
 // addFields reads the keywords of objects.
-func (q *quick) addFields(s *jsonschema.Schema) bool {
+func (p *plainSchema) addFields(s *jsonschema.Schema) bool {
 	if more, ok := s.AdditionalProperties.(bool); !ok || more || len(s.Properties) > 64 {
 		return false
 	}
-	q.fields = make(map[string]int, len(s.Properties))
-	for name, p := range s.Properties {
-		field := newQuick(p)
+	p.fields = make(map[string]int, len(s.Properties))
+	for name, schema := range s.Properties {
+		field := newPlainSchema(schema)
 		if field == nil {
 			return false
 		}
-		q.fields[name] = len(q.schemas)
-		q.schemas = append(q.schemas, field)
+		p.fields[name] = len(p.schemas)
+		p.schemas = append(p.schemas, field)
 	}
 	for _, name := range s.Required {
-		i, ok := q.fields[name]
+		i, ok := p.fields[name]
 		if !ok {
 			return false
 		}
-		q.required |= 1 << i
+		p.required |= 1 << i
 	}
 	return true
 }
 
-// fits reports whether the text is sure to be JSON, within the bounds of parse, that fits.
-func (q *quick) fits(text string) bool {
-	if q == nil {
+// accepts reports whether the text is sure to be JSON, within the bounds of parse, that fits.
+func (p *plainSchema) accepts(text []byte) bool {
+	if p == nil {
 		return false
 	}
-	p := parser{text: text}
-	return p.fits(q, 0) && p.peek() == 0 && p.at == len(text)
+	var r parser
+	r.Begin(text, maxDepth)
+	return r.fits(p) && r.End()
 }
 
-func (p *parser) fits(q *quick, depth int) bool {
-	p.values++
-	c := p.peek()
+// fits passes over a value, and reports whether it fits.
+func (p *parser) fits(s *plainSchema) bool {
+	c := p.begin()
 	switch {
 	case c == 'f':
 		c = 't'
 	case c == '-' || c >= '0' && c <= '9':
 		c = '0'
 	}
-	if c == 0 || strings.IndexByte(q.kinds, c) < 0 || depth == maxDepth || p.values > maxValues {
+	if strings.IndexByte(s.kinds, c) < 0 {
 		return false
 	}
 	switch c {
 	case '{':
-		return p.fitsObject(q, depth+1)
+		return p.fitsObject(s)
 	case '[':
-		return p.fitsList(q, depth+1)
-	case '"':
-		p.string()
-	case '0':
-		if n := p.number(); q.integer && strings.ContainsAny(n, ".eE") {
-			return false
+		for more := p.Open('['); more; more = p.More(']') {
+			if !p.fits(s.items) {
+				return false
+			}
 		}
+	case '0':
+		n := p.number()
+		return !s.integer || !bytes.ContainsAny(n, ".eE")
 	default:
-		p.value(depth)
+		p.Skip()
 	}
-	return p.problem == nil
+	return true
 }
 
-func (p *parser) fitsObject(q *quick, depth int) bool {
-	p.at++
+func (p *parser) fitsObject(s *plainSchema) bool {
 	var seen uint64
-	for more := p.peek() != '}'; more; {
-		if p.peek() != '"' {
-			return false
-		}
-		i, ok := q.fields[p.string()]
-		if !ok || seen&(1<<i) != 0 || !p.expect(':') || !p.fits(q.schemas[i], depth) {
+	for more := p.Open('{'); more; more = p.More('}') {
+		i, ok := s.fields[string(p.Name())]
+		if !ok || seen&(1<<i) != 0 || !p.fits(s.schemas[i]) {
 			return false
 		}
 		seen |= 1 << i
-		if more = p.peek() == ','; more {
-			p.at++
-		}
 	}
-	return p.expect('}') && seen&q.required == q.required
-}
-
-func (p *parser) fitsList(q *quick, depth int) bool {
-	p.at++
-	for more := p.peek() != ']'; more; {
-		if !p.fits(q.items, depth) {
-			return false
-		}
-		if more = p.peek() == ','; more {
-			p.at++
-		}
-	}
-	return p.expect(']')
+	return seen&s.required == s.required
 }

@@ -94,25 +94,26 @@ func (p *parameters) decode(ctx context.Context, arguments string, in any) []Pro
 	if blank := strings.TrimSpace(arguments); blank == "" || blank == "null" {
 		arguments = "{}"
 	}
-	if found := p.schema.problems(arguments); found != nil {
+	text := []byte(arguments)
+	if found := p.schema.problems(text); found != nil {
 		return found
 	}
 	if p.shape != nil {
-		if found := p.shape.problems(arguments); found != nil {
+		if found := p.shape.problems(text); found != nil {
 			return found
 		}
 	}
-	if err := p.unmarshal(arguments, in); err != nil {
+	if err := p.unmarshal(text, in); err != nil {
 		return []Problem{undecodable(err)}
 	}
 	return nil
 }
 
-func (p *parameters) unmarshal(arguments string, in any) error {
+func (p *parameters) unmarshal(arguments []byte, in any) error {
 	if !p.exact {
-		return json.Unmarshal([]byte(arguments), in)
+		return json.Unmarshal(arguments, in)
 	}
-	d := json.NewDecoder(strings.NewReader(arguments))
+	d := json.NewDecoder(bytes.NewReader(arguments))
 	d.UseNumber()
 	return d.Decode(in)
 }

@@ -51,6 +51,9 @@ func (c *Cursor) End() bool {
 	return c.bad == none
 }
 
+// At returns how many bytes have been passed over.
+func (c *Cursor) At() int { return c.i }
+
 // Cut reports whether the input was not JSON because it ends too early.
 func (c *Cursor) Cut() bool { return c.bad == unexpectedEnd }
 
