@@ -21,12 +21,17 @@ const (
 // It is stricter than encoding/json: the bounds above hold, and no object has a name twice. Bytes
 // that are not UTF-8, and lone surrogates, become U+FFFD.
 func parse(text []byte) (any, *Problem) {
-	p := newParser(text)
+	var p parser
+	p.Begin(text, maxDepth)
 	v := p.value()
-	if p.End() {
+	switch {
+	case p.End():
 		return v, nil
+	case p.refused != "":
+		return nil, &Problem{Message: p.refused}
+	default:
+		return nil, &Problem{Message: p.Err().Error()}
 	}
-	return nil, p.problem()
 }
 
 // parser stops at the first problem.
@@ -34,20 +39,6 @@ type parser struct {
 	jsonform.Cursor
 	values  int
 	refused string // why the text is not taken although it may be JSON
-}
-
-func newParser(text []byte) *parser {
-	p := &parser{}
-	p.Begin(text, maxDepth)
-	return p
-}
-
-// problem returns what is wrong with a text that did not come to its end.
-func (p *parser) problem() *Problem {
-	if p.refused != "" {
-		return &Problem{Message: p.refused}
-	}
-	return &Problem{Message: p.Err().Error()}
 }
 
 // refuse stops the parser, unless it has stopped.
@@ -67,7 +58,7 @@ func (p *parser) begin() byte {
 }
 
 func (p *parser) value() any {
-	switch p.begin() {
+	switch c := p.begin(); c {
 	case '{':
 		return p.object()
 	case '[':
@@ -78,12 +69,9 @@ func (p *parser) value() any {
 		return list
 	case '"':
 		return string(p.Text())
-	case 't':
+	case 't', 'f':
 		p.Skip()
-		return true
-	case 'f':
-		p.Skip()
-		return false
+		return c == 't'
 	case 'n':
 		p.Skip()
 		return nil

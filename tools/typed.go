@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+
+	"github.com/segue-go/segue/internal/jsonform"
 )
 
 // New returns a tool from a function with typed arguments and a typed result.
@@ -146,20 +148,8 @@ func resultText(out any) (string, error) {
 	case json.RawMessage:
 		return string(out), nil
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		return "", err
-	}
-	if !bytes.Contains(data, []byte(`\u00`)) {
-		return string(data), nil
-	}
-	var b strings.Builder // again, without escapes for HTML
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	data, err := jsonform.Marshal(out)
+	return string(data), err
 }
 
 // NewRaw returns a tool from a function that reads its own arguments: they come as the model wrote

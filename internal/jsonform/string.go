@@ -1,8 +1,25 @@
-// Package jsonform is what the JSON forms of this library have in common: strings that are appended
-// without a detour, and forms that are read strictly.
+// Package jsonform is what the JSON forms of this library have in common: a cursor that reads JSON
+// in one pass, forms of structs that are read strictly, and strings and values that are written
+// without escapes for HTML.
 package jsonform
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Marshal is json.Marshal without the escapes for HTML, which change the text of a json.RawMessage:
+// what was written and read again must be the same, to the byte.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
 
 // AppendString appends s to dst as a JSON string. Bytes that are not UTF-8 become U+FFFD, one each.
 func AppendString[T string | []byte](dst []byte, s T) []byte {
