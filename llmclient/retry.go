@@ -82,13 +82,13 @@ func (r *retry) Complete(ctx context.Context, req *Request, onDelta func(Delta))
 	var attempts []Attempt
 	for n := 1; ; n++ {
 		output := false
-		resp, err := ask(ctx, r.client, req, watch(onDelta, &output))
+		resp, err := ask(ctx, r.client, req, noteOutput(onDelta, &output))
 		if err == nil {
 			return responseAfter(attempts, resp), nil
 		}
 		again := try{number: n, err: asError(err), cause: err, output: output}
-		r.heed(&again)
-		if !r.worthwhile(&again) {
+		r.holdOthersBack(&again)
+		if !r.mayTryAgain(&again) {
 			return nil, errorAfter(attempts, err)
 		}
 		start := time.Now()
@@ -108,9 +108,9 @@ type try struct {
 	output bool   // parts of its reply were handed on
 }
 
-// heed holds back all calls, whether or not this one is tried again, where the provider asks to
+// holdOthersBack holds back all calls, whether or not this one is tried again, where the provider asks to
 // wait. The refusal of a gate further in concerns one call alone.
-func (r *retry) heed(t *try) {
+func (r *retry) holdOthersBack(t *try) {
 	if t.err.RetryAfter > 0 && t.err.Code.Temporary() && !r.tooLong(t.err.RetryAfter) && !errors.Is(t.cause, errDeadline) {
 		r.gate.close(time.Now().Add(t.err.RetryAfter))
 	}
@@ -120,8 +120,8 @@ func (r *retry) tooLong(retryAfter time.Duration) bool {
 	return r.cfg.MaxRetryAfter > 0 && retryAfter > r.cfg.MaxRetryAfter
 }
 
-// worthwhile reports whether the same request may be made once more.
-func (r *retry) worthwhile(t *try) bool {
+// mayTryAgain reports whether the same request may be made once more.
+func (r *retry) mayTryAgain(t *try) bool {
 	switch {
 	case !t.err.Code.Temporary():
 		return false
@@ -158,7 +158,7 @@ func heldBack(ctx context.Context, req *Request, wait time.Duration, err error) 
 // wait waits between a failed try and the next. It returns what the call ends with if there will be
 // no next try.
 func (r *retry) wait(ctx context.Context, place *waiter, req *Request, t *try) error {
-	tell := func(wait time.Duration) {
+	onWait := func(wait time.Duration) {
 		Notify(ctx, Notice{Kind: NoticeRetry, Model: req.Model, Attempt: t.number, Wait: wait, Err: t.cause, Discard: t.output})
 	}
 	err := ctx.Err()
@@ -173,11 +173,11 @@ func (r *retry) wait(ctx context.Context, place *waiter, req *Request, t *try) e
 	case wait > 0 && (t.err.Code == CodeRateLimited || t.err.RetryAfter > 0):
 		r.gate.close(time.Now().Add(wait))
 	default:
-		tell(wait)
+		onWait(wait)
 		err = sleep(ctx, wait)
 	}
 	if err == nil {
-		_, err = r.gate.pass(ctx, place, tell)
+		_, err = r.gate.pass(ctx, place, onWait)
 	}
 	switch {
 	case err == nil:

@@ -73,7 +73,7 @@ func (c *Running) result(o outcome, elapsed time.Duration, reason string) messag
 	var out messages.ToolOutput
 	switch {
 	case o.panicked:
-		out = c.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", c.call.Name, harmless(o.value)))
+		out = c.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", c.call.Name, panicText(o.value)))
 	case o.exited:
 		out = c.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s ended its goroutine and left no result", c.call.Name))
 	case !o.failed:
@@ -95,9 +95,9 @@ func (c *Running) result(o outcome, elapsed time.Duration, reason string) messag
 	return out
 }
 
-// harmless describes the value of a panic. Only the texts of the Go runtime are known to hold
+// panicText describes the value of a panic. Only the texts of the Go runtime are known to hold
 // nothing secret.
-func harmless(value any) string {
+func panicText(value any) string {
 	if text, ok := guard.RuntimeText(value); ok {
 		return text
 	}

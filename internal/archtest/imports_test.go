@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 	"markdownpolicy":             {"messages", "tools"},
 	"llmclient":                  {"messages", "tools", "golang.org/x/time"},
 	"llmclient/openaichat":       {"messages", "tools", "llmclient", "internal/jsonform", "github.com/openai/openai-go/v3"},
-	"llmclient/scripted":         {"messages", "tools", "llmclient"},
+	"llmclient/scripted":         {"messages", "tools", "llmclient", "internal/jsonform"},
 	"llmclient/llmclienttest":    {"messages", "tools", "llmclient", "github.com/stretchr/testify", "go.uber.org/goleak"},
 	"llmclient/policyclient":     {"messages", "tools", "llmclient", "markdownpolicy", "internal/config"},
 	"nextstep":                   {"messages", "delegation", "llmclient", "internal/jsonform"},

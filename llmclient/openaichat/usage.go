@@ -37,10 +37,11 @@ func (d *decoder) usage(u *usage) {
 	if u.Cached == 0 {
 		u.Cached = max(hit, cached)
 	}
-	u.Usage = settle(u.Usage)
+	u.Usage = completed(u.Usage)
 }
 
-func settle(u messages.Usage) messages.Usage {
+// completed adds the reasoning to an output that lacks it, and the total where there is none.
+func completed(u messages.Usage) messages.Usage {
 	if u.Reasoning > 0 && u.Total == u.Input+u.Output+u.Reasoning {
 		u.Output += u.Reasoning
 	}
