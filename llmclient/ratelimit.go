@@ -1,6 +1,7 @@
 package llmclient
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -41,8 +42,8 @@ func RateLimit(c Client, cfg RateLimitConfig) Client {
 		l.estimate = estimateTokens
 	}
 	l.gate.limits = &limits{
-		requests: newBucket(cfg.RequestsPerMinute, orDefault(cfg.RequestBurst, 1)),
-		tokens:   newBucket(cfg.TokensPerMinute, orDefault(cfg.TokenBurst, cfg.TokensPerMinute)),
+		requests: newBucket(cfg.RequestsPerMinute, cmp.Or(cfg.RequestBurst, 1)),
+		tokens:   newBucket(cfg.TokensPerMinute, cmp.Or(cfg.TokenBurst, cfg.TokensPerMinute)),
 	}
 	return l
 }

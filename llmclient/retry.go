@@ -1,6 +1,7 @@
 package llmclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,21 +48,14 @@ type RetryConfig struct {
 // outcome itself and not listed. Errors and responses of c are copied where something is added,
 // never changed.
 func Retry(c Client, cfg RetryConfig) Client {
-	cfg.MaxAttempts = orDefault(cfg.MaxAttempts, 4)
-	cfg.Base = orDefault(cfg.Base, 500*time.Millisecond)
-	cfg.MaxWait = orDefault(cfg.MaxWait, 30*time.Second)
-	cfg.MaxRetryAfter = orDefault(cfg.MaxRetryAfter, 2*time.Minute)
+	cfg.MaxAttempts = cmp.Or(cfg.MaxAttempts, 4)
+	cfg.Base = cmp.Or(cfg.Base, 500*time.Millisecond)
+	cfg.MaxWait = cmp.Or(cfg.MaxWait, 30*time.Second)
+	cfg.MaxRetryAfter = cmp.Or(cfg.MaxRetryAfter, 2*time.Minute)
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
 	return &retry{client: c, cfg: cfg}
-}
-
-func orDefault[N int | time.Duration](n, standard N) N {
-	if n == 0 {
-		return standard
-	}
-	return n
 }
 
 type retry struct {
