@@ -83,7 +83,7 @@ func (p *parser) value() any {
 func (p *parser) object() any {
 	object := map[string]any{}
 	for more := p.Open('{'); more; more = p.More('}') {
-		name := string(p.Name())
+		name := string(bytes.Runes(p.Name())) // as UTF-8
 		if _, twice := object[name]; twice {
 			p.refuse("%s stands twice in an object", brief(name))
 		}

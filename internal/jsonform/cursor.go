@@ -150,13 +150,13 @@ func (c *Cursor) More(closing byte) bool {
 	return false
 }
 
-// Name reads the name of a member, as Text reads a string.
+// Name reads the name of a member. Its bytes may not be UTF-8, and live until Begin.
 func (c *Cursor) Name() []byte {
 	if c.Peek() != '"' {
 		c.fail()
 		return nil
 	}
-	name := c.text()
+	name := c.quoted()
 	if c.Peek() != ':' {
 		c.fail()
 		return nil
@@ -165,17 +165,13 @@ func (c *Cursor) Name() []byte {
 	return name
 }
 
-// Text reads a string; nil if the value is none. The bytes are valid UTF-8 and live until Begin.
+// Text reads a string; nil if the value is none. Bytes that are not UTF-8 become U+FFFD, one each.
+// What it returns lives until Begin.
 func (c *Cursor) Text() []byte {
 	if c.Peek() != '"' {
 		c.Skip()
 		return nil
 	}
-	return c.text()
-}
-
-// text reads the string that begins here. Bytes that are not UTF-8 become U+FFFD, one each.
-func (c *Cursor) text() []byte {
 	s := c.quoted()
 	if c.bad != none || utf8.Valid(s) {
 		return s
