@@ -84,7 +84,7 @@ func AssistantText(text string) Assistant {
 
 // Text joins the texts of the message, images aside.
 func (u User) Text() string {
-	var texts []string
+	texts := make([]string, 0, 4)
 	for _, c := range u.Content {
 		if t, ok := c.(Text); ok {
 			texts = append(texts, t.Text)
@@ -95,7 +95,7 @@ func (u User) Text() string {
 
 // Text joins the texts of the reply; thoughts and calls are left out.
 func (a Assistant) Text() string {
-	var texts []string
+	texts := make([]string, 0, 4)
 	for _, c := range a.Content {
 		if t, ok := c.(Text); ok {
 			texts = append(texts, t.Text)

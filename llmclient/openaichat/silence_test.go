@@ -34,7 +34,7 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	go func() {
 		defer stop()
 		a(r, w)
-		_ = w.Close()
+		_ = w.CloseWithError(r.Context().Err()) // nil is the end of the answer
 	}()
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: r}, nil
 }
