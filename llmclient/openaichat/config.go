@@ -109,8 +109,8 @@ func (cfg Config) withDefaults() (Config, string, error) {
 	default:
 		return cfg, "", fmt.Errorf("openaichat: unknown Reasoning %q; it is auto (empty), never or always", cfg.Reasoning)
 	}
-	host, err := hostnameOf(cfg.BaseURL)
-	return cfg, host, err
+	hostname, err := hostnameOf(cfg.BaseURL)
+	return cfg, hostname, err
 }
 
 // hostnameOf checks a base URL. It may hold a password, so errors show little of it.
