@@ -13,7 +13,7 @@ import (
 // schemas that infer makes of plain structs; when it says no, the text may fit all the same, and
 // the validator has to look.
 type plainSchema struct {
-	kinds    string         // first bytes of the JSON values that are allowed: one of `{["tn0` for each type
+	kinds    string         // what the values allowed begin with, as firstBytes has it
 	integer  bool           // a number must be written as an integer
 	fields   map[string]int // places in schemas; no other field is allowed
 	schemas  []*plainSchema // of the fields
