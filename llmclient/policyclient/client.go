@@ -75,7 +75,7 @@ func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 			return nil, errorAfter(attempts, unreadable)
 		}
 		attempts = append(attempts, attemptsOf(unreadable)...)
-		llmclient.Notify(ctx, llmclient.Notice{Kind: llmclient.NoticeRepair, Model: unreadable.Model, Attempt: n, Err: unreadable, Discard: r.told})
+		llmclient.Notify(ctx, llmclient.Notice{Kind: llmclient.NoticeRepair, Model: unreadable.Model, Attempt: n, Err: unreadable, Discard: r.emitted})
 	}
 }
 

@@ -27,8 +27,8 @@ const (
 
 const openAIHost = "api.openai.com"
 
-// host is what one provider wants.
-type host struct {
+// provider says what the servers of one domain take.
+type provider struct {
 	domain     string
 	tokenField TokenField
 	strict     bool     // refuses fields it does not know
@@ -36,10 +36,11 @@ type host struct {
 	toolTurns  bool     // fields only in turns in which tools were called
 }
 
-func knownHosts() []host {
+// providers are those whose servers differ from what most take.
+func providers() []provider {
 	content := []string{fieldReasoningContent}
 	details := []string{fieldDetails, fieldReasoning}
-	return []host{
+	return []provider{
 		{domain: openAIHost, tokenField: TokensMaxCompletion, strict: true},
 		{domain: "openai.azure.com", tokenField: TokensMaxCompletion, strict: true},
 		{domain: "groq.com", strict: true},
@@ -58,25 +59,25 @@ func knownHosts() []host {
 	}
 }
 
-// hostFor returns what the host of that name, or the domain above it, wants.
-func hostFor(name string) host {
-	for _, h := range knownHosts() {
-		if name == h.domain || strings.HasSuffix(name, "."+h.domain) {
-			return h
+// providerFor returns what the host of that name, or the domain above it, wants.
+func providerFor(name string) provider {
+	for _, p := range providers() {
+		if name == p.domain || strings.HasSuffix(name, "."+p.domain) {
+			return p
 		}
 	}
-	return host{}
+	return provider{}
 }
 
 // dialect is how requests to one server are written.
 type dialect struct {
-	host
+	provider
 	allExtras bool
 	callExtra bool
 }
 
 func newDialect(cfg Config, hostname string) dialect {
-	d := dialect{host: hostFor(hostname)}
+	d := dialect{provider: providerFor(hostname)}
 	if d.tokenField == "" {
 		d.tokenField = TokensMax
 	}
