@@ -58,7 +58,6 @@ var allowed = map[string][]string{
 	"internal/prove":             {},
 	"internal/release":           {},
 	"internal/live":              {},
-	"internal/docgen":            {"strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/react", "strategy/reasonactobserve", "strategy/reflection", "strategy/retry", "strategy/stepagent"},
 	".":                          {},
 }
 
