@@ -47,7 +47,8 @@ bench: ## measure speed beside a hand-written loop; COUNT=n rounds, BENCH=regexp
 	@cd bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m . | tee bench.out && $(GO) run ./ratios bench.out
 
 generate: ## write the generated documents anew
-	@for dir in $(MODULES); do (cd $$dir && $(GO) generate ./...) || exit 1; done
+	@$(GO) test -run 'TestStatePages|TestS2_14_CorpusCases' ./strategy/builtin ./markdownpolicy -rewrite
+	@$(GO) test -run TestScenariosAreShown ./internal/archtest -rewrite
 
 cover: ## measure test coverage
 	@for dir in $(MODULES); do (cd $$dir && $(GO) test -coverprofile=coverage.out ./... && $(GO) tool cover -func=coverage.out | tail -1) || exit 1; done
