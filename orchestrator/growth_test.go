@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/cputime"
+	"github.com/segue-go/segue/internal/growth"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
@@ -32,31 +31,6 @@ func many(n int) messages.Assistant {
 	return a
 }
 
-// growsLikeItsCalls compares the work that is done for a reply of few calls with that of sixteen
-// times as many. Work that grew with the square would be 256 times as much; 64 leaves room for the
-// collector. The quickest of several attempts counts, and the first that is quick enough is the
-// last.
-func growsLikeItsCalls(t *testing.T, few int, work func(calls int)) {
-	t.Helper()
-	quickest := func(calls, attempts int) time.Duration {
-		best := time.Duration(math.MaxInt64)
-		for range attempts {
-			began := cputime.Process()
-			work(calls)
-			best = min(best, cputime.Process()-began)
-		}
-		return best
-	}
-	var short, long time.Duration
-	for range 4 {
-		short, long = quickest(few, 3), quickest(16*few, 1)
-		if long < 64*short {
-			return
-		}
-	}
-	t.Fatalf("%d calls take %v, %d take %v", few, short, 16*few, long)
-}
-
 // caller asks once, makes the calls of the reply, and is done.
 func caller() strategy.Strategy {
 	return &scene{
@@ -69,6 +43,7 @@ func caller() strategy.Strategy {
 // What a reply costs grows with the number of its calls, and not with its square: whichever way the
 // calls go.
 func TestGrowth_callsOfOneReply(t *testing.T) {
+	costs := growth.Of(t)
 	pure := tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
 	raw := tools.NewRaw(tools.Definition{Name: "t"}, func(context.Context, string) (string, error) { return "", nil })
 	unlimited := delegation.Limits{ToolCalls: -1}
@@ -94,7 +69,7 @@ func TestGrowth_callsOfOneReply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg.Strategies = strategy.Set{"solve": caller}
-			growsLikeItsCalls(t, 500, func(n int) {
+			costs.AreLinear(t, 500, func(n int) {
 				cfg.Client = scripted.New(scripted.Calls(many(n).Calls()...))
 				o, err := orchestrator.New(cfg)
 				require.NoError(t, err)
@@ -110,7 +85,7 @@ func TestGrowth_callsOfOneReply(t *testing.T) {
 // replies to all of it.
 func TestGrowth_suspendedCalls(t *testing.T) {
 	pure := tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
-	growsLikeItsCalls(t, 200, func(n int) {
+	growth.Of(t).AreLinear(t, 200, func(n int) {
 		cfg := orchestrator.Config{
 			Client:     scripted.New(scripted.Calls(many(n).Calls()...)),
 			Strategies: strategy.Set{"solve": caller},
@@ -140,7 +115,7 @@ func TestGrowth_answersOfTheMachine(t *testing.T) {
 		Strategies: strategy.Set{"solve": caller}, Limits: delegation.Limits{ToolCalls: -1}, Parallel: -1,
 		Tools: []tools.Definition{{Name: "t", ReadOnly: true}},
 	}
-	growsLikeItsCalls(t, 1000, func(n int) {
+	growth.Of(t).AreLinear(t, 1000, func(n int) {
 		m := machine.New(cfg)
 		require.NoError(t, m.Apply(machine.Started{Run: "r"}))
 		m.Advance()
@@ -153,5 +128,31 @@ func TestGrowth_answersOfTheMachine(t *testing.T) {
 			require.NoError(t, m.Apply(e.Answered(nextstep.ToolResult{Output: out}, time.Time{}, 0)))
 		}
 		require.True(t, m.Done())
+	})
+}
+
+// What a step costs does not grow with the steps that are behind it: of a strategy that asks with
+// all that was said so far, and with a journal.
+func TestGrowth_steps(t *testing.T) {
+	growth.Of(t).AreLinear(t, 200, func(n int) {
+		model := scripted.Func(func(req *llmclient.Request) scripted.Reply {
+			if len(req.Messages) >= 2*n {
+				return scripted.Text("enough")
+			}
+			return scripted.Calls(scripted.Call("t", "{}", fmt.Sprintf("c%d", len(req.Messages))))
+		})
+		model.Times = -1
+		o, err := orchestrator.New(orchestrator.Config{
+			Client:     scripted.NewClient(scripted.Config{Replies: []scripted.Reply{model}, NoRecord: true}),
+			Strategies: strategy.Set{"solve": stopsSolver},
+			Tools:      []tools.Tool{tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })},
+			Store:      &checkpoint.Memory{},
+			Limits:     delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1},
+		})
+		require.NoError(t, err)
+		res, err := o.Run(t.Context(), task("x"))
+		require.NoError(t, err)
+		require.Equal(t, "enough", res.Output.Text())
+		require.Greater(t, res.Output.Counts.ModelCalls, n-2)
 	})
 }

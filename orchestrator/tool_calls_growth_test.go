@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/growth"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -16,13 +17,14 @@ import (
 // What a batch costs grows with the number of its calls, and not with its square: also while its
 // first call runs longer than all others, when all run at once, and behind a middleware.
 func TestGrowth_toolCalls(t *testing.T) {
+	costs := growth.Of(t)
 	for name, edit := range map[string][]func(*orchestrator.Config){
 		"eight at once":              nil,
 		"all at once":                {parallel(-1)},
 		"all at once, in middleware": {parallel(-1), handles(passing)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			growsLikeItsCalls(t, 2000, func(n int) {
+			costs.AreLinear(t, 500, func(n int) {
 				last := make(chan struct{})
 				tool := raw("t", func(_ context.Context, arguments string) (string, error) {
 					if arguments == "wait" {
