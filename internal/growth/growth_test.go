@@ -22,7 +22,7 @@ func TestAreLinear(t *testing.T) {
 		return all
 	}
 	for name, work := range map[string]func(n int){
-		"one look at each": func(n int) { slices.Contains(list(n), -1) },
+		"one look at each": func(n int) { _ = slices.Contains(list(n), -1) },
 		"sorted":           func(n int) { slices.Sort(list(n)) },
 	} {
 		t.Run(name, func(t *testing.T) { costs.AreLinear(t, 1000, work) })
@@ -48,7 +48,7 @@ func TestAreLinear_square(t *testing.T) {
 		costs.AreLinear(t, 100, func(n int) {
 			list := make([]int, n)
 			for range n {
-				slices.Contains(list, 1)
+				_ = slices.Contains(list, 1)
 			}
 		})
 	})

@@ -1,11 +1,9 @@
-package orchestrator_test
+package growth_test
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,61 +17,73 @@ import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
 
-// many is a reply that calls a tool n times.
-func many(n int) messages.Assistant {
-	var a messages.Assistant
-	for i := range n {
-		a.Content = append(a.Content, messages.ToolCall{ID: fmt.Sprintf("call_%08d", i), Name: "t", Arguments: fmt.Sprintf(`{"n":%d}`, i)})
-	}
-	return a
+// The laws of package orchestrator stand here, and not beside it: its tests import openai-go, which
+// would have to be built once more for the binary that counts.
+
+var unlimited = delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1}
+
+// solving is an Orchestrator of complete-task.
+func solving(t *testing.T, cfg orchestrator.Config) *orchestrator.Orchestrator {
+	t.Helper()
+	cfg.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{MaxModelCalls: -1})}
+	o, err := orchestrator.New(cfg)
+	require.NoError(t, err)
+	return o
 }
 
-// caller asks once, makes the calls of the reply, and is done.
-func caller() strategy.Strategy {
-	return &scene{
-		start:   func(delegation.Input) nextstep.NextStep { return ask("x", "t") },
-		reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
-		results: func([]messages.ToolOutput) nextstep.NextStep { return done("ok") },
+var task = orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}}
+
+// calling is a client that calls the tool t n times in its first reply, and is done.
+func calling(n int) llmclient.Client {
+	calls := make([]messages.ToolCall, n)
+	for i := range calls {
+		calls[i] = messages.ToolCall{ID: fmt.Sprintf("call_%08d", i), Name: "t", Arguments: fmt.Sprintf(`{"n":%d}`, i)}
 	}
+	return scripted.New(scripted.Calls(calls...), scripted.Text("ok"))
 }
 
-// What a reply costs grows with the number of its calls, and not with its square: whichever way the
-// calls go.
-func TestGrowth_callsOfOneReply(t *testing.T) {
-	costs := growth.Of(t)
-	pure := tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
-	raw := tools.NewRaw(tools.Definition{Name: "t"}, func(context.Context, string) (string, error) { return "", nil })
-	unlimited := delegation.Limits{ToolCalls: -1}
-	approve := &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}
-	edit := []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
+func pure() tools.Tool {
+	return tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
+}
+
+// middleware does nothing of its own, except that it edits a call.
+func middleware(edit func(*messages.ToolCall)) []orchestrator.Middleware {
+	return []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
 			if e.Kind == machine.EffectTool {
-				e.Call.Arguments = "{}"
+				edit(&e.Call)
 			}
 			return next(ctx, e)
 		}
 	}}
+}
+
+// What a reply costs grows with the number of its calls, and not with its square: whichever way the
+// calls go.
+func TestOrchestrator_callsOfOneReply(t *testing.T) {
+	costs := growth.Of(t)
+	raw := tools.NewRaw(tools.Definition{Name: "t"}, func(context.Context, string) (string, error) { return "", nil })
+	approve := &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}
+	edit := middleware(func(c *messages.ToolCall) { c.Arguments = "{}" })
 	yes := func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
 		return orchestrator.Reply{Approve: true}, nil
 	}
 	for name, cfg := range map[string]orchestrator.Config{
-		"beyond the limit":    {Tools: []tools.Tool{pure}, Limits: delegation.Limits{ToolCalls: 1}},
-		"inline":              {Tools: []tools.Tool{pure}, Limits: unlimited},
+		"beyond the limit":    {Tools: []tools.Tool{pure()}, Limits: delegation.Limits{ToolCalls: 1}},
+		"inline":              {Tools: []tools.Tool{pure()}, Limits: unlimited},
 		"in the background":   {Tools: []tools.Tool{raw}, Limits: unlimited},
 		"not offered":         {Limits: unlimited},
-		"edited":              {Tools: []tools.Tool{pure}, Limits: unlimited, Middleware: edit},
-		"approved in process": {Tools: []tools.Tool{pure}, Limits: unlimited, Approve: approve, Reply: yes},
+		"edited":              {Tools: []tools.Tool{pure()}, Limits: unlimited, Middleware: edit},
+		"approved in process": {Tools: []tools.Tool{pure()}, Limits: unlimited, Approve: approve, Reply: yes},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg.Strategies = strategy.Set{"solve": caller}
 			costs.AreLinear(t, 500, func(n int) {
-				cfg.Client = scripted.New(scripted.Calls(many(n).Calls()...))
-				o, err := orchestrator.New(cfg)
-				require.NoError(t, err)
-				res, _ := orchestrator.Fold(o.Stream(t.Context(), task("x")))
+				cfg.Client = calling(n)
+				res, _ := orchestrator.Fold(solving(t, cfg).Stream(t.Context(), task))
 				require.Equal(t, cfg.Limits.ToolCalls < 0, res.Status == orchestrator.StatusDone, "%v", res.Output.Err)
 				require.Len(t, res.Output.ToolMetas(), n)
 			})
@@ -81,59 +91,68 @@ func TestGrowth_callsOfOneReply(t *testing.T) {
 	}
 }
 
+// So does what a batch costs while its first call runs longer than all others: also when all run at
+// once, and behind a middleware.
+func TestOrchestrator_longCall(t *testing.T) {
+	costs := growth.Of(t)
+	for name, cfg := range map[string]orchestrator.Config{
+		"eight at once":              {},
+		"all at once":                {Parallel: -1},
+		"all at once, in middleware": {Parallel: -1, Middleware: middleware(func(*messages.ToolCall) {})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			costs.AreLinear(t, 500, func(n int) {
+				others := make(chan struct{})
+				cfg.Limits = unlimited
+				cfg.Client = calling(n)
+				cfg.Tools = []tools.Tool{tools.NewRaw(tools.Definition{Name: "t"}, func(_ context.Context, arguments string) (string, error) {
+					if arguments == `{"n":0}` {
+						<-others
+					}
+					return "", nil
+				})}
+				ended := 0
+				for e, err := range solving(t, cfg).Stream(t.Context(), task) {
+					require.NoError(t, err)
+					if e.Kind == orchestrator.EventToolFinished {
+						if ended++; ended == n-1 {
+							close(others)
+						}
+					}
+				}
+				require.Equal(t, n, ended)
+			})
+		})
+	}
+}
+
 // So does what it costs to suspend a run in the middle of a large batch, and to go on with the
 // replies to all of it.
-func TestGrowth_suspendedCalls(t *testing.T) {
-	pure := tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
+func TestOrchestrator_suspendedCalls(t *testing.T) {
 	growth.Of(t).AreLinear(t, 200, func(n int) {
-		cfg := orchestrator.Config{
-			Client:     scripted.New(scripted.Calls(many(n).Calls()...)),
-			Strategies: strategy.Set{"solve": caller},
-			Tools:      []tools.Tool{pure},
-			Store:      &checkpoint.Memory{},
-			Limits:     delegation.Limits{ToolCalls: -1},
-			Approve:    &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways},
-		}
-		o, err := orchestrator.New(cfg)
-		require.NoError(t, err)
-		res, err := o.Run(t.Context(), task("x"))
+		o := solving(t, orchestrator.Config{
+			Client:  calling(n),
+			Tools:   []tools.Tool{pure()},
+			Store:   &checkpoint.Memory{},
+			Limits:  unlimited,
+			Approve: &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways},
+		})
+		res, err := o.Run(t.Context(), task)
 		require.NoError(t, err)
 		require.Len(t, res.Waits, n)
-		var replies []orchestrator.Reply
+		resumption := orchestrator.Resumption{Run: task.Run}
 		for _, w := range res.Waits {
-			replies = append(replies, orchestrator.Reply{WaitID: w.ID, Approve: true})
+			resumption.Replies = append(resumption.Replies, orchestrator.Reply{WaitID: w.ID, Approve: true})
 		}
-		res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", replies...)))
+		res, err = orchestrator.Fold(o.Resume(t.Context(), resumption))
 		require.NoError(t, err)
 		require.Equal(t, "ok", res.Output.Text())
 	})
 }
 
-// And what it costs to hold the answers, in any order, to the effects that are open.
-func TestGrowth_answersOfTheMachine(t *testing.T) {
-	cfg := &machine.Config{
-		Strategies: strategy.Set{"solve": caller}, Limits: delegation.Limits{ToolCalls: -1}, Parallel: -1,
-		Tools: []tools.Definition{{Name: "t", ReadOnly: true}},
-	}
-	growth.Of(t).AreLinear(t, 1000, func(n int) {
-		m := machine.New(cfg)
-		require.NoError(t, m.Apply(machine.Started{Run: "r"}))
-		m.Advance()
-		require.NoError(t, m.Apply(machine.Answered{Effect: machine.EffectID{Seq: 1}, Answer: nextstep.APIResponse{Response: &llmclient.Response{Message: many(n)}}}))
-		effects := slices.Clone(m.Ready().Effects)
-		require.Len(t, effects, n)
-		for _, e := range slices.Backward(effects) {
-			m.Advance()
-			out := messages.ToolOutput{CallID: e.Call.ID, ToolName: e.Call.Name}
-			require.NoError(t, m.Apply(e.Answered(nextstep.ToolResult{Output: out}, time.Time{}, 0)))
-		}
-		require.True(t, m.Done())
-	})
-}
-
 // What a step costs does not grow with the steps that are behind it: of a strategy that asks with
 // all that was said so far, and with a journal.
-func TestGrowth_steps(t *testing.T) {
+func TestOrchestrator_steps(t *testing.T) {
 	growth.Of(t).AreLinear(t, 200, func(n int) {
 		model := scripted.Func(func(req *llmclient.Request) scripted.Reply {
 			if len(req.Messages) >= 2*n {
@@ -142,17 +161,15 @@ func TestGrowth_steps(t *testing.T) {
 			return scripted.Calls(scripted.Call("t", "{}", fmt.Sprintf("c%d", len(req.Messages))))
 		})
 		model.Times = -1
-		o, err := orchestrator.New(orchestrator.Config{
-			Client:     scripted.NewClient(scripted.Config{Replies: []scripted.Reply{model}, NoRecord: true}),
-			Strategies: strategy.Set{"solve": stopsSolver},
-			Tools:      []tools.Tool{tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })},
-			Store:      &checkpoint.Memory{},
-			Limits:     delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1},
+		o := solving(t, orchestrator.Config{
+			Client: scripted.NewClient(scripted.Config{Replies: []scripted.Reply{model}, NoRecord: true}),
+			Tools:  []tools.Tool{pure()},
+			Store:  &checkpoint.Memory{},
+			Limits: unlimited,
 		})
-		require.NoError(t, err)
-		res, err := o.Run(t.Context(), task("x"))
+		res, err := o.Run(t.Context(), task)
 		require.NoError(t, err)
 		require.Equal(t, "enough", res.Output.Text())
-		require.Greater(t, res.Output.Counts.ModelCalls, n-2)
+		require.Equal(t, n+1, res.Output.Counts.ModelCalls)
 	})
 }
