@@ -129,7 +129,7 @@ func TestOrchestrator_longCall(t *testing.T) {
 // So does what it costs to suspend a run in the middle of a large batch, and to go on with the
 // replies to all of it.
 func TestOrchestrator_suspendedCalls(t *testing.T) {
-	growth.Of(t).AreLinear(t, 200, func(n int) {
+	growth.Of(t).AreLinear(t, 500, func(n int) {
 		o := solving(t, orchestrator.Config{
 			Client:  calling(n),
 			Tools:   []tools.Tool{pure()},
