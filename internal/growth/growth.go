@@ -61,7 +61,7 @@ func Of(t *testing.T) *Costs {
 		}
 		return &Costs{size: size}
 	}
-	c := &Costs{binary: filepath.Join(t.TempDir(), "counting.test")}
+	c := &Costs{binary: filepath.Join(t.TempDir(), "counting.test.exe")}
 	run(t, nil, "go", "test", "-c", "-o", c.binary, "-covermode", "atomic", "-coverpkg", counted, ".")
 	return c
 }
