@@ -57,7 +57,7 @@ func (f *fallback) Complete(ctx context.Context, req *Request, onDelta func(Delt
 	var attempts []Attempt
 	for i, c := range f.candidates {
 		output, asked := false, c.request(req)
-		resp, err := ask(ctx, c.Client, asked, watch(onDelta, &output))
+		resp, err := ask(ctx, c.Client, asked, noteOutput(onDelta, &output))
 		if err == nil {
 			return responseAfter(attempts, resp), nil
 		}

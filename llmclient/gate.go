@@ -14,7 +14,7 @@ import (
 // The zero value is open and has no limits. It is safe for concurrent use.
 type gate struct {
 	mu      sync.Mutex
-	came    uint64    // callers so far
+	arrived uint64    // callers so far
 	until   time.Time // closed until then
 	limits  *limits   // nil: none
 	waiting []*waiter // by number; only the first watches the clock
@@ -24,10 +24,10 @@ type gate struct {
 type waiter struct {
 	number uint64        // 0 before it came
 	tokens int           // what it takes of the limits beside one request
-	look   chan struct{} // tells it to look again; room for one
+	again  chan struct{} // holds something when it has to look again; room for one
 }
 
-func newWaiter() *waiter { return &waiter{look: make(chan struct{}, 1)} }
+func newWaiter() *waiter { return &waiter{again: make(chan struct{}, 1)} }
 
 // errDeadline says that a caller would have to wait longer than its context lasts.
 var errDeadline = errors.New("the wait would outlast the context")
@@ -41,15 +41,15 @@ func (g *gate) close(until time.Time) {
 	}
 	g.until = until
 	for _, w := range g.waiting {
-		w.wake()
+		w.notify()
 	}
 }
 
-// pass returns when w may go on. It calls tell before it waits, and again when the wait becomes
+// pass returns when w may go on. It calls onWait before it waits, and again when the wait becomes
 // longer. It returns the context's error when ctx is done, and errDeadline at once when the wait,
 // returned with it, would outlast ctx.
-func (g *gate) pass(ctx context.Context, w *waiter, tell func(time.Duration)) (time.Duration, error) {
-	var told time.Time
+func (g *gate) pass(ctx context.Context, w *waiter, onWait func(time.Duration)) (time.Duration, error) {
+	var announced time.Time
 	for {
 		wait, first, passed := g.try(w)
 		if passed {
@@ -59,9 +59,9 @@ func (g *gate) pass(ctx context.Context, w *waiter, tell func(time.Duration)) (t
 			g.leave(w)
 			return wait, errDeadline
 		}
-		if end := time.Now().Add(wait); wait > 0 && end.After(told.Add(time.Millisecond)) {
-			told = end
-			tell(wait)
+		if end := time.Now().Add(wait); wait > 0 && end.After(announced.Add(time.Millisecond)) {
+			announced = end
+			onWait(wait)
 		}
 		if err := w.sleep(ctx, wait, first); err != nil {
 			g.leave(w)
@@ -76,8 +76,8 @@ func (g *gate) try(w *waiter) (wait time.Duration, first, passed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if w.number == 0 {
-		g.came++
-		w.number = g.came
+		g.arrived++
+		w.number = g.arrived
 	}
 	place, in := slices.BinarySearchFunc(g.waiting, w.number, func(o *waiter, number uint64) int {
 		return cmp.Compare(o.number, number)
@@ -110,21 +110,21 @@ func (g *gate) leave(w *waiter) {
 func (g *gate) remove(place int) {
 	g.waiting = slices.Delete(g.waiting, place, place+1)
 	if place == 0 {
-		g.wakeFirst()
+		g.notifyFirst()
 	}
 }
 
-// wakeFirst tells the first waiter, if any, to look again. g.mu must be held.
-func (g *gate) wakeFirst() {
+// notifyFirst tells the first waiter, if any, to look again. g.mu must be held.
+func (g *gate) notifyFirst() {
 	if len(g.waiting) > 0 {
-		g.waiting[0].wake()
+		g.waiting[0].notify()
 	}
 }
 
-// wake tells w to look again.
-func (w *waiter) wake() {
+// notify tells w to look again.
+func (w *waiter) notify() {
 	select {
-	case w.look <- struct{}{}:
+	case w.again <- struct{}{}:
 	default: // it has been told already
 	}
 }
@@ -138,7 +138,7 @@ func (w *waiter) sleep(ctx context.Context, wait time.Duration, first bool) erro
 		clock = timer.C
 	}
 	select {
-	case <-w.look:
+	case <-w.again:
 		return nil
 	case <-clock:
 		return nil

@@ -1,6 +1,7 @@
 package llmclient
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -41,8 +42,8 @@ func RateLimit(c Client, cfg RateLimitConfig) Client {
 		l.estimate = estimateTokens
 	}
 	l.gate.limits = &limits{
-		requests: newBucket(cfg.RequestsPerMinute, orDefault(cfg.RequestBurst, 1)),
-		tokens:   newBucket(cfg.TokensPerMinute, orDefault(cfg.TokenBurst, cfg.TokensPerMinute)),
+		requests: newBucket(cfg.RequestsPerMinute, cmp.Or(cfg.RequestBurst, 1)),
+		tokens:   newBucket(cfg.TokensPerMinute, cmp.Or(cfg.TokenBurst, cfg.TokensPerMinute)),
 	}
 	return l
 }
@@ -71,15 +72,15 @@ func (l *rateLimit) Complete(ctx context.Context, req *Request, onDelta func(Del
 	resp, err := ask(ctx, l.client, req, onDelta)
 	if err != nil {
 		e := asError(err)
-		l.settle(place, e.Usage, e.Attempts)
+		l.correct(place, e.Usage, e.Attempts)
 		return nil, err
 	}
-	l.settle(place, resp.Usage, resp.Attempts)
+	l.correct(place, resp.Usage, resp.Attempts)
 	return resp, nil
 }
 
-// settle puts right what place took, by what was used in all.
-func (l *rateLimit) settle(place *waiter, u messages.Usage, attempts []Attempt) {
+// correct puts right what place took, by what was used in all.
+func (l *rateLimit) correct(place *waiter, u messages.Usage, attempts []Attempt) {
 	for _, a := range attempts {
 		u = u.Add(a.Usage)
 	}
@@ -95,7 +96,7 @@ func (l *rateLimit) settle(place *waiter, u messages.Usage, attempts []Attempt) 
 		tokens.take(time.Now(), more)
 	} else {
 		tokens.giveBack(-more)
-		l.gate.wakeFirst()
+		l.gate.notifyFirst()
 	}
 }
 

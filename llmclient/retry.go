@@ -1,6 +1,7 @@
 package llmclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,21 +48,14 @@ type RetryConfig struct {
 // outcome itself and not listed. Errors and responses of c are copied where something is added,
 // never changed.
 func Retry(c Client, cfg RetryConfig) Client {
-	cfg.MaxAttempts = orDefault(cfg.MaxAttempts, 4)
-	cfg.Base = orDefault(cfg.Base, 500*time.Millisecond)
-	cfg.MaxWait = orDefault(cfg.MaxWait, 30*time.Second)
-	cfg.MaxRetryAfter = orDefault(cfg.MaxRetryAfter, 2*time.Minute)
+	cfg.MaxAttempts = cmp.Or(cfg.MaxAttempts, 4)
+	cfg.Base = cmp.Or(cfg.Base, 500*time.Millisecond)
+	cfg.MaxWait = cmp.Or(cfg.MaxWait, 30*time.Second)
+	cfg.MaxRetryAfter = cmp.Or(cfg.MaxRetryAfter, 2*time.Minute)
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
 	return &retry{client: c, cfg: cfg}
-}
-
-func orDefault[N int | time.Duration](n, standard N) N {
-	if n == 0 {
-		return standard
-	}
-	return n
 }
 
 type retry struct {
@@ -82,13 +76,13 @@ func (r *retry) Complete(ctx context.Context, req *Request, onDelta func(Delta))
 	var attempts []Attempt
 	for n := 1; ; n++ {
 		output := false
-		resp, err := ask(ctx, r.client, req, watch(onDelta, &output))
+		resp, err := ask(ctx, r.client, req, noteOutput(onDelta, &output))
 		if err == nil {
 			return responseAfter(attempts, resp), nil
 		}
 		again := try{number: n, err: asError(err), cause: err, output: output}
-		r.heed(&again)
-		if !r.worthwhile(&again) {
+		r.holdOthersBack(&again)
+		if !r.mayTryAgain(&again) {
 			return nil, errorAfter(attempts, err)
 		}
 		start := time.Now()
@@ -108,9 +102,9 @@ type try struct {
 	output bool   // parts of its reply were handed on
 }
 
-// heed holds back all calls, whether or not this one is tried again, where the provider asks to
+// holdOthersBack holds back all calls, whether or not this one is tried again, where the provider asks to
 // wait. The refusal of a gate further in concerns one call alone.
-func (r *retry) heed(t *try) {
+func (r *retry) holdOthersBack(t *try) {
 	if t.err.RetryAfter > 0 && t.err.Code.Temporary() && !r.tooLong(t.err.RetryAfter) && !errors.Is(t.cause, errDeadline) {
 		r.gate.close(time.Now().Add(t.err.RetryAfter))
 	}
@@ -120,8 +114,8 @@ func (r *retry) tooLong(retryAfter time.Duration) bool {
 	return r.cfg.MaxRetryAfter > 0 && retryAfter > r.cfg.MaxRetryAfter
 }
 
-// worthwhile reports whether the same request may be made once more.
-func (r *retry) worthwhile(t *try) bool {
+// mayTryAgain reports whether the same request may be made once more.
+func (r *retry) mayTryAgain(t *try) bool {
 	switch {
 	case !t.err.Code.Temporary():
 		return false
@@ -158,7 +152,7 @@ func heldBack(ctx context.Context, req *Request, wait time.Duration, err error) 
 // wait waits between a failed try and the next. It returns what the call ends with if there will be
 // no next try.
 func (r *retry) wait(ctx context.Context, place *waiter, req *Request, t *try) error {
-	tell := func(wait time.Duration) {
+	onWait := func(wait time.Duration) {
 		Notify(ctx, Notice{Kind: NoticeRetry, Model: req.Model, Attempt: t.number, Wait: wait, Err: t.cause, Discard: t.output})
 	}
 	err := ctx.Err()
@@ -173,11 +167,11 @@ func (r *retry) wait(ctx context.Context, place *waiter, req *Request, t *try) e
 	case wait > 0 && (t.err.Code == CodeRateLimited || t.err.RetryAfter > 0):
 		r.gate.close(time.Now().Add(wait))
 	default:
-		tell(wait)
+		onWait(wait)
 		err = sleep(ctx, wait)
 	}
 	if err == nil {
-		_, err = r.gate.pass(ctx, place, tell)
+		_, err = r.gate.pass(ctx, place, onWait)
 	}
 	switch {
 	case err == nil:

@@ -96,6 +96,19 @@ func TestS2_13_EntitiesAreLeftAlone(t *testing.T) {
 	}
 }
 
+// anyJSON draws a JSON value.
+func anyJSON(depth int) *rapid.Generator[any] {
+	scalars := []*rapid.Generator[any]{
+		rapid.Just[any](nil), rapid.Bool().AsAny(), rapid.Float64Range(-1e6, 1e6).AsAny(), rapid.String().AsAny(),
+		rapid.StringMatching("[a-z'\"\\\\{}, \n]{0,8}").AsAny(),
+	}
+	if depth == 0 {
+		return rapid.OneOf(scalars...)
+	}
+	inner := anyJSON(depth - 1)
+	return rapid.OneOf(append(scalars, rapid.SliceOfN(inner, 0, 4).AsAny(), rapid.MapOfN(rapid.StringN(0, 5, 20), inner, 0, 4).AsAny())...)
+}
+
 func TestS2_1_CallsComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		arguments, err := json.Marshal(rapid.MapOfN(rapid.String(), anyJSON(2), 0, 4).Draw(t, "arguments"))
@@ -159,4 +172,10 @@ func TestS2_9_ArgumentsAreDecodedOnce(t *testing.T) {
 	require.Nil(t, err)
 	require.Equal(t, `{"a":"\"x\""}`, call.Arguments)
 	require.Equal(t, parts(callPart("call_1", "t", twice)), partsOf(t, markdownpolicy.ReAct{}, "Action: t\nAction Input: "+twice), "text that is no object is an input of its own")
+}
+
+func TestS2_8_DeepObjectsAreRead(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 9_999) + "[]" + strings.Repeat("}", 9_999)
+	_, _, err := markdownpolicy.ReadObject(deep, 0, markdownpolicy.ModeError)
+	require.Nil(t, err)
 }

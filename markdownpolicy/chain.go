@@ -23,6 +23,15 @@ type Chain []Policy
 // Name returns "chain".
 func (Chain) Name() string { return "chain" }
 
+// WithTools implements [Tooled].
+func (c Chain) WithTools(defs []tools.Definition) Policy {
+	own := make(Chain, len(c))
+	for i, p := range c {
+		own[i] = withTools(p, defs)
+	}
+	return own
+}
+
 func (c Chain) first() Policy {
 	if len(c) == 0 {
 		return Fenced{}

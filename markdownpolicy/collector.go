@@ -3,11 +3,9 @@ package markdownpolicy
 import (
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/messages"
 )
-
-// blanks are what is trimmed off texts and thoughts.
-const blanks = " \t\r\n\v\f"
 
 // collector puts parts in a row: neighbouring texts become one, without the blanks around it, and
 // one that is blank is none. A thought may arrive in pieces, too.
@@ -15,14 +13,14 @@ type collector struct {
 	parts   []Part
 	repairs []Repair
 
-	run        growing // the text or thought that may still go on, without blanks before it
-	thought    bool    // run is a thought
-	start, end int     // where it stands, without blanks around it
-	solid      int     // run[:solid] does not end in blanks
+	run        textBuffer // the text or thought that may still go on, without blanks before it
+	thought    bool       // run is a thought
+	start, end int        // where it stands, without blanks around it
+	trimmed    int        // run[:trimmed] does not end in blanks
 
-	released int    // run[:released] has been released
-	behind   int    // the place behind what has been released of run
-	fresh    []Part // what is to be released
+	released   int    // run[:released] has been released
+	behind     int    // the place behind what has been released of run
+	unreleased []Part // what is to be released
 }
 
 // text adds a piece of text that stands at a place.
@@ -39,7 +37,7 @@ func (c *collector) literal(s string, start, end int) {
 // think adds to the thought, which ends with endThought or the next text.
 func (c *collector) think(s string, start, end int) {
 	if !c.thought {
-		if trimBlanks(s) == "" {
+		if textscan.Trim(s) == "" {
 			return
 		}
 		c.close()
@@ -57,7 +55,7 @@ func (c *collector) endThought() {
 
 func (c *collector) append(s string, start, end int) {
 	if c.run.len() == 0 {
-		kept := trimBlanksLeft(s)
+		kept := textscan.TrimLeft(s)
 		if kept == "" {
 			return
 		}
@@ -66,8 +64,8 @@ func (c *collector) append(s string, start, end int) {
 		}
 		c.start, c.behind, s = start, start, kept
 	}
-	if kept := trimBlanksRight(s); kept != "" {
-		c.solid = c.run.len() + len(kept)
+	if kept := textscan.TrimRight(s); kept != "" {
+		c.trimmed = c.run.len() + len(kept)
 		c.end = end
 		if end-start == len(s) {
 			c.end -= len(s) - len(kept)
@@ -84,34 +82,34 @@ func (c *collector) add(p Part) {
 	}
 	c.close()
 	c.parts = append(c.parts, p)
-	c.fresh = append(c.fresh, p)
+	c.unreleased = append(c.unreleased, p)
 }
 
 // close ends the text or thought.
 func (c *collector) close() {
 	switch {
-	case c.solid > 0 && c.released == 0: // the same is a part and fresh
+	case c.trimmed > 0 && c.released == 0: // one part is both
 		whole := c.piece(0, c.start)
-		c.parts, c.fresh = append(c.parts, whole), append(c.fresh, whole)
-	case c.solid > 0:
+		c.parts, c.unreleased = append(c.parts, whole), append(c.unreleased, whole)
+	case c.trimmed > 0:
 		c.flush()
 		c.parts = append(c.parts, c.piece(0, c.start))
 	}
-	c.run = growing{}
-	c.thought, c.solid, c.released = false, 0, 0
+	c.run = textBuffer{}
+	c.thought, c.trimmed, c.released = false, 0, 0
 }
 
-// flush makes what is certain of the text fresh.
+// flush adds what is certain of the text to unreleased.
 func (c *collector) flush() {
-	if c.solid > c.released {
-		c.fresh = append(c.fresh, c.piece(c.released, c.behind))
-		c.released, c.behind = c.solid, c.end
+	if c.trimmed > c.released {
+		c.unreleased = append(c.unreleased, c.piece(c.released, c.behind))
+		c.released, c.behind = c.trimmed, c.end
 	}
 }
 
 // piece is the text from a place in run on, which stands at start.
 func (c *collector) piece(from, start int) Part {
-	s := c.run.string()[from:c.solid]
+	s := c.run.string()[from:c.trimmed]
 	if c.thought {
 		return Part{Content: messages.Thought{Text: s}, Start: start, End: c.end}
 	}
@@ -121,34 +119,34 @@ func (c *collector) piece(from, start int) Part {
 // release returns what is certain and was not released before.
 func (c *collector) release() []Part {
 	c.flush()
-	fresh := c.fresh
-	c.fresh = nil
-	return fresh
+	unreleased := c.unreleased
+	c.unreleased = nil
+	return unreleased
 }
 
-// growing is a text that comes in pieces, most often in one.
-type growing struct {
+// textBuffer is a text that comes in pieces, most often in one.
+type textBuffer struct {
 	one  string          // all of it, while it is one piece
 	many strings.Builder // all of it, then
 }
 
-func (g *growing) add(s string) {
+func (b *textBuffer) add(s string) {
 	switch {
-	case g.len() == 0:
-		g.one = s
-	case g.many.Len() == 0:
-		g.many.WriteString(g.one)
+	case b.len() == 0:
+		b.one = s
+	case b.many.Len() == 0:
+		b.many.WriteString(b.one)
 		fallthrough
 	default:
-		g.many.WriteString(s)
+		b.many.WriteString(s)
 	}
 }
 
-func (g *growing) len() int { return max(len(g.one), g.many.Len()) }
+func (b *textBuffer) len() int { return max(len(b.one), b.many.Len()) }
 
-func (g *growing) string() string {
-	if g.many.Len() == 0 {
-		return g.one
+func (b *textBuffer) string() string {
+	if b.many.Len() == 0 {
+		return b.one
 	}
-	return g.many.String()
+	return b.many.String()
 }

@@ -15,4 +15,21 @@
 //   - Any bytes are read in linear time, without a panic.
 //
 // Everything here is pure and safe for concurrent use; a [Parser] is for one reply.
+//
+// Where things are:
+//
+//   - policy.go: what a policy is, and the built-in ones by name.
+//   - parser.go: what a parser gives, and the parser of all formats that set calls off by marks: a
+//     format says where a mark stands (syntax) and how what begins there is read (block).
+//     collector.go puts the parts in a row; error.go holds the errors.
+//   - marks.go: marks that are fixed texts, such as tags, and calls that stand in the text without.
+//   - format_*.go: a format each. fenced_block.go, xml_element.go and react_action.go read the
+//     blocks of those that are large.
+//   - call_json.go, call_block.go, call_body.go, arguments.go: calls as several formats write them,
+//     as JSON, between two marks, in other forms, and with arguments as plain text.
+//   - prompt.go: what a model is given, the instructions, past replies and results.
+//   - chain.go, think.go and think_parser.go: policies made of others.
+//   - internal/jsonscan: the one scanner of JSON. internal/jsonrepair mends it.
+//   - internal/pyliteral: literals and calls of Python. internal/commonmark: code in Markdown.
+//     internal/reactscan: keywords and sections of ReAct. internal/textscan: bytes, blanks, marks.
 package markdownpolicy

@@ -16,36 +16,21 @@ func ShownBy(p Policy) (examples []Example) {
 	return examples
 }
 
-// CodeBlocks returns the info strings and contents of the fenced code blocks of a text that arrives
-// in pieces of n bytes.
-func CodeBlocks(text string, n int) (infos, contents []string) {
-	find := func(from int) int {
-		for at := from; at < len(text); at++ {
-			if (text[at] == '`' || text[at] == '~') && skipRun(text, at, text[at])-at >= 3 && lineStart(text, at) >= 0 {
-				return at
-			}
-		}
-		return -1
-	}
-	for at := find(0); at >= 0; {
-		f := fence{start: at}
-		to := min(len(text), at+n)
-		for !f.open(text[:to], to == len(text)) {
-			to = min(len(text), to+n)
-		}
-		if f.state == fenceNone {
-			at = find(at + f.length)
-			continue
-		}
-		for to < len(text) && !f.find(text[:max(to, f.body)], false) {
-			to = min(len(text), to+n)
-		}
-		closed := f.find(text, true)
-		infos, contents = append(infos, f.info), append(contents, f.content(text))
-		if !closed {
-			break
-		}
-		at = find(f.end)
-	}
-	return infos, contents
+// ReadObject reads a JSON object.
+func ReadObject(text string, at int, mode Mode) (string, []Repair, *ParseError) {
+	return readObject(text, at, mode)
 }
+
+// ReadCall reads a call whose keys are given: of the name, of the arguments, and others for these.
+func ReadCall(text string, mode Mode, name, arguments string, others ...string) (messages.ToolCall, []Repair, *ParseError) {
+	return callForm{name: name, arguments: arguments, others: others}.read(text, 0, mode)
+}
+
+// WriteCall writes a call with the keys "name" and "arguments".
+func WriteCall(c messages.ToolCall) string {
+	return callForm{name: "name", arguments: "arguments"}.write(c)
+}
+
+// Steps returns how many steps the package has made. It is nil unless the package was built with a
+// counter: see counted_test.go.
+var Steps func() int

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
 )
 
 // jsonCorpus reads a file of the corpus, which holds a JSON value on each line.
@@ -30,72 +31,6 @@ func jsonCorpus[T any](t *testing.T, name string) []T {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// refused are the lines of json_repair-py.jsonl that are not mended, by the reason. All others
-// become what is expected there.
-var refused = map[string][]int{
-	"text before or behind the JSON":          {11, 12, 13, 14, 19, 21, 22, 23, 99, 174, 192, 195, 212, 213, 214, 215},
-	"neither an object nor an array":          {54, 76, 77, 80, 81, 87, 122, 170, 171, 172, 173, 198, 227, 228, 229},
-	"several values, or members behind it":    {15, 16, 17, 18, 20, 162, 163, 164, 165, 166, 167, 168, 169},
-	"cut off in a string, number or member":   {37, 38, 39, 41, 42, 43, 46, 53, 55, 61, 62, 63, 64, 74, 104, 105, 109, 123, 138, 144, 145, 148, 176, 181, 199},
-	"a missing value, or an ellipsis":         {35, 56, 57, 59, 154},
-	"quotes within a string":                  {31, 32, 65, 69, 70, 84, 85, 86, 126, 130, 132, 133, 135, 153, 182, 184, 187, 189, 191, 193, 194, 207, 210, 218, 220, 221, 223, 232, 233, 236},
-	"a quote is missing":                      {131, 147},
-	"brackets that do not match":              {30, 51, 66, 67, 71, 124, 155, 156, 161},
-	"words that are no constants":             {113, 119, 127, 128, 136, 137, 139, 140, 142, 143, 146, 175, 178, 179, 183, 188, 190, 237},
-	"a number that is none":                   {100, 102, 103, 106, 107, 108, 112, 114, 115},
-	"commas between strings, colons or keys":  {60, 68, 72, 73, 75, 134, 149, 150, 151, 152, 157, 159},
-	"a comment that may hide something":       {88, 90, 93},
-	"a value in parentheses may be a tuple":   {82, 83},
-	"a control character in a name":           {201, 202},
-	"an escape that neither language defines": {226},
-	"the backslash before ' may be meant":     {205},
-}
-
-func TestS2_8_RepairsOfJSONRepairAreWhatWasMeant(t *testing.T) {
-	type row struct {
-		Input string
-		Want  any
-		Opts  struct {
-			Logging bool
-			Objects bool `json:"return_objects"`
-		}
-	}
-	reasons := map[int]string{}
-	for reason, lines := range refused {
-		for _, line := range lines {
-			require.Empty(t, reasons[line], "line %d has two reasons", line)
-			reasons[line] = reason
-		}
-	}
-	valid, mended := 0, 0
-	rows := jsonCorpus[row](t, "json/json_repair-py.jsonl")
-	for i, r := range rows {
-		fixed, repairs, ok := markdownpolicy.RepairJSON(r.Input)
-		if !ok {
-			require.NotEmpty(t, reasons[i+1], "line %d is refused: %s", i+1, r.Input)
-			continue
-		}
-		require.Empty(t, reasons[i+1], "line %d is mended: %s", i+1, r.Input)
-		want := r.Want
-		if text, ok := want.(string); ok && !r.Opts.Objects {
-			require.NoError(t, json.Unmarshal([]byte(text), &want))
-		}
-		if r.Opts.Logging {
-			want = want.([]any)[0]
-		}
-		var got any
-		require.NoError(t, json.Unmarshal([]byte(fixed), &got))
-		require.Equal(t, want, got, "line %d: %s became %s", i+1, r.Input, fixed)
-		if len(repairs) > 0 {
-			mended++
-		} else {
-			valid++
-		}
-	}
-	t.Logf("%d inputs: %d valid, %d mended, %d refused, 0 different", len(rows), valid, mended, len(reasons))
-	require.Equal(t, len(rows), valid+mended+len(reasons))
 }
 
 func TestS2_8_ModeErrorReadsTheJSONTestSuite(t *testing.T) {
@@ -116,7 +51,7 @@ func TestS2_8_ModeErrorReadsTheJSONTestSuite(t *testing.T) {
 		case strings.HasPrefix(r.Name, "n_"):
 			require.NotNil(t, err, r.Name)
 		}
-		fixed, _, ok := markdownpolicy.RepairJSON(text)
+		fixed, _, ok := jsonrepair.Repair(text)
 		require.True(t, !ok || json.Valid([]byte(fixed)), r.Name)
 		if !ok {
 			require.False(t, json.Valid([]byte(text)), r.Name)
@@ -136,7 +71,7 @@ func TestS2_8_LangChainJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &cases))
 	same := 0
 	for _, c := range cases.Partial { // all but the first end within a string, which may go on
-		fixed, _, ok := markdownpolicy.RepairJSON(c[0])
+		fixed, _, ok := jsonrepair.Repair(c[0])
 		if ok {
 			require.JSONEq(t, c[1], fixed)
 			same++

@@ -1,6 +1,10 @@
 package markdownpolicy
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
 )
@@ -44,53 +48,6 @@ type Renderer interface {
 // Stopper is a [Policy] whose replies should be stopped at some texts, where the provider can.
 type Stopper interface{ Stop() []string }
 
-// Parser reads one reply that arrives in pieces.
-type Parser interface {
-	// Write takes the next piece and returns what is certain by now: texts and thoughts that cannot
-	// become part of a call any more, at once and perhaps in pieces, and whole calls.
-	Write(piece string) []Part
-
-	// Close says that nothing more comes. It returns the whole, as ParseResponse of the whole text
-	// does, and what of it Write had not returned.
-	Close() (doc Document, rest []Part, err error)
-}
-
-// Document is a reply that was read.
-type Document struct {
-	Policy  string   // the name of the policy whose format was found; of a [Chain] the one that matched, "" if none did
-	Parts   []Part   // in order; neighbouring texts are one, none is blank
-	Repairs []Repair // what was mended, in order
-}
-
-// Part is a part of a reply, and where it stood in bytes of the text: [Start, End).
-type Part struct {
-	Content messages.AssistantContent // Text, Thought, or ToolCall (its ID made by the parser: "call_1", "call_2", … in the reply)
-	Start   int
-	End     int
-
-	// Open says of a call that the reply ended before the mark that ends the call, such as a
-	// closing fence or tag, and that there may have been more of it. Of a whole reply, a model
-	// forgot the mark; of one that was cut off, part of the call may be missing, so it must not be
-	// made. A call without such a mark, such as an object in prose, ends behind its last bracket.
-	Open bool
-}
-
-// Contents returns the contents of the parts.
-func (d Document) Contents() []messages.AssistantContent {
-	contents := make([]messages.AssistantContent, len(d.Parts))
-	for i, p := range d.Parts {
-		contents[i] = p.Content
-	}
-	return contents
-}
-
-// Repair is something that was mended in a reply.
-type Repair struct {
-	Offset int    // in bytes of the text
-	Line   int    // from 1
-	What   string // such as "added the missing } at the end of the arguments"
-}
-
 // Mode says what becomes of text that is meant as a call but cannot be read as one.
 type Mode string
 
@@ -109,3 +66,82 @@ type Options struct {
 	// told from prose by the names. Nil: any name.
 	Tools []tools.Definition
 }
+
+// Tooled is a [Policy] that reads replies better where it knows the tools. All built-in policies
+// are.
+type Tooled interface {
+	// WithTools returns the policy for replies in which these tools may be called. One that was
+	// made for tools already keeps them.
+	WithTools(defs []tools.Definition) Policy
+}
+
+func (o Options) withTools(defs []tools.Definition) Options {
+	if o.Tools == nil {
+		o.Tools = defs
+	}
+	return o
+}
+
+// withTools returns any policy for replies in which these tools may be called.
+func withTools(p Policy, defs []tools.Definition) Policy {
+	if t, ok := p.(Tooled); ok {
+		return t.WithTools(defs)
+	}
+	return p
+}
+
+// builtins are the policies by name, the default first.
+var builtins = []struct {
+	name  string
+	build func(Options) Policy
+}{
+	{"fenced", func(o Options) Policy { return Fenced{o} }},
+	{"xml", func(o Options) Policy { return XML{o} }},
+	{"react", func(o Options) Policy { return ReAct{o} }},
+	{"hermes", func(o Options) Policy { return Hermes{Options: o} }},
+	{"llama", func(o Options) Policy { return Llama{o} }},
+	{"pythonic", func(o Options) Policy { return Pythonic{o} }},
+	{"mistral", func(o Options) Policy { return Mistral{o} }},
+}
+
+// Names returns the names of the built-in policies, the default first.
+func Names() []string {
+	names := make([]string, len(builtins))
+	for i, b := range builtins {
+		names[i] = b.name
+	}
+	return names
+}
+
+// New returns the built-in policy of that name; "" is the default. The error is an [*UnknownError].
+func New(name string, o Options) (Policy, error) {
+	for _, b := range builtins {
+		if b.name == name || name == "" {
+			return b.build(o), nil
+		}
+	}
+	return nil, &UnknownError{Name: name, Known: Names()}
+}
+
+// UnknownError says that there is no policy of some name.
+type UnknownError struct {
+	Name  string
+	Known []string
+}
+
+// Error lists the policies that there are.
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("markdownpolicy: there is no policy %q; there are: %s", e.Name, strings.Join(slices.Clone(e.Known), ", "))
+}
+
+// tool returns the tool of that name, or nil.
+func (o Options) tool(name string) *tools.Definition {
+	i := slices.IndexFunc(o.Tools, func(d tools.Definition) bool { return d.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &o.Tools[i]
+}
+
+// mayCall reports whether a name is that of a tool, as far as that is known.
+func (o Options) mayCall(name string) bool { return o.Tools == nil || o.tool(name) != nil }

@@ -2,25 +2,19 @@ package markdownpolicy
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
+	"github.com/segue-go/segue/markdownpolicy/internal/reactscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 	"github.com/segue-go/segue/tools"
-)
-
-// actionKind says what an Action line asks for.
-type actionKind uint8
-
-const (
-	realAction actionKind = iota
-	finishing             // "FINISH": the input is the answer
-	noAction              // "None"
 )
 
 // action is an Action line with its input.
 type action struct {
 	name  string
-	kind  actionKind
+	kind  reactscan.ActionKind
 	input string
 	at    int         // where the input stands in the reply
 	has   bool        // there is an input
@@ -38,10 +32,10 @@ const inlineInput = "Action Input:"
 
 // readAction reads what stands behind "Action:", up to the next keyword, at its place in the reply.
 func (p ReAct) readAction(value string, at int) action {
-	trimmed := trimBlanksLeft(value)
+	trimmed := textscan.TrimLeft(value)
 	at += len(value) - len(trimmed)
-	value = trimBlanksRight(trimmed)
-	if a, ok := p.readBlob(value, at); ok {
+	value = textscan.TrimRight(trimmed)
+	if a, ok := p.readActionObject(value, at); ok {
 		return a
 	}
 	name, rest, _ := strings.Cut(value, "\n")
@@ -54,7 +48,7 @@ func (p ReAct) readAction(value string, at int) action {
 		a.name = name
 		if isObjectLike(rest) {
 			a.input, a.has, a.at = rest, true, at+len(value)-len(rest)
-		} else if trimBlanks(rest) != "" {
+		} else if textscan.Trim(rest) != "" {
 			a.err = broken(at+len(name)+1, `an "Action Input:" line behind the "Action:" line, and nothing between them`, rest, nil)
 		}
 	}
@@ -62,9 +56,10 @@ func (p ReAct) readAction(value string, at int) action {
 	return a
 }
 
-// readBlob reads an action that is written as one JSON object, {"action":…,"action_input":…}, in a
-// code block or not. An object that cannot be read is an action with an error.
-func (p ReAct) readBlob(value string, at int) (action, bool) {
+// readActionObject reads an action that is written as one JSON object,
+// {"action":…,"action_input":…}, in a code block or not. An object that cannot be read is an action
+// with an error.
+func (p ReAct) readActionObject(value string, at int) (action, bool) {
 	if !isObjectLike(value) {
 		return action{}, false
 	}
@@ -75,24 +70,24 @@ func (p ReAct) readBlob(value string, at int) (action, bool) {
 	if err != nil {
 		return action{at: at, err: err}, true
 	}
-	var blob struct {
+	var object struct {
 		Action string          `json:"action"`
 		Input  json.RawMessage `json:"action_input"`
 	}
-	if json.Unmarshal([]byte(text), &blob) != nil || blob.Action == "" {
+	if json.Unmarshal([]byte(text), &object) != nil || object.Action == "" {
 		return action{}, false
 	}
-	a := action{at: at, input: string(blob.Input), has: blob.Input != nil, end: at + used, repairs: repairs}
-	a.name, a.kind = p.readName(blob.Action)
+	a := action{at: at, input: string(object.Input), has: object.Input != nil, end: at + used, repairs: repairs}
+	a.name, a.kind = p.readName(object.Action)
 	_, _, under, again := reactForm.fields(text)
-	if a.err = reactForm.strange(text, a.name, under, at); a.err == nil {
-		a.err = inputGoesOn(value, used, at)
+	if a.err = reactForm.checkKeys(text, a.name, under, at); a.err == nil {
+		a.err = inputContinues(value, used, at)
 	}
 	if again != "" {
-		a.err = repeated(at, quote(again), text)
+		a.err = repeated(at, jsonscan.Quote(again), text)
 	}
 	var answer string
-	if a.kind == finishing && json.Unmarshal(blob.Input, &answer) == nil {
+	if a.kind == reactscan.Finish && json.Unmarshal(object.Input, &answer) == nil {
 		a.input = answer
 	}
 	return a, true
@@ -102,11 +97,11 @@ func (p ReAct) readBlob(value string, at int) (action, bool) {
 // brackets, or 0, as for a name behind a backslash or of a tool, which may hold brackets.
 func (p ReAct) brackets(value, line string) (open, end int) {
 	open = strings.IndexByte(line, '[')
-	if open <= 0 || line[0] == '\\' || p.tool(trimBlanks(line)) != nil || strings.Trim(line[:open], decoration) == "" {
+	if open <= 0 || line[0] == '\\' || p.tool(textscan.Trim(line)) != nil || strings.Trim(line[:open], decoration) == "" {
 		return 0, 0
 	}
 	for _, text := range [...]string{line, value} {
-		if text = strings.TrimRight(text, blanks+".`*"); strings.HasSuffix(text, "]") {
+		if text = strings.TrimRight(text, textscan.Blanks+".`*"); strings.HasSuffix(text, "]") {
 			return open, len(text) - 1
 		}
 	}
@@ -114,42 +109,33 @@ func (p ReAct) brackets(value, line string) (open, end int) {
 }
 
 // decoration is what may surround a name.
-const decoration = blanks + "`\"'*[]()<>.,:;!"
+const decoration = textscan.Blanks + "`\"'*[]()<>.,:;!"
 
 // readName reads the name of an action. A name behind a backslash is what it is; else decoration
 // around it is taken off, unless a tool has it in its name, and some names mean no tool.
-func (p ReAct) readName(text string) (string, actionKind) {
-	text = trimBlanks(text)
+func (p ReAct) readName(text string) (string, reactscan.ActionKind) {
+	text = textscan.Trim(text)
 	if exact, ok := strings.CutPrefix(text, `\`); ok || p.tool(text) != nil {
-		return exact, realAction
+		return exact, reactscan.Call
 	}
 	name := strings.Trim(text, decoration)
-	switch folded := strings.ToLower(name); {
+	switch lower := strings.ToLower(name); {
 	case p.tool(name) != nil:
-	case folded == "finish" || folded == "final answer" || folded == "final_answer":
-		return name, finishing
-	case folded == "none" || folded == "n/a" || folded == "na" || folded == "no action" || folded == "null":
-		return name, noAction
+	case lower == "finish" || lower == "final answer" || lower == "final_answer":
+		return name, reactscan.Finish
+	case lower == "none" || lower == "n/a" || lower == "na" || lower == "no action" || lower == "null":
+		return name, reactscan.NoAction
 	}
-	return name, realAction
+	return name, reactscan.Call
 }
 
 // writeName writes a name so that readName reads it.
 func (p ReAct) writeName(name string) string {
 	a := ReAct{}.readAction(name, 0)
-	if a.name == name && a.kind == realAction && !a.has {
+	if a.name == name && a.kind == reactscan.Call && !a.has {
 		return name
 	}
 	return `\` + name
-}
-
-// tool returns the tool of that name, or nil.
-func (p ReAct) tool(name string) *tools.Definition {
-	i := slices.IndexFunc(p.Tools, func(d tools.Definition) bool { return d.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &p.Tools[i]
 }
 
 // parameters are what matters here of a JSON Schema.
@@ -180,4 +166,191 @@ func (p parameters) only() (name, kind string, ok bool) {
 	}
 	kind, _ = p.Properties[name].Type.(string)
 	return name, kind, true
+}
+
+// arguments makes JSON of the input of an action. end is the place behind what was used of it, in
+// the reply; open says that the input does not say by itself that it ends there.
+func (p ReAct) arguments(a action) (args string, end int, open bool, repairs []Repair, err *ParseError) {
+	value := textscan.TrimLeft(a.input)
+	at := a.at + len(a.input) - len(value)
+	value = textscan.TrimRight(value)
+	end = at + len(value)
+	tool := p.tool(a.name)
+	switch {
+	case (value == "" || value == "null") && tool != nil && len(parametersOf(tool).Required) > 0:
+		return "", end, true, nil, p.inputError(a, at, value)
+	case value == "" || value == "null":
+		return "{}", end, true, nil, nil
+	case !a.exact && isObjectLike(value):
+		args, used, ended, repairs, err := readInputObject(value, at, p.Mode)
+		if err == nil {
+			err = inputContinues(value, used, at)
+		}
+		return args, at + used, !ended, repairs, err
+	}
+	var text string
+	if !a.exact && value[0] == '"' && json.Unmarshal([]byte(value), &text) == nil {
+		if isObject(text) {
+			return textscan.Trim(text), end, false, nil, nil
+		}
+		value = text
+	}
+	args, ok := p.wrap(a.name, value)
+	if !ok {
+		return "", end, true, nil, p.inputError(a, at, value)
+	}
+	return args, end, true, nil, nil
+}
+
+func (p ReAct) inputError(a action, at int, value string) *ParseError {
+	return broken(at, `an "Action Input:" line with a JSON object, the arguments of `+a.name, value, nil)
+}
+
+// wrap makes arguments of an input that is no object: of a tool with one parameter, it is that
+// parameter. Where the tool is not known, it is a JSON string, so that no name is made up.
+func (p ReAct) wrap(tool, value string) (string, bool) {
+	def := p.tool(tool)
+	if def == nil {
+		return jsonscan.Quote(value), true
+	}
+	name, kind, ok := parametersOf(def).only()
+	if !ok {
+		return "", false
+	}
+	switch kind {
+	case "string", "":
+		value = jsonscan.Quote(value)
+	default:
+		if !json.Valid([]byte(value)) || jsonType(value) != kind && (kind != "number" || jsonType(value) != "integer") {
+			return "", false
+		}
+	}
+	return "{" + jsonscan.Quote(name) + ":" + value + "}", true
+}
+
+// jsonType returns the JSON Schema type of a JSON value.
+func jsonType(value string) string {
+	switch value[0] {
+	case '"':
+		return "string"
+	case '[':
+		return "array"
+	case '{':
+		return "object"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	if strings.ContainsAny(value, ".eE") {
+		return "number"
+	}
+	return "integer"
+}
+
+// isObjectLike reports whether text is meant as a JSON object, in a code block or not.
+func isObjectLike(text string) bool {
+	body, _ := reactscan.SkipFence(text)
+	body = textscan.TrimLeft(body)
+	if !strings.HasPrefix(body, "{") {
+		return false
+	}
+	body = textscan.TrimLeft(body[1:])
+	return body == "" || strings.IndexByte(`"'}`, body[0]) >= 0
+}
+
+func isObject(text string) bool {
+	var o map[string]json.RawMessage
+	return json.Unmarshal([]byte(text), &o) == nil && o != nil
+}
+
+// readInputObject reads the object that value begins with, in a code block or not; what follows is
+// no part of it. used is the length of what was read, ended says that the object ends by itself. It
+// is read as readDict does.
+func readInputObject(value string, at int, mode Mode) (object string, used int, ended bool, repairs []Repair, err *ParseError) {
+	body, skipped := reactscan.SkipFence(value)
+	inBlock := skipped > 0
+	skipped += len(body) - len(textscan.TrimLeft(body))
+	body = value[skipped:]
+	used = len(value)
+	if end := objectEnd(body); end > 0 {
+		body, used, ended = body[:end], skipped+end, true
+	}
+	if rest := textscan.TrimLeft(value[used:]); inBlock && reactscan.ReadMark(rest, true).Fence {
+		used = len(value) - len(rest) + textscan.SkipRun(rest, 0, rest[0])
+	}
+	object, repairs, err = readDict(body, at+skipped, mode)
+	return object, used, ended, repairs, err
+}
+
+// inputContinues returns an error if behind the object that an input begins with, there is not only
+// what a model says of it: the object seems to go on, or another one or another input stands there.
+func inputContinues(value string, used, at int) *ParseError {
+	continued, _ := jsonscan.Continues(value, used, true)
+	rest := strings.TrimLeft(value[used:], textscan.Blanks+"]}")
+	next := strings.TrimLeft(strings.TrimPrefix(rest, ","), textscan.Blanks)
+	member, keyword := jsonscan.Lookahead{Text: next}, pyliteral.Lookahead{Text: next}
+	_, key := member.Key()
+	switch {
+	case continued, key, isObjectLike(next), next != rest && next != "" && strings.IndexByte(`"'`, next[0]) >= 0:
+	case next != rest && keyword.Name() != "" && keyword.Skip("="):
+	case reactscan.ReadMark(rest, true).Key == reactscan.Input:
+	default:
+		return nil
+	}
+	return broken(at+used, "one JSON object with all arguments, and nothing behind it", rest, nil)
+}
+
+// readDict reads an object as readObject does, and in every mode also a dict of Python, with its
+// quotes, constants and a comma behind the last member. The format does not say that an input is
+// JSON, so that is no repair, but it is listed as one. Of a text that is nearly JSON, it must also
+// be what a repair makes of it: the two languages do not have the same escapes.
+func readDict(text string, at int, mode Mode) (object string, repairs []Repair, err *ParseError) {
+	object, repairs, err = readObject(text, at, mode)
+	if err == nil || mode == ModeRepair {
+		return object, repairs, err
+	}
+	dict, end, notPython := pyliteral.Read(text, 0)
+	if notPython != nil || end < len(text) {
+		return "", nil, err
+	}
+	fixed, repairs, unclear := readObject(text, at, ModeRepair)
+	if unclear != nil || fixed != dict {
+		return "", nil, err
+	}
+	return fixed, repairs, nil
+}
+
+// objectEnd returns the place behind the object or dict that text begins with, or 0 if it does not
+// end.
+func objectEnd(text string) int {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"', '\'':
+			i = quoteEnd(text, i)
+		case '{', '[', '(':
+			depth++
+		case '}', ']', ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
+// quoteEnd returns the place of the quote that ends the string which begins at i; len(text) if
+// there is none.
+func quoteEnd(text string, i int) int {
+	quote := text[i]
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case quote:
+			return i
+		}
+	}
+	return len(text)
 }

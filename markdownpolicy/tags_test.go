@@ -3,7 +3,6 @@ package markdownpolicy_test
 import (
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -80,29 +79,19 @@ func checkPieces(t require.TestingT, l lawful, reply string, size int) {
 }
 
 func TestS2_20_TagVariantsTakeLinearTime(t *testing.T) {
-	const size = 1 << 16
+	if !counts(t) {
+		return
+	}
 	scraps := append([]string{
 		"<", "[", "\\", " ", "{", "<think>", "<tool_call>", "<tool_call>{", "<tool_call>f(", "<tool_call>[{", "<tool_call>{}]",
 		"<read_file><path>", "<read_file><path>x</path>", "<read_file><path>x</path> y", "<function=f><parameter=a></parameter>",
 	}, tagScraps...)
 	for _, l := range tagVariants() {
 		for _, s := range scraps {
-			text := strings.Repeat(s, size/len(s))
-			for _, open := range []string{"", "<tool_call>", "<read_file><path>"} {
-				requireQuick(t, l, open+text, size)
+			for _, begin := range []string{"", "<tool_call>", "<read_file><path>"} {
+				requireLinearReading(t, l, begin, s, 8<<10)
 			}
-			requireQuick(t, l, text[:size/8], 3)
-			requireQuick(t, l, "<tool_call>"+text[:size/8], 3)
 		}
-	}
-}
-
-// requireQuick reads a text in a time that a square law does not keep to, even on a busy machine.
-func requireQuick(t *testing.T, l lawful, text string, piece int) {
-	t.Helper()
-	const bound = 3 * time.Second
-	if took := measure(l, text, piece); took >= bound {
-		require.Less(t, quickest(l, text, piece), bound, "%s: %d bytes of %.40q in pieces of %d", l.name, len(text), text, piece)
 	}
 }
 

@@ -46,6 +46,15 @@ func (t Think) policy() Policy {
 	return t.Policy
 }
 
+// WithTools implements [Tooled].
+func (t Think) WithTools(defs []tools.Definition) Policy {
+	if t.Policy == nil {
+		t.Policy = Fenced{}
+	}
+	t.Policy = withTools(t.Policy, defs)
+	return t
+}
+
 // Name returns the name of the policy that reads the rest.
 func (t Think) Name() string { return nameOf(t.policy()) }
 

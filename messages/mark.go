@@ -16,7 +16,7 @@ type Mark struct {
 	length int
 	first  Message
 	last   Message
-	anchor Message // the last that is told from its like
+	anchor Message // the last that has parts, by which it is told from its like
 	back   int     // how many messages behind it were read
 }
 
@@ -27,16 +27,16 @@ func (h History) Mark() Mark {
 	}
 	n := len(h)
 	m := Mark{at: &h[0], length: n, first: h[0], last: h[n-1]}
-	for m.back < min(n-1, farthest) && !telling(h[n-1-m.back]) {
+	for m.back < min(n-1, maxBack) && !hasParts(h[n-1-m.back]) {
 		m.back++
 	}
 	m.anchor = h[n-1-m.back]
 	return m
 }
 
-// farthest bounds how far an anchor lies behind the last message. Answers of tools may look alike,
+// maxBack bounds how far an anchor lies behind the last message. Answers of tools may look alike,
 // so it lies before them.
-const farthest = 64
+const maxBack = 64
 
 // Known returns how many messages of h have been read: all those of the history that was marked, if
 // h is that history or a longer version; else 0.
@@ -48,8 +48,8 @@ func (m *Mark) Known(h History) int {
 	return n
 }
 
-// telling reports whether same tells m from another message with the same words.
-func telling(m Message) bool {
+// hasParts reports whether same tells m from another message with the same words.
+func hasParts(m Message) bool {
 	switch m := m.(type) {
 	case User:
 		return len(m.Content) > 0

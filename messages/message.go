@@ -84,42 +84,24 @@ func AssistantText(text string) Assistant {
 
 // Text joins the texts of the message, images aside.
 func (u User) Text() string {
-	if len(u.Content) == 1 {
-		t, _ := u.Content[0].(Text)
-		return t.Text
-	}
-	var b strings.Builder
+	texts := make([]string, 0, 4)
 	for _, c := range u.Content {
 		if t, ok := c.(Text); ok {
-			b.WriteString(t.Text)
+			texts = append(texts, t.Text)
 		}
 	}
-	return b.String()
+	return strings.Join(texts, "")
 }
 
 // Text joins the texts of the reply; thoughts and calls are left out.
 func (a Assistant) Text() string {
-	var only string
-	var b strings.Builder
-	n := 0
+	texts := make([]string, 0, 4)
 	for _, c := range a.Content {
-		t, ok := c.(Text)
-		if !ok {
-			continue
+		if t, ok := c.(Text); ok {
+			texts = append(texts, t.Text)
 		}
-		if n++; n == 1 {
-			only = t.Text
-			continue
-		}
-		if n == 2 {
-			b.WriteString(only)
-		}
-		b.WriteString(t.Text)
 	}
-	if n <= 1 {
-		return only
-	}
-	return b.String()
+	return strings.Join(texts, "")
 }
 
 // Empty reports whether the reply says nothing: no call, no text and no thought but "". Such a
@@ -176,20 +158,16 @@ func (a Assistant) WithCalls(calls []ToolCall) Assistant {
 
 // Calls returns the tool calls of the reply in order, in a new slice; nil if there are none.
 func (a Assistant) Calls() []ToolCall {
-	n := 0
-	for _, c := range a.Content {
-		if _, ok := c.(ToolCall); ok {
-			n++
+	var calls []ToolCall
+	for i, c := range a.Content {
+		call, ok := c.(ToolCall)
+		if !ok {
+			continue
 		}
-	}
-	if n == 0 {
-		return nil
-	}
-	calls := make([]ToolCall, 0, n)
-	for _, c := range a.Content {
-		if call, ok := c.(ToolCall); ok {
-			calls = append(calls, call)
+		if calls == nil {
+			calls = make([]ToolCall, 0, len(a.Content)-i)
 		}
+		calls = append(calls, call)
 	}
 	return calls
 }

@@ -1,9 +1,11 @@
 package messages
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // RepairKind says what [History.Repair] did.
@@ -29,31 +31,23 @@ type Repair struct {
 	CallID string // the id as it was, where a call or an answer is concerned
 }
 
+// repairTexts says each change in words, with %s for the id of the call.
+var repairTexts = map[RepairKind]string{
+	RepairDropped:       "no message: left out",
+	RepairPartDropped:   "a part that is none: left out",
+	RepairDereferenced:  "a pointer: replaced by its value",
+	RepairEmptyDropped:  "an empty assistant message: left out",
+	RepairCallDropped:   "call %s stands twice: left out once",
+	RepairRenamed:       "call %s has no id of its own: renamed",
+	RepairMoved:         "the answer to %s stands too late: moved up",
+	RepairAnswerDropped: "the answer to %s has no call: left out",
+	RepairClosed:        "call %s has no answer: answered as interrupted",
+}
+
 // String says the change in words.
 func (r Repair) String() string {
-	at := fmt.Sprintf("message %d: ", r.Index)
-	switch r.Kind {
-	case RepairDropped:
-		return at + "no message: left out"
-	case RepairPartDropped:
-		return at + "a part that is none: left out"
-	case RepairDereferenced:
-		return at + "a pointer: replaced by its value"
-	case RepairEmptyDropped:
-		return at + "an empty assistant message: left out"
-	case RepairCallDropped:
-		return at + fmt.Sprintf("call %.64q stands twice: left out once", r.CallID)
-	case RepairRenamed:
-		return at + fmt.Sprintf("call %.64q has no id of its own: renamed", r.CallID)
-	case RepairMoved:
-		return at + fmt.Sprintf("the answer to %.64q stands too late: moved up", r.CallID)
-	case RepairAnswerDropped:
-		return at + fmt.Sprintf("the answer to %.64q has no call: left out", r.CallID)
-	case RepairClosed:
-		return at + fmt.Sprintf("call %.64q has no answer: answered as interrupted", r.CallID)
-	default:
-		return at + string(r.Kind)
-	}
+	text := cmp.Or(repairTexts[r.Kind], string(r.Kind))
+	return fmt.Sprintf("message %d: ", r.Index) + strings.Replace(text, "%s", fmt.Sprintf("%.64q", r.CallID), 1)
 }
 
 // What [History.Repair] answers an open call with, beside [StatusUnknown].

@@ -1,12 +1,12 @@
 package nextstep
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/jsonform"
 )
 
 // version of the JSON form of steps.
@@ -82,15 +82,7 @@ func seal(kind string, v any) ([]byte, error) {
 
 // Encode is json.Marshal without the escapes for HTML, which change the text of a json.RawMessage:
 // what was written and read again must be the same, to the byte.
-func Encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
+func Encode(v any) ([]byte, error) { return jsonform.Marshal(v) }
 
 func open(data []byte) (envelope, error) {
 	var e envelope

@@ -105,6 +105,17 @@ func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
 	return step
 }
 
+// OutOfTurn is the answer of a method that nothing in the current state asks for: a
+// [nextstep.ReportError] with a [*TransitionError] that names no trigger; of an FSM that cannot be
+// used at all, with what [FSM.Check] returns. The state stays as it was. Call it before anything of
+// the strategy's own is changed.
+func (f *FSM) OutOfTurn() nextstep.NextStep {
+	if err := f.Check(); err != nil {
+		return refused(err)
+	}
+	return refused(&TransitionError{Table: f.table.Name, State: f.State()})
+}
+
 // move goes where a trigger leads that is allowed. The machine of a frame that has ended is for the
 // next frame: one that always stands in the final state takes its place.
 func (f *FSM) move(to *target) {
@@ -148,8 +159,8 @@ func refused(err error) nextstep.NextStep {
 // call out of turn.
 type TransitionError struct {
 	Table   string
-	State   State // where it stands, and stays
-	Trigger Trigger
+	State   State             // where it stands, and stays
+	Trigger Trigger           // "" for a call out of turn
 	To      State             // the next state, where the step was of the wrong kind
 	Want    nextstep.Kind     // what To awaits
 	Step    nextstep.NextStep // what it was given
@@ -157,6 +168,9 @@ type TransitionError struct {
 
 // Error names the state, the trigger, and what was wrong.
 func (e *TransitionError) Error() string {
+	if e.Trigger == "" {
+		return fmt.Sprintf("strategy: table %q: a method was called out of turn, in state %q", e.Table, e.State)
+	}
 	if e.To == "" {
 		return fmt.Sprintf("strategy: table %q: trigger %q has no rule in state %q", e.Table, e.Trigger, e.State)
 	}

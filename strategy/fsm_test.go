@@ -62,6 +62,27 @@ func TestS0_11_S0_12_FSM_refuses(t *testing.T) {
 	require.IsType(t, nextstep.GetChatCompletion{}, m.Then("start", nextstep.GetChatCompletion{}))
 }
 
+// A method that is called out of turn is a defect, whatever the caps are, and leaves the state.
+func TestFSM_OutOfTurn(t *testing.T) {
+	m := loop().New(strategy.Caps{"rounds": 0})
+	for _, state := range []strategy.State{"ready", "asking", "acting"} {
+		step := m.OutOfTurn().(nextstep.ReportError)
+		require.EqualError(t, step.Err, `strategy: table "loop": a method was called out of turn, in state "`+string(state)+`"`)
+		wrong, ok := errors.AsType[*strategy.TransitionError](step.Err)
+		require.True(t, ok)
+		require.Equal(t, strategy.TransitionError{Table: "loop", State: state}, *wrong)
+		require.Equal(t, delegation.CodeDefect, delegation.AsError(step.Err).Code)
+		require.Equal(t, state, m.State())
+		m.Then("start", nextstep.GetChatCompletion{})
+		if state == "asking" {
+			m.Then("call", nextstep.ExecuteTools{})
+		}
+	}
+	for _, m := range []*strategy.FSM{nil, {}, loop().New(nil)} {
+		require.Equal(t, m.Check(), errors.Unwrap(m.OutOfTurn().(nextstep.ReportError).Err))
+	}
+}
+
 func TestFSM_unbounded(t *testing.T) {
 	m := loop().New(strategy.Caps{"rounds": strategy.Unbounded})
 	m.Then("start", nextstep.GetChatCompletion{})

@@ -84,7 +84,7 @@ func (s *secondOpinion) ProcessAPIResponse(resp llmclient.Response) nextstep.Nex
 	text := resp.Message.Text()
 	switch {
 	case s.fsm.State() != Drafting:
-		return s.fsm.Then(drafted, nil) // out of turn: the table says so
+		return s.fsm.OutOfTurn()
 	case text == "":
 		return s.giveUp(errors.New("the model wrote no draft"))
 	}
@@ -99,7 +99,7 @@ func (s *secondOpinion) ProcessAPIResponse(resp llmclient.Response) nextstep.Nex
 func (s *secondOpinion) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
 	switch {
 	case s.fsm.State() != Reviewing:
-		return s.fsm.Then(approved, nil) // out of turn: the table says so
+		return s.fsm.OutOfTurn()
 	case out.Err != nil:
 		return s.giveUp(out.Err)
 	case out.Text() == "FINE":

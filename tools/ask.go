@@ -73,8 +73,10 @@ func (c *Running) askFor(ctx context.Context, a Asked) (string, error) {
 	}
 	a.Call = c.call
 	text, err := c.ask(ctx, a)
-	if errors.Is(err, context.Canceled) {
-		c.stop()
+	if errors.Is(err, context.Canceled) { // the run was stopped, which may leave the context as it is
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.stopped = true
 	}
 	return text, err
 }

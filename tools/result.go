@@ -30,7 +30,7 @@ func (c *Running) callTool(ctx context.Context) (o outcome) {
 	defer func() {
 		if v := recover(); v != nil {
 			o = outcome{panicked: true, value: v, stack: debug.Stack()}
-			c.tell(o)
+			c.reportPanic(o)
 		}
 	}()
 	text, err := c.tool.Call(ctx, c.call.Arguments)
@@ -54,8 +54,8 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// tell tells of a panic. Whoever is told may panic, too.
-func (c *Running) tell(o outcome) {
+// reportPanic hands a panic to Runner.OnPanic, which may panic, too.
+func (c *Running) reportPanic(o outcome) {
 	if c.onPanic == nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (c *Running) result(o outcome, elapsed time.Duration, reason string) messag
 	var out messages.ToolOutput
 	switch {
 	case o.panicked:
-		out = c.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", c.call.Name, harmless(o.value)))
+		out = c.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s panicked: %s", c.call.Name, panicText(o.value)))
 	case o.exited:
 		out = c.output(messages.StatusFailed, ReasonPanic, fmt.Sprintf("tools: %s ended its goroutine and left no result", c.call.Name))
 	case !o.failed:
@@ -91,13 +91,13 @@ func (c *Running) result(o outcome, elapsed time.Duration, reason string) messag
 			out.Output = fmt.Sprintf("tools: %s failed and did not say why", c.call.Name)
 		}
 	}
-	out.Output, out.Elapsed = fit(out.Output, c.maxResult), elapsed
+	out.Output, out.Elapsed = Fit(out.Output, c.maxResult), elapsed
 	return out
 }
 
-// harmless describes the value of a panic. Only the texts of the Go runtime are known to hold
+// panicText describes the value of a panic. Only the texts of the Go runtime are known to hold
 // nothing secret.
-func harmless(value any) string {
+func panicText(value any) string {
 	if text, ok := guard.RuntimeText(value); ok {
 		return text
 	}
@@ -159,9 +159,9 @@ func (c *Running) unknown(names func() []string) *messages.ToolOutput {
 	return &out
 }
 
-// fit returns text as UTF-8 of at most so many bytes (any number if negative), with a line behind
-// it that says how much was cut. It copies only what it keeps.
-func fit(text string, most int) string {
+// Fit returns text as UTF-8 of at most so many bytes (any number if negative), as the result of a
+// call is kept: a line behind it says how much was cut. It copies only what it keeps.
+func Fit(text string, most int) string {
 	if most < 0 {
 		return validUTF8(text)
 	}
@@ -194,7 +194,3 @@ func cutAt(s string, most int) string {
 	}
 	return s[:most]
 }
-
-// Fit returns text as UTF-8 of at most so many bytes (any number if negative), as the result of a
-// call is kept: a line behind it says how much was cut.
-func Fit(text string, most int) string { return fit(text, most) }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"runtime/debug"
 	"time"
@@ -58,33 +59,19 @@ func (r Runner) Run(ctx context.Context, j Job) messages.ToolOutput { return r.B
 // there is not, is the result of Perform.
 func (r Runner) Begin(ctx context.Context, j Job) *Running {
 	r = r.WithDefaults()
-	c := Running{call: j.Call, tool: j.Tool, parent: ctx, onPanic: r.OnPanic, maxResult: r.MaxResult}
+	c := &Running{call: j.Call, tool: j.Tool, parent: ctx, onPanic: r.OnPanic, maxResult: r.MaxResult}
 	pure, refused := c.look(&r, j.Names)
+	c.began = time.Now()
 	switch {
 	case refused != nil:
 		c.refused, c.shared = true, &shared{out: *refused, state: over}
-	case pure:
-		c.began = time.Since(epoch)
-	default:
-		return c.share(&r, &j)
+	case !pure:
+		c.shared = &shared{key: j.Key, ask: j.Ask, progress: j.Progress, maxArguments: r.MaxArguments}
+		if c.timeout > 0 {
+			c.due = c.began.Add(c.timeout)
+		}
 	}
-	running := c // c itself stays on the stack
-	return &running
-}
-
-// share returns c with what a call has whose tool gets a context of its own, as one object.
-func (c *Running) share(r *Runner, j *Job) *Running {
-	now := time.Now()
-	both := &struct {
-		Running
-		shared
-	}{*c, shared{key: j.Key, ask: j.Ask, progress: j.Progress, maxArguments: r.MaxArguments}}
-	running := &both.Running
-	running.began, running.shared = now.Sub(epoch), &both.shared
-	if c.timeout > 0 {
-		running.due = now.Add(c.timeout)
-	}
-	return running
+	return c
 }
 
 // look asks the tool what it is, and says why the call is refused, if it is. What a tool says of
@@ -93,7 +80,7 @@ func (c *Running) look(r *Runner, names func() []string) (pure bool, refused *me
 	defer func() {
 		if v := recover(); v != nil {
 			o := outcome{panicked: true, value: v, stack: debug.Stack()}
-			c.tell(o)
+			c.reportPanic(o)
 			out := c.result(o, 0, "")
 			refused = &out
 		}
@@ -102,8 +89,8 @@ func (c *Running) look(r *Runner, names func() []string) (pure bool, refused *me
 		return false, c.unknown(names)
 	}
 	def := c.tool.Definition()
-	c.timeout = withDefault(def.Timeout, r.Timeout)
-	c.maxResult = withDefault(def.MaxResult, r.MaxResult)
+	c.timeout = cmp.Or(def.Timeout, r.Timeout)
+	c.maxResult = cmp.Or(def.MaxResult, r.MaxResult)
 	c.safe, c.untrusted = def.ReadOnly || def.Idempotent, def.Untrusted
 	size := len(c.call.Arguments)
 	if r.MaxArguments > 0 && size > r.MaxArguments {
@@ -119,16 +106,9 @@ func isPure(t Tool) bool {
 
 // WithDefaults returns r with the default in each field that is zero.
 func (r Runner) WithDefaults() Runner {
-	r.Timeout = withDefault(r.Timeout, DefaultTimeout)
-	r.MaxResult = withDefault(r.MaxResult, DefaultMaxResult)
-	r.MaxArguments = withDefault(r.MaxArguments, DefaultMaxArguments)
-	r.Grace = withDefault(r.Grace, DefaultGrace)
+	r.Timeout = cmp.Or(r.Timeout, DefaultTimeout)
+	r.MaxResult = cmp.Or(r.MaxResult, DefaultMaxResult)
+	r.MaxArguments = cmp.Or(r.MaxArguments, DefaultMaxArguments)
+	r.Grace = cmp.Or(r.Grace, DefaultGrace)
 	return r
-}
-
-func withDefault[N int | time.Duration](n, def N) N {
-	if n == 0 {
-		return def
-	}
-	return n
 }

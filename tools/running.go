@@ -12,14 +12,14 @@ import (
 // for concurrent use with it and with each other.
 //
 // A call has one result: that of Perform, Exited or Abandon, whichever is first to make it; the
-// others return the same one. Only a call that is Pure keeps no account of it: whoever abandons such
+// others return the same one. Only a call that is Pure does not keep its result: whoever abandons such
 // a call drops what Perform returns.
 type Running struct {
 	call      messages.ToolCall
 	tool      Tool
 	parent    context.Context // of Begin
 	onPanic   func(messages.ToolCall, any, []byte)
-	began     time.Duration // since epoch
+	began     time.Time
 	timeout   time.Duration // none if not positive
 	maxResult int           // none if negative
 	safe      bool          // cut off, it has had no effect or may run again
@@ -53,9 +53,6 @@ const (
 	called              // it is
 	over                // the result is there
 )
-
-// epoch is what times are counted from: reading the monotonic clock alone takes half as long.
-var epoch = time.Now()
 
 // Pure reports whether Perform needs no goroutine of its own: the tool has a method Pure that says
 // true and its arguments are at most [DefaultMaxArguments] long, or the call is refused, so that no
@@ -138,7 +135,7 @@ func (c *Running) Abandon(reason string) messages.ToolOutput {
 	return c.end(out)
 }
 
-func (c *Running) elapsed() time.Duration { return time.Since(epoch) - c.began }
+func (c *Running) elapsed() time.Duration { return time.Since(c.began) }
 
 // start reports whether the tool is to be called.
 func (c *Running) start() bool {
@@ -177,30 +174,18 @@ func (s *shared) end(out messages.ToolOutput) messages.ToolOutput {
 
 // cutOff returns why the context of a call was done when its tool failed; "" if it was not.
 func (c *Running) cutOff(o outcome, elapsed time.Duration) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch {
 	case !o.failed:
 		return ""
 	case c.timeout > 0 && elapsed >= c.timeout:
 		return ReasonTimeout
-	case c.parent.Err() != nil || c.wasStopped():
+	case c.stopped || c.parent.Err() != nil:
 		return messages.ReasonInterrupted
 	default:
 		return ""
 	}
-}
-
-// stop notes that what the tool asked was ended by a stop of the run, which may leave the context
-// as it is.
-func (s *shared) stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stopped = true
-}
-
-func (s *shared) wasStopped() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stopped
 }
 
 // isRunning reports whether the tool is called and the call has no result yet.

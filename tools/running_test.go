@@ -271,11 +271,12 @@ func TestRunning_Due(t *testing.T) {
 	})
 }
 
-// What a call costs beside its tool is one object.
+// What a call costs beside its tool is one object, and another where somebody may give up on it.
 func TestRunner_Allocations(t *testing.T) {
 	set := setOf(t, rawTool("raw", noop), pureRaw{rawTool("pure", noop)})
-	for _, job := range jobsFor(set, "raw", "pure") {
-		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { tools.Runner{}.Run(t.Context(), job) }), 1.0, job.Call.Name)
+	for name, most := range map[string]float64{"raw": 2, "pure": 1} {
+		job := jobFor(set, name)
+		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { tools.Runner{}.Run(t.Context(), job) }), most, name)
 	}
 }
 

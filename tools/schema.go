@@ -14,7 +14,7 @@ import (
 // another document is an error.
 type Schema struct {
 	compiled *jsonschema.Schema
-	quick    *quick // nil if the schema is not a plain one
+	plain    *plainSchema // nil if the schema says more
 }
 
 // CompileSchema reads a JSON Schema.
@@ -36,7 +36,7 @@ func compile(doc any, c *jsonschema.Compiler) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tools: the schema: %w", err)
 	}
-	return &Schema{compiled: compiled, quick: newQuick(compiled)}, nil
+	return &Schema{compiled: compiled, plain: newPlainSchema(compiled)}, nil
 }
 
 // noDocuments keeps a schema from reading files.
@@ -50,15 +50,15 @@ func (noDocuments) Load(url string) (any, error) {
 // wrong. A text that is nested deeper than 64 levels, has more than 100,000 values, or has a name
 // twice in an object, is refused.
 func (s *Schema) Check(text string) error {
-	if found := s.problems(text); found != nil {
+	if found := s.problems([]byte(text)); found != nil {
 		return &SchemaError{Problems: found}
 	}
 	return nil
 }
 
 // problems returns what is wrong with a JSON text.
-func (s *Schema) problems(text string) []Problem {
-	if s.quick.fits(text) {
+func (s *Schema) problems(text []byte) []Problem {
+	if s.plain.accepts(text) {
 		return nil
 	}
 	v, problem := parse(text)

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+
+	"github.com/segue-go/segue/internal/jsonform"
 )
 
 // New returns a tool from a function with typed arguments and a typed result.
@@ -94,25 +96,26 @@ func (p *parameters) decode(ctx context.Context, arguments string, in any) []Pro
 	if blank := strings.TrimSpace(arguments); blank == "" || blank == "null" {
 		arguments = "{}"
 	}
-	if found := p.schema.problems(arguments); found != nil {
+	text := []byte(arguments)
+	if found := p.schema.problems(text); found != nil {
 		return found
 	}
 	if p.shape != nil {
-		if found := p.shape.problems(arguments); found != nil {
+		if found := p.shape.problems(text); found != nil {
 			return found
 		}
 	}
-	if err := p.unmarshal(arguments, in); err != nil {
+	if err := p.unmarshal(text, in); err != nil {
 		return []Problem{undecodable(err)}
 	}
 	return nil
 }
 
-func (p *parameters) unmarshal(arguments string, in any) error {
+func (p *parameters) unmarshal(arguments []byte, in any) error {
 	if !p.exact {
-		return json.Unmarshal([]byte(arguments), in)
+		return json.Unmarshal(arguments, in)
 	}
-	d := json.NewDecoder(strings.NewReader(arguments))
+	d := json.NewDecoder(bytes.NewReader(arguments))
 	d.UseNumber()
 	return d.Decode(in)
 }
@@ -145,20 +148,8 @@ func resultText(out any) (string, error) {
 	case json.RawMessage:
 		return string(out), nil
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		return "", err
-	}
-	if !bytes.Contains(data, []byte(`\u00`)) {
-		return string(data), nil
-	}
-	var b strings.Builder // again, without escapes for HTML
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	data, err := jsonform.Marshal(out)
+	return string(data), err
 }
 
 // NewRaw returns a tool from a function that reads its own arguments: they come as the model wrote

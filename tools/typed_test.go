@@ -98,9 +98,7 @@ func TestNewRefusesBadArguments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran int
-			began := time.Now()
 			_, err := readTool(&ran).Call(t.Context(), tt.arguments)
-			require.Less(t, time.Since(began), 5*time.Second)
 			require.Equal(t, tt.want, problemsOf(t, err))
 			require.Zero(t, ran)
 			for _, p := range tt.want {

@@ -14,8 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/segue-go/segue/strategy"
-	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
 )
 
 // server is a provider whose n-th answer is the n-th of those it is given. It keeps what it was
@@ -24,7 +23,8 @@ type server struct {
 	*httptest.Server
 	mu       sync.Mutex
 	answers  []string // a message, as JSON; a number is a status
-	requests []string // method, key and body
+	requests []string // key and body
+	headers  []http.Header
 }
 
 func newServer(t *testing.T, answers ...string) *server {
@@ -42,6 +42,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.requests)
+	s.headers = append(s.headers, r.Header.Clone())
 	s.requests = append(s.requests, "key="+r.Header.Get("Authorization")+" "+string(body))
 	switch {
 	case err != nil || n >= len(s.answers):
@@ -286,23 +287,6 @@ default: lead
 	}
 }
 
-// Every strategy that works with tools can be offered no more than an agent may use.
-func TestOffering_everyStrategy(t *testing.T) {
-	for _, name := range builtin.Names() {
-		factory, err := builtin.New(name, nil)
-		require.NoError(t, err)
-		if _, ok := factory().(strategy.ToolUser); ok {
-			wrapped, ok := offeringOf(factory, nil)().(offering)
-			require.True(t, ok, name)
-			own := 0
-			if p, ok := factory().(strategy.ToolProvider); ok {
-				own = len(p.Tools())
-			}
-			require.Len(t, wrapped.Tools(), own, name)
-		}
-	}
-}
-
 // A run needs the keys and the folder of those whom it can reach, with the strategy that the flag
 // names.
 func TestAgents_unreached(t *testing.T) {
@@ -359,4 +343,23 @@ func TestAgents_timeout(t *testing.T) {
 	got := segue(t, "models: {m: {model: m, base_url: '"+slow.URL+"', limits: {timeout: 50ms, retries: -1}}}\nagents: {x: {}}\n", nil, "Go")
 	require.Equal(t, exitProvider, got.code, got.stderr)
 	require.Contains(t, got.stderr, "timeout")
+}
+
+// What the user types is sent the key, as ever, and the headers of the environment only if it is
+// their server.
+func TestAgents_typedServer(t *testing.T) {
+	s := newServer(t, says("done"), says("done"))
+	env := map[string]string{endpoint.KeyVariable: "canary-openai", "OPENAI_CUSTOM_HEADERS": "X-Gateway: canary-gateway", endpoint.ServerVariable: ""}
+	for variable, value := range env {
+		t.Setenv(variable, value)
+	}
+	got := segue(t, "agents: {a: {}}\n", env, "--base-url", s.URL, "task")
+	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Contains(t, s.requests[0], "Bearer canary-openai")
+	require.Empty(t, s.headers[0].Get("X-Gateway"))
+	env[endpoint.ServerVariable] = s.URL
+	t.Setenv(endpoint.ServerVariable, s.URL)
+	got = segue(t, "agents: {a: {}}\n", env, "--base-url", s.URL+"/v1", "task")
+	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, "canary-gateway", s.headers[1].Get("X-Gateway"))
 }

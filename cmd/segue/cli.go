@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 )
 
 // cli is what the commands know of the world around them.
@@ -23,7 +26,7 @@ type cli struct {
 // on stderr.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
 	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
-	c.interactive = isTerminal(stdin) && isTerminal(stderr)
+	c.interactive = terminal.IsTerminal(stdin) && terminal.IsTerminal(stderr)
 	return c.run(args)
 }
 
@@ -32,7 +35,7 @@ func (c *cli) run(args []string) int {
 	root.SetArgs(args)
 	err := root.Execute()
 	if err != nil {
-		_, _ = fmt.Fprintln(c.stderr, "segue: "+oneLine(err.Error())) // the exit code says it too
+		_, _ = fmt.Fprintln(c.stderr, "segue: "+plaintext.OneLine(err.Error())) // the exit code says it too
 	}
 	return exitCode(err)
 }

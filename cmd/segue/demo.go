@@ -11,9 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
+
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
@@ -58,29 +62,29 @@ func (c *cli) demo(ctx context.Context, out output) error {
 	if err != nil {
 		return failed(fmt.Errorf("cannot make the folder of the demo: %w", err))
 	}
-	files, err := openFolder(dir, nil)
+	files, err := workfolder.Open(dir, nil)
 	if err != nil {
 		return failed(err)
 	}
-	defer func() { _ = files.root.Close() }()
-	set, err := strategySet(settings{system: demoSystem})
+	defer func() { _ = files.Close() }()
+	set, err := strategies.Set(strategies.Settings{System: demoSystem})
 	if err != nil {
 		return failed(err)
 	}
 	s := c.screen(out)
-	s.tell("scripted model, no network; the files are in " + dir)
+	s.ShowProgress("scripted model, no network; the files are in " + dir)
 	err = c.perform(ctx, job{
 		client:     scripted.New(replies...),
 		strategies: set,
-		tools:      files.tools(),
+		tools:      files.Tools(),
 		files:      files,
-		approve:    newApprovals(approveAlways, nil),
+		approve:    config.NewApprovalPolicies(config.ApproveAlways, nil),
 		task:       orchestrator.Task{Run: "demo", Strategy: pre.Name, Input: delegation.Input{Goal: demoTask}},
 	}, out, s)
 	if err != nil {
 		return err
 	}
-	report, err := files.root.ReadFile(demoReport)
+	report, err := os.ReadFile(filepath.Join(dir, demoReport))
 	if err != nil {
 		return failed(fmt.Errorf("the report is not there: %w", err))
 	}
@@ -89,7 +93,7 @@ func (c *cli) demo(ctx context.Context, out output) error {
 			return err
 		}
 	}
-	s.tell("the report is in " + filepath.Join(dir, demoReport))
+	s.ShowProgress("the report is in " + filepath.Join(dir, demoReport))
 	return nil
 }
 

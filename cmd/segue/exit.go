@@ -3,7 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -48,7 +52,7 @@ func exitCode(err error) int {
 
 // outcome is the error of a command whose run, with files, ended with end and err; nil if it did
 // what it was asked to.
-func outcome(end orchestrator.RunFinished, err error, files *workFolder) error {
+func outcome(end orchestrator.RunFinished, err error, files *workfolder.Folder) error {
 	code := exitFailed
 	switch end.Status {
 	case orchestrator.StatusDone:
@@ -73,7 +77,7 @@ func outcome(end orchestrator.RunFinished, err error, files *workFolder) error {
 	return &exitError{code: code, err: err}
 }
 
-// advice says what the person can do about an error of a run; "" where nothing is known.
+// advice says what the user can do about an error of a run; "" where nothing is known.
 func advice(code int, err error) string {
 	if code == exitLimit {
 		return limitAdvice(err)
@@ -104,4 +108,44 @@ func limitAdvice(err error) string {
 		return ""
 	}
 	return "raise it with --max-steps"
+}
+
+// waiting is the error of a run that waits for somebody. It says how to go on.
+func waiting(waits []orchestrator.Wait, files *workfolder.Folder) error {
+	approvals, protected, unknown, answers := 0, 0, 0, 0
+	for _, w := range waits {
+		switch {
+		case w.Kind == orchestrator.WaitUnknown:
+			unknown++
+		case w.Kind != orchestrator.WaitApproval:
+			answers++
+		case files.Protection(w.Tool, w.Arguments) != "":
+			protected++
+			fallthrough
+		default:
+			approvals++
+		}
+	}
+	var what, how []string
+	if approvals > 0 {
+		what = append(what, plaintext.Counted(approvals, "approval"))
+	}
+	switch {
+	case protected > 0:
+		what[0] += " (" + strconv.Itoa(protected) + " of protected files, which are asked about each time)"
+		how = append(how, "with --approve never")
+	case approvals > 0:
+		how = append(how, "with --approve always or --approve never")
+	}
+	if answers > 0 {
+		what, how = append(what, plaintext.Counted(answers, "answer")), append(how, "with the answer in the task or with --no-ask")
+	}
+	if unknown > 0 {
+		what, how = append(what, plaintext.Counted(unknown, "decision")+" about calls that may have had their effect"), nil
+	}
+	otherwise := ""
+	if len(how) > 0 {
+		otherwise = ", or " + strings.Join(how, ", and ")
+	}
+	return fmt.Errorf("the run waits for %s, and nobody can be asked here; run it in a terminal%s", strings.Join(what, " and "), otherwise)
 }

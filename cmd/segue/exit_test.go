@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// TestOutcome holds the exit codes, and what the person is told to do.
+// TestOutcome holds the exit codes, and what the user is told to do.
 func TestOutcome(t *testing.T) {
 	provider := func(code llmclient.Code) error {
 		return delegation.NewError(delegation.Code(code), &llmclient.Error{Code: code, Message: "m"})

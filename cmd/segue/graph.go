@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/strategy/builtin"
 )
 
@@ -17,14 +18,14 @@ const (
 )
 
 func (c *cli) graphCommand() *cobra.Command {
-	names := strings.Join(strategyNames(), ", ")
+	names := strings.Join(strategies.Names(), ", ")
 	format := oneOf(formatMermaid, formatDOT)
 	cmd := &cobra.Command{
 		Use:               "graph STRATEGY",
 		Short:             "Draw the state machine of a strategy",
 		Long:              "Graph writes the state machine of a strategy as a Mermaid or Graphviz diagram.\n\nStrategies: " + names,
 		Example:           "  segue graph complete-task --format dot | dot -Tsvg > complete-task.svg",
-		ValidArgsFunction: cobra.FixedCompletions(strategyNames(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(strategies.Names(), cobra.ShellCompDirectiveNoFileComp),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("graph takes the name of one strategy: " + names)

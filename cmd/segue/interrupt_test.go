@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/tools"
 )
@@ -107,20 +108,20 @@ func TestInterrupt_asked(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
-	s := begin(t, approveAsk, []tools.Tool{slow}, scripted.Calls(
+	s := begin(t, config.ApproveAsk, []tools.Tool{slow}, scripted.Calls(
 		scripted.Call("slow", "{}", "c1"),
 		scripted.Call("ask_user", `{"question":"Well?"}`, "c2"),
 		scripted.Call("ask_user", `{"question":"Sure?"}`, "c3")))
 	<-started
-	s.await(yourTurn)
+	s.Await(yourTurn)
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
-	s.awaitAll("\nsegue: stopping after this step; press Ctrl-C again to stop now\n", "ask_user failed ")
-	s.await("ask_user failed ")
+	s.AwaitAll("\nsegue: stopping after this step; press Ctrl-C again to stop now\n", "ask_user failed ")
+	s.Await("ask_user failed ")
 	require.Empty(t, s.ended)
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
 	require.Equal(t, exitInterrupted, s.end())
-	s.awaitAll("\nsegue: stopping now\n", "slow failed (interrupted)", yourTurn)
-	require.NotContains(t, s.rest(), yourTurn, "nothing more was asked")
+	s.AwaitAll("\nsegue: stopping now\n", "slow failed (interrupted)", yourTurn)
+	require.NotContains(t, s.Rest(), yourTurn, "nothing more was asked")
 }
 
 // halfAnswer is a server that begins an answer and never ends it.

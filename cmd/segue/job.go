@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/approval"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -15,66 +19,63 @@ type job struct {
 	client     llmclient.Client
 	strategies strategy.Set
 	tools      []tools.Tool
-	files      *workFolder          // that tools are for; nil if there is none
-	approve    approvals            // of tool calls
-	agents     map[string]approvals // of those of agents, by their strategies
+	files      *workfolder.Folder                 // that tools are for; nil if there is none
+	approve    config.ApprovalPolicies            // of tool calls
+	agents     map[string]config.ApprovalPolicies // of those of agents, by their strategies
 	task       orchestrator.Task
 }
 
-// orchestrator returns what makes the run, with p at the terminal; nil is nobody. The judge is to
-// hear the events of the run.
-func (j job) orchestrator(p *person) (*orchestrator.Orchestrator, *judge, error) {
+// orchestrator returns what makes the run, with an asker where somebody can be asked, else nil. The
+// approver is to observe the events of the run.
+func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, *config.Approver, error) {
 	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools}
-	by := &judge{usual: j.approve.policy, own: map[string]orchestrator.ApprovalPolicy{}}
-	for strategy, a := range j.agents {
-		by.own[strategy] = a.policy
-	}
-	policy := by.policy
-	if p != nil {
-		cfg.Reply = p.reply
-		policy = p.unlessAllowed(policy)
+	approver := config.NewApprover(j.approve, j.agents)
+	policy := approver.Policy
+	if asker != nil {
+		cfg.Reply = asker.Reply
+		policy = asker.UnlessAllowed(policy)
 	}
 	cfg.Approve = &orchestrator.ApprovalConfig{
-		Default: j.files.protect(policy), // around whatever else is said: protected files are asked about each time
+		Default: j.files.Protect(policy), // around whatever else is said: protected files are asked about each time
 		Expires: -1,                      // somebody at a terminal may take as long as it takes
 	}
 	o, err := orchestrator.New(cfg)
-	return o, by, err
+	return o, approver, err
 }
 
 // perform makes the run: progress to s, what out asks for to standard output, the end as an error
 // with its exit code.
-func (c *cli) perform(ctx context.Context, j job, out output, s *screen) error {
-	ctx, stop, release := interrupts(ctx, s.say)
+func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen) error {
+	ctx, stop, release := interrupts(ctx, s.Warn)
 	defer release()
-	var p *person
+	var asker *approval.Asker
 	if c.interactive {
-		p = newPerson(s, j.files, c.stdin, stop)
+		asker = approval.NewAsker(s, j.files, c.stdin, stop)
 	}
-	o, by, err := j.orchestrator(p)
+	o, approver, err := j.orchestrator(asker)
 	if err != nil {
 		return err
 	}
-	defer s.clear()
+	defer s.Clear()
 	j.task.Stop = stop
-	to := printer{w: c.stdout, form: out.kind(), terminal: isTerminal(c.stdout)}
+	to := printer{w: c.stdout, form: out.kind(), terminal: terminal.IsTerminal(c.stdout)}
 	for e, err := range o.Stream(ctx, j.task) {
 		if e.Kind == "" {
 			return err // the task could not be started
 		}
-		by.hear(e)
-		if p != nil {
-			p.hear(e)
+		approver.Observe(e)
+		if asker != nil {
+			asker.Observe(e)
 		}
-		s.event(e)
+		s.ShowEvent(e)
 		if err := to.beside(s, e); err != nil {
 			return err
 		}
 		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
 			if end.Status == orchestrator.StatusDone && end.Output.Result == nil {
-				s.say("the model gave no answer")
+				s.Warn("the model gave no answer")
 			}
-			s.waits(end.Waits)
+			s.ShowWaits(end.Waits)
 			return outcome(end, err, j.files)
 		}
 	}

@@ -15,7 +15,7 @@ const exitLeak = 99
 
 // blockedRead is left where somebody was asked and the run ended without an answer: nothing but the
 // end of the process ends a read from a terminal.
-var blockedRead = goleak.IgnoreAnyFunction("github.com/segue-go/segue/cmd/segue.(*keyboard).read")
+var blockedRead = goleak.IgnoreAnyFunction("github.com/segue-go/segue/cmd/segue/internal/terminal.(*Keyboard).read")
 
 // TestMain makes this binary do as "segue" in the processes that tests start, and looks for
 // goroutines left behind in those and in the tests.

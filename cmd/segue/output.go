@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
@@ -49,6 +51,11 @@ func (o *output) kind() string {
 	return o.form.value
 }
 
+// screen shows progress on standard error as the flags say.
+func (c *cli) screen(out output) *terminal.Screen {
+	return terminal.NewScreen(c.stderr, terminal.Config{Quiet: out.quiet, Verbose: out.verbose, Asks: c.interactive}, c.getenv)
+}
+
 // resultRecord is a run in the form json. Result is null where there is none, which is not an empty
 // one; elapsed is in nanoseconds.
 type resultRecord struct {
@@ -80,11 +87,11 @@ func (p *printer) writes(e orchestrator.Event) bool {
 }
 
 // beside writes what there is to write when e happens, where the same terminal may show s.
-func (p *printer) beside(s *screen, e orchestrator.Event) error {
+func (p *printer) beside(s *terminal.Screen, e orchestrator.Event) error {
 	if !p.terminal || !p.writes(e) {
 		return p.event(e)
 	}
-	return s.beside(func() error { return p.event(e) })
+	return s.WriteBeside(func() error { return p.event(e) })
 }
 
 // listen keeps what the root's model says until its reply is whole. A root that ends before that
@@ -147,7 +154,7 @@ func (p *printer) encode(v any) error { return encode(p.w, v) }
 
 // text writes a text and ends its last line. An empty text is no line.
 func (p *printer) text(s string) error {
-	if s = printable(s); s == "" {
+	if s = plaintext.Printable(s); s == "" {
 		return nil
 	}
 	if s[len(s)-1] != '\n' {
@@ -165,12 +172,12 @@ func encode(w io.Writer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return failed(fmt.Errorf("cannot write the output: %w", err))
 	}
-	return send(w, escaped(line.String()))
+	return send(w, plaintext.Escaped(line.String()))
 }
 
 // write writes a text, less what a terminal would obey: the reader of a pipe may be one that shows
 // it.
-func write(w io.Writer, text string) error { return send(w, printable(text)) }
+func write(w io.Writer, text string) error { return send(w, plaintext.Printable(text)) }
 
 func send(w io.Writer, text string) error {
 	if _, err := io.WriteString(w, text); err != nil {

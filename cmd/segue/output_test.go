@@ -2,18 +2,23 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/orchestrator"
 )
 
 func finished(text string) orchestrator.Event {
-	e := at("0", 1, "", orchestrator.RunFinished{Status: orchestrator.StatusDone, Output: delegation.Output{Result: &text}})
+	e := terminaltest.Event("0", 1, "", orchestrator.RunFinished{Status: orchestrator.StatusDone, Output: delegation.Output{Result: &text}})
 	e.Kind = orchestrator.EventRunFinished
 	return e
 }
@@ -32,16 +37,16 @@ func TestPrinter_text(t *testing.T) {
 // was said before or below.
 func TestPrinter_partial(t *testing.T) {
 	says := func(frame, text string) orchestrator.Event {
-		e := at(frame, 1, text, nil)
+		e := terminaltest.Event(frame, 1, text, nil)
 		e.Kind = orchestrator.EventTextDelta
 		return e
 	}
-	stopped := at("0", 1, "", orchestrator.RunFinished{Status: orchestrator.StatusStopped})
+	stopped := terminaltest.Event("0", 1, "", orchestrator.RunFinished{Status: orchestrator.StatusStopped})
 	stopped.Kind = orchestrator.EventRunFinished
 	thinks := says("0", "Hm.")
 	thinks.Kind = orchestrator.EventThoughtDelta
-	step := at("0", 1, "", orchestrator.StepTaken{})
-	broken := at("0", 1, "", orchestrator.StepTaken{Err: &delegation.Error{Code: "unavailable"}})
+	step := terminaltest.Event("0", 1, "", orchestrator.StepTaken{})
+	broken := terminaltest.Event("0", 1, "", orchestrator.StepTaken{Err: &delegation.Error{Code: "unavailable"}})
 	for name, tt := range map[string]struct {
 		events []orchestrator.Event
 		want   string
@@ -51,7 +56,7 @@ func TestPrinter_partial(t *testing.T) {
 		"in a later step":      {[]orchestrator.Event{says("0", "I look."), step, says("0", "It is"), stopped}, "It is\n"},
 		"after one that was":   {[]orchestrator.Event{says("0", "I look."), step, stopped}, ""},
 		"asked again":          {[]orchestrator.Event{says("0", "I lo"), broken, says("0", "It"), stopped}, "It\n"},
-		"begun anew":           {[]orchestrator.Event{says("0", "half"), at("0", 1, "", orchestrator.RetryWaiting{Discard: true}), says("0", "new"), stopped}, "new\n"},
+		"begun anew":           {[]orchestrator.Event{says("0", "half"), terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Discard: true}), says("0", "new"), stopped}, "new\n"},
 		"of a child":           {[]orchestrator.Event{says("0.1", "The quick"), stopped}, ""},
 		"a result is stronger": {[]orchestrator.Event{says("0", "half"), finished("whole")}, "whole\n"},
 	} {
@@ -70,7 +75,7 @@ func TestPrinter_partial(t *testing.T) {
 func TestPrinter_json(t *testing.T) {
 	var b bytes.Buffer
 	p := printer{w: &b, form: formJSON}
-	require.NoError(t, p.event(at("0", 0, "", orchestrator.RunStarted{})))
+	require.NoError(t, p.event(terminaltest.Event("0", 0, "", orchestrator.RunStarted{})))
 	require.Empty(t, b.String())
 	require.NoError(t, p.event(finished("a < b && c")))
 	require.Contains(t, b.String(), `"result":"a < b && c"`)
@@ -101,4 +106,20 @@ func TestRun_cannotRead(t *testing.T) {
 	require.Equal(t, exitUsage, run([]string{"run", "-"}, brokenReader{}, &stdout, &stderr, func(string) string { return "" }))
 	require.Equal(t, "segue: cannot read the task from standard input: bad descriptor\n", stderr.String())
 	require.Empty(t, stdout.String())
+}
+
+// TestEscaped shows no terminal anything that it obeys, and loses no character, for any text.
+func TestEscaped(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune("\x1b\u009b\u009d\x7f\u202e\u2066\u061c\r\n\"\\")))).Draw(t, "s")
+		var b strings.Builder
+		require.NoError(t, encode(&b, []any{s, json.RawMessage(strconv.Quote("")), map[string]string{s: s}}))
+		require.Equal(t, 1, strings.Count(b.String(), "\n"))
+		for _, r := range b.String() {
+			require.True(t, r == '\n' || !plaintext.Obeyed(r), "%q", r)
+		}
+		var back []any
+		require.NoError(t, json.Unmarshal([]byte(b.String()), &back))
+		require.Equal(t, []any{s, "", map[string]any{s: s}}, back)
+	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 )
@@ -86,7 +87,7 @@ func (c *cli) parse(f *parseFlags, file string) error {
 	if err != nil {
 		return err
 	}
-	policy, err := policyOf(f.policy, markdownpolicy.Options{Mode: markdownpolicy.Mode(f.mode.value), Tools: defs})
+	policy, err := textpolicy.New(f.policy, markdownpolicy.Options{Mode: markdownpolicy.Mode(f.mode.value), Tools: defs})
 	if err != nil {
 		return err
 	}

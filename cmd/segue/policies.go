@@ -92,26 +92,6 @@ func offerTools(cmd *cobra.Command, file *string) {
 	_ = cmd.MarkFlagFilename("tools", "json") // the only error is an unknown flag
 }
 
-// policyOf returns the policy of a name, or of several with commas between them: the first that is
-// found in a reply reads it.
-func policyOf(names string, o markdownpolicy.Options) (markdownpolicy.Policy, error) {
-	var chain markdownpolicy.Chain
-	for name := range strings.SplitSeq(names, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			return nil, errors.New("the name of a policy is empty; see segue policies")
-		}
-		p, err := markdownpolicy.New(name, o)
-		if err != nil {
-			return nil, err
-		}
-		chain = append(chain, p)
-	}
-	if len(chain) == 1 {
-		return chain[0], nil
-	}
-	return chain, nil
-}
-
 // readTools reads a file of tool definitions; no file is none.
 func readTools(file string) ([]tools.Definition, error) {
 	if file == "" {

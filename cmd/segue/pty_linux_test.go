@@ -14,18 +14,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
 
-// pseudoTerminal returns both ends of one: what a person has, and what a process has. Without a
+// pseudoTerminal returns both ends of one: what the user has, and what a process has. Without a
 // kernel that makes them the test is skipped.
-func pseudoTerminal(t *testing.T) (person, process *os.File) {
+func pseudoTerminal(t *testing.T) (user, process *os.File) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		t.Skipf("there are no pseudo terminals here: %v", err)
 	}
-	person = os.NewFile(uintptr(fd), "ptmx")
-	t.Cleanup(func() { _ = person.Close() })
+	user = os.NewFile(uintptr(fd), "ptmx")
+	t.Cleanup(func() { _ = user.Close() })
 	require.NoError(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetUint32(fd, unix.TIOCGPTN)
 	require.NoError(t, err)
@@ -36,12 +38,12 @@ func pseudoTerminal(t *testing.T) (person, process *os.File) {
 	modes.Lflag |= unix.NOFLSH // else a Ctrl-C takes back what has just been written, as the answer to it
 	require.NoError(t, unix.IoctlSetTermios(fd, unix.TCSETS, modes))
 	require.NoError(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 12, Col: 70}))
-	return person, process
+	return user, process
 }
 
 // process is a segue at a pseudo terminal, with a model that answers when it is told to.
 type process struct {
-	*terminal
+	*terminaltest.Terminal
 	model  *slowModel
 	cmd    *exec.Cmd
 	dir    string
@@ -53,17 +55,17 @@ type process struct {
 
 func startAtTerminal(t *testing.T) *process {
 	t.Helper()
-	p := &process{terminal: newTerminal(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{})}
+	p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{})}
 	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
 	return p
 }
 
 // start begins a command line; --json has its output kept from the terminal.
 func (p *process) start(args ...string) {
-	t := p.t
+	t := p.T
 	t.Helper()
-	person, tty := pseudoTerminal(t)
-	p.keys = person
+	user, tty := pseudoTerminal(t)
+	p.Keys = user
 	p.cmd = exec.CommandContext(t.Context(), "segue", args...)
 	p.cmd.Env = append(append(os.Environ(), "GORACE="+noSleep, "NO_COLOR=1"), p.env...)
 	p.cmd.Dir = p.folder
@@ -76,19 +78,19 @@ func (p *process) start(args ...string) {
 	require.NoError(t, tty.Close())
 	go func() {
 		defer close(p.read)
-		_, _ = io.Copy(p.terminal, person) // it ends with an error: the process is gone
+		_, _ = io.Copy(p.Terminal, user) // it ends with an error: the process is gone
 	}()
 }
 
 // end waits for the end of the process and checks its exit code and the status of its run.
 func (p *process) end(code int, status string) (rest string) {
-	p.t.Helper()
-	require.Equal(p.t, code, codeOf(p.t, p.cmd.Wait()), p.rest())
+	p.T.Helper()
+	require.Equal(p.T, code, codeOf(p.T, p.cmd.Wait()), p.Rest())
 	<-p.read
 	var got struct{ Status string }
-	require.NoError(p.t, json.Unmarshal(p.stdout.Bytes(), &got))
-	require.Equal(p.t, status, got.Status)
-	return p.rest()
+	require.NoError(p.T, json.Unmarshal(p.stdout.Bytes(), &got))
+	require.Equal(p.T, status, got.Status)
+	return p.Rest()
 }
 
 func (p *process) has(file string) bool {
@@ -112,18 +114,18 @@ func TestTerminal_answers(t *testing.T) {
 	t.Parallel()
 	p := startAtTerminal(t)
 	<-p.model.asked
-	p.types("y\ny") // nobody was asked
-	p.await("y\r\ny")
+	p.Types("y\ny") // nobody was asked
+	p.Await("y\r\ny")
 	p.model.replies <- wantsToWrite
-	p.await(mayWrite)
-	p.types("\n")
-	p.await("Answer y, n or a.")
-	p.await(mayWrite)
-	p.types("n\n")
-	p.await("Enter) > ")
-	p.types("\n")
-	p.await(mayWrite)
-	p.types("y\n")
+	p.Await(mayWrite)
+	p.Types("\n")
+	p.Await("Answer y, n or a.")
+	p.Await(mayWrite)
+	p.Types("n\n")
+	p.Await("Enter) > ")
+	p.Types("\n")
+	p.Await(mayWrite)
+	p.Types("y\n")
 	<-p.model.asked
 	p.model.replies <- isDone
 	p.end(exitDone, "done")
@@ -135,16 +137,16 @@ func TestTerminal_answers(t *testing.T) {
 // terminal.
 func TestTerminal_partial(t *testing.T) {
 	t.Parallel()
-	p := &process{terminal: newTerminal(t), read: make(chan struct{})}
+	p := &process{Terminal: terminaltest.New(t), read: make(chan struct{})}
 	p.start("run", "--base-url", halfAnswer(t).URL, "task")
-	p.await("[0 #1] The quick brown")
-	p.types("\x03")
-	p.await("segue: stopping after this step")
-	p.types("\x03")
-	p.await("segue: stopping now")
+	p.Await("[0 #1] The quick brown")
+	p.Types("\x03")
+	p.Await("segue: stopping after this step")
+	p.Types("\x03")
+	p.Await("segue: stopping now")
 	require.Equal(t, exitInterrupted, codeOf(t, p.cmd.Wait()))
 	<-p.read
-	require.Contains(t, p.rest(), "\nThe quick brown\r\n")
+	require.Contains(t, p.Rest(), "\nThe quick brown\r\n")
 }
 
 // TestTerminal_interrupts presses Ctrl-C and Ctrl-D while something is asked. The process ends
@@ -195,17 +197,17 @@ func TestTerminal_interrupts(t *testing.T) {
 			p := startAtTerminal(t)
 			<-p.model.asked
 			p.model.replies <- tt.wants
-			p.await(tt.prompt)
+			p.Await(tt.prompt)
 			if tt.written { // the first of two
-				p.types("y\n")
-				p.await(tt.prompt)
+				p.Types("y\n")
+				p.Await(tt.prompt)
 			}
 			if tt.signal != nil {
 				require.NoError(t, p.cmd.Process.Signal(tt.signal))
 			} else {
-				p.types(tt.keys)
+				p.Types(tt.keys)
 			}
-			p.await(tt.told)
+			p.Await(tt.told)
 			rest := p.end(tt.code, tt.status)
 			require.Contains(t, rest, tt.why)
 			require.NotContains(t, rest, tt.prompt, "nothing more was asked")

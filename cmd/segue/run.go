@@ -12,13 +12,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
-
-// defaultModel is asked if nobody says which.
-const defaultModel = "gpt-5-mini"
 
 // runFlags are the flags of segue run.
 type runFlags struct {
@@ -42,8 +44,8 @@ type runFlags struct {
 
 func (c *cli) runCommand() *cobra.Command {
 	f := &runFlags{
-		strategy: oneOf(strategyWords()...),
-		approve:  oneOf(approvalWords...),
+		strategy: oneOf(strategies.Words()...),
+		approve:  oneOf(config.ApprovalWords...),
 	}
 	cmd := &cobra.Command{
 		Use:   "run [flags] TASK|-",
@@ -100,7 +102,7 @@ func (f *runFlags) offer(cmd *cobra.Command) {
 	f.strategy.offer(cmd, "strategy", "how to go about the task")
 	f.approve.offer(cmd, "approve", "which tool calls need your approval")
 	flags := cmd.Flags()
-	flags.StringVar(&f.model, "model", "", "the model (default SEGUE_MODEL, or "+defaultModel+")")
+	flags.StringVar(&f.model, "model", "", "the model (default SEGUE_MODEL, or "+config.DefaultModel+")")
 	flags.StringVar(&f.baseURL, "base-url", "", "the server, up to and without /chat/completions (default OPENAI_BASE_URL, or OpenAI)")
 	offerPolicy(cmd, &f.policy, "", "let the model write its tool calls as text in this format (default the tool calls of the server)")
 	flags.StringVar(&f.system, "system", "", "the system prompt")
@@ -124,30 +126,30 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		return err
 	}
 	s := c.screen(f.out)
-	config, err := c.configOf(ctx, f, s)
+	cfg, err := c.configOf(ctx, f, s)
 	if err != nil {
 		return err
 	}
-	files, err := c.openFolder(f, config)
+	files, err := c.openFolder(f, cfg)
 	if err != nil {
 		return err
 	}
 	var list []tools.Tool
 	if files != nil {
-		defer func() { _ = files.root.Close() }()
-		list = files.tools()
+		defer func() { _ = files.Close() }()
+		list = files.Tools()
 	}
 	if !f.noAsk {
 		list = append(list, tools.AskUser())
 	}
 	var j job
-	if config == nil {
+	if cfg == nil {
 		j, err = c.plainJob(f, list)
 	} else {
 		var why string
-		if f.agent, why, err = config.choose(f.agent, f.source, goal); err == nil {
-			s.tell("agent " + f.agent + " (" + why + ")")
-			j, err = c.agentJob(f, config, list, s)
+		if f.agent, why, err = cfg.Choose(config.Request{Agent: f.agent, Source: f.source, Goal: goal}); err == nil {
+			s.ShowProgress("agent " + f.agent + " (" + why + ")")
+			j, err = c.agentJob(f, cfg, list, s)
 		}
 	}
 	if err != nil {
@@ -163,98 +165,80 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 
 // configOf reads the configuration that a run goes by; nil if there is none. One that was found
 // must be trusted.
-func (c *cli) configOf(ctx context.Context, f *runFlags, s *screen) (*configuration, error) {
+func (c *cli) configOf(ctx context.Context, f *runFlags, s *terminal.Screen) (*config.Config, error) {
 	place, err := c.configPath(f.config, f.given("config"))
 	if err != nil {
 		return nil, err
 	}
-	if place.origin != originNone {
-		config, err := openConfig(place)
+	if place.Origin != config.OriginNone {
+		cfg, err := place.Read()
 		if err != nil {
 			return nil, err
 		}
-		if hidden := place.hidden(); hidden != "" {
-			s.tell(visible(fmt.Sprintf("configuration %s (%s), and not %s", place.path, place.origin, hidden)))
+		if hidden := place.Hidden(); hidden != "" {
+			s.ShowProgress(plaintext.Visible(fmt.Sprintf("configuration %s (%s), and not %s", place.Path, place.Origin, hidden)))
 		}
-		if config.found {
-			if err := c.mustTrust(ctx, config, s); err != nil {
+		if cfg.Found {
+			if err := c.mustTrust(ctx, cfg, s); err != nil {
 				return nil, err
 			}
 		}
-		return config, config.try()
+		return cfg, cfg.Try()
 	}
 	for _, flag := range []string{"agent", "source"} {
 		if f.given(flag) {
-			return nil, fmt.Errorf("--%s needs a configuration: --config FILE, SEGUE_CONFIG, or %s", flag, usualConfig)
+			return nil, fmt.Errorf("--%s needs a configuration: --config FILE, SEGUE_CONFIG, or %s", flag, config.FileName)
 		}
 	}
 	return nil, nil //nolint:nilnil // a configuration is not needed
 }
 
-func (f *runFlags) settings() settings {
-	return settings{system: f.system, bound: f.maxSteps != 0, noAsk: f.noAsk}
+// clientOptions are what the flags say of the model.
+func (c *cli) clientOptions(f *runFlags) config.ClientOptions {
+	return config.ClientOptions{Getenv: c.getenv, Model: f.model, BaseURL: f.baseURL, Policy: f.policy}
 }
 
 // plainJob is a run without a configuration.
 func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
-	client, _, err := c.environment(f)
+	client, err := config.EnvironmentClient(c.clientOptions(f))
 	if err != nil {
 		return job{}, err
 	}
-	set, err := strategySet(f.settings())
+	set, err := strategies.Set(strategies.Settings{System: f.system, Bounded: f.maxSteps != 0, NoAsk: f.noAsk})
 	return job{
 		client: client, strategies: set, tools: list,
-		approve: newApprovals(f.approve.value, nil),
-		task:    orchestrator.Task{Strategy: realName(f.strategy.value)},
+		approve: config.NewApprovalPolicies(f.approve.value, nil),
+		task:    orchestrator.Task{Strategy: strategies.RealName(f.strategy.value)},
 	}, err
 }
 
 // agentJob is a run of an agent. What flags say is stronger than what the file says.
-func (c *cli) agentJob(f *runFlags, config *configuration, list []tools.Tool, s *screen) (job, error) {
-	o := crewOptions{settings: f.settings(), tools: list, files: f.dir != "", ask: !f.noAsk}
+func (c *cli) agentJob(f *runFlags, cfg *config.Config, list []tools.Tool, s *terminal.Screen) (job, error) {
+	o := config.Options{Tools: list, System: f.system, Bounded: f.maxSteps != 0}
 	if f.given("strategy") {
-		o.strategy = realName(f.strategy.value)
+		o.Strategy = strategies.RealName(f.strategy.value)
 	}
-	crew, err := config.crew(f.agent, o)
+	setup, err := cfg.Setup(f.agent, o)
 	if err != nil {
 		return job{}, err
 	}
-	client, err := c.router(f, config, crew)
+	client, err := setup.Client(c.clientOptions(f))
 	if err != nil {
 		return job{}, err
 	}
 	j := job{
-		client: client, strategies: crew.strategies, tools: crew.tools,
-		approve: newApprovals(f.approve.value, crew.called),
-		task:    orchestrator.Task{Strategy: f.agent, Limits: config.limits(f.agent)},
+		client: client, strategies: setup.Strategies, tools: setup.Tools,
+		approve: config.NewApprovalPolicies(f.approve.value, setup.Callable),
+		task:    orchestrator.Task{Strategy: f.agent, Limits: setup.Limits},
 	}
 	if !f.given("approve") {
-		j.agents = config.agentApprovals(crew, s)
-	}
-	return j, nil
-}
-
-// agentApprovals returns the approvals of the agents of a crew. Those of a file that was found can
-// only be stricter than what the command line does by itself; s shows which words were not
-// followed.
-func (c *configuration) agentApprovals(crew *crew, s *screen) map[string]approvals {
-	if !c.found {
-		return crew.approvals
-	}
-	made, loosened := map[string]approvals{}, []string{}
-	for strategy, said := range crew.approvals {
-		made[strategy] = said.within(newApprovals(approveAsk, crew.called))
-	}
-	for _, name := range crew.agents {
-		for _, said := range c.Agents[name].loosened() {
-			loosened = append(loosened, name+": "+said)
+		j.agents = setup.Approvals
+		if len(setup.Unheeded) > 0 {
+			s.Warn(fmt.Sprintf("%s was found, not named, and so cannot approve calls by itself; you are asked in spite of %s",
+				plaintext.Visible(cfg.Path), strings.Join(setup.Unheeded, ", ")))
 		}
 	}
-	if len(loosened) > 0 {
-		s.say(fmt.Sprintf("%s was found, not named, and so cannot approve calls by itself; you are asked in spite of %s",
-			visible(c.path), strings.Join(loosened, ", ")))
-	}
-	return made
+	return j, nil
 }
 
 // goal returns the task, which may stand in standard input.
@@ -273,18 +257,18 @@ func (c *cli) goal(arg string) (string, error) {
 }
 
 // openFolder opens the folder of --dir; nil if there is none.
-func (c *cli) openFolder(f *runFlags, config *configuration) (*workFolder, error) {
+func (c *cli) openFolder(f *runFlags, cfg *config.Config) (*workfolder.Folder, error) {
 	own, ours := f.protect, c.ownPlaces()
-	if config != nil {
-		own, ours = slices.Concat(own, config.Protected), append(ours, config.path)
+	if cfg != nil {
+		own, ours = slices.Concat(own, cfg.Protected), append(ours, cfg.Path)
 	}
-	if _, err := newProtectedFiles(f.protect); err != nil {
+	if _, err := workfolder.NewProtectedFiles(f.protect); err != nil {
 		return nil, fmt.Errorf("--protect: %w", err)
 	}
 	if f.dir == "" {
 		return nil, nil //nolint:nilnil // a run without files has no folder
 	}
-	return openFolder(f.dir, own, ours...)
+	return workfolder.Open(f.dir, own, ours...)
 }
 
 // ownPlaces are the folders where segue keeps what it goes by, besides those that are protected by

@@ -1,206 +1,212 @@
 package main
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
-	"unicode/utf8"
+	"syscall"
 
-	"github.com/rogpeppe/go-internal/lockedfile"
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/trust"
 )
 
-const (
-	trustVersion   = 1
-	maxTrustRecord = 16 << 20 // most bytes of the record
-	maxTrustedText = 64 << 10 // of a file that is kept, to show later what changed
-)
+func (c *cli) trustCommand() *cobra.Command {
+	var list bool
+	var remove string
+	cmd := &cobra.Command{
+		Use:   "trust [FILE]",
+		Short: "Trust a configuration that was found, and not named",
+		Long: `Trust shows the servers that a configuration asks, the keys that it sends them, and what it says of approval, and asks whether
+you trust it. FILE is the segue.yaml in the working folder or the nearest folder above.
 
-// trustRecord holds the files that the user trusts, in the order of their paths.
-type trustRecord struct {
-	Version int           `json:"version"`
-	Files   []trustedFile `json:"files"`
+A segue.yaml that was found there may be somebody else's, such as that of a repository. segue run uses it once you trust it, in
+this place and as it is now: after a change it asks again, and shows what changed. What --config or SEGUE_CONFIG names, and your
+own, need no trust.
+
+Even one that is trusted cannot approve tool calls by itself, and cannot send the key of one server to another: OPENAI_API_KEY
+goes to the server that OPENAI_BASE_URL names, or to OpenAI.
+
+What is trusted is kept in ~/.local/state/segue/trust.json (XDG_STATE_HOME says another folder than ~/.local/state).`,
+		Example: `  segue trust
+  segue trust --list
+  segue trust --remove segue.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case list:
+				return c.listTrusted()
+			case cmd.Flags().Changed("remove"):
+				return c.removeTrusted(remove)
+			default:
+				return c.trustFile(cmd.Context(), strings.Join(args, ""))
+			}
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "list what is trusted, and whether it still is as it was")
+	cmd.Flags().StringVar(&remove, "remove", "", "trust this `FILE` no more")
+	cmd.MarkFlagsMutuallyExclusive("list", "remove")
+	_ = cmd.MarkFlagFilename("remove", "yaml", "yml") // the only error is an unknown flag
+	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+	return cmd
 }
 
-// trustedFile is a configuration that was trusted as it was then.
-type trustedFile struct {
-	Path   string `json:"path"`             // see trustPath
-	SHA256 string `json:"sha256"`           // of the bytes, in hexadecimal digits
-	Server string `json:"server,omitempty"` // of the environment, where a key that the file names goes there
-	Text   string `json:"text,omitempty"`   // the bytes; "" if they are many, or no text
-}
-
-// trusted returns the entry of a file with this content.
-func trusted(path string, content []byte, server string) trustedFile {
-	sum := sha256.Sum256(content)
-	made := trustedFile{Path: path, SHA256: hex.EncodeToString(sum[:]), Server: server}
-	if len(content) <= maxTrustedText && utf8.Valid(content) {
-		made.Text = string(content)
-	}
-	return made
-}
-
-// find returns the entry of a path; false if there is none.
-func (r trustRecord) find(path string) (trustedFile, bool) {
-	i := slices.IndexFunc(r.Files, func(f trustedFile) bool { return f.Path == path })
-	if i < 0 {
-		return trustedFile{}, false
-	}
-	return r.Files[i], true
-}
-
-// without returns the entries of all other paths.
-func (r trustRecord) without(path string) []trustedFile {
-	return slices.DeleteFunc(slices.Clone(r.Files), func(f trustedFile) bool { return f.Path == path })
-}
-
-// check finds what no record has that this program wrote.
-func (r trustRecord) check() error {
-	if r.Version != trustVersion {
-		return fmt.Errorf("it has version %d, and this segue knows version %d", r.Version, trustVersion)
-	}
-	for i, f := range r.Files {
-		sum, err := hex.DecodeString(f.SHA256)
-		if err != nil || len(sum) != sha256.Size || !filepath.IsAbs(f.Path) || i > 0 && r.Files[i-1].Path >= f.Path {
-			return fmt.Errorf("its entry %d is damaged", i+1)
-		}
-	}
-	return nil
-}
-
-// trustStore is the file that keeps a [trustRecord]. Several processes may use it at once.
-type trustStore struct{ path string }
-
-// trustStore returns that of the user.
-func (c *cli) trustStore() (trustStore, error) {
-	folder := c.xdgFolder("XDG_STATE_HOME", filepath.Join(".local", "state"))
-	if folder == "" {
-		return trustStore{}, errors.New("cannot tell where the record of trusted files is: set HOME or XDG_STATE_HOME")
-	}
-	return trustStore{filepath.Join(folder, "segue", "trust.json")}, nil
-}
-
-// load reads the record. A record that cannot be read as a whole is an error: none of it is
-// trusted.
-func (s trustStore) load() (trustRecord, error) {
-	data, err := readRegular(s.path, maxTrustRecord)
-	if errors.Is(err, fs.ErrNotExist) {
-		return trustRecord{Version: trustVersion, Files: []trustedFile{}}, nil
-	}
-	if err != nil {
-		return trustRecord{}, fmt.Errorf("cannot read the record of trusted files: %w", err)
-	}
-	var r trustRecord
-	var version struct{ Version int }
-	err = json.Unmarshal(data, &version)
-	if err == nil && version.Version == trustVersion { // of another version, only the number is known
-		d := json.NewDecoder(bytes.NewReader(data))
-		d.DisallowUnknownFields()
-		err = d.Decode(&r)
-	}
-	r.Version = version.Version
-	if err == nil {
-		err = r.check()
-	}
-	if err != nil {
-		return trustRecord{}, fmt.Errorf("cannot use the record of trusted files, %s: %w; remove it to begin anew", s.path, err)
-	}
-	return r, nil
-}
-
-// add puts a file into the record, in place of an older entry.
-func (s trustStore) add(f trustedFile) error {
-	return s.change(func(r *trustRecord) error {
-		r.Files = append(r.without(f.Path), f)
-		slices.SortFunc(r.Files, func(a, b trustedFile) int { return strings.Compare(a.Path, b.Path) })
-		return nil
-	})
-}
-
-// remove takes a file out of the record.
-func (s trustStore) remove(path string) error {
-	return s.change(func(r *trustRecord) error {
-		if _, ok := r.find(path); !ok {
-			return fmt.Errorf("%s is not trusted; segue trust --list lists what is", path)
-		}
-		r.Files = r.without(path)
-		return nil
-	})
-}
-
-// change rewrites the record. What another process trusts or removes at the same time is not lost.
-func (s trustStore) change(edit func(*trustRecord) error) error {
-	folder := filepath.Dir(s.path)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("cannot write the record of trusted files: %w", err)
-	}
-	unlock, err := lockedfile.MutexAt(s.path + ".lock").Lock()
-	if err != nil {
-		return fmt.Errorf("cannot write the record of trusted files: %w", err)
-	}
-	defer unlock()
-	r, err := s.load()
-	if err != nil {
-		return err
-	}
-	if err := edit(&r); err != nil {
-		return err
-	}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err == nil && len(data) >= maxTrustRecord {
-		err = errors.New("it would be too long; remove a file with segue trust --remove")
-	}
-	if err == nil {
-		err = replaceFile(s.path, append(data, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write the record of trusted files: %w", err)
-	}
-	return nil
-}
-
-// replaceFile writes a file for the user alone, whole or not at all.
-func replaceFile(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // only the user can read it
-	if err != nil {
-		return err
-	}
-	defer func() {
+// trustFile carries out segue trust; "" is the file that is found.
+func (c *cli) trustFile(ctx context.Context, path string) error {
+	if path == "" {
+		found, err := config.Find()
 		if err != nil {
-			_ = os.Remove(f.Name())
+			return err
 		}
-	}()
-	_, err = io.Copy(f, bytes.NewReader(data))
-	if err == nil {
-		err = f.Sync()
+		if found == "" {
+			return errors.New("there is no " + config.FileName + " here or in a folder above")
+		}
+		path = found
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
+	if filepath.Base(path) != config.FileName {
+		return fmt.Errorf("only a %s that is found needs trust; name %s with --config", config.FileName, path)
+	}
+	cfg, err := config.Place{Path: path, Origin: config.OriginFound}.Read()
+	if err != nil {
+		return err
+	}
+	store, err := trust.UserStore(c.getenv)
+	if err != nil {
+		return err
+	}
+	r, err := trust.NewReview(cfg, store, c.getenv)
+	if err != nil {
+		return err
+	}
+	s := c.screen(output{})
+	lines, err := r.Lines(terminal.SizeOf(c.stderr).Columns - 1)
+	if err != nil {
+		return err
+	}
+	if r.Trusted() {
+		s.Show(lines...)
+		return nil
+	}
+	if !c.interactive {
+		s.Show(lines...)
+		return errors.New("nobody can be asked here; run segue trust in a terminal, or name the file with --config")
+	}
+	return c.askTrust(ctx, r, store, s)
+}
+
+// mustTrust returns an error unless a configuration that was found is trusted, or the user trusts
+// it now.
+func (c *cli) mustTrust(ctx context.Context, cfg *config.Config, s *terminal.Screen) error {
+	store, err := trust.UserStore(c.getenv)
+	if err != nil {
+		return err
+	}
+	r, err := trust.NewReview(cfg, store, c.getenv)
+	if err != nil || r.Trusted() {
+		return err
+	}
+	if !c.interactive {
+		return fmt.Errorf("%s; see what it says and trust it with segue trust, name it with --config FILE, or go without with --config ''", r.State())
+	}
+	return c.askTrust(ctx, r, store, s)
+}
+
+// trusts reports whether the user trusts a configuration that was found. With a record that cannot
+// be read none is.
+func (c *cli) trusts(cfg *config.Config) bool {
+	store, err := trust.UserStore(c.getenv)
+	if err != nil {
+		return false
+	}
+	r, err := trust.NewReview(cfg, store, c.getenv)
+	return err == nil && r.Trusted()
+}
+
+// askTrust shows a configuration, asks whether the user trusts it, and records a yes. Anything else
+// is an error.
+func (c *cli) askTrust(ctx context.Context, r trust.Review, store trust.Store, s *terminal.Screen) error {
+	lines, err := r.Lines(terminal.SizeOf(c.stderr).Columns - 1)
+	if err != nil {
+		return err
+	}
+	yes, err := c.confirm(ctx, s, "trust it? y yes, n no > ", lines)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		return fmt.Errorf("%s is not trusted, and not used; go without it with --config ''", plaintext.Visible(r.Config.Path))
+	}
+	return store.Add(r.Now)
+}
+
+// confirm shows lines and asks a question that only a yes affirms. The end of the input is a no.
+func (c *cli) confirm(ctx context.Context, s *terminal.Screen, question string, above []terminal.Line) (bool, error) {
+	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer release()
+	for keys := terminal.NewKeyboard(c.stdin); ; above = []terminal.Line{terminal.Warn.Line("Answer y or n.")} {
+		keys.DiscardTyped()
+		s.Prompt(question, above...)
+		line, err := keys.ReadLine(ctx)
+		s.EndPrompt(err == nil)
+		if ctx.Err() != nil {
+			return false, &exitError{code: exitInterrupted, err: errInterrupted}
+		}
+		if err != nil {
+			return false, nil // nobody is there to say yes
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return true, nil
+		case "n", "no":
+			return false, nil
+		}
+	}
+}
+
+// listTrusted carries out segue trust --list.
+func (c *cli) listTrusted() error {
+	store, err := trust.UserStore(c.getenv)
+	if err != nil {
+		return err
+	}
+	record, err := store.Load()
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, f := range record.Files {
+		how := "trusted"
+		switch text, err := regularfile.Read(f.Path, config.MaxSize); {
+		case err != nil:
+			how = "unreadable"
+		case trust.FileOf(f.Path, text, "").SHA256 != f.SHA256:
+			how = "changed"
+		}
+		fmt.Fprintf(&b, "%-10s  %s\n", how, plaintext.Visible(f.Path))
+	}
+	return write(c.stdout, b.String())
+}
+
+// removeTrusted carries out segue trust --remove. The file need not be there any more.
+func (c *cli) removeTrusted(path string) error {
+	whole, err := trust.Path(path)
+	if err != nil {
+		whole, err = filepath.Abs(path)
 	}
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
-}
-
-// trustPath returns the path under which a file is trusted: absolute, and without links but for the
-// file itself, which may be one. The file need not be there, but its folder must.
-func trustPath(path string) (string, error) {
-	whole, err := filepath.Abs(path)
+	store, err := trust.UserStore(c.getenv)
 	if err != nil {
-		return "", err
+		return err
 	}
-	folder, err := filepath.EvalSymlinks(filepath.Dir(whole))
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(folder, filepath.Base(whole)), nil
+	return store.Remove(whole)
 }

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 )
 
 const (
@@ -33,7 +36,7 @@ func newVictim(t *testing.T, answers ...string) *victim {
 	t.Helper()
 	v := &victim{t: t, server: newServer(t, answers...), home: t.TempDir(), repo: t.TempDir()}
 	require.NoError(t, os.Mkdir(filepath.Join(v.repo, ".git"), 0o700))
-	v.write(usualConfig, attack)
+	v.write(config.FileName, attack)
 	return v
 }
 
@@ -50,7 +53,7 @@ func (v *victim) env() []string {
 // sits begins a command line in a folder of the repository, at a terminal.
 func (v *victim) sits(folder string, args ...string) *process {
 	v.t.Helper()
-	p := &process{terminal: newTerminal(v.t), dir: v.repo, folder: filepath.Join(v.repo, folder), env: v.env(), read: make(chan struct{})}
+	p := &process{Terminal: terminaltest.New(v.t), dir: v.repo, folder: filepath.Join(v.repo, folder), env: v.env(), read: make(chan struct{})}
 	p.start(args...)
 	return p
 }
@@ -67,10 +70,10 @@ func (v *victim) pipes(args ...string) (code int, stderr string) {
 
 // gone waits for the end of a process and returns the rest of what was shown.
 func (p *process) gone(code int) string {
-	p.t.Helper()
-	require.Equal(p.t, code, codeOf(p.t, p.cmd.Wait()), p.rest())
+	p.T.Helper()
+	require.Equal(p.T, code, codeOf(p.T, p.cmd.Wait()), p.Rest())
 	<-p.read
-	return p.rest()
+	return p.Rest()
 }
 
 // asked returns the requests that came to the server.
@@ -101,7 +104,7 @@ const (
 	writesNote = `{"path":"note","content":"x"}`
 )
 
-// TestTrust_refused has a person say no, or nothing, to the configuration of a repository: no key
+// TestTrust_refused has a user say no, or nothing, to the configuration of a repository: no key
 // leaves, nothing is written.
 func TestTrust_refused(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -117,14 +120,14 @@ func TestTrust_refused(t *testing.T) {
 			v := newVictim(t, calls("write_file", writesGit), says("Done."))
 			for _, args := range [][]string{{"run", "--dir", ".", "Explain this repository"}, {"trust"}} {
 				p := v.sits("", args...)
-				shown := p.await(mayTrust)
+				shown := p.Await(mayTrust)
 				require.Contains(t, shown, "segue.yaml was found and is not trusted\r\n")
 				require.Contains(t, shown, "\r\n  a (you are asked all the same): default: always\r\n")
 				require.True(t, strings.HasSuffix(shown, "\r\n  sends $AWS_SECRET_ACCESS_KEY to "+v.host()+" (model m)\r\n"), shown)
-				p.types("\n")
-				p.await("Answer y or n.")
-				p.await(mayTrust)
-				p.types(tt.keys)
+				p.Types("\n")
+				p.Await("Answer y or n.")
+				p.Await(mayTrust)
+				p.Types(tt.keys)
 				require.Contains(t, p.gone(tt.code), tt.then)
 			}
 			v.safe()
@@ -136,14 +139,14 @@ func TestTrust_refused(t *testing.T) {
 	}
 }
 
-// TestTrust_trusted has a person say yes: the key goes where it was shown to go, and nothing is
+// TestTrust_trusted has a user say yes: the key goes where it was shown to go, and nothing is
 // written unasked all the same, here or in a pipe.
 func TestTrust_trusted(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, calls("write_file", writesNote), calls("write_file", writesNote), says("Done."))
 	p := v.sits("", "trust")
-	p.await(mayTrust)
-	p.types("y\n")
+	p.Await(mayTrust)
+	p.Types("y\n")
 	p.gone(exitDone)
 	require.Empty(t, v.asked())
 	rest := v.sits("", "trust").gone(exitDone)
@@ -157,15 +160,15 @@ func TestTrust_trusted(t *testing.T) {
 	require.Contains(t, v.asked()[0], "key=Bearer canary-aws ")
 
 	p = v.sits("", "run", "--dir", ".", "Explain this repository")
-	p.await("write_file note: y yes")
-	p.types("n\n")
-	p.await("Enter) > ")
-	p.types("\n")
+	p.Await("write_file note: y yes")
+	p.Types("n\n")
+	p.Await("Enter) > ")
+	p.Types("\n")
 	p.gone(exitDone)
 	require.Len(t, v.asked(), 3)
 	require.NoFileExists(t, filepath.Join(v.repo, "note"))
 
-	code, _ = v.pipes("trust", "--remove", usualConfig)
+	code, _ = v.pipes("trust", "--remove", config.FileName)
 	require.Equal(t, exitDone, code)
 	code, stderr = v.pipes("run", "--dir", ".", "Explain this repository")
 	require.Equal(t, exitUsage, code)
@@ -173,18 +176,18 @@ func TestTrust_trusted(t *testing.T) {
 	require.Len(t, v.asked(), 3)
 }
 
-// What a person types on the command line is still followed: a name, and --approve.
+// What a user types on the command line is still followed: a name, and --approve.
 func TestTrust_named(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, calls("write_file", writesNote), says("Done."))
-	code, stderr := v.pipes("run", "--config", usualConfig, "--dir", ".", "task")
+	code, stderr := v.pipes("run", "--config", config.FileName, "--dir", ".", "task")
 	require.Equal(t, exitDone, code, stderr)
 	require.FileExists(t, filepath.Join(v.repo, "note"))
 
 	v = newVictim(t, calls("write_file", writesNote), says("Done."))
 	p := v.sits("", "trust")
-	p.await(mayTrust)
-	p.types("y\n")
+	p.Await(mayTrust)
+	p.Types("y\n")
 	p.gone(exitDone)
 	code, stderr = v.pipes("run", "--approve", "always", "--dir", ".", "task")
 	require.Equal(t, exitDone, code, stderr)
@@ -202,29 +205,29 @@ func TestTrust_changed(t *testing.T) {
 			v := newVictim(t, calls("write_file", writesGit), says("Done."))
 			v.write("target.yaml", harmless)
 			if link {
-				require.NoError(t, os.Remove(filepath.Join(v.repo, usualConfig)))
-				require.NoError(t, os.Symlink("target.yaml", filepath.Join(v.repo, usualConfig)))
+				require.NoError(t, os.Remove(filepath.Join(v.repo, config.FileName)))
+				require.NoError(t, os.Symlink("target.yaml", filepath.Join(v.repo, config.FileName)))
 			} else {
-				v.write(usualConfig, harmless)
+				v.write(config.FileName, harmless)
 			}
 			p := v.sits("", "trust")
-			p.await("\r\n  no key to localhost:1 (model m)\r\n")
-			p.await(mayTrust)
-			p.types("yes\n")
+			p.Await("\r\n  no key to localhost:1 (model m)\r\n")
+			p.Await(mayTrust)
+			p.Types("yes\n")
 			p.gone(exitDone)
 
-			v.write(map[bool]string{false: usualConfig, true: "target.yaml"}[link], attack)
+			v.write(map[bool]string{false: config.FileName, true: "target.yaml"}[link], attack)
 			code, stderr := v.pipes("run", "--dir", ".", "task")
 			require.Equal(t, exitUsage, code)
 			require.Contains(t, stderr, "segue: segue.yaml has changed since it was trusted; ")
 			code, stderr = v.pipes("trust", "--list")
 			require.Equal(t, exitDone, code, stderr)
 			p = v.sits("", "run", "--dir", ".", "task")
-			shown := p.await(mayTrust)
+			shown := p.Await(mayTrust)
 			require.Contains(t, shown, "segue.yaml has changed since it was trusted\r\n")
 			require.Contains(t, shown, "\r\n  | -models: {m: {model: m, base_url: \"http://localhost:1/v1\"}}\r\n")
 			require.Contains(t, shown, "  sends $AWS_SECRET_ACCESS_KEY to "+v.host()+" (model m)\r\n")
-			p.types("n\n")
+			p.Types("n\n")
 			p.gone(exitUsage)
 			v.safe()
 		})
@@ -237,20 +240,20 @@ func TestTrust_elsewhere(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, says("Done."))
 	p := v.sits("", "trust")
-	p.await(mayTrust)
-	p.types("y\n")
+	p.Await(mayTrust)
+	p.Types("y\n")
 	p.gone(exitDone)
 	below := filepath.Join(v.repo, "below")
 	require.NoError(t, os.MkdirAll(filepath.Join(below, "link"), 0o700))
 	require.NoError(t, os.Mkdir(filepath.Join(below, "copy"), 0o700))
-	require.NoError(t, os.Symlink("../../segue.yaml", filepath.Join(below, "link", usualConfig)))
-	text, err := os.ReadFile(filepath.Join(v.repo, usualConfig))
+	require.NoError(t, os.Symlink("../../segue.yaml", filepath.Join(below, "link", config.FileName)))
+	text, err := os.ReadFile(filepath.Join(v.repo, config.FileName))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(below, "copy", usualConfig), text, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(below, "copy", config.FileName), text, 0o600))
 	for _, folder := range []string{"below/link", "below/copy"} {
 		p := v.sits(folder, "run", "task")
-		require.Contains(t, p.await(mayTrust), "segue.yaml was found and is not trusted\r\n")
-		p.types("n\n")
+		require.Contains(t, p.Await(mayTrust), "segue.yaml was found and is not trusted\r\n")
+		p.Types("n\n")
 		p.gone(exitUsage)
 	}
 	v.safe()
@@ -282,30 +285,30 @@ func TestTrust_damagedRecord(t *testing.T) {
 func TestTrust_otherKey(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, says("Done."))
-	v.write(usualConfig, "models: {m: {model: m, base_url: \"SERVER/v1\", api_key_env: OPENAI_API_KEY}}\nagents: {a: {}}\n")
+	v.write(config.FileName, "models: {m: {model: m, base_url: \"SERVER/v1\", api_key_env: OPENAI_API_KEY}}\nagents: {a: {}}\n")
 	p := v.sits("", "trust")
-	p.await("  refuses $OPENAI_API_KEY to " + v.host() + ", which is for the server of the environment (model m)\r\n")
-	p.await(mayTrust)
-	p.types("y\n")
+	p.Await("  refuses $OPENAI_API_KEY to " + v.host() + ", which is for the server of the environment (model m)\r\n")
+	p.Await(mayTrust)
+	p.Types("y\n")
 	p.gone(exitDone)
 	code, stderr := v.pipes("run", "--dir", ".", "task")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "segue: model m: OPENAI_API_KEY goes to api.openai.com:443 alone, the server of the environment; segue.yaml was found, not named, and cannot send it to "+v.host()+": name the file with --config")
 	v.safe()
-	code, stderr = v.pipes("run", "--config", usualConfig, "task")
+	code, stderr = v.pipes("run", "--config", config.FileName, "task")
 	require.Equal(t, exitDone, code, stderr)
 	require.Contains(t, v.asked()[0], "key=Bearer canary-openai ")
 }
 
-// A file that changes while a person reads about it: what was shown is what is trusted and used.
+// A file that changes while a user reads about it: what was shown is what is trusted and used.
 func TestTrust_changedMeanwhile(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, says("Done."))
-	v.write(usualConfig, "models: {m: {model: m, base_url: \"SERVER/v1\"}}\nagents: {a: {}}\n")
+	v.write(config.FileName, "models: {m: {model: m, base_url: \"SERVER/v1\"}}\nagents: {a: {}}\n")
 	p := v.sits("", "run", "task")
-	p.await(mayTrust)
-	v.write(usualConfig, attack)
-	p.types("y\n")
+	p.Await(mayTrust)
+	v.write(config.FileName, attack)
+	p.Types("y\n")
 	p.gone(exitDone)
 	require.Len(t, v.asked(), 1)
 	require.Contains(t, v.asked()[0], "key= ")

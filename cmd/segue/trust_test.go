@@ -2,151 +2,16 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/trust"
 )
-
-// newStore is an empty record.
-func newStore(t *testing.T) trustStore {
-	return trustStore{filepath.Join(t.TempDir(), "state", "segue", "trust.json")}
-}
-
-// The form of the record is fixed: later programs read it.
-func TestTrustStore_form(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the paths of the golden file are those of Unix")
-	}
-	s := newStore(t)
-	require.NoError(t, s.add(trusted("/home/ada/plans/segue.yaml", []byte("agents: {a: {}}\n"), "")))
-	require.NoError(t, s.add(trusted("/home/ada/letters/segue.yaml", []byte("agents: {b: {}}\n"), "https://api.openai.com:443")))
-	require.NoError(t, s.add(trusted("/home/ada/long/segue.yaml", []byte(strings.Repeat("#", maxTrustedText+1)), "")))
-	got, err := os.ReadFile(s.path)
-	require.NoError(t, err)
-	want, err := os.ReadFile(filepath.Join("testdata", "trust", "version1.json"))
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got))
-
-	require.NoError(t, os.WriteFile(s.path, want, 0o600))
-	record, err := s.load()
-	require.NoError(t, err)
-	require.Len(t, record.Files, 3)
-	f, ok := record.find("/home/ada/letters/segue.yaml")
-	require.True(t, ok)
-	require.Equal(t, trusted(f.Path, []byte("agents: {b: {}}\n"), "https://api.openai.com:443"), f)
-}
-
-// Only the user can read the record, and nothing else is left in its folder.
-func TestTrustStore_permissions(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("permissions are others here")
-	}
-	s := newStore(t)
-	require.NoError(t, s.add(trusted("/a", nil, "")))
-	for path, want := range map[string]os.FileMode{s.path: 0o600, filepath.Dir(s.path): 0o700} {
-		info, err := os.Stat(path)
-		require.NoError(t, err)
-		require.Equal(t, want, info.Mode().Perm(), path)
-	}
-	entries, err := os.ReadDir(filepath.Dir(s.path))
-	require.NoError(t, err)
-	require.Len(t, entries, 2)
-	require.Equal(t, "trust.json.lock", entries[1].Name())
-}
-
-// A record that this program did not write is refused by name, whole: nothing in it is trusted, and
-// nothing is written over it.
-func TestTrustStore_damaged(t *testing.T) {
-	const sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	for text, want := range map[string]string{
-		`{"version":2,"files":[],"more":1}`: "it has version 2, and this segue knows version 1",
-		`{"files":[]}`:                      "it has version 0",
-		`[]`:                                "cannot unmarshal array",
-		`{"version":1,"files":[`:            "unexpected end of JSON input",
-		`{"version":1,"files":[]} x`:        "invalid character 'x'",
-		`{"version":1,"trust":"all"}`:       `unknown field "trust"`,
-		`{"version":1,"files":[{"path":"/a","sha256":"*"}]}`:                                                "its entry 1 is damaged",
-		`{"version":1,"files":[{"path":"a","sha256":"` + sum + `"}]}`:                                       "its entry 1 is damaged",
-		`{"version":1,"files":[{"path":"/a","sha256":"` + sum + `"},{"path":"/a","sha256":"` + sum + `"}]}`: "its entry 2 is damaged",
-		"": "unexpected end of JSON input",
-	} {
-		s := newStore(t)
-		require.NoError(t, os.MkdirAll(filepath.Dir(s.path), 0o700))
-		require.NoError(t, os.WriteFile(s.path, []byte(text), 0o600))
-		_, err := s.load()
-		require.ErrorContains(t, err, "cannot use the record of trusted files, "+s.path+": ", text)
-		require.ErrorContains(t, err, want, text)
-		require.Error(t, s.add(trusted("/a", nil, "")))
-		kept, err := os.ReadFile(s.path)
-		require.NoError(t, err)
-		require.Equal(t, text, string(kept))
-	}
-}
-
-// What several processes trust at the same time is all there in the end, and what one of them
-// removes is gone.
-func TestTrustStore_atOnce(t *testing.T) {
-	s := newStore(t)
-	folder := t.TempDir()
-	require.NoError(t, s.add(trusted(filepath.Join(folder, "old"), nil, "")))
-	errs := make([]error, 12)
-	var all sync.WaitGroup
-	for i := range errs {
-		all.Go(func() {
-			if i == 5 {
-				errs[i] = s.remove(filepath.Join(folder, "old"))
-				return
-			}
-			errs[i] = s.add(trusted(filepath.Join(folder, fmt.Sprint(i)), nil, ""))
-		})
-	}
-	all.Wait()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
-	record, err := s.load()
-	require.NoError(t, err)
-	require.Len(t, record.Files, len(errs)-1)
-	_, ok := record.find(filepath.Join(folder, "old"))
-	require.False(t, ok)
-	require.ErrorContains(t, s.remove(filepath.Join(folder, "old")), "is not trusted; segue trust --list lists what is")
-}
-
-// A path is one, however it is reached; a file that is a link is not what it points to.
-func TestTrustPath(t *testing.T) {
-	folder, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(filepath.Join(folder, "real"), 0o700))
-	if err := os.Symlink("real", filepath.Join(folder, "link")); err != nil {
-		t.Skipf("links cannot be made here: %v", err)
-	}
-	require.NoError(t, os.Symlink("elsewhere.yaml", filepath.Join(folder, "real", usualConfig)))
-	want := filepath.Join(folder, "real", usualConfig)
-	for _, path := range []string{want, filepath.Join(folder, "link", usualConfig), folder + "/link/../real/./" + usualConfig} {
-		got, err := trustPath(path)
-		require.NoError(t, err)
-		require.Equal(t, want, got)
-	}
-	t.Chdir(filepath.Join(folder, "link"))
-	got, err := trustPath(usualConfig)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-}
-
-// Where there is no folder for the record, nothing is trusted.
-func TestTrustStore_nowhere(t *testing.T) {
-	for _, env := range []map[string]string{{}, {"HOME": "home", "XDG_STATE_HOME": "state"}} {
-		c := &cli{getenv: func(name string) string { return env[name] }}
-		_, err := c.trustStore()
-		require.ErrorContains(t, err, "set HOME or XDG_STATE_HOME")
-	}
-}
 
 // TestTrust_tried has the prompts of a file that was found tried once it is trusted, and no longer
 // when it is not.
@@ -154,7 +19,7 @@ func TestTrust_tried(t *testing.T) {
 	const text = "agents: {a: {config: {prompts: {conclude: '{{.Nothing}}'}}}}\n"
 	home, folder := t.TempDir(), t.TempDir()
 	t.Chdir(folder)
-	require.NoError(t, os.WriteFile(usualConfig, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(config.FileName, []byte(text), 0o600))
 	getenv := func(name string) string { return map[string]string{"HOME": home, "USERPROFILE": home}[name] }
 	check := func() (int, string) {
 		var stdout, stderr bytes.Buffer
@@ -165,17 +30,46 @@ func TestTrust_tried(t *testing.T) {
 	require.Equal(t, exitDone, code, said)
 	require.Contains(t, said, "is not trusted: its prompts and schemas are not tried")
 
-	store, err := (&cli{getenv: getenv}).trustStore()
+	store, err := trust.UserStore(getenv)
 	require.NoError(t, err)
-	path, err := trustPath(usualConfig)
+	path, err := trust.Path(config.FileName)
 	require.NoError(t, err)
-	require.NoError(t, store.add(trusted(path, []byte(text), "")))
+	require.NoError(t, store.Add(trust.FileOf(path, []byte(text), "")))
 	code, said = check()
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, said, "agents.a.config.prompts.conclude: ")
 
-	require.NoError(t, os.WriteFile(store.path, []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(store.Path, []byte("{"), 0o600))
 	code, said = check()
 	require.Equal(t, exitDone, code, said)
 	require.Contains(t, said, "is not trusted: ")
+}
+
+// segue trust --list says of each file whether it still is as it was.
+func TestTrust_list(t *testing.T) {
+	folder, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	env := map[string]string{"XDG_STATE_HOME": t.TempDir()}
+	call := func(args ...string) outcomeOf {
+		var stdout, stderr bytes.Buffer
+		code := run(args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
+		return outcomeOf{code, stdout.String(), stderr.String()}
+	}
+	require.Equal(t, outcomeOf{}, call("trust", "--list"))
+	store, err := trust.UserStore(func(name string) string { return env[name] })
+	require.NoError(t, err)
+	for _, name := range []string{"a", "b", "c\x1b"} {
+		path := filepath.Join(folder, name)
+		require.NoError(t, store.Add(trust.FileOf(path, []byte("one"), "")))
+		require.NoError(t, os.WriteFile(path, []byte("one"), 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "b"), []byte("two"), 0o600))
+	require.NoError(t, os.Remove(filepath.Join(folder, "c\x1b")))
+	want := "trusted     " + filepath.Join(folder, "a") + "\nchanged     " + filepath.Join(folder, "b") + "\nunreadable  " + filepath.Join(folder, `c\x1b`) + "\n"
+	require.Equal(t, outcomeOf{stdout: want}, call("trust", "--list"))
+	require.Equal(t, outcomeOf{}, call("trust", "--remove", filepath.Join(folder, "c\x1b")))
+	got := call("trust", "--remove", filepath.Join(folder, "gone", "x"))
+	require.Equal(t, exitUsage, got.code)
+	require.Contains(t, got.stderr, "is not trusted; segue trust --list lists what is")
+	require.Equal(t, 2, strings.Count(call("trust", "--list").stdout, "\n"))
 }

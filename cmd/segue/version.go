@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
 func (c *cli) versionCommand() *cobra.Command {
@@ -35,7 +37,7 @@ func versionText(info *debug.BuildInfo) string {
 		if set["vcs.modified"] == "true" {
 			text += " (modified)"
 		}
-		text += colon(set["vcs.time"]) + "\n"
+		text += plaintext.Colon(set["vcs.time"]) + "\n"
 	}
 	return text + cmp.Or(info.GoVersion, runtime.Version()) + " " + cmp.Or(set["GOOS"], runtime.GOOS) + "/" + cmp.Or(set["GOARCH"], runtime.GOARCH) + "\n"
 }

@@ -23,14 +23,16 @@ var pure = []string{
 	"strategy",
 	"strategy/completetask",
 	"strategy/planreviseexecute",
+	"strategy/planreviseexecute/plantext",
 	"strategy/react",
 	"strategy/reasonactobserve",
 	"strategy/reflection",
 	"strategy/retry",
 	"strategy/stepagent",
-	"internal/config",
+	"strategy/internal/frame",
 	"internal/guard",
 	"internal/jsonform",
+	"internal/prompts",
 	"machine",
 }
 

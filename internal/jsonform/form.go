@@ -3,6 +3,7 @@ package jsonform
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -20,10 +21,10 @@ func Of[T any]() Form[T] { return Form[T]{shapeOf(reflect.TypeFor[T]())} }
 // errors that name the field, wherever in T they are. Names are compared as they are written.
 func (f *Form[T]) Read(data []byte) (T, error) {
 	var v T
-	if json.Valid(data) {
-		if err := f.shape.check(data, ""); err != nil {
-			return v, err
-		}
+	var c Cursor
+	c.Begin(data, maxDepth)
+	if err := f.shape.check(&c, ""); err != nil && json.Valid(data) {
+		return v, err
 	}
 	if err := json.Unmarshal(data, &v); err != nil {
 		var zero T
@@ -31,6 +32,9 @@ func (f *Form[T]) Read(data []byte) (T, error) {
 	}
 	return v, nil
 }
+
+// maxDepth is how many levels encoding/json lets a text nest.
+const maxDepth = 10_000
 
 // shape is what a form says of a value: an object with its fields, or a list or map of values with
 // a shape; or nothing.
@@ -90,44 +94,67 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// check looks for fields that are unknown or missing in valid JSON. Values without a shape are left
-// to whoever decodes them.
-func (s *shape) check(data []byte, place string) error {
+// check looks for fields that are unknown or missing. Values without a shape are left to whoever
+// decodes them, and so is what is no JSON.
+func (s *shape) check(c *Cursor, place string) error {
 	switch {
 	case s.fields != nil:
-		return s.checkObject(data, place)
+		return s.checkObject(c, place)
 	case s.elem == nil:
+		c.Skip()
 		return nil
 	case s.keyed:
-		return misread(place, members(data, func(name, value []byte) error {
-			return s.elem.check(value, within(place, string(name)))
-		}))
+		return s.checkMap(c, place)
 	default:
-		return misread(place, elements(data, func(n int, value []byte) error {
-			return s.elem.check(value, fmt.Sprintf("%s[%d]", place, n))
-		}))
+		return s.checkList(c, place)
 	}
 }
 
-func (s *shape) checkObject(data []byte, place string) error {
+func (s *shape) checkMap(c *Cursor, place string) error {
+	if c.Peek() != '{' {
+		return misread(place, "it is no object")
+	}
+	for more := c.Open('{'); more; more = c.More('}') {
+		if err := s.elem.check(c, within(place, string(c.Name()))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *shape) checkList(c *Cursor, place string) error {
+	if c.Peek() != '[' {
+		return misread(place, "it is no list")
+	}
+	n := 0
+	for more := c.Open('['); more; more = c.More(']') {
+		if err := s.elem.check(c, fmt.Sprintf("%s[%d]", place, n)); err != nil {
+			return err
+		}
+		n++
+	}
+	return nil
+}
+
+func (s *shape) checkObject(c *Cursor, place string) error {
+	if c.Peek() != '{' {
+		return misread(place, "it is no object")
+	}
 	var found uint64 // of the fields, bit by bit
-	err := members(data, func(name, value []byte) error {
+	for more := c.Open('{'); more; more = c.More('}') {
+		name := c.Name()
 		i := s.field(name)
 		if i < 0 {
 			return &fieldError{within(place, string(name)), "is unknown"}
 		}
-		if string(value) == "null" {
-			return nil // as if it were missing
+		if c.Peek() == 'n' { // null is as if it were missing
+			c.Skip()
+			continue
 		}
 		found |= 1 << i
-		f := &s.fields[i]
-		if f.shape.fields == nil && f.shape.elem == nil {
-			return nil
+		if err := s.fields[i].shape.check(c, within(place, s.fields[i].name)); err != nil {
+			return err
 		}
-		return f.shape.check(value, within(place, f.name))
-	})
-	if err != nil {
-		return misread(place, err)
 	}
 	for i := range s.fields {
 		if f := &s.fields[i]; f.required && found&(1<<i) == 0 {
@@ -152,13 +179,27 @@ type fieldError struct{ path, problem string }
 
 func (e *fieldError) Error() string { return fmt.Sprintf("the field %.128q %s", e.path, e.problem) }
 
-// misread is the error of a value that is of another kind than its shape. It names the place, unless
-// err names one within.
-func misread(place string, err error) error {
-	if _, ok := err.(*fieldError); ok || err == nil || place == "" { //nolint:errorlint // made here, never wrapped
-		return err
+// misread is the error of a value that is of another kind than its shape.
+func misread(place, problem string) error {
+	if place == "" {
+		return errors.New(problem)
 	}
-	return &fieldError{place, "cannot be read: " + err.Error()}
+	return &fieldError{place, "cannot be read: " + problem}
+}
+
+// Member returns the value of the last member of that name in an object; nil if there is none, or
+// data, which has to be JSON, is no object.
+func Member(data []byte, name string) (value []byte) {
+	var c Cursor
+	c.Begin(data, maxDepth)
+	for more := c.Open('{'); more; more = c.More('}') {
+		if string(c.Name()) == name {
+			value = c.Raw()
+			continue
+		}
+		c.Skip()
+	}
+	return value
 }
 
 func within(place, name string) string {

@@ -1,44 +1,65 @@
-// Package jsonform is what the JSON forms of this library have in common: strings that are appended
-// without a detour, and forms that are read strictly.
+// Package jsonform is what the JSON forms of this library have in common: a cursor that reads JSON
+// in one pass, forms of structs that are read strictly, and strings and values that are written
+// without escapes for HTML.
 package jsonform
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Marshal is json.Marshal without the escapes for HTML, which change the text of a json.RawMessage:
+// what was written and read again must be the same, to the byte.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
 
 // AppendString appends s to dst as a JSON string. Bytes that are not UTF-8 become U+FFFD, one each.
-func AppendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
+func AppendString[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	from := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(append(dst, s[from:i]...), "\uFFFD"...)
-				from = i + 1
-			}
-			i += size
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
 			i++
 			continue
 		}
-		dst = append(dst, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
+			if r != utf8.RuneError || size > 1 {
+				i += size
+				continue
+			}
 		}
+		dst = appendEscape(append(dst, s[from:i]...), c)
 		i++
 		from = i
 	}
 	return append(append(dst, s[from:]...), '"')
+}
+
+// appendEscape appends what stands in a string for a byte that cannot stand there itself.
+func appendEscape(dst []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	switch {
+	case c == '"' || c == '\\':
+		return append(dst, '\\', c)
+	case c == '\n':
+		return append(dst, `\n`...)
+	case c == '\r':
+		return append(dst, `\r`...)
+	case c == '\t':
+		return append(dst, `\t`...)
+	case c < ' ':
+		return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+	default:
+		return utf8.AppendRune(dst, utf8.RuneError)
+	}
 }

@@ -109,12 +109,12 @@ func (cfg Config) withDefaults() (Config, string, error) {
 	default:
 		return cfg, "", fmt.Errorf("openaichat: unknown Reasoning %q; it is auto (empty), never or always", cfg.Reasoning)
 	}
-	host, err := hostOf(cfg.BaseURL)
-	return cfg, host, err
+	hostname, err := hostnameOf(cfg.BaseURL)
+	return cfg, hostname, err
 }
 
-// hostOf checks a base URL. It may hold a password, so errors show little of it.
-func hostOf(base string) (string, error) {
+// hostnameOf checks a base URL. It may hold a password, so errors show little of it.
+func hostnameOf(base string) (string, error) {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:

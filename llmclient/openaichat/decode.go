@@ -1,6 +1,9 @@
 package openaichat
 
-import "github.com/segue-go/segue/messages"
+import (
+	"github.com/segue-go/segue/internal/jsonform"
+	"github.com/segue-go/segue/messages"
+)
 
 // answer is a whole reply (object "chat.completion") or one chunk of a stream
 // ("chat.completion.chunk"): the fields that matter, in any order, unknown ones passed over. The
@@ -66,7 +69,7 @@ type usage struct {
 
 // decoder reads answers. It allocates nothing per answer once its slices have grown.
 type decoder struct {
-	cursor
+	jsonform.Cursor
 	answer answer
 }
 
@@ -74,17 +77,17 @@ type decoder struct {
 const noIndex = -1
 
 // decode reads one answer with the choice of that index, or with the first if want is noIndex. It
-// reports whether data was JSON; if not, cut says whether more data might have made it so.
+// reports whether data was JSON; if not, Cut says whether more data might have made it so.
 func (d *decoder) decode(data []byte, want int64) bool {
-	d.begin(data)
+	d.Begin(data, maxDepth)
 	d.reset()
 	a := &d.answer
-	for more := d.open('{'); more; more = d.more('}') {
-		switch string(d.key()) {
+	for more := d.Open('{'); more; more = d.More('}') {
+		switch string(d.Name()) {
 		case "id":
-			a.id = d.str()
+			a.id = d.Text()
 		case "model":
-			a.model = d.str()
+			a.model = d.Text()
 		case "choices":
 			d.choices(want)
 		case "usage":
@@ -94,10 +97,10 @@ func (d *decoder) decode(data []byte, want int64) bool {
 		case "error":
 			a.err = d.present()
 		default:
-			d.skip()
+			d.Skip()
 		}
 	}
-	return d.end()
+	return d.End()
 }
 
 func (d *decoder) reset() {
@@ -113,7 +116,7 @@ func (r *reply) reset() {
 
 // present returns a value raw, or nil if it is null, false, "", {} or [].
 func (d *decoder) present() []byte {
-	switch raw := d.raw(); string(raw) {
+	switch raw := d.Raw(); string(raw) {
 	case "null", "false", `""`, "{}", "[]":
 		return nil
 	default:
@@ -124,9 +127,9 @@ func (d *decoder) present() []byte {
 // choices reads the choice that is wanted; the first of several that match.
 func (d *decoder) choices(want int64) {
 	a := &d.answer
-	for more := d.open('['); more; more = d.more(']') {
-		if a.hasChoice || d.peek() != '{' {
-			d.skip()
+	for more := d.Open('['); more; more = d.More(']') {
+		if a.hasChoice || d.Peek() != '{' {
+			d.Skip()
 			continue
 		}
 		d.choice()
@@ -142,49 +145,49 @@ func (d *decoder) choices(want int64) {
 
 func (d *decoder) choice() {
 	a := &d.answer
-	for more := d.open('{'); more; more = d.more('}') {
-		switch string(d.key()) {
+	for more := d.Open('{'); more; more = d.More('}') {
+		switch string(d.Name()) {
 		case "index":
-			a.index, _ = d.integer()
+			a.index, _ = d.Integer()
 		case "finish_reason":
-			a.finish = d.str()
+			a.finish = d.Text()
 		case "delta":
-			a.hasDelta = d.peek() == '{'
+			a.hasDelta = d.Peek() == '{'
 			d.reply(&a.delta)
 		case "message":
-			a.hasMessage = d.peek() == '{'
+			a.hasMessage = d.Peek() == '{'
 			d.reply(&a.message)
 		case "error": // OpenRouter
 			if err := d.present(); err != nil {
 				a.err = err
 			}
 		case "usage": // Moonshot's streams
-			if d.peek() == '{' && !a.usage.known {
+			if d.Peek() == '{' && !a.usage.known {
 				d.usage(&a.usage)
 				continue
 			}
-			d.skip()
+			d.Skip()
 		default:
-			d.skip()
+			d.Skip()
 		}
 	}
 }
 
 func (d *decoder) reply(r *reply) {
-	for more := d.open('{'); more; more = d.more('}') {
-		switch string(d.key()) {
+	for more := d.Open('{'); more; more = d.More('}') {
+		switch string(d.Name()) {
 		case "content":
-			if d.peek() == '[' {
+			if d.Peek() == '[' {
 				d.parts(r, partText)
 				continue
 			}
-			r.content = d.str()
+			r.content = d.Text()
 		case "refusal":
-			r.refusal = d.str()
+			r.refusal = d.Text()
 		case "reasoning_content":
-			r.reasoningContent = d.str()
+			r.reasoningContent = d.Text()
 		case "reasoning":
-			r.reasoning = d.str()
+			r.reasoning = d.Text()
 		case "reasoning_details":
 			r.details = d.list()
 		case "extra_content":
@@ -194,14 +197,14 @@ func (d *decoder) reply(r *reply) {
 		case "function_call":
 			d.function(&r.function)
 		default:
-			d.skip()
+			d.Skip()
 		}
 	}
 }
 
 // list returns a list raw, or nil if the value is none or is empty.
 func (d *decoder) list() []byte {
-	isList := d.peek() == '['
+	isList := d.Peek() == '['
 	if raw := d.present(); isList {
 		return raw
 	}
@@ -211,33 +214,33 @@ func (d *decoder) list() []byte {
 // parts reads a content list: texts as strings or in "text", thoughts in "thinking", which is a
 // text or a list again.
 func (d *decoder) parts(r *reply, kind partKind) {
-	for more := d.open('['); more; more = d.more(']') {
-		switch d.peek() {
+	for more := d.Open('['); more; more = d.More(']') {
+		switch d.Peek() {
 		case '"':
-			r.add(kind, d.str())
+			r.add(kind, d.Text())
 		case '{':
 			d.part(r, kind)
 		default:
-			d.skip()
+			d.Skip()
 		}
 	}
 }
 
 func (d *decoder) part(r *reply, kind partKind) {
-	for more := d.open('{'); more; more = d.more('}') {
-		switch string(d.key()) {
+	for more := d.Open('{'); more; more = d.More('}') {
+		switch string(d.Name()) {
 		case "text":
-			r.add(kind, d.str())
+			r.add(kind, d.Text())
 		case "refusal":
-			r.add(partRefusal, d.str())
+			r.add(partRefusal, d.Text())
 		case "thinking":
-			if d.peek() == '[' {
+			if d.Peek() == '[' {
 				d.parts(r, partThought)
 				continue
 			}
-			r.add(partThought, d.str())
+			r.add(partThought, d.Text())
 		default:
-			d.skip()
+			d.Skip()
 		}
 	}
 }
@@ -249,9 +252,9 @@ func (r *reply) add(kind partKind, text []byte) {
 }
 
 func (d *decoder) calls(r *reply) {
-	for more := d.open('['); more; more = d.more(']') {
-		if d.peek() != '{' {
-			d.skip()
+	for more := d.Open('['); more; more = d.More(']') {
+		if d.Peek() != '{' {
+			d.Skip()
 			continue
 		}
 		r.calls = append(r.calls, callPiece{index: noIndex})
@@ -260,18 +263,18 @@ func (d *decoder) calls(r *reply) {
 }
 
 func (d *decoder) call(p *callPiece) {
-	for more := d.open('{'); more; more = d.more('}') {
-		switch name := d.key(); string(name) {
+	for more := d.Open('{'); more; more = d.More('}') {
+		switch name := d.Name(); string(name) {
 		case "index":
-			if n, ok := d.integer(); ok && n >= 0 {
+			if n, ok := d.Integer(); ok && n >= 0 {
 				p.index = n
 			}
 		case "id":
-			p.id = d.str()
+			p.id = d.Text()
 		case "function", "custom": // Snowflake sends an empty custom beside the function
 			d.function(p)
 		case "type":
-			d.skip()
+			d.Skip()
 		default:
 			if raw := d.present(); raw != nil {
 				p.extras = append(p.extras, member{name, raw})
@@ -282,14 +285,14 @@ func (d *decoder) call(p *callPiece) {
 
 // function reads what is called; empty strings do not overwrite what is known.
 func (d *decoder) function(p *callPiece) {
-	for more := d.open('{'); more; more = d.more('}') {
-		switch string(d.key()) {
+	for more := d.Open('{'); more; more = d.More('}') {
+		switch string(d.Name()) {
 		case "name":
-			p.name = orElse(d.str(), p.name)
+			p.name = orElse(d.Text(), p.name)
 		case "arguments", "input":
 			p.args = orElse(d.arguments(), p.args)
 		default:
-			d.skip()
+			d.Skip()
 		}
 	}
 }
@@ -303,23 +306,23 @@ func orElse(b, other []byte) []byte {
 
 // arguments reads arguments as a string of JSON, which they should be, or as the JSON itself.
 func (d *decoder) arguments() []byte {
-	switch d.peek() {
+	switch d.Peek() {
 	case '"':
-		return d.str()
+		return d.Text()
 	case '{', '[':
-		return d.raw()
+		return d.Raw()
 	default:
-		d.skip()
+		d.Skip()
 		return nil
 	}
 }
 
 func (d *decoder) groq() {
-	for more := d.open('{'); more; more = d.more('}') {
-		if string(d.key()) == "usage" {
+	for more := d.Open('{'); more; more = d.More('}') {
+		if string(d.Name()) == "usage" {
 			d.usage(&d.answer.groqUsage)
 			continue
 		}
-		d.skip()
+		d.Skip()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
@@ -23,7 +24,8 @@ type encoder struct {
 // encode returns the body of a request as JSON, or a bad_request error that says which part cannot
 // be written.
 func (d dialect) encode(req *llmclient.Request, model string, stream bool) ([]byte, *llmclient.Error) {
-	e := &encoder{dialect: d, b: make([]byte, 0, sizeOf(req))}
+	room := 1<<10 + 128*len(req.Messages) + 512*len(req.Tools) // most bodies are copied once at most while they grow
+	e := &encoder{dialect: d, b: make([]byte, 0, room)}
 	e.b = append(e.b, '{')
 	e.text("model", model)
 	e.messages(req.Messages)
@@ -38,42 +40,6 @@ func (d dialect) encode(req *llmclient.Request, model string, stream bool) ([]by
 	return e.b, e.err
 }
 
-// sizeOf estimates the length of a body, so that it is seldom copied while it grows.
-func sizeOf(req *llmclient.Request) int {
-	n := 512
-	for _, m := range req.Messages {
-		n += 64
-		switch m := m.(type) {
-		case messages.System:
-			n += len(m.Text)
-		case messages.User:
-			for _, c := range m.Content {
-				if t, ok := c.(messages.Text); ok {
-					n += len(t.Text) + 32
-				}
-			}
-		case messages.Assistant:
-			for _, c := range m.Content {
-				switch c := c.(type) {
-				case messages.Text:
-					n += len(c.Text)
-				case messages.ToolCall:
-					n += len(c.Arguments) + len(c.Arguments)/4 + 128
-				}
-			}
-		case messages.Tool:
-			n += len(m.Output)
-			if m.Untrusted {
-				n += 256 // what ForModel puts around it
-			}
-		}
-	}
-	for i := range req.Tools {
-		n += len(req.Tools[i].Parameters) + len(req.Tools[i].Description) + 128
-	}
-	return n + n/16
-}
-
 func (e *encoder) fail(format string, args ...any) {
 	if e.err == nil {
 		e.err = &llmclient.Error{Code: llmclient.CodeBadRequest, Message: "openaichat: " + fmt.Sprintf(format, args...)}
@@ -81,7 +47,7 @@ func (e *encoder) fail(format string, args ...any) {
 }
 
 func (e *encoder) name(name string)       { e.b = appendName(e.b, name) }
-func (e *encoder) text(name, text string) { e.name(name); e.b = appendString(e.b, text) }
+func (e *encoder) text(name, text string) { e.name(name); e.b = jsonform.AppendString(e.b, text) }
 func (e *encoder) open(mark byte)         { e.b = append(appendComma(e.b), mark) }
 func (e *encoder) close(mark byte)        { e.b = append(e.b, mark) }
 
@@ -205,7 +171,7 @@ func (e *encoder) limits(req *llmclient.Request) {
 		e.name("stop")
 		e.open('[')
 		for _, s := range req.Stop {
-			e.b = appendString(appendComma(e.b), s)
+			e.b = jsonform.AppendString(appendComma(e.b), s)
 		}
 		e.close(']')
 	}

@@ -42,14 +42,14 @@ func (x *exchange) post(body []byte, stream bool) *llmclient.Error {
 	opts = append(opts, option.WithRequestBody("application/json", body))
 	if stream {
 		opts = append(opts, option.WithHeader("Accept", "text/event-stream"))
-		x.watch(x.client.cfg.IdleTimeout)
+		x.startTimer(x.client.cfg.IdleTimeout)
 	}
 	api := openai.Client{Options: x.client.options}
 	err := api.Post(x.ctx, "chat/completions", nil, &x.res, opts...)
-	x.rest()
+	x.stopTimer()
 	switch {
 	case x.res != nil && x.res.StatusCode >= http.StatusMultipleChoices && x.ctx.Err() == nil:
-		return x.refused()
+		return x.statusError()
 	case err != nil:
 		return x.clean(x.failed(err))
 	default:
@@ -57,14 +57,14 @@ func (x *exchange) post(body []byte, stream bool) *llmclient.Error {
 	}
 }
 
-func (x *exchange) watch(d time.Duration) {
+func (x *exchange) startTimer(d time.Duration) {
 	if d > 0 {
 		x.timer = time.AfterFunc(d, func() { x.cancel(errIdle) })
 	}
 }
 
-// rest stops the clock until the next read.
-func (x *exchange) rest() {
+// stopTimer stops the clock of the server's silence until the next read.
+func (x *exchange) stopTimer() {
 	if x.timer != nil {
 		x.timer.Stop()
 	}
@@ -110,13 +110,13 @@ func (x *exchange) close() {
 		_ = x.res.Body.Close()
 	}
 	if x.cancel != nil {
-		x.rest()
+		x.stopTimer()
 		x.cancel(nil)
 	}
 }
 
-// refused returns the error that an answer with an error status, or a redirect, tells of.
-func (x *exchange) refused() *llmclient.Error {
+// statusError returns the error that an answer with an error status, or a redirect, tells of.
+func (x *exchange) statusError() *llmclient.Error {
 	body, _ := io.ReadAll(io.LimitReader(x.res.Body, maxErrorBody))
 	wire := readError(body)
 	err := wire.error(x.res.StatusCode)

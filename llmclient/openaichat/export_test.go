@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 )
 
@@ -65,4 +66,4 @@ func Encode(hostname string, cfg Config, req *llmclient.Request, stream bool) (j
 
 // ValidJSON and AppendString are what they are within the package.
 func ValidJSON(b []byte) bool                  { return validJSON(b) }
-func AppendString(dst []byte, s string) []byte { return appendString(dst, s) }
+func AppendString(dst []byte, s string) []byte { return jsonform.AppendString(dst, s) }

@@ -9,7 +9,7 @@ func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
 		return nil, errorFromJSON(a.err)
 	}
 	if a.index == noIndex {
-		return nil, a.without()
+		return nil, a.missingChoice()
 	}
 	finish, err := a.reason()
 	if err != nil {
@@ -28,7 +28,7 @@ func isCut(r llmclient.FinishReason) bool {
 	return r == llmclient.FinishLength || r == llmclient.FinishContentFilter
 }
 
-func (a *accumulator) without() *llmclient.Error {
+func (a *accumulator) missingChoice() *llmclient.Error {
 	if a.done {
 		return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "the answer holds no choice"}
 	}

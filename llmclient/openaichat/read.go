@@ -36,7 +36,7 @@ func (c *Client) reading(src io.Reader) *reading {
 
 func (c *Client) release(r *reading) {
 	r.src, r.kept = nil, nil
-	if cap(r.buf)+cap(r.data)+cap(r.tmp) <= maxIdleBuffer {
+	if cap(r.buf)+cap(r.data)+r.Kept() <= maxIdleBuffer {
 		c.readings.Put(r)
 	}
 }
@@ -89,7 +89,7 @@ func (x *exchange) whole(r *reading, acc *accumulator) *llmclient.Error {
 		return x.broken(failure)
 	case r.decode(body, noIndex):
 		acc.add(&r.answer, true)
-	case r.cut:
+	case r.Cut():
 		return &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the answer ends in the middle of its JSON"}
 	default:
 		return notJSON("answer", body)
@@ -150,7 +150,7 @@ func (x *exchange) event(r *reading, acc *accumulator, name, data []byte) (end b
 		acc.err = bytes.Clone(data)
 		return true, nil
 	case !r.decode(data, acc.index):
-		if r.cutOff && r.cut {
+		if r.cutOff && r.Cut() {
 			return true, nil // the stream ended in the middle of the event
 		}
 		return true, notJSON("event", data)

@@ -14,10 +14,10 @@ const (
 	maxRedirects = 10               // as net/http has it
 )
 
-// stayingClient returns the client that sends the requests: own, or one with the default transport.
+// sameServerClient returns the client that sends the requests: own, or one with the default transport.
 // It follows no redirect to another server, which would get the key, the headers and the
 // conversation.
-func stayingClient(own *http.Client) *http.Client {
+func sameServerClient(own *http.Client) *http.Client {
 	client := &http.Client{Transport: http.DefaultTransport}
 	if own != nil {
 		*client = *own

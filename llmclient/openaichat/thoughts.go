@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/messages"
 )
 
@@ -24,7 +25,7 @@ type thoughtFields struct {
 	details          []*detail // of a stream
 	wholeDetails     []byte    // of a whole reply, raw
 	extraContent     []byte
-	cursor           cursor
+	cursor           jsonform.Cursor
 }
 
 // detail is an element of reasoning_details. In a stream it comes in pieces.
@@ -63,11 +64,11 @@ func grow(field, piece []byte) []byte {
 // addDetails takes in a list of details, or of pieces of them, and returns the text in it.
 func (t *thoughtFields) addDetails(raw []byte) []byte {
 	c := &t.cursor
-	c.begin(raw)
+	c.Begin(raw, maxDepth)
 	var thought []byte
-	for more := c.open('['); more; more = c.more(']') {
-		if c.peek() != '{' {
-			c.skip()
+	for more := c.Open('['); more; more = c.More(']') {
+		if c.Peek() != '{' {
+			c.Skip()
 			continue
 		}
 		d := readDetail(c)
@@ -81,16 +82,16 @@ func (t *thoughtFields) addDetails(raw []byte) []byte {
 	return thought
 }
 
-func readDetail(c *cursor) *detail {
+func readDetail(c *jsonform.Cursor) *detail {
 	d := &detail{others: messages.Extras{}}
-	for more := c.open('{'); more; more = c.more('}') {
-		name := string(c.key())
-		if (name == "text" || name == "summary") && c.peek() == '"' {
+	for more := c.Open('{'); more; more = c.More('}') {
+		name := string(c.Name())
+		if (name == "text" || name == "summary") && c.Peek() == '"' {
 			d.textField = name
-			d.text = append(d.text, c.str()...)
+			d.text = append(d.text, c.Text()...)
 			continue
 		}
-		raw := c.raw()
+		raw := c.Raw()
 		switch name {
 		case "type":
 			d.kind = string(raw)
@@ -124,7 +125,7 @@ func (d *detail) append(dst []byte) []byte {
 		dst = append(appendKey(dst, name), d.others[name]...)
 	}
 	if d.textField != "" {
-		dst = appendString(appendName(dst, d.textField), d.text)
+		dst = jsonform.AppendString(appendName(dst, d.textField), d.text)
 	}
 	return append(dst, '}')
 }
@@ -133,10 +134,10 @@ func (d *detail) append(dst []byte) []byte {
 func (t *thoughtFields) extras() messages.Extras {
 	extras := messages.Extras{}
 	if t.reasoningContent != nil {
-		extras[fieldReasoningContent] = appendString(nil, t.reasoningContent)
+		extras[fieldReasoningContent] = jsonform.AppendString(nil, t.reasoningContent)
 	}
 	if t.reasoning != nil {
-		extras[fieldReasoning] = appendString(nil, t.reasoning)
+		extras[fieldReasoning] = jsonform.AppendString(nil, t.reasoning)
 	}
 	if details := t.detailList(); details != nil {
 		extras[fieldDetails] = details

@@ -8,14 +8,14 @@ import "github.com/segue-go/segue/messages"
 // Moonshot beside the others. Where the total is the sum of input, output and reasoning (xAI), the
 // output did not hold the reasoning.
 func (d *decoder) usage(u *usage) {
-	if d.peek() != '{' {
-		d.skip()
+	if d.Peek() != '{' {
+		d.Skip()
 		return
 	}
 	*u = usage{known: true}
 	var hit, cached int64
-	for more := d.open('{'); more; more = d.more('}') {
-		switch string(d.key()) {
+	for more := d.Open('{'); more; more = d.More('}') {
+		switch string(d.Name()) {
 		case "prompt_tokens":
 			u.Input = d.count()
 		case "completion_tokens":
@@ -31,16 +31,17 @@ func (d *decoder) usage(u *usage) {
 		case "cached_tokens":
 			cached = d.count()
 		default:
-			d.skip()
+			d.Skip()
 		}
 	}
 	if u.Cached == 0 {
 		u.Cached = max(hit, cached)
 	}
-	u.Usage = settle(u.Usage)
+	u.Usage = completed(u.Usage)
 }
 
-func settle(u messages.Usage) messages.Usage {
+// completed adds the reasoning to an output that lacks it, and the total where there is none.
+func completed(u messages.Usage) messages.Usage {
 	if u.Reasoning > 0 && u.Total == u.Input+u.Output+u.Reasoning {
 		u.Output += u.Reasoning
 	}
@@ -52,19 +53,19 @@ func settle(u messages.Usage) messages.Usage {
 
 // count reads a number of tokens; 0 if the value is none.
 func (d *decoder) count() int64 {
-	n, _ := d.integer()
+	n, _ := d.Integer()
 	return min(max(n, 0), 1<<53) // sums of a few never overflow
 }
 
 // countIn reads one number out of an object.
 func (d *decoder) countIn(name string) int64 {
 	var n int64
-	for more := d.open('{'); more; more = d.more('}') {
-		if string(d.key()) == name {
+	for more := d.Open('{'); more; more = d.More('}') {
+		if string(d.Name()) == name {
 			n = d.count()
 			continue
 		}
-		d.skip()
+		d.Skip()
 	}
 	return n
 }

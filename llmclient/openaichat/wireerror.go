@@ -50,7 +50,7 @@ func (e *wireError) read(v any, depth int) {
 	}
 	switch v := v.(type) {
 	case string:
-		e.say(v)
+		e.addMessage(v)
 	case []any:
 		for _, element := range v {
 			e.read(element, depth-1)
@@ -61,7 +61,7 @@ func (e *wireError) read(v any, depth int) {
 		e.read(v["detail"], depth-1)
 		for _, name := range [...]string{"message", "msg"} {
 			if s, ok := v[name].(string); ok {
-				e.say(s)
+				e.addMessage(s)
 			}
 		}
 		e.fields(v)
@@ -83,13 +83,13 @@ func (e *wireError) fields(m map[string]any) {
 	if meta, ok := m["metadata"].(map[string]any); ok {
 		_, e.flagged = meta["flagged_input"]
 		if raw, ok := meta["raw"].(string); ok {
-			e.say(readError([]byte(raw)).message)
+			e.addMessage(readError([]byte(raw)).message)
 		}
 	}
 }
 
-// say adds a text to the message unless it is there already.
-func (e *wireError) say(text string) {
+// addMessage adds a text to the message unless it is there already.
+func (e *wireError) addMessage(text string) {
 	switch text = strings.TrimSpace(text); {
 	case text == "" || len(e.message) > maxMessage || strings.Contains(e.message, text):
 	case e.message == "":

@@ -1,9 +1,10 @@
 package policyclient
 
 import (
+	"cmp"
 	"context"
 
-	"github.com/segue-go/segue/internal/config"
+	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
@@ -22,15 +23,15 @@ func Wrap(c llmclient.Client, p markdownpolicy.Policy) llmclient.Client { return
 // Wrap returns a Client that speaks to c by the policy. It is safe for concurrent use if both are,
 // as the built-in policies are. A Config that cannot be used is reported by Complete.
 func (cfg Config) Wrap(c llmclient.Client, p markdownpolicy.Policy) llmclient.Client {
-	prompts, err := cfg.Prompts.parse()
-	return &client{inner: c, policy: p, repairs: config.Count(cfg.MaxRepairs, 2), prompts: prompts, err: err}
+	set, err := prompts.Parse("policyclient", cfg.Prompts, defaultPrompts, samples)
+	return &client{inner: c, policy: p, repairs: max(0, cmp.Or(cfg.MaxRepairs, 2)), prompts: set, err: err}
 }
 
 type client struct {
 	inner   llmclient.Client
 	policy  markdownpolicy.Policy
 	repairs int // most
-	prompts *config.Prompts
+	prompts *prompts.Set
 	err     error // of the Config
 }
 
@@ -74,7 +75,7 @@ func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 			return nil, errorAfter(attempts, unreadable)
 		}
 		attempts = append(attempts, attemptsOf(unreadable)...)
-		llmclient.Notify(ctx, llmclient.Notice{Kind: llmclient.NoticeRepair, Model: unreadable.Model, Attempt: n, Err: unreadable, Discard: r.told})
+		llmclient.Notify(ctx, llmclient.Notice{Kind: llmclient.NoticeRepair, Model: unreadable.Model, Attempt: n, Err: unreadable, Discard: r.emitted})
 	}
 }
 

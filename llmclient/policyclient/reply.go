@@ -17,7 +17,7 @@ type reply struct {
 	policy  markdownpolicy.Policy
 	asked   *llmclient.Request    // by whoever asked us
 	onDelta func(llmclient.Delta) // nil: it is not streamed
-	told    bool                  // onDelta was called
+	emitted bool                  // onDelta was called
 	cut     bool                  // it was cut off
 
 	parser  markdownpolicy.Parser
@@ -66,7 +66,7 @@ func (r *reply) hear(d llmclient.Delta) {
 		r.write(d.Text)
 		return
 	}
-	r.tell(d.Kind, d.Text)
+	r.emit(d.Kind, d.Text)
 }
 
 func (r *reply) write(piece string) {
@@ -86,17 +86,17 @@ func (r *reply) release(parts []markdownpolicy.Part) {
 	for _, p := range r.seam.texts(parts, r.text.String(), r.isText(r.mayCall())) {
 		switch c := p.Content.(type) {
 		case messages.Text:
-			r.tell(llmclient.DeltaText, c.Text)
+			r.emit(llmclient.DeltaText, c.Text)
 		case messages.Thought:
-			r.tell(llmclient.DeltaThought, c.Text)
+			r.emit(llmclient.DeltaThought, c.Text)
 		default: // a call is not streamed
 		}
 	}
 }
 
-func (r *reply) tell(kind llmclient.DeltaKind, text string) {
+func (r *reply) emit(kind llmclient.DeltaKind, text string) {
 	if r.onDelta != nil && text != "" {
-		r.told = true
+		r.emitted = true
 		r.onDelta(llmclient.Delta{Kind: kind, Text: text})
 	}
 }
@@ -123,7 +123,7 @@ func (r *reply) trail(parts []markdownpolicy.Part) {
 	t, ok := last.Content.(messages.Text)
 	if trail := r.text.String()[min(last.End, r.text.Len()):]; ok && strings.TrimSpace(trail) == "" {
 		last.Content, last.End = messages.Text{Text: t.Text + trail}, r.text.Len()
-		r.tell(llmclient.DeltaText, trail)
+		r.emit(llmclient.DeltaText, trail)
 	}
 }
 
@@ -199,7 +199,7 @@ func (r *reply) addAsText(native []messages.ToolCall) {
 		}
 		r.content = append(slices.Clip(r.content), messages.Text{Text: line})
 		if !r.mayCall() {
-			r.tell(llmclient.DeltaText, line)
+			r.emit(llmclient.DeltaText, line)
 		}
 	}
 }

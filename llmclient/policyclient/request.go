@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
@@ -29,14 +28,11 @@ var defaultPrompts = Prompts{
 	Repair:   "{{.Feedback}}",
 }
 
-func (p Prompts) parse() (*config.Prompts, error) {
-	return config.Parse("policyclient",
-		config.Prompt{Name: "Required", Text: p.Required, Default: defaultPrompts.Required},
-		config.Prompt{Name: "Tool", Text: p.Tool, Default: defaultPrompts.Tool, Sample: map[string]any{"Tool": "a tool"}},
-		config.Prompt{Name: "None", Text: p.None, Default: defaultPrompts.None},
-		config.Prompt{Name: "Schema", Text: p.Schema, Default: defaultPrompts.Schema, Sample: map[string]any{"Name": "a name", "Schema": "{}"}},
-		config.Prompt{Name: "Repair", Text: p.Repair, Default: defaultPrompts.Repair, Sample: map[string]any{"Feedback": "a problem"}},
-	)
+// samples are what prompts are tried on; those that are not here have no data.
+var samples = map[string]any{
+	"Tool":   map[string]any{"Tool": "a tool"},
+	"Schema": map[string]any{"Name": "a name", "Schema": "{}"},
+	"Repair": map[string]any{"Feedback": "a problem"},
 }
 
 // request returns the request as the client within is asked it: plain messages, and nothing native.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/tools"
@@ -87,18 +88,7 @@ func sorted(data []byte) ([]byte, error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, err
 	}
-	return line(v)
-}
-
-// line returns v as one line of JSON, without its end.
-func line(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return jsonform.Marshal(v)
 }
 
 func keyOf(data []byte) string {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/segue-go/segue/internal/jsonform"
 	"github.com/segue-go/segue/llmclient"
 )
 
@@ -44,7 +45,7 @@ func (r *Recorder) Complete(ctx context.Context, req *llmclient.Request, onDelta
 	if resp == nil && err == nil {
 		err = &llmclient.Error{Code: llmclient.CodeBadResponse, Model: req.Model, Message: fmt.Sprintf("client %T returned neither a response nor an error", r.client)}
 	}
-	e.settle(resp, err)
+	e.setOutcome(resp, err)
 	if failed := r.write(e); failed != nil {
 		return nil, fmt.Errorf("scripted: the call to model %q cannot be recorded: %w", req.Model, failed)
 	}
@@ -66,8 +67,8 @@ func (e *entry) listen(onDelta func(llmclient.Delta)) func(llmclient.Delta) {
 	}
 }
 
-// settle notes how the call ended.
-func (e *entry) settle(resp *llmclient.Response, err error) {
+// setOutcome notes how the call ended.
+func (e *entry) setOutcome(resp *llmclient.Response, err error) {
 	if err != nil {
 		e.Error = newFailure(err)
 		return
@@ -80,7 +81,7 @@ func (e *entry) settle(resp *llmclient.Response, err error) {
 }
 
 func (r *Recorder) write(e *entry) error {
-	data, err := line(e)
+	data, err := jsonform.Marshal(e)
 	if err != nil {
 		return err
 	}

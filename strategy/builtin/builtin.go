@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
@@ -94,7 +95,7 @@ func Schema(name string) json.RawMessage {
 	if !ok {
 		return nil
 	}
-	return m.schema
+	return m.schema()
 }
 
 // Table returns the state machine of a strategy; nil if there is none of that name.
@@ -122,7 +123,7 @@ func find(name string) (maker, bool) {
 type maker struct {
 	name   string
 	table  *strategy.Table
-	schema json.RawMessage
+	schema func() json.RawMessage
 	make   func(config string) (func() strategy.Strategy, error)
 }
 
@@ -132,11 +133,13 @@ type promise[C any] func(C) []tools.Problem
 
 // of returns the maker of a strategy with a Config of type C; preset is what an empty Config says.
 func of[C any](name string, table *strategy.Table, build func(C) func() strategy.Strategy, preset C, kept ...promise[C]) maker {
-	reader := tools.New(tools.Definition{Name: "config"}, func(context.Context, C) (string, error) { return "", nil })
+	reader := sync.OnceValue(func() tools.Tool { // a program needs few of them
+		return tools.New(tools.Definition{Name: "config"}, func(context.Context, C) (string, error) { return "", nil })
+	})
 	return maker{
-		name: name, table: table, schema: reader.Definition().Parameters,
+		name: name, table: table, schema: func() json.RawMessage { return reader().Definition().Parameters },
 		make: func(config string) (func() strategy.Strategy, error) {
-			if _, err := reader.Call(context.Background(), config); err != nil { // which says where it is wrong
+			if _, err := reader().Call(context.Background(), config); err != nil { // which says where it is wrong
 				return nil, named(err, name)
 			}
 			cfg, err := over(preset, config)

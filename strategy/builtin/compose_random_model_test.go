@@ -65,17 +65,18 @@ func (b *babble) begin(req *llmclient.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked++
+	again := b.Fails > 0 || b.Break > 0 // what was not stored may be asked for again
 	b.offers = b.offers || len(agentsAmong(req.Tools)) > 0
 	if b.asked == b.Stop {
 		b.stop()
 	}
-	if b.asked > b.Limits.ModelCalls {
+	if b.asked > b.Limits.ModelCalls && !again {
 		b.broken = append(b.broken, fmt.Sprintf("%d requests are made, and %d is the limit", b.asked, b.Limits.ModelCalls))
 	}
-	if !b.fans && b.billed >= b.Limits.ModelCalls {
+	if !b.fans && !again && b.billed >= b.Limits.ModelCalls {
 		b.broken = append(b.broken, fmt.Sprintf("a request is made after %d, hidden attempts included, and %d is the limit", b.billed, b.Limits.ModelCalls))
 	}
-	if most := b.Limits.TotalTokens; most > 0 && !b.fans && b.usage.Total >= most {
+	if most := b.Limits.TotalTokens; most > 0 && !b.fans && !again && b.usage.Total >= most {
 		b.broken = append(b.broken, fmt.Sprintf("a request is made after %d tokens, and %d is the limit", b.usage.Total, most))
 	}
 }

@@ -40,6 +40,10 @@ type composition struct {
 	Now     bool   // and how
 	Whole   bool   // by Run, else by Stream
 	Stored  bool   // with a journal
+	Fails   int    // the number of the append that the store refuses; 0: it refuses none
+	Slow    bool   // the store takes its time
+	Break   int    // the number of the event at which the consumer leaves; 0: it stays
+	Edits   bool   // a middleware changes calls, results and replies
 }
 
 // composedNode is a strategy and the JSON of its Config.
@@ -102,7 +106,7 @@ var refs = []string{"strategy", "generator", "executor", "executors"}
 type composer struct {
 	kinds      []string
 	delegating []string                       // those that name strategies
-	offering   []string                       // those that offer tools themselves
+	withTools  []string                       // those that offer tools themselves
 	keys       map[string][]string            // by kind
 	takes      map[string]map[string][]string // by kind and key
 }
@@ -112,7 +116,7 @@ func newComposer(t *testing.T) *composer {
 	t.Helper()
 	c := &composer{kinds: append(builtin.Names(), stepagent.Name), keys: map[string][]string{}, takes: map[string]map[string][]string{}}
 	c.kinds = slices.Compact(slices.Sorted(slices.Values(c.kinds)))
-	c.offering = slices.DeleteFunc(slices.Clone(c.kinds), func(kind string) bool {
+	c.withTools = slices.DeleteFunc(slices.Clone(c.kinds), func(kind string) bool {
 		return slices.Contains([]string{builtin.LLMOnly, builtin.PlanAndExecute, pre.Name, retry.Name}, kind)
 	})
 	for _, kind := range c.kinds {
@@ -180,17 +184,35 @@ func (c *composer) draw(t *rapid.T) composition {
 	if rapid.IntRange(0, 3).Draw(t, "stopped") == 1 {
 		p.Stop, p.Now = rapid.IntRange(1, 8).Draw(t, "stop"), rapid.Bool().Draw(t, "now")
 	}
+	p.Edits = rapid.IntRange(0, 3).Draw(t, "edits") == 1
+	if p.Stored {
+		c.troubles(t, &p)
+	}
 	p.Agents = rapid.SampledFrom([]int{0, 2, 1, 2, 3}).Draw(t, "agents")
 	for i := range n {
 		kinds, bare := c.kinds, false
 		if i == 0 && p.Agents > 0 && rapid.IntRange(0, 3).Draw(t, "delegates only") != 3 {
-			kinds, bare = c.offering, true // else few would call an agent
+			kinds, bare = c.withTools, true // else few would call an agent
 		} else if i+1 < n && rapid.IntRange(0, 3).Draw(t, "delegates") != 1 {
 			kinds = c.delegating
 		}
 		p.Nodes = append(p.Nodes, c.node(t, rapid.SampledFrom(kinds).Draw(t, "kind"), bare, i, n))
 	}
 	return p
+}
+
+// troubles draws what becomes of a run with a journal: its store refuses an append, or its consumer
+// leaves, and the run is resumed.
+func (c *composer) troubles(t *rapid.T, p *composition) {
+	p.Slow = rapid.IntRange(0, 3).Draw(t, "slow store") == 1
+	switch rapid.IntRange(0, 3).Draw(t, "trouble") {
+	case 1:
+		p.Fails = rapid.IntRange(1, 20).Draw(t, "failing append")
+	case 2:
+		if !p.Whole {
+			p.Break = rapid.IntRange(1, 60).Draw(t, "break")
+		}
+	}
 }
 
 // agents returns the numbers of the strategies that are tools.

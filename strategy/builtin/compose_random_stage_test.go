@@ -2,13 +2,17 @@ package builtin_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync/atomic"
+	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -43,7 +47,7 @@ func (s *stage) factory(n composedNode) func() strategy.Strategy {
 
 // orchestrator returns an Orchestrator for a composition.
 func (s *stage) orchestrator(p *composition) *orchestrator.Orchestrator {
-	key := fmt.Sprint(len(p.Nodes), p.Agents, p.Missing, p.Person > 0, p.Stored)
+	key := fmt.Sprint(len(p.Nodes), p.Agents, p.Missing, p.Person > 0, p.Stored, p.Edits)
 	if s.built[key] != nil {
 		return s.built[key]
 	}
@@ -65,6 +69,9 @@ func (s *stage) orchestrator(p *composition) *orchestrator.Orchestrator {
 	}
 	if p.Stored {
 		cfg.Store = caseStore{}
+	}
+	if p.Edits {
+		cfg.Middleware = []orchestrator.Middleware{edit}
 	}
 	o, err := orchestrator.New(cfg)
 	if err != nil {
@@ -96,11 +103,40 @@ func answer(ctx context.Context, wait orchestrator.Wait) (orchestrator.Reply, er
 type caseStore struct{}
 
 func (caseStore) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
-	return caseOf(ctx).store.Append(ctx, run, records...)
+	w := caseOf(ctx)
+	if w.Slow {
+		time.Sleep(time.Microsecond)
+	}
+	if w.appends++; w.appends == w.Fails {
+		return errRefused
+	}
+	return w.store.Append(ctx, run, records...)
 }
+
+var errRefused = errors.New("the store refuses")
 
 func (caseStore) Read(ctx context.Context, run string, from int) iter.Seq2[checkpoint.Record, error] {
 	return caseOf(ctx).store.Read(ctx, run, from)
+}
+
+// edit is a middleware that changes the calls of tools, what they return, and replies.
+func edit(next orchestrator.Handler) orchestrator.Handler {
+	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
+		if e.Kind == machine.EffectTool && e.ID.Index%2 == 1 {
+			e.Call.Arguments += " "
+		}
+		a, err := next(ctx, e)
+		switch a := a.(type) {
+		case nextstep.ToolResult:
+			a.Output.Output += " (edited)"
+			return a, err
+		case nextstep.APIResponse:
+			resp := *a.Response
+			resp.Model = "edited"
+			return nextstep.APIResponse{Response: &resp}, err
+		}
+		return a, err
+	}
 }
 
 // agentTools are the strategies as tools, by their number.

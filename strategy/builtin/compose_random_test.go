@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"strconv"
@@ -31,7 +33,9 @@ import (
 //   - What it has used is what the model has billed, and each frame's usage is within its parent's.
 //   - The history obeys the laws: that of every request, and that of the output.
 //   - The output, its metadata included, is the same again after it was written as JSON and read.
-//   - Its journal, applied to a new Machine, tells the same events and gives the same output.
+//   - Its journal, applied to a new Machine, tells the same events and gives the same output: also if
+//     the store was slow or refused an append, the consumer left, or a middleware changed what was
+//     done, and the run was resumed.
 //   - There is one terminal event, the last, and every frame that is entered is left, unless the run waits.
 func TestRandomCompositions(t *testing.T) {
 	shards := runtime.GOMAXPROCS(0)
@@ -56,8 +60,8 @@ func TestRandomCompositions(t *testing.T) {
 
 // tally counts what the cases were.
 type tally struct {
-	cases, told, offer, start, stored, stopped int
-	ends                                       map[string]int
+	cases, told, offer, start, stored, stopped, broke int
+	ends                                              map[string]int
 }
 
 func (c *tally) add(w *composed) {
@@ -72,14 +76,15 @@ func (c *tally) add(w *composed) {
 	count(&c.offer, w.offers)
 	count(&c.start, w.agents > 0)
 	count(&c.stored, w.Stored && w.agents > 0)
+	count(&c.broke, w.broke)
 	count(&c.stopped, w.Stop > 0 && w.Stop <= w.asked && w.agents > 0)
 }
 
 // enough holds the cases, if they are many, to have had agents at work often enough.
 func (c *tally) enough(t *testing.T) {
 	t.Helper()
-	t.Logf("of %d cases %d offer agents; of the %d that have events %d start some, %d of these with a store and %d stopped; they ended as %v",
-		c.cases, c.offer, c.told, c.start, c.stored, c.stopped, c.ends)
+	t.Logf("of %d cases %d offer agents; of the %d that have events %d start some, %d of these with a store and %d stopped; %d broke off; they ended as %v",
+		c.cases, c.offer, c.told, c.start, c.stored, c.stopped, c.broke, c.ends)
 	if c.cases < 400 {
 		return
 	}
@@ -87,6 +92,7 @@ func (c *tally) enough(t *testing.T) {
 	require.Greater(t, 20*c.start, 3*c.told, "three of twenty start some")
 	require.Positive(t, c.stored, "some of them have a store")
 	require.Positive(t, c.stopped, "some of them are stopped")
+	require.Greater(t, 40*c.broke, c.cases, "one of forty breaks off")
 }
 
 // manyChecks has rapid make n checks in this test, unless the command line says how many.
@@ -116,7 +122,10 @@ type composed struct {
 	steps   int
 	last    *orchestrator.Event
 	ended   int
+	appends int
 	lines   []string // the events of the Machine, as text
+	before  int      // how many of them were told before the run broke off
+	broke   bool     // it did, and was resumed
 }
 
 // play plays a case.
@@ -148,20 +157,18 @@ func (w *composed) run() {
 	defer cancel()
 	w.cancel = cancel
 	task := orchestrator.Task{Strategy: nodeName(0), Run: composedRun, Input: w.Input, Limits: w.Limits, Stop: w.stopped}
-	var res orchestrator.Result
-	if w.Whole {
-		res, _ = w.o.Run(ctx, task)
-	} else {
-		for e := range w.o.Stream(ctx, task) {
-			w.see(&e)
-			if end, ok := e.Detail.(orchestrator.RunFinished); ok {
-				res.Run, res.Status, res.Output, res.Waits = e.Run, end.Status, end.Output, end.Waits
-			}
-		}
+	res := w.follow(w.o.Stream(ctx, task), func() (orchestrator.Result, error) { return w.o.Run(ctx, task) })
+	if w.brokeOff(res) {
+		res = w.goOn(ctx)
+	}
+	if w.Fails == 1 {
+		return // there is no run: the store refused its first record
+	}
+	if !w.Whole {
 		w.seen(res)
-		if w.Stored {
-			w.replay(res)
-		}
+	}
+	if w.Stored {
+		w.replay(res)
 	}
 	w.judge(res)
 	if w.Stored {
@@ -171,6 +178,46 @@ func (w *composed) run() {
 	if res.Output.Err != nil {
 		w.end += " " + string(res.Output.Err.Code)
 	}
+}
+
+// follow consumes the events of the run as far as the case says, or makes it by run.
+func (w *composed) follow(events iter.Seq2[orchestrator.Event, error], run func() (orchestrator.Result, error)) (res orchestrator.Result) {
+	if w.Whole {
+		res, _ = run()
+		return res
+	}
+	n := 0
+	for e, err := range events {
+		if e.Kind == "" {
+			if !errors.Is(err, errRefused) {
+				w.blame("the run cannot be made: %v", err)
+			}
+			return res
+		}
+		w.see(&e)
+		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+			res.Run, res.Status, res.Output, res.Waits = e.Run, end.Status, end.Output, end.Waits
+		}
+		if n++; n == w.Break && !w.broke {
+			break
+		}
+	}
+	return res
+}
+
+// brokeOff reports whether the run broke off, so that it can be resumed.
+func (w *composed) brokeOff(res orchestrator.Result) bool {
+	refused := res.Output.Err != nil && res.Output.Err.Code == delegation.CodeStorage
+	return w.Stored && w.appends > 0 && (refused || res.Run == "" && w.Break > 0)
+}
+
+// goOn resumes a run that broke off.
+func (w *composed) goOn(ctx context.Context) orchestrator.Result {
+	ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	defer w.cancel()
+	w.before, w.broke, w.ended = len(w.lines), true, 0
+	again := orchestrator.Resumption{Run: composedRun, Stop: w.stopped}
+	return w.follow(w.o.Resume(ctx, again), func() (orchestrator.Result, error) { return orchestrator.Fold(w.o.Resume(ctx, again)) })
 }
 
 // resume resumes the run, and holds it to the end that it had: it is told again, and what was
@@ -213,13 +260,12 @@ func (w *composed) see(e *orchestrator.Event) {
 			w.agents++
 		}
 	case orchestrator.FrameLeft:
-		at := slices.Index(w.open, e.Frame)
-		if at < 0 {
-			w.blame("frame %s is left and was not entered", e.Frame)
-			return
-		}
-		w.open = slices.Delete(w.open, at, at+1)
 		w.sound(e.Frame, d.Err)
+		if at := slices.Index(w.open, e.Frame); at >= 0 {
+			w.open = slices.Delete(w.open, at, at+1)
+		} else if !w.broke {
+			w.blame("frame %s is left and was not entered", e.Frame)
+		}
 	case orchestrator.ToolStarted:
 		w.started++
 	case orchestrator.RunFinished:
@@ -234,13 +280,13 @@ func (w *composed) seen(res orchestrator.Result) {
 	if w.ended != 1 || w.last.Kind != orchestrator.EventRunFinished {
 		w.blame("there are %d terminal events", w.ended)
 	}
-	if len(w.open) > 0 && res.Status != orchestrator.StatusWaiting {
+	if len(w.open) > 0 && !w.broke && res.Status != orchestrator.StatusWaiting {
 		w.blame("frames %v are not left", w.open)
 	}
 	if most := w.Limits.Steps; most > 0 && w.steps > most {
 		w.blame("%d steps are taken, and %d is the limit", w.steps, most)
 	}
-	if most := w.Limits.ToolCalls; most > 0 && w.started > most {
+	if most := w.Limits.ToolCalls; most > 0 && w.started > most && !w.broke {
 		w.blame("%d tool calls are started, and %d is the limit", w.started, most)
 	}
 }
@@ -264,11 +310,11 @@ func (w *composed) judge(res orchestrator.Result) {
 	if (res.Status == orchestrator.StatusDone) != (out.Err == nil) && res.Status != orchestrator.StatusWaiting {
 		w.blame("the run is %s, and its error is %v", res.Status, out.Err)
 	}
-	if most := w.bound(0); most >= 0 && w.asked > most {
+	if most := w.bound(0); most >= 0 && w.asked > most && !w.broke {
 		w.blame("%d requests are made, and the bound is %d", w.asked, most)
 	}
 	whole := w.Stop == 0 || !w.Now // else what a reply cost that nobody waited for is not in it
-	if whole && out.Usage != w.usage || out.Usage.Total > w.usage.Total {
+	if whole && !w.broke && out.Usage != w.usage || out.Usage.Total > w.usage.Total {
 		w.blame("the usage is %+v, and %+v was billed", out.Usage, w.usage)
 	}
 	w.again(out)

@@ -16,17 +16,18 @@
 package completetask
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -36,15 +37,12 @@ var (
 	_ strategy.Concluder      = (*completeTask)(nil)
 	_ strategy.CallEditor     = (*completeTask)(nil)
 	_ strategy.ToolUser       = (*completeTask)(nil)
-	_ strategy.Stater         = (*completeTask)(nil)
-	_ strategy.Tabler         = (*completeTask)(nil)
-	_ strategy.Checker        = (*completeTask)(nil)
 )
 
 type completeTask struct {
 	strategy.Defaults
 	*settings
-	fsm *strategy.FSM
+	frame.Frame
 
 	tools    []tools.Definition // offered
 	toolsErr error              // the Config names some that may not be used
@@ -59,18 +57,9 @@ type completeTask struct {
 	finish   llmclient.FinishReason
 }
 
-// Check implements strategy.Checker.
-func (s *completeTask) Check() error { return s.err }
-
-// State implements strategy.Stater.
-func (s *completeTask) State() strategy.State { return s.fsm.State() }
-
-// FSM implements strategy.Tabler.
-func (s *completeTask) FSM() *strategy.FSM { return s.fsm }
-
 // UseTools implements strategy.ToolUser.
 func (s *completeTask) UseTools(defs []tools.Definition) {
-	s.tools, s.toolsErr = config.Tools("completetask", defs, s.Tools)
+	s.tools, s.toolsErr = frame.Tools("completetask", defs, s.Tools)
 	is := func(d tools.Definition) bool { return d.Name == s.ToolChoice.Name }
 	if s.toolsErr == nil && s.ToolChoice.Name != "" && len(s.tools) > 0 && !slices.ContainsFunc(s.tools, is) {
 		s.toolsErr = fmt.Errorf("completetask: ToolChoice: there is no tool %q among those that are offered", s.ToolChoice.Name)
@@ -79,8 +68,8 @@ func (s *completeTask) UseTools(defs []tools.Definition) {
 
 // Initialize implements strategy.Strategy.
 func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.err != nil {
-		return s.fail(delegation.CodeInvalid, s.err)
+	if s.Err != nil {
+		return s.fail(delegation.CodeInvalid, s.Err)
 	}
 	s.history, s.repaired = in.Conversation(s.System)
 	if s.toolsErr != nil {
@@ -89,13 +78,13 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 	if len(s.history) == 0 {
 		return s.fail(delegation.CodeInvalid, errors.New("completetask: there is nothing to do: the input has neither a goal nor messages"))
 	}
-	return s.fsm.Then(started, s.request())
+	return s.Then(started, s.request())
 }
 
 // choice is what holds for the next request with tools: a forced one ends with the first call, or
 // where it is refused.
 func (s *completeTask) choice() llmclient.ToolChoice {
-	switch forced := config.Forced(s.ToolChoice); {
+	switch forced := frame.Forced(s.ToolChoice); {
 	case len(s.tools) == 0, forced && s.acted:
 		return llmclient.ToolChoice{}
 	case forced && s.unforced:
@@ -121,12 +110,12 @@ func (s *completeTask) request() nextstep.GetChatCompletion {
 
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
-	switch s.fsm.State() {
+	switch s.State() {
 	case AwaitingModel:
 	case Concluding:
 		return s.conclusion(resp)
 	default:
-		return s.fsm.Then(called, nil) // out of turn: the table says so
+		return s.OutOfTurn()
 	}
 	s.asked++
 	s.finish = resp.Finish
@@ -143,7 +132,7 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 		return s.reissue(calls)
 	case len(calls) > 0:
 		s.calls, s.acted = calls, true
-		return s.fsm.Then(called, nextstep.ExecuteTools{Calls: calls})
+		return s.Then(called, nextstep.ExecuteTools{Calls: calls})
 	default:
 		return s.answer(resp.Message.Text())
 	}
@@ -151,29 +140,25 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 
 // EditCalls implements strategy.CallEditor.
 func (s *completeTask) EditCalls(calls []messages.ToolCall) {
-	if a, ok := s.history.Last().(messages.Assistant); ok {
-		s.history[len(s.history)-1] = a.WithCalls(calls) // it stood in no request yet
-	}
+	frame.EditCalls(s.history, calls)
 }
 
 // ProcessToolResults implements strategy.Strategy.
 func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
-	if s.fsm.State() != AwaitingTools {
-		return s.fsm.Then(answered, s.request())
+	if s.State() != AwaitingTools {
+		return s.Then(answered, s.request())
 	}
-	for _, r := range results {
-		s.history = append(s.history, messages.Tool{ToolOutput: r})
-	}
+	s.history = frame.Results(s.history, results)
 	switch {
-	case s.fsm.Can(answered):
-		return s.fsm.Then(answered, s.request())
+	case s.Can(answered):
+		return s.Then(answered, s.request())
 	case s.OnLimit == LimitFail:
-		return s.fsm.Then(gaveUp, s.limited(s.reached("")))
+		return s.Then(gaveUp, s.limited(s.reached("")))
 	default:
 		s.say("Conclude", map[string]any{"Calls": s.asked})
 		step := s.request()
 		step.Request.Tools, step.Request.ToolChoice = nil, llmclient.ToolChoice{}
-		return s.fsm.Then(exhausted, step)
+		return s.Then(exhausted, step)
 	}
 }
 
@@ -198,14 +183,14 @@ func (s *completeTask) joined(text string) string {
 
 // reached is as much of an answer as there is, with the text that came last; "" if there is
 // nothing.
-func (s *completeTask) reached(last string) string { return config.Or(s.joined(last), s.refused) }
+func (s *completeTask) reached(last string) string { return cmp.Or(s.joined(last), s.refused) }
 
 // cutOff deals with a text that ended at the token limit.
 func (s *completeTask) cutOff(text string) nextstep.NextStep {
 	switch {
 	case s.OnLength == LengthAccept:
 		return s.done(s.joined(text), nil)
-	case s.OnLength == LengthContinue && text != "" && s.fsm.Can(reasked):
+	case s.OnLength == LengthContinue && text != "" && s.Can(reasked):
 		s.pieces = append(s.pieces, text)
 		return s.again("Continue", nil)
 	default:
@@ -217,23 +202,17 @@ func (s *completeTask) cutOff(text string) nextstep.NextStep {
 // reissue answers calls that were cut off, and so are not run, and asks for them again.
 func (s *completeTask) reissue(calls []messages.ToolCall) nextstep.NextStep {
 	s.closeCalls(calls)
-	if !s.fsm.Can(reasked) {
+	if !s.Can(reasked) {
 		step := s.fail(delegation.CodeTruncated, errors.New("completetask: the model's tool calls were cut off at the token limit"))
 		return withResult(step, s.reached(""))
 	}
-	return s.fsm.Then(reasked, s.request())
+	return s.Then(reasked, s.request())
 }
 
 // closeCalls answers calls that are not run.
 func (s *completeTask) closeCalls(calls []messages.ToolCall) {
 	for _, c := range calls {
-		s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
-			CallID:   c.ID,
-			ToolName: c.Name,
-			Status:   messages.StatusFailed,
-			Reason:   "cut_off",
-			Output:   s.prompt("CutCall", map[string]any{"Tool": c.Name}),
-		}})
+		s.history = append(s.history, frame.NotRun(c, "cut_off", s.prompt("CutCall", map[string]any{"Tool": c.Name})))
 	}
 }
 
@@ -241,8 +220,8 @@ func (s *completeTask) closeCalls(calls []messages.ToolCall) {
 func (s *completeTask) empty() nextstep.NextStep {
 	switch {
 	case s.OnEmpty == EmptyAccept && s.schema == nil:
-		return s.fsm.Then(finished, nextstep.Complete{Output: s.output()})
-	case s.OnEmpty != EmptyFail && s.fsm.Can(reasked):
+		return s.Then(finished, nextstep.Complete{Output: s.output()})
+	case s.OnEmpty != EmptyFail && s.Can(reasked):
 		return s.again("Empty", nil)
 	default:
 		return withResult(s.fail(delegation.CodeFailed, errors.New("completetask: the model's reply was empty")), s.refused)
@@ -256,7 +235,7 @@ func (s *completeTask) checked(text string) nextstep.NextStep {
 	switch {
 	case err == nil:
 		return s.done(text, []byte(data))
-	case s.fsm.Can(reasked):
+	case s.Can(reasked):
 		s.pieces, s.refused = nil, text
 		return s.again("Schema", map[string]any{"Problem": err.Error()})
 	default:
@@ -286,29 +265,25 @@ func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 		s.history = append(s.history, resp.Message)
 		s.closeCalls(resp.Message.Calls())
 	}
-	return s.fsm.Then(concluded, s.limited(config.Or(resp.Message.Text(), s.reached(""))))
+	return s.Then(concluded, s.limited(cmp.Or(resp.Message.Text(), s.reached(""))))
 }
 
 // ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is not forced again, and a call
 // that it could not read is the model's to mend.
 func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
-	if config.RefusesChoice(f) && config.Forced(s.choice()) && s.fsm.Can(unforced) {
+	if frame.RefusesChoice(f) && frame.Forced(s.choice()) && s.Can(unforced) {
 		s.asked++
 		s.unforced = true
-		return s.fsm.Then(unforced, s.request())
+		return s.Then(unforced, s.request())
 	}
-	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reasked) {
+	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reasked) {
 		s.asked++
 		if text := f.Partial.Text(); text != "" {
 			s.history = append(s.history, messages.AssistantText(text)) // what it wrote, to learn from
 		}
 		return s.again("Malformed", map[string]any{"Problem": f.Message, "Generated": f.Partial.Text()})
 	}
-	step := s.fsm.Then(failed, nextstep.ReportError{
-		Err:    &delegation.Error{Code: f.Code, Message: f.Message},
-		Output: delegation.Output{Metadata: s.metadata()}, // the Machine knows the messages, a part of a reply included
-	})
-	return withResult(step, s.reached(""))
+	return s.Fail(frame.ErrorOf(f), s.Conclude("")) // the Machine knows the messages, a part of a reply included
 }
 
 // Conclude implements strategy.Concluder.
@@ -324,5 +299,5 @@ func (s *completeTask) say(prompt string, data map[string]any) {
 // again tells the model what was wrong and asks once more.
 func (s *completeTask) again(prompt string, data map[string]any) nextstep.NextStep {
 	s.say(prompt, data)
-	return s.fsm.Then(reasked, s.request())
+	return s.Then(reasked, s.request())
 }

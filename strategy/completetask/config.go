@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -106,20 +106,15 @@ var defaultPrompts = Prompts{
 // settings is a Config that was checked, with everything compiled that can be.
 type settings struct {
 	Config
-	err     error
-	caps    strategy.Caps
-	schema  *tools.Schema
-	prompts *config.Prompts
+	frame.Settings
+	schema *tools.Schema
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.err = s.compile()
-	return func() strategy.Strategy {
-		return &completeTask{settings: s, fsm: Table.New(s.caps)}
-	}
+	s := compile(cfg)
+	return func() strategy.Strategy { return &completeTask{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
 // Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
@@ -132,23 +127,25 @@ func (c Config) Bound() int {
 	if c.OnLimit == LimitFail {
 		conclusion = 0
 	}
-	return config.Count(c.MaxModelCalls, 50) + config.Count(c.MaxRetries, 2) + c.refusals() + conclusion
+	return frame.Count(c.MaxModelCalls, 50) + frame.Count(c.MaxRetries, 2) + c.refusals() + conclusion
 }
 
 // refusals is how often a forced choice may be refused before that is the end.
 func (c Config) refusals() int {
-	if config.Forced(c.ToolChoice) && c.OnRefusedChoice != RefusedFail {
+	if frame.Forced(c.ToolChoice) && c.OnRefusedChoice != RefusedFail {
 		return 1
 	}
 	return 0
 }
 
-func (s *settings) compile() error {
-	s.caps = strategy.Caps{
-		capRounds: config.Count(s.MaxModelCalls, 50) - 1, capRetries: config.Count(s.MaxRetries, 2), capUnforced: s.refusals(),
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
+	s.Caps = strategy.Caps{
+		capRounds: frame.Count(s.MaxModelCalls, 50) - 1, capRetries: frame.Count(s.MaxRetries, 2), capUnforced: s.refusals(),
 	}
 	if s.MaxModelCalls < 0 {
-		s.caps[capRounds] = strategy.Unbounded
+		s.Caps[capRounds] = strategy.Unbounded
 	}
 	var problems []error
 	if s.Schema != nil {
@@ -159,36 +156,30 @@ func (s *settings) compile() error {
 		s.schema = schema
 	}
 	problems = append(problems,
-		config.Distinct("completetask", "Tools", s.Tools),
-		config.ToolChoice("completetask", "ToolChoice", s.ToolChoice),
-		config.OneOf("completetask", "OnRefusedChoice", &s.OnRefusedChoice, RefusedAuto, RefusedFail),
-		config.OneOf("completetask", "OnLength", &s.OnLength, LengthFail, LengthAccept, LengthContinue),
-		config.OneOf("completetask", "OnEmpty", &s.OnEmpty, EmptyAccept, EmptyAsk, EmptyFail),
-		config.OneOf("completetask", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
-		s.parsePrompts(),
+		frame.Distinct("completetask", "Tools", s.Tools),
+		frame.ToolChoice("completetask", "ToolChoice", s.ToolChoice),
+		frame.OneOf("completetask", "OnRefusedChoice", &s.OnRefusedChoice, RefusedAuto, RefusedFail),
+		frame.OneOf("completetask", "OnLength", &s.OnLength, LengthFail, LengthAccept, LengthContinue),
+		frame.OneOf("completetask", "OnEmpty", &s.OnEmpty, EmptyAccept, EmptyAsk, EmptyFail),
+		frame.OneOf("completetask", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
+		frame.ParsePrompts(&s.Settings, "completetask", s.Prompts, defaultPrompts, samples),
 	)
-	return errors.Join(problems...)
+	s.Err = errors.Join(problems...)
+	return s
 }
 
-func (s *settings) parsePrompts() (err error) {
-	s.prompts, err = config.Parse("completetask",
-		config.Prompt{Name: "Conclude", Text: s.Prompts.Conclude, Default: defaultPrompts.Conclude, Sample: map[string]any{"Calls": 1}},
-		config.Prompt{Name: "Continue", Text: s.Prompts.Continue, Default: defaultPrompts.Continue},
-		config.Prompt{Name: "CutCall", Text: s.Prompts.CutCall, Default: defaultPrompts.CutCall, Sample: map[string]any{"Tool": "a tool"}},
-		config.Prompt{Name: "Empty", Text: s.Prompts.Empty, Default: defaultPrompts.Empty},
-		config.Prompt{
-			Name: "Malformed", Text: s.Prompts.Malformed, Default: defaultPrompts.Malformed,
-			Sample: map[string]any{"Problem": "a problem", "Generated": "a text"},
-		},
-		config.Prompt{Name: "Schema", Text: s.Prompts.Schema, Default: defaultPrompts.Schema, Sample: map[string]any{"Problem": "a problem"}},
-	)
-	return err
+// samples are what prompts are tried on; those that are not here have no data.
+var samples = map[string]any{
+	"Conclude":  map[string]any{"Calls": 1},
+	"CutCall":   map[string]any{"Tool": "a tool"},
+	"Malformed": map[string]any{"Problem": "a problem", "Generated": "a text"},
+	"Schema":    map[string]any{"Problem": "a problem"},
 }
 
 // prompt fills in a template. One that fails on its data says so to the model rather than to
 // nobody.
 func (s *settings) prompt(name string, data map[string]any) string {
-	text, err := s.prompts.Fill(name, data)
+	text, err := s.Texts.Fill(name, data)
 	if err != nil {
 		return err.Error()
 	}

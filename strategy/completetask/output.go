@@ -8,18 +8,19 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // done ends with an answer.
 func (s *completeTask) done(text string, data json.RawMessage) nextstep.NextStep {
 	out := s.output()
 	out.Result, out.Data = &text, data
-	return s.fsm.Then(finished, nextstep.Complete{Output: out})
+	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
 // fail ends with an error and what was reached.
 func (s *completeTask) fail(code delegation.Code, err error) nextstep.NextStep {
-	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: s.output()})
+	return s.Fail(delegation.NewError(code, err), s.output())
 }
 
 // limited is the end for want of model calls.
@@ -27,7 +28,7 @@ func (s *completeTask) limited(result string) nextstep.NextStep {
 	out := s.output()
 	out.Result = textOf(result)
 	return nextstep.ReportError{
-		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("completetask: the limit of %d model calls is reached", s.caps[capRounds]+1)},
+		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("completetask: the limit of %d model calls is reached", s.Caps[capRounds]+1)},
 		Output: out,
 	}
 }
@@ -56,19 +57,13 @@ func (s *completeTask) output() delegation.Output {
 // metadata tells about the work. Nothing in it can fail to encode.
 func (s *completeTask) metadata() delegation.Metadata {
 	m := delegation.Metadata{"model_calls": strconv.AppendInt(nil, int64(s.asked), 10)}
-	switch s.finish {
-	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
-	case llmclient.FinishLength:
+	frame.SetFinish(&m, s.finish)
+	if s.finish == llmclient.FinishLength {
 		_ = m.Set("truncated", true)
-		fallthrough
-	default:
-		_ = m.Set("finish", s.finish)
 	}
 	if s.unforced {
 		_ = m.Set("unforced", true)
 	}
-	if len(s.repaired) > 0 {
-		_ = m.Set("repaired", s.repaired)
-	}
+	frame.SetList(&m, "repaired", s.repaired)
 	return m
 }

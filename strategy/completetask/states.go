@@ -3,17 +3,18 @@ package completetask
 import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // The states: what the strategy waits for.
 const (
-	Ready         strategy.State = "ready"
+	Ready                        = frame.Ready
 	AwaitingModel strategy.State = "awaiting_model" // a reply, with or without calls
 	AwaitingTools strategy.State = "awaiting_tools" // the results of the calls
 	Concluding    strategy.State = "concluding"     // the last reply, asked for without tools
-	Done          strategy.State = "done"
-	Limited       strategy.State = "limited" // out of model calls: an error, with what was reached
-	Failed        strategy.State = "failed"
+	Done                         = frame.Done
+	Limited                      = frame.Limited // out of model calls: an error, with what was reached
+	Failed                       = frame.Failed
 )
 
 // The triggers: what happened.
@@ -27,7 +28,6 @@ const (
 	concluded strategy.Trigger = "concluded"
 	gaveUp    strategy.Trigger = "gave_up"
 	finished  strategy.Trigger = "finished"
-	failed    strategy.Trigger = "failed"
 )
 
 // The caps of the table; see Config.MaxModelCalls, Config.MaxRetries and Config.OnRefusedChoice.
@@ -38,28 +38,21 @@ const (
 )
 
 // Table is the state machine of this strategy.
-var Table = &strategy.Table{
-	Name:    Name,
-	Initial: Ready,
-	States: []strategy.StateRule{
-		{Name: Ready},
+var Table = frame.Table(Name,
+	[]strategy.StateRule{
 		{Name: AwaitingModel, Awaits: nextstep.KindGetChatCompletion},
 		{Name: AwaitingTools, Awaits: nextstep.KindExecuteTools},
 		{Name: Concluding, Awaits: nextstep.KindGetChatCompletion},
-		{Name: Done, Awaits: nextstep.KindComplete},
-		{Name: Limited, Awaits: nextstep.KindReportError},
-		{Name: Failed, Awaits: nextstep.KindReportError},
 	},
-	Rules: []strategy.Rule{
-		{From: []strategy.State{Ready}, On: started, To: AwaitingModel},
-		{From: []strategy.State{AwaitingModel}, On: called, To: AwaitingTools},
-		{From: []strategy.State{AwaitingTools}, On: answered, To: AwaitingModel, Cap: capRounds},
-		{From: []strategy.State{AwaitingModel}, On: reasked, To: AwaitingModel, Cap: capRetries},
-		{From: []strategy.State{AwaitingModel}, On: unforced, To: AwaitingModel, Cap: capUnforced},
-		{From: []strategy.State{AwaitingTools}, On: exhausted, To: Concluding},
-		{From: []strategy.State{AwaitingTools}, On: gaveUp, To: Limited},
-		{From: []strategy.State{Concluding}, On: concluded, To: Limited},
-		{From: []strategy.State{AwaitingModel}, On: finished, To: Done},
-		{From: []strategy.State{Ready, AwaitingModel, AwaitingTools, Concluding}, On: failed, To: Failed},
+	[]strategy.Rule{
+		{From: frame.In(Ready), On: started, To: AwaitingModel},
+		{From: frame.In(AwaitingModel), On: called, To: AwaitingTools},
+		{From: frame.In(AwaitingTools), On: answered, To: AwaitingModel, Cap: capRounds},
+		{From: frame.In(AwaitingModel), On: reasked, To: AwaitingModel, Cap: capRetries},
+		{From: frame.In(AwaitingModel), On: unforced, To: AwaitingModel, Cap: capUnforced},
+		{From: frame.In(AwaitingTools), On: exhausted, To: Concluding},
+		{From: frame.In(AwaitingTools), On: gaveUp, To: Limited},
+		{From: frame.In(Concluding), On: concluded, To: Limited},
+		{From: frame.In(AwaitingModel), On: finished, To: Done},
 	},
-}
+)

@@ -10,8 +10,8 @@ package planreviseexecute
 // within plans nest: c.Bound(c.Bound(leaf)) is the bound of two levels. A negative perStep has
 // none, which is -1; a Config that cannot be used has the bound 0.
 func (c Config) Bound(perStep int) int {
-	s := settings{Config: c}
-	if s.compile() != nil {
+	s := compile(c)
+	if s.Err != nil {
 		return 0
 	}
 	if perStep < 0 {

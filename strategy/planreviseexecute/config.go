@@ -1,12 +1,13 @@
 package planreviseexecute
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -154,39 +155,33 @@ Answer the goal now, from these results alone: {{.Goal}}`,
 // settings is a Config that was checked, with everything compiled that can be.
 type settings struct {
 	Config
-	err     error
-	caps    strategy.Caps
+	frame.Settings
 	rules   planRules
-	prompts *config.Prompts
-
-	planSchema       *tools.Schema
-	evaluationSchema *tools.Schema
+	schemas map[string]*tools.Schema // of the arguments of its own tools, by their names
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.err = s.compile()
-	return func() strategy.Strategy {
-		return &planReviseExecute{settings: s, fsm: Table.New(s.caps)}
-	}
+	s := compile(cfg)
+	return func() strategy.Strategy { return &planReviseExecute{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
-func (s *settings) compile() error {
-	s.Executor = config.Or(s.Executor, "complete-task")
-	s.MaxSteps = config.Or(s.MaxSteps, 20)
-	s.MaxRevisions = config.Count(s.MaxRevisions, 3)
-	s.MaxRetries = config.Count(s.MaxRetries, 3)
-	s.MaxResult = config.Or(s.MaxResult, 4096)
-	s.caps = strategy.Caps{capRevisions: s.MaxRevisions, capRetries: s.MaxRetries, capSteps: s.MaxSteps}
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
+	s.Executor = cmp.Or(s.Executor, "complete-task")
+	s.MaxSteps = cmp.Or(s.MaxSteps, 20)
+	s.MaxRevisions = frame.Count(s.MaxRevisions, 3)
+	s.MaxRetries = frame.Count(s.MaxRetries, 3)
+	s.MaxResult = cmp.Or(s.MaxResult, 4096)
+	s.Caps = strategy.Caps{capRevisions: s.MaxRevisions, capRetries: s.MaxRetries, capSteps: s.MaxSteps}
 	s.rules = planRules{maxSteps: s.MaxSteps, executors: append(slices.Clone(s.Executors), s.Executor)}
+	s.schemas = map[string]*tools.Schema{}
 	var problems []error
-	var err error
-	if s.planSchema, err = tools.CompileSchema(planDefinition.Parameters); err != nil {
-		problems = append(problems, err)
-	}
-	if s.evaluationSchema, err = tools.CompileSchema(evaluationDefinition.Parameters); err != nil {
+	for _, def := range []tools.Definition{planDefinition, evaluationDefinition} {
+		schema, err := tools.CompileSchema(def.Parameters)
+		s.schemas[def.Name] = schema
 		problems = append(problems, err)
 	}
 	if s.MaxSteps < 0 {
@@ -196,32 +191,14 @@ func (s *settings) compile() error {
 		problems = append(problems, errors.New("planreviseexecute: Evaluation is func, and Judge is nil"))
 	}
 	problems = append(problems,
-		config.Distinct("planreviseexecute", "StepTools", s.StepTools),
-		config.OneOf("planreviseexecute", "Evaluation", &s.Evaluation, EvaluateByModel, EvaluateByFunc, EvaluateNever),
-		config.OneOf("planreviseexecute", "Results", &s.Results, ResultsOfDependencies, ResultsOfAll),
-		config.OneOf("planreviseexecute", "Answer", &s.Answer, AnswerLast, AnswerSynthesize),
-		s.parsePrompts(),
+		frame.Distinct("planreviseexecute", "StepTools", s.StepTools),
+		frame.OneOf("planreviseexecute", "Evaluation", &s.Evaluation, EvaluateByModel, EvaluateByFunc, EvaluateNever),
+		frame.OneOf("planreviseexecute", "Results", &s.Results, ResultsOfDependencies, ResultsOfAll),
+		frame.OneOf("planreviseexecute", "Answer", &s.Answer, AnswerLast, AnswerSynthesize),
+		frame.ParsePrompts(&s.Settings, "planreviseexecute", s.Prompts, defaultPrompts, map[string]any{"": sample, "CutResult": nil}),
 	)
-	return errors.Join(problems...)
-}
-
-func (s *settings) parsePrompts() (err error) {
-	s.prompts, err = config.Parse("planreviseexecute",
-		config.Prompt{Name: "Plan", Text: s.Prompts.Plan, Default: defaultPrompts.Plan, Sample: sample},
-		config.Prompt{Name: "Evaluate", Text: s.Prompts.Evaluate, Default: defaultPrompts.Evaluate, Sample: sample},
-		config.Prompt{Name: "Revise", Text: s.Prompts.Revise, Default: defaultPrompts.Revise, Sample: sample},
-		config.Prompt{Name: "Remind", Text: s.Prompts.Remind, Default: defaultPrompts.Remind, Sample: sample},
-		config.Prompt{Name: "Step", Text: s.Prompts.Step, Default: defaultPrompts.Step, Sample: sample},
-		config.Prompt{Name: "Synthesize", Text: s.Prompts.Synthesize, Default: defaultPrompts.Synthesize, Sample: sample},
-		config.Prompt{Name: "Received", Text: s.Prompts.Received, Default: defaultPrompts.Received, Sample: sample},
-		config.Prompt{Name: "Unread", Text: s.Prompts.Unread, Default: defaultPrompts.Unread, Sample: sample},
-		config.Prompt{Name: "CutCall", Text: s.Prompts.CutCall, Default: defaultPrompts.CutCall, Sample: sample},
-		config.Prompt{Name: "Withheld", Text: s.Prompts.Withheld, Default: defaultPrompts.Withheld, Sample: sample},
-		config.Prompt{Name: "NotRun", Text: s.Prompts.NotRun, Default: defaultPrompts.NotRun, Sample: sample},
-		config.Prompt{Name: "NoResult", Text: s.Prompts.NoResult, Default: defaultPrompts.NoResult, Sample: sample},
-		config.Prompt{Name: "CutResult", Text: s.Prompts.CutResult, Default: defaultPrompts.CutResult},
-	)
-	return err
+	s.Err = errors.Join(problems...)
+	return s
 }
 
 // sample is what prompts are tried on.
@@ -234,13 +211,4 @@ var sample = PromptData{
 	Feedback: "feedback",
 	MaxSteps: 1,
 	Choices:  []string{"an executor"},
-}
-
-// prompt fills in a template. One that fails on its data ends the strategy with its next step.
-func (s *planReviseExecute) prompt(name string, data PromptData) string {
-	text, err := s.prompts.Fill(name, data)
-	if err != nil && s.promptErr == nil {
-		s.promptErr = err
-	}
-	return text
 }

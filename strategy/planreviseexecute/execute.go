@@ -1,15 +1,14 @@
 package planreviseexecute
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // execute delegates the next step of the plan.
@@ -19,6 +18,9 @@ func (s *planReviseExecute) execute() nextstep.NextStep {
 	if err != nil {
 		return s.fail(delegation.CodePanic, err)
 	}
+	if step.Input.Goal == "" && s.PromptErr() == nil {
+		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the prompt Step came out empty"))
+	}
 	return s.then(approved, step)
 }
 
@@ -26,24 +28,16 @@ func (s *planReviseExecute) execute() nextstep.NextStep {
 func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 	defer guard("Share", &err)
 	step := s.plan.Steps[s.step]
-	executor := step.Executor
-	if executor == "" {
-		executor = s.Executor
-	}
-	needs := step.DependsOn
-	if s.Results == ResultsOfAll {
-		needs = nil
-	}
 	data := s.about(PromptData{Step: step})
-	if s.Results == ResultsOfAll || len(needs) > 0 {
-		data.Results = s.results(needs)
+	switch {
+	case s.Results == ResultsOfAll:
+		data.Results = s.results(nil)
+	case len(step.DependsOn) > 0:
+		data.Results = s.results(step.DependsOn)
 	}
-	goal := s.prompt("Step", data)
-	if goal == "" && s.promptErr == nil {
-		s.promptErr = errors.New("planreviseexecute: the prompt Step came out empty")
-	}
+	goal := s.Prompt("Step", data)
 	return nextstep.Delegate{
-		Strategy: executor,
+		Strategy: cmp.Or(step.Executor, s.Executor),
 		Input:    delegation.Input{Goal: goal, Messages: s.Share.Of(s.history)},
 		Tools:    s.StepTools,
 		Limits:   s.StepLimits,
@@ -52,8 +46,8 @@ func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 
 // ProcessDelegationResult implements strategy.Strategy.
 func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
-	if s.fsm.State() != ExecutingStep {
-		return s.fsm.Then(broke, nil) // out of turn: the table says so
+	if s.State() != ExecutingStep {
+		return s.OutOfTurn()
 	}
 	return s.ended(out)
 }
@@ -72,7 +66,7 @@ func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
 		s.say("Synthesize", PromptData{Results: s.results(nil)})
 		return s.then(executed, s.request())
 	}
-	return s.fsm.Then(finished, nextstep.Complete{Output: s.output()})
+	return s.Then(finished, nextstep.Complete{Output: s.output()})
 }
 
 // note puts down in the plan what became of the step in progress.
@@ -85,7 +79,7 @@ func (s *planReviseExecute) note(out delegation.Output) Step {
 	if out.Err != nil {
 		step.Status = StepFailed
 		step.Err = &delegation.Error{Code: out.Err.Code, Message: s.cut(out.Err.Message)}
-		s.scrap = config.Or(out.Result, s.scrap)
+		s.scrap = cmp.Or(out.Result, s.scrap)
 	}
 	return *step
 }
@@ -102,7 +96,7 @@ func (s *planReviseExecute) results(ids []string) []PromptResult {
 		if step.Result != nil {
 			text = s.cut(*step.Result)
 		} else {
-			text = s.prompt("NoResult", s.about(PromptData{Step: step}))
+			text = s.Prompt("NoResult", s.about(PromptData{Step: step}))
 		}
 		list = append(list, PromptResult{ID: step.ID, Goal: step.Goal, Text: text})
 	}
@@ -111,14 +105,7 @@ func (s *planReviseExecute) results(ids []string) []PromptResult {
 
 // cut shortens a result to the configured size, at the beginning of a character, and says so.
 func (s *planReviseExecute) cut(text string) string {
-	if s.MaxResult < 0 || len(text) <= s.MaxResult {
-		return text
-	}
-	n := s.MaxResult
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return strings.TrimSpace(text[:n]) + "\n" + s.prompt("CutResult", PromptData{})
+	return frame.Cut(text, s.MaxResult, func() string { return s.Prompt("CutResult", PromptData{}) })
 }
 
 // copy returns a plan that shares nothing that can be written to.

@@ -69,12 +69,7 @@ func (e *PlanError) Error() string {
 // Steps that are done stay as they are, whether the new plan names them or not; one that would
 // change a step that is done is refused. Steps without an id get a free number.
 func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
-	var revised Plan
-	for _, s := range p.Steps {
-		if s.Status == StepDone {
-			revised.Steps = append(revised.Steps, s)
-		}
-	}
+	revised := Plan{Steps: slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Status != StepDone })}
 	done := len(revised.Steps)
 	if n := len(next.Steps); n > rules.maxSteps { // before anything is done for each
 		return Plan{}, &PlanError{Problems: []string{fmt.Sprintf("it has %d steps, and %d are allowed", n, rules.maxSteps)}}
@@ -142,15 +137,11 @@ func find(done []Step, s Step) (known bool, problem string) {
 
 // number gives steps without an id the smallest free numbers.
 func (p *Plan) number() {
-	taken := map[string]bool{}
-	for _, s := range p.Steps {
-		taken[s.ID] = true
-	}
 	n := 0
 	for i := range p.Steps {
 		for p.Steps[i].ID == "" {
 			n++
-			if id := strconv.Itoa(n); !taken[id] {
+			if id := strconv.Itoa(n); p.index(id) < 0 {
 				p.Steps[i].ID = id
 			}
 		}
@@ -191,61 +182,47 @@ func (p Plan) check(done int, rules planRules) []string {
 			problems = append(problems, fmt.Sprintf("step %q has the executor %q, and allowed are %q", s.ID, s.Executor, rules.executors))
 		}
 	}
-	if cycle := p.cycle(); len(problems) == 0 && cycle != nil {
+	if len(problems) > 0 {
+		return problems
+	}
+	if cycle := p.cycle(); cycle != nil {
 		problems = append(problems, fmt.Sprintf("steps wait for each other: %s", strings.Join(cycle, " -> ")))
 	}
 	return problems
 }
 
-// cycle returns ids of steps that depend on each other in a circle, or nil.
+// cycle returns ids of steps that depend on each other in a circle, or nil. The plan must be in
+// order otherwise.
 func (p Plan) cycle() []string {
+	able := map[string]bool{} // to be done, by id
+	blocked := func(id string) bool { return !able[id] }
+	for range p.Steps {
+		for _, s := range p.Steps {
+			able[s.ID] = !slices.ContainsFunc(s.DependsOn, blocked)
+		}
+	}
+	stuck := slices.IndexFunc(p.Steps, func(s Step) bool { return blocked(s.ID) })
+	if stuck < 0 {
+		return nil
+	}
 	var path []string
-	const (
-		open = iota + 1
-		closed
-	)
-	mark := make([]int, len(p.Steps))
-	var visit func(i int) bool
-	visit = func(i int) bool {
-		path = append(path, p.Steps[i].ID)
-		mark[i] = open
-		for _, d := range p.Steps[i].DependsOn {
-			j := p.index(d)
-			if j < 0 || mark[j] == closed {
-				continue
-			}
-			if mark[j] == open {
-				path = append(path[slices.Index(path, d):], d)
-				return true
-			}
-			if visit(j) {
-				return true
-			}
+	for id := p.Steps[stuck].ID; ; {
+		if at := slices.Index(path, id); at >= 0 {
+			return append(path[at:], id)
 		}
-		mark[i] = closed
-		path = path[:len(path)-1]
-		return false
+		path = append(path, id)
+		needs := p.Steps[p.index(id)].DependsOn
+		id = needs[slices.IndexFunc(needs, blocked)]
 	}
-	for i := range p.Steps {
-		if mark[i] == 0 && visit(i) {
-			return path
-		}
-	}
-	return nil
 }
 
 // next returns the index of the first step that is not done and depends only on steps that are; -1
 // if all are done. A plan without a cycle always has one.
 func (p Plan) next() int {
-	for i, s := range p.Steps {
-		if s.Status == StepDone {
-			continue
-		}
-		if !slices.ContainsFunc(s.DependsOn, func(d string) bool { return p.Steps[p.index(d)].Status != StepDone }) {
-			return i
-		}
-	}
-	return -1
+	undone := func(s Step) bool { return s.Status != StepDone }
+	return slices.IndexFunc(p.Steps, func(s Step) bool {
+		return undone(s) && !slices.ContainsFunc(s.DependsOn, func(id string) bool { return undone(p.Steps[p.index(id)]) })
+	})
 }
 
 // errNoPlan is why a run that never came to a plan failed.

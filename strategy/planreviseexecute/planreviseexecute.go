@@ -37,6 +37,8 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -46,14 +48,11 @@ var (
 	_ strategy.Concluder      = (*planReviseExecute)(nil)
 	_ strategy.Inheritor      = (*planReviseExecute)(nil)
 	_ strategy.ToolProvider   = (*planReviseExecute)(nil)
-	_ strategy.Stater         = (*planReviseExecute)(nil)
-	_ strategy.Tabler         = (*planReviseExecute)(nil)
-	_ strategy.Checker        = (*planReviseExecute)(nil)
 )
 
 type planReviseExecute struct {
 	*settings
-	fsm *strategy.FSM
+	frame.Frame
 
 	goal      string
 	history   messages.History
@@ -63,7 +62,6 @@ type planReviseExecute struct {
 	step      int     // index of the step that is being worked on
 	last      *string // result of the step that was done last
 	scrap     *string // text of the last step that failed and left one
-	promptErr error   // a prompt could not be filled in
 	revisions []Revision
 }
 
@@ -74,19 +72,10 @@ type Revision struct {
 	Plan     Plan   `json:"plan"`           // the plan as it stood
 }
 
-// Check implements strategy.Checker.
-func (s *planReviseExecute) Check() error { return s.err }
-
-// State implements strategy.Stater.
-func (s *planReviseExecute) State() strategy.State { return s.fsm.State() }
-
-// FSM implements strategy.Tabler.
-func (s *planReviseExecute) FSM() *strategy.FSM { return s.fsm }
-
 // Initialize implements strategy.Strategy.
 func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.err != nil {
-		return s.fail(delegation.CodeInvalid, s.err)
+	if s.Err != nil {
+		return s.fail(delegation.CodeInvalid, s.Err)
 	}
 	s.goal, in.Goal = in.Question(), "" // it stands in the prompt
 	history, repaired := in.Conversation(s.System)
@@ -101,7 +90,7 @@ func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {
 
 // say adds a prompt to the conversation.
 func (s *planReviseExecute) say(name string, data PromptData) {
-	s.history = append(s.history, messages.UserText(s.prompt(name, s.about(data))))
+	s.history = append(s.history, messages.UserText(s.Prompt(name, s.about(data))))
 }
 
 // about adds to the data of a prompt what holds for all.
@@ -117,7 +106,7 @@ func (s *planReviseExecute) request(offered ...tools.Definition) nextstep.GetCha
 
 // wanted is the tool that the model is to call in this state.
 func (s *planReviseExecute) wanted() tools.Definition {
-	switch s.fsm.State() {
+	switch s.State() {
 	case EvaluatingPlan, SubmittingEvaluation:
 		return evaluationDefinition
 	default:
@@ -127,10 +116,10 @@ func (s *planReviseExecute) wanted() tools.Definition {
 
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
-	switch s.fsm.State() {
+	switch s.State() {
 	case NeedsPlan, EvaluatingPlan, RevisingPlan, Synthesizing:
 	default:
-		return s.fsm.Then(submitted, nil) // out of turn: the table says so
+		return s.OutOfTurn()
 	}
 	if !resp.Message.Empty() {
 		s.history = append(s.history, resp.Message)
@@ -140,14 +129,14 @@ func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep
 	case resp.Finish == llmclient.FinishContentFilter:
 		s.close(calls, "Withheld")
 		return s.fail(delegation.Code(llmclient.CodeContentFilter), errors.New("planreviseexecute: the provider withheld the reply, or a part of it"))
-	case s.fsm.State() == Synthesizing:
+	case s.State() == Synthesizing:
 		return s.answer(resp, calls)
 	case resp.Finish == llmclient.FinishLength:
 		s.close(calls, "CutCall")
 		return s.remind(delegation.CodeTruncated, errors.New("planreviseexecute: the model's reply was cut off at the token limit"))
 	case len(calls) > 0:
 		s.calls = calls
-		return s.fsm.Then(submitted, nextstep.ExecuteTools{Calls: calls})
+		return s.Then(submitted, nextstep.ExecuteTools{Calls: calls})
 	default:
 		return s.prose(resp.Message.Text())
 	}
@@ -156,16 +145,13 @@ func (s *planReviseExecute) ProcessAPIResponse(resp llmclient.Response) nextstep
 // close answers calls that are not run, with a prompt.
 func (s *planReviseExecute) close(calls []messages.ToolCall, name string) {
 	for _, c := range calls {
-		s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
-			CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: "cut_off",
-			Output: s.prompt(name, s.about(PromptData{Tool: c.Name})),
-		}})
+		s.history = append(s.history, frame.NotRun(c, "cut_off", s.Prompt(name, s.about(PromptData{Tool: c.Name}))))
 	}
 }
 
 // remind asks again for the tool that is wanted, or fails if that was done often enough.
 func (s *planReviseExecute) remind(code delegation.Code, err error) nextstep.NextStep {
-	if !s.fsm.Can(reminded) {
+	if !s.Can(reminded) {
 		return s.fail(code, err)
 	}
 	s.say("Remind", PromptData{Tool: s.wanted().Name})
@@ -174,16 +160,16 @@ func (s *planReviseExecute) remind(code delegation.Code, err error) nextstep.Nex
 
 // prose deals with a reply without a call.
 func (s *planReviseExecute) prose(text string) nextstep.NextStep {
-	if s.fsm.Can(reminded) {
+	if s.Can(reminded) {
 		return s.remind("", nil)
 	}
-	if s.fsm.State() == EvaluatingPlan {
+	if s.State() == EvaluatingPlan {
 		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the model did not judge the plan"))
 	}
 	if !s.AcceptProse {
 		return s.fail(delegation.CodeInvalid, errNoPlan)
 	}
-	goals, err := ReadSteps(text)
+	goals, err := plantext.Parse(text)
 	if err != nil {
 		return s.fail(delegation.CodeInvalid, fmt.Errorf("%w: %w", errNoPlan, err))
 	}
@@ -201,39 +187,32 @@ func (s *planReviseExecute) prose(text string) nextstep.NextStep {
 // EditCalls implements strategy.CallEditor: a plan that was changed on its way is carried out as it
 // was changed.
 func (s *planReviseExecute) EditCalls(calls []messages.ToolCall) {
-	if a, ok := s.history.Last().(messages.Assistant); ok {
-		a = a.WithCalls(calls)
-		s.history[len(s.history)-1], s.calls = a, a.Calls() // it stood in no request yet
+	if edited := frame.EditCalls(s.history, calls); edited != nil {
+		s.calls = edited
 	}
 }
 
 // ProcessToolResults implements strategy.Strategy.
 func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
-	switch s.fsm.State() {
+	switch s.State() {
 	case SubmittingPlan, SubmittingRevision, SubmittingEvaluation:
 	default:
-		return s.fsm.Then(refused, nil) // out of turn: the table says so
+		return s.OutOfTurn()
 	}
-	for _, r := range results {
-		s.history = append(s.history, messages.Tool{ToolOutput: r})
-	}
+	s.history = frame.Results(s.history, results)
 	call, ok := accepted(s.calls, results, s.wanted().Name)
 	s.calls = nil
 	if !ok {
 		return s.refuse()
 	}
-	if s.fsm.State() == SubmittingEvaluation {
+	if s.State() == SubmittingEvaluation {
 		var v Verdict
 		if err := call.Decode(&v); err != nil {
 			return s.unread(err)
 		}
 		return s.judged(v)
 	}
-	var p Plan
-	if err := call.Decode(&p); err != nil {
-		return s.unread(err)
-	}
-	revised, err := s.plan.revise(p, s.rules)
+	revised, err := s.readPlan(call)
 	if err != nil {
 		return s.unread(err)
 	}
@@ -250,16 +229,16 @@ func (s *planReviseExecute) unread(err error) nextstep.NextStep {
 // then fires a trigger with a step that was made of prompts; one that could not be filled in is an
 // error.
 func (s *planReviseExecute) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
-	if s.promptErr != nil {
-		return s.fail(delegation.CodeInvalid, s.promptErr)
+	if err := s.PromptErr(); err != nil {
+		return s.fail(delegation.CodeInvalid, err)
 	}
-	return s.fsm.Then(on, step)
+	return s.Then(on, step)
 }
 
 // refuse asks again after calls that came to nothing; the results say why.
 func (s *planReviseExecute) refuse() nextstep.NextStep {
-	if !s.fsm.Can(refused) {
-		if s.fsm.State() == SubmittingEvaluation {
+	if !s.Can(refused) {
+		if s.State() == SubmittingEvaluation {
 			return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the model did not submit a judgement that can be used"))
 		}
 		return s.fail(delegation.CodeInvalid, errNoPlan)
@@ -297,7 +276,7 @@ func (s *planReviseExecute) judged(v Verdict) nextstep.NextStep {
 func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken Step) nextstep.NextStep {
 	why.Plan = s.plan.withoutResults()
 	s.revisions = append(s.revisions, why)
-	if !s.fsm.Can(on) {
+	if !s.Can(on) {
 		if on == broke {
 			return s.fail(delegation.CodeFailed, fmt.Errorf("planreviseexecute: step %q failed, and the plan was revised as often as allowed: %s", why.Step, why.Feedback))
 		}
@@ -310,21 +289,20 @@ func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken Ste
 // ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the
 // model's to mend.
 func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
-	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reminded) {
+	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reminded) {
 		return s.remind("", nil)
 	}
-	if s.fsm.State() == ExecutingStep {
-		return s.ended(delegation.Output{Err: &delegation.Error{Code: f.Code, Message: f.Message}})
+	if s.State() == ExecutingStep {
+		return s.ended(delegation.Output{Err: frame.ErrorOf(f)})
 	}
-	out := s.partial()
-	out.Messages = nil // the Machine knows them, a part of a reply included
-	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: out})
+	return s.Fail(frame.ErrorOf(f), s.Conclude(""))
 }
 
 // Inherit implements strategy.Inheritor: the step in progress shows what there is of it.
 func (s *planReviseExecute) Inherit(out delegation.Output) { s.note(out) }
 
-// Conclude implements strategy.Concluder.
+// Conclude implements strategy.Concluder. The messages are left to the Machine, which knows them, a
+// part of a reply included.
 func (s *planReviseExecute) Conclude(string) delegation.Output {
 	out := s.partial()
 	out.Messages = nil

@@ -3,11 +3,12 @@ package planreviseexecute
 import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // The states: what the strategy waits for.
 const (
-	Ready                strategy.State = "ready"
+	Ready                               = frame.Ready
 	NeedsPlan            strategy.State = "needs_plan"            // a reply that calls submit_plan
 	SubmittingPlan       strategy.State = "submitting_plan"       // the result of that call
 	EvaluatingPlan       strategy.State = "evaluating_plan"       // a reply that calls submit_evaluation
@@ -16,8 +17,8 @@ const (
 	RevisingPlan         strategy.State = "revising_plan"         // a reply that calls submit_plan anew
 	SubmittingRevision   strategy.State = "submitting_revision"   // the result of that call
 	Synthesizing         strategy.State = "synthesizing"          // the answer, out of the results of the steps
-	Done                 strategy.State = "done"
-	Failed               strategy.State = "failed"
+	Done                                = frame.Done
+	Failed                              = frame.Failed
 )
 
 // The triggers: what happened.
@@ -32,7 +33,6 @@ const (
 	broke     strategy.Trigger = "broke"     // a step failed
 	executed  strategy.Trigger = "executed"  // the last step is done, and an answer is to be made of them
 	finished  strategy.Trigger = "finished"
-	failed    strategy.Trigger = "failed"
 )
 
 // The caps of the table; see Config.MaxRevisions, Config.MaxRetries and Config.MaxSteps.
@@ -42,15 +42,10 @@ const (
 	capSteps     = "steps"
 )
 
-func in(states ...strategy.State) []strategy.State { return states }
-
 // Table is the state machine of this strategy. The phases are those of the plan that it was first
 // written down in.
-var Table = &strategy.Table{
-	Name:    Name,
-	Initial: Ready,
-	States: []strategy.StateRule{
-		{Name: Ready},
+var Table = frame.Table(Name,
+	[]strategy.StateRule{
 		{Name: NeedsPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "NeedsPlan"},
 		{Name: SubmittingPlan, Awaits: nextstep.KindExecuteTools, Phase: "NeedsPlan"},
 		{Name: EvaluatingPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "EvaluatingPlan"},
@@ -59,36 +54,29 @@ var Table = &strategy.Table{
 		{Name: RevisingPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "RevisingPlan"},
 		{Name: SubmittingRevision, Awaits: nextstep.KindExecuteTools, Phase: "RevisingPlan"},
 		{Name: Synthesizing, Awaits: nextstep.KindGetChatCompletion},
-		{Name: Done, Awaits: nextstep.KindComplete},
-		{Name: Failed, Awaits: nextstep.KindReportError},
 	},
-	Rules: []strategy.Rule{
-		{From: in(Ready), On: started, To: NeedsPlan},
+	[]strategy.Rule{
+		{From: frame.In(Ready), On: started, To: NeedsPlan},
 
-		{From: in(NeedsPlan), On: submitted, To: SubmittingPlan},
-		{From: in(NeedsPlan), On: reminded, To: NeedsPlan, Cap: capRetries},
-		{From: in(SubmittingPlan), On: refused, To: NeedsPlan, Cap: capRetries},
+		{From: frame.In(NeedsPlan), On: submitted, To: SubmittingPlan},
+		{From: frame.In(NeedsPlan), On: reminded, To: NeedsPlan, Cap: capRetries},
+		{From: frame.In(SubmittingPlan), On: refused, To: NeedsPlan, Cap: capRetries},
 
-		{From: in(EvaluatingPlan), On: submitted, To: SubmittingEvaluation},
-		{From: in(EvaluatingPlan), On: reminded, To: EvaluatingPlan, Cap: capRetries},
-		{From: in(SubmittingEvaluation), On: refused, To: EvaluatingPlan, Cap: capRetries},
+		{From: frame.In(EvaluatingPlan), On: submitted, To: SubmittingEvaluation},
+		{From: frame.In(EvaluatingPlan), On: reminded, To: EvaluatingPlan, Cap: capRetries},
+		{From: frame.In(SubmittingEvaluation), On: refused, To: EvaluatingPlan, Cap: capRetries},
 
-		{From: in(RevisingPlan), On: submitted, To: SubmittingRevision},
-		{From: in(RevisingPlan), On: reminded, To: RevisingPlan, Cap: capRetries},
-		{From: in(SubmittingRevision), On: refused, To: RevisingPlan, Cap: capRetries},
+		{From: frame.In(RevisingPlan), On: submitted, To: SubmittingRevision},
+		{From: frame.In(RevisingPlan), On: reminded, To: RevisingPlan, Cap: capRetries},
+		{From: frame.In(SubmittingRevision), On: refused, To: RevisingPlan, Cap: capRetries},
 
-		{From: in(NeedsPlan, SubmittingPlan, RevisingPlan, SubmittingRevision), On: planned, To: EvaluatingPlan},
-		{From: in(NeedsPlan, SubmittingPlan, SubmittingEvaluation, RevisingPlan, SubmittingRevision), On: approved, To: ExecutingStep},
-		{From: in(NeedsPlan, SubmittingPlan, SubmittingEvaluation, RevisingPlan, SubmittingRevision), On: rejected, To: RevisingPlan, Cap: capRevisions},
+		{From: frame.In(NeedsPlan, SubmittingPlan, RevisingPlan, SubmittingRevision), On: planned, To: EvaluatingPlan},
+		{From: frame.In(NeedsPlan, SubmittingPlan, SubmittingEvaluation, RevisingPlan, SubmittingRevision), On: approved, To: ExecutingStep},
+		{From: frame.In(NeedsPlan, SubmittingPlan, SubmittingEvaluation, RevisingPlan, SubmittingRevision), On: rejected, To: RevisingPlan, Cap: capRevisions},
 
-		{From: in(ExecutingStep), On: approved, To: ExecutingStep, Cap: capSteps},
-		{From: in(ExecutingStep), On: broke, To: RevisingPlan, Cap: capRevisions},
-		{From: in(ExecutingStep), On: executed, To: Synthesizing},
-		{From: in(ExecutingStep, Synthesizing), On: finished, To: Done},
-
-		{
-			From: in(Ready, NeedsPlan, SubmittingPlan, EvaluatingPlan, SubmittingEvaluation, ExecutingStep, RevisingPlan, SubmittingRevision, Synthesizing),
-			On:   failed, To: Failed,
-		},
+		{From: frame.In(ExecutingStep), On: approved, To: ExecutingStep, Cap: capSteps},
+		{From: frame.In(ExecutingStep), On: broke, To: RevisingPlan, Cap: capRevisions},
+		{From: frame.In(ExecutingStep), On: executed, To: Synthesizing},
+		{From: frame.In(ExecutingStep, Synthesizing), On: finished, To: Done},
 	},
-}
+)

@@ -18,29 +18,20 @@ const (
 
 const planSchema = `{
 	"type": "object",
-	"properties": {
-		"steps": {
-			"type": "array",
-			"minItems": 1,
-			"description": "the steps, in order",
-			"items": {
-				"anyOf": [
-					{"type": "string", "description": "the goal of the step"},
-					{
-						"type": "object",
-						"properties": {
-							"id": {"type": "string", "description": "a short name, unlike those of the other steps"},
-							"goal": {"type": "string", "description": "what to achieve"},
-							"depends_on": {"type": "array", "items": {"type": "string"}, "description": "ids of the steps whose results it needs"},
-							"executor": {"type": "string", "description": "who carries it out; leave it out for the usual one"}
-						},
-						"required": ["goal"],
-						"additionalProperties": false
-					}
-				]
-			}
+	"properties": {"steps": {"type": "array", "minItems": 1, "description": "the steps, in order", "items": {"anyOf": [
+		{"type": "string", "description": "the goal of the step"},
+		{
+			"type": "object",
+			"properties": {
+				"id": {"type": "string", "description": "a short name, unlike those of the other steps"},
+				"goal": {"type": "string", "description": "what to achieve"},
+				"depends_on": {"type": "array", "items": {"type": "string"}, "description": "ids of the steps whose results it needs"},
+				"executor": {"type": "string", "description": "who carries it out; leave it out for the usual one"}
+			},
+			"required": ["goal"],
+			"additionalProperties": false
 		}
-	},
+	]}}},
 	"required": ["steps"],
 	"additionalProperties": false
 }`
@@ -73,40 +64,34 @@ var (
 // Tools implements strategy.ToolProvider. A plan that cannot be used is a failed call, which says
 // why.
 func (s *planReviseExecute) Tools() []tools.Tool {
-	return []tools.Tool{
-		tools.NewPureRaw(planDefinition, checked(planDefinition, s.planSchema, s.receivePlan)),
-		tools.NewPureRaw(evaluationDefinition, checked(evaluationDefinition, s.evaluationSchema, s.receiveEvaluation)),
-	}
+	return []tools.Tool{s.tool(planDefinition), s.tool(evaluationDefinition)}
 }
 
-func (s *planReviseExecute) receivePlan(arguments string) (string, error) {
-	var p Plan
-	if err := json.Unmarshal([]byte(arguments), &p); err != nil {
-		return "", err
-	}
-	if _, err := s.plan.revise(p, s.rules); err != nil {
-		return "", err
-	}
-	return s.prompts.Fill("Received", PromptData{Tool: SubmitPlan})
-}
-
-func (s *settings) receiveEvaluation(string) (string, error) {
-	return s.prompts.Fill("Received", PromptData{Tool: SubmitEvaluation})
-}
-
-// checked holds arguments against a schema, which is compiled once for all frames, before they are
-// received.
-func checked(def tools.Definition, schema *tools.Schema, receive func(string) (string, error)) func(string) (string, error) {
-	return func(arguments string) (string, error) {
-		err := schema.Check(arguments)
+// tool holds arguments against the schema, which is compiled once for all frames, and a plan
+// against the rules.
+func (s *planReviseExecute) tool(def tools.Definition) tools.Tool {
+	return tools.NewPureRaw(def, func(arguments string) (string, error) {
+		err := s.schemas[def.Name].Check(arguments)
 		if invalid, ok := errors.AsType[*tools.SchemaError](err); ok {
-			return "", &tools.ArgumentError{Tool: def.Name, Problems: invalid.Problems}
+			err = &tools.ArgumentError{Tool: def.Name, Problems: invalid.Problems}
+		}
+		if err == nil && def.Name == SubmitPlan {
+			_, err = s.readPlan(messages.ToolCall{Name: SubmitPlan, Arguments: arguments})
 		}
 		if err != nil {
 			return "", err
 		}
-		return receive(arguments)
+		return s.Texts.Fill("Received", PromptData{Tool: def.Name})
+	})
+}
+
+// readPlan reads a plan that was submitted, and puts it in the place of what is not done.
+func (s *planReviseExecute) readPlan(call messages.ToolCall) (Plan, error) {
+	var p Plan
+	if err := call.Decode(&p); err != nil {
+		return p, err
 	}
+	return s.plan.revise(p, s.rules)
 }
 
 // accepted returns the last call of the tool that came to a good result.

@@ -1,11 +1,12 @@
 package react
 
 import (
+	"cmp"
 	"errors"
 
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // Name is the usual name of this strategy in a strategy.Set.
@@ -100,18 +101,15 @@ Write it again, as text in the format that you were given.
 // settings is a Config that was checked, with everything compiled that can be.
 type settings struct {
 	Config
-	err     error
-	caps    strategy.Caps
-	prompts *config.Prompts
+	frame.Settings
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.err = s.compile()
+	s := compile(cfg)
 	return func() strategy.Strategy {
-		return &react{settings: s, fsm: Table.New(s.caps), policy: s.Policy}
+		return &react{settings: s, Frame: frame.New(Table, &s.Settings), policy: s.Policy}
 	}
 }
 
@@ -125,32 +123,26 @@ func (c Config) Bound() int {
 	if c.OnLimit == LimitFail {
 		conclusion = 0
 	}
-	return config.Or(c.MaxSteps, 10) + config.Count(c.MaxRetries, 3) + conclusion
+	return cmp.Or(c.MaxSteps, 10) + frame.Count(c.MaxRetries, 3) + conclusion
 }
 
-func (s *settings) compile() error {
-	s.MaxSteps = config.Or(s.MaxSteps, 10)
-	s.caps = strategy.Caps{capSteps: s.MaxSteps - 1, capRetries: config.Count(s.MaxRetries, 3)}
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
+	s.MaxSteps = cmp.Or(s.MaxSteps, 10)
+	s.Caps = strategy.Caps{capSteps: s.MaxSteps - 1, capRetries: frame.Count(s.MaxRetries, 3)}
 	if s.MaxSteps < 0 {
-		s.caps[capSteps] = strategy.Unbounded
+		s.Caps[capSteps] = strategy.Unbounded
 	}
 	if s.Policy == nil {
 		s.Policy = markdownpolicy.ReAct{}
 	}
-	return errors.Join(
-		config.Distinct("react", "Tools", s.Tools),
-		config.OneOf("react", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
-		s.parsePrompts(),
+	s.Err = errors.Join(
+		frame.Distinct("react", "Tools", s.Tools),
+		frame.OneOf("react", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
+		frame.ParsePrompts(&s.Settings, "react", s.Prompts, defaultPrompts, map[string]any{"": sample}),
 	)
-}
-
-func (s *settings) parsePrompts() (err error) {
-	s.prompts, err = config.Parse("react",
-		config.Prompt{Name: "Again", Text: s.Prompts.Again, Default: defaultPrompts.Again, Sample: sample},
-		config.Prompt{Name: "Unknown", Text: s.Prompts.Unknown, Default: defaultPrompts.Unknown, Sample: sample},
-		config.Prompt{Name: "Conclude", Text: s.Prompts.Conclude, Default: defaultPrompts.Conclude, Sample: sample},
-	)
-	return err
+	return s
 }
 
 // sample is what prompts are tried on.

@@ -106,5 +106,5 @@ func (s *react) prompt(name string, data PromptData) (string, error) {
 	for i := range s.tools {
 		data.Known = append(data.Known, s.tools[i].Name)
 	}
-	return s.prompts.Fill(name, data)
+	return s.Texts.Fill(name, data)
 }

@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // ToolUse is one action in the metadata of an output.
@@ -19,7 +19,7 @@ type ToolUse struct {
 
 // fail ends with an error and what was reached.
 func (s *react) fail(code delegation.Code, err error) nextstep.NextStep {
-	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: s.output()})
+	return s.Fail(delegation.NewError(code, err), s.output())
 }
 
 // limited is the end for want of steps.
@@ -49,16 +49,8 @@ func (s *react) metadata() delegation.Metadata {
 	if s.implicit {
 		_ = m.Set("implicit", true)
 	}
-	if len(s.used) > 0 {
-		_ = m.Set("tools", s.used)
-	}
-	switch s.finish {
-	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
-	default:
-		_ = m.Set("finish", s.finish)
-	}
-	if len(s.repaired) > 0 {
-		_ = m.Set("repaired", s.repaired)
-	}
+	frame.SetList(&m, "tools", s.used)
+	frame.SetFinish(&m, s.finish)
+	frame.SetList(&m, "repaired", s.repaired)
 	return m
 }

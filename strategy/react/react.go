@@ -41,12 +41,12 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -56,15 +56,12 @@ var (
 	_ strategy.Concluder      = (*react)(nil)
 	_ strategy.CallEditor     = (*react)(nil)
 	_ strategy.ToolUser       = (*react)(nil)
-	_ strategy.Stater         = (*react)(nil)
-	_ strategy.Tabler         = (*react)(nil)
-	_ strategy.Checker        = (*react)(nil)
 )
 
 type react struct {
 	strategy.Defaults
 	*settings
-	fsm    *strategy.FSM
+	frame.Frame
 	policy Policy // which knows the tools
 
 	tools    []tools.Definition // that may be used
@@ -83,24 +80,15 @@ type react struct {
 	part     *string // the last that there is of an answer; nil: nothing
 }
 
-// Check implements strategy.Checker.
-func (s *react) Check() error { return s.err }
-
-// State implements strategy.Stater.
-func (s *react) State() strategy.State { return s.fsm.State() }
-
-// FSM implements strategy.Tabler.
-func (s *react) FSM() *strategy.FSM { return s.fsm }
-
 // UseTools implements strategy.ToolUser.
 func (s *react) UseTools(defs []tools.Definition) {
-	s.tools, s.toolsErr = config.Tools("react", defs, s.Tools)
+	s.tools, s.toolsErr = frame.Tools("react", defs, s.Tools)
 }
 
 // Initialize implements strategy.Strategy.
 func (s *react) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.err != nil {
-		return s.fail(delegation.CodeInvalid, s.err)
+	if s.Err != nil {
+		return s.fail(delegation.CodeInvalid, s.Err)
 	}
 	err := s.open(in)
 	switch {
@@ -111,7 +99,7 @@ func (s *react) Initialize(in delegation.Input) nextstep.NextStep {
 	case in.Goal == "" && len(in.Messages) == 0:
 		return s.fail(delegation.CodeInvalid, errors.New("react: there is nothing to do: the input has neither a goal nor messages"))
 	default:
-		return s.fsm.Then(started, s.request())
+		return s.Then(started, s.request())
 	}
 }
 
@@ -133,13 +121,13 @@ func (s *react) request() nextstep.GetChatCompletion {
 
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *react) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
-	switch s.fsm.State() {
+	switch s.State() {
 	case AwaitingModel:
 		return s.judge(resp)
 	case Concluding:
 		return s.conclusion(resp)
 	default:
-		return s.fsm.Then(acted, nil) // out of turn: the table says so
+		return s.OutOfTurn()
 	}
 }
 
@@ -158,8 +146,8 @@ func (s *react) EditCalls(calls []messages.ToolCall) {
 
 // ProcessToolResults implements strategy.Strategy.
 func (s *react) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
-	if s.fsm.State() != AwaitingTools {
-		return s.fsm.Then(observed, nil) // out of turn: the table says so
+	if s.State() != AwaitingTools {
+		return s.OutOfTurn()
 	}
 	turn, _ := s.history.Last().(messages.Assistant)
 	for _, r := range results { // there is one
@@ -175,17 +163,17 @@ func (s *react) ProcessToolResults(results []messages.ToolOutput) nextstep.NextS
 // goOn asks for the next turn, or deals with there being none.
 func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
 	switch {
-	case s.fsm.Can(on):
-		return s.fsm.Then(on, s.request())
+	case s.Can(on):
+		return s.Then(on, s.request())
 	case s.OnLimit == LimitFail:
-		return s.fsm.Then(gaveUp, s.limited(s.part))
+		return s.Then(gaveUp, s.limited(s.part))
 	}
 	if err := s.say("Conclude", PromptData{}); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
 	}
 	step := s.request()
 	step.Request.Tools = nil
-	return s.fsm.Then(exhausted, step)
+	return s.Then(exhausted, step)
 }
 
 // ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the
@@ -195,10 +183,10 @@ func (s *react) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if text != "" {
 		s.scrap = text
 	}
-	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reasked) {
+	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reasked) {
 		return s.again(text, PromptData{Why: whyMalformed, Problem: f.Message})
 	}
-	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: s.output()})
+	return s.Fail(frame.ErrorOf(f), s.output())
 }
 
 // Conclude implements strategy.Concluder.

@@ -3,17 +3,18 @@ package react
 import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // The states: what the strategy waits for.
 const (
-	Ready         strategy.State = "ready"
+	Ready                        = frame.Ready
 	AwaitingModel strategy.State = "awaiting_model" // a turn: a thought, and an action or the answer
 	AwaitingTools strategy.State = "awaiting_tools" // the result of the action
 	Concluding    strategy.State = "concluding"     // an answer, asked for when no step is left
-	Done          strategy.State = "done"
-	Limited       strategy.State = "limited" // out of steps: an error, with what was reached
-	Failed        strategy.State = "failed"
+	Done                         = frame.Done
+	Limited                      = frame.Limited // out of steps: an error, with what was reached
+	Failed                       = frame.Failed
 )
 
 // The triggers: what happened.
@@ -27,7 +28,6 @@ const (
 	concluded strategy.Trigger = "concluded"
 	gaveUp    strategy.Trigger = "gave_up"
 	finished  strategy.Trigger = "finished"
-	failed    strategy.Trigger = "failed"
 )
 
 // The caps of the table; see Config.MaxSteps and Config.MaxRetries.
@@ -37,28 +37,21 @@ const (
 )
 
 // Table is the state machine of this strategy.
-var Table = &strategy.Table{
-	Name:    Name,
-	Initial: Ready,
-	States: []strategy.StateRule{
-		{Name: Ready},
+var Table = frame.Table(Name,
+	[]strategy.StateRule{
 		{Name: AwaitingModel, Awaits: nextstep.KindGetChatCompletion, Phase: "Thought"},
 		{Name: AwaitingTools, Awaits: nextstep.KindExecuteTools, Phase: "Action"},
 		{Name: Concluding, Awaits: nextstep.KindGetChatCompletion},
-		{Name: Done, Awaits: nextstep.KindComplete},
-		{Name: Limited, Awaits: nextstep.KindReportError},
-		{Name: Failed, Awaits: nextstep.KindReportError},
 	},
-	Rules: []strategy.Rule{
-		{From: []strategy.State{Ready}, On: started, To: AwaitingModel},
-		{From: []strategy.State{AwaitingModel}, On: acted, To: AwaitingTools},
-		{From: []strategy.State{AwaitingTools}, On: observed, To: AwaitingModel, Cap: capSteps},
-		{From: []strategy.State{AwaitingModel}, On: mistaken, To: AwaitingModel, Cap: capSteps},
-		{From: []strategy.State{AwaitingModel}, On: reasked, To: AwaitingModel, Cap: capRetries},
-		{From: []strategy.State{AwaitingModel, AwaitingTools}, On: exhausted, To: Concluding},
-		{From: []strategy.State{AwaitingModel, AwaitingTools}, On: gaveUp, To: Limited},
-		{From: []strategy.State{Concluding}, On: concluded, To: Limited},
-		{From: []strategy.State{AwaitingModel}, On: finished, To: Done},
-		{From: []strategy.State{Ready, AwaitingModel, AwaitingTools, Concluding}, On: failed, To: Failed},
+	[]strategy.Rule{
+		{From: frame.In(Ready), On: started, To: AwaitingModel},
+		{From: frame.In(AwaitingModel), On: acted, To: AwaitingTools},
+		{From: frame.In(AwaitingTools), On: observed, To: AwaitingModel, Cap: capSteps},
+		{From: frame.In(AwaitingModel), On: mistaken, To: AwaitingModel, Cap: capSteps},
+		{From: frame.In(AwaitingModel), On: reasked, To: AwaitingModel, Cap: capRetries},
+		{From: frame.In(AwaitingModel, AwaitingTools), On: exhausted, To: Concluding},
+		{From: frame.In(AwaitingModel, AwaitingTools), On: gaveUp, To: Limited},
+		{From: frame.In(Concluding), On: concluded, To: Limited},
+		{From: frame.In(AwaitingModel), On: finished, To: Done},
 	},
-}
+)

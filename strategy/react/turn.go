@@ -76,7 +76,7 @@ func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.Nex
 		return s.mistake(said, call)
 	}
 	s.history, s.scrap = append(s.history, said), ""
-	return s.fsm.Then(acted, nextstep.ExecuteTools{Calls: []messages.ToolCall{call}})
+	return s.Then(acted, nextstep.ExecuteTools{Calls: []messages.ToolCall{call}})
 }
 
 // mistake tells the model that there is no tool of the name that it wrote.
@@ -99,7 +99,7 @@ func (s *react) answer(m messages.Assistant, turn markdownpolicy.Turn) nextstep.
 	out := s.output()
 	out.Result = turn.Answer
 	_ = out.Metadata.Set("finished", true)
-	return s.fsm.Then(finished, nextstep.Complete{Output: out})
+	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
 // keep adds an answer to the messages.
@@ -110,7 +110,7 @@ func (s *react) keep(m messages.Assistant, turn markdownpolicy.Turn) {
 
 // cutOff deals with a reply that ended at the token limit, before the end of its turn.
 func (s *react) cutOff() nextstep.NextStep {
-	if s.fsm.Can(reasked) {
+	if s.Can(reasked) {
 		return s.again(s.scrap, PromptData{Why: whyCutOff})
 	}
 	return s.fail(delegation.CodeTruncated, errors.New("react: the reply was cut off at the token limit"))
@@ -131,7 +131,7 @@ func (s *react) unread(turn markdownpolicy.Turn, err error) nextstep.NextStep {
 	default:
 		data.Why, data.Missing, err = whyNoAnswer, "Final Answer", errors.New("its answer is empty")
 	}
-	if s.fsm.Can(reasked) {
+	if s.Can(reasked) {
 		return s.again(turn.Kept, data)
 	}
 	return s.fail(delegation.CodeFailed, fmt.Errorf("react: the reply is neither an action nor an answer: %w", err))
@@ -145,7 +145,7 @@ func (s *react) again(reply string, data PromptData) nextstep.NextStep {
 	if err := s.say("Again", data); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
 	}
-	return s.fsm.Then(reasked, s.request())
+	return s.Then(reasked, s.request())
 }
 
 // conclusion takes the last reply. An action in it is not run.
@@ -154,10 +154,10 @@ func (s *react) conclusion(resp llmclient.Response) nextstep.NextStep {
 	turn, err := s.read(resp.Message)
 	if err != nil || turn.Answer == nil || strings.TrimSpace(*turn.Answer) == "" {
 		s.scrap = strings.TrimSpace(resp.Message.Text())
-		return s.fsm.Then(concluded, s.limited(s.part))
+		return s.Then(concluded, s.limited(s.part))
 	}
 	s.keep(resp.Message, turn)
-	return s.fsm.Then(concluded, s.limited(turn.Answer))
+	return s.Then(concluded, s.limited(turn.Answer))
 }
 
 // asSaid is a turn as a message: what the provider told of the model's thoughts, its thought, and

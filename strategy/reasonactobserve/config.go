@@ -1,12 +1,13 @@
 package reasonactobserve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -127,19 +128,16 @@ Call {{.Tool}}: say in observation what was learned, and whether the task should
 // settings is a Config that was checked, with everything compiled that can be.
 type settings struct {
 	Config
-	err     error
-	caps    strategy.Caps
-	decide  tools.Definition
-	prompts *config.Prompts
+	frame.Settings
+	decide tools.Definition
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.err = s.compile()
+	s := compile(cfg)
 	return func() strategy.Strategy {
-		return &reasonActObserve{settings: s, fsm: Table.New(s.caps), runs: map[string]int{}}
+		return &reasonActObserve{settings: s, Frame: frame.New(Table, &s.Settings), runs: map[string]int{}}
 	}
 }
 
@@ -151,24 +149,27 @@ func (c Config) Bound() int {
 	if c.MaxSteps < 0 {
 		return -1
 	}
-	return 4*config.Or(c.MaxSteps, 10) + 2
+	return 4*cmp.Or(c.MaxSteps, 10) + 2
 }
 
-func (s *settings) compile() error {
-	s.caps = strategy.Caps{capSteps: config.Or(s.MaxSteps, 10) - 1, capUnforced: 1}
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
+	s.Caps = strategy.Caps{capSteps: cmp.Or(s.MaxSteps, 10) - 1, capUnforced: 1}
 	if s.MaxSteps < 0 {
-		s.caps[capSteps] = strategy.Unbounded
+		s.Caps[capSteps] = strategy.Unbounded
 	}
-	s.MaxSteps = max(0, config.Or(s.MaxSteps, 10))
-	s.MaxRepeats = config.Or(s.MaxRepeats, 3)
-	s.MaxObserved = config.Or(s.MaxObserved, 400)
+	s.MaxSteps = max(0, cmp.Or(s.MaxSteps, 10))
+	s.MaxRepeats = cmp.Or(s.MaxRepeats, 3)
+	s.MaxObserved = cmp.Or(s.MaxObserved, 400)
 	s.decide = decideDefinition(!s.NoInput)
-	return errors.Join(
-		config.Distinct(pkg, "Tools", s.Tools),
+	s.Err = errors.Join(
+		frame.Distinct(pkg, "Tools", s.Tools),
 		s.checkNames(),
-		config.OneOf(pkg, "OnLimit", &s.OnLimit, LimitConclude, LimitAccept, LimitFail),
-		s.parsePrompts(),
+		frame.OneOf(pkg, "OnLimit", &s.OnLimit, LimitConclude, LimitAccept, LimitFail),
+		frame.ParsePrompts(&s.Settings, pkg, s.Prompts, defaultPrompts, map[string]any{"": sample}),
 	)
+	return s
 }
 
 const pkg = "reasonactobserve"
@@ -190,24 +191,6 @@ func errControl(name string) error {
 	return fmt.Errorf("reasonactobserve: the tool %q has the name of a control tool: rename it, or leave it out with Config.Tools", name)
 }
 
-func (s *settings) parsePrompts() (err error) {
-	p, d := s.Prompts, defaultPrompts
-	s.prompts, err = config.Parse(pkg,
-		config.Prompt{Name: "Reason", Text: p.Reason, Default: d.Reason, Sample: sample},
-		config.Prompt{Name: "Decide", Text: p.Decide, Default: d.Decide, Sample: sample},
-		config.Prompt{Name: "Act", Text: p.Act, Default: d.Act, Sample: sample},
-		config.Prompt{Name: "Observe", Text: p.Observe, Default: d.Observe, Sample: sample},
-		config.Prompt{Name: "Answer", Text: p.Answer, Default: d.Answer, Sample: sample},
-		config.Prompt{Name: "Conclude", Text: p.Conclude, Default: d.Conclude, Sample: sample},
-		config.Prompt{Name: "NoAnswer", Text: p.NoAnswer, Default: d.NoAnswer, Sample: sample},
-		config.Prompt{Name: "Noted", Text: p.Noted, Default: d.Noted, Sample: sample},
-		config.Prompt{Name: "NotRun", Text: p.NotRun, Default: d.NotRun, Sample: sample},
-		config.Prompt{Name: "CutCall", Text: p.CutCall, Default: d.CutCall, Sample: sample},
-		config.Prompt{Name: "Repeated", Text: p.Repeated, Default: d.Repeated, Sample: sample},
-	)
-	return err
-}
-
 // sample is what prompts are tried on.
 var sample = PromptData{
 	Goal: "a goal", Step: 1, MaxSteps: 2, Tool: DecideNext, Tools: []string{"a tool"}, CanAsk: true,
@@ -218,9 +201,5 @@ var sample = PromptData{
 // prompt fills in a template. One that fails on its data ends the strategy with its next step.
 func (s *reasonActObserve) prompt(name string, data PromptData) string {
 	data.Goal, data.Step, data.MaxSteps = s.goal, s.step, s.MaxSteps
-	filled, err := s.prompts.Fill(name, data)
-	if err != nil && s.promptErr == nil {
-		s.promptErr = err
-	}
-	return filled
+	return s.Prompt(name, data)
 }

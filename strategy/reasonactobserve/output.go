@@ -8,6 +8,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // answered takes the answer that was asked for in plain words.
@@ -34,7 +35,7 @@ func (s *reasonActObserve) concluded(reply messages.Assistant) nextstep.NextStep
 	if text != "" {
 		result = &text
 	}
-	return s.fsm.Then(concluded, s.limited(result))
+	return s.Then(concluded, s.limited(result))
 }
 
 // done ends with an answer, which becomes the last message if it is not.
@@ -45,7 +46,7 @@ func (s *reasonActObserve) done(answer string) nextstep.NextStep {
 	}
 	out := s.output()
 	out.Result = &answer
-	return s.fsm.Then(finished, nextstep.Complete{Output: out})
+	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
 // limited is the end for want of steps.
@@ -70,7 +71,7 @@ func (s *reasonActObserve) failWith(text string, code delegation.Code, err error
 	if text != "" {
 		out.Result = &text
 	}
-	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: out})
+	return s.Fail(delegation.NewError(code, err), out)
 }
 
 // output is what was reached.
@@ -79,22 +80,14 @@ func (s *reasonActObserve) output() delegation.Output {
 	set := func(name string, v any) { _ = m.Set(name, v) } // all of these can be encoded
 	set("steps", s.step)
 	set("model_calls", s.asked)
-	if len(s.used) > 0 {
-		set("tools", s.used)
-	}
-	switch s.finish {
-	case "", llmclient.FinishStop, llmclient.FinishToolCalls:
-	case llmclient.FinishLength:
+	frame.SetList(&m, "tools", s.used)
+	frame.SetFinish(&m, s.finish)
+	if s.finish == llmclient.FinishLength {
 		set("truncated", true)
-		fallthrough
-	default:
-		set("finish", s.finish)
 	}
-	if s.fsm.State() == Concluding {
+	if s.State() == Concluding {
 		set("limited", true)
 	}
-	if len(s.repaired) > 0 {
-		set("repaired", s.repaired)
-	}
+	frame.SetList(&m, "repaired", s.repaired)
 	return delegation.Output{Messages: s.history.Clip(), Metadata: m}
 }

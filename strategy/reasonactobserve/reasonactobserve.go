@@ -41,11 +41,11 @@ import (
 	"fmt"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -56,23 +56,19 @@ var (
 	_ strategy.CallEditor     = (*reasonActObserve)(nil)
 	_ strategy.ToolUser       = (*reasonActObserve)(nil)
 	_ strategy.ToolProvider   = (*reasonActObserve)(nil)
-	_ strategy.Stater         = (*reasonActObserve)(nil)
-	_ strategy.Tabler         = (*reasonActObserve)(nil)
-	_ strategy.Checker        = (*reasonActObserve)(nil)
 )
 
 type reasonActObserve struct {
 	strategy.Defaults
 	*settings
-	fsm *strategy.FSM
+	frame.Frame
 
-	tools     []tools.Definition // to act with
-	consult   *consultation      // still to be made; nil: none
-	toolsErr  error              // the tools of the run do not fit the Config
-	goal      string
-	history   messages.History
-	repaired  []string
-	promptErr error // a prompt could not be filled in
+	tools    []tools.Definition // to act with
+	consult  *consultation      // still to be made; nil: none
+	toolsErr error              // the tools of the run do not fit the Config
+	goal     string
+	history  messages.History
+	repaired []string
 
 	step     int
 	before   int                   // length of the history when this step began to act
@@ -86,15 +82,6 @@ type reasonActObserve struct {
 	finish   llmclient.FinishReason
 }
 
-// Check implements strategy.Checker.
-func (s *reasonActObserve) Check() error { return s.err }
-
-// State implements strategy.Stater.
-func (s *reasonActObserve) State() strategy.State { return s.fsm.State() }
-
-// FSM implements strategy.Tabler.
-func (s *reasonActObserve) FSM() *strategy.FSM { return s.fsm }
-
 // Tools implements strategy.ToolProvider.
 func (s *reasonActObserve) Tools() []tools.Tool {
 	if s.NoInput {
@@ -106,7 +93,7 @@ func (s *reasonActObserve) Tools() []tools.Tool {
 // UseTools implements strategy.ToolUser. A tool that has the name of a control tool is no use: the
 // model could call but one of them.
 func (s *reasonActObserve) UseTools(defs []tools.Definition) {
-	s.tools, s.toolsErr = config.Tools(pkg, defs, s.Config.Tools)
+	s.tools, s.toolsErr = frame.Tools(pkg, defs, s.Config.Tools)
 	for _, d := range s.tools {
 		if isControl(d.Name) {
 			s.toolsErr = errControl(d.Name)
@@ -115,7 +102,7 @@ func (s *reasonActObserve) UseTools(defs []tools.Definition) {
 	if s.Retrieval.Tool == "" {
 		return
 	}
-	found, err := config.Tools(pkg, defs, []string{s.Retrieval.Tool})
+	found, err := frame.Tools(pkg, defs, []string{s.Retrieval.Tool})
 	switch {
 	case err != nil:
 		s.toolsErr = errors.Join(s.toolsErr, err)
@@ -128,8 +115,8 @@ func (s *reasonActObserve) UseTools(defs []tools.Definition) {
 
 // Initialize implements strategy.Strategy.
 func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.err != nil {
-		return s.fail(delegation.CodeInvalid, s.err)
+	if s.Err != nil {
+		return s.fail(delegation.CodeInvalid, s.Err)
 	}
 	s.goal = in.Question()
 	s.history, s.repaired = in.Conversation(s.System)
@@ -150,7 +137,7 @@ func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
 func (s *reasonActObserve) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
 	turn := s.turn()
 	if turn == nil {
-		return s.fsm.Then(called, nil) // out of turn: the table says so
+		return s.OutOfTurn()
 	}
 	s.asked++
 	s.finish = resp.Finish
@@ -160,7 +147,7 @@ func (s *reasonActObserve) ProcessAPIResponse(resp llmclient.Response) nextstep.
 		s.record(resp.Message, "NotRun")
 		return s.failWith(text, delegation.Code(llmclient.CodeContentFilter), errors.New("reasonactobserve: the provider withheld the reply, or a part of it"))
 	case llmclient.FinishRefusal:
-		if text != "" && s.fsm.State() != Concluding {
+		if text != "" && s.State() != Concluding {
 			s.record(resp.Message, "NotRun")
 			return s.done(text)
 		}
@@ -171,7 +158,7 @@ func (s *reasonActObserve) ProcessAPIResponse(resp llmclient.Response) nextstep.
 
 // turn is what takes a reply in this state; nil if none is awaited.
 func (s *reasonActObserve) turn() func(messages.Assistant) nextstep.NextStep {
-	switch s.fsm.State() {
+	switch s.State() {
 	case Reasoning, Deciding:
 		return s.reasoned
 	case Acting:
@@ -189,7 +176,7 @@ func (s *reasonActObserve) turn() func(messages.Assistant) nextstep.NextStep {
 
 // ProcessToolResults implements strategy.Strategy.
 func (s *reasonActObserve) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
-	switch s.fsm.State() {
+	switch s.State() {
 	case AskingUser:
 		return s.replied(results)
 	case Retrieving:
@@ -197,33 +184,34 @@ func (s *reasonActObserve) ProcessToolResults(results []messages.ToolOutput) nex
 	case Executing:
 		return s.executed(results)
 	default:
-		return s.fsm.Then(acted, nil) // out of turn: the table says so
+		return s.OutOfTurn()
 	}
 }
 
 // EditCalls implements strategy.CallEditor.
 func (s *reasonActObserve) EditCalls(calls []messages.ToolCall) {
-	if a, ok := s.history.Last().(messages.Assistant); ok && s.fsm.State() != AskingUser {
-		edited := a.WithCalls(calls)
-		s.history[len(s.history)-1] = edited // it stood in no request yet
-		s.calls = edited.Calls()
+	if s.State() == AskingUser {
+		return // the call stands in no conversation
+	}
+	if edited := frame.EditCalls(s.history, calls); edited != nil {
+		s.calls = edited
 	}
 }
 
 // ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is
 // not forced again, and a call that it could not read is the model's to mend.
 func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
-	if config.RefusesChoice(f) && s.fsm.Can(unforced) {
+	if frame.RefusesChoice(f) && s.Can(unforced) {
 		s.asked++
 		s.unforced = true
-		if s.fsm.State() == Observing {
+		if s.State() == Observing {
 			return s.then(unforced, s.observe())
 		}
 		return s.then(unforced, s.reason())
 	}
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) {
 		partial := messages.AssistantText(f.Partial.Text())
-		switch s.fsm.State() {
+		switch s.State() {
 		case Reasoning, Deciding:
 			s.asked++
 			return s.reasoned(partial)
@@ -241,16 +229,14 @@ func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep 
 	if !f.Partial.Empty() {
 		out.Messages = append(out.Messages, f.Partial)
 	}
-	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: out})
+	return s.Fail(frame.ErrorOf(f), out)
 }
 
 // Conclude implements strategy.Concluder. The messages are those of the strategy: a request may
 // hold a prompt that does not stay, and a reply calls that were left out. Calls that were refused
 // have their answers; the Machine answers those that ran.
 func (s *reasonActObserve) Conclude(string) delegation.Output {
-	for _, r := range s.refused {
-		s.history = append(s.history, messages.Tool{ToolOutput: r})
-	}
+	s.history = frame.Results(s.history, s.refused)
 	return s.output()
 }
 
@@ -274,10 +260,10 @@ func (s *reasonActObserve) with(h messages.History, name string, data PromptData
 // then fires a trigger with a step that was made of prompts; one that could not be filled in is an
 // error.
 func (s *reasonActObserve) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
-	if s.promptErr != nil {
-		return s.fail(delegation.CodeInvalid, s.promptErr)
+	if err := s.PromptErr(); err != nil {
+		return s.fail(delegation.CodeInvalid, err)
 	}
-	return s.fsm.Then(on, step)
+	return s.Then(on, step)
 }
 
 // record adds a reply to the conversation, and answers its calls, of which none is run.
@@ -300,7 +286,7 @@ func (s *reasonActObserve) record(reply messages.Assistant, why string) {
 
 // control is the control tool of this turn.
 func (s *reasonActObserve) control() string {
-	switch s.fsm.State() {
+	switch s.State() {
 	case Reasoning, Deciding:
 		return DecideNext
 	case Observing:

@@ -61,9 +61,9 @@ func ask(question string) scripted.Reply {
 	return decide(fmt.Sprintf(`{"finish":false,"request_input":{"question":%q}}`, question))
 }
 
-// tell runs a task and returns what a front end is told, types with their steps, and the end of the
-// run.
-func tell(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) (told []string, end orchestrator.RunFinished) {
+// eventsOf runs a task and returns what a front end is told, types with their steps, and the end of
+// the run.
+func eventsOf(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) (told []string, end orchestrator.RunFinished) {
 	t.Helper()
 	adapter := agentEvents{maxSteps: 3}
 	for e := range o.Stream(t.Context(), ta) {
@@ -120,7 +120,7 @@ func TestS4_27_frontEnd(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			told, _ := tell(t, agent(t, scripted.New(c.replies...), rao.Config{MaxSteps: 2}), task("go"))
+			told, _ := eventsOf(t, agent(t, scripted.New(c.replies...), rao.Config{MaxSteps: 2}), task("go"))
 			require.Equal(t, c.want, strings.Join(told, ", "))
 		})
 	}
@@ -174,7 +174,7 @@ func TestS4_16_retrieval(t *testing.T) {
 	known := task("Who is on call?")
 	known.Input.Data = json.RawMessage(`{"data_sources":["handbook","tickets"],"user":"ann"}`)
 	model := scripted.New(script...)
-	told, end := tell(t, agent(t, model, cfg), known)
+	told, end := eventsOf(t, agent(t, model, cfg), known)
 	require.Equal(t, 1, strings.Count(strings.Join(told, " "), "tool_start look"))
 	require.Less(t, strings.Index(strings.Join(told, " "), "agent_reason 1"), strings.Index(strings.Join(told, " "), "tool_start look"))
 	want := `look{"data_sources":["handbook","tickets"],"query":"Who is on call?","user":"ann"}`
@@ -188,7 +188,7 @@ func TestS4_16_retrieval(t *testing.T) {
 		unknown := task("Who is on call?")
 		unknown.Input.Data = json.RawMessage(data)
 		model := scripted.New(script...)
-		told, _ := tell(t, agent(t, model, cfg), unknown)
+		told, _ := eventsOf(t, agent(t, model, cfg), unknown)
 		require.NotContains(t, strings.Join(told, " "), "tool_start", data)
 		require.Equal(t, []string{rao.DecideNext}, names(model.Requests()[0].Tools))
 		require.Len(t, model.Requests(), len(script))

@@ -3,11 +3,12 @@ package reasonactobserve
 import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // The states: what the strategy waits for.
 const (
-	Ready      strategy.State = "ready"
+	Ready                     = frame.Ready
 	Reasoning  strategy.State = "reasoning"   // a reply that calls agent_decide_next
 	Deciding   strategy.State = "deciding"    // after a reply of nothing: a plain one that holds the decision as JSON
 	AskingUser strategy.State = "asking_user" // what the user answers
@@ -17,9 +18,9 @@ const (
 	Observing  strategy.State = "observing"   // a reply that calls agent_observe_decide
 	Answering  strategy.State = "answering"   // the answer in plain words: the model said that it is done, and no more
 	Concluding strategy.State = "concluding"  // the answer in plain words: no step is left
-	Done       strategy.State = "done"
-	Limited    strategy.State = "limited" // out of steps: an error, with what was reached
-	Failed     strategy.State = "failed"
+	Done                      = frame.Done
+	Limited                   = frame.Limited // out of steps: an error, with what was reached
+	Failed                    = frame.Failed
 )
 
 // The triggers: what happened.
@@ -38,7 +39,6 @@ const (
 	gaveUp    strategy.Trigger = "gave_up"
 	satisfied strategy.Trigger = "satisfied" // the model is done, and has not said the answer yet
 	finished  strategy.Trigger = "finished"
-	failed    strategy.Trigger = "failed"
 )
 
 // The caps of the table; see Config.MaxSteps.
@@ -47,14 +47,9 @@ const (
 	capUnforced = "unforced" // once in a run: from then on no choice is forced
 )
 
-func in(states ...strategy.State) []strategy.State { return states }
-
 // Table is the state machine of this strategy.
-var Table = &strategy.Table{
-	Name:    Name,
-	Initial: Ready,
-	States: []strategy.StateRule{
-		{Name: Ready},
+var Table = frame.Table(Name,
+	[]strategy.StateRule{
 		{Name: Reasoning, Awaits: nextstep.KindGetChatCompletion, Phase: "Reason"},
 		{Name: Deciding, Awaits: nextstep.KindGetChatCompletion, Phase: "Reason"},
 		{Name: AskingUser, Awaits: nextstep.KindExecuteTools, Phase: "Reason"},
@@ -64,32 +59,25 @@ var Table = &strategy.Table{
 		{Name: Observing, Awaits: nextstep.KindGetChatCompletion, Phase: "Observe"},
 		{Name: Answering, Awaits: nextstep.KindGetChatCompletion},
 		{Name: Concluding, Awaits: nextstep.KindGetChatCompletion},
-		{Name: Done, Awaits: nextstep.KindComplete},
-		{Name: Limited, Awaits: nextstep.KindReportError},
-		{Name: Failed, Awaits: nextstep.KindReportError},
 	},
-	Rules: []strategy.Rule{
-		{From: in(Ready), On: started, To: Reasoning},
+	[]strategy.Rule{
+		{From: frame.In(Ready), On: started, To: Reasoning},
 
-		{From: in(Reasoning), On: unforced, To: Reasoning, Cap: capUnforced},
-		{From: in(Reasoning), On: silent, To: Deciding},
-		{From: in(Reasoning, Deciding), On: asked, To: AskingUser},
-		{From: in(Reasoning, Deciding), On: consulted, To: Retrieving},
-		{From: in(Reasoning, Deciding, Retrieving), On: decided, To: Acting},
-		{From: in(Acting), On: called, To: Executing},
-		{From: in(Reasoning, Deciding, Retrieving, Acting, Executing), On: acted, To: Observing},
-		{From: in(Observing), On: unforced, To: Observing, Cap: capUnforced},
+		{From: frame.In(Reasoning), On: unforced, To: Reasoning, Cap: capUnforced},
+		{From: frame.In(Reasoning), On: silent, To: Deciding},
+		{From: frame.In(Reasoning, Deciding), On: asked, To: AskingUser},
+		{From: frame.In(Reasoning, Deciding), On: consulted, To: Retrieving},
+		{From: frame.In(Reasoning, Deciding, Retrieving), On: decided, To: Acting},
+		{From: frame.In(Acting), On: called, To: Executing},
+		{From: frame.In(Reasoning, Deciding, Retrieving, Acting, Executing), On: acted, To: Observing},
+		{From: frame.In(Observing), On: unforced, To: Observing, Cap: capUnforced},
 
-		{From: in(AskingUser, Observing), On: again, To: Reasoning, Cap: capSteps},
-		{From: in(AskingUser, Observing), On: exhausted, To: Concluding},
-		{From: in(AskingUser, Observing), On: gaveUp, To: Limited},
-		{From: in(Concluding), On: concluded, To: Limited},
+		{From: frame.In(AskingUser, Observing), On: again, To: Reasoning, Cap: capSteps},
+		{From: frame.In(AskingUser, Observing), On: exhausted, To: Concluding},
+		{From: frame.In(AskingUser, Observing), On: gaveUp, To: Limited},
+		{From: frame.In(Concluding), On: concluded, To: Limited},
 
-		{From: in(Reasoning, Deciding, Observing), On: satisfied, To: Answering},
-		{From: in(Reasoning, Deciding, Acting, Observing, Answering, Concluding), On: finished, To: Done},
-		{
-			From: in(Ready, Reasoning, Deciding, AskingUser, Retrieving, Acting, Executing, Observing, Answering, Concluding),
-			On:   failed, To: Failed,
-		},
+		{From: frame.In(Reasoning, Deciding, Observing), On: satisfied, To: Answering},
+		{From: frame.In(Reasoning, Deciding, Acting, Observing, Answering, Concluding), On: finished, To: Done},
 	},
-}
+)

@@ -47,7 +47,7 @@ func (s *reasonActObserve) reasoned(reply messages.Assistant) nextstep.NextStep 
 	s.record(reply, "NotRun")
 	d, ok := readDecision(reply, DecideNext, decideKeys)
 	switch {
-	case !ok && strings.TrimSpace(reply.Text()) == "" && s.fsm.Can(silent):
+	case !ok && strings.TrimSpace(reply.Text()) == "" && s.Can(silent):
 		return s.then(silent, s.request(s.with(s.history, "Decide", s.deciding())))
 	case d.FinalAnswer != "":
 		return s.done(string(d.FinalAnswer))
@@ -118,12 +118,12 @@ func (s *reasonActObserve) observed(reply messages.Assistant) nextstep.NextStep 
 // next begins the next step, or ends for want of one.
 func (s *reasonActObserve) next() nextstep.NextStep {
 	switch {
-	case s.fsm.Can(again):
+	case s.Can(again):
 		s.step++
 		s.results = nil
 		return s.then(again, s.reason())
 	case s.OnLimit == LimitFail:
-		return s.fsm.Then(gaveUp, s.limited(nil))
+		return s.Then(gaveUp, s.limited(nil))
 	default:
 		s.say("Conclude", PromptData{})
 		return s.then(exhausted, s.request(s.history))

@@ -25,7 +25,7 @@ func TestS4_5_userAnswers(t *testing.T) {
 			return orchestrator.Reply{Text: "Use latest."}, nil
 		}
 	})
-	told, end := tell(t, o, task("go"))
+	told, end := eventsOf(t, o, task("go"))
 	require.Equal(t, []string{"agent_start", "agent_turn_start 1", "agent_reason 1", "agent_request_input 1", "agent_turn_start 2", "agent_reason 2", "agent_completion"}, told)
 	require.Equal(t, "All set.", end.Output.Text())
 	require.Equal(t, messages.UserText("Use latest."), end.Output.Messages[3])

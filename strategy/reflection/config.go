@@ -1,13 +1,14 @@
 package reflection
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // Name is the usual name of this strategy in a strategy.Set.
@@ -133,20 +134,15 @@ var critiqueSchema = llmclient.Schema{
 // settings is a Config that was checked, with everything compiled that can be.
 type settings struct {
 	Config
-	err     error
-	caps    strategy.Caps
-	schema  *llmclient.Schema // of critiques; nil for words
-	prompts *config.Prompts
+	frame.Settings
+	schema *llmclient.Schema // of critiques; nil for words
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.err = s.compile()
-	return func() strategy.Strategy {
-		return &reflection{settings: s, fsm: Table.New(s.caps)}
-	}
+	s := compile(cfg)
+	return func() strategy.Strategy { return &reflection{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
 // Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
@@ -157,9 +153,9 @@ func New(cfg Config) func() strategy.Strategy {
 // it is not, it is one, and MaxToolRounds - 1 and MaxRetries come to it, over all drafts. A Config
 // that cannot be used has the bound 0.
 func (c Config) Bound(perDraft int) int {
-	s := settings{Config: c}
+	s := compile(c)
 	switch {
-	case s.compile() != nil:
+	case s.Err != nil:
 		return 0
 	case s.Generator != "" && perDraft < 0, s.Generator == "" && s.MaxToolRounds < 0:
 		return -1
@@ -170,13 +166,15 @@ func (c Config) Bound(perDraft int) int {
 	}
 }
 
-func (s *settings) compile() error {
-	s.MaxIterations = config.Or(s.MaxIterations, 3)
-	s.MaxToolRounds = config.Or(s.MaxToolRounds, 50)
-	s.MaxRetries = config.Count(s.MaxRetries, 2)
-	s.caps = strategy.Caps{capRevisions: max(0, s.MaxIterations-1), capRounds: s.MaxToolRounds - 1, capRetries: s.MaxRetries}
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
+	s.MaxIterations = cmp.Or(s.MaxIterations, 3)
+	s.MaxToolRounds = cmp.Or(s.MaxToolRounds, 50)
+	s.MaxRetries = frame.Count(s.MaxRetries, 2)
+	s.Caps = strategy.Caps{capRevisions: max(0, s.MaxIterations-1), capRounds: s.MaxToolRounds - 1, capRetries: s.MaxRetries}
 	if s.MaxToolRounds < 0 {
-		s.caps[capRounds] = strategy.Unbounded
+		s.Caps[capRounds] = strategy.Unbounded
 	}
 	if s.JSONCritique {
 		s.schema = &critiqueSchema
@@ -186,22 +184,12 @@ func (s *settings) compile() error {
 		problems = append(problems, errors.New("reflection: MaxIterations is negative: there must be at least one draft, and a bound"))
 	}
 	problems = append(problems,
-		config.Distinct("reflection", "Tools", s.Tools),
-		config.OneOf("reflection", "OnRejected", &s.OnRejected, RejectedAccept, RejectedFail),
-		s.parsePrompts(),
+		frame.Distinct("reflection", "Tools", s.Tools),
+		frame.OneOf("reflection", "OnRejected", &s.OnRejected, RejectedAccept, RejectedFail),
+		frame.ParsePrompts(&s.Settings, "reflection", s.Prompts, defaultPrompts, map[string]any{"": sample}),
 	)
-	return errors.Join(problems...)
-}
-
-func (s *settings) parsePrompts() (err error) {
-	s.prompts, err = config.Parse("reflection",
-		config.Prompt{Name: "Critique", Text: s.Prompts.Critique, Default: defaultPrompts.Critique, Sample: sample},
-		config.Prompt{Name: "Revise", Text: s.Prompts.Revise, Default: defaultPrompts.Revise, Sample: sample},
-		config.Prompt{Name: "Again", Text: s.Prompts.Again, Default: defaultPrompts.Again, Sample: sample},
-		config.Prompt{Name: "NotRun", Text: s.Prompts.NotRun, Default: defaultPrompts.NotRun, Sample: sample},
-		config.Prompt{Name: "Conclude", Text: s.Prompts.Conclude, Default: defaultPrompts.Conclude, Sample: sample},
-	)
-	return err
+	s.Err = errors.Join(problems...)
+	return s
 }
 
 // sample is what prompts are tried on.

@@ -10,6 +10,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // hear adds a reply to the conversation.
@@ -40,38 +41,28 @@ func (s *reflection) prompt(name string, data PromptData) string {
 	if s.draft != nil {
 		data.Draft = *s.draft
 	}
-	text, err := s.prompts.Fill(name, data)
-	if err != nil && s.promptErr == nil {
-		s.promptErr = err
-	}
-	return text
+	return s.Prompt(name, data)
 }
 
 // then fires a trigger with a step that was made of prompts.
 func (s *reflection) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
-	if s.promptErr != nil {
-		return s.fail(delegation.CodeInvalid, s.promptErr)
+	if err := s.PromptErr(); err != nil {
+		return s.fail(delegation.CodeInvalid, err)
 	}
-	return s.fsm.Then(on, step)
+	return s.Then(on, step)
 }
 
 // notRun answers calls that are not run, for one of the reasons of PromptData.Why.
 func (s *reflection) notRun(calls []messages.ToolCall, why string) {
 	for _, c := range calls {
-		s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
-			CallID:   c.ID,
-			ToolName: c.Name,
-			Status:   messages.StatusFailed,
-			Reason:   "not_run",
-			Output:   s.prompt("NotRun", PromptData{Why: why}),
-		}})
+		s.history = append(s.history, frame.NotRun(c, "not_run", s.prompt("NotRun", PromptData{Why: why})))
 	}
 }
 
 // again tells the model why its reply was no draft, and asks once more; with no retry left it
 // fails, with the code and the problem.
 func (s *reflection) again(data PromptData, code delegation.Code, problem string) nextstep.NextStep {
-	if !s.fsm.Can(reasked) {
+	if !s.Can(reasked) {
 		return s.fail(code, fmt.Errorf("reflection: the model wrote no draft: its reply %s", problem))
 	}
 	s.say("Again", data)
@@ -82,7 +73,7 @@ func (s *reflection) again(data PromptData, code delegation.Code, problem string
 func (s *reflection) withheld(calls []messages.ToolCall) nextstep.NextStep {
 	s.notRun(calls, whyWithheld)
 	what := "a draft"
-	if s.fsm.State() == Critiquing {
+	if s.State() == Critiquing {
 		what = "a critique"
 	}
 	return s.fail(delegation.Code(llmclient.CodeContentFilter), fmt.Errorf("reflection: the provider withheld %s, or a part of it", what))
@@ -90,7 +81,7 @@ func (s *reflection) withheld(calls []messages.ToolCall) nextstep.NextStep {
 
 // fail ends with an error and what was reached.
 func (s *reflection) fail(code delegation.Code, err error) nextstep.NextStep {
-	return s.fsm.Then(failed, nextstep.ReportError{Err: delegation.NewError(code, err), Output: s.output()})
+	return s.Fail(delegation.NewError(code, err), s.output())
 }
 
 // output is what was reached.
@@ -107,7 +98,7 @@ func (s *reflection) output() delegation.Output {
 // reply, so the messages of a request are left to it; those of a delegation stand here alone.
 func (s *reflection) broken() delegation.Output {
 	out := s.output()
-	switch s.fsm.State() {
+	switch s.State() {
 	case DelegatingDraft, DelegatingRevision:
 	default:
 		out.Messages = nil
@@ -120,12 +111,8 @@ func (s *reflection) metadata() delegation.Metadata {
 	n := len(s.critiques)
 	m := delegation.Metadata{"iterations": strconv.AppendInt(nil, int64(n), 10)}
 	_ = m.Set("approved", s.isApproved())
-	if n > 0 {
-		_ = m.Set("critiques", s.critiques)
-	}
-	if len(s.repaired) > 0 {
-		_ = m.Set("repaired", s.repaired)
-	}
+	frame.SetList(&m, "critiques", s.critiques)
+	frame.SetList(&m, "repaired", s.repaired)
 	return m
 }
 

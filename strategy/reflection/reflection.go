@@ -28,17 +28,18 @@
 package reflection
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -49,14 +50,11 @@ var (
 	_ strategy.Inheritor      = (*reflection)(nil)
 	_ strategy.CallEditor     = (*reflection)(nil)
 	_ strategy.ToolUser       = (*reflection)(nil)
-	_ strategy.Stater         = (*reflection)(nil)
-	_ strategy.Tabler         = (*reflection)(nil)
-	_ strategy.Checker        = (*reflection)(nil)
 )
 
 type reflection struct {
 	*settings
-	fsm *strategy.FSM
+	frame.Frame
 
 	input     delegation.Input // as it came, its messages repaired
 	repaired  []string
@@ -68,27 +66,17 @@ type reflection struct {
 	data      json.RawMessage // of that draft, where its generator gave any
 	scrap     string          // the last that there is of a first draft, as long as none is whole
 	critiques []Critique
-	promptErr error // a prompt could not be filled in
 }
-
-// Check implements strategy.Checker.
-func (s *reflection) Check() error { return s.err }
-
-// State implements strategy.Stater.
-func (s *reflection) State() strategy.State { return s.fsm.State() }
-
-// FSM implements strategy.Tabler.
-func (s *reflection) FSM() *strategy.FSM { return s.fsm }
 
 // UseTools implements strategy.ToolUser.
 func (s *reflection) UseTools(defs []tools.Definition) {
-	s.tools, s.toolsErr = config.Tools("reflection", defs, s.Tools)
+	s.tools, s.toolsErr = frame.Tools("reflection", defs, s.Tools)
 }
 
 // Initialize implements strategy.Strategy.
 func (s *reflection) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.err != nil {
-		return s.fail(delegation.CodeInvalid, s.err)
+	if s.Err != nil {
+		return s.fail(delegation.CodeInvalid, s.Err)
 	}
 	s.open(in)
 	switch {
@@ -97,9 +85,9 @@ func (s *reflection) Initialize(in delegation.Input) nextstep.NextStep {
 	case s.input.Goal == "" && len(s.input.Messages) == 0:
 		return s.fail(delegation.CodeInvalid, errors.New("reflection: there is nothing to do: the input has neither a goal nor messages"))
 	case s.Generator != "":
-		return s.fsm.Then(delegated, s.delegate(s.input.Goal))
+		return s.Then(delegated, s.delegate(s.input.Goal))
 	default:
-		return s.fsm.Then(started, s.request())
+		return s.Then(started, s.request())
 	}
 }
 
@@ -126,7 +114,7 @@ func (s *reflection) delegate(goal string) nextstep.Delegate {
 
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *reflection) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
-	switch s.fsm.State() {
+	switch s.State() {
 	case Generating, Revising:
 		return s.reply(resp)
 	case Critiquing:
@@ -134,7 +122,7 @@ func (s *reflection) ProcessAPIResponse(resp llmclient.Response) nextstep.NextSt
 	case Concluding:
 		return s.conclusion(resp)
 	default:
-		return s.fsm.Then(called, nil) // out of turn: the table says so
+		return s.OutOfTurn()
 	}
 }
 
@@ -151,7 +139,7 @@ func (s *reflection) reply(resp llmclient.Response) nextstep.NextStep {
 		s.notRun(calls, whyCutOff)
 		return s.again(PromptData{Why: whyCutOff}, delegation.CodeTruncated, "was cut off at the length limit")
 	case len(calls) > 0:
-		return s.fsm.Then(called, nextstep.ExecuteTools{Calls: calls})
+		return s.Then(called, nextstep.ExecuteTools{Calls: calls})
 	case strings.TrimSpace(text) == "":
 		return s.again(PromptData{Why: whyEmpty}, delegation.CodeFailed, "was empty")
 	default:
@@ -161,23 +149,19 @@ func (s *reflection) reply(resp llmclient.Response) nextstep.NextStep {
 
 // EditCalls implements strategy.CallEditor.
 func (s *reflection) EditCalls(calls []messages.ToolCall) {
-	if a, ok := s.history.Last().(messages.Assistant); ok {
-		s.history[len(s.history)-1] = a.WithCalls(calls) // it stood in no request yet
-	}
+	frame.EditCalls(s.history, calls)
 }
 
 // ProcessToolResults implements strategy.Strategy.
 func (s *reflection) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
-	switch s.fsm.State() {
+	switch s.State() {
 	case GeneratingTools, RevisingTools:
 	default:
-		return s.fsm.Then(answered, nil) // out of turn: the table says so
+		return s.OutOfTurn()
 	}
-	for _, r := range results {
-		s.history = append(s.history, messages.Tool{ToolOutput: r})
-	}
-	if s.fsm.Can(answered) {
-		return s.fsm.Then(answered, s.request())
+	s.history = frame.Results(s.history, results)
+	if s.Can(answered) {
+		return s.Then(answered, s.request())
 	}
 	s.say("Conclude", PromptData{})
 	step := s.request()
@@ -187,15 +171,15 @@ func (s *reflection) ProcessToolResults(results []messages.ToolOutput) nextstep.
 
 // ProcessDelegationResult implements strategy.Strategy.
 func (s *reflection) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
-	switch s.fsm.State() {
+	switch s.State() {
 	case DelegatingDraft, DelegatingRevision:
 	default:
-		return s.fsm.Then(drafted, nil) // out of turn: the table says so
+		return s.OutOfTurn()
 	}
 	text := out.Text()
 	if out.Err != nil {
 		s.keep(text)
-		return s.fsm.Then(failed, nextstep.ReportError{Err: out.Err, Output: s.output()})
+		return s.Fail(out.Err, s.output())
 	}
 	if strings.TrimSpace(text) == "" {
 		return s.fail(delegation.CodeFailed, fmt.Errorf("reflection: the strategy %q wrote no draft", s.Generator))
@@ -209,7 +193,7 @@ func (s *reflection) judge(text string, data json.RawMessage) nextstep.NextStep 
 	s.draft, s.data = &text, data
 	s.say("Critique", PromptData{})
 	return s.then(drafted, nextstep.GetChatCompletion{Request: llmclient.Request{
-		Model: config.Or(s.CriticModel, s.Model), Messages: s.history.Clip(), Schema: s.schema,
+		Model: cmp.Or(s.CriticModel, s.Model), Messages: s.history.Clip(), Schema: s.schema,
 	}})
 }
 
@@ -227,16 +211,16 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 	s.critiques = append(s.critiques, c)
 	switch {
 	case c.Approved:
-		return s.fsm.Then(approved, nextstep.Complete{Output: s.output()})
-	case s.Generator == "" && s.fsm.Can(rejected):
+		return s.Then(approved, nextstep.Complete{Output: s.output()})
+	case s.Generator == "" && s.Can(rejected):
 		s.say("Revise", data)
 		return s.then(rejected, s.request())
-	case s.Generator != "" && s.fsm.Can(returned):
+	case s.Generator != "" && s.Can(returned):
 		return s.then(returned, s.delegate(s.say("Revise", data)))
 	case s.OnRejected == RejectedFail:
 		return s.fail(delegation.CodeFailed, fmt.Errorf("reflection: no draft was approved in %d iterations; the last critique: %s", len(s.critiques), c.Feedback))
 	default:
-		return s.fsm.Then(accepted, nextstep.Complete{Output: s.output()})
+		return s.Then(accepted, nextstep.Complete{Output: s.output()})
 	}
 }
 
@@ -254,21 +238,21 @@ func (s *reflection) conclusion(resp llmclient.Response) nextstep.NextStep {
 		}
 	}
 	err := fmt.Errorf("reflection: the limit of %d tool rounds is reached", s.MaxToolRounds)
-	return s.fsm.Then(concluded, nextstep.ReportError{Err: delegation.NewError(delegation.CodeLimit, err), Output: s.output()})
+	return s.Then(concluded, nextstep.ReportError{Err: delegation.NewError(delegation.CodeLimit, err), Output: s.output()})
 }
 
 // ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the
 // model's to mend.
 func (s *reflection) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	text := f.Partial.Text()
-	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.fsm.Can(reasked) {
+	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reasked) {
 		if text != "" {
 			s.history = append(s.history, messages.AssistantText(text)) // what it wrote, to learn from
 		}
 		return s.again(PromptData{Why: whyMalformed, Problem: f.Message}, f.Code, "held a call that could not be read: "+f.Message)
 	}
 	s.keep(text)
-	return s.fsm.Then(failed, nextstep.ReportError{Err: &delegation.Error{Code: f.Code, Message: f.Message}, Output: s.broken()})
+	return s.Fail(frame.ErrorOf(f), s.broken())
 }
 
 // Inherit implements strategy.Inheritor: what there is of a first draft is better than none.

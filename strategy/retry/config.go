@@ -1,11 +1,12 @@
 package retry
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // Name is the usual name of this strategy in a strategy.Set.
@@ -70,28 +71,23 @@ Try again, and avoid what made it fail.`,
 // settings is a Config that was checked, with everything compiled that can be.
 type settings struct {
 	Config
-	err     error
-	caps    strategy.Caps
-	prompts *config.Prompts
+	frame.Settings
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.err = s.compile()
-	return func() strategy.Strategy {
-		return &retry{settings: s, fsm: Table.New(s.caps)}
-	}
+	s := compile(cfg)
+	return func() strategy.Strategy { return &retry{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
 // Bound returns how many model calls a run can make at most, if no attempt makes more than
 // perAttempt; -1 if that is negative, which means no bound. A Config that cannot be used has the
 // bound 0.
 func (c Config) Bound(perAttempt int) int {
-	s := settings{Config: c}
+	s := compile(c)
 	switch {
-	case s.compile() != nil:
+	case s.Err != nil:
 		return 0
 	case perAttempt < 0:
 		return -1
@@ -100,33 +96,31 @@ func (c Config) Bound(perAttempt int) int {
 	}
 }
 
-func (s *settings) compile() error {
-	s.Strategy = config.Or(s.Strategy, "complete-task")
-	s.MaxRetries = config.Count(s.MaxRetries, 2)
-	s.caps = strategy.Caps{capRetries: s.MaxRetries}
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
+	s.Strategy = cmp.Or(s.Strategy, "complete-task")
+	s.MaxRetries = frame.Count(s.MaxRetries, 2)
+	s.Caps = strategy.Caps{capRetries: s.MaxRetries}
 	var problems []error
 	if s.Detect != nil && s.Detector != "" {
 		problems = append(problems, errors.New("retry: Detector and Detect are both set: one of them says what a failure is"))
 	}
-	problems = append(problems, config.Distinct("retry", "Tools", s.Tools), config.OneOf("retry", "Detector", &s.Detector, DetectError, DetectStrict))
-	return errors.Join(append(problems, s.parsePrompts())...)
+	problems = append(problems, frame.Distinct("retry", "Tools", s.Tools), frame.OneOf("retry", "Detector", &s.Detector, DetectError, DetectStrict))
+	s.Err = errors.Join(append(problems, frame.ParsePrompts(&s.Settings, "retry", s.Prompts, defaultPrompts, samples))...)
+	return s
 }
 
-func (s *settings) parsePrompts() (err error) {
-	sample := PromptData{Goal: "a goal", Failure: "a failure", Result: "a result", Attempt: 2, MaxAttempts: 3, Tool: "a tool"}
-	s.prompts, err = config.Parse("retry",
-		config.Prompt{Name: "Retry", Text: s.Prompts.Retry, Default: defaultPrompts.Retry, Sample: sample},
-		config.Prompt{Name: "ToolFailed", Text: s.Prompts.ToolFailed, Default: defaultPrompts.ToolFailed, Sample: sample},
-		config.Prompt{Name: "NoReason", Text: s.Prompts.NoReason, Default: defaultPrompts.NoReason},
-		config.Prompt{Name: "CutFailure", Text: s.Prompts.CutFailure, Default: defaultPrompts.CutFailure},
-	)
-	return err
+// samples are what prompts are tried on.
+var samples = map[string]any{
+	"":         PromptData{Goal: "a goal", Failure: "a failure", Result: "a result", Attempt: 2, MaxAttempts: 3, Tool: "a tool"},
+	"NoReason": nil, "CutFailure": nil,
 }
 
 // failure fills in a template of how an attempt failed. One that fails on its data says so rather
 // than nothing.
 func (s *settings) failure(name string, data any) string {
-	text, err := s.prompts.Fill(name, data)
+	text, err := s.Texts.Fill(name, data)
 	if err != nil {
 		return err.Error()
 	}

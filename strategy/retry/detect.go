@@ -3,11 +3,11 @@ package retry
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // Final reports whether an output with an error of that code is returned and not tried again,
@@ -83,13 +83,5 @@ const maxFailure = 4096
 
 // cut shortens a text for a prompt, at the beginning of a character, and says so.
 func (s *settings) cut(text string) string {
-	text = strings.ToValidUTF8(text, "\ufffd")
-	if len(text) <= maxFailure {
-		return text
-	}
-	n := maxFailure
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return strings.TrimSpace(text[:n]) + "\n" + s.failure("CutFailure", nil)
+	return frame.Cut(strings.ToValidUTF8(text, "\ufffd"), maxFailure, func() string { return s.failure("CutFailure", nil) })
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 var (
@@ -43,15 +44,12 @@ var (
 	_ strategy.FailureHandler = (*retry)(nil)
 	_ strategy.Concluder      = (*retry)(nil)
 	_ strategy.Inheritor      = (*retry)(nil)
-	_ strategy.Stater         = (*retry)(nil)
-	_ strategy.Tabler         = (*retry)(nil)
-	_ strategy.Checker        = (*retry)(nil)
 )
 
 type retry struct {
 	strategy.Defaults
 	*settings
-	fsm *strategy.FSM
+	frame.Frame
 
 	input    delegation.Input
 	before   int // tool results in the messages of the input
@@ -77,19 +75,10 @@ type Attempt struct {
 // attemptsKey is the name of the list of attempts in the metadata.
 const attemptsKey = "attempts"
 
-// Check implements strategy.Checker.
-func (s *retry) Check() error { return s.err }
-
-// State implements strategy.Stater.
-func (s *retry) State() strategy.State { return s.fsm.State() }
-
-// FSM implements strategy.Tabler.
-func (s *retry) FSM() *strategy.FSM { return s.fsm }
-
 // Initialize implements strategy.Strategy.
 func (s *retry) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.err != nil {
-		return s.fail(delegation.NewError(delegation.CodeInvalid, s.err))
+	if s.Err != nil {
+		return s.fail(delegation.NewError(delegation.CodeInvalid, s.Err))
 	}
 	if in.Goal == "" && len(in.Messages) == 0 && len(in.Data) == 0 {
 		return s.fail(delegation.NewError(delegation.CodeInvalid, errors.New("retry: there is nothing to do: the input is empty")))
@@ -102,7 +91,7 @@ func (s *retry) Initialize(in delegation.Input) nextstep.NextStep {
 			s.before++
 		}
 	}
-	return s.fsm.Then(started, s.attempt(in.Goal))
+	return s.Then(started, s.attempt(in.Goal))
 }
 
 // attempt hands the work over.
@@ -114,8 +103,8 @@ func (s *retry) attempt(goal string) nextstep.Delegate {
 
 // ProcessDelegationResult implements strategy.Strategy.
 func (s *retry) ProcessDelegationResult(out delegation.Output) nextstep.NextStep {
-	if s.fsm.State() != Attempting {
-		return s.fsm.Then(succeeded, nil) // out of turn: the table says so
+	if s.State() != Attempting {
+		return s.OutOfTurn()
 	}
 	s.note(out)
 	last := &s.attempts[len(s.attempts)-1]
@@ -135,7 +124,7 @@ func (s *retry) ProcessDelegationResult(out delegation.Output) nextstep.NextStep
 		why = s.failure("NoReason", nil)
 	}
 	last.Failure = s.cut(why)
-	if s.fsm.Can(retried) {
+	if s.Can(retried) {
 		return s.again(last.Failure)
 	}
 	if out.Err != nil {
@@ -163,24 +152,24 @@ func (s *retry) done(out delegation.Output) nextstep.NextStep {
 	}
 	success := s.output()
 	success.Result, success.Data = out.Result, out.Data // and nothing of what failed before
-	return s.fsm.Then(succeeded, nextstep.Complete{Output: success})
+	return s.Then(succeeded, nextstep.Complete{Output: success})
 }
 
 // again tells what is tried how it failed, and tries once more.
 func (s *retry) again(why string) nextstep.NextStep {
-	goal, err := s.prompts.Fill("Retry", PromptData{
+	goal, err := s.Texts.Fill("Retry", PromptData{
 		Goal: s.input.Goal, Failure: why, Result: s.last.Text(), Attempt: len(s.attempts) + 1, MaxAttempts: s.MaxRetries + 1,
 	})
 	if err != nil {
 		return s.fail(delegation.NewError(delegation.CodeInvalid, err))
 	}
-	return s.fsm.Then(retried, s.attempt(goal))
+	return s.Then(retried, s.attempt(goal))
 }
 
 // ProcessFailure implements strategy.FailureHandler: an attempt that could not be made is not tried
 // again.
 func (s *retry) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
-	return s.fail(&delegation.Error{Code: f.Code, Message: f.Message})
+	return s.fail(frame.ErrorOf(f))
 }
 
 // Inherit implements strategy.Inheritor: an attempt that was cut off counts as one.
@@ -194,7 +183,7 @@ func (s *retry) Conclude(string) delegation.Output { return s.output() }
 
 // fail ends with an error and what was reached.
 func (s *retry) fail(err *delegation.Error) nextstep.NextStep {
-	return s.fsm.Then(failed, nextstep.ReportError{Err: err, Output: s.output()})
+	return s.Fail(err, s.output())
 }
 
 // output is that of the last attempt that ended, with what all of them were.

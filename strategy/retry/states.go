@@ -3,14 +3,15 @@ package retry
 import (
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // The states: what the strategy waits for.
 const (
-	Ready      strategy.State = "ready"
+	Ready                     = frame.Ready
 	Attempting strategy.State = "attempting" // the output of the strategy that is tried
-	Done       strategy.State = "done"
-	Failed     strategy.State = "failed"
+	Done                      = frame.Done
+	Failed                    = frame.Failed
 )
 
 // The triggers: what happened.
@@ -18,26 +19,19 @@ const (
 	started   strategy.Trigger = "started"
 	retried   strategy.Trigger = "retried" // the attempt failed, and there is another
 	succeeded strategy.Trigger = "succeeded"
-	failed    strategy.Trigger = "failed"
 )
 
 // capRetries is the cap of the table; see Config.MaxRetries.
 const capRetries = "retries"
 
 // Table is the state machine of this strategy.
-var Table = &strategy.Table{
-	Name:    Name,
-	Initial: Ready,
-	States: []strategy.StateRule{
-		{Name: Ready},
+var Table = frame.Table(Name,
+	[]strategy.StateRule{
 		{Name: Attempting, Awaits: nextstep.KindDelegate},
-		{Name: Done, Awaits: nextstep.KindComplete},
-		{Name: Failed, Awaits: nextstep.KindReportError},
 	},
-	Rules: []strategy.Rule{
-		{From: []strategy.State{Ready}, On: started, To: Attempting},
-		{From: []strategy.State{Attempting}, On: retried, To: Attempting, Cap: capRetries},
-		{From: []strategy.State{Attempting}, On: succeeded, To: Done},
-		{From: []strategy.State{Ready, Attempting}, On: failed, To: Failed},
+	[]strategy.Rule{
+		{From: frame.In(Ready), On: started, To: Attempting},
+		{From: frame.In(Attempting), On: retried, To: Attempting, Cap: capRetries},
+		{From: frame.In(Attempting), On: succeeded, To: Done},
 	},
-}
+)

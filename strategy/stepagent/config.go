@@ -1,11 +1,12 @@
 package stepagent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 
-	"github.com/segue-go/segue/internal/config"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -72,38 +73,35 @@ var defaultPrompts = Prompts{
 // settings is a Config that was checked, with everything compiled that can be.
 type settings struct {
 	Config
-	err     error
-	caps    strategy.Caps
-	final   tools.Definition
-	prompts *config.Prompts
+	frame.Settings
+	final tools.Definition
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
 // strategy is put into use, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
-	s := &settings{Config: cfg}
-	s.err = s.compile()
-	return func() strategy.Strategy {
-		return &stepAgent{settings: s, fsm: Table.New(s.caps)}
-	}
+	s := compile(cfg)
+	return func() strategy.Strategy { return &stepAgent{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
 // Bound returns how many model calls a run can make at most, retries hidden inside a client aside:
 // MaxAsks for each of MaxIterations, and the plans.
 func (c Config) Bound() int {
-	iterations := max(0, config.Or(c.MaxIterations, 10))
+	iterations := max(0, cmp.Or(c.MaxIterations, 10))
 	plans := 0
 	if c.PlanEvery > 0 {
 		plans = (iterations + c.PlanEvery - 1) / c.PlanEvery
 	}
-	return iterations*config.Count(c.MaxAsks, 8) + plans
+	return iterations*frame.Count(c.MaxAsks, 8) + plans
 }
 
-func (s *settings) compile() error {
-	s.MaxIterations = config.Or(s.MaxIterations, 10)
-	s.MaxAsks = config.Count(s.MaxAsks, 8)
-	s.MaxPlanFailures = config.Or(s.MaxPlanFailures, 3)
-	s.MaxReminders = config.Count(s.MaxReminders, 2)
+// compile checks a Config and fills in its defaults.
+func compile(cfg Config) *settings {
+	s := &settings{Config: cfg}
+	s.MaxIterations = cmp.Or(s.MaxIterations, 10)
+	s.MaxAsks = frame.Count(s.MaxAsks, 8)
+	s.MaxPlanFailures = cmp.Or(s.MaxPlanFailures, 3)
+	s.MaxReminders = frame.Count(s.MaxReminders, 2)
 	s.final = tools.Definition{
 		Name:        s.FinalTool,
 		Description: "Gives the final answer to the task, and ends it.",
@@ -111,7 +109,7 @@ func (s *settings) compile() error {
 		ReadOnly:    true,
 	}
 	iterations := max(0, s.MaxIterations)
-	s.caps = strategy.Caps{capIterations: iterations, capAsks: iterations * s.MaxAsks}
+	s.Caps = strategy.Caps{capIterations: iterations, capAsks: iterations * s.MaxAsks}
 	var problems []error
 	if s.Step == nil {
 		problems = append(problems, errors.New("stepagent: Step is nil: a run would take no step"))
@@ -122,16 +120,9 @@ func (s *settings) compile() error {
 	if s.PlanEvery < 0 {
 		problems = append(problems, errors.New("stepagent: PlanEvery is negative"))
 	}
-	return errors.Join(append(problems, s.parsePrompts())...)
+	s.Err = errors.Join(append(problems, frame.ParsePrompts(&s.Settings, "stepagent", s.Prompts, defaultPrompts, map[string]any{"": sample}))...)
+	return s
 }
 
-func (s *settings) parsePrompts() (err error) {
-	sample := PromptData{Goal: "a goal", Iteration: 1, MaxIterations: 2, Plan: "a plan", Tools: []string{"a tool"}, FinalTool: "final"}
-	s.prompts, err = config.Parse("stepagent",
-		config.Prompt{Name: "Plan", Text: s.Prompts.Plan, Default: defaultPrompts.Plan, Sample: sample},
-		config.Prompt{Name: "Follow", Text: s.Prompts.Follow, Default: defaultPrompts.Follow, Sample: sample},
-		config.Prompt{Name: "Remind", Text: s.Prompts.Remind, Default: defaultPrompts.Remind, Sample: sample},
-		config.Prompt{Name: "Received", Text: s.Prompts.Received, Default: defaultPrompts.Received, Sample: sample},
-	)
-	return err
-}
+// sample is what prompts are tried on.
+var sample = PromptData{Goal: "a goal", Iteration: 1, MaxIterations: 2, Plan: "a plan", Tools: []string{"a tool"}, FinalTool: "final"}

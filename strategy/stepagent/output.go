@@ -6,6 +6,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // finish ends with an answer, or has the model reminded that it must call the final tool: then the
@@ -37,14 +38,14 @@ func (s *stepAgent) done(answer *string) nextstep.NextStep {
 	}
 	out := s.output()
 	out.Result = answer
-	return s.fsm.Then(finished, nextstep.Complete{Output: out})
+	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
 // limited is the end for want of iterations.
 func (s *stepAgent) limited() nextstep.NextStep {
 	out := s.output()
 	out.Result = s.answer
-	return s.fsm.Then(gaveUp, nextstep.ReportError{
+	return s.Then(gaveUp, nextstep.ReportError{
 		Err:    &delegation.Error{Code: delegation.CodeLimit, Message: fmt.Sprintf("stepagent: Max iterations reached: %d", s.MaxIterations)},
 		Output: out,
 	})
@@ -54,7 +55,7 @@ func (s *stepAgent) limited() nextstep.NextStep {
 func (s *stepAgent) fail(err error) nextstep.NextStep {
 	out := s.output()
 	out.Result = s.answer
-	return s.fsm.Then(failed, nextstep.ReportError{Err: err, Output: out})
+	return s.Fail(err, out)
 }
 
 // output is what was reached.
@@ -63,17 +64,13 @@ func (s *stepAgent) output() delegation.Output {
 	set := func(name string, v any) { _ = m.Set(name, v) } // all of these can be encoded
 	set("iterations", s.iteration)
 	set("model_calls", s.asked)
-	if len(s.notes) > 0 {
-		set("notes", s.notes)
-	}
+	frame.SetList(&m, "notes", s.notes)
 	if s.plan != "" {
 		set("plan", s.plan)
 	}
 	if s.failures > 0 {
 		set("plan_failures", s.failures)
 	}
-	if len(s.repaired) > 0 {
-		set("repaired", s.repaired)
-	}
+	frame.SetList(&m, "repaired", s.repaired)
 	return delegation.Output{Messages: s.history.Clip(), Metadata: m}
 }

@@ -19,7 +19,7 @@ func (s *stepAgent) prompt(name string) (string, error) {
 	for _, d := range s.tools {
 		data.Tools = append(data.Tools, d.Name)
 	}
-	return s.prompts.Fill(name, data)
+	return s.Texts.Fill(name, data)
 }
 
 // makePlan asks for a plan.
@@ -29,7 +29,7 @@ func (s *stepAgent) makePlan() nextstep.NextStep {
 		return s.fail(delegation.NewError(delegation.CodeInvalid, err))
 	}
 	s.aligned = false
-	return s.fsm.Then(due, nextstep.GetChatCompletion{Request: llmclient.Request{
+	return s.Then(due, nextstep.GetChatCompletion{Request: llmclient.Request{
 		Model: s.PlanModel, Messages: append(s.history.Clip(), messages.UserText(text)),
 	}})
 }

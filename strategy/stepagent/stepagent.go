@@ -36,6 +36,7 @@ import (
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -46,15 +47,12 @@ var (
 	_ strategy.CallEditor     = (*stepAgent)(nil)
 	_ strategy.ToolUser       = (*stepAgent)(nil)
 	_ strategy.ToolProvider   = (*stepAgent)(nil)
-	_ strategy.Stater         = (*stepAgent)(nil)
-	_ strategy.Tabler         = (*stepAgent)(nil)
-	_ strategy.Checker        = (*stepAgent)(nil)
 )
 
 type stepAgent struct {
 	strategy.Defaults
 	*settings
-	fsm *strategy.FSM
+	frame.Frame
 
 	tools    []tools.Definition // what a request may offer
 	in       delegation.Input
@@ -78,15 +76,6 @@ type stepAgent struct {
 	asked     int // model calls answered
 }
 
-// Check implements strategy.Checker.
-func (s *stepAgent) Check() error { return s.err }
-
-// State implements strategy.Stater.
-func (s *stepAgent) State() strategy.State { return s.fsm.State() }
-
-// FSM implements strategy.Tabler.
-func (s *stepAgent) FSM() *strategy.FSM { return s.fsm }
-
 // UseTools implements strategy.ToolUser.
 func (s *stepAgent) UseTools(defs []tools.Definition) {
 	s.tools = append(s.tools, defs...)
@@ -103,7 +92,7 @@ func (s *stepAgent) Tools() []tools.Tool {
 			if _, ok := finalAnswer(arguments); !ok {
 				return "", &tools.ArgumentError{Tool: s.FinalTool, Problems: []tools.Problem{{Pointer: "/answer", Message: "must be a text"}}}
 			}
-			return s.prompts.Fill("Received", PromptData{FinalTool: s.FinalTool})
+			return s.Texts.Fill("Received", PromptData{FinalTool: s.FinalTool})
 		}))
 	}
 	return own
@@ -122,8 +111,8 @@ func finalAnswer(arguments string) (string, bool) {
 
 // Initialize implements strategy.Strategy.
 func (s *stepAgent) Initialize(in delegation.Input) nextstep.NextStep {
-	if s.err != nil {
-		return s.fail(delegation.NewError(delegation.CodeInvalid, s.err))
+	if s.Err != nil {
+		return s.fail(delegation.NewError(delegation.CodeInvalid, s.Err))
 	}
 	s.in = in
 	s.history, s.repaired = in.Conversation(s.System)
@@ -147,7 +136,7 @@ func (s *stepAgent) advance() nextstep.NextStep {
 		if s.PlanEvery > 0 && (s.iteration-1)%s.PlanEvery == 0 {
 			return s.makePlan()
 		}
-		if next := s.settle(s.take()); next != nil {
+		if next := s.carryOut(s.take()); next != nil {
 			return next
 		}
 	}
@@ -156,7 +145,7 @@ func (s *stepAgent) advance() nextstep.NextStep {
 
 // follow does what a step says, and begins the next iteration if it wants nothing of the outside.
 func (s *stepAgent) follow(res StepResult) nextstep.NextStep {
-	if next := s.settle(res); next != nil {
+	if next := s.carryOut(res); next != nil {
 		return next
 	}
 	return s.advance()
@@ -181,7 +170,7 @@ func (s *stepAgent) take() StepResult {
 
 // ProcessAPIResponse implements strategy.Strategy.
 func (s *stepAgent) ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep {
-	switch s.fsm.State() {
+	switch s.State() {
 	case Planning:
 		s.asked++
 		return s.planned(resp)
@@ -191,31 +180,27 @@ func (s *stepAgent) ProcessAPIResponse(resp llmclient.Response) nextstep.NextSte
 		s.reply, s.then = &resp.Message, nil
 		return s.follow(s.guarded("the function that takes a reply", func() StepResult { return then(resp) }))
 	default:
-		return s.fsm.Then(asked, nil) // out of turn: the table says so
+		return s.OutOfTurn()
 	}
 }
 
 // EditCalls implements strategy.CallEditor.
 func (s *stepAgent) EditCalls(calls []messages.ToolCall) {
-	if a, ok := s.history.Last().(messages.Assistant); ok {
-		edited := a.WithCalls(calls)
-		s.history[len(s.history)-1] = edited // it stood in no request yet
-		s.calls = edited.Calls()
+	if edited := frame.EditCalls(s.history, calls); edited != nil {
+		s.calls = edited
 	}
 }
 
 // ProcessToolResults implements strategy.Strategy.
 func (s *stepAgent) ProcessToolResults(results []messages.ToolOutput) nextstep.NextStep {
-	if s.fsm.State() != Executing {
-		return s.fsm.Then(called, nil) // out of turn: the table says so
+	if s.State() != Executing {
+		return s.OutOfTurn()
 	}
 	var said string
 	if a, ok := s.history.Last().(messages.Assistant); ok {
 		said = a.Text()
 	}
-	for _, r := range results {
-		s.history = append(s.history, messages.Tool{ToolOutput: r})
-	}
+	s.history = frame.Results(s.history, results)
 	for i, r := range results {
 		if s.FinalTool != "" && r.ToolName == s.FinalTool && r.OK() && i < len(s.calls) {
 			if answer, ok := finalAnswer(s.calls[i].Arguments); ok {
@@ -253,8 +238,8 @@ func endsTurn(r messages.ToolOutput) (result *string, ends bool) {
 
 // ProcessFailure implements strategy.FailureHandler: a plan that could not be made is skipped.
 func (s *stepAgent) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
-	cause := &delegation.Error{Code: f.Code, Message: f.Message}
-	if s.fsm.State() == Planning {
+	cause := frame.ErrorOf(f)
+	if s.State() == Planning {
 		s.asked++
 		return s.unplanned(cause)
 	}
@@ -263,7 +248,7 @@ func (s *stepAgent) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 		out.Messages = append(out.Messages, f.Partial)
 	}
 	out.Result = s.answer
-	return s.fsm.Then(failed, nextstep.ReportError{Err: cause, Output: out})
+	return s.Fail(cause, out)
 }
 
 // Conclude implements strategy.Concluder. Where the last request was the conversation, the frame

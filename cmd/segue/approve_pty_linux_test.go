@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder/workfoldertest"
+)
+
+// wants is a reply that calls one tool.
+func wants(t *testing.T, tool string, arguments map[string]string) string {
+	t.Helper()
+	text, err := json.Marshal(arguments)
+	require.NoError(t, err)
+	return `{"choices":[{"index":0,"message":` + calls(tool, string(text)) + `,"finish_reason":"tool_calls"}]}`
+}
+
+// TestTerminal_pages shows 300 blank lines on a terminal of 12 rows, and never more at once than it
+// has. All that is shown at a time ends with a prompt that names the path.
+func TestTerminal_pages(t *testing.T) {
+	t.Parallel()
+	p := startAtTerminal(t)
+	<-p.model.asked
+	p.model.replies <- wants(t, workfolder.WriteFile, map[string]string{"path": "notes/a.txt", "content": strings.Repeat("\n", 300) + "rm -rf ~"})
+	const prompt = "write_file notes/a.txt: y yes, n no, a always below notes/ > "
+	first := p.Await("write_file notes/a.txt needs your approval\r\n  a new file of 308 bytes (301 lines)\r\n")
+	require.NotContains(t, first, "rm -rf")
+	page := p.Await(prompt)
+	for number := 0; !strings.Contains(page, "rm -rf ~"); number++ {
+		require.Less(t, number, 100)
+		require.Contains(t, page, "more lines: m shows more")
+		require.Less(t, strings.Count(page, "\n"), 12)
+		p.Types("m\n")
+		page = p.Await(prompt)
+		require.Contains(t, page, "write_file notes/a.txt needs your approval")
+	}
+	p.Types("y\n")
+	<-p.model.asked
+	p.model.replies <- isDone
+	p.end(exitDone, "done")
+	require.True(t, p.has("notes/a.txt"))
+}
+
+// TestTerminal_protected asks about protected files by any way to them, after an "always" too.
+func TestTerminal_protected(t *testing.T) {
+	t.Parallel()
+	p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), read: make(chan struct{})}
+	p.dir = workfoldertest.New(t, map[string]string{".git/config": "[core]\n", ".env": "TOKEN=canary\n"}, map[string]string{"d": ".git", "link": ".env"})
+	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
+	call := func(tool, path, prompt, answer string) {
+		t.Helper()
+		<-p.model.asked
+		arguments := map[string]string{"path": path}
+		if tool == workfolder.WriteFile {
+			arguments["content"] = "x\n"
+		}
+		p.model.replies <- wants(t, tool, arguments)
+		p.Await(prompt)
+		p.Types(answer + "\n")
+		if answer == "n" {
+			p.Await("Enter) > ")
+			p.Types("\n")
+		}
+	}
+	call(workfolder.WriteFile, "notes/a", "write_file notes/a: y yes, n no, a always below notes/ > ", "a")
+	call(workfolder.WriteFile, "beside/b", "write_file beside/b: y yes, n no, a always below beside/ > ", "n")
+	call(workfolder.WriteFile, "c", "write_file c: y yes, n no, a always below ./ > ", "a")
+	call(workfolder.WriteFile, ".git/config", "write_file .git/config: y yes, n no > ", "n")
+	call(workfolder.WriteFile, "d/config", "write_file d/config: y yes, n no > ", "n")
+	call(workfolder.ReadFile, ".env", "read_file .env: y yes, n no > ", "n")
+	call(workfolder.ReadFile, "link", "read_file link: y yes, n no > ", "n")
+	<-p.model.asked
+	p.model.replies <- isDone
+	p.end(exitDone, "done")
+	require.NotContains(t, p.stdout.String(), "canary")
+	require.True(t, p.has("notes/a") && p.has("c"))
+	require.False(t, p.has("beside/b"))
+	config, err := os.ReadFile(filepath.Join(p.dir, ".git/config"))
+	require.NoError(t, err)
+	require.Equal(t, "[core]\n", string(config))
+}

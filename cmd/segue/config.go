@@ -1,0 +1,201 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+)
+
+// ownConfigShown is where the user's own configuration usually is.
+const ownConfigShown = "~/.config/segue/" + config.FileName
+
+// lookup is where a configuration is looked for, as help texts say it.
+const lookup = "SEGUE_CONFIG, your own, or " + config.FileName + " here or in a folder above; see segue config --help"
+
+func (c *cli) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check a configuration, or write the JSON Schema of one",
+		Long: `Config is about segue.yaml: models and agents by name, and rules that choose the agent of a task. segue run reads the first
+of these:
+  the file of --config; '' is none
+  the file that SEGUE_CONFIG names
+  your own, ` + ownConfigShown + ` (XDG_CONFIG_HOME says another folder than ~/.config)
+  segue.yaml in the working folder or the nearest folder above, once you trust it; see segue trust`,
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.configCheckCommand(), &cobra.Command{
+		Use:     "schema",
+		Short:   "Write the JSON Schema of a configuration",
+		Example: "  segue config schema > segue.schema.json",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return write(c.stdout, string(config.Schema())+"\n") },
+	})
+	return cmd
+}
+
+func (c *cli) configCheckCommand() *cobra.Command {
+	f := &fileFlag{}
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Say everything that is wrong with a configuration",
+		Long: `Check reads a configuration and writes everything that is wrong with it to standard error, a line for each problem:
+FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked, and no key is needed.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return c.checkConfig(f, args) },
+	}
+	f.offer(cmd)
+	return cmd
+}
+
+// fileFlag is the flag --config of a command that needs a configuration, which may stand as its
+// argument too.
+type fileFlag struct {
+	path  string
+	given func(flag string) bool
+}
+
+// offer adds the flag to cmd.
+func (f *fileFlag) offer(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.path, "config", "", "the configuration, as FILE (default "+lookup+")")
+	f.given = cmd.Flags().Changed
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml") // the only error is an unknown flag
+	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+}
+
+// readConfig reads the configuration; there must be one. Of one that was found and is not trusted,
+// its agents are not made on trial: a template in it may never end.
+func (c *cli) readConfig(f *fileFlag, args []string) (cfg *config.Config, tried bool, err error) {
+	flag := f.given("config")
+	missing := "no " + config.FileName + " here or in a folder above, none of your own, and SEGUE_CONFIG is not set; name a file"
+	file, given := f.path, flag || len(args) > 0
+	switch {
+	case flag && len(args) > 0:
+		return nil, false, errors.New("name the file once: as an argument or with --config")
+	case flag:
+		missing = "--config names none"
+	case given:
+		file, missing = args[0], "the argument names none"
+	}
+	place, err := c.configPath(file, given)
+	if err != nil {
+		return nil, false, err
+	}
+	if place.Origin == config.OriginNone {
+		return nil, false, errors.New("there is no configuration: " + missing)
+	}
+	cfg, err = place.Read()
+	if err != nil || cfg.Found && !c.trusts(cfg) {
+		return cfg, false, err
+	}
+	return cfg, true, cfg.Try()
+}
+
+// configPath returns where the configuration is: what an argument or flag names, else where
+// [config.Locate] finds one. An argument that is given and empty is none.
+func (c *cli) configPath(argument string, given bool) (config.Place, error) {
+	switch {
+	case !given:
+		return config.Locate(c.getenv)
+	case argument == "":
+		return config.Place{}, nil
+	default:
+		return config.Place{Path: argument, Origin: config.OriginArgument}, nil
+	}
+}
+
+// checkConfig carries out segue config check.
+func (c *cli) checkConfig(f *fileFlag, args []string) error {
+	cfg, tried, err := c.readConfig(f, args)
+	if e, ok := errors.AsType[*config.Error](err); ok {
+		for _, p := range e.Problems {
+			if err := write(c.stderr, plaintext.Visible(e.Path)+":"+plaintext.OneLine(p.String())+"\n"); err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("%s cannot be used: %s", plaintext.Visible(e.Path), plaintext.Counted(len(e.Problems), "problem"))
+	}
+	if err != nil {
+		return err
+	}
+	if !tried {
+		c.screen(output{}).Warn(plaintext.Visible(cfg.Path) + " was found and is not trusted: its prompts and schemas are not tried; name it to try them")
+	}
+	return write(c.stdout, fmt.Sprintf("%s can be used: %s, %s, %s\n", plaintext.Visible(cfg.Path),
+		plaintext.Counted(len(cfg.Models), "model"), plaintext.Counted(len(cfg.Agents), "agent"), plaintext.Counted(len(cfg.Rules), "rule")))
+}
+
+// agentRecord is an agent in the form json.
+type agentRecord struct {
+	Name        string   `json:"name"`
+	Strategy    string   `json:"strategy"`
+	Model       string   `json:"model"` // "" is that of the environment, or none where executors do all of the work
+	Description string   `json:"description"`
+	Default     bool     `json:"default"`
+	Children    []string `json:"children"`
+}
+
+func (c *cli) agentsCommand() *cobra.Command {
+	f := &fileFlag{}
+	form := oneOf(formText, formJSON)
+	cmd := &cobra.Command{
+		Use:   "agents [FILE]",
+		Short: "List the agents of the configuration",
+		Long: `Agents lists the agents of the configuration with their strategies, models and descriptions. The default is marked with *;
+a model - is that of the environment, or none where executors do all of the work.`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	f.offer(cmd)
+	form.offer(cmd, "output", "a text to read, or a JSON array of objects")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		cfg, _, err := c.readConfig(f, args)
+		if err != nil {
+			return err
+		}
+		return c.listAgents(cfg, form.value)
+	}
+	return cmd
+}
+
+func (c *cli) listAgents(cfg *config.Config, form string) error {
+	records := []agentRecord{}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
+		a := cfg.Agents[name]
+		r := agentRecord{
+			Name: name, Strategy: a.StrategyName(), Model: cfg.ModelOf(a), Description: a.Description,
+			Default: name == cfg.Default || len(cfg.Agents) == 1, Children: []string{},
+		}
+		for _, child := range a.Children {
+			r.Children = append(r.Children, child.Agent)
+		}
+		records = append(records, r)
+	}
+	if form == formJSON {
+		return encode(c.stdout, records)
+	}
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, r := range records {
+		mark := " "
+		if r.Default {
+			mark = "*"
+		}
+		if _, err := fmt.Fprintf(table, "%s %s\t%s\t%s\t%s\n", mark, r.Name, r.Strategy, cmp.Or(r.Model, "-"), plaintext.OneLine(r.Description)); err != nil {
+			return err
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return write(c.stdout, b.String())
+}

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+func TestApprovalPolicy(t *testing.T) {
+	const allow, ask, refuse = orchestrator.VerdictAllow, orchestrator.VerdictAsk, orchestrator.VerdictRefuse
+	for word, want := range map[string]struct{ reads, changes, misled orchestrator.Verdict }{
+		ApproveAsk:       {allow, ask, ask},
+		ApproveAlways:    {allow, allow, allow},
+		ApproveNever:     {allow, refuse, refuse},
+		ApproveUntrusted: {allow, allow, ask},
+	} {
+		policy := approvalPolicy(word)
+		changing := orchestrator.ApprovalRequest{}
+		reading := orchestrator.ApprovalRequest{Definition: tools.Definition{ReadOnly: true}, Untrusted: true}
+		require.Equal(t, want.reads, policy(reading), word)
+		require.Equal(t, want.changes, policy(changing), word)
+		changing.Untrusted = true
+		require.Equal(t, want.misled, policy(changing), word)
+	}
+}
+
+// TestApprover judges by the strategy of a frame, and as usual where that is nobody's, is not known
+// yet, or is over.
+func TestApprover(t *testing.T) {
+	by := &Approver{usual: orchestrator.AskAlways, own: map[string]orchestrator.ApprovalPolicy{"a": orchestrator.AllowNever, "b": orchestrator.AllowAlways}}
+	verdict := func(frame string) orchestrator.Verdict {
+		return by.Policy(orchestrator.ApprovalRequest{Run: "r", Frame: frame})
+	}
+	enters := func(frame, strategy string) {
+		by.Observe(terminaltest.Event(frame, 1, "", orchestrator.FrameEntered{Strategy: strategy}))
+	}
+	require.Equal(t, orchestrator.VerdictAsk, verdict("0"))
+	enters("0", "a")
+	enters("0.1", "b")
+	enters("0.1.1", "c")
+	require.Equal(t, orchestrator.VerdictRefuse, verdict("0"))
+	require.Equal(t, orchestrator.VerdictAllow, verdict("0.1"))
+	require.Equal(t, orchestrator.VerdictAsk, verdict("0.1.1"), "what stands above a frame says nothing of it")
+	require.Equal(t, orchestrator.VerdictAsk, verdict("0.2"))
+	by.Observe(terminaltest.Event("0.1", 1, "", orchestrator.FrameLeft{Strategy: "b"}))
+	require.Equal(t, orchestrator.VerdictAsk, verdict("0.1"))
+}
+
+// A file that was found can tighten approval, and never loosen it.
+func TestApprovals_within(t *testing.T) {
+	words := append([]string{""}, ApprovalWords...)
+	strictness := map[orchestrator.Verdict]int{orchestrator.VerdictAllow: 0, orchestrator.VerdictAsk: 1, orchestrator.VerdictRefuse: 2}
+	rapid.Check(t, func(t *rapid.T) {
+		a := Agent{Children: []Child{{Agent: "child"}}}
+		a.Approval.Default = rapid.SampledFrom(words).Draw(t, "default")
+		names := []string{"read_file", "write_file", "child", "other"}
+		a.Approval.Tools = rapid.MapOf(rapid.SampledFrom(names), rapid.SampledFrom(ApprovalWords)).Draw(t, "tools")
+		r := orchestrator.ApprovalRequest{
+			Definition: tools.Definition{ReadOnly: rapid.Bool().Draw(t, "read-only")},
+			Untrusted:  rapid.Bool().Draw(t, "untrusted"),
+		}
+		usual := NewApprovalPolicies(ApproveAsk, []string{"child", "other"})
+		got := a.approvals().within(usual)
+		for _, name := range names {
+			said, bound := strictness[a.approvals().of(name)(r)], strictness[usual.of(name)(r)]
+			require.Equal(t, max(said, bound), strictness[got.of(name)(r)], name)
+		}
+	})
+}
+
+// What a found file is told that it cannot say is what it loosens.
+func TestLoosened(t *testing.T) {
+	folder, err := workfolder.Open(t.TempDir(), nil)
+	require.NoError(t, err)
+	files := folder.Tools()
+	require.NoError(t, folder.Close())
+	for _, tool := range append(files, tools.AskUser()) {
+		require.Equal(t, tool.Definition().Name != workfolder.WriteFile, tool.Definition().ReadOnly)
+	}
+	for _, tt := range []struct {
+		said Approval
+		want []string
+	}{
+		{Approval{}, nil},
+		{Approval{Default: ApproveNever, Tools: map[string]string{"write_file": ApproveAsk, "read_file": ApproveAlways}}, nil},
+		{Approval{Default: ApproveAlways}, []string{"default: always"}},
+		{Approval{Default: ApproveUntrusted, Tools: map[string]string{"write_file": ApproveUntrusted}}, []string{"default: untrusted", "write_file: untrusted"}},
+	} {
+		require.Equal(t, tt.want, Agent{Approval: tt.said}.Loosened())
+	}
+}

@@ -1,0 +1,271 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/tools"
+)
+
+// Names in a configuration. Those of agents are names of tools too. A name of an environment
+// variable is in capitals, which most keys are not.
+const (
+	namePattern = `^[A-Za-z0-9_-]{1,64}$`
+	envPattern  = `^[A-Z_][A-Z0-9_]{0,63}$`
+)
+
+var (
+	nameForm = regexp.MustCompile(namePattern)
+	envForm  = regexp.MustCompile(envPattern)
+)
+
+// toolNames are those that an agent can be given.
+var toolNames = slices.Concat(workfolder.ToolNames, []string{tools.AskUserName})
+
+// noKeyHere is said of a key of a provider that stands in the file. It does not quote it.
+const noKeyHere = "a key has no place in this file: put it into an environment variable, and the NAME of that, in capitals, here as api_key_env"
+
+// secrets finds keys of providers.
+func (c *Config) secrets(document any) []Problem {
+	var found []Problem
+	top, _ := document.(map[string]any)
+	models, _ := top["models"].(map[string]any)
+	for _, name := range sortedKeys(models) {
+		members, _ := models[name].(map[string]any)
+		for _, member := range sortedKeys(members) {
+			pointer := within(within("/models", name), member)
+			switch text, _ := members[member].(string); {
+			case member == "api_key_env" && text != "" && !envForm.MatchString(text),
+				slices.Contains([]string{"api_key", "apikey", "api-key", "apiKey", "key", "token", "secret", "password", "authorization"}, member):
+				found = append(found, c.problem(pointer, noKeyHere))
+			}
+		}
+	}
+	return found
+}
+
+// check finds what a schema does not: names of what is not there, and what cannot be made.
+func (c *Config) check() []Problem {
+	var found []Problem
+	for _, name := range sortedKeys(c.Models) {
+		found = append(found, c.checkModel(name)...)
+	}
+	for _, name := range sortedKeys(c.Agents) {
+		found = append(found, c.checkAgent(name)...)
+	}
+	if len(c.Agents) == 0 && c.at["/agents"] != (Position{}) {
+		found = append(found, c.problem("/agents", "there is no agent"))
+	}
+	if c.Default != "" {
+		found = append(found, c.knownAgent("/default", c.Default)...)
+	}
+	for i := range c.Rules {
+		found = append(found, c.checkRule(i)...)
+	}
+	for i, text := range c.Protected {
+		if _, err := workfolder.ParseGlob(text); err != nil {
+			found = append(found, c.problem(within("/protected", i), "%v", err))
+		}
+	}
+	return found
+}
+
+func (c *Config) checkModel(name string) []Problem {
+	m, at := c.Models[name], within("/models", name)
+	found := c.checkName(at, name)
+	if m.Policy != "" {
+		if _, err := textpolicy.New(m.Policy, markdownpolicy.Options{}); err != nil {
+			found = append(found, c.problem(at+"/policy", "%v", err))
+		}
+	}
+	if _, err := m.Limits.timeout(); err != nil {
+		found = append(found, c.problem(at+"/limits/timeout", "must be a duration above zero, such as 90s or 2m"))
+	}
+	if m.BaseURL != "" {
+		u, err := url.Parse(m.BaseURL)
+		switch {
+		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+			found = append(found, c.problem(at+"/base_url", "must be the address of a server, with http:// or https://"))
+		case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+			found = append(found, c.problem(at+"/base_url", "must be a plain address, without user, password or query; a key is named by api_key_env"))
+		}
+	}
+	for i, other := range m.Fallbacks {
+		pointer := within(at+"/fallbacks", i)
+		if _, ok := c.Models[other]; !ok {
+			found = append(found, c.problem(pointer, "no model %q; there are: %s", other, listed(c.Models)))
+		} else if circle := c.circle(name, other); circle != nil {
+			found = append(found, c.problem(pointer, "the fallbacks go in a circle: %s", strings.Join(circle, " -> ")))
+		}
+	}
+	return found
+}
+
+// circle returns how the fallbacks of a model lead back to it by way of next; nil if they do not.
+func (c *Config) circle(name, next string) []string {
+	seen := map[string]bool{}
+	var walk func(way []string, at string) []string
+	walk = func(way []string, at string) []string {
+		way = append(way, at)
+		if at == name {
+			return way
+		}
+		if seen[at] {
+			return nil
+		}
+		seen[at] = true
+		for _, other := range c.Models[at].Fallbacks {
+			if found := walk(slices.Clip(way), other); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	return walk([]string{name}, next)
+}
+
+func (c *Config) checkAgent(name string) []Problem {
+	a, at := c.Agents[name], within("/agents", name)
+	found := c.checkName(at, name)
+	if slices.Contains(toolNames, name) {
+		found = append(found, c.problem(at, "this is the name of a tool"))
+	}
+	if _, ok := c.Models[a.Model]; a.Model != "" && !ok {
+		found = append(found, c.problem(at+"/model", "no model %q; there are: %s", a.Model, listed(c.Models)))
+	}
+	if a.Model == "" && len(c.Models) > 1 && a.asksModel() {
+		found = append(found, c.problem(at, "there is more than one model; say which: model: %s", strings.Join(sortedKeys(c.Models), " or ")))
+	}
+	for i, tool := range a.Tools {
+		if slices.Contains(a.Tools[:i], tool) {
+			found = append(found, c.problem(within(at+"/tools", i), "the tool is there twice"))
+		}
+	}
+	for i, child := range a.Children {
+		found = append(found, c.checkChild(name, i, child)...)
+	}
+	for _, tool := range sortedKeys(a.Approval.Tools) {
+		if known := slices.Concat(toolNames, a.children(asTool)); !slices.Contains(known, tool) {
+			found = append(found, c.problem(within(at+"/approval/tools", tool), "no tool %q; there are: %s", tool, strings.Join(known, ", ")))
+		}
+	}
+	if builtin.Table(a.StrategyName()) == nil {
+		return found // the schema says so
+	}
+	return slices.Concat(found, c.checkFit(name), c.checkBound(name), c.checkStrategy(name))
+}
+
+func (c *Config) checkChild(name string, i int, child Child) []Problem {
+	at := within(within("/agents", name)+"/children", i)
+	if found := c.knownAgent(at+"/agent", child.Agent); found != nil {
+		return found
+	}
+	if child.As == asExecutor {
+		if key, _ := strategies.KeysOf(c.Agents[name].StrategyName()).Executor(); key == "" {
+			return []Problem{c.problem(at, "the strategy %s hands nothing on; use the agent as: %s", c.Agents[name].StrategyName(), asTool)}
+		}
+	} else if c.Agents[child.Agent].Description == "" {
+		return []Problem{c.problem(at, "%s needs a description, for the model that may call it", child.Agent)}
+	}
+	if slices.ContainsFunc(c.Agents[name].Children[:i], func(other Child) bool { return other.Agent == child.Agent }) {
+		return []Problem{c.problem(at, "the agent is there twice")}
+	}
+	return nil
+}
+
+func (c *Config) checkRule(i int) []Problem {
+	r, at := c.Rules[i], within("/rules", i)
+	found := c.knownAgent(at+"/agent", r.Agent)
+	given := 0
+	for key, empty := range map[string]bool{"source": r.Source == "", "keywords": len(r.Keywords) == 0, "pattern": r.Pattern == ""} {
+		if _, said := c.at[at+"/"+key]; said {
+			given++
+			if empty {
+				found = append(found, c.problem(at+"/"+key, "is empty, and so would fit nothing"))
+			}
+		}
+	}
+	if given != 1 {
+		found = append(found, c.problem(at, "needs one of source, keywords and pattern"))
+	}
+	for k, word := range r.Keywords {
+		if len(wordsOf(word)) == 0 {
+			found = append(found, c.problem(within(at+"/keywords", k), "has no letter and no digit"))
+		}
+	}
+	if _, err := regexp.Compile(r.Pattern); err != nil {
+		found = append(found, c.problem(at+"/pattern", "%s", plaintext.OneLine(err.Error())))
+	}
+	return found
+}
+
+// tryAgents makes each agent as a run would, to find what only shows then.
+func (c *Config) tryAgents() []Problem {
+	var found []Problem
+	for _, name := range sortedKeys(c.Agents) {
+		found = append(found, c.tryStrategy(name)...)
+	}
+	if len(found) > 0 {
+		return found
+	}
+	for _, name := range sortedKeys(c.Agents) {
+		files := []tools.Tool{}
+		for _, tool := range toolNames {
+			files = append(files, tools.New(tools.Definition{Name: tool}, nothing))
+		}
+		setup, err := c.Setup(name, Options{Tools: files})
+		if err == nil {
+			_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: setup.Strategies, Tools: setup.Tools})
+		}
+		if err != nil {
+			found = append(found, c.problem(within("/agents", name), "%s", plaintext.OneLine(err.Error())))
+		}
+	}
+	return found
+}
+
+func (c *Config) checkName(at, name string) []Problem {
+	if nameForm.MatchString(name) {
+		return nil
+	}
+	return []Problem{c.problem(at, "a name has 1 to 64 letters, digits, - and _")}
+}
+
+func (c *Config) knownAgent(at, name string) []Problem {
+	if _, ok := c.Agents[name]; ok {
+		return nil
+	}
+	return []Problem{c.problem(at, "no agent %q; there are: %s", name, listed(c.Agents))}
+}
+
+// timeout returns the bound of a request; 0 is none.
+func (l ModelLimits) timeout() (time.Duration, error) {
+	if l.Timeout == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(l.Timeout)
+	if err == nil && d <= 0 {
+		err = fmt.Errorf("the timeout is %v", d)
+	}
+	return d, err
+}
+
+// listed names what there is.
+func listed[V any](m map[string]V) string {
+	if len(m) == 0 {
+		return "none"
+	}
+	return strings.Join(sortedKeys(m), ", ")
+}

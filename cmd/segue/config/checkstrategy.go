@@ -1,0 +1,147 @@
+package config
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/strategy/builtin"
+)
+
+// checkFit finds what an agent says and its strategy has no use for.
+func (c *Config) checkFit(name string) []Problem {
+	a, at := c.Agents[name], within("/agents", name)
+	parts, executors := strategies.KeysOf(a.StrategyName()), a.children(asExecutor)
+	var found []Problem
+	for key, said := range map[string]bool{"model": a.Model != "", "system": a.System != ""} {
+		if said && !a.asksModel() {
+			found = append(found, c.problem(at+"/"+key, "%s asks no model itself; say it of the executor", a.StrategyName()))
+		}
+	}
+	if !a.callsTools() && (len(a.children(asTool)) > 0 || a.StrategyName() == builtin.LLMOnly && (a.Tools != nil || len(a.Children) > 0)) {
+		what := a.StrategyName()
+		if len(executors) > 0 {
+			what += " with an executor"
+		}
+		found = append(found, c.problem(at, "%s calls no tools; give them to another agent", what))
+	}
+	if a.StrategyName() == builtin.ToolFirst && a.Tools != nil && len(a.Tools)+len(a.Children) == 0 {
+		found = append(found, c.problem(at+"/tools", "%s must call a tool, and there is none", a.StrategyName()))
+	}
+	if len(executors) > 1 && !parts["executors"] {
+		found = append(found, c.problem(at+"/children", "%s takes one executor", a.StrategyName()))
+	}
+	if len(executors) > 1 && !strings.Contains(string(a.Config), `"step_limits"`) {
+		for _, other := range executors {
+			if c.Agents[other].Limits != (Agent{}.Limits) {
+				found = append(found, c.problem(at+"/children", "the executor %s has limits, and there is more than one executor: bound them all with config: {step_limits: …}", other))
+			}
+		}
+	}
+	return found
+}
+
+// checkBound finds the tools that agents name whom another one, which hands work on to them, does
+// not allow to use them.
+func (c *Config) checkBound(name string) []Problem {
+	a := c.Agents[name]
+	if a.Tools == nil {
+		return nil
+	}
+	var found []Problem
+	below := a.children(asExecutor)
+	for i := 0; i < len(below); i++ {
+		other := c.Agents[below[i]]
+		for k, tool := range other.Tools {
+			if !slices.Contains(a.Tools, tool) {
+				at := within(within("/agents", below[i])+"/tools", k)
+				found = append(found, c.problem(at, "%s hands work on to %s, and its tools do not allow %s", name, below[i], tool))
+			}
+		}
+		for _, child := range other.Children {
+			if !slices.Contains(below, child.Agent) {
+				below = append(below, child.Agent)
+			}
+		}
+	}
+	return found
+}
+
+// checkStrategy holds the config of an agent against its strategy.
+func (c *Config) checkStrategy(name string) []Problem {
+	a, at := c.Agents[name], within("/agents", name)+"/config"
+	members, err := strategies.ConfigMembers(a.Config)
+	if err != nil {
+		return []Problem{c.problem(at, "must be a mapping")}
+	}
+	var found []Problem
+	for _, key := range sortedKeys(members) {
+		if where, ok := strategies.SaidByAgent[key]; ok && strategies.KeysOf(a.StrategyName())[key] {
+			found = append(found, c.problem(within(at, key), "say it in the agent: %s", where))
+			delete(members, key)
+		}
+	}
+	if critic, ok := members["critic_model"].(string); ok {
+		if _, known := c.Models[critic]; !known {
+			found = append(found, c.problem(at+"/critic_model", "no model %q; there are: %s", critic, listed(c.Models)))
+		}
+	}
+	rest, err := json.Marshal(members)
+	if err != nil {
+		return append(found, c.problem(at, "%v", err))
+	}
+	return append(found, c.shape(at, strategySchemas()[a.StrategyName()], rest)...)
+}
+
+// tryStrategy makes the strategy of an agent, to find what it has against its config.
+func (c *Config) tryStrategy(name string) []Problem {
+	a, at := c.Agents[name], within("/agents", name)+"/config"
+	members, err := strategies.ConfigMembers(a.Config)
+	if err != nil {
+		return []Problem{c.problem(at, "must be a mapping")}
+	}
+	config, err := json.Marshal(members)
+	if err == nil {
+		_, err = builtin.New(a.StrategyName(), config)
+	}
+	if err == nil {
+		return nil
+	}
+	if wrong := c.tryConfig(a.StrategyName(), at, nil, members); len(wrong) > 0 {
+		return wrong
+	}
+	return []Problem{c.problem(at, "%s", plaintext.OneLine(err.Error()))}
+}
+
+// tryConfig finds what a strategy itself has against its config, at the key that it is about: each
+// is tried alone.
+func (c *Config) tryConfig(strategy, at string, way []string, members map[string]any) []Problem {
+	var found []Problem
+	for _, key := range sortedKeys(members) {
+		own, value := append(slices.Clip(way), key), members[key]
+		for _, name := range slices.Backward(own) {
+			value = map[string]any{name: value}
+		}
+		config, err := json.Marshal(value)
+		if err == nil {
+			_, err = builtin.New(strategy, config)
+		}
+		if err == nil {
+			continue
+		}
+		inner, _ := members[key].(map[string]any)
+		within := within(at, key)
+		if deeper := c.tryConfig(strategy, within, own, inner); key == "prompts" && len(deeper) > 0 {
+			found = append(found, deeper...)
+		} else {
+			found = append(found, c.problem(within, "%s", plaintext.OneLine(goField.ReplaceAllString(err.Error(), ""))))
+		}
+	}
+	return found
+}
+
+// goField is how a strategy begins an error about its Config.
+var goField = regexp.MustCompile(`^[a-z]+: [A-Z]\w*: `)

@@ -1,0 +1,242 @@
+package config
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/openaichat"
+	"github.com/segue-go/segue/llmclient/policyclient"
+	"github.com/segue-go/segue/markdownpolicy"
+)
+
+// DefaultModel is the model that is asked where neither options, configuration nor environment say.
+const DefaultModel = "gpt-5-mini"
+
+// ClientOptions say how models are asked. All but Getenv are for the model of the agent that is
+// run, and stronger than the file.
+type ClientOptions struct {
+	Getenv  func(name string) string // reads an environment variable, such as that of a key; nil: os.Getenv
+	Model   string                   // a name of the file, or else the provider's name for the model; "": that of the agent
+	BaseURL string                   // the server, which is sent OPENAI_API_KEY; "": that of the model
+	Policy  string                   // the text format in which the model writes its tool calls; "": that of the model
+}
+
+// lookup returns what reads environment variables.
+func (o ClientOptions) lookup() func(string) string {
+	if o.Getenv == nil {
+		return os.Getenv
+	}
+	return o.Getenv
+}
+
+// modelClients makes the clients of a configuration. Each model has one, whoever asks it, since its
+// limits are those of all.
+type modelClients struct {
+	file      map[string]Model
+	foundFile string // the configuration, if nobody named it; else ""
+	getenv    func(string) string
+	made      map[string]llmclient.Client
+}
+
+// client returns the client of a model by its name in the file.
+func (m *modelClients) client(name string) (llmclient.Client, error) {
+	if c, ok := m.made[name]; ok {
+		return c, nil
+	}
+	c, err := m.make(name, m.file[name])
+	if err == nil {
+		m.made[name] = c
+	}
+	return c, err
+}
+
+// make makes a client at the server that the file says.
+func (m *modelClients) make(name string, cfg Model) (llmclient.Client, error) {
+	at := endpoint.Configured(cfg.BaseURL, cfg.APIKeyEnv, m.getenv)
+	if m.foundFile != "" && at.Misdirected() {
+		return nil, fmt.Errorf("model %s: %s goes to %s alone, the server of the environment; %s was found, not named, and cannot send it to %s: name the file with --config",
+			name, at.KeyVariable, endpoint.HostShown(endpoint.EnvironmentServer(m.getenv)), m.foundFile, endpoint.HostShown(at.URL))
+	}
+	key, err := m.key(name, cfg, at)
+	if err != nil {
+		return nil, err
+	}
+	return m.makeAt(name, cfg, at, key)
+}
+
+// makeAt makes a client at a server, and those that it falls back on. Whatever it is asked for, it
+// asks for its own model.
+func (m *modelClients) makeAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclient.Client, error) {
+	own, err := modelAt(name, cfg, at, key)
+	if err != nil {
+		return nil, err
+	}
+	candidates := []llmclient.Candidate{{Client: own, Model: cfg.Model}}
+	for _, other := range cfg.Fallbacks {
+		c, err := m.client(other)
+		if err != nil {
+			return nil, err
+		}
+		candidates = append(candidates, llmclient.Candidate{Client: c})
+	}
+	return llmclient.Fallback(candidates, llmclient.FallbackConfig{AfterOutput: true}), nil
+}
+
+// modelAt makes the client of one model at one server. The order is that of a request from the
+// outside in: its text format, further tries, its turn in the limit, its time.
+func modelAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclient.Client, error) {
+	client, err := openaichat.New(at.Config(cfg.Model, key))
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", name, err)
+	}
+	timeout, err := cfg.Limits.timeout()
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", name, err)
+	}
+	c := llmclient.Client(client)
+	if timeout > 0 {
+		c = timeLimited{c, timeout}
+	}
+	if cfg.Limits.RequestsPerMinute > 0 {
+		c = llmclient.RateLimit(c, llmclient.RateLimitConfig{RequestsPerMinute: cfg.Limits.RequestsPerMinute})
+	}
+	return withRetries(c, cfg.Limits.Retries, cfg.Policy)
+}
+
+// withRetries adds further tries and a text format.
+func withRetries(c llmclient.Client, retries int, policy string) (llmclient.Client, error) {
+	switch {
+	case retries == 0:
+		c = llmclient.Retry(c, llmclient.RetryConfig{AfterOutput: true})
+	case retries > 0:
+		c = llmclient.Retry(c, llmclient.RetryConfig{AfterOutput: true, MaxAttempts: retries + 1})
+	}
+	if policy == "" {
+		return c, nil
+	}
+	p, err := textpolicy.New(policy, markdownpolicy.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return policyclient.Wrap(c, markdownpolicy.Think{Policy: p}), nil
+}
+
+// key returns the key of a model; "" means that none is sent.
+func (m *modelClients) key(name string, cfg Model, at endpoint.Endpoint) (string, error) {
+	key := m.getenv(at.KeyVariable)
+	switch {
+	case at.KeyVariable == "" || key != "":
+		return key, nil
+	case cfg.APIKeyEnv != "":
+		return "", fmt.Errorf("model %s: the environment variable %s, which its api_key_env names, is not set", name, cfg.APIKeyEnv)
+	case m.getenv(endpoint.ServerVariable) != "":
+		return "", nil
+	default:
+		return "", fmt.Errorf("model %s: %s is not set", name, endpoint.KeyVariable)
+	}
+}
+
+// EnvironmentClient returns the client of the model that options and environment name, for a run
+// without a configuration. Requests need not name the model. Without a key and without a server it
+// is an error. Several goroutines may use the client at once.
+func EnvironmentClient(o ClientOptions) (llmclient.Client, error) {
+	client, _, err := o.environment()
+	return client, err
+}
+
+// environment returns the client of the model that options and environment name, and the provider's
+// name for it.
+func (o ClientOptions) environment() (llmclient.Client, string, error) {
+	getenv := o.lookup()
+	key := getenv(endpoint.KeyVariable)
+	if key == "" && o.BaseURL == "" && getenv(endpoint.ServerVariable) == "" {
+		return nil, "", errors.New("there is no model to ask: set OPENAI_API_KEY, or name a server with --base-url or OPENAI_BASE_URL; segue demo needs neither")
+	}
+	model := cmp.Or(o.Model, getenv("SEGUE_MODEL"), DefaultModel)
+	chat, err := openaichat.New(endpoint.Typed(o.BaseURL, getenv).Config(model, key))
+	if err != nil {
+		return nil, "", err
+	}
+	client, err := withRetries(chat, 0, o.Policy)
+	return client, model, err
+}
+
+// named is [ClientOptions.environment] for an agent, whose requests name itself.
+func (o ClientOptions) named() (llmclient.Client, error) {
+	client, model, err := o.environment()
+	return llmclient.Fallback([]llmclient.Candidate{{Client: client, Model: model}}, llmclient.FallbackConfig{AfterOutput: true}), err
+}
+
+// timeLimited is a client whose requests take no longer than so.
+type timeLimited struct {
+	client llmclient.Client
+	most   time.Duration
+}
+
+// Unwrap returns the client that is asked.
+func (t timeLimited) Unwrap() llmclient.Client { return t.client }
+
+// Complete asks the client.
+func (t timeLimited) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.most, fmt.Errorf("the request took longer than %v, the timeout of the model", t.most))
+	defer cancel()
+	return t.client.Complete(ctx, req, onDelta)
+}
+
+// Client returns what asks the models of a setup, for an [orchestrator.Config]. A key that a model
+// needs and that is not set is an error, and so is one that a file which was found would send to a
+// server that the key is not meant for. Several goroutines may use the client at once.
+func (s *Setup) Client(o ClientOptions) (llmclient.Client, error) {
+	all := &modelClients{file: s.config.Models, getenv: o.lookup(), made: map[string]llmclient.Client{}}
+	if s.config.Found {
+		all.foundFile = s.config.Path
+	}
+	router := llmclient.Router{}
+	for _, by := range sortedKeys(s.models) {
+		name, err := s.models[by], error(nil)
+		switch {
+		case by == address(s.Strategy):
+			router[by], err = all.first(o, name)
+		case name == "":
+			router[by], err = ClientOptions{Getenv: o.Getenv}.named()
+		default:
+			router[by], err = all.client(name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return router, nil
+}
+
+// first returns the client of the first agent's model, which is one of the file or that of the
+// environment, changed as the options say. A server that an option names is not sent the key of
+// another one: it is sent OPENAI_API_KEY, as without a configuration.
+func (m *modelClients) first(o ClientOptions, name string) (llmclient.Client, error) {
+	if _, ok := m.file[o.Model]; ok {
+		name = o.Model
+	}
+	cfg, ok := m.file[name]
+	if !ok {
+		return o.named()
+	}
+	own := o.Model != "" && o.Model != name
+	if !own && o.Policy == "" && o.BaseURL == "" {
+		return m.client(name)
+	}
+	if own {
+		cfg.Model = o.Model
+	}
+	cfg.Policy = cmp.Or(o.Policy, cfg.Policy)
+	if o.BaseURL != "" {
+		return m.makeAt(name, cfg, endpoint.Typed(o.BaseURL, m.getenv), m.getenv(endpoint.KeyVariable))
+	}
+	return m.make(name, cfg)
+}

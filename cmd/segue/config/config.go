@@ -1,0 +1,241 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// File is what a configuration says, by the keys of the YAML document. Which values they take is
+// described in docs/configuration.md.
+type File struct {
+	Models  map[string]Model `json:"models,omitempty" jsonschema:"the models, by the names that the agents call them"`
+	Agents  map[string]Agent `json:"agents" jsonschema:"the agents, by name"`
+	Default string           `json:"default,omitempty" jsonschema:"the agent of a request that no rule fits; not needed where there is only one"`
+	Rules   []Rule           `json:"rules,omitempty" jsonschema:"choose the agent of a request: first those of a source, then those of keywords and patterns, each in the order of the file"`
+
+	Protected []string `json:"protected,omitempty" jsonschema:"globs of files that are protected besides those that always are: you are asked each time before one is read or changed"`
+}
+
+// Model is a model, and how to ask it.
+type Model struct {
+	Model     string      `json:"model" jsonschema:"the provider's name for the model"`
+	BaseURL   string      `json:"base_url,omitempty" jsonschema:"the server, up to and without /chat/completions; not given: OPENAI_BASE_URL, or OpenAI"`
+	APIKeyEnv string      `json:"api_key_env,omitempty" jsonschema:"the NAME of the environment variable that holds the key; not given: OPENAI_API_KEY if base_url is not given either, else no key is sent"`
+	Policy    string      `json:"policy,omitempty" jsonschema:"the text format in which the model writes its tool calls, or several with commas between them; not given: the tool calls of the server"`
+	Limits    ModelLimits `json:"limits,omitzero" jsonschema:"how fast and how often the model is asked"`
+	Fallbacks []string    `json:"fallbacks,omitempty" jsonschema:"other models of this file, asked in this order where this one fails"`
+}
+
+// ModelLimits bound the requests to a model.
+type ModelLimits struct {
+	RequestsPerMinute int    `json:"requests_per_minute,omitempty" jsonschema:"most requests in a minute, evenly spaced; 0: no limit"`
+	Retries           int    `json:"retries,omitempty" jsonschema:"most tries after the first where a request fails for a reason that passes; 0: 3; negative: none"`
+	Timeout           string `json:"timeout,omitempty" jsonschema:"the longest that one request may take, such as 90s or 2m; not given: no bound"`
+}
+
+// Agent is a strategy with all that it needs.
+type Agent struct {
+	Description string            `json:"description,omitempty" jsonschema:"what the agent is for; a model that may call it as a tool is told so"`
+	Strategy    string            `json:"strategy,omitempty" jsonschema:"the name of a strategy; not given: complete-task"`
+	Config      json.RawMessage   `json:"config,omitempty" jsonschema:"what the strategy can be told besides"`
+	Model       string            `json:"model,omitempty" jsonschema:"the name of a model of this file; not needed where there is only one"`
+	System      string            `json:"system,omitempty" jsonschema:"the system prompt"`
+	Tools       []string          `json:"tools,omitzero" jsonschema:"the tools that it may use; not given: all that the run has; empty: none"`
+	Children    []Child           `json:"children,omitempty" jsonschema:"other agents that it may call or hand work on to"`
+	Limits      delegation.Limits `json:"limits,omitzero" jsonschema:"bounds of a run of this agent, with all that it begins"`
+	Approval    Approval          `json:"approval,omitzero" jsonschema:"which of its tool calls need your approval"`
+}
+
+// Child is an agent that another one may use.
+type Child struct {
+	Agent string `json:"agent" jsonschema:"the name of the agent"`
+	As    string `json:"as,omitempty" jsonschema:"tool, the usual one: the model may call it; executor: the strategy hands work on to it"`
+}
+
+// Approval has the words of --approve.
+type Approval struct {
+	Default string            `json:"default,omitempty" jsonschema:"of the tools that are not named; not given: ask"`
+	Tools   map[string]string `json:"tools,omitempty" jsonschema:"by the name of a tool"`
+}
+
+// Rule chooses an agent by one of three things.
+type Rule struct {
+	Source   string   `json:"source,omitempty" jsonschema:"fits what --source says, letter by letter"`
+	Keywords []string `json:"keywords,omitempty" jsonschema:"fits a task with one of these words, or sequences of words, in capitals or not"`
+	Pattern  string   `json:"pattern,omitempty" jsonschema:"fits a task that this regular expression (RE2) is found in"`
+	Agent    string   `json:"agent" jsonschema:"the agent that is chosen"`
+}
+
+// The ways in which an agent uses another.
+const (
+	asTool     = "tool"
+	asExecutor = "executor"
+)
+
+// children returns the names of the agents that are used in this way.
+func (a Agent) children(as string) []string {
+	var names []string
+	for _, child := range a.Children {
+		if cmp.Or(child.As, asTool) == as {
+			names = append(names, child.Agent)
+		}
+	}
+	return names
+}
+
+// StrategyName returns the name of the strategy, not an alias.
+func (a Agent) StrategyName() string {
+	return strategies.RealName(cmp.Or(a.Strategy, completetask.Name))
+}
+
+// Config is a configuration that was read and checked: what the file says, and where it came from.
+// It may be used by several goroutines at once as long as none changes it.
+type Config struct {
+	File
+	Path  string // of the file, as errors name it
+	Found bool   // nobody named the file, so it may be somebody else's: it cannot loosen approval or send keys elsewhere
+	text  []byte // all of the file
+	at    positions
+}
+
+// Error is all that is wrong with what a configuration says, in the order of the file.
+type Error struct {
+	Path     string // of the file
+	Problems []Problem
+}
+
+// Error tells the first problem.
+func (e *Error) Error() string {
+	text := e.Path + ":" + e.Problems[0].String()
+	if more := len(e.Problems) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more; see segue config check)", more)
+	}
+	return text
+}
+
+// MaxSize is the most bytes of a configuration.
+const MaxSize = 1 << 20
+
+// Read reads the configuration in a file that the user named, a regular one of at most [MaxSize]
+// bytes, and checks it as [Parse] does.
+func Read(path string) (*Config, error) {
+	return Place{path, OriginArgument}.Read()
+}
+
+// Read reads the configuration in a place, as [Read] does. [Config.Found] says whether nobody named
+// it.
+func (p Place) Read() (*Config, error) {
+	text, err := regularfile.Read(p.Path, MaxSize)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the configuration: %w", err)
+	}
+	c, err := Parse(p.Path, text)
+	if err != nil {
+		return nil, err
+	}
+	c.Found = p.Origin == OriginFound
+	return c, nil
+}
+
+// Parse reads a configuration from a text and checks what it says, but carries out nothing of it:
+// no template, no schema; see [Config.Try]. The path is for errors. What is wrong with the text is
+// an [*Error] that tells all of it. The text is kept, and is not to be changed.
+func Parse(path string, text []byte) (*Config, error) {
+	c := &Config{Path: path, text: text}
+	if err := c.problems(c.parse(text)); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Try makes each agent on trial, to find what only shows then: templates and schemas are carried
+// out, and so a file of somebody else is not to be tried. What is wrong is an [*Error]. No model is
+// asked, and no key is needed.
+func (c *Config) Try() error { return c.problems(c.tryAgents()) }
+
+// problems returns the error that tells of problems; nil if there are none.
+func (c *Config) problems(found []Problem) error {
+	if len(found) == 0 {
+		return nil
+	}
+	return &Error{c.Path, inOrder(found)}
+}
+
+// parse fills in c and returns what is wrong.
+func (c *Config) parse(text []byte) []Problem {
+	value, at, problems := readYAML(text)
+	c.at = at
+	if len(problems) > 0 {
+		return problems
+	}
+	document, err := json.Marshal(value)
+	if err != nil {
+		return []Problem{{At: Position{1, 1}, Text: "it cannot be written as JSON"}}
+	}
+	// What is of the wrong type stays empty, and is told by the schema.
+	err = json.Unmarshal(document, &c.File)
+	problems = slices.Concat(c.secrets(value), c.shape("", looseSchema, document), c.check())
+	if len(problems) > 0 {
+		return problems
+	}
+	if problems = c.shape("", wholeSchema, document); len(problems) > 0 { // so that an editor says the same
+		return problems
+	}
+	if err != nil {
+		return []Problem{{At: Position{1, 1}, Text: "a value is of the wrong type"}}
+	}
+	return nil
+}
+
+// shape holds a part of the file against a schema.
+func (c *Config) shape(pointer string, schema compiledSchema, part json.RawMessage) []Problem {
+	compiled, err := schema()
+	if err != nil {
+		return []Problem{c.problem(pointer, "%v", err)}
+	}
+	e, ok := errors.AsType[*tools.SchemaError](compiled.Check(string(part)))
+	if !ok {
+		return nil
+	}
+	return c.placed(pointer, e.Problems)
+}
+
+// placed gives each problem with a part of the file its place; keys that are unknown have their
+// own.
+func (c *Config) placed(pointer string, found []tools.Problem) []Problem {
+	var all []Problem
+	for _, p := range found {
+		where := pointer + p.Pointer
+		if !strings.HasPrefix(p.Message, "unknown ") {
+			all = append(all, c.problem(where, "%s", p.Message))
+			continue
+		}
+		members, before := c.at.members(where), len(all)
+		for _, key := range sortedKeys(members) {
+			if strings.Contains(p.Message, fmt.Sprintf("%q", key)) {
+				all = append(all, c.problem(members[key], "there is no such key"))
+			}
+		}
+		if len(all) == before { // a long one
+			all = append(all, c.problem(where, "there is a key that is not known"))
+		}
+	}
+	return all
+}
+
+func (c *Config) problem(pointer, format string, args ...any) Problem {
+	return Problem{pointer, c.at.of(pointer), fmt.Sprintf(format, args...)}
+}
+
+// Text returns the text of the file. It is not to be changed.
+func (c *Config) Text() []byte { return c.text }

@@ -1,0 +1,284 @@
+package config
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/tools"
+)
+
+// parsed reads a configuration from a text.
+func parsed(text string) (*Config, []string) {
+	c := &Config{Path: "segue.yaml"}
+	problems := []string{}
+	found := c.parse([]byte(text))
+	if len(found) == 0 {
+		found = c.tryAgents()
+	}
+	for _, p := range inOrder(found) {
+		problems = append(problems, p.String())
+	}
+	return c, problems
+}
+
+// sound reads a configuration that must be in order.
+func sound(t *testing.T, text string) *Config {
+	t.Helper()
+	c, problems := parsed(text)
+	require.Empty(t, problems)
+	return c
+}
+
+// TestConfig_problems finds all that is wrong at once, with its place.
+func TestConfig_problems(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text string
+		want []string
+	}{
+		"empty":       {"# nothing\n", []string{"1:1: the file is empty"}},
+		"no agents":   {"agents: {}", []string{"1:1: agents: there is no agent"}},
+		"not at all":  {"models: {}", []string{`1:1: missing "agents"`}},
+		"no mapping":  {"- a", []string{"1:1: got array, want object"}},
+		"documents":   {"a: 1\n---\nb: 1\n", []string{"3:1: the file holds more than one document"}},
+		"anchor":      {"agents:\n  a: &x {system: s}\n  b: *x\n", []string{"2:6: agents.a: anchors and aliases are not supported; write it out", "3:6: agents.b: anchors and aliases are not supported; write it out"}},
+		"tag":         {"agents: !!x {a: {}}\n", []string{"1:9: agents: tags are not supported"}},
+		"number":      {"agents: {a: {limits: {steps: .inf}}}", []string{"1:30: agents.a.limits.steps: this is no value that JSON has"}},
+		"unknown key": {"agents:\n  a: {systm: x, modelz: y}\n", []string{"2:7: agents.a.systm: there is no such key", "2:17: agents.a.modelz: there is no such key"}},
+		"types":       {"agents:\n  a:\n    tools: read_file\n    limits: {steps: many}\n", []string{"3:5: agents.a.tools: got string, want array", "4:14: agents.a.limits.steps: got string, want integer"}},
+		"names":       {"agents: {a b: {}, read_file: {}}", []string{"1:10: agents.a b: a name has 1 to 64 letters, digits, - and _", "1:19: agents.read_file: this is the name of a tool"}},
+		"config": {
+			"agents:\n  a:\n    strategy: planning\n    config:\n      max_stepz: 3\n      prompts: {plam: x}\n      system: x\n      executor: b\n",
+			[]string{
+				"5:7: agents.a.config.max_stepz: there is no such key", "6:17: agents.a.config.prompts.plam: there is no such key",
+				"7:7: agents.a.config.system: say it in the agent: system", "8:7: agents.a.config.executor: say it in the agent: children",
+			},
+		},
+		"config value": {"agents: {a: {config: {on_limit: explode}}}", []string{`1:23: agents.a.config.on_limit: must be one of "conclude", "fail"`}},
+		"config list":  {"agents: {a: {config: []}}", []string{"1:14: agents.a.config: got array, want object"}},
+		"children": {
+			"agents:\n  a:\n    children:\n      - {agent: b}\n      - {agent: c, as: tool}\n      - {agent: b, as: executor}\n      - {agent: b, as: friend}\n  b: {}\n",
+			[]string{
+				"4:9: agents.a.children[0]: b needs a description, for the model that may call it",
+				`5:10: agents.a.children[1].agent: no agent "c"; there are: a, b`,
+				"6:9: agents.a.children[2]: the strategy complete-task hands nothing on; use the agent as: tool",
+				`7:20: agents.a.children[3].as: must be one of "tool", "executor"`,
+				"7:9: agents.a.children[3]: b needs a description, for the model that may call it",
+			},
+		},
+		"misfits": {
+			"agents:\n  a: {strategy: retry, model: m, system: s, children: [{agent: b, as: executor}, {agent: c, as: executor}]}\n  b: {}\n  c: {strategy: llm-only, tools: []}\nmodels: {m: {model: x}}\n",
+			[]string{
+				"2:24: agents.a.model: retry asks no model itself; say it of the executor", "2:34: agents.a.system: retry asks no model itself; say it of the executor",
+				"2:45: agents.a.children: retry takes one executor", "4:3: agents.c: llm-only calls no tools; give them to another agent",
+			},
+		},
+		"critic": {"agents: {a: {strategy: reflection, config: {critic_model: gpt}}}", []string{`1:45: agents.a.config.critic_model: no model "gpt"; there are: none`}},
+		"models": {
+			"models:\n  a: {model: x, fallbacks: [b, d]}\n  b: {model: x, fallbacks: [c]}\n  c: {model: x, fallbacks: [a], policy: 'fenced,nope'}\nagents: {x: {}, y: {model: z}}\n",
+			[]string{
+				"2:29: models.a.fallbacks[0]: the fallbacks go in a circle: a -> b -> c -> a", `2:32: models.a.fallbacks[1]: no model "d"; there are: a, b, c`,
+				"3:29: models.b.fallbacks[0]: the fallbacks go in a circle: b -> c -> a -> b", "4:29: models.c.fallbacks[0]: the fallbacks go in a circle: c -> a -> b -> c",
+				`4:33: models.c.policy: markdownpolicy: there is no policy "nope"; there are: fenced, xml, react, hermes, llama, pythonic, mistral`,
+				"5:10: agents.x: there is more than one model; say which: model: a or b or c", `5:21: agents.y.model: no model "z"; there are: a, b, c`,
+			},
+		},
+		"choices": {
+			"agents:\n  o:\n    config:\n      on_limit: Fail\n      tool_choice: {mode: tool}\n      max_tokens: 9223372036854775808\n  p: {strategy: planning, config: {max_steps: -1, evaluation: func}}\n  t: {strategy: tool-first, config: {tool_choice: {name: read_file}}}\n",
+			[]string{
+				`4:7: agents.o.config.on_limit: must be one of "conclude", "fail"`, `5:7: agents.o.config.tool_choice: missing "name"`,
+				"6:7: agents.o.config.max_tokens: must be at most 9223372036854775807", "7:36: agents.p.config.max_steps: must be at least 0",
+				`7:51: agents.p.config.evaluation: must be one of "model", "never"`, "8:52: agents.t.config.tool_choice.name: not allowed here", `8:38: agents.t.config.tool_choice: missing "mode"`,
+			},
+		},
+		"prompts": {
+			"agents:\n  a:\n    config:\n      prompts:\n        empty: '{{'\n        conclude: '{{.Nothing}}'\n        continue: Go on.\n",
+			[]string{
+				"5:9: agents.a.config.prompts.empty: template: Empty:1: unclosed action",
+				"6:9: agents.a.config.prompts.conclude: template: Conclude:1:2: executing \"Conclude\" at <.Nothing>: map has no entry for key \"Nothing\"",
+			},
+		},
+		"number with an exponent": {"agents: {a: {config: {temperature: 1e-1, max_tokens: 1e3}, description: 'x 1e3'}}", []string{}},
+		"number that is a text":   {"agents: {a: {config: {temperature: '1e-1'}}}", []string{"1:23: agents.a.config.temperature: got string, want null or number"}},
+		"endless number":          {"agents: {a: {config: {temperature: 1e999}}}", []string{"1:36: agents.a.config.temperature: the number is too large"}},
+		"too large": {"agents: {a: {limits: {steps: 1e30}}}\nmodels: {m: {model: x, limits: {retries: 9223372036854775808, requests_per_minute: -1e19}}}\n", []string{
+			"1:23: agents.a.limits.steps: must be at most 9223372036854775807",
+			"2:33: models.m.limits.retries: must be at most 9223372036854775807", "2:63: models.m.limits.requests_per_minute: must be at least -9223372036854775808",
+		}},
+		"deep brackets":   {"a: " + strings.Repeat("[", maxDepth+1), []string{"1:104: this is more than 100 levels deep"}},
+		"deep mappings":   {"a:\n  " + strings.Repeat("{a: ", maxDepth+1), []string{"2:403: this is more than 100 levels deep"}},
+		"deep lists":      {strings.Repeat("- ", maxDepth+1), []string{"1:201: this is more than 100 levels deep"}},
+		"deep keys":       {strings.Repeat("? ", maxDepth+1), []string{"1:201: this is more than 100 levels deep"}},
+		"deep anchors":    {"a: " + strings.Repeat("&a ", maxDepth+1), []string{"1:304: this is more than 100 levels deep"}},
+		"many lines":      {strings.Repeat("-\n", maxTokens+1), []string{"10001:1: the file has more than 10000 words and marks"}},
+		"byte order mark": {"\ufeffagents:\n  a: {strateg: x}\n", []string{"2:7: agents.a.strateg: there is no such key"}},
+		"twice": {
+			"agents:\n  a:\n    tools: [read_file, ask_user, read_file]\n    children: [{agent: b}, {agent: b, as: tool}]\n  b: {description: Helps.}\n  p: {strategy: planning, children: [{agent: b, as: executor}, {agent: b, as: executor}]}\n",
+			[]string{
+				"3:34: agents.a.tools[2]: the tool is there twice", "4:28: agents.a.children[1]: the agent is there twice", "6:64: agents.p.children[1]: the agent is there twice",
+			},
+		},
+		"bounds of executors": {
+			"agents:\n  p: {strategy: retry, tools: [read_file], children: [{agent: a, as: executor}]}\n  a: {strategy: planning, tools: [ask_user, read_file], children: [{agent: b, as: executor}]}\n  b: {children: [{agent: c}, {agent: d}]}\n  c: {description: Helps., tools: [list_files]}\n  d: {description: Helps.}\n",
+			[]string{
+				"3:35: agents.a.tools[0]: p hands work on to a, and its tools do not allow ask_user",
+				"5:36: agents.c.tools[0]: a hands work on to c, and its tools do not allow list_files",
+			},
+		},
+		"models of executors": {
+			"models: {a: {model: x}, b: {model: y}}\nagents:\n  r: {strategy: retry, children: [{agent: w, as: executor}]}\n  s: {strategy: retry}\n  w: {model: a}\n",
+			[]string{"4:3: agents.s: there is more than one model; say which: model: a or b"},
+		},
+		"tools of those that hand on": {
+			"agents:\n  r: {strategy: reflection, children: [{agent: b}, {agent: w, as: executor}]}\n  w: {}\n  b: {description: Helps.}\n",
+			[]string{"2:3: agents.r: reflection with an executor calls no tools; give them to another agent"},
+		},
+		"servers": {
+			"models:\n  a: {model: x, base_url: localhost, limits: {timeout: 5}}\n  b: {model: x, base_url: 'http://h/v1?x=1', limits: {timeout: -5s}}\nagents: {x: {model: a}}\n",
+			[]string{
+				"2:17: models.a.base_url: must be the address of a server, with http:// or https://", "2:47: models.a.limits.timeout: got number, want string",
+				"3:17: models.b.base_url: must be a plain address, without user, password or query; a key is named by api_key_env",
+				"3:55: models.b.limits.timeout: must be a duration above zero, such as 90s or 2m",
+			},
+		},
+		"rules": {
+			"agents: {a: {}}\ndefault: b\nrules:\n  - {agent: a}\n  - {agent: a, source: x, pattern: '('}\n  - {agent: b, keywords: ['!']}\n",
+			[]string{
+				`2:1: default: no agent "b"; there are: a`, "4:5: rules[0]: needs one of source, keywords and pattern", "5:5: rules[1]: needs one of source, keywords and pattern",
+				"5:27: rules[1].pattern: error parsing regexp: missing closing ): `(`", `6:6: rules[2].agent: no agent "b"; there are: a`, "6:27: rules[2].keywords[0]: has no letter and no digit",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := parsed(tt.text)
+			require.ElementsMatch(t, tt.want, got)
+		})
+	}
+	_, got := parsed("agents: {a: {config: {schema: {name: x, schema: {type: nonsense}}}}}")
+	require.Len(t, got, 1)
+	require.True(t, strings.HasPrefix(got[0], "1:23: agents.a.config.schema: tools: the schema: "), got[0])
+	_, got = parsed("agents: {a: {strategy: reflexion}}")
+	require.Len(t, got, 1)
+	for _, name := range strategies.Words() {
+		require.Contains(t, got[0], name)
+	}
+	for _, name := range strategies.Words() { // each can be an agent as it is
+		_, got := parsed("agents: {a: {strategy: " + name + ", config: {}}}")
+		require.Empty(t, got, name)
+	}
+	_, got = parsed("agents:\n\t- a: [")
+	require.Len(t, got, 1)
+	require.Regexp(t, `^\d+:\d+: it is not YAML: `, got[0])
+}
+
+// A key of a provider is refused wherever somebody may put it, and no text shows it.
+func TestConfig_secrets(t *testing.T) {
+	for _, member := range []string{
+		"api_key: sk-canary1", "key: canary1", "api_key_env: sk-canary1", "api_key_env: gsk_canary1", "token: {a: canary1}",
+		"api_key_env: |sk-canary1 x", "api_key_env: >-sk-canary1", "api_key_env: |\n      sk-canary1\n      y", "api_key_env: \"\\canary1\"",
+		"api_key_env: @canary1", "api_key_env: `canary1`", "api_key_env: !canary1{ x", "api_key_env: %canary1", "api_key_env:canary1", "api_key_env=canary1: x",
+		"canary1: x\n    canary1: y", "? [canary1]\n    : x", "api_key_env: *canary1", "api_key_env: &canary1 x", "api_key_env: x: canary1",
+		"{api_key_env:sk-canary1}: x", "api_key_env: {sk-canary1", "api_key_env: [canary1, {a:canary1}]", "api_key_env:" + strings.Repeat("canary1", 20) + ": x",
+		"base_url: 'https://canary1@host/v1'", "base_url: 'https://host/v1?key=canary1'", "secret: [canary1",
+	} {
+		_, got := parsed("models:\n  m:\n    model: x\n    " + member + "\nagents: {a: {}}\n")
+		require.NotEmpty(t, got, member)
+		require.NotContains(t, strings.Join(got, "\n"), "canary", member)
+	}
+	_, got := parsed("models:\n  m:\n    model: x\n    api_key: sk-canary1\nagents: {a: {}}\n")
+	require.Equal(t, []string{"4:5: models.m.api_key: " + noKeyHere}, got)
+}
+
+// The schema that is shipped is that of the code, and says what the code says.
+func TestConfig_schema(t *testing.T) {
+	shipped, err := os.ReadFile("segue.schema.json")
+	require.NoError(t, err)
+	require.Equal(t, string(schemaOf(true))+"\n", string(shipped), "write it anew: go run . config schema > config/segue.schema.json")
+	schema, err := tools.CompileSchema(shipped)
+	require.NoError(t, err)
+	for _, name := range strategies.Words() {
+		require.NoError(t, schema.Check(`{"agents":{"a":{"strategy":"`+name+`","config":{}}}}`), name)
+		require.Error(t, schema.Check(`{"agents":{"a":{"strategy":"`+name+`","config":{"nonsense":1}}}}`), name)
+	}
+	for _, wrong := range []string{
+		`{}`, `{"agents":{"a":{"config":{"max_model_calls":"x"}}}}`, `{"agents":{"a b":{}}}`, `{"agents":{"a":{"strategy":"x"}}}`,
+		`{"agents":{"a":{}},"models":{"m":{"model":"x","api_key_env":"sk-1"}}}`, `{"agents":{"a":{"tools":["rm"]}}}`,
+	} {
+		require.Error(t, schema.Check(wrong), wrong)
+	}
+	for _, name := range builtin.Names() {
+		require.NotEmpty(t, strategies.KeysOf(name), name)
+	}
+}
+
+// TestConfig_docs holds docs/configuration.md against the code: its examples can be used, and it
+// names every key.
+func TestConfig_docs(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "configuration.md"))
+	require.NoError(t, err)
+	schema, err := tools.CompileSchema(schemaOf(true))
+	require.NoError(t, err)
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	require.GreaterOrEqual(t, len(examples), 2)
+	fixture, err := os.ReadFile(filepath.Join("..", "testdata", "segue.yaml"))
+	require.NoError(t, err)
+	for _, example := range append(examples, []string{"", string(fixture)}) {
+		sound(t, example[1])
+		value, _, problems := readYAML([]byte(example[1]))
+		require.Empty(t, problems)
+		document, err := json.Marshal(value)
+		require.NoError(t, err)
+		require.NoError(t, schema.Check(string(document)))
+	}
+	program := regexp.MustCompile("(?s)```go\n(.*?)```").FindSubmatch(text)
+	require.NotNil(t, program)
+	compiled, err := os.ReadFile("example_test.go")
+	require.NoError(t, err)
+	require.Contains(t, string(compiled), string(program[1]))
+	var top map[string]any
+	require.NoError(t, json.Unmarshal(schemaOf(false), &top))
+	for _, key := range keysOf(top) {
+		require.Contains(t, examples[0][1], key+":", "the first example shows every key")
+	}
+}
+
+// keysOf returns the keys that a schema knows.
+func keysOf(schema map[string]any) []string {
+	var keys []string
+	for name, part := range schema {
+		inner, ok := part.(map[string]any)
+		if !ok {
+			continue
+		}
+		if name == "properties" {
+			keys = append(keys, sortedKeys(inner)...)
+		}
+		keys = append(keys, keysOf(inner)...)
+	}
+	return keys
+}
+
+func FuzzReadYAML(f *testing.F) {
+	for _, seed := range []string{"a: 1", "a: [1, {b: c}]\nd: |\n  x\n", "- - a\n- ? b\n", "a: &x 1\nb: *x", "<<: {a: 1}", "\"a\": 'b'", "1: 2\ntrue: ~", "a:\n---\nb:"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		value, at, problems := readYAML([]byte(text))
+		for _, p := range problems {
+			require.Positive(t, p.At.Line)
+		}
+		if len(problems) > 0 {
+			return
+		}
+		_, err := json.Marshal(value)
+		require.NoError(t, err)
+		require.NotEmpty(t, at)
+	})
+}

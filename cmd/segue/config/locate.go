@@ -1,0 +1,110 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/segue-go/segue/cmd/segue/internal/xdg"
+)
+
+// FileName is the name of a configuration that is found.
+const FileName = "segue.yaml"
+
+// Origin says where a configuration came from.
+type Origin int
+
+// The origins. Only a file that was found may come from somebody else.
+const (
+	OriginNone        Origin = iota
+	OriginArgument           // named by the user: by --config, by an argument, or by a program
+	OriginEnvironment        // named by SEGUE_CONFIG
+	OriginOwn                // the user's own, in the folder of XDG_CONFIG_HOME
+	OriginFound              // in the working folder or above
+)
+
+// String returns the words that users read.
+func (o Origin) String() string {
+	switch o {
+	case OriginArgument:
+		return "--config"
+	case OriginEnvironment:
+		return "SEGUE_CONFIG"
+	case OriginOwn:
+		return "your own"
+	case OriginFound:
+		return "found"
+	default:
+		return "none"
+	}
+}
+
+// Place is where a configuration is. The zero value is none.
+type Place struct {
+	Path   string
+	Origin Origin
+}
+
+// Locate returns where the configuration is that nobody named by a flag or an argument: what
+// SEGUE_CONFIG names, else the user's own, else what is found. The zero Place says that there is
+// none. Getenv reads environment variables, as [os.Getenv] does.
+func Locate(getenv func(string) string) (Place, error) {
+	if named := getenv("SEGUE_CONFIG"); named != "" {
+		return Place{named, OriginEnvironment}, nil
+	}
+	if folder := xdg.Folder(getenv, "XDG_CONFIG_HOME", ".config"); folder != "" {
+		if own := filepath.Join(folder, "segue", FileName); exists(own) {
+			return Place{own, OriginOwn}, nil
+		}
+	}
+	found, err := Find()
+	if err != nil || found == "" {
+		return Place{}, err
+	}
+	return Place{found, OriginFound}, nil
+}
+
+// Find returns the path of the configuration in the working folder or the nearest folder above; ""
+// if there is none. The file may be somebody else's.
+func Find() (string, error) {
+	if exists(FileName) {
+		return FileName, nil
+	}
+	folder, err := os.Getwd()
+	if err == nil {
+		folder, err = filepath.EvalSymlinks(folder)
+	}
+	if err != nil {
+		return "", errors.New("cannot tell the working folder, in which a configuration may be; name one with --config, or '' for none")
+	}
+	for above := filepath.Dir(folder); above != folder; folder, above = above, filepath.Dir(above) {
+		if path := filepath.Join(above, FileName); exists(path) {
+			return path, nil
+		}
+	}
+	return "", nil
+}
+
+// exists reports whether something has the name. A folder that may not be looked into has nothing.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Hidden returns the path of the configuration that would have been found, had none been named; ""
+// if there is none, or it is the same one.
+func (p Place) Hidden() string {
+	if p.Origin == OriginNone || p.Origin == OriginFound {
+		return ""
+	}
+	found, err := Find()
+	if err != nil || found == "" {
+		return ""
+	}
+	a, errA := os.Stat(p.Path)
+	b, errB := os.Stat(found)
+	if errA == nil && errB == nil && os.SameFile(a, b) {
+		return ""
+	}
+	return found
+}

@@ -1,0 +1,152 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/tools"
+)
+
+// Forms of texts. They are a little wider than what is read: no form of all programs that read
+// schemas tells letters.
+const (
+	urlPattern  = `^$|^[hH][tT][tT][pP][sS]?://[^/?#@]+(/[^?#]*)?$`
+	timePattern = `^$|^\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
+	wordPattern = "[^\\s!-/:-@\\[-`{-~]"
+)
+
+// compiledSchema makes a schema ready for use, once.
+type compiledSchema func() (*tools.Schema, error)
+
+// The schemas of configurations, and of the config of each strategy. They never change.
+var (
+	looseSchema = compiledSchema(sync.OnceValues(func() (*tools.Schema, error) { return tools.CompileSchema(schemaOf(false)) }))
+	wholeSchema = compiledSchema(sync.OnceValues(func() (*tools.Schema, error) { return tools.CompileSchema(schemaOf(true)) }))
+
+	strategySchemas = sync.OnceValue(func() map[string]compiledSchema {
+		schemas := map[string]compiledSchema{}
+		for _, name := range builtin.Names() {
+			schemas[name] = sync.OnceValues(func() (*tools.Schema, error) {
+				text, err := json.Marshal(strategySchema(name))
+				if err != nil {
+					return nil, err
+				}
+				return tools.CompileSchema(text)
+			})
+		}
+		return schemas
+	})
+)
+
+// node is a part of a JSON Schema.
+type node map[string]any
+
+// at returns the part that keys lead to.
+func (n node) at(keys ...string) node {
+	for _, key := range keys {
+		next, ok := n[key].(map[string]any)
+		if !ok {
+			return node{}
+		}
+		n = next
+	}
+	return n
+}
+
+// Schema returns the JSON Schema of a configuration, for editors, as segue.schema.json has it. What
+// the schema refuses, [Parse] refuses in words of its own.
+func Schema() json.RawMessage { return schemaOf(true) }
+
+// schemaOf returns the JSON Schema of a configuration. Whole is that which is shipped: it also says
+// what [Config.check] finds out for itself and says in its own words.
+func schemaOf(whole bool) json.RawMessage {
+	inferred := tools.New(tools.Definition{Name: "configuration"}, func(context.Context, File) (string, error) { return "", nil })
+	var top node
+	if err := json.Unmarshal(inferred.Definition().Parameters, &top); err != nil {
+		return nil // it was made a moment ago
+	}
+	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	top["title"] = "The configuration of segue"
+	model := top.at("properties", "models", "additionalProperties", "properties")
+	model.at("policy")["description"] = model.at("policy")["description"].(string) + "; formats: " + strings.Join(markdownpolicy.Names(), ", ")
+	agent := top.at("properties", "agents", "additionalProperties")
+	has := agent.at("properties")
+	has.at("strategy")["enum"] = strategies.Words()
+	has.at("config")["type"] = "object"
+	has.at("tools", "items")["enum"] = toolNames
+	has.at("children", "items", "properties", "as")["enum"] = []string{asTool, asExecutor}
+	has.at("approval", "properties", "default")["enum"] = ApprovalWords
+	has.at("approval", "properties", "tools", "additionalProperties")["enum"] = ApprovalWords
+	bounded(top)
+	if whole {
+		top.complete()
+	}
+	text, err := json.MarshalIndent(top, "", "  ")
+	if err != nil {
+		return nil // it was JSON a moment ago
+	}
+	return text
+}
+
+// complete adds what [Config.check] says in words of its own.
+func (n node) complete() {
+	models, agents := n.at("properties", "models"), n.at("properties", "agents")
+	models["propertyNames"] = node{"pattern": namePattern}
+	agents["propertyNames"] = node{"pattern": namePattern, "not": node{"enum": toolNames}}
+	agents["minProperties"] = 1
+	model := models.at("additionalProperties", "properties")
+	model.at("api_key_env")["pattern"] = "^$|" + envPattern
+	model.at("base_url")["pattern"] = urlPattern
+	model.at("policy")["pattern"] = policyPattern()
+	model.at("limits", "properties", "timeout")["pattern"] = timePattern
+	agent := agents.at("additionalProperties")
+	agent.at("properties", "tools")["uniqueItems"] = true
+	agent.at("properties", "children")["uniqueItems"] = true
+	agent["allOf"] = configsByStrategy()
+	n.at("properties", "protected", "items")["minLength"] = 1
+	rule := n.at("properties", "rules", "items")
+	rule.at("properties", "source")["minLength"] = 1
+	rule.at("properties", "pattern")["minLength"] = 1
+	rule.at("properties", "keywords")["minItems"] = 1
+	rule.at("properties", "keywords", "items")["pattern"] = wordPattern
+	rule["oneOf"] = []node{{"required": []string{"source"}}, {"required": []string{"keywords"}}, {"required": []string{"pattern"}}}
+}
+
+// policyPattern fits the names of text formats, with commas between them.
+func policyPattern() string {
+	name := `\s*(` + strings.Join(markdownpolicy.Names(), "|") + `)\s*`
+	return "^$|^" + name + "(," + name + ")*$"
+}
+
+// configsByStrategy say what an agent can say, for each strategy.
+func configsByStrategy() []any {
+	var all []any
+	for _, name := range builtin.Names() {
+		words := []string{name}
+		for alias, real := range builtin.Aliases() {
+			if real == name {
+				words = append(words, alias)
+			}
+		}
+		slices.Sort(words)
+		when := node{"properties": node{"strategy": node{"enum": words}}}
+		if name != (Agent{}).StrategyName() {
+			when["required"] = []string{"strategy"}
+		}
+		then := node{"config": strategySchema(name)}
+		if key, _ := strategies.KeysOf(name).Executor(); key == "" {
+			then["children"] = node{"items": node{"properties": node{"as": node{"const": asTool}}}}
+		}
+		if name == builtin.LLMOnly {
+			then["tools"], then["children"] = false, node{"maxItems": 0}
+		}
+		all = append(all, node{"if": when, "then": node{"properties": then}})
+	}
+	return all
+}

@@ -1,0 +1,294 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/builtin"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// Setup is what an orchestrator needs to run an agent of a configuration, with all agents that it
+// can reach. Whoever made it may change its fields before they are used.
+type Setup struct {
+	Strategy   string                      // of the [orchestrator.Task]: the name of the agent
+	Limits     delegation.Limits           // of the [orchestrator.Task]
+	Strategies strategy.Set                // of the [orchestrator.Config]: those of the agents, by their names, and of executors that have none
+	Tools      []tools.Tool                // of the [orchestrator.Config]: those of the Options, and the agents that can be called as tools
+	Callable   []string                    // the names of the agents that can be called as tools
+	Approvals  map[string]ApprovalPolicies // what the agents say of their tool calls, by the names of their strategies
+	Unheeded   []string                    // what a file that was found says of approval and that is not followed, such as "writer: default: always"
+
+	config *Config
+	models map[string]string // the models of this file that are asked, by Request.Model; "" is that of the environment
+}
+
+// Options are what a program gives to an agent besides what the file says.
+type Options struct {
+	// Tools are those of the run: list_files, read_file, write_file and search_files, ask_user, and
+	// any of the program. An agent that names its tools may use those, one that names none all.
+	Tools []tools.Tool
+
+	Strategy string // of the agent that is run, stronger than what the file says; "": that of the file
+	System   string // the system prompt of the agent that is run, stronger than that of the file; "": that of the file
+	Bounded  bool   // the run has limits of its own: the bounds on model calls that strategies have are off
+}
+
+// has reports whether the run has a tool.
+func (o Options) has(tool string) bool {
+	return slices.ContainsFunc(o.Tools, func(t tools.Tool) bool { return t.Definition().Name == tool })
+}
+
+// settings returns what is said to the strategy of an agent.
+func (o Options) settings() strategies.Settings {
+	return strategies.Settings{System: o.System, Bounded: o.Bounded, NoAsk: !o.has(tools.AskUserName)}
+}
+
+// address is what an agent calls its model in requests. It shows who asks.
+func address(agent string) string { return "agent/" + agent }
+
+// reachedAgent is an agent that can be reached. The first one may be changed by options.
+type reachedAgent struct {
+	name string
+	Agent
+}
+
+// Setup makes an agent by its name, and all agents that it can reach. A name that no agent has is
+// an error, and so is a tool that an agent names and that the Options do not have, ask_user aside.
+// A Setup is for any number of runs.
+func (c *Config) Setup(name string, o Options) (*Setup, error) {
+	if err := c.mustHave(name); err != nil {
+		return nil, err
+	}
+	made := &Setup{
+		Strategy: name, Limits: c.limits(name), Strategies: strategy.Set{}, Tools: slices.Clone(o.Tools), Approvals: map[string]ApprovalPolicies{},
+		config: c, models: map[string]string{},
+	}
+	reached := c.reach(name, o.Strategy)
+	for _, agent := range reached {
+		made.Approvals[agent.name] = agent.approvals()
+		for _, child := range agent.children(asTool) {
+			if !slices.Contains(made.Callable, child) {
+				made.Callable = append(made.Callable, child)
+				made.Tools = append(made.Tools, orchestrator.AgentTool(orchestrator.Agent{
+					Definition: tools.Definition{Name: child, Description: c.Agents[child].Description},
+					Strategy:   child,
+					Limits:     c.limits(child),
+				}))
+			}
+		}
+	}
+	for i, agent := range reached {
+		own := o
+		if i > 0 || own.System == "" {
+			own.System = agent.System
+		}
+		if err := made.addAgent(agent, own); err != nil {
+			return nil, fmt.Errorf("agent %s: %w", agent.name, err)
+		}
+	}
+	if c.Found {
+		made.tighten(reached)
+	}
+	return made, nil
+}
+
+// tighten has the approvals of a file that was found be stricter than what a run does by itself,
+// and never looser.
+func (s *Setup) tighten(reached []reachedAgent) {
+	for strategy, said := range s.Approvals {
+		s.Approvals[strategy] = said.within(NewApprovalPolicies(ApproveAsk, s.Callable))
+	}
+	for _, agent := range reached {
+		for _, said := range s.config.Agents[agent.name].Loosened() {
+			s.Unheeded = append(s.Unheeded, agent.name+": "+said)
+		}
+	}
+}
+
+// Approver returns what judges the tool calls of one run of the setup: each as its agent says, and
+// asking about what changes something where no agent says anything.
+func (s *Setup) Approver() *Approver {
+	return NewApprover(NewApprovalPolicies(ApproveAsk, s.Callable), s.Approvals)
+}
+
+// with returns the agent with another strategy: what was said to the first one is not for it, and
+// it has no children that it could not use.
+func (a Agent) with(other string) Agent {
+	a.Strategy, a.Config = other, nil
+	key, _ := strategies.KeysOf(a.StrategyName()).Executor()
+	executors := a.children(asExecutor)
+	if !strategies.KeysOf(a.StrategyName())["executors"] {
+		executors = executors[:min(1, len(executors))]
+	}
+	if key == "" {
+		executors = nil
+	}
+	a.Children = slices.DeleteFunc(slices.Clone(a.Children), func(child Child) bool {
+		return child.As == asExecutor && !slices.Contains(executors, child.Agent)
+	})
+	if !a.callsTools() {
+		a.Children = slices.DeleteFunc(a.Children, func(child Child) bool { return child.As != asExecutor })
+	}
+	if a.StrategyName() == builtin.LLMOnly {
+		a.Tools = nil
+	}
+	return a
+}
+
+// callsTools reports whether the agent itself calls tools: one with executors leaves that to them.
+func (a Agent) callsTools() bool {
+	key, _ := strategies.KeysOf(a.StrategyName()).Executor()
+	return a.StrategyName() != builtin.LLMOnly && (key == "" || len(a.children(asExecutor)) == 0)
+}
+
+// asksModel reports whether the agent itself asks a model.
+func (a Agent) asksModel() bool {
+	has := strategies.KeysOf(a.StrategyName())
+	_, needed := has.Executor()
+	return has["model"] || needed && len(a.children(asExecutor)) == 0
+}
+
+func (c *Config) limits(agent string) delegation.Limits { return c.Agents[agent].Limits }
+
+// reach returns an agent, with another strategy if that is not "", and all that it can call or hand
+// on to, itself first.
+func (c *Config) reach(name, other string) []reachedAgent {
+	first := c.Agents[name]
+	if other != "" && strategies.RealName(other) != first.StrategyName() {
+		first = first.with(other)
+	}
+	reached := []reachedAgent{{name, first}}
+	for i := 0; i < len(reached); i++ {
+		for _, child := range reached[i].Children {
+			if !slices.ContainsFunc(reached, func(a reachedAgent) bool { return a.name == child.Agent }) {
+				reached = append(reached, reachedAgent{child.Agent, c.Agents[child.Agent]})
+			}
+		}
+	}
+	return reached
+}
+
+// addAgent makes the strategy of an agent. Where it hands on all of its work and no executor is
+// named, a complete-task with the agent's own model, system prompt and tools does it.
+func (s *Setup) addAgent(agent reachedAgent, o Options) error {
+	offered, err := agent.offered(o)
+	if err != nil {
+		return err
+	}
+	config, err := strategies.ConfigMembers(agent.Config)
+	if err != nil {
+		return err
+	}
+	has, executors := strategies.KeysOf(agent.StrategyName()), agent.children(asExecutor)
+	if has["model"] {
+		config["model"] = address(agent.name)
+	}
+	if agent.asksModel() {
+		s.models[address(agent.name)] = s.config.ModelOf(agent.Agent)
+	}
+	if critic, ok := config["critic_model"].(string); ok {
+		s.models[critic] = critic
+	}
+	key, needed := has.Executor()
+	switch {
+	case len(executors) > 0:
+		s.config.handOn(config, has, executors)
+		if agent.Tools != nil { // whom the executors may call is up to them
+			config[has.Bound()] = append(offered, s.Callable...)
+		}
+		offered = nil
+	case needed:
+		worker := agent.name + "/" + completetask.Name
+		task := o.settings().Apply(map[string]any{"model": address(agent.name)}, strategies.KeysOf(completetask.Name))
+		if err := s.addStrategy(worker, completetask.Name, task, agent.Tools != nil, offered); err != nil {
+			return err
+		}
+		s.Approvals[worker] = s.Approvals[agent.name]
+		config[key], offered = worker, nil
+	case !agent.callsTools():
+		offered = nil
+	}
+	return s.addStrategy(agent.name, agent.StrategyName(), o.settings().Apply(config, has), agent.Tools != nil, offered)
+}
+
+// handOn names the executors in the config of a strategy, with the limits of the one that there is.
+func (c *Config) handOn(config map[string]any, has strategies.Keys, executors []string) {
+	if len(executors) == 0 {
+		return
+	}
+	key, _ := has.Executor()
+	config[key] = executors[0]
+	if has["executors"] {
+		config["executors"] = executors
+	}
+	if len(executors) > 1 || c.limits(executors[0]) == (delegation.Limits{}) {
+		return
+	}
+	for _, bound := range []string{"step_limits", "limits"} {
+		if _, said := config[bound]; has[bound] && !said {
+			config[bound] = c.limits(executors[0])
+			return
+		}
+	}
+}
+
+// addStrategy makes a strategy of its config. The tools are those that it offers, nil if it offers
+// none; it must have them all if they are named, else it offers those that it may use.
+func (s *Setup) addStrategy(name, strategy string, config map[string]any, named bool, offered []string) error {
+	if named && offered != nil {
+		config["tools"] = offered
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return err
+	}
+	factory, err := builtin.New(strategy, text)
+	if err != nil {
+		return err
+	}
+	if !named && offered != nil {
+		factory = offerOnly(factory, offered)
+	}
+	s.Strategies[name] = factory
+	return nil
+}
+
+// offered returns the names of the tools that an agent may use: of those of the run, and the agents
+// that it may call.
+func (a Agent) offered(o Options) ([]string, error) {
+	names := []string{}
+	if a.Tools == nil {
+		for _, t := range o.Tools {
+			names = append(names, t.Definition().Name)
+		}
+	}
+	for _, name := range a.Tools {
+		switch {
+		case o.has(name):
+			names = append(names, name)
+		case name != tools.AskUserName:
+			return nil, fmt.Errorf("it uses %s: name the folder with --dir", name)
+		}
+	}
+	return append(names, a.children(asTool)...), nil
+}
+
+// ModelOf returns the name of the model of an agent in the file; "" is that of the environment, or
+// none if the agent asks none.
+func (c *Config) ModelOf(a Agent) string {
+	if a.Model == "" && len(c.Models) == 1 && a.asksModel() {
+		return sortedKeys(c.Models)[0]
+	}
+	return a.Model
+}
+
+// nothing stands for a tool where only its name matters.
+func nothing(context.Context, struct{}) (string, error) { return "", nil }

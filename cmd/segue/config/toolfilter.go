@@ -1,0 +1,65 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// toolStrategy is what each built-in strategy is that offers tools of the run to its model.
+type toolStrategy interface {
+	strategy.Strategy
+	strategy.FailureHandler
+	strategy.Concluder
+	strategy.ToolUser
+	strategy.CallEditor
+	strategy.Stater
+	strategy.Tabler
+	strategy.Checker
+}
+
+// toolFilter is a strategy that offers those of the named tools that its frame may use: what an
+// agent may use that names no tools depends on who hands work on to it.
+type toolFilter struct {
+	toolStrategy
+	names []string
+}
+
+// offerOnly returns a factory for strategies that offer no other tools than the named ones.
+func offerOnly(factory func() strategy.Strategy, names []string) func() strategy.Strategy {
+	return func() strategy.Strategy {
+		made := factory()
+		if s, ok := made.(toolStrategy); ok {
+			return toolFilter{s, names}
+		}
+		return made
+	}
+}
+
+// UseTools implements [strategy.ToolUser].
+func (o toolFilter) UseTools(defs []tools.Definition) {
+	offered := []tools.Definition{}
+	for _, name := range o.names {
+		if i := slices.IndexFunc(defs, func(d tools.Definition) bool { return d.Name == name }); i >= 0 {
+			offered = append(offered, defs[i])
+		}
+	}
+	o.toolStrategy.UseTools(offered)
+}
+
+// Tools implements [strategy.ToolProvider] for a strategy that is one.
+func (o toolFilter) Tools() []tools.Tool {
+	if p, ok := o.toolStrategy.(strategy.ToolProvider); ok {
+		return p.Tools()
+	}
+	return nil
+}
+
+// Inherit implements [strategy.Inheritor] for a strategy that is one.
+func (o toolFilter) Inherit(out delegation.Output) {
+	if i, ok := o.toolStrategy.(strategy.Inheritor); ok {
+		i.Inherit(out)
+	}
+}

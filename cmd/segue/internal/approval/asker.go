@@ -1,0 +1,263 @@
+// Package approval asks whoever sits at the terminal what a run waits for: approvals of tool calls,
+// and answers.
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// Asker asks whoever sits at the terminal of a run. Several goroutines may ask at once: the user is
+// asked one thing after another, in the order of the calls.
+type Asker struct {
+	screen     *terminal.Screen
+	files      *workfolder.Folder // that tool calls are about; nil if there is none
+	keys       *terminal.Keyboard
+	stop       <-chan struct{} // closed when the run is to end after its step
+	inputEnded bool            // the input has ended; for the first in the queue, as keys is
+
+	mu      sync.Mutex
+	allowed map[workfolder.Grant]bool // what may be done without being asked about
+	queue   []*turn                   // the first is asked about now
+}
+
+// turn is that of a wait to be asked about.
+type turn struct {
+	wait  string
+	taken bool          // by who asks
+	first chan struct{} // closed when it is the first
+}
+
+// NewAsker returns an Asker that shows its prompts on s and reads the answers from input. Files may
+// be nil. Once stop is closed, nothing is asked any more.
+func NewAsker(s *terminal.Screen, files *workfolder.Folder, input io.Reader, stop <-chan struct{}) *Asker {
+	return &Asker{
+		screen: s, files: files, keys: terminal.NewKeyboard(input), stop: stop,
+		allowed: map[workfolder.Grant]bool{},
+	}
+}
+
+// Observe gives waits their turns, in the order in which the events of the run tell them. A wait
+// that is over before anybody asks has none.
+func (a *Asker) Observe(e orchestrator.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch d := e.Detail.(type) {
+	case orchestrator.WaitStarted:
+		a.add(d.Wait.ID)
+	case orchestrator.WaitEnded:
+		if i := a.next(d.WaitID); i >= 0 {
+			a.remove(i)
+		}
+	}
+}
+
+// add adds a wait to the queue. The lock is held, as for next and remove.
+func (a *Asker) add(wait string) {
+	t := &turn{wait: wait, first: make(chan struct{})}
+	if a.queue = append(a.queue, t); len(a.queue) == 1 {
+		close(t.first)
+	}
+}
+
+// next returns where in the queue a wait stands that nobody asks about; -1 if it does not.
+func (a *Asker) next(wait string) int {
+	return slices.IndexFunc(a.queue, func(t *turn) bool { return t.wait == wait && !t.taken })
+}
+
+// remove takes a turn out of the queue.
+func (a *Asker) remove(i int) {
+	if a.queue = slices.Delete(a.queue, i, i+1); i == 0 && len(a.queue) > 0 {
+		close(a.queue[0].first)
+	}
+}
+
+// enter takes the turn of a wait.
+func (a *Asker) enter(wait string) *turn {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	i := a.next(wait)
+	if i < 0 {
+		a.add(wait)
+		i = len(a.queue) - 1
+	}
+	a.queue[i].taken = true
+	return a.queue[i]
+}
+
+// leave gives a turn up.
+func (a *Asker) leave(t *turn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.remove(slices.Index(a.queue, t))
+}
+
+// Reply is the Reply of an [orchestrator.Config].
+func (a *Asker) Reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	t := a.enter(w.ID)
+	defer a.leave(t)
+	select {
+	case <-t.first:
+	case <-ctx.Done():
+		return orchestrator.Reply{}, context.Cause(ctx)
+	}
+	select {
+	case <-a.stop:
+		<-ctx.Done() // it is about to be
+	default:
+	}
+	if ctx.Err() != nil {
+		return orchestrator.Reply{}, context.Cause(ctx)
+	}
+	switch w.Kind {
+	case orchestrator.WaitApproval:
+		return a.approve(ctx, w)
+	case orchestrator.WaitUnknown:
+		return a.again(ctx, w)
+	default:
+		return a.answer(ctx, w)
+	}
+}
+
+// approve asks whether a tool call may be made, unless that was answered with "always" meanwhile.
+func (a *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	if a.allows(w.Tool, w.Arguments) {
+		return orchestrator.Reply{Approve: true}, nil
+	}
+	call, size := propose(a.files, w), a.screen.Size()
+	shown := terminal.NewPages(call.heading, call.content, size.Columns)
+	for above := shown.Next(size, call.about...); ; {
+		line, err := a.ask(ctx, call.prompt(a.screen.Size().Columns), above)
+		if err != nil {
+			return orchestrator.Reply{}, err
+		}
+		switch line = strings.ToLower(line); {
+		case line == "y" || line == "yes":
+			return orchestrator.Reply{Approve: true}, nil
+		case call.always != nil && (line == "a" || line == "always"):
+			a.allow(*call.always)
+			return orchestrator.Reply{Approve: true}, nil
+		case line == "n" || line == "no":
+			return a.reason(ctx, "why not, for the model (or just Enter) > ")
+		case shown.More() && (line == "m" || line == "more"):
+			above = shown.Next(a.screen.Size())
+		default:
+			above = []terminal.Line{terminal.Warn.Line(call.hint(shown.More()))}
+		}
+	}
+}
+
+// again asks whether a call that may have had its effect is to be made again.
+func (a *Asker) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	for above := terminal.DescribeUnknown(w); ; {
+		line, err := a.ask(ctx, "make it again: y yes, n no > ", above)
+		if err != nil {
+			return orchestrator.Reply{}, err
+		}
+		switch strings.ToLower(line) {
+		case "y", "yes":
+			return orchestrator.Reply{Approve: true}, nil
+		case "n", "no":
+			return a.reason(ctx, "what is known of it, for the model (or just Enter) > ")
+		default:
+			above = []terminal.Line{terminal.Warn.Line("Answer y or n. Ctrl-C stops the run.")}
+		}
+	}
+}
+
+// reason asks for a reason of what is not to be done.
+func (a *Asker) reason(ctx context.Context, prompt string) (orchestrator.Reply, error) {
+	why, err := a.ask(ctx, prompt, nil)
+	if errors.Is(err, orchestrator.ErrSuspended) {
+		err = nil // no is an answer
+	}
+	return orchestrator.Reply{Reason: why}, err
+}
+
+// answer asks a question.
+func (a *Asker) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	for above := terminal.DescribeQuestion(w); ; {
+		line, err := a.ask(ctx, "your answer > ", above)
+		if err != nil {
+			return orchestrator.Reply{}, err
+		}
+		text, problem := choose(line, w.Options)
+		if problem == "" {
+			return orchestrator.Reply{Text: text}, nil
+		}
+		above = []terminal.Line{terminal.Warn.Line(problem + " Ctrl-C stops the run.")}
+	}
+}
+
+// ask shows lines and a prompt, and returns what is typed behind it.
+func (a *Asker) ask(ctx context.Context, prompt string, above []terminal.Line) (string, error) {
+	if a.inputEnded {
+		return "", orchestrator.ErrSuspended
+	}
+	a.keys.DiscardTyped()
+	a.screen.Prompt(prompt, above...)
+	line, err := a.keys.ReadLine(ctx)
+	a.screen.EndPrompt(err == nil)
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
+		a.inputEnded = true
+		return "", orchestrator.ErrSuspended
+	}
+	return strings.TrimSpace(plaintext.Printable(strings.ToValidUTF8(line, ""))), nil
+}
+
+func (a *Asker) allow(g workfolder.Grant) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.allowed[g] = true
+}
+
+// UnlessAllowed is a policy that asks no more about what the user always allows.
+func (a *Asker) UnlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
+	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+		v := policy(r)
+		if v != orchestrator.VerdictAsk {
+			return v
+		}
+		if a.allows(r.Call.Name, r.Call.Arguments) {
+			return orchestrator.VerdictAllow
+		}
+		return v
+	}
+}
+
+// allows reports whether the user always allows such a call.
+func (a *Asker) allows(tool, arguments string) bool {
+	g, ok := a.files.GrantOf(tool, arguments)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return ok && g.Within(a.allowed)
+}
+
+// choose returns the answer that a line stands for, or says what is wrong with it. Besides the
+// options any text is one.
+func choose(line string, options []string) (answer, problem string) {
+	if line == "" {
+		return "", "An answer is needed."
+	}
+	if n, err := strconv.Atoi(line); err == nil && terminal.Numbered(options) {
+		if n < 1 || n > len(options) {
+			return "", fmt.Sprintf("There is no option %d.", n)
+		}
+		return options[n-1], ""
+	}
+	return line, ""
+}

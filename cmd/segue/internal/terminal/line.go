@@ -1,0 +1,31 @@
+package terminal
+
+// Style is how a line looks where there are colors.
+type Style string
+
+// The styles, as the parameters of ECMA-48's "select graphic rendition".
+const (
+	Plain Style = ""
+	Dim   Style = "2"
+	Bold  Style = "1"
+	Good  Style = "32"
+	Bad   Style = "31"
+	Warn  Style = "33"
+)
+
+// Line is one line for a terminal, without control characters.
+type Line struct {
+	Style Style
+	Text  string
+}
+
+// Line returns a line that looks so.
+func (s Style) Line(text string) Line { return Line{s, text} }
+
+// LineIf returns a line where there is to be one, and else none.
+func LineIf(is bool, n Line) []Line {
+	if !is {
+		return nil
+	}
+	return []Line{n}
+}

@@ -1,0 +1,73 @@
+package terminal
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+)
+
+// minPage is how many lines a page has at least, however low the terminal is.
+const minPage = 3
+
+// Pages shows lines a screenful at a time.
+type Pages struct {
+	heading Line
+	rest    []Line // each fits into a row of the terminal
+}
+
+// NewPages returns the pages of a content below a heading, for a terminal of so many columns.
+func NewPages(heading Line, content []Line, columns int) *Pages {
+	return &Pages{heading, wrapAll(content, columns)}
+}
+
+// Next returns the next page, below the heading and what comes with it on the first page. Two rows
+// are left for the prompt.
+func (p *Pages) Next(size Size, about ...Line) []Line {
+	top := append(wrap(p.heading, size.Columns), wrapAll(about, size.Columns)...)
+	room := max(size.Rows-len(top)-2, minPage)
+	if len(p.rest) <= room {
+		page := append(top, p.rest...)
+		p.rest = nil
+		return page
+	}
+	room = max(room-1, minPage) // for the line that tells of the rest
+	page := append(top, p.rest[:room]...)
+	p.rest = p.rest[room:]
+	left := plaintext.Counted(len(p.rest), "more line")
+	return append(page, Line{Warn, "  … " + left + ": m shows more"})
+}
+
+// More reports whether there is another page.
+func (p *Pages) More() bool { return len(p.rest) > 0 }
+
+func wrapAll(lines []Line, columns int) []Line {
+	var all []Line
+	for _, n := range lines {
+		all = append(all, wrap(n, columns)...)
+	}
+	return all
+}
+
+// wrap breaks a line into such as fit into a row of a terminal. All but the first are set in.
+func wrap(n Line, columns int) []Line {
+	const setIn = "      "
+	most := max(columns-1, 2*len(setIn))
+	var all []Line
+	var b strings.Builder
+	full := 0
+	for _, r := range n.Text {
+		wide := plaintext.Cells(r)
+		if r == '\t' {
+			wide = 8 // at most
+		}
+		if full+wide > most {
+			all = append(all, Line{n.Style, b.String()})
+			b.Reset()
+			b.WriteString(setIn)
+			full = len(setIn)
+		}
+		b.WriteRune(r)
+		full += wide
+	}
+	return append(all, Line{n.Style, b.String()})
+}

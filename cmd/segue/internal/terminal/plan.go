@@ -1,0 +1,77 @@
+package terminal
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+)
+
+// describeCall tells of a tool call. Plans and judgements are told in words, unless they are not
+// what they should be.
+func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []Line {
+	begin := place(e) + plaintext.Join(" ", plaintext.OneLine(call.Name), id(call.ID, verbose))
+	switch call.Name {
+	case pre.SubmitPlan:
+		var p pre.Plan
+		if json.Unmarshal([]byte(call.Arguments), &p) == nil && len(p.Steps) > 0 {
+			for i := range p.Steps {
+				p.Steps[i].Status, p.Steps[i].Err = "", nil // not for the model to say
+			}
+			return append([]Line{{Plain, begin + ": " + plaintext.Counted(len(p.Steps), "step")}}, describePlan(e, p, verbose)...)
+		}
+	case pre.SubmitEvaluation:
+		var v struct {
+			Approved *bool
+			Feedback string
+		}
+		if json.Unmarshal([]byte(call.Arguments), &v) == nil && v.Approved != nil {
+			if *v.Approved {
+				return []Line{{Good, begin + ": approved" + plaintext.Colon(text(v.Feedback, verbose))}}
+			}
+			return []Line{{Warn, begin + ": rejected" + plaintext.Colon(text(v.Feedback, verbose))}}
+		}
+	}
+	return []Line{{Plain, plaintext.Join(" ", begin, arguments(call.Arguments, verbose))}}
+}
+
+// describePlan tells the steps of a plan, a line for each, with what has become of it.
+func describePlan(e orchestrator.Event, p pre.Plan, verbose bool) []Line {
+	lines := make([]Line, 0, len(p.Steps))
+	for _, step := range p.Steps {
+		s, how := Plain, string(step.Status)
+		switch {
+		case step.Status == pre.StepDone:
+			s = Good
+		case step.Err != nil:
+			s, how = Bad, how+" ("+string(step.Err.Code)+")"
+		}
+		var more []string
+		if len(step.DependsOn) > 0 {
+			more = append(more, "after "+strings.Join(step.DependsOn, ", "))
+		}
+		if step.Executor != "" {
+			more = append(more, "by "+step.Executor)
+		}
+		line := plaintext.Join(": ", plaintext.Join(" ", plaintext.OneLine(step.ID), how), text(step.Goal, verbose))
+		if len(more) > 0 {
+			line += " (" + plaintext.OneLine(strings.Join(more, "; ")) + ")"
+		}
+		lines = append(lines, Line{s, indent(e) + "    " + line})
+	}
+	return lines
+}
+
+// describeRun tells how the run ended, and how far its plan came if there was one.
+func describeRun(e orchestrator.Event, d orchestrator.RunFinished, verbose bool) []Line {
+	var lines []Line
+	var p pre.Plan
+	if found, err := d.Output.Metadata.Decode("plan", &p); verbose && found && err == nil && len(p.Steps) > 0 {
+		lines = append([]Line{{Plain, place(e) + "plan: " + plaintext.Counted(len(p.Steps), "step")}}, describePlan(e, p, verbose)...)
+	}
+	return append(lines, Line{ending(d.Status), "run " + e.Run + " " + string(d.Status)})
+}

@@ -1,0 +1,272 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+)
+
+// partialReply is what the model has said in the step in progress.
+type partialReply struct {
+	text    string
+	thought string
+}
+
+// The columns that a text and a tool's arguments or result take, unless everything is shown.
+const (
+	TextColumns = 120
+	toolColumns = 90
+)
+
+// describe turns an event into lines. It depends on nothing else, and times that only measure the
+// machine do not show: the same run gives the same lines.
+func describe(e orchestrator.Event, said partialReply, verbose bool) []Line {
+	switch d := e.Detail.(type) {
+	case nil: // a delta: its text comes whole, with the step
+		return nil
+	case orchestrator.RunStarted:
+		return []Line{{Dim, "run " + e.Run}}
+	case orchestrator.RunResumed:
+		return []Line{{Dim, "run " + e.Run + " goes on"}}
+	case orchestrator.FrameEntered:
+		return []Line{{Bold, place(e) + d.Strategy + plaintext.Colon(opening(d.Goal, verbose))}}
+	case orchestrator.StateChanged:
+		return describeState(e, d, verbose)
+	case orchestrator.StepTaken:
+		return describeStep(e, d, said, verbose)
+	case orchestrator.ToolStarted:
+		return describeCall(e, d.Call, verbose)
+	case orchestrator.ToolProgress:
+		return []Line{{Dim, place(e) + plaintext.Join(" ", plaintext.OneLine(d.ToolName), id(d.CallID, verbose)) + ": " + text(e.Text, verbose)}}
+	case orchestrator.ToolFinished:
+		return describeResult(e, d.Output, verbose)
+	case orchestrator.RetryWaiting:
+		return []Line{{Warn, place(e) + describeRetry(d)}}
+	case orchestrator.WaitStarted:
+		return []Line{{Warn, indent(e) + DescribeWait(d.Wait, verbose)}}
+	case orchestrator.WaitEnded:
+		return []Line{describeReply(e, d.Reply, verbose)}
+	case orchestrator.Noting:
+		return []Line{{Plain, indent(e) + "note: " + text(d.Text, verbose)}}
+	case orchestrator.Drifted:
+		return []Line{{Warn, place(e) + "not as it was recorded: " + text(d.What, verbose)}}
+	case orchestrator.FrameLeft:
+		return describeFrame(e, d, said, verbose)
+	case orchestrator.RunFinished:
+		return describeRun(e, d, verbose)
+	default:
+		return []Line{{Plain, fmt.Sprintf("%s%s %T", place(e), e.Kind, d)}}
+	}
+}
+
+// describeState tells a move of a state machine, or where it led if not everything is shown.
+func describeState(e orchestrator.Event, d orchestrator.StateChanged, verbose bool) []Line {
+	if verbose {
+		return []Line{{Dim, fmt.Sprintf("%s%s -> %s", place(e), d.From, d.To)}}
+	}
+	return LineIf(showsState(d.To), Line{Dim, place(e) + "-> " + string(d.To)})
+}
+
+// describeStep tells what came of asking a model. What came of running tools has been told call by
+// call.
+func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said partialReply, verbose bool) []Line {
+	if d.Err != nil {
+		failed := Line{Bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(d.Err.Message, verbose)}
+		return append([]Line{failed}, brokenOff(e, said, verbose)...)
+	}
+	if d.Kind != nextstep.KindGetChatCompletion {
+		return LineIf(verbose, Line{Dim, place(e) + verb(d.Kind) + plaintext.Colon(plaintext.Join(", ", plaintext.Counted(d.Calls, "call"), lasting(d.Elapsed)))})
+	}
+	reply := "an answer"
+	if d.Calls > 0 {
+		reply = plaintext.Counted(d.Calls, "call")
+	}
+	what := plaintext.Join(", ", reply, tokens(d.Usage), lasting(d.Elapsed))
+	lines := []Line{{Plain, place(e) + plaintext.Join(" ", "model", plaintext.OneLine(d.Model)) + ": " + what}}
+	lines = append(lines, LineIf(verbose && said.thought != "", Line{Dim, place(e) + "thinks: " + plaintext.OneLine(said.thought)})...)
+	// Without calls the text is the answer, which is told elsewhere.
+	return append(lines, LineIf(said.text != "" && (verbose || d.Calls > 0), Line{Plain, place(e) + "says: " + text(said.text, verbose)})...)
+}
+
+// describeResult tells how a tool call ended: with the first line of a result and the whole of a
+// problem, or with all.
+func describeResult(e orchestrator.Event, out messages.ToolOutput, verbose bool) []Line {
+	how, s := "ok", Dim
+	if !out.OK() {
+		how, s = string(out.Status), Bad
+		if out.Reason != "" {
+			how += " (" + out.Reason + ")"
+		}
+	}
+	begin := place(e) + plaintext.Join(" ", plaintext.OneLine(out.ToolName), id(out.CallID, verbose), how, lasting(out.Elapsed))
+	rows := strings.Split(strings.TrimSpace(out.Output), "\n")
+	switch {
+	case verbose:
+		lines := []Line{{s, begin}}
+		for _, l := range rows {
+			lines = append(lines, LineIf(l != "", Line{Dim, indent(e) + "    " + plaintext.Printable(strings.TrimRight(l, "\r"))})...)
+		}
+		return lines
+	case out.OK() && len(rows) > 1:
+		return []Line{{s, begin + plaintext.Colon(plaintext.Head(plaintext.OneLine(rows[0]), toolColumns)) + " (+" + plaintext.Counted(len(rows)-1, "line") + ")"}}
+	default:
+		return []Line{{s, begin + plaintext.Colon(text(out.Output, false))}}
+	}
+}
+
+func describeRetry(d orchestrator.RetryWaiting) string {
+	what := strings.ReplaceAll(string(d.Kind), "_", " ")
+	if d.Attempt > 0 {
+		what += fmt.Sprintf(" after attempt %d", d.Attempt)
+	}
+	if d.Wait > 0 {
+		what += " in " + d.Wait.Round(time.Millisecond).String()
+	}
+	return what + plaintext.Colon(text(d.Error, false))
+}
+
+// brokenOff tells what a model has said in a reply that is not whole. What the root's says is told
+// elsewhere, as its answer is.
+func brokenOff(e orchestrator.Event, said partialReply, verbose bool) []Line {
+	return LineIf(said.text != "" && e.Depth > 1, Line{Plain, place(e) + "says: " + text(said.text, verbose)})
+}
+
+// describeFrame tells how a strategy ended, and what its parent gets of it. Why the root failed is
+// told with the run's error, and its result is the run's.
+func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said partialReply, verbose bool) []Line {
+	child := e.Depth > 1
+	ended := Line{Good, place(e) + d.Strategy + " done"}
+	if d.Err != nil {
+		ended = Line{Bad, place(e) + d.Strategy + " failed (" + string(d.Err.Code) + ")"}
+		if child {
+			ended.Text += plaintext.Colon(text(d.Err.Message, verbose))
+		}
+	}
+	ended.Text += plaintext.Colon(plaintext.Join(", ", tokens(d.Usage), lasting(d.Elapsed)))
+	lines := brokenOff(e, said, verbose)
+	if child && d.Result != nil {
+		lines = append(lines, Line{Plain, place(e) + "result" + plaintext.Colon(text(*d.Result, verbose))})
+	}
+	return append(lines, ended)
+}
+
+// status is what goes on now, for a line that the next one replaces; false if e says nothing about
+// that.
+func status(e orchestrator.Event, said partialReply, columns int) (string, bool) {
+	switch d := e.Detail.(type) {
+	case nil:
+		now := said.text
+		if e.Kind == orchestrator.EventThoughtDelta {
+			now = said.thought
+		}
+		if len(now) > 4*columns {
+			now = now[len(now)-4*columns:]
+		}
+		at := place(e)
+		return at + plaintext.Tail(plaintext.OneLine(strings.ToValidUTF8(now, "")), columns-len(at)), true
+	case orchestrator.StateChanged:
+		return place(e) + strings.ReplaceAll(string(d.To), "_", " ") + plaintext.Ellipsis, true
+	default:
+		return "", false
+	}
+}
+
+// place is where an event happened: frame and step, as deep in the tree as they are.
+func place(e orchestrator.Event) string {
+	if e.Seq == 0 {
+		return indent(e) + "[" + e.Frame + "] "
+	}
+	return fmt.Sprintf("%s[%s #%d] ", indent(e), e.Frame, e.Seq)
+}
+
+// indent is what stands before a line about a frame. The root has none.
+func indent(e orchestrator.Event) string { return strings.Repeat("  ", max(0, e.Depth-1)) }
+
+func verb(k nextstep.Kind) string {
+	switch k {
+	case nextstep.KindGetChatCompletion:
+		return "model"
+	case nextstep.KindExecuteTools:
+		return "tools"
+	default:
+		return k.String()
+	}
+}
+
+func ending(s orchestrator.Status) Style {
+	switch s {
+	case orchestrator.StatusDone:
+		return Good
+	case orchestrator.StatusWaiting:
+		return Warn
+	default:
+		return Bad
+	}
+}
+
+// opening is a text on one line: its first paragraph, unless everything is shown. What follows is
+// often long.
+func opening(s string, verbose bool) string {
+	first, rest, more := strings.Cut(strings.TrimSpace(s), "\n\n")
+	if verbose || !more {
+		return text(s, verbose)
+	}
+	return text(first, false) + " (+" + plaintext.Counted(strings.Count(rest, "\n")+1, "line") + ")"
+}
+
+// text is a text on one line.
+func text(s string, verbose bool) string {
+	if verbose {
+		return plaintext.OneLine(s)
+	}
+	return plaintext.Head(plaintext.OneLine(s), TextColumns)
+}
+
+func arguments(s string, verbose bool) string {
+	if verbose {
+		return plaintext.OneLine(s)
+	}
+	return plaintext.Head(plaintext.OneLine(s), toolColumns)
+}
+
+// tokens tells what was billed; "" if the provider did not say.
+func tokens(u messages.Usage) string {
+	if u == (messages.Usage{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d tokens in, %d out", u.Input, u.Output)
+}
+
+// lasting is a time that somebody had to wait for; "" if it was none to speak of.
+func lasting(d time.Duration) string {
+	if d < 100*time.Millisecond {
+		return ""
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+func id(s string, verbose bool) string {
+	if !verbose {
+		return ""
+	}
+	return plaintext.OneLine(s)
+}
+
+// showsState reports whether a state shows in any progress. What strategies do in the others shows
+// by itself.
+func showsState(s strategy.State) bool {
+	switch s {
+	case pre.NeedsPlan, pre.EvaluatingPlan, pre.ExecutingStep, pre.RevisingPlan, pre.Synthesizing:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,272 @@
+// Package terminal is what the user sees and types: lines of progress, prompts, pages and the
+// keyboard.
+package terminal
+
+import (
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// Size is how large a terminal is.
+type Size struct{ Columns, Rows int }
+
+// DefaultSize is that of a terminal that does not tell its own.
+var DefaultSize = Size{80, 24}
+
+// IsTerminal reports whether a reader or writer is a terminal, where somebody sits.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// SizeOf is that of the terminal at w.
+func SizeOf(w io.Writer) Size {
+	if f, ok := w.(*os.File); ok {
+		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 && rows > 0 {
+			return Size{columns, rows}
+		}
+	}
+	return DefaultSize
+}
+
+// Size returns how large the terminal is that the screen is shown on.
+func (s *Screen) Size() Size { return SizeOf(s.w) }
+
+// colored decides about colors. NO_COLOR (https://no-color.org) is stronger than CLICOLOR_FORCE
+// (https://bixense.com/clicolors).
+func colored(terminal bool, getenv func(string) string) bool {
+	switch force := getenv("CLICOLOR_FORCE"); {
+	case getenv("NO_COLOR") != "":
+		return false
+	case force != "" && force != "0":
+		return true
+	default:
+		return terminal && getenv("TERM") != "dumb"
+	}
+}
+
+// Screen shows progress: a line for each thing that happened and, on a terminal, a last one for
+// what goes on now, or a prompt at which somebody types.
+type Screen struct {
+	mu      sync.Mutex
+	w       io.Writer
+	live    bool // a terminal, whose last line may be rewritten
+	color   bool
+	quiet   bool
+	verbose bool
+	asks    bool                    // somebody sees prompts for what the run waits for
+	replies map[string]*replyPieces // what models say in their present steps, by frame
+	shown   bool                    // the last line is for what goes on now
+	open    string                  // the prompt at which somebody types; "" if there is none
+	broken  bool                    // the open prompt has other lines behind it
+	held    []Line                  // that come when the prompt is answered
+}
+
+// replyPieces is what a model says, as it comes.
+type replyPieces struct{ text, thought strings.Builder }
+
+// Config says how a screen shows.
+type Config struct {
+	Quiet   bool // no progress
+	Verbose bool // more progress
+	Asks    bool // somebody sees prompts for what the run waits for
+}
+
+// NewScreen returns a screen at w. The environment says whether a terminal is a dumb one, and
+// decides about colors.
+func NewScreen(w io.Writer, cfg Config, getenv func(string) string) *Screen {
+	terminal := IsTerminal(w)
+	return &Screen{
+		w:       w,
+		live:    terminal && getenv("TERM") != "dumb",
+		color:   colored(terminal, getenv),
+		quiet:   cfg.Quiet,
+		verbose: cfg.Verbose,
+		asks:    cfg.Asks,
+	}
+}
+
+// ShowEvent shows an event. Errors of writing are nobody's concern: the run goes on unwatched.
+func (s *Screen) ShowEvent(e orchestrator.Event) {
+	if s.quiet {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	said := s.partialReply(e)
+	if !s.prompted(e) {
+		s.lines(describe(e, said, s.verbose)...)
+	}
+	if !s.live || s.open != "" {
+		return
+	}
+	if now, ok := status(e, said, s.Size().Columns-1); ok {
+		s.write("\r\x1b[K" + s.dressed(Line{Dim, now}))
+		s.shown = true
+	}
+}
+
+// prompted reports whether prompts tell of an event.
+func (s *Screen) prompted(e orchestrator.Event) bool {
+	return s.asks && (e.Kind == orchestrator.EventWaitStarted || e.Kind == orchestrator.EventWaitEnded)
+}
+
+// partialReply keeps what the models say until their steps are taken, or their frames end without
+// that. It returns what the model of the frame has said.
+func (s *Screen) partialReply(e orchestrator.Event) partialReply {
+	switch d := e.Detail.(type) {
+	case nil:
+		s.addDelta(e)
+	case orchestrator.StepTaken, orchestrator.FrameLeft:
+		defer delete(s.replies, e.Frame)
+	case orchestrator.RetryWaiting:
+		if d.Discard {
+			defer delete(s.replies, e.Frame)
+		}
+	}
+	if words, ok := s.replies[e.Frame]; ok {
+		return partialReply{text: words.text.String(), thought: words.thought.String()}
+	}
+	return partialReply{}
+}
+
+// addDelta keeps the next piece of what a model says.
+func (s *Screen) addDelta(e orchestrator.Event) {
+	words, ok := s.replies[e.Frame]
+	if !ok {
+		words = &replyPieces{}
+		if s.replies == nil {
+			s.replies = map[string]*replyPieces{}
+		}
+		s.replies[e.Frame] = words
+	}
+	if e.Kind == orchestrator.EventThoughtDelta {
+		words.thought.WriteString(e.Text)
+	} else {
+		words.text.WriteString(e.Text)
+	}
+}
+
+// Warn shows a line that is about no event, even if there is to be no progress, and at once. It may
+// be called from any goroutine.
+func (s *Screen) Warn(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	s.put(Line{Warn, "segue: " + line})
+}
+
+// ShowWaits tells what a run waits for in the end, where the progress has not.
+func (s *Screen) ShowWaits(waits []orchestrator.Wait) {
+	for _, w := range waits {
+		if s.quiet || s.asks {
+			s.Warn(DescribeWait(w, s.verbose))
+		}
+	}
+}
+
+// ShowProgress shows a line that is a part of the progress.
+func (s *Screen) ShowProgress(line string) {
+	if !s.quiet {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lines(Line{Plain, line})
+	}
+}
+
+// Show shows lines that were asked for.
+func (s *Screen) Show(lines ...Line) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines(lines...)
+}
+
+// Prompt shows lines, and one more behind which somebody types. Progress is held back until
+// [Screen.EndPrompt] is called.
+func (s *Screen) Prompt(line string, above ...Line) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	s.put(above...)
+	s.open, s.broken = s.dressed(Line{Bold, line}), false
+	s.write(s.open)
+}
+
+// EndPrompt ends a prompt. If a line was entered, the terminal has begun a new one.
+func (s *Screen) EndPrompt(entered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !entered {
+		s.wipe()
+	}
+	held := s.held
+	s.open, s.held = "", nil
+	s.lines(held...)
+}
+
+// WriteBeside has something else written to the same terminal.
+func (s *Screen) WriteBeside(write func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	err := write()
+	if s.open != "" {
+		s.write(s.open)
+		s.broken = false
+	}
+	return err
+}
+
+// lines writes whole lines, now or when nobody types any more.
+func (s *Screen) lines(lines ...Line) {
+	switch {
+	case len(lines) == 0:
+	case s.open != "":
+		s.held = append(s.held, lines...)
+	default:
+		s.wipe()
+		s.put(lines...)
+	}
+}
+
+// Clear removes the line for what goes on now.
+func (s *Screen) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+}
+
+// wipe makes room for a line: it removes the one for what goes on now, and leaves that of a prompt.
+func (s *Screen) wipe() {
+	switch {
+	case s.shown:
+		s.write("\r\x1b[K")
+		s.shown = false
+	case s.open != "" && !s.broken:
+		s.write("\n")
+		s.broken = true
+	}
+}
+
+func (s *Screen) put(lines ...Line) {
+	var b strings.Builder
+	for _, n := range lines {
+		b.WriteString(s.dressed(n) + "\n")
+	}
+	s.write(b.String())
+}
+
+func (s *Screen) dressed(n Line) string {
+	if !s.color || n.Style == Plain {
+		return n.Text
+	}
+	return "\x1b[" + string(n.Style) + "m" + n.Text + "\x1b[0m"
+}
+
+func (s *Screen) write(text string) { _, _ = io.WriteString(s.w, text) }

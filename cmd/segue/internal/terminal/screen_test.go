@@ -1,0 +1,190 @@
+package terminal
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+func delta(text string) orchestrator.Event {
+	return orchestrator.Event{Run: "r", Frame: "0", Seq: 1, Kind: orchestrator.EventTextDelta, Text: text}
+}
+
+// TestScreen_live plays what a terminal shows while a model answers: the last line is written anew
+// until a line that stays takes its place.
+func TestScreen_live(t *testing.T) {
+	var b bytes.Buffer
+	s := &Screen{w: &b, live: true}
+	for _, step := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"})) }, "\r\x1b[K[0 #1] awaiting model..."},
+		{func() { s.ShowEvent(delta("I ")) }, "\r\x1b[K[0 #1] I"},
+		{func() { s.ShowEvent(delta("look.")) }, "\r\x1b[K[0 #1] I look."},
+		{func() { s.Warn("stopping") }, "\r\x1b[Ksegue: stopping\n"},
+		{func() { s.ShowEvent(delta(" Now.")) }, "\r\x1b[K[0 #1] I look. Now."},
+		{
+			func() {
+				s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
+			},
+			"\r\x1b[K[0 #1] model: 1 call\n[0 #1] says: I look. Now.\n",
+		},
+		{func() { s.ShowEvent(delta("Next")) }, "\r\x1b[K[0 #1] Next"},
+		{s.Clear, "\r\x1b[K"},
+		{s.Clear, ""},
+	} {
+		b.Reset()
+		step.do()
+		require.Equal(t, step.want, b.String())
+	}
+}
+
+// TestScreen_prompt plays what a terminal shows while somebody types: nothing comes between, but
+// what cannot wait.
+func TestScreen_prompt(t *testing.T) {
+	var b bytes.Buffer
+	s := &Screen{w: &b, live: true, asks: true}
+	result := terminaltest.Event("0", 2, "", orchestrator.ToolFinished{Output: messages.ToolOutput{ToolName: "t"}})
+	waits := terminaltest.Event("0", 2, "", orchestrator.WaitStarted{})
+	waits.Kind = orchestrator.EventWaitStarted
+	for _, step := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { s.ShowEvent(delta("I ")) }, "\r\x1b[K[0 #1] I"},
+		{func() { s.ShowEvent(waits) }, ""},
+		{func() { s.Prompt("well > ", Line{Plain, "why"}) }, "\r\x1b[Kwhy\nwell > "},
+		{func() { s.ShowEvent(result) }, ""},
+		{func() { s.ShowEvent(terminaltest.Event("0", 2, "", orchestrator.StateChanged{To: "awaiting_model"})) }, ""},
+		{func() { s.ShowProgress("part of the progress") }, ""},
+		{func() {
+			require.EqualError(t, s.WriteBeside(func() error { b.WriteString("{}\n"); return errors.New("stopped") }), "stopped")
+		}, "\n{}\nwell > "},
+		{func() { s.EndPrompt(true) }, "[0 #2] t ok\npart of the progress\n"},
+		{func() { s.Prompt("and > ") }, "and > "},
+		{func() { s.EndPrompt(false) }, "\n"},
+		{func() { s.Prompt("then > ") }, "then > "},
+		{func() { s.Warn("stopping") }, "\nsegue: stopping\n"},
+		{func() { s.Warn("stopping now") }, "segue: stopping now\n"},
+		{func() { s.ShowEvent(result) }, ""},
+		{func() { s.EndPrompt(false) }, "[0 #2] t ok\n"},
+		{func() { s.ShowEvent(result) }, "[0 #2] t ok\n"},
+	} {
+		b.Reset()
+		step.do()
+		require.Equal(t, step.want, b.String())
+	}
+}
+
+// TestScreen_waits tells what a run waits for in the end, unless the progress has told it.
+func TestScreen_waits(t *testing.T) {
+	for _, tt := range []struct {
+		screen *Screen
+		want   string
+	}{
+		{&Screen{}, ""},
+		{&Screen{quiet: true}, "segue: [0 #2] waits for an answer: Who?\n"},
+		{&Screen{asks: true}, "segue: [0 #2] waits for an answer: Who?\n"},
+	} {
+		var b bytes.Buffer
+		tt.screen.w = &b
+		tt.screen.ShowWaits([]orchestrator.Wait{{Frame: "0", Seq: 2, Kind: orchestrator.WaitQuestion, Text: "Who?"}})
+		require.Equal(t, tt.want, b.String())
+	}
+}
+
+// TestScreen_discard drops what a model said before its reply broke off and began anew.
+func TestScreen_discard(t *testing.T) {
+	var b bytes.Buffer
+	s := &Screen{w: &b}
+	s.ShowEvent(delta("half"))
+	s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: "retry", Discard: true}))
+	s.ShowEvent(delta("whole"))
+	s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: "retry"}))
+	s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
+	require.Contains(t, b.String(), "says: whole\n")
+}
+
+// TestScreen_partial tells what was said below the root when it broke off. Those that speak at the
+// same time are told apart.
+func TestScreen_partial(t *testing.T) {
+	var b bytes.Buffer
+	s := &Screen{w: &b}
+	for _, piece := range []struct{ frame, text string }{
+		{"0.1", "The "}, {"0.2", "A "}, {"0.1.1", "not "}, {"0.1", "quick"}, {"0.2", "lazy"},
+	} {
+		e := terminaltest.Event(piece.frame, 1, piece.text, nil)
+		e.Kind = orchestrator.EventTextDelta
+		s.ShowEvent(e)
+	}
+	s.ShowEvent(terminaltest.Event("0.1", 1, "", orchestrator.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "stopped", Message: "now"}}))
+	s.ShowEvent(terminaltest.Event("0.2", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
+	s.ShowEvent(terminaltest.Event("0.2", 1, "", orchestrator.FrameLeft{Strategy: "s", Err: &delegation.Error{Code: "unavailable", Message: "gone"}}))
+	require.Equal(t, `  [0.1 #1] says: The quick
+  [0.1 #1] s failed (stopped): now
+  [0.2 #1] model failed (unavailable): gone
+  [0.2 #1] says: A lazy
+  [0.2 #1] s failed (unavailable): gone
+`, b.String())
+}
+
+func TestScreen_quiet(t *testing.T) {
+	var b bytes.Buffer
+	s := &Screen{w: &b, live: true, quiet: true}
+	s.ShowEvent(terminaltest.Event("0", 0, "", orchestrator.RunStarted{}))
+	s.ShowEvent(delta("x"))
+	s.ShowProgress("part of the progress")
+	s.Clear()
+	require.Empty(t, b.String())
+	s.Warn("stopping now")
+	require.Equal(t, "segue: stopping now\n", b.String())
+}
+
+func TestScreen_color(t *testing.T) {
+	var b bytes.Buffer
+	s := &Screen{w: &b, color: true}
+	s.ShowProgress("plain")
+	s.Warn("warned")
+	require.Equal(t, "plain\n\x1b[33msegue: warned\x1b[0m\n", b.String())
+}
+
+func TestColored(t *testing.T) {
+	for _, tt := range []struct {
+		terminal bool
+		env      map[string]string
+		want     bool
+	}{
+		{false, nil, false},
+		{true, nil, true},
+		{true, map[string]string{"TERM": "dumb"}, false},
+		{true, map[string]string{"NO_COLOR": "1"}, false},
+		{true, map[string]string{"NO_COLOR": ""}, true},
+		{false, map[string]string{"CLICOLOR_FORCE": "1"}, true},
+		{false, map[string]string{"CLICOLOR_FORCE": "0"}, false},
+		{true, map[string]string{"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, false},
+	} {
+		require.Equal(t, tt.want, colored(tt.terminal, func(name string) string { return tt.env[name] }), "%+v", tt)
+	}
+}
+
+// TestTerminal takes for a terminal neither a file nor what is no file, nor the null device, which
+// is one to the file system.
+func TestTerminal(t *testing.T) {
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer null.Close()
+	require.False(t, IsTerminal(null))
+	require.False(t, IsTerminal(&bytes.Buffer{}))
+	require.Equal(t, DefaultSize, SizeOf(null))
+	require.Equal(t, DefaultSize, SizeOf(&bytes.Buffer{}))
+}

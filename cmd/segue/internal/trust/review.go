@@ -1,0 +1,198 @@
+package trust
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+)
+
+// Bounds of what is shown of a configuration, so that its servers stand in sight of the question.
+const (
+	maxChanges  = 40  // lines
+	maxAgents   = 8   // lines
+	maxServers  = 12  // lines
+	maxHostName = 300 // characters of a host and port; a name in the DNS has at most 253
+)
+
+// Review is a configuration that was found, held against the record of trusted files.
+type Review struct {
+	Config *config.Config
+	Now    File
+	before File
+	known  bool // before is the entry that the record has
+	getenv func(string) string
+}
+
+// NewReview holds a configuration against the record.
+func NewReview(cfg *config.Config, store Store, getenv func(string) string) (Review, error) {
+	path, err := Path(cfg.Path)
+	if err != nil {
+		return Review{}, err
+	}
+	record, err := store.Load()
+	if err != nil {
+		return Review{}, err
+	}
+	r := Review{Config: cfg, Now: FileOf(path, cfg.Text(), keyedServer(cfg, getenv)), getenv: getenv}
+	r.before, r.known = record.find(path)
+	return r, nil
+}
+
+// keyedServer returns the server of the environment where a model without a server of its own sends
+// it a key that the file names; else "". The user trusts that as well.
+func keyedServer(c *config.Config, getenv func(string) string) string {
+	for _, m := range c.Models {
+		at := endpoint.Configured(m.BaseURL, m.APIKeyEnv, getenv)
+		if m.BaseURL == "" && !at.MeantForEnvironment() {
+			if server, ok := at.Origin(); ok {
+				return server
+			}
+		}
+	}
+	return ""
+}
+
+// Trusted reports whether the configuration is trusted as it is.
+func (r Review) Trusted() bool {
+	return r.known && r.before.SHA256 == r.Now.SHA256 && r.before.Server == r.Now.Server
+}
+
+// State says what the user has to know before anything else.
+func (r Review) State() string {
+	name := plaintext.Visible(r.Config.Path)
+	switch {
+	case r.Trusted():
+		return name + " is trusted"
+	case !r.known:
+		return name + " was found and is not trusted"
+	case r.before.SHA256 == r.Now.SHA256:
+		return name + " was trusted for another server of the environment"
+	default:
+		return name + " has changed since it was trusted"
+	}
+}
+
+// Lines shows the configuration: first what changed, then what its agents may do, and at last the
+// servers and keys, which the rest cannot push out of sight. What has too many of those to be read
+// is an error.
+func (r Review) Lines(columns int) ([]terminal.Line, error) {
+	servers, err := r.servers()
+	if err != nil {
+		return nil, err
+	}
+	lines := append([]terminal.Line{terminal.Bold.Line(r.State()), terminal.Plain.Line("  " + plaintext.Visible(r.Now.Path))}, r.changes(columns)...)
+	lines = append(lines, terminal.Plain.Line("Its agents, with what they say of approval:"))
+	lines = append(lines, r.agents(columns)...)
+	lines = append(lines, terminal.Plain.Line("Its servers, with the keys that they are sent:"))
+	return append(lines, servers...), nil
+}
+
+// changes shows how the file differs from what was trusted.
+func (r Review) changes(columns int) []terminal.Line {
+	if !r.known || r.Trusted() {
+		return nil
+	}
+	if r.before.SHA256 == r.Now.SHA256 {
+		return []terminal.Line{terminal.Warn.Line(fmt.Sprintf("The server of the environment is %s. It was %s.", serverShown(r.Now.Server), serverShown(r.before.Server)))}
+	}
+	if r.before.Text == "" || r.Now.Text == "" {
+		return []terminal.Line{terminal.Warn.Line("What changed cannot be shown: the file is long.")}
+	}
+	changed := terminal.Difference(r.before.Text, r.Now.Text)
+	lines := []terminal.Line{terminal.Plain.Line("What changed:")}
+	for _, line := range changed[:min(maxChanges, len(changed))] {
+		lines = append(lines, line.Style.Line(plaintext.Head("  | "+strings.TrimPrefix(line.Text, "  "), columns)))
+	}
+	if more := len(changed) - maxChanges; more > 0 {
+		lines = append(lines, terminal.Warn.Line("  and "+plaintext.Counted(more, "more line")))
+	}
+	return lines
+}
+
+// serverShown names a server of the record; "" is none.
+func serverShown(server string) string {
+	if server == "" {
+		return "sent no key"
+	}
+	return endpoint.HostShown(server)
+}
+
+// agents shows the words of approval of each agent. None of them can allow what the command line
+// does not, so that nothing is lost with those that are left out.
+func (r Review) agents(columns int) []terminal.Line {
+	var lines []terminal.Line
+	names := slices.Sorted(maps.Keys(r.Config.Agents))
+	for _, name := range names[:min(maxAgents, len(names))] {
+		a := r.Config.Agents[name]
+		said := []string{}
+		if a.Approval.Default != "" {
+			said = append(said, "default: "+a.Approval.Default)
+		}
+		for _, tool := range slices.Sorted(maps.Keys(a.Approval.Tools)) {
+			said = append(said, tool+": "+a.Approval.Tools[tool])
+		}
+		line := terminal.Plain.Line("  " + name + ": " + strings.Join(said, ", "))
+		if len(said) == 0 {
+			line.Text += config.ApproveAsk
+		}
+		if words := a.Loosened(); len(words) > 0 {
+			line = terminal.Warn.Line("  " + name + " (you are asked all the same): " + strings.Join(said, ", "))
+		}
+		line.Text = plaintext.Head(plaintext.Visible(line.Text), columns)
+		lines = append(lines, line)
+	}
+	if more := len(names) - maxAgents; more > 0 {
+		lines = append(lines, terminal.Plain.Line("  and "+plaintext.Counted(more, "more agent")))
+	}
+	return lines
+}
+
+// servers shows each server with the variable of the key that it is sent, and the models that it is
+// asked for.
+func (r Review) servers() ([]terminal.Line, error) {
+	models := map[endpoint.Endpoint][]string{}
+	add := func(at endpoint.Endpoint, model string) {
+		if server, ok := at.Origin(); ok { // the path does not matter
+			at.URL = server
+		}
+		models[at] = append(models[at], model)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Config.Models)) {
+		m := r.Config.Models[name]
+		add(endpoint.Configured(m.BaseURL, m.APIKeyEnv, r.getenv), name)
+	}
+	if len(models) == 0 {
+		add(endpoint.Configured("", "", r.getenv), "of the environment")
+	}
+	var lines []terminal.Line
+	for at, names := range models {
+		host := endpoint.HostShown(at.URL)
+		if len(models) > maxServers || len(host) > maxHostName {
+			return nil, fmt.Errorf("%s has more servers, or longer names of servers, than can be shown; read it, and name it with --config", plaintext.Visible(r.Config.Path))
+		}
+		lines = append(lines, serverLine(at, host, names))
+	}
+	slices.SortFunc(lines, func(a, b terminal.Line) int { return strings.Compare(a.Text, b.Text) })
+	return lines, nil
+}
+
+// serverLine shows a server. Those that are sent a key come last in the order of their texts.
+func serverLine(at endpoint.Endpoint, host string, models []string) terminal.Line {
+	names := "model " + plaintext.Head(strings.Join(models, ", "), terminal.TextColumns)
+	switch {
+	case at.KeyVariable == "":
+		return terminal.Plain.Line(fmt.Sprintf("  no key to %s (%s)", host, names))
+	case at.Misdirected():
+		return terminal.Warn.Line(fmt.Sprintf("  refuses $%s to %s, which is for the server of the environment (%s)", at.KeyVariable, host, names))
+	case endpoint.Exposed(at.URL):
+		return terminal.Warn.Line(fmt.Sprintf("  sends $%s to %s without encryption: it can be read on its way (%s)", at.KeyVariable, host, names))
+	default:
+		return terminal.Warn.Line(fmt.Sprintf("  sends $%s to %s (%s)", at.KeyVariable, host, names))
+	}
+}

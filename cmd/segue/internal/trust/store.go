@@ -1,0 +1,211 @@
+// Package trust keeps the record of configurations that the user trusts, and shows one before it is
+// trusted.
+package trust
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/segue-go/segue/cmd/segue/internal/regularfile"
+	"github.com/segue-go/segue/cmd/segue/internal/xdg"
+)
+
+const (
+	trustVersion   = 1
+	maxTrustRecord = 16 << 20 // most bytes of the record
+	maxTrustedText = 64 << 10 // of a file that is kept, to show later what changed
+)
+
+// Record holds the files that the user trusts, in the order of their paths.
+type Record struct {
+	Version int    `json:"version"`
+	Files   []File `json:"files"`
+}
+
+// File is a configuration that was trusted as it was then.
+type File struct {
+	Path   string `json:"path"`             // see Path
+	SHA256 string `json:"sha256"`           // of the bytes, in hexadecimal digits
+	Server string `json:"server,omitempty"` // of the environment, where a key that the file names goes there
+	Text   string `json:"text,omitempty"`   // the bytes; "" if they are many, or no text
+}
+
+// FileOf returns the entry of a file with this content.
+func FileOf(path string, content []byte, server string) File {
+	sum := sha256.Sum256(content)
+	made := File{Path: path, SHA256: hex.EncodeToString(sum[:]), Server: server}
+	if len(content) <= maxTrustedText && utf8.Valid(content) {
+		made.Text = string(content)
+	}
+	return made
+}
+
+// find returns the entry of a path; false if there is none.
+func (r Record) find(path string) (File, bool) {
+	i := slices.IndexFunc(r.Files, func(f File) bool { return f.Path == path })
+	if i < 0 {
+		return File{}, false
+	}
+	return r.Files[i], true
+}
+
+// without returns the entries of all other paths.
+func (r Record) without(path string) []File {
+	return slices.DeleteFunc(slices.Clone(r.Files), func(f File) bool { return f.Path == path })
+}
+
+// check finds what no record has that this program wrote.
+func (r Record) check() error {
+	if r.Version != trustVersion {
+		return fmt.Errorf("it has version %d, and this segue knows version %d", r.Version, trustVersion)
+	}
+	for i, f := range r.Files {
+		sum, err := hex.DecodeString(f.SHA256)
+		if err != nil || len(sum) != sha256.Size || !filepath.IsAbs(f.Path) || i > 0 && r.Files[i-1].Path >= f.Path {
+			return fmt.Errorf("its entry %d is damaged", i+1)
+		}
+	}
+	return nil
+}
+
+// Store is the file that keeps a [Record]. Several processes may use it at once.
+type Store struct{ Path string }
+
+// UserStore returns that of the user.
+func UserStore(getenv func(string) string) (Store, error) {
+	folder := xdg.Folder(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
+	if folder == "" {
+		return Store{}, errors.New("cannot tell where the record of trusted files is: set HOME or XDG_STATE_HOME")
+	}
+	return Store{filepath.Join(folder, "segue", "trust.json")}, nil
+}
+
+// Load reads the record. A record that cannot be read as a whole is an error: none of it is
+// trusted.
+func (s Store) Load() (Record, error) {
+	data, err := regularfile.Read(s.Path, maxTrustRecord)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Record{Version: trustVersion, Files: []File{}}, nil
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("cannot read the record of trusted files: %w", err)
+	}
+	var r Record
+	var version struct{ Version int }
+	err = json.Unmarshal(data, &version)
+	if err == nil && version.Version == trustVersion { // of another version, only the number is known
+		d := json.NewDecoder(bytes.NewReader(data))
+		d.DisallowUnknownFields()
+		err = d.Decode(&r)
+	}
+	r.Version = version.Version
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("cannot use the record of trusted files, %s: %w; remove it to begin anew", s.Path, err)
+	}
+	return r, nil
+}
+
+// Add puts a file into the record, in place of an older entry.
+func (s Store) Add(f File) error {
+	return s.change(func(r *Record) error {
+		r.Files = append(r.without(f.Path), f)
+		slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+		return nil
+	})
+}
+
+// Remove takes a file out of the record.
+func (s Store) Remove(path string) error {
+	return s.change(func(r *Record) error {
+		if _, ok := r.find(path); !ok {
+			return fmt.Errorf("%s is not trusted; segue trust --list lists what is", path)
+		}
+		r.Files = r.without(path)
+		return nil
+	})
+}
+
+// change rewrites the record. What another process trusts or removes at the same time is not lost.
+func (s Store) change(edit func(*Record) error) error {
+	folder := filepath.Dir(s.Path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("cannot write the record of trusted files: %w", err)
+	}
+	unlock, err := lockedfile.MutexAt(s.Path + ".lock").Lock()
+	if err != nil {
+		return fmt.Errorf("cannot write the record of trusted files: %w", err)
+	}
+	defer unlock()
+	r, err := s.Load()
+	if err != nil {
+		return err
+	}
+	if err := edit(&r); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err == nil && len(data) >= maxTrustRecord {
+		err = errors.New("it would be too long; remove a file with segue trust --remove")
+	}
+	if err == nil {
+		err = replaceFile(s.Path, append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the record of trusted files: %w", err)
+	}
+	return nil
+}
+
+// replaceFile writes a file for the user alone, whole or not at all.
+func replaceFile(path string, data []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // only the user can read it
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = io.Copy(f, bytes.NewReader(data))
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Path returns the path under which a file is trusted: absolute, and without links but for the
+// file itself, which may be one. The file need not be there, but its folder must.
+func Path(path string) (string, error) {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(whole))
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(folder, filepath.Base(whole)), nil
+}

@@ -1,0 +1,313 @@
+package jsonform
+
+import (
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Cursor reads JSON (RFC 8259) in one pass, without a tree. Every method checks what it passes
+// over. A value of another type than the one asked for is skipped. After the first error every
+// method returns at once; End and Err say so in the end. The zero Cursor stands at the end of an
+// empty text: call Begin.
+//
+//	for more := c.Open('{'); more; more = c.More('}') {
+//		switch string(c.Name()) { … default: c.Skip() }
+//	}
+type Cursor struct {
+	b     []byte
+	i     int
+	depth int
+	most  int // levels that lists and objects may nest
+	bad   problem
+	at    int    // where bad was found
+	tmp   []byte // holds the strings that had escapes
+}
+
+// problem is what is wrong with a text.
+type problem uint8
+
+const (
+	none problem = iota
+	unexpectedEnd
+	unexpectedByte
+	badEscape
+	tooDeep
+	stopped
+)
+
+// Begin sets the cursor to the start of b, in which lists and objects may nest so many levels.
+// Texts returned before are void.
+func (c *Cursor) Begin(b []byte, most int) { *c = Cursor{b: b, most: most, tmp: c.tmp[:0]} }
+
+// End reports whether the input was one whole JSON value.
+func (c *Cursor) End() bool {
+	c.space()
+	if c.i < len(c.b) {
+		c.fail()
+	}
+	return c.bad == none
+}
+
+// At returns how many bytes have been passed over.
+func (c *Cursor) At() int { return c.i }
+
+// Cut reports whether the input was not JSON because it ends too early.
+func (c *Cursor) Cut() bool { return c.bad == unexpectedEnd }
+
+// Kept returns how many bytes the cursor holds for texts that had escapes.
+func (c *Cursor) Kept() int { return cap(c.tmp) }
+
+// Err returns what was wrong with the input, as far as it has been read.
+func (c *Cursor) Err() error {
+	switch c.bad {
+	case none:
+		return nil
+	case unexpectedEnd:
+		return fmt.Errorf("not JSON: unexpected end at byte %d", c.at)
+	case badEscape:
+		return fmt.Errorf("not JSON: a bad escape in the string at byte %d", c.at)
+	case tooDeep:
+		return fmt.Errorf("nested deeper than %d levels", c.most)
+	default:
+		r, _ := utf8.DecodeRune(c.b[c.at:])
+		return fmt.Errorf("not JSON: unexpected %q at byte %d", r, c.at)
+	}
+}
+
+// Stop makes every method return at once from here on, as after an error.
+func (c *Cursor) Stop() { c.failWith(stopped, c.i) }
+
+// fail notes what is wrong at the current byte.
+func (c *Cursor) fail() {
+	if c.i >= len(c.b) {
+		c.failWith(unexpectedEnd, len(c.b))
+		return
+	}
+	c.failWith(unexpectedByte, c.i)
+}
+
+func (c *Cursor) failWith(p problem, at int) {
+	if c.bad == none {
+		c.bad, c.at = p, at
+	}
+}
+
+func (c *Cursor) space() {
+	for c.i < len(c.b) {
+		switch c.b[c.i] {
+		case ' ', '\n', '\r', '\t':
+			c.i++
+		default:
+			return
+		}
+	}
+}
+
+// Peek returns the first byte of the next value or mark; 0 if there is none.
+func (c *Cursor) Peek() byte {
+	c.space()
+	if c.bad != none || c.i >= len(c.b) {
+		c.fail()
+		return 0
+	}
+	return c.b[c.i]
+}
+
+// Open enters an object or array and reports whether it has an element. Any other value is skipped.
+func (c *Cursor) Open(mark byte) bool {
+	if c.Peek() != mark {
+		c.Skip()
+		return false
+	}
+	c.i++
+	if c.depth++; c.depth > c.most {
+		c.failWith(tooDeep, c.i)
+		return false
+	}
+	if c.Peek() != mark+2 { // '{'+2 is '}', '['+2 is ']'
+		return c.bad == none
+	}
+	c.i++
+	c.depth--
+	return false
+}
+
+// More goes on to the next element of an object or array, and leaves it behind the last.
+func (c *Cursor) More(closing byte) bool {
+	switch c.Peek() {
+	case ',':
+		c.i++
+		return true
+	case closing:
+		c.i++
+		c.depth--
+	default:
+		c.fail()
+	}
+	return false
+}
+
+// Name reads the name of a member. Its bytes may not be UTF-8, and live until Begin.
+func (c *Cursor) Name() []byte {
+	if c.Peek() != '"' {
+		c.fail()
+		return nil
+	}
+	name := c.quoted()
+	if c.Peek() != ':' {
+		c.fail()
+		return nil
+	}
+	c.i++
+	return name
+}
+
+// Text reads a string; nil if the value is none. Bytes that are not UTF-8 become U+FFFD, one each.
+// What it returns lives until Begin.
+func (c *Cursor) Text() []byte {
+	if c.Peek() != '"' {
+		c.Skip()
+		return nil
+	}
+	s := c.quoted()
+	if c.bad != none || utf8.Valid(s) {
+		return s
+	}
+	from := len(c.tmp)
+	for len(s) > 0 {
+		r, n := utf8.DecodeRune(s)
+		c.tmp = utf8.AppendRune(c.tmp, r)
+		s = s[n:]
+	}
+	return c.tmp[from:]
+}
+
+// quoted reads a string as it is, which may not be UTF-8.
+func (c *Cursor) quoted() []byte {
+	c.i++
+	from := c.i
+	c.i += plain(c.b[from:])
+	switch {
+	case c.i >= len(c.b) || c.b[c.i] < ' ':
+		c.fail()
+		return nil
+	case c.b[c.i] == '\\':
+		return c.unescape(from)
+	}
+	c.i++
+	return c.b[from : c.i-1]
+}
+
+// plain returns how many bytes stand before the first quote, backslash or control character.
+func plain(b []byte) int {
+	for i, ch := range b {
+		if ch < ' ' || ch == '"' || ch == '\\' {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// Integer reads a number, cut to a whole one; false if the value is none or is too large.
+func (c *Cursor) Integer() (int64, bool) {
+	raw := c.Raw()
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return n, true
+	}
+	if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	return int64(f), err == nil && f > -1<<62 && f < 1<<62
+}
+
+// Raw passes over a value and returns its bytes.
+func (c *Cursor) Raw() []byte {
+	c.space()
+	from := c.i
+	c.Skip()
+	if c.bad != none {
+		return nil
+	}
+	return c.b[from:c.i]
+}
+
+// Skip passes over a value.
+func (c *Cursor) Skip() {
+	switch ch := c.Peek(); {
+	case ch == '"':
+		tmp := len(c.tmp)
+		c.quoted()
+		c.tmp = c.tmp[:tmp]
+	case ch == '{':
+		for more := c.Open('{'); more; more = c.More('}') {
+			c.Name()
+			c.Skip()
+		}
+	case ch == '[':
+		for more := c.Open('['); more; more = c.More(']') {
+			c.Skip()
+		}
+	case ch == 'n':
+		c.literal("null")
+	case ch == 't':
+		c.literal("true")
+	case ch == 'f':
+		c.literal("false")
+	case ch == '-' || '0' <= ch && ch <= '9':
+		c.number()
+	default:
+		c.fail()
+	}
+}
+
+func (c *Cursor) literal(word string) {
+	for k := range len(word) {
+		if c.i >= len(c.b) || c.b[c.i] != word[k] {
+			c.fail()
+			return
+		}
+		c.i++
+	}
+}
+
+func (c *Cursor) number() {
+	if c.b[c.i] == '-' {
+		c.i++
+	}
+	if c.i < len(c.b) && c.b[c.i] == '0' {
+		c.i++
+	} else {
+		c.digits()
+	}
+	if c.i < len(c.b) && c.b[c.i] == '.' {
+		c.i++
+		c.digits()
+	}
+	if c.i < len(c.b) && c.b[c.i]|0x20 == 'e' {
+		c.i++
+		if c.i < len(c.b) && (c.b[c.i] == '+' || c.b[c.i] == '-') {
+			c.i++
+		}
+		c.digits()
+	}
+}
+
+func (c *Cursor) digits() {
+	from := c.i
+	for c.i < len(c.b) && '0' <= c.b[c.i] && c.b[c.i] <= '9' {
+		c.i++
+	}
+	if c.i == from {
+		c.fail()
+	}
+}
+
+// Valid reports whether b is one whole JSON value in which lists and objects nest at most so many
+// levels.
+func Valid(b []byte, most int) bool {
+	c := Cursor{b: b, most: most}
+	c.Skip()
+	return c.End()
+}

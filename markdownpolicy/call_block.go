@@ -1,0 +1,312 @@
+package markdownpolicy
+
+import (
+	"encoding/json"
+	"iter"
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+	"github.com/segue-go/segue/messages"
+)
+
+// callBlock reads what stands between two marks: calls as JSON, one behind the other or in a list,
+// or else a body that goes to the closing mark. The closing mark may be missing at the end of the
+// text, and the end of a list before the closing mark.
+type callBlock struct {
+	Options
+	start int              // the place of the opening mark
+	after int              // the place behind it
+	close string           // the closing mark
+	ends  *textscan.Finder // of closing marks
+
+	limited bool       // a body that holds another opening mark has no end
+	ahead   *markAhead // whether the closing mark comes behind something unexpected; nil: not looked for yet
+
+	pos     int // looked at so far
+	state   callState
+	scan    jsonscan.Scanner
+	value   int  // where the value that is scanned begins
+	listed  bool // the values are in a list
+	calls   []Part
+	repairs []Repair
+}
+
+type callState uint8
+
+const (
+	callStart callState = iota // before a value, or behind all of them
+	callValue                  // in JSON
+	callBody                   // in something else
+)
+
+// limitLookahead implements [lookaheadLimiter].
+func (b *callBlock) limitLookahead() { b.limited = true }
+
+func (b *callBlock) read(text string, final bool) verdict {
+	for {
+		var v verdict
+		var decided bool
+		switch b.state {
+		case callStart:
+			v, decided = b.next(text, final)
+		case callValue:
+			v, decided = b.json(text, final)
+		default:
+			return b.plain(text, final)
+		}
+		if decided {
+			return v
+		}
+	}
+}
+
+// next looks at what begins behind the mark or behind a value.
+func (b *callBlock) next(text string, final bool) (verdict, bool) {
+	b.pos = jsonscan.SkipBlanks(text, max(b.pos, b.after))
+	closed, wait := textscan.StandsAt(text, b.pos, b.close, final)
+	ends := strings.HasPrefix(b.close, text[b.pos:]) // the text, with or without a part of the mark
+	switch {
+	case wait || b.pos == len(text) && !final:
+		return verdict{}, true
+	case closed && len(b.calls) > 0:
+		return b.done(b.pos + len(b.close)), true
+	case ends && len(b.calls) > 0 && !b.listed:
+		return b.unended(len(text)), true
+	case closed || ends:
+		return b.broken(broken(b.pos, hermesForm.expects(), "", nil), b.pos), true
+	}
+	switch kind, wait := b.kindAt(text, final); {
+	case wait:
+		return verdict{}, true
+	case kind == listMark:
+		b.listed = text[b.pos] != ']'
+		b.pos++
+	case kind == listValue:
+		b.state, b.value = callValue, b.pos
+		b.scan.Begin(b.pos)
+	case len(b.calls) > 0:
+		return b.unclosed(text, final)
+	default:
+		b.state = callBody
+	}
+	return verdict{}, false
+}
+
+type listKind uint8
+
+const (
+	listOther listKind = iota
+	listValue          // an object
+	listMark           // the beginning of a list of objects, a comma in it, or its end
+)
+
+// kindAt says what stands here, or that more has to come for that.
+func (b *callBlock) kindAt(text string, final bool) (kind listKind, wait bool) {
+	switch c := text[b.pos]; {
+	case c == '{':
+		return listValue, false
+	case c == '[' && len(b.calls) == 0 && !b.listed:
+		yes, wait := jsonscan.BeginsObjects(text, b.pos)
+		if yes {
+			kind = listMark
+		}
+		return kind, wait && !final
+	case (c == ',' || c == ']') && len(b.calls) > 0 && b.listed:
+		return listMark, false
+	default:
+		return listOther, false
+	}
+}
+
+// unclosed deals with something that stands where the closing mark should. A few brackets too many
+// are left out. What goes on with the call, or stands before the closing mark, was said in the
+// call, and is no text behind one without that mark.
+func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
+	if b.Mode != ModeRepair {
+		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true
+	}
+	end, wait := excessBrackets(text, b.pos, final)
+	if wait {
+		return verdict{}, true
+	}
+	continued, wait := b.continues(text, final)
+	switch {
+	case continued || wait:
+	case end > b.pos:
+		b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "left out brackets that nothing opened"})
+		b.pos = end
+		return verdict{}, false
+	default:
+		if b.ahead == nil {
+			b.ahead = newMarkAhead(text[b.start:b.after], b.close)
+		}
+		continued, wait = b.ahead.closes(text, b.pos, final)
+	}
+	switch {
+	case wait:
+		return verdict{}, true
+	case continued:
+		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true
+	}
+	b.repairs = append(b.repairs, Repair{Offset: b.pos, What: "added the missing " + b.close})
+	return b.done(b.pos), true
+}
+
+// continues is [jsonscan.Continues] for a call in marks, where a key goes on with the call without
+// a comma, too.
+func (b *callBlock) continues(text string, final bool) (yes, wait bool) {
+	next := jsonscan.Lookahead{Text: text, Pos: b.pos}
+	if _, yes = next.Key(); yes || next.Partial {
+		return yes, !yes && !final
+	}
+	return jsonscan.Continues(text, b.pos, final)
+}
+
+// excessBrackets returns the place behind the closing brackets and blanks that stand at a place, or
+// that more may come.
+func excessBrackets(text string, pos int, final bool) (end int, wait bool) {
+	const most = 16
+	window := text[:min(len(text), pos+most)]
+	end = len(window) - len(strings.TrimLeft(window[pos:], "]} \t\r\n"))
+	return end, end == len(text) && end < pos+most && !final
+}
+
+// json reads a JSON value.
+func (b *callBlock) json(text string, final bool) (verdict, bool) {
+	stop, state := b.scan.Scan(text)
+	end := stop
+	switch {
+	case state == jsonscan.Done:
+	case state == jsonscan.Invalid && b.Mode == ModeText: // nothing mends it
+		return b.broken(broken(end, hermesForm.expects(), "", nil), end), true
+	case state == jsonscan.More && !final:
+		return verdict{}, true
+	default:
+		var known bool
+		if end, known = b.brokenEnd(text, final); !known {
+			return verdict{}, true
+		}
+	}
+	if err := b.add(text, b.value, end); err != nil {
+		return b.broken(err, max(end, stop)), true
+	}
+	b.state, b.pos = callStart, end
+	return verdict{}, false
+}
+
+// brokenEnd returns where JSON that is broken ends: where its brackets do, or before the first
+// closing mark.
+func (b *callBlock) brokenEnd(text string, final bool) (end int, known bool) {
+	closing := b.ends.Next(text, b.value)
+	upTo := text
+	if closing >= 0 {
+		upTo = text[:closing]
+	}
+	if end, ok := b.scan.End(upTo); ok {
+		return end, true
+	}
+	return len(upTo), closing >= 0 || final
+}
+
+// add takes a JSON value as calls.
+func (b *callBlock) add(text string, from, to int) *ParseError {
+	values, repairs, err := callValues(text[from:to], from, b.Mode)
+	if err != nil {
+		err.Expected = hermesForm.expects()
+		return err
+	}
+	read := b.readJSON
+	if text[from] == '[' {
+		read = b.readElement
+	}
+	var calls []Part
+	for offset, value := range values {
+		call, more, err := read(value, from+offset)
+		if err != nil {
+			return err
+		}
+		repairs = append(repairs, more...)
+		calls = append(calls, Part{Content: call, Start: from + offset})
+	}
+	b.calls, b.repairs = append(b.calls, calls...), append(b.repairs, repairs...)
+	return nil
+}
+
+// callValues returns the value, or the elements if it is an array, with their offsets.
+func callValues(text string, at int, mode Mode) (iter.Seq2[int, string], []Repair, *ParseError) {
+	if text[0] != '[' {
+		return func(yield func(int, string) bool) { yield(0, text) }, nil, nil
+	}
+	if json.Valid([]byte(text)) {
+		return jsonscan.Elements(text), nil, nil
+	}
+	fixed, changes, ok := jsonrepair.Repair(text)
+	if mode != ModeRepair || !ok || fixed == "" || fixed[0] != '[' {
+		return nil, nil, broken(at, "", text, nil)
+	}
+	whole := func(yield func(int, string) bool) { // the offsets in what was mended are not those of the text
+		for _, value := range jsonscan.Elements(fixed) {
+			if !yield(0, value) {
+				return
+			}
+		}
+	}
+	return whole, repairsAt(at, changes), nil
+}
+
+// plain looks for the end of a body that is not JSON.
+func (b *callBlock) plain(text string, final bool) verdict {
+	closing := b.ends.Next(text, b.pos)
+	if closing < 0 && !final {
+		return verdict{}
+	}
+	bodyEnd, end := len(text), len(text)
+	if closing >= 0 {
+		bodyEnd, end = closing, closing+len(b.close)
+	}
+	if b.limited && strings.Contains(text[b.after:bodyEnd], text[b.start:b.after]) {
+		return b.broken(broken(b.pos, b.close, "", nil), b.after)
+	}
+	calls, repairs, err := b.readBody(text[b.pos:bodyEnd], b.pos)
+	if err != nil {
+		return b.broken(err, bodyEnd)
+	}
+	b.calls, b.repairs = calls, repairs
+	if closing < 0 {
+		return b.unended(end)
+	}
+	return b.done(end)
+}
+
+// done says that the block ends there. Each call goes from its beginning, the first from the mark,
+// to that of the next.
+func (b *callBlock) done(end int) verdict {
+	last := end
+	for i := len(b.calls) - 1; i >= 0; i-- {
+		b.calls[i].End = last
+		if i == 0 {
+			b.calls[i].Start = b.start
+		}
+		last = b.calls[i].Start
+	}
+	return verdict{kind: isParts, end: end, parts: b.calls, repairs: b.repairs}
+}
+
+// unended is done where the text ends before the closing mark.
+func (b *callBlock) unended(end int) verdict {
+	leaveOpen(b.calls)
+	return b.done(end)
+}
+
+// broken says that it is meant as a call and is none. As text it is the mark alone, so that what is
+// right behind it is found.
+func (b *callBlock) broken(err *ParseError, looked int) verdict {
+	return verdict{kind: isBroken, end: b.after, seen: looked, err: err}
+}
+
+// callAt is a call that begins at a place.
+func callAt(at int, name, arguments string) Part {
+	return Part{Content: messages.ToolCall{Name: name, Arguments: arguments}, Start: at}
+}

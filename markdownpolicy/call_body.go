@@ -1,0 +1,328 @@
+package markdownpolicy
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+	"github.com/segue-go/segue/messages"
+)
+
+// This file reads calls that models write between marks in forms other than JSON. Each reader gets
+// what stands between the marks, and its offset.
+
+// readBody tells the forms apart.
+func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
+	lead := len(text) - len(textscan.TrimLeft(text))
+	body, at := textscan.Trim(text), at+lead
+	switch {
+	case strings.HasPrefix(body, "<function="):
+		return o.readFunction(body, at)
+	case strings.HasPrefix(body, "call:"):
+		return readEscaped(body, at)
+	case strings.Contains(body, "<arg_key>") || o.tool(body) != nil:
+		return o.readPairs(body, at)
+	}
+	for _, separator := range deepSeekSeparators {
+		if before, after, found := strings.Cut(body, separator); found {
+			return readSeparated(before, after, at, at+len(body)-len(after), o.Mode)
+		}
+	}
+	return readPython(body, at, o.Mode)
+}
+
+// readJSON reads a call as JSON: {"name":…,"arguments":{…}}, the same as the "function" of an
+// object, or an object whose only key is the name of a tool.
+func (o Options) readJSON(text string, at int) (messages.ToolCall, []Repair, *ParseError) {
+	call, repairs, err := hermesForm.read(text, at, o.Mode)
+	if err == nil || !json.Valid([]byte(text)) || text[0] != '{' {
+		return call, repairs, err
+	}
+	return o.readOtherJSON(text, at, err)
+}
+
+// readElement is readJSON for JSON that is known to be valid.
+func (o Options) readElement(text string, at int) (messages.ToolCall, []Repair, *ParseError) {
+	if text[0] != '{' {
+		return o.readJSON(text, at) // which says what is wrong
+	}
+	call, repairs, err := hermesForm.readValid(text, text, nil, at, o.Mode)
+	if err == nil {
+		return call, repairs, nil
+	}
+	return o.readOtherJSON(text, at, err)
+}
+
+// readOtherJSON reads the forms of readJSON that are not that of Hermes: to that, err applies.
+func (o Options) readOtherJSON(text string, at int, err *ParseError) (call messages.ToolCall, repairs []Repair, _ *ParseError) {
+	n, functions, function := 0, 0, ""
+	for key, value := range jsonscan.Members(text) {
+		n++
+		if key == "function" {
+			functions, function = functions+1, value
+		}
+		if o.tool(key) != nil && n == 1 {
+			call.Name, call.Arguments = key, value
+		}
+	}
+	_, _, _, again := hermesForm.fields(text)
+	switch {
+	case again != "":
+		return call, repairs, err
+	case functions > 1:
+		return call, repairs, repeated(at, `"function"`, text)
+	case functions == 1 && function[0] == '{':
+		if keys := (callForm{name: "function", arguments: "function"}).unexpectedKeys(text, "function"); len(keys) > 0 {
+			return call, repairs, broken(at, `name and arguments in "function", and nothing beside it`, strings.Join(keys, ", "), nil)
+		}
+		return hermesForm.read(function, at+strings.Index(text, function), o.Mode)
+	}
+	if n != 1 || call.Name == "" {
+		return call, repairs, err
+	}
+	call.Arguments, repairs, err = readArguments(call.Arguments, at, o.Mode)
+	return call, repairs, err
+}
+
+// readFunction reads <function=name><parameter=key>value</parameter>…</function>, of which the last
+// closing tags may be missing. A value ends at the first closing tag that is followed by another
+// tag of these. One that holds the tag of another parameter, and not its end, may be two of which
+// the first has no end: that is an error.
+func (o Options) readFunction(body string, at int) ([]Part, []Repair, *ParseError) {
+	expected := func(pos int, what string) ([]Part, []Repair, *ParseError) {
+		return nil, nil, broken(at+pos, what, body[pos:], nil)
+	}
+	name, pos, ok := attribute(body, 0, "<function=")
+	if !ok || name == "" {
+		return expected(0, "<function=name>")
+	}
+	var arguments []argument
+	for {
+		pos = jsonscan.SkipBlanks(body, pos)
+		key, value, ok := attribute(body, pos, "<parameter=")
+		if !ok {
+			break
+		}
+		end := parameterEnd(body, value)
+		if end < 0 {
+			return expected(value, "</parameter>")
+		}
+		arguments = append(arguments, argument{key, trimLines(body[value:end])})
+		pos = end + len("</parameter>")
+	}
+	if rest := strings.TrimSpace(strings.TrimPrefix(body[pos:], "</function>")); rest != "" {
+		return expected(pos, "<parameter=key> or </function>")
+	}
+	if key, again := repeatedName(arguments); again {
+		return nil, nil, repeated(at, "<parameter="+key+">", body)
+	}
+	if a, again := unclosedParameter(arguments); again != "" {
+		return nil, nil, broken(at, "</parameter> behind the value of <parameter="+a.name+">, before <parameter="+again+">", a.text, nil)
+	}
+	return []Part{callAt(at, name, argumentsObject(arguments, o.properties(name)))}, nil, nil
+}
+
+// attribute reads a tag such as <function=name>, and returns the name and the place behind the tag.
+func attribute(text string, pos int, open string) (name string, end int, ok bool) {
+	rest, ok := strings.CutPrefix(text[pos:], open)
+	if !ok {
+		return "", pos, false
+	}
+	i := strings.IndexAny(rest, ">\n")
+	if i < 0 || rest[i] != '>' {
+		return "", pos, false
+	}
+	return strings.TrimSpace(rest[:i]), pos + len(open) + i + 1, true
+}
+
+// parameterEnd returns the place of the tag that ends the value that begins at pos, or -1.
+func parameterEnd(body string, pos int) int {
+	for {
+		i := strings.Index(body[pos:], "</parameter>")
+		if i < 0 {
+			return -1
+		}
+		after := textscan.TrimLeft(body[pos+i+len("</parameter>"):])
+		if after == "" || strings.HasPrefix(after, "<parameter=") || strings.HasPrefix(after, "</function>") {
+			return pos + i
+		}
+		pos += i + 1
+	}
+}
+
+// trimLines takes away what models set around a value: blanks, if it is one line, or else the line
+// break at either end.
+func trimLines(value string) string {
+	if trimmed := textscan.Trim(value); strings.IndexByte(trimmed, '\n') < 0 {
+		return trimmed
+	}
+	if first, rest, _ := strings.Cut(value, "\n"); textscan.Trim(first) == "" {
+		value = rest
+	}
+	if i := strings.LastIndexByte(value, '\n'); textscan.Trim(value[i+1:]) == "" {
+		value = strings.TrimSuffix(value[:i], "\r")
+	}
+	return value
+}
+
+// readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…: the first key belongs to
+// the first value. A text ends at the first closing tag that is followed by another tag of these.
+// Tags in a key, and those in a value that are not whole pairs, say that an end is missing: that is
+// an error, and so is a key that stands twice.
+func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) {
+	name, _, _ := strings.Cut(body, "<arg_")
+	pos := len(name)
+	if name = textscan.Trim(name); name == "" || strings.ContainsAny(name, "\n<>") {
+		return nil, nil, broken(at, "the name of a tool before <arg_key>", body, nil)
+	}
+	var keys, values []string
+	for pos < len(body) {
+		if held, end, ok := between(body, pos, pairKey); ok {
+			keys, pos = append(keys, textscan.Trim(held)), end
+		} else if held, end, ok := between(body, pos, pairValue); ok {
+			values, pos = append(values, held), end
+		} else {
+			return nil, nil, broken(at+pos, "<arg_key>…</arg_key> or <arg_value>…</arg_value>", body[pos:], nil)
+		}
+	}
+	if len(keys) != len(values) {
+		return nil, nil, broken(at, "an <arg_value>…</arg_value> for each <arg_key>…</arg_key>", body, nil)
+	}
+	arguments := make([]argument, len(keys))
+	for i := range keys {
+		if strings.Contains(keys[i], "arg_key>") || strings.Contains(keys[i], "arg_value>") {
+			return nil, nil, broken(at, "</arg_key> behind the key", keys[i], nil)
+		}
+		if !wholePairs(values[i]) {
+			return nil, nil, broken(at, "</arg_value> behind the value of <arg_key>"+keys[i]+"</arg_key>", values[i], nil)
+		}
+		arguments[i] = argument{keys[i], values[i]}
+	}
+	if key, again := repeatedName(arguments); again {
+		return nil, nil, repeated(at, "<arg_key>"+key+"</arg_key>", body)
+	}
+	return []Part{callAt(at, name, argumentsObject(arguments, o.properties(name)))}, nil, nil
+}
+
+var (
+	pairKey   = tagPair{open: "<arg_key>", close: "</arg_key>"}
+	pairValue = tagPair{open: "<arg_value>", close: "</arg_value>"}
+)
+
+// wholePairs reports whether each tag of a pair that begins in a text has its end there, and each
+// key its value.
+func wholePairs(text string) bool {
+	keys, values := strings.Count(text, pairKey.open), strings.Count(text, pairValue.open)
+	return keys == values && strings.Count(text, pairKey.close) >= keys && strings.Count(text, pairValue.close) >= values
+}
+
+// between returns the text between two marks of which the first stands at a place, and the place
+// behind it and blanks.
+func between(body string, pos int, marks tagPair) (held string, end int, ok bool) {
+	rest, ok := strings.CutPrefix(body[pos:], marks.open)
+	if !ok {
+		return "", pos, false
+	}
+	start := len(body) - len(rest)
+	for at := start; ; {
+		i := strings.Index(body[at:], marks.close)
+		if i < 0 {
+			return "", pos, false
+		}
+		at += i + len(marks.close)
+		end = jsonscan.SkipBlanks(body, at)
+		if after := body[end:]; after == "" || strings.HasPrefix(after, pairKey.open) || strings.HasPrefix(after, pairValue.open) {
+			return body[start : at-len(marks.close)], end, true
+		}
+	}
+}
+
+// readSeparated reads what stands before and after a separator: name and {…}, or "function" and the
+// name with a block of JSON behind it.
+func readSeparated(before, after string, at, afterAt int, mode Mode) ([]Part, []Repair, *ParseError) {
+	name, object := textscan.Trim(before), after
+	if name == "function" {
+		head, block, ok := strings.Cut(after, "```json")
+		held, tail, closed := strings.Cut(block, "\n```")
+		if !ok || !closed || textscan.Trim(tail) != "" {
+			return nil, nil, broken(afterAt, "the name of a tool and a ```json block with the arguments", after, nil)
+		}
+		name, object, afterAt = textscan.Trim(head), held, afterAt+len(head)+len("```json")
+	}
+	if name == "" || strings.ContainsAny(name, "\n`") {
+		return nil, nil, broken(at, "the name of a tool", before, nil)
+	}
+	arguments, repairs, err := readObject(object, afterAt, mode)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []Part{callAt(at, name, arguments)}, repairs, nil
+}
+
+// escapeMark stands around the strings of readEscaped.
+const escapeMark = "<escape>"
+
+// readEscaped reads call:name{key:<escape>text<escape>,other:1}.
+func readEscaped(body string, at int) ([]Part, []Repair, *ParseError) {
+	name, _, ok := strings.Cut(strings.TrimPrefix(body, "call:"), "{")
+	if called := textscan.Trim(name); ok && called != "" && strings.IndexByte(called, '\n') < 0 {
+		rest := body[len("call:")+len(name):]
+		if object := escapedJSON(rest); json.Valid(object) {
+			if jsonrepair.RepeatsName(string(object)) {
+				return nil, nil, repeated(at, "each key", body)
+			}
+			return []Part{callAt(at, called, string(object))}, nil, nil
+		}
+	}
+	return nil, nil, broken(at, "call:name{key:<escape>text<escape>}", body, nil)
+}
+
+// escapedJSON writes the arguments of readEscaped as JSON. Invalid input stays invalid.
+func escapedJSON(text string) []byte {
+	var b []byte
+	for text != "" {
+		if rest, ok := strings.CutPrefix(text, escapeMark); ok {
+			held, after, closed := strings.Cut(rest, escapeMark)
+			if !closed {
+				return nil
+			}
+			b, text = jsonscan.AppendString(b, held), after
+			continue
+		}
+		i := strings.IndexAny(text, ":,{}[]<")
+		switch {
+		case i == 0 && text[0] != '<':
+			b, text = append(b, text[0]), text[1:]
+		case i <= 0:
+			return nil
+		case text[i] == ':':
+			b, text = jsonscan.AppendString(b, textscan.Trim(text[:i])), text[i:]
+		default:
+			b, text = append(b, text[:i]...), text[i:]
+		}
+	}
+	return b
+}
+
+// readPython reads calls in Python: name(key=value, …), each on a line of its own or all in a list.
+func readPython(body string, at int, mode Mode) ([]Part, []Repair, *ParseError) {
+	calls, changes, err := pyliteral.ReadCalls(body, mode == ModeRepair)
+	if err != nil {
+		return nil, nil, broken(at+err.Offset, err.Expected, body[err.Offset:], nil)
+	}
+	return pythonParts(calls, at), repairsAt(at, changes), nil
+}
+
+// pythonParts returns calls of a text that stands at an offset of the reply as parts of the reply.
+func pythonParts(calls []pyliteral.Call, at int) []Part {
+	var parts []Part
+	for _, c := range calls {
+		part := callAt(at+c.Start, c.Name, c.Arguments)
+		part.End = at + c.End
+		parts = append(parts, part)
+	}
+	return parts
+}

@@ -1,0 +1,275 @@
+package markdownpolicy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+	"github.com/segue-go/segue/messages"
+)
+
+// callForm says how a call is written as a JSON object: {"name":…,"arguments":{…}}.
+type callForm struct {
+	name      string   // the key of the name
+	arguments string   // the key of the arguments
+	others    []string // more keys that are read as the arguments, where those are not there
+	beside    []string // more keys that hold no arguments, and are left out
+}
+
+// read reads a call from the JSON that stands at an offset of the reply. Arguments are kept as they
+// are written, and a JSON string that holds an object is decoded once. Missing, null and empty ones
+// are {}. A member that is no part of a call may be meant as an argument, whether there are others
+// or not: it is an error. So is a key of a call that stands twice.
+func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
+	object, repairs, err := readObject(text, at, mode)
+	if err != nil {
+		if err.Expected = f.expects(); err.Found == "" {
+			err.Expected += ", with its end"
+		}
+		return messages.ToolCall{}, nil, err
+	}
+	return f.readValid(text, object, repairs, at, mode)
+}
+
+// readValid is read for text of which a valid object was made by repairs. With an error it returns
+// the name, if there is one.
+func (f callForm) readValid(text, object string, repairs []Repair, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
+	name, arguments, key, again := f.fields(object)
+	if again != "" {
+		return messages.ToolCall{}, nil, repeated(at, jsonscan.Quote(again), text)
+	}
+	call := messages.ToolCall{Name: jsonscan.Unquote(name)}
+	if call.Name == "" {
+		return messages.ToolCall{}, nil, broken(at, f.expects()+`, with "`+f.name+`" the name of a tool`, text, nil)
+	}
+	if err := f.checkKeys(object, call.Name, key, at); err != nil {
+		return call, nil, err
+	}
+	fixed, more, err := readArguments(arguments, at+max(0, strings.Index(text, arguments)), mode)
+	if err != nil {
+		err.Expected = `"` + f.arguments + `" of "` + call.Name + `" to be a JSON object`
+		return call, nil, err
+	}
+	call.Arguments = fixed
+	return call, append(repairs, more...), nil
+}
+
+// expects is what a model is told that it should have written.
+func (f callForm) expects() string {
+	return `a JSON object {"` + f.name + `": …, "` + f.arguments + `": {…}}`
+}
+
+// fields returns the values of the name and of the arguments, as they are written in a valid
+// object, and the key of the arguments; "" if there is none. again is the first key of these that
+// stands there twice, in whatever case.
+func (f callForm) fields(object string) (name, arguments, under, again string) {
+	rank := len(f.others) + 1 // of the key that the arguments were found under: the smaller, the better
+	var seen uint
+	for key, value := range jsonscan.Members(object) {
+		bit := f.bit(key)
+		if seen&bit != 0 {
+			return name, arguments, under, key
+		}
+		seen |= bit
+		switch i := slices.Index(f.others, key); {
+		case key == f.name:
+			name = value
+		case key == f.arguments:
+			arguments, under, rank = value, key, -1
+		case i >= 0 && i < rank:
+			arguments, under, rank = value, key, i
+		}
+	}
+	return name, arguments, under, ""
+}
+
+// bit is a number of its own, of one bit, for each key of a call, and 0 for other keys.
+func (f callForm) bit(key string) uint {
+	same := func(other string) bool { return strings.EqualFold(key, other) }
+	switch {
+	case same(f.name):
+		return 1
+	case same(f.arguments):
+		return 2
+	}
+	if i := slices.IndexFunc(f.others, same); i >= 0 {
+		return 4 << i
+	}
+	return 0
+}
+
+// isHarmless reports whether a member beside the name of a call is what servers write there, and so
+// no argument: the type of the call, its place, or its id.
+func isHarmless(key, value string) bool {
+	switch key {
+	case "type":
+		return saysNothing(value) || slices.Contains([]string{`"function"`, `"tool_call"`, `"tool_use"`}, value)
+	case "index":
+		return value == "null" || value[0] == '-' || value[0] >= '0' && value[0] <= '9'
+	case "id", "call_id", "tool_call_id":
+		return value[0] != '{' && value[0] != '['
+	default:
+		return false
+	}
+}
+
+// unexpectedKeys returns the keys, in quotes, of members that are no part of a call whose arguments
+// stand under a key.
+func (f callForm) unexpectedKeys(object, under string) (keys []string) {
+	for key, value := range jsonscan.Members(object) {
+		switch {
+		case key == f.name, key == under, isHarmless(key, value), slices.Contains(f.beside, key):
+		case (key == f.arguments || slices.Contains(f.others, key)) && (saysNothing(value) || isEmptyObject(value)):
+		default:
+			keys = append(keys, jsonscan.Quote(key))
+		}
+	}
+	return keys
+}
+
+// checkKeys returns an error where a valid object has members that are no part of a call.
+func (f callForm) checkKeys(object, name, under string, at int) *ParseError {
+	keys := f.unexpectedKeys(object, under)
+	if len(keys) == 0 {
+		return nil
+	}
+	expected := `the arguments of "` + name + `" as a JSON object under "` + f.arguments + `"`
+	if _, arguments, _, _ := f.fields(object); saysNothing(arguments) {
+		return broken(at, expected, "no arguments but "+strings.Join(keys, ", "), nil)
+	}
+	return broken(at, expected+", and nothing beside it", strings.Join(keys, ", ")+` beside "`+under+`"`, nil)
+}
+
+// isEmptyObject reports whether a valid JSON value is an object without members, or a string that
+// holds one.
+func isEmptyObject(value string) bool {
+	if value[0] == '"' {
+		value = textscan.Trim(jsonscan.Unquote(value))
+	}
+	return strings.HasPrefix(value, "{") && textscan.Trim(value[1:]) == "}"
+}
+
+// saysNothing reports whether the value of the arguments of a call is missing, null, or a string
+// that is blank or null.
+func saysNothing(value string) bool {
+	if strings.HasPrefix(value, `"`) {
+		value = strings.TrimSpace(jsonscan.Unquote(value))
+	}
+	return value == "" || value == "null"
+}
+
+// readArguments reads the value of the arguments of a call.
+func readArguments(value string, at int, mode Mode) (string, []Repair, *ParseError) {
+	switch {
+	case saysNothing(value):
+		return "{}", nil, nil
+	case value[0] == '{':
+		return value, nil, nil
+	case value[0] != '"':
+		return "", nil, broken(at, "a JSON object", value, nil)
+	}
+	object, repairs, err := readObject(strings.TrimSpace(jsonscan.Unquote(value)), 0, mode)
+	if err != nil {
+		return "", nil, broken(at, "a JSON object", value, err.Err)
+	}
+	for i := range repairs {
+		repairs[i].Offset = at
+	}
+	return object, repairs, nil
+}
+
+// write writes a call as JSON, on one line. Arguments that are not JSON are written as a JSON
+// string.
+func (f callForm) write(c messages.ToolCall) string {
+	b := jsonscan.AppendString([]byte("{"), f.name)
+	b = jsonscan.AppendString(append(b, ": "...), c.Name)
+	b = jsonscan.AppendString(append(b, ", "...), f.arguments)
+	b = append(b, ": "...)
+	return string(append(appendArguments(b, c.Arguments), '}'))
+}
+
+// appendArguments writes arguments as JSON on one line.
+func appendArguments(dst []byte, arguments string) []byte {
+	switch trimmed := strings.TrimSpace(arguments); {
+	case trimmed == "":
+		return append(dst, "{}"...)
+	case !json.Valid([]byte(trimmed)):
+		return jsonscan.AppendString(dst, arguments)
+	case strings.ContainsAny(trimmed, "\n\r"):
+		var line bytes.Buffer
+		_ = json.Compact(&line, []byte(trimmed)) // it is valid
+		return append(dst, line.Bytes()...)
+	default:
+		return append(dst, trimmed...)
+	}
+}
+
+// readObject reads a JSON object that stands at an offset of the reply, and nothing else. What is
+// none is an error, or in mode repair it is mended; the dict of Python is such an object too.
+func readObject(text string, at int, mode Mode) (object string, repairs []Repair, err *ParseError) {
+	start := jsonscan.SkipBlanks(text, 0)
+	object = textscan.TrimRight(text[start:])
+	if object != "" && object[0] == '{' && json.Valid([]byte(object)) {
+		return object, nil, nil
+	}
+	if mode == ModeRepair {
+		fixed, changes, ok := jsonrepair.Repair(text)
+		if ok && fixed[0] == '{' {
+			return fixed, repairsAt(at, changes), nil
+		}
+	}
+	return "", nil, notObject(text, at, mode)
+}
+
+// repairsAt returns changes of a text that stands at an offset of the reply as repairs of the
+// reply.
+func repairsAt(at int, changes []jsonrepair.Change) []Repair {
+	var repairs []Repair
+	for _, c := range changes {
+		repairs = append(repairs, Repair{Offset: at + c.Offset, What: c.What})
+	}
+	return repairs
+}
+
+var errAmbiguous = errors.New("there is no one way to mend it")
+
+// notObject says where a text stops being a JSON object.
+func notObject(text string, at int, mode Mode) *ParseError {
+	var raw json.RawMessage
+	cause := json.Unmarshal([]byte(text), &raw)
+	e := broken(at, "a JSON object", text, cause)
+	if syntax, ok := errors.AsType[*json.SyntaxError](cause); ok {
+		stop := min(max(0, int(syntax.Offset)-1), len(text))
+		if strings.Contains(syntax.Error(), "end of JSON") {
+			stop = len(text)
+		}
+		e.Offset, e.Found = at+stop, shorten(text[stop:])
+	}
+	if mode == ModeRepair {
+		e.Err = errors.Join(cause, errAmbiguous)
+	}
+	return e
+}
+
+// FindObject finds the JSON object that a reply holds beside other text, such as fences and prose.
+// Of several it is the last that has one of the keys, or the last of all if no keys are given. Only
+// whole objects count: those within another are part of it, and what is not valid JSON is none. The
+// object is returned as it is written.
+func FindObject(text string, keys ...string) (object string, ok bool) {
+	return jsonscan.FindObject(text, func(object string) bool {
+		if len(keys) == 0 {
+			return true
+		}
+		for key := range jsonscan.Members(object) {
+			if slices.Contains(keys, key) {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,322 @@
+package markdownpolicy
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/commonmark"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Fenced is the default policy: a call is a JSON object in a fenced code block named tool_call, a
+// thought is the text of a block named thought.
+//
+//	```tool_call
+//	{"name":"get_weather","arguments":{"city":"Paris"}}
+//	```
+//
+// Models that fall back into what they know are understood, too: a block named json or not at all,
+// or an object in prose, is a call if it has the keys "name" and "arguments" and no other; a list
+// of such objects is as many calls. If Options.Tools are given, an object in prose must have the
+// name of a tool, and must not stand behind an open backquote on its line, in a line that begins
+// with ">", or in one that is indented as code. A block of calls may hold several objects, or a
+// list. Other blocks are text, whatever stands in them. Blocks are found as CommonMark says; the
+// last may lack its end.
+//
+// To show such a block instead of using it, a backslash stands before it, which is taken away.
+type Fenced struct{ Options }
+
+const (
+	infoCall    = "tool_call"
+	infoThought = "thought"
+	infoResult  = "tool_result"
+)
+
+var fencedForm = callForm{name: "name", arguments: "arguments"}
+
+// Name returns "fenced".
+func (Fenced) Name() string { return "fenced" }
+
+// WithTools implements [Tooled].
+func (f Fenced) WithTools(defs []tools.Definition) Policy {
+	f.Options = f.withTools(defs)
+	return f
+}
+
+// FormatInstructions implements [Policy].
+func (f Fenced) FormatInstructions(defs []tools.Definition) string {
+	return instruct(`# How to reply
+
+To use a tool, write a fenced code block named tool_call. In it stands one JSON object with two keys: "name" is the name of the tool, "arguments" is an object with its arguments.
+Write one block for each call. Several calls in one reply are run together. Stop after the last call: the results come in the next message, in blocks named tool_result. Never write such a block yourself.
+To think before you act, write a fenced code block named thought. Nobody sees it.
+Everything else is text for the user. An answer without a call ends your work. To show a tool_call block to the user instead of using it, write a backslash before it.`, f.examples(), defs)
+}
+
+func (f Fenced) examples() []example { return workedExamples(f.Render) }
+
+// ParseResponse implements [Policy].
+func (f Fenced) ParseResponse(text string) (Document, error) { return parse(f.NewParser(), text) }
+
+// NewParser implements [Streamer].
+func (f Fenced) NewParser() Parser { return newMarkParser(f.Name(), f.Mode, f.syntax()) }
+
+// FormatQuery implements [Policy].
+func (f Fenced) FormatQuery(h messages.History) (messages.History, error) {
+	return formatQuery(h, f.Render, f.results)
+}
+
+func (Fenced) results(outputs []messages.ToolOutput) string {
+	blocks := make([]string, len(outputs))
+	for i, o := range outputs {
+		about := jsonscan.AppendString([]byte(infoResult+` name=`), o.ToolName)
+		about = jsonscan.AppendString(append(about, ` call_id=`...), o.CallID)
+		about = jsonscan.AppendString(append(about, ` status=`...), resultStatus(o))
+		blocks[i] = commonmark.WriteFence(strings.ReplaceAll(string(about), "`", "'"), resultText(o))
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+// Render implements [Renderer].
+func (f Fenced) Render(parts []messages.AssistantContent) string {
+	thought := func(text string) string { return commonmark.WriteFence(infoThought, text) }
+	return writeParts(parts, "\n\n", f.escape, thought, func(c messages.ToolCall) string {
+		return commonmark.WriteFence(infoCall, fencedForm.write(c))
+	})
+}
+
+func (f Fenced) syntax() *fencedSyntax { return &fencedSyntax{mode: f.Mode, tools: f.Tools} }
+
+// escape writes a text so that it is read as the same text, whatever follows in blocks of its own.
+func (f Fenced) escape(text string) string {
+	s := f.syntax()
+	s.mode = ModeError
+	var b strings.Builder
+	e := fencedEscape{fencedSyntax: s, written: &b, unclosed: map[byte]int{}}
+	from := 0
+	for {
+		at, found := s.find(text, from, true)
+		b.WriteString(text[from:at])
+		from = at
+		if !found {
+			b.WriteString(text[from:])
+			return b.String()
+		}
+		end := e.literalEnd(text, at)
+		if end == at {
+			b.WriteByte('\\')
+			end += s.markLength(text, at)
+		}
+		b.WriteString(text[at:end])
+		from = end
+	}
+}
+
+// fencedSyntax is the [syntax] of [Fenced], for one reply.
+type fencedSyntax struct {
+	mode  Mode
+	tools []tools.Definition
+
+	inCode  bool             // within a block that is text
+	code    commonmark.Fence // which
+	object  objectBlock
+	objects jsonscan.Ends
+	quoting commonmark.Quoting
+}
+
+// find implements [syntax]. Marks are the runs that begin a block, braces that may begin an object,
+// brackets before such, and all with a backslash before them.
+func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
+	if s.inCode {
+		if !s.code.FindEnd(text, final) {
+			return len(text), false
+		}
+		s.inCode, from = false, max(from, s.code.End)
+	}
+	for i := from; ; {
+		if i = fencedLeads.Next(text, i); i == len(text) {
+			break
+		}
+		escaped := i > from && text[i-1] == '\\'
+		var behind int
+		var kind markKind
+		switch text[i] {
+		case '{':
+			kind = braceMark(text, i, escaped)
+			behind = max(i+1, textscan.SkipRun(text, i, '{')-1)
+		case '[':
+			kind, behind = bracketMark(text, i, escaped), i+1
+		default:
+			behind = textscan.SkipRun(text, i, text[i])
+			kind = fenceMark(text, i, behind, escaped)
+		}
+		if kind == markFound || kind == markMaybe && !final {
+			if escaped {
+				i--
+			}
+			return i, kind == markFound
+		}
+		i = behind
+	}
+	return pendingFrom(text, from, final), false
+}
+
+// fencedLeads are the bytes that marks begin with, but for the backslash before one.
+var fencedLeads = textscan.NewByteSet("`~{[")
+
+type markKind uint8
+
+const (
+	markNone  markKind = iota
+	markMaybe          // the text ends too early to tell
+	markFound
+)
+
+// braceMark says whether the brace at a place is a mark.
+func braceMark(text string, at int, escaped bool) markKind {
+	switch {
+	case escaped:
+		return callKey(text[at:])
+	case at+1 == len(text):
+		return markMaybe
+	case text[at+1] == '"':
+		return markFound
+	case !textscan.IsBlank(text[at+1]):
+		return markNone
+	}
+	if next := textscan.TrimLeft(text[at+1 : min(len(text), at+mostBlanks)]); next != "" && next[0] != '"' {
+		return markNone
+	}
+	return markFound
+}
+
+// mostBlanks bounds how many blanks are looked through at a brace.
+const mostBlanks = 64
+
+// callKey says whether an object begins with a key of a call.
+func callKey(object string) markKind {
+	const most = mostBlanks + 16 // with the key
+	rest := textscan.TrimLeft(object[1:min(len(object), most)])
+	for _, key := range []string{`"` + fencedForm.name + `"`, `"` + fencedForm.arguments + `"`} {
+		if strings.HasPrefix(rest, key) {
+			return markFound
+		}
+		if strings.HasPrefix(key, rest) && len(object) < most {
+			return markMaybe
+		}
+	}
+	return markNone
+}
+
+// fenceMark says whether the run of mark characters between two places is a mark.
+func fenceMark(text string, at, behind int, escaped bool) markKind {
+	first := at
+	if escaped {
+		first = len(strings.TrimRight(text[:at], `\`))
+	}
+	switch {
+	case commonmark.LineStart(text, first) < 0:
+		return markNone
+	case behind-at >= 3:
+		return markFound
+	case behind == len(text):
+		return markMaybe
+	default:
+		return markNone
+	}
+}
+
+// begin implements [syntax].
+func (s *fencedSyntax) begin(text string, at int) block {
+	switch text[at] {
+	case '\\':
+		return escapedMark{at: at, end: at + s.markLength(text, at)}
+	case '{', '[':
+		return s.beginObject(text, at, s.tools != nil && s.quoting.At(text, at))
+	default:
+		return &fencedBlock{syntax: s, fence: commonmark.Fence{Start: at}}
+	}
+}
+
+// escapedMark is a mark with a backslash before it, which is text without it.
+type escapedMark struct{ at, end int }
+
+func (m escapedMark) read(text string, _ bool) verdict {
+	part := Part{Content: messages.Text{Text: text[m.at+1 : m.end]}, Start: m.at, End: m.end}
+	return verdict{kind: isParts, end: m.end, parts: []Part{part}}
+}
+
+// bracketMark says whether the bracket at a place is a mark: the beginning of a list of objects,
+// the first of which may be a call.
+func bracketMark(text string, at int, escaped bool) markKind {
+	switch yes, wait := jsonscan.BeginsObjects(text, at); {
+	case wait:
+		return markMaybe
+	case !yes:
+		return markNone
+	case escaped:
+		return callKey(text[jsonscan.SkipBlanks(text, at+1):])
+	default:
+		return markFound
+	}
+}
+
+// fencedEscape finds out where backslashes must stand in a text that is to be read as text.
+type fencedEscape struct {
+	*fencedSyntax
+	written  *strings.Builder // what stands before, as it will be read: with backslashes
+	unclosed map[byte]int     // the least length of a run from which on no block is closed
+}
+
+// literalEnd returns the place up to which what stands at a mark may be written as it is; the place
+// of the mark if a backslash must stand before it.
+func (e *fencedEscape) literalEnd(text string, at int) int {
+	s, c := e.fencedSyntax, text[at]
+	isFence := c == '`' || c == '~'
+	if n, ok := e.unclosed[c]; isFence && ok && textscan.SkipRun(text, at, c)-at >= n {
+		return at
+	}
+	block := e.begin(text, at)
+	v := block.read(text, true)
+	if isFence {
+		fenced := block.(*fencedBlock)
+		f := &fenced.fence
+		if s.inCode {
+			s.inCode = s.code.FindEnd(text, true)
+			f = &s.code
+		}
+		if fenced.cut || !f.Closed() && !f.None() {
+			e.unclosed[c] = f.Length
+			return at
+		}
+	}
+	if v.kind != isText {
+		return at
+	}
+	return v.end
+}
+
+// begin is that of the syntax, but asks what is written whether it is shown as code: a backslash
+// before a fence moves the code that begins with it.
+func (e *fencedEscape) begin(text string, at int) block {
+	if c := text[at]; c == '{' || c == '[' {
+		return e.beginObject(text, at, e.tools != nil && e.quoting.At(e.written.String(), e.written.Len()))
+	}
+	return e.fencedSyntax.begin(text, at)
+}
+
+// markLength returns the length of the mark at a place, without what may follow a fence of three.
+func (s *fencedSyntax) markLength(text string, at int) int {
+	switch text[at] {
+	case '\\':
+		return 1 + s.markLength(text, at+1)
+	case '{':
+		return 1
+	case '[': // and the brace
+		return jsonscan.SkipBlanks(text, at+1) + 1 - at
+	default:
+		return 3
+	}
+}

@@ -1,0 +1,225 @@
+package markdownpolicy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Hermes is the format that Hermes, Qwen and many other open models were trained on: a JSON object
+// with "name" and "arguments" between <tool_call> and </tool_call>, and thoughts between <think>
+// and </think>. The zero value is ready. See
+// https://github.com/NousResearch/Hermes-Function-Calling.
+//
+// Between the tags it reads as well what other models write there: several objects, an array of
+// them, the parameters of Qwen3-Coder (<function=name><parameter=key>value</parameter></function>),
+// the pairs of GLM-4.5 and later (name<arg_key>key</arg_key><arg_value>value</arg_value>), and
+// calls in Python. Values that do not say of which type they are become what the schema in
+// Options.Tools allows, else strings. Calls are always written as JSON. What stands in a call and
+// is neither read as an argument nor known to hold none is an error.
+//
+// A call that is not closed is one at the end of the text, if its JSON is complete; a thought that
+// is not closed goes to the end.
+type Hermes struct {
+	Options
+	Dialect  Dialect  // whose marks stand around a call; "" is DialectHermes
+	Thoughts Thoughts // "" is ThoughtsTagged
+}
+
+// Thoughts says how a model writes its thoughts, as [Hermes] reads them.
+type Thoughts string
+
+// The ways to write thoughts.
+const (
+	ThoughtsTagged Thoughts = "tagged" // between <think> and </think>
+	ThoughtsOpen   Thoughts = "open"   // as the prompt ends with <think>, a reply begins within a thought; a call ends one that is not closed
+	ThoughtsNone   Thoughts = "none"   // not at all: <think> is text, and past thoughts are not rendered
+)
+
+// hermesForm is a call as JSON.
+var hermesForm = callForm{name: "name", arguments: "arguments", others: []string{"parameters"}}
+
+// Name implements [Namer].
+func (Hermes) Name() string { return "hermes" }
+
+// WithTools implements [Tooled].
+func (h Hermes) WithTools(defs []tools.Definition) Policy {
+	h.Options = h.withTools(defs)
+	return h
+}
+
+// ParseResponse implements [Policy].
+func (h Hermes) ParseResponse(text string) (Document, error) { return parse(h.NewParser(), text) }
+
+// NewParser implements [Streamer].
+func (h Hermes) NewParser() Parser { return newMarkParser(h.Name(), h.Mode, h.syntax()) }
+
+// Render implements [Renderer].
+func (h Hermes) Render(parts []messages.AssistantContent) string {
+	marks := h.Dialect.marks()
+	if h.Thoughts == ThoughtsNone {
+		parts = slices.DeleteFunc(slices.Clone(parts), isThought)
+	}
+	text := h.syntax().render(parts, h.thoughts(), func(c messages.ToolCall) string {
+		return marks.open + "\n" + hermesForm.write(c) + "\n" + marks.close
+	})
+	if h.Thoughts == ThoughtsOpen && text != "" && !strings.HasPrefix(text, thoughtTags.open) {
+		text = thoughtTags.write("") + "\n" + text
+	}
+	return text
+}
+
+func isThought(c messages.AssistantContent) bool {
+	_, ok := c.(messages.Thought)
+	return ok
+}
+
+// FormatQuery implements [Policy]. Results stand between <tool_response> and </tool_response>.
+func (h Hermes) FormatQuery(history messages.History) (messages.History, error) {
+	return formatQuery(history, h.Render, taggedResults("tool_response"))
+}
+
+// FormatInstructions implements [Policy].
+func (h Hermes) FormatInstructions(defs []tools.Definition) string {
+	marks := h.Dialect.marks()
+	return instruct(`You can call tools. Write each call as a JSON object with the keys "name" and "arguments" between `+marks.open+
+		` and `+marks.close+`. "arguments" is an object that fits the schema of the tool. You can write several calls, each between marks of its own. `+
+		`The results come in the next message, between <tool_response> and </tool_response>.
+Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.
+To write one of these marks as plain text, put a backslash before it.`, h.examples(), defs)
+}
+
+func (h Hermes) examples() []example { return workedExamples(h.Render) }
+
+// thoughts returns the marks around a thought.
+func (h Hermes) thoughts() tagPair {
+	marks := thoughtTags
+	if h.Thoughts == ThoughtsOpen {
+		for _, call := range h.Dialect.pairs() {
+			marks.until = append(marks.until, call.open)
+		}
+	}
+	return marks
+}
+
+func (h Hermes) syntax() *hermesSyntax {
+	var tags []tag
+	if h.Thoughts != ThoughtsNone {
+		tags = append(tags, h.thoughts().thought())
+	}
+	for _, marks := range h.Dialect.pairs() {
+		ends := &textscan.Finder{Mark: marks.close}
+		tags = append(tags, tag{marks.open, func(start, after int) block {
+			return &callBlock{Options: h.Options, start: start, after: after, close: marks.close, ends: ends}
+		}})
+	}
+	s := &hermesSyntax{tagSyntax: newTagSyntax(append(tags, h.Dialect.leftOut()...)...)}
+	if h.Thoughts == ThoughtsOpen {
+		s.within = &thoughtBlock{marks: h.thoughts(), ends: h.thoughts().finders()}
+	}
+	return s
+}
+
+// hermesSyntax is the syntax of [Hermes].
+type hermesSyntax struct {
+	tagSyntax
+	within *thoughtBlock // that the reply begins in, until that has begun
+}
+
+func (s *hermesSyntax) find(text string, from int, final bool) (int, bool) {
+	if s.within == nil {
+		return s.tagSyntax.find(text, from, final)
+	}
+	at := jsonscan.SkipBlanks(text, from)
+	opened, wait := textscan.StandsAt(text, at, thoughtTags.open, final)
+	if wait || at == len(text) {
+		return at, false
+	}
+	s.within.start, s.within.body = at, at
+	if opened { // it may write the tag all the same
+		s.within.body += len(thoughtTags.open)
+	}
+	s.within.pos = s.within.body
+	return at, true
+}
+
+func (s *hermesSyntax) begin(text string, at int) block {
+	if within := s.within; within != nil {
+		s.within = nil
+		return within
+	}
+	return s.tagSyntax.begin(text, at)
+}
+
+// Dialect is a family of models that write calls as [Hermes] reads them, by the marks that they set
+// around a call.
+type Dialect string
+
+// The dialects. The marks of a dialect that stand around a list of calls, or say that the reply
+// ends, are left out of the text.
+const (
+	DialectHermes   Dialect = "hermes"   // <tool_call>: Hermes, Qwen, Qwen-Coder, GLM, Nemotron
+	DialectDeepSeek Dialect = "deepseek" // <｜tool▁call▁begin｜>name<｜tool▁sep｜>{…}: DeepSeek V3 and R1, Cogito
+	DialectLFM      Dialect = "lfm"      // <|tool_call_start|>[name(key="value")]: LFM2
+	DialectOlmo     Dialect = "olmo"     // <function_calls>name(key="value"), a call on each line: OLMo 3
+	DialectGemma    Dialect = "gemma"    // <start_function_call>call:name{key:<escape>value<escape>}: FunctionGemma
+)
+
+// deepSeekSeparators stand between the name and the arguments of a call.
+var deepSeekSeparators = []string{"<｜tool▁sep｜>", "<|tool▁sep|>"}
+
+// marks returns the marks that the dialect writes around a call.
+func (d Dialect) marks() tagPair { return d.pairs()[0] }
+
+// pairs returns the marks that may stand around a call.
+func (d Dialect) pairs() []tagPair {
+	switch d {
+	case DialectDeepSeek:
+		marks := tagPair{open: "<｜tool▁call▁begin｜>", close: "<｜tool▁call▁end｜>"}
+		return []tagPair{marks, {open: asciiBars(marks.open), close: asciiBars(marks.close)}}
+	case DialectLFM:
+		return []tagPair{{open: "<|tool_call_start|>", close: "<|tool_call_end|>"}}
+	case DialectOlmo:
+		return []tagPair{{open: "<function_calls>", close: "</function_calls>"}}
+	case DialectGemma:
+		return []tagPair{{open: "<start_function_call>", close: "<end_function_call>"}}
+	default:
+		return []tagPair{{open: "<tool_call>", close: "</tool_call>"}}
+	}
+}
+
+// leftOut returns the tags of what is left out of the text: marks that say nothing, and results
+// that the model made up.
+func (d Dialect) leftOut() (tags []tag) {
+	if d != DialectDeepSeek {
+		return nil
+	}
+	for _, name := range []string{"tool▁calls▁begin", "tool▁calls▁end", "tool▁output▁begin", "tool▁output▁end", "end▁of▁sentence"} {
+		mark := "<｜" + name + "｜>"
+		tags = append(tags, dropped(mark), dropped(asciiBars(mark)))
+	}
+	for _, bar := range []string{"｜", "|"} {
+		marks := tagPair{open: "<" + bar + "tool▁outputs▁begin" + bar + ">", close: "<" + bar + "tool▁outputs▁end" + bar + ">"}
+		held := marks.thought()
+		tags = append(tags, tag{marks.open, func(start, after int) block {
+			return omittedBlock{held.begin(start, after)}
+		}})
+	}
+	return tags
+}
+
+// omittedBlock leaves out what stands between two marks.
+type omittedBlock struct{ block }
+
+func (b omittedBlock) read(text string, final bool) verdict {
+	v := b.block.read(text, final)
+	v.parts = nil
+	return v
+}
+
+// asciiBars returns a mark with the bars that some templates write.
+func asciiBars(mark string) string { return strings.ReplaceAll(mark, "｜", "|") }

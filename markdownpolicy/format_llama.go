@@ -1,0 +1,238 @@
+package markdownpolicy
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// Llama is the format that Llama 3.1 to 3.3 were trained on: calls are JSON objects with "name" and
+// "parameters", as they are in the text, one on each line or with semicolons between them, perhaps
+// after <|python_tag|>. Thoughts stand between <think> and </think>. The zero value is ready.
+//
+// An object in the text is a call if its members are in this order: perhaps a "type", the "name",
+// and "parameters" or "arguments"; or these first. If Options.Tools are given, the name must be
+// that of a tool, unless the reply begins with the call or <|python_tag|> stands before it. Any
+// other JSON is text.
+//
+// See https://github.com/meta-llama/llama-models/blob/main/models/llama3_1/prompt_format.md.
+type Llama struct{ Options }
+
+// llamaForm is a call as JSON.
+var llamaForm = callForm{name: "name", arguments: "parameters", others: []string{"arguments"}}
+
+const pythonTag = "<|python_tag|>"
+
+// Name implements [Namer].
+func (Llama) Name() string { return "llama" }
+
+// WithTools implements [Tooled].
+func (l Llama) WithTools(defs []tools.Definition) Policy {
+	l.Options = l.withTools(defs)
+	return l
+}
+
+// ParseResponse implements [Policy].
+func (l Llama) ParseResponse(text string) (Document, error) { return parse(l.NewParser(), text) }
+
+// NewParser implements [Streamer].
+func (l Llama) NewParser() Parser { return newMarkParser(l.Name(), l.Mode, l.syntax()) }
+
+// Render implements [Renderer].
+func (l Llama) Render(parts []messages.AssistantContent) string {
+	s := l.syntax()
+	text := func(text string) string {
+		text = s.escape(text)
+		if strings.HasSuffix(text, ";") { // not one between two calls
+			text += "\n"
+		}
+		return text
+	}
+	return writeParts(parts, "\n", text, thoughtTags.write, llamaForm.write)
+}
+
+// FormatQuery implements [Policy]. Results stand between <tool_response> and </tool_response>.
+func (l Llama) FormatQuery(history messages.History) (messages.History, error) {
+	return formatQuery(history, l.Render, taggedResults("tool_response"))
+}
+
+// FormatInstructions implements [Policy].
+func (l Llama) FormatInstructions(defs []tools.Definition) string {
+	return instruct(`You can call tools. Write each call as a JSON object with the keys "name" and "parameters", in this order, on a line of its own. `+
+		`"parameters" is an object that fits the schema of the tool. You can write several calls. `+
+		`The results come in the next message, between <tool_response> and </tool_response>.
+Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.
+To write such an object or mark as plain text, put a backslash before it.`, l.examples(), defs)
+}
+
+func (l Llama) examples() []example { return workedExamples(l.Render) }
+
+func (l Llama) syntax() untaggedSyntax {
+	s := newUntaggedSyntax("{;", &llamaMark{Options: l.Options}, thoughtTags.thought(), dropped(pythonTag))
+	s.unescapable = ";"
+	return s
+}
+
+// llamaMark is the beginning of an object with one of the keys of a call; or a semicolon between a
+// call and such an object.
+type llamaMark struct {
+	Options
+	last    int // the place behind the last call; 0: there is none
+	objects jsonscan.Ends
+}
+
+// stands implements [untaggedMark].
+func (m *llamaMark) stands(text string, at int) (yes, partly bool) {
+	if text[at] != ';' {
+		return hasLlamaKey(text, at)
+	}
+	if m.last == 0 || m.last > at || at > m.last+llamaGap || strings.Trim(text[m.last:at], " \t") != "" {
+		return false, false
+	}
+	object, partly := afterSemicolon(text, at)
+	return object > 0, partly
+}
+
+// llamaGap is how many blanks may stand before a semicolon, and behind it.
+const llamaGap = 64
+
+// hasLlamaKey reports whether the object at a place begins with one of the keys of a call.
+func hasLlamaKey(text string, at int) (yes, partly bool) {
+	h := jsonscan.Lookahead{Text: text, Pos: at + 1}
+	key, ok := h.Key()
+	if !ok {
+		return false, h.Partial
+	}
+	return key == "name" || key == "parameters" || key == "arguments" || key == "type", false
+}
+
+// afterSemicolon returns the place of the call before which a semicolon stands, with one line break
+// in between at most; or 0.
+func afterSemicolon(text string, at int) (object int, partly bool) {
+	object = at + 1
+	for object < len(text) && object-at < llamaGap && textscan.IsBlank(text[object]) {
+		object++
+	}
+	if object == len(text) {
+		return 0, true
+	}
+	if text[object] != '{' || strings.Count(text[at:object], "\n") > 1 {
+		return 0, false
+	}
+	if yes, partly := hasLlamaKey(text, object); !yes {
+		return 0, partly
+	}
+	return object, false
+}
+
+// begin implements [untaggedMark].
+func (m *llamaMark) begin(start int) block {
+	return &llamaBlock{Options: m.Options, mark: m, start: start}
+}
+
+// llamaBlock reads an object that may be a call.
+type llamaBlock struct {
+	Options
+	mark  *llamaMark
+	start int // with the semicolon
+	scan  jsonscan.Scanner
+	begun bool // it is meant as a call
+	end   int  // of the object; 0 while that is not known
+	cut   bool // it ends with the text only
+
+	limited bool // an object that is no JSON is text
+}
+
+// limitLookahead implements [lookaheadLimiter].
+func (b *llamaBlock) limitLookahead() { b.limited = true }
+
+func (b *llamaBlock) read(text string, final bool) verdict {
+	object := b.start
+	if text[b.start] == ';' {
+		object, _ = afterSemicolon(text, b.start)
+	}
+	if !b.begun {
+		meant, partly := b.isMeant(text, object)
+		if !meant && partly && !final {
+			return verdict{}
+		}
+		if !meant {
+			return verdict{kind: isText, end: b.start + 1}
+		}
+		b.begun, b.scan = true, jsonscan.At(object)
+	}
+	if b.limited {
+		switch _, state := b.mark.objects.End(text, object); {
+		case state == jsonscan.More && !final:
+			return verdict{}
+		case state != jsonscan.Done:
+			return verdict{kind: isText, end: b.start + 1}
+		}
+	}
+	if b.end == 0 {
+		end, ok := b.scan.End(text)
+		switch {
+		case !ok && !final:
+			return verdict{}
+		case !ok && b.Mode == ModeText:
+			return verdict{kind: isText, end: b.start + 1, seen: len(text)}
+		case !ok:
+			end = len(text)
+		}
+		b.end, b.cut = end, !ok
+	}
+	continued, wait := jsonscan.Continues(text, b.end, final)
+	if wait {
+		return verdict{}
+	}
+	return b.call(text, object, continued)
+}
+
+// call reads the object, behind which something goes on or not.
+func (b *llamaBlock) call(text string, object int, continued bool) verdict {
+	end := b.end
+	call, repairs, err := llamaForm.read(text[object:end], object, b.Mode)
+	switch {
+	case (err == nil || call.Name != "") && !b.allowed(text, object, call.Name):
+		return verdict{kind: isText, end: end}
+	case err != nil:
+		return verdict{kind: isBroken, end: end, err: err}
+	case continued:
+		return verdict{kind: isBroken, end: end, err: continuedError(text, end)}
+	}
+	b.mark.last = end
+	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: b.start, End: end, Open: b.cut}}}
+}
+
+// isMeant reports whether an object begins as a call does. If not, partly says that more of it has
+// to come for that.
+func (b *llamaBlock) isMeant(text string, object int) (meant, partly bool) {
+	if follows(text, object, pythonTag) {
+		return true, false
+	}
+	h := jsonscan.Lookahead{Text: text, Pos: object + 1}
+	for named := false; ; {
+		key, ok := h.Key()
+		switch {
+		case !ok:
+			return false, h.Partial
+		case key == "parameters" || key == "arguments" || named && key == "name":
+			return true, false
+		case named || key != "name" && key != "type":
+			return false, false
+		}
+		value, ok := h.Value()
+		if !ok || key == "name" && !b.allowed(text, object, value) {
+			return false, !ok && h.Partial
+		}
+		named = key == "name"
+	}
+}
+
+// allowed reports whether an object that names a tool is a call.
+func (b *llamaBlock) allowed(text string, object int, name string) bool {
+	return b.mayCall(name) || isStart(text, object) || follows(text, object, pythonTag)
+}

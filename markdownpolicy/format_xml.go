@@ -1,0 +1,135 @@
+package markdownpolicy
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// XML is a format of tags alone: <tool_call><name>…</name><arguments>{…}</arguments></tool_call>,
+// with the arguments as a JSON object, and thoughts between <think> and </think>. Nothing is
+// escaped as in XML: entities stay what they are. The zero value is ready.
+//
+// Where Options.Tools names the tools, calls in tags with the names of tool and parameters are read
+// as well, such as <read_file><path>main.go</path></read_file>. A parameter ends at the first
+// closing tag that is followed by another parameter of the tool, or by its end: the text may hold
+// any tags. But where the text holds the tag of a parameter that is given nowhere else, without the
+// closing tag, one of two closing tags is missing: an error. Each becomes what its schema allows,
+// else a string.
+//
+// Closing tags may be missing at the end of the text, except that of a parameter that is not JSON,
+// which may be cut off. A thought that is not closed goes to the end.
+type XML struct{ Options }
+
+// Name implements [Namer].
+func (XML) Name() string { return "xml" }
+
+// WithTools implements [Tooled].
+func (x XML) WithTools(defs []tools.Definition) Policy {
+	x.Options = x.withTools(defs)
+	return x
+}
+
+// ParseResponse implements [Policy].
+func (x XML) ParseResponse(text string) (Document, error) { return parse(x.NewParser(), text) }
+
+// NewParser implements [Streamer].
+func (x XML) NewParser() Parser { return newMarkParser(x.Name(), x.Mode, x.syntax()) }
+
+// Render implements [Renderer].
+func (x XML) Render(parts []messages.AssistantContent) string {
+	return x.syntax().render(parts, thoughtTags, func(c messages.ToolCall) string {
+		arguments := string(appendArguments(nil, c.Arguments))
+		if arguments[0] != '{' { // the end of an object is found by its brackets, that of other values by the tag
+			arguments = strings.ReplaceAll(arguments, "<", `\u003c`)
+		}
+		return "<tool_call>\n<name>" + c.Name + "</name>\n<arguments>" + arguments + "</arguments>\n</tool_call>"
+	})
+}
+
+// FormatQuery implements [Policy]. Results stand between <tool_result> and </tool_result>.
+func (x XML) FormatQuery(history messages.History) (messages.History, error) {
+	return formatQuery(history, x.Render, taggedResults("tool_result"))
+}
+
+// FormatInstructions implements [Policy].
+func (x XML) FormatInstructions(defs []tools.Definition) string {
+	return instruct(`You can call tools. Write each call between <tool_call> and </tool_call>: the name of the tool between <name> and </name>, then the `+
+		`arguments between <arguments> and </arguments>, as a JSON object that fits the schema of the tool. Escape in it what JSON escapes, and nothing else. You can write several calls. `+
+		`The results come in the next message, between <tool_result> and </tool_result>.
+Thoughts that are not for the user stand between <think> and </think>, before the calls. All other text is for the user.
+To write one of these opening tags as plain text, put a backslash before it.`, x.examples(), defs)
+}
+
+func (x XML) examples() []example { return workedExamples(x.Render) }
+
+func (x XML) syntax() tagSyntax {
+	reused := new(elementBlock) // there is one at a time
+	ends := childEnds{}
+	tags := []tag{thoughtTags.thought(), {"<tool_call>", func(start, after int) block {
+		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments", ends: ends, noRepair: x.Mode == ModeText}
+		e.scan = reused.scan // for its memory
+		e.scan.Begin(after)
+		*reused = elementBlock{element: e, mode: x.Mode, call: x.readCall}
+		return reused
+	}}}
+	for _, d := range x.Tools {
+		if d.Name == "tool_call" || d.Name == "think" {
+			continue
+		}
+		schema := x.properties(d.Name)
+		children := make([]string, 0, len(schema))
+		for name := range schema {
+			children = append(children, name)
+		}
+		closing, ends := "</"+d.Name+">", childEnds{}
+		tags = append(tags, tag{"<" + d.Name + ">", func(start, after int) block {
+			e := element{name: d.Name, closing: closing, start: start, after: after, pos: after, children: children, ends: ends}
+			*reused = elementBlock{element: e, mode: x.Mode, textWithoutChildren: true, call: func(fields []field) (Part, []Repair, *ParseError) {
+				return readNamed(d.Name, start, fields, schema)
+			}}
+			return reused
+		}})
+	}
+	return newTagSyntax(tags...)
+}
+
+// readCall makes a call of a name and arguments.
+func (x XML) readCall(fields []field) (Part, []Repair, *ParseError) {
+	var name, arguments field
+	for _, f := range fields {
+		if f.name == "name" {
+			name = f
+		} else {
+			arguments = f
+		}
+	}
+	called := textscan.Trim(name.text)
+	if called == "" || strings.ContainsAny(called, "<\n") {
+		return Part{}, nil, broken(name.at, "the name of a tool between <name> and </name>", called, nil)
+	}
+	text := textscan.Trim(arguments.text)
+	at := arguments.at + strings.Index(arguments.text, text)
+	read := func() (string, []Repair, *ParseError) { return readObject(text, at, x.Mode) }
+	if text == "" || text == "null" || text[0] == '"' && json.Valid([]byte(text)) {
+		read = func() (string, []Repair, *ParseError) { return readArguments(text, at, x.Mode) }
+	}
+	object, repairs, err := read()
+	if err != nil {
+		err.Expected = `the arguments of "` + called + `" as a JSON object between <arguments> and </arguments>`
+		return Part{}, nil, err
+	}
+	return callAt(0, called, object), repairs, nil
+}
+
+// readNamed makes a call of parameters in tags of their own.
+func readNamed(name string, at int, fields []field, schema map[string]property) (Part, []Repair, *ParseError) {
+	arguments := make([]argument, len(fields))
+	for i, f := range fields {
+		arguments[i] = argument{f.name, trimLines(f.text)}
+	}
+	return callAt(at, name, argumentsObject(arguments, schema)), nil, nil
+}

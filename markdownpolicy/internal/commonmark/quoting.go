@@ -1,0 +1,48 @@
+package commonmark
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+)
+
+// Quoting follows the lines of a text, to tell what is shown as code or as a quotation.
+type Quoting struct {
+	pos  int // looked at so far
+	line int // where the line begins
+	run  int // the length of the run of backquotes that a span of code began with; 0: there is none
+}
+
+// At reports whether a place stands behind an open backquote on its line, or in a line that is
+// quoted or indented as code. Places must not go back.
+func (q *Quoting) At(text string, at int) bool {
+	if i := strings.LastIndexByte(text[q.pos:at], '\n'); i >= 0 {
+		q.line, q.run = q.pos+i+1, 0
+		q.pos = q.line
+	}
+	for q.pos < at {
+		i := strings.IndexAny(text[q.pos:at], "`\\")
+		if i < 0 {
+			q.pos = at
+			break
+		}
+		q.pos += i
+		if text[q.pos] == '\\' {
+			q.pos++
+			if q.run == 0 {
+				q.pos++
+			}
+			continue
+		}
+		from := q.pos
+		q.pos = textscan.SkipRun(text, q.pos, '`')
+		switch q.run {
+		case 0:
+			q.run = q.pos - from
+		case q.pos - from:
+			q.run = 0
+		}
+	}
+	indent := strings.TrimLeft(text[q.line:min(at, q.line+4)], " ")
+	return q.run > 0 || len(text[q.line:at]) >= 4 && indent == "" || strings.HasPrefix(indent, ">") || strings.HasPrefix(indent, "\t")
+}

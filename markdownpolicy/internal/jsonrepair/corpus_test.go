@@ -1,0 +1,90 @@
+package jsonrepair_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
+)
+
+// refused are the lines of json_repair-py.jsonl that are not mended, by the reason. All others
+// become what is expected there.
+var refused = map[string][]int{
+	"text before or behind the JSON":          {11, 12, 13, 14, 19, 21, 22, 23, 99, 174, 192, 195, 212, 213, 214, 215},
+	"neither an object nor an array":          {54, 76, 77, 80, 81, 87, 122, 170, 171, 172, 173, 198, 227, 228, 229},
+	"several values, or members behind it":    {15, 16, 17, 18, 20, 162, 163, 164, 165, 166, 167, 168, 169},
+	"cut off in a string, number or member":   {37, 38, 39, 41, 42, 43, 46, 53, 55, 61, 62, 63, 64, 74, 104, 105, 109, 123, 138, 144, 145, 148, 176, 181, 199},
+	"a missing value, or an ellipsis":         {35, 56, 57, 59, 154},
+	"quotes within a string":                  {31, 32, 65, 69, 70, 84, 85, 86, 126, 130, 132, 133, 135, 153, 182, 184, 187, 189, 191, 193, 194, 207, 210, 218, 220, 221, 223, 232, 233, 236},
+	"a quote is missing":                      {131, 147},
+	"brackets that do not match":              {30, 51, 66, 67, 71, 124, 155, 156, 161},
+	"words that are no constants":             {113, 119, 127, 128, 136, 137, 139, 140, 142, 143, 146, 175, 178, 179, 183, 188, 190, 237},
+	"a number that is none":                   {100, 102, 103, 106, 107, 108, 112, 114, 115},
+	"commas between strings, colons or keys":  {60, 68, 72, 73, 75, 134, 149, 150, 151, 152, 157, 159},
+	"a comment that may hide something":       {88, 90, 93},
+	"a value in parentheses may be a tuple":   {82, 83},
+	"a control character in a name":           {201, 202},
+	"an escape that neither language defines": {226},
+	"the backslash before ' may be meant":     {205},
+}
+
+func TestS2_8_RepairsOfJSONRepairAreWhatWasMeant(t *testing.T) {
+	type row struct {
+		Input string
+		Want  any
+		Opts  struct {
+			Logging bool
+			Objects bool `json:"return_objects"`
+		}
+	}
+	reasons := map[int]string{}
+	for reason, lines := range refused {
+		for _, line := range lines {
+			require.Empty(t, reasons[line], "line %d has two reasons", line)
+			reasons[line] = reason
+		}
+	}
+	valid, mended := 0, 0
+	data, err := os.ReadFile("../../../../shared/corpus/json/json_repair-py.jsonl")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the corpus of recorded texts is not at ../shared/corpus, beside the repository")
+	}
+	require.NoError(t, err)
+	var rows []row
+	for line := range strings.Lines(string(data)) {
+		var r row
+		require.NoError(t, json.Unmarshal([]byte(line), &r))
+		rows = append(rows, r)
+	}
+	for i, r := range rows {
+		fixed, repairs, ok := jsonrepair.Repair(r.Input)
+		if !ok {
+			require.NotEmpty(t, reasons[i+1], "line %d is refused: %s", i+1, r.Input)
+			continue
+		}
+		require.Empty(t, reasons[i+1], "line %d is mended: %s", i+1, r.Input)
+		want := r.Want
+		if text, ok := want.(string); ok && !r.Opts.Objects {
+			require.NoError(t, json.Unmarshal([]byte(text), &want))
+		}
+		if r.Opts.Logging {
+			want = want.([]any)[0]
+		}
+		var got any
+		require.NoError(t, json.Unmarshal([]byte(fixed), &got))
+		require.Equal(t, want, got, "line %d: %s became %s", i+1, r.Input, fixed)
+		if len(repairs) > 0 {
+			mended++
+		} else {
+			valid++
+		}
+	}
+	t.Logf("%d inputs: %d valid, %d mended, %d refused, 0 different", len(rows), valid, mended, len(reasons))
+	require.Equal(t, len(rows), valid+mended+len(reasons))
+}

@@ -1,0 +1,72 @@
+package jsonscan
+
+import "strings"
+
+// MaxDepth is how deep encoding/json reads values within each other.
+const MaxDepth = 10000
+
+// FindObject finds the last JSON object in a text that counts. Only whole objects are asked for:
+// those within another are part of it, and what is not valid JSON is none.
+func FindObject(text string, counts func(object string) bool) (object string, ok bool) {
+	const budget = 16 // times the length of the text, for objects within the strings of what turns out to be none
+	looked := 0
+	s := Scanner{maxDepth: MaxDepth}
+	for pos := 0; ; {
+		i := strings.IndexByte(text[pos:], '{')
+		if i < 0 {
+			return object, ok
+		}
+		pos += i
+		s.Begin(pos)
+		stop, state := s.Scan(text)
+		whole := s.objects(text)
+		for _, found := range whole {
+			if counts(text[found.start:found.end]) {
+				object, ok = text[found.start:found.end], true
+			}
+		}
+		looked += stop - pos
+		next := stop
+		if state != Done && looked < budget*len(text) {
+			if quoted := braceInString(text[:stop], pos, whole); quoted >= 0 {
+				next = quoted
+			}
+		}
+		pos = next
+	}
+}
+
+// objects returns the objects that end in what has been scanned, but none within another.
+func (s *Scanner) objects(text string) (whole []span) {
+	for _, b := range s.spans {
+		if b.end > 0 && text[b.start] == '{' && (len(whole) == 0 || b.start >= whole[len(whole)-1].end) {
+			whole = append(whole, b)
+		}
+	}
+	return whole
+}
+
+// braceInString returns the place of the first opening brace in a string, outside of whole objects,
+// or -1. From start to its end the text is the beginning of JSON.
+func braceInString(text string, start int, whole []span) int {
+	for _, object := range append(whole, span{start: len(text)}) {
+		for start < object.start {
+			i := strings.IndexByte(text[start:object.start], '"')
+			if i < 0 {
+				break
+			}
+			start += i + 1
+			for ; start < object.start && text[start] != '"'; start++ {
+				switch text[start] {
+				case '{':
+					return start
+				case '\\':
+					start++
+				}
+			}
+			start++
+		}
+		start = object.end
+	}
+	return -1
+}

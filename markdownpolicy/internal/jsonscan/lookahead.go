@@ -1,0 +1,106 @@
+package jsonscan
+
+import (
+	"strings"
+)
+
+// Lookahead reads the first members of an object, as long as they are short strings: at each step
+// it looks at a bounded number of bytes.
+type Lookahead struct {
+	Text    string
+	Pos     int
+	Partial bool // the text ended
+}
+
+// maxLookahead is how long a string, or the blanks between two things, may be.
+const maxLookahead = 256
+
+// Skip reads a byte, and blanks before it.
+func (l *Lookahead) Skip(c byte) bool {
+	end := min(len(l.Text), l.Pos+maxLookahead)
+	for l.Pos < end && isBlank(l.Text[l.Pos]) {
+		l.Pos++
+	}
+	if l.Pos == len(l.Text) {
+		l.Partial = true
+		return false
+	}
+	if l.Text[l.Pos] != c {
+		return false
+	}
+	l.Pos++
+	return true
+}
+
+// string reads a string.
+func (l *Lookahead) string() (string, bool) {
+	if !l.Skip('"') {
+		return "", false
+	}
+	rest := l.Text[l.Pos:min(len(l.Text), l.Pos+maxLookahead)]
+	i := 0
+	for i < len(rest) && rest[i] != '"' {
+		if rest[i] == '\\' {
+			i++
+		}
+		i++
+	}
+	if i >= len(rest) {
+		l.Partial = len(rest) < maxLookahead
+		return "", false
+	}
+	literal := l.Text[l.Pos-1 : l.Pos+i+1]
+	l.Pos += i + 1
+	return Unquote(literal), true
+}
+
+// Key reads the name of a member, and the colon.
+func (l *Lookahead) Key() (string, bool) {
+	key, ok := l.string()
+	return key, ok && l.Skip(':')
+}
+
+// Value reads a value that is a string, and the comma behind it.
+func (l *Lookahead) Value() (string, bool) {
+	value, ok := l.string()
+	return value, ok && l.Skip(',')
+}
+
+// Continues reports whether an object goes on behind what seemed to be its end: on the same line
+// with a comma or with brackets that nothing opened, and then with the key of a member. One bracket
+// too many ends an object early: what stands behind it was meant to be in it. wait says that more
+// of the text has to come to tell.
+func Continues(text string, pos int, final bool) (yes, wait bool) {
+	const most = 16 // brackets and blanks
+	at, wait := SameLine(text, pos, final)
+	if at < 0 {
+		return false, wait
+	}
+	window := text[at:min(len(text), at+most)]
+	gap := window[:len(window)-len(strings.TrimLeft(window, "]} \t\r\n"))]
+	next := Lookahead{Text: text, Pos: at + len(gap)}
+	if next.Pos == len(text) {
+		return false, !final
+	}
+	if !next.Skip(',') && gap == "" {
+		return false, false
+	}
+	_, yes = next.Key()
+	return yes, !yes && next.Partial && !final
+}
+
+// SameLine returns the place of the comma or closing bracket that stands behind a value on its
+// line, or -1: text on a line of its own does not go on with a value. wait says that more has to
+// come to tell.
+func SameLine(text string, pos int, final bool) (at int, wait bool) {
+	const most = 16 // blanks
+	for at = pos; at < len(text) && at < pos+most && (text[at] == ' ' || text[at] == '\t'); at++ {
+	}
+	if at == len(text) {
+		return -1, !final
+	}
+	if strings.IndexByte(",]}", text[at]) < 0 {
+		return -1, false
+	}
+	return at, false
+}

@@ -1,0 +1,307 @@
+// Package jsonscan reads JSON that stands in other text: where a value ends, while it arrives, and
+// what its members and elements are, as they are written.
+//
+// There is one scanner, [Scanner]. All that looks for the end of JSON uses it.
+package jsonscan
+
+import (
+	"encoding/json"
+	"sort"
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+)
+
+// Scanner follows a JSON object or array in a text that arrives in pieces, from its opening bracket
+// on. [Scanner.Scan] reads it as JSON; [Scanner.End] looks at brackets and strings only, and may go
+// on where Scan stopped. Each byte is looked at once.
+type Scanner struct {
+	pos     int // looked at so far
+	depth   int // of the brackets that are open
+	quoted  bool
+	escaped bool // behind a backslash in a string
+
+	// of Scan
+	state    State
+	stop     int // if state is not More, where Scan stopped
+	expects  expectation
+	spans    []span // in the order in which they begin
+	open     int    // the innermost open one is spans[open-1]; 0: none is open
+	digits   int    // that \u still needs
+	scalar   int    // where the number or constant begins that is being read; 0: none
+	maxDepth int    // 0: no bound
+}
+
+// span is an object or an array.
+type span struct {
+	start, end int // end is 0 while it is open
+	within     int // the value of Scanner.open before it
+}
+
+// State is what a scan came to.
+type State uint8
+
+// The states.
+const (
+	More    State = iota // the text ends within the value
+	Done                 // the value ends
+	Invalid              // a byte stands there that JSON has no place for
+)
+
+type expectation uint8
+
+const (
+	expectValue   expectation = iota
+	expectElement             // or the end of the array
+	expectKey
+	expectMember // a key or the end of the object
+	expectColon
+	expectNext // a comma or the closing bracket
+)
+
+// At returns a scanner for what begins with the bracket at a place.
+func At(place int) Scanner { return Scanner{pos: place} }
+
+// Begin begins again, at the bracket that stands at a place.
+func (s *Scanner) Begin(at int) {
+	*s = Scanner{pos: at, spans: s.spans[:0], maxDepth: s.maxDepth}
+}
+
+// Looked returns the place up to which the text has been looked at.
+func (s *Scanner) Looked() int { return s.pos }
+
+// Scan looks on, from where it stopped. at is the place behind the value if it is Done, and that of
+// the byte that does not belong there if it is Invalid. What it finds the end of is JSON, but that
+// encoding/json bounds how deep it is.
+func (s *Scanner) Scan(text string) (at int, state State) {
+	for s.state == More && s.pos < len(text) {
+		switch {
+		case !s.step(text):
+			s.state, s.stop = Invalid, s.pos
+		case s.open == 0:
+			s.state, s.stop = Done, s.pos
+		}
+	}
+	if s.state == More {
+		return s.pos, More
+	}
+	return s.stop, s.state
+}
+
+// step reads a token, or what there is of it. It returns false if JSON has no place for it.
+func (s *Scanner) step(text string) bool {
+	switch c := text[s.pos]; {
+	case s.quoted:
+		return s.string(text)
+	case s.scalar > 0:
+		return s.literal(text)
+	case isBlank(c):
+		s.pos++
+		return true
+	default:
+		ok := s.token(text, c)
+		if ok {
+			s.pos++
+		}
+		return ok
+	}
+}
+
+// string reads on in a string.
+func (s *Scanner) string(text string) bool {
+	for ; s.pos < len(text); s.pos++ {
+		c := text[s.pos]
+		switch {
+		case s.digits > 0:
+			if !textscan.IsHex(text[s.pos : s.pos+1]) {
+				return false
+			}
+			s.digits--
+		case s.escaped:
+			if strings.IndexByte(`"\/bfnrtu`, c) < 0 {
+				return false
+			}
+			if s.escaped = false; c == 'u' {
+				s.digits = 4
+			}
+		case !stringStops[c]:
+			s.pos = stringStops.Next(text, s.pos) - 1
+		case c == '"':
+			s.pos++
+			s.quoted = false
+			return true
+		case c == '\\':
+			s.escaped = true
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// literal reads on in a number or a constant.
+func (s *Scanner) literal(text string) bool {
+	for s.pos < len(text) && literals[text[s.pos]] {
+		s.pos++
+	}
+	if s.pos == len(text) {
+		return true
+	}
+	literal := text[s.scalar:s.pos]
+	s.scalar = 0
+	return json.Valid([]byte(literal))
+}
+
+var (
+	literals    = textscan.NewByteSet("+-.0123456789eEtrufalsn") // the bytes of numbers and constants
+	brackets    = textscan.NewByteSet(`"{}[]`)                   // and what begins a string
+	quotes      = textscan.NewByteSet(`"\`)                      // what matters in a string
+	stringStops = newStringStops()
+)
+
+// newStringStops returns what is read one by one in a string: what matters, and what must not stand
+// there.
+func newStringStops() *textscan.ByteSet {
+	set := *quotes
+	for c := range ' ' {
+		set[c] = true
+	}
+	return &set
+}
+
+// token reads a byte outside of strings and literals.
+func (s *Scanner) token(text string, c byte) bool {
+	switch s.expects {
+	case expectElement, expectValue:
+		return c == ']' && s.expects == expectElement && s.close() || s.value(c)
+	case expectMember, expectKey:
+		if c == '"' {
+			s.quoted, s.expects = true, expectColon
+			return true
+		}
+		return c == '}' && s.expects == expectMember && s.close()
+	case expectColon:
+		s.expects = expectValue
+		return c == ':'
+	default: // expectNext
+	}
+	object := text[s.spans[s.open-1].start] == '{'
+	switch {
+	case c == ',' && object:
+		s.expects = expectKey
+	case c == ',':
+		s.expects = expectValue
+	case c == '}' && object, c == ']' && !object:
+		return s.close()
+	default:
+		return false
+	}
+	return true
+}
+
+// value begins a value.
+func (s *Scanner) value(c byte) bool {
+	s.expects = expectNext
+	switch {
+	case c == '{' || c == '[':
+		if s.depth == s.maxDepth && s.maxDepth > 0 {
+			return false
+		}
+		s.spans = append(s.spans, span{start: s.pos, within: s.open})
+		s.open = len(s.spans)
+		s.depth++
+		if s.expects = expectElement; c == '{' {
+			s.expects = expectMember
+		}
+	case c == '"':
+		s.quoted = true
+	case literals[c]:
+		s.scalar = s.pos
+	default:
+		return false
+	}
+	return true
+}
+
+// close closes the innermost bracket.
+func (s *Scanner) close() bool {
+	b := &s.spans[s.open-1]
+	b.end = s.pos + 1
+	s.open, s.expects = b.within, expectNext
+	s.depth--
+	return true
+}
+
+// End looks on, by brackets and strings only, from where it or Scan stopped. It returns the place
+// behind the value and true, or false if that is not there yet. What it finds the end of may be no
+// JSON.
+func (s *Scanner) End(text string) (end int, ok bool) {
+	for s.state != Done {
+		stops := brackets
+		switch {
+		case s.escaped && s.pos < len(text):
+			s.pos, s.escaped = s.pos+1, false
+			continue
+		case s.quoted:
+			stops = quotes
+		}
+		if s.pos = stops.Next(text, s.pos); s.pos >= len(text) {
+			return 0, false
+		}
+		s.pos++
+		switch text[s.pos-1] {
+		case '\\':
+			s.escaped = true
+		case '"':
+			s.quoted = !s.quoted
+		case '{', '[':
+			s.depth++
+		default:
+			if s.depth--; s.depth <= 0 {
+				return s.pos, true
+			}
+		}
+	}
+	return s.stop, true
+}
+
+// find returns the span that begins at a place, if it was met there.
+func (s *Scanner) find(at int) (*span, bool) {
+	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].start >= at })
+	if i == len(s.spans) || s.spans[i].start != at {
+		return nil, false
+	}
+	return &s.spans[i], true
+}
+
+// Ends finds the ends of the objects and lists of a text. It remembers what is in one that has been
+// looked at: whatever begins within it has its end there, or none before the byte at which it is no
+// JSON. A place is thus looked at twice at most, once as within a string and once as outside of
+// one, as scans that agree on that are one. The zero value is ready.
+type Ends [2]Scanner
+
+// End returns the place behind the JSON that begins with the bracket at a place. Places must not go
+// back.
+func (e *Ends) End(text string, at int) (end int, state State) {
+	for i := range e {
+		if b, ok := e[i].find(at); ok {
+			if b.end == 0 {
+				_, state = e[i].Scan(text)
+				b, _ = e[i].find(at)
+			}
+			if b.end > 0 {
+				state = Done
+			}
+			return b.end, state
+		}
+	}
+	scan := &e[0] // the one that ended before
+	if e[1].pos < scan.pos {
+		scan = &e[1]
+	}
+	scan.Begin(at)
+	if end, state = scan.Scan(text); state != Done {
+		end = 0
+	}
+	return end, state
+}

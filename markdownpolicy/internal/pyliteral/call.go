@@ -1,0 +1,126 @@
+package pyliteral
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
+)
+
+// Call is a call such as name(argument=value, …), and where it stands in the text.
+type Call struct {
+	Name       string
+	Arguments  string // a JSON object
+	Start, End int
+}
+
+// ReadList reads the list of calls that stands between a place and the end of the text. If it is
+// lenient, brackets that are missing at the end are added, and strings may go over lines.
+func ReadList(text string, at int, lenient bool) ([]Call, []jsonrepair.Change, *Error) {
+	r := reader{text: text, pos: at, lenient: lenient}
+	r.enter()
+	var calls []Call
+	for more := r.next() != ']'; more; {
+		call, ok := r.call()
+		if !ok {
+			return nil, nil, r.err
+		}
+		calls = append(calls, call)
+		if more, ok = r.more(']'); !ok {
+			return nil, nil, r.err
+		}
+	}
+	if r.pos < len(text) {
+		r.fail("the end of the list of calls")
+		return nil, nil, r.err
+	}
+	return calls, r.changes, nil
+}
+
+// ReadCalls reads calls one behind the other, with commas between them or none, or in a list as
+// ReadList does.
+func ReadCalls(text string, lenient bool) ([]Call, []jsonrepair.Change, *Error) {
+	if strings.HasPrefix(text, "[") {
+		return ReadList(text, 0, lenient)
+	}
+	r := reader{text: text, lenient: lenient}
+	var calls []Call
+	for more := true; more; more = r.pos < len(text) {
+		call, ok := r.call()
+		if !ok {
+			return nil, nil, r.err
+		}
+		calls = append(calls, call)
+		if r.space(); r.next() == ',' {
+			r.pos++
+			r.space()
+		}
+	}
+	return calls, r.changes, nil
+}
+
+// call reads name(argument=value, …).
+func (r *reader) call() (Call, bool) {
+	start := r.pos
+	head := Lookahead{Text: r.text, Pos: r.pos}
+	name := head.Name()
+	if name == "" || !head.Skip("(") {
+		return Call{}, r.fail("a call, such as name(argument=value)")
+	}
+	r.pos = head.Pos - 1
+	r.out = nil
+	if !r.enter() || !r.arguments() {
+		return Call{}, false
+	}
+	return Call{Name: name, Arguments: string(r.out), Start: start, End: r.pos}, true
+}
+
+// arguments reads what stands between the parentheses, and the closing one.
+func (r *reader) arguments() bool {
+	if r.next() == ')' {
+		r.leave()
+		r.out = append(r.out, "{}"...)
+		return true
+	}
+	if strings.HasPrefix(r.text[r.pos:], "**") {
+		r.pos += len("**")
+		if r.space(); r.next() != '{' {
+			return r.fail("a dict behind **")
+		}
+		more, ok := false, r.dict()
+		if ok {
+			more, ok = r.more(')')
+		}
+		return ok && (!more || r.fail(") behind **{…}"))
+	}
+	return r.members(')', r.argument)
+}
+
+// argument reads a name and its equals sign.
+func (r *reader) argument() bool {
+	name := r.word()
+	if !isName(name) {
+		return r.fail("argument=value")
+	}
+	r.out = jsonscan.AppendString(r.out, name)
+	r.pos += len(name)
+	if r.space(); r.next() != '=' {
+		return r.fail("argument=value")
+	}
+	return true
+}
+
+// isName reports whether Python can have a name for an argument.
+func isName(s string) bool {
+	const most = 64
+	if s == "" || len(s) > most || textscan.IsDigit(s[0]) {
+		return false
+	}
+	for i := range len(s) {
+		if !textscan.IsLetter(s[i]) && !textscan.IsDigit(s[i]) {
+			return false
+		}
+	}
+	return true
+}

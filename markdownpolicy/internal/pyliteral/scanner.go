@@ -1,0 +1,77 @@
+package pyliteral
+
+import (
+	"strings"
+
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
+)
+
+// Scanner finds the end of a list of Python in a text that arrives in pieces. It looks at brackets
+// and strings only.
+type Scanner struct {
+	pos   int // looked at so far
+	depth int
+	quote string // of the string that is not closed
+}
+
+// At returns a scanner for the list that begins with the bracket at a place.
+func At(place int) Scanner { return Scanner{pos: place} }
+
+// End looks on, from where it stopped, and returns the place behind the list, or 0 if it is not
+// there yet.
+func (s *Scanner) End(text string, final bool) int {
+	for {
+		if s.quote != "" {
+			s.pos += jsonscan.PlainRun(text[s.pos:])
+		}
+		if s.pos == len(text) {
+			return 0
+		}
+		c := text[s.pos]
+		switch {
+		case c == '\'' || c == '"':
+			if s.quote == "" && len(text)-s.pos < 3 && !final {
+				return 0
+			}
+			if s.quote != "" && s.quote[0] == c && len(text)-s.pos < len(s.quote) && !final {
+				return 0
+			}
+			s.pos += s.atQuote(text[s.pos:])
+			continue
+		case s.quote != "":
+			if c == '\\' {
+				if s.pos+1 == len(text) {
+					return 0
+				}
+				s.pos++
+			}
+		case c == '[' || c == '(' || c == '{':
+			s.depth++
+		case c == ']' || c == ')' || c == '}':
+			if s.depth--; s.depth <= 0 {
+				s.pos++
+				return s.pos
+			}
+		}
+		s.pos++
+	}
+}
+
+// atQuote opens or closes a string, and returns the length of what it looked at.
+func (s *Scanner) atQuote(rest string) int {
+	long := strings.Repeat(rest[:1], 3)
+	switch {
+	case s.quote == "" && strings.HasPrefix(rest, long):
+		s.quote = long
+		return len(long)
+	case s.quote == "":
+		s.quote = rest[:1]
+		return 1
+	case strings.HasPrefix(rest, s.quote):
+		size := len(s.quote)
+		s.quote = ""
+		return size
+	default:
+		return 1
+	}
+}

@@ -1,0 +1,274 @@
+package markdownpolicy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/segue-go/segue/markdownpolicy"
+	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
+	"github.com/segue-go/segue/markdownpolicy/internal/pyliteral"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+	"github.com/stretchr/testify/require"
+)
+
+// TestS2_20_TimeIsLinear reads each unit over and over, whole and in pieces: twice the text takes
+// about twice the steps, whatever the policy, the mode and the tools.
+func TestS2_20_TimeIsLinear(t *testing.T) {
+	if !counts(t) {
+		return
+	}
+	for _, l := range timed(t) {
+		texts := scraps
+		if l.mixes {
+			texts = specials() // for all policies at once
+		}
+		for _, s := range texts {
+			requireLinearReading(t, l, "", s, 8<<10)
+		}
+		if l.mixes || strings.HasPrefix(l.name, "think/") || strings.HasPrefix(l.name, "chain/") {
+			continue
+		}
+		for _, s := range units {
+			requireLinearReading(t, l, "", s, 16<<10)
+		}
+	}
+}
+
+// requireLinearReading reads what begins with a text and goes on with a unit, whole and in pieces.
+func requireLinearReading(t *testing.T, l lawful, begin, unit string, size int) {
+	t.Helper()
+	for _, c := range []struct{ size, piece int }{{size, 64 * size}, {size / 4, 3}} {
+		requireLinear(t, unit, c.size, func(text string) { readInPieces(l, begin+text, c.piece) }, "%s: %q and %q in pieces of %d", l.name, begin, unit, c.piece)
+	}
+}
+
+// readInPieces reads a reply in pieces of some size.
+func readInPieces(l lawful, text string, size int) {
+	p := l.parser()
+	for len(text) > 0 {
+		n := min(size, len(text))
+		p.Write(text[:n])
+		text = text[n:]
+	}
+	_, _, _ = p.Close()
+}
+
+// requireLinear counts the steps that work on a unit takes, repeated to half a size and to the
+// whole. A parser may look far ahead in vain up to some bound, by a square law: where the whole
+// takes much more than twice the steps, the same is asked of sizes far behind that bound.
+func requireLinear(t *testing.T, unit string, size int, work func(text string), about string, args ...any) {
+	t.Helper()
+	const much, more = 2.25, 16
+	growth := func(size int) float64 {
+		half := strings.Repeat(unit, max(1, size/2/len(unit)))
+		before := steps(func() { work(half) })
+		require.GreaterOrEqual(t, before, len(half), "each byte is looked at, and counted")
+		return float64(steps(func() { work(half + half) })) / float64(before)
+	}
+	times := growth(size)
+	if times >= much {
+		times = growth(more * size)
+	}
+	require.Less(t, times, much, append([]any{about + ": steps for twice the text"}, args...)...)
+}
+
+// units are texts that, repeated, tempt a parser to look far ahead again and again.
+var units = []string{
+	"``` ", "```json\n{", "{\"", "{\"a\":", "{\"name\":", "\n```\n", "\n~~~", "\n```tool_call\n{\"a\":\"", "<think></think>", "\\<think>", "\nAction:", "{ ", "\n``` x", "[{", "t(", "[t(", "\"<think>",
+	"<add>", "<add><a>", "<add><a>1</a></add>", "<think>a</think>" + `{"name":"t","arguments":{}}`, "Action: None\n", "Action: None\nThought: t\n", "Action: None\nAction Input: None\nThought: t\n",
+	`[{"`, `{"a":[`, `[{"a":[`, `[{},`, `[{"name":"t","arguments":{}},`, `{"a" `, `{"a":"{\"`, `{"name":"t","parameters":{`, `{"name":"t","parameters":{}}; `, `{"name":"t","parameters":{"a":"`,
+	`\<tool_call>`, `\</think>`, `<think>a<tool_call>{"name":"t"}</tool_call>`, `<tool_call>{`, `<tool_call>{"`, `<tool_call>{"name":"t"`, `<tool_call>{"name":"t"</tool_call>`, `<tool_call>{"name":"</tool_call>`,
+	`<tool_call>{"name":"t","arguments":{}</tool_call>`, `<tool_call>[{"name":"t"},`, `<tool_call>{"name":"t"}]`, `<tool_call>{"t":{}}</tool_call>`, `<tool_call>t(`, `<tool_call>t(a=1)\n`, `<tool_call>t<arg_key>a</arg_key>`,
+	`<tool_call><function=t><parameter=a>x</parameter>`, `<tool_call><name>t</name><arguments>{"a":{}</arguments></tool_call>`, `<tool_call><name>t</name><arguments>{</arguments></tool_call>`,
+	`<tool_call><name>t</name><arguments>{"x</arguments></tool_call>"`, `<tool_call><name>t</name><arguments>"{</arguments></tool_call>`, `<tool_call><name>t</name><arguments>{`, `<tool_call><name>t</name><arguments>{}`,
+	`<tool_call><name>t</name><arguments>`, `<tool_call><name>t</name>`, `<tool_call><name>t`, `<tool_call><name></name>x`, `<tool_call><name>a<tool_call><name>b</name>`,
+	`[TOOL_CALLS][{`, `[TOOL_CALLS]t{`, `[TOOL_CALLS]t{"a":1}`, `[TOOL_CALLS][{"name":"t"}]`, `[TOOL_CALLS][{"name":"`, "\n[t(a=[", "\n[t(a='", "\n[t(**{\"a\":1})]", "Action: t[", "\nAction Input: {",
+}
+
+// timed are the policies, with tools and without, in each mode.
+func timed(t testing.TB) []lawful {
+	add := []tools.Definition{{Name: "add", Parameters: []byte(`{"type":"object","properties":{"a":{"type":"integer"}}}`)}}
+	all := append(policies(t), lawful{Policy: chainOfAll(t, nil), name: "chain/all", mixes: true}, lawful{Policy: chainOfAll(t, add), name: "chain/all/tools", mixes: true})
+	for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
+		o := markdownpolicy.Options{Mode: mode, Tools: add}
+		all = append(all, lawful{Policy: markdownpolicy.XML{Options: o}, name: "xml/tools/" + string(mode)}, lawful{Policy: markdownpolicy.Fenced{Options: o}, name: "fenced/tools/" + string(mode)})
+		all = append(all, lawful{Policy: markdownpolicy.Hermes{Options: o, Thoughts: markdownpolicy.ThoughtsOpen}, name: "hermes/open/" + string(mode)})
+	}
+	return all
+}
+
+// chainOfAll is a chain of all built-in policies.
+func chainOfAll(t testing.TB, defs []tools.Definition) (all markdownpolicy.Chain) {
+	for _, name := range markdownpolicy.Names() {
+		p, err := markdownpolicy.New(name, markdownpolicy.Options{Tools: defs})
+		require.NoError(t, err)
+		all = append(all, p)
+	}
+	return all
+}
+
+// specials are the characters of ASCII that are neither letters nor digits, each as a text.
+func specials() (all []string) {
+	for c := range rune(utf8.RuneSelf) {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
+			all = append(all, string(c))
+		}
+	}
+	return all
+}
+
+// BenchmarkSpecial reads 1 MiB of one special character, of each in turn, and reports the worst.
+func BenchmarkSpecial(b *testing.B) {
+	all := []lawful{{Policy: chainOfAll(b, nil), name: "chain"}}
+	for i, p := range chainOfAll(b, nil) {
+		all = append(all, lawful{Policy: p, name: markdownpolicy.Names()[i]}, lawful{Policy: markdownpolicy.Think{Policy: p}, name: "think/" + markdownpolicy.Names()[i]})
+	}
+	for _, l := range all {
+		b.Run(l.name, func(b *testing.B) {
+			var worst time.Duration
+			for b.Loop() {
+				for _, s := range specials() {
+					text := strings.Repeat(s, 1<<20)
+					worst = max(worst, min(took(l, text), took(l, text)))
+				}
+			}
+			b.ReportMetric(float64(worst.Microseconds())/1000, "ms/MiB")
+		})
+	}
+}
+
+// took returns how long it takes to read a reply.
+func took(l lawful, text string) time.Duration {
+	began := time.Now()
+	readInPieces(l, text, len(text))
+	return time.Since(began)
+}
+
+// BenchmarkParse reads prose and calls; of ReAct, which has one call in a reply, a short reply. Beside it, encoding/json reads
+// the same calls.
+func BenchmarkParse(b *testing.B) {
+	benchmarkJSON(b)
+	words := strings.Repeat("The model says (at some length) what it thinks of \"this\", and of that: `code`, 1 < 2, {braces} and [links](x).\n", 1<<13)
+	for _, name := range markdownpolicy.Names() {
+		p, err := markdownpolicy.New(name, markdownpolicy.Options{})
+		require.NoError(b, err)
+		l := lawful{Policy: p, turns: name == "react"}
+		parts := []messages.AssistantContent{callPart("", "write_file", `{"path":"a/b.txt","content":"some text\nwith \"quotes\" and more","mode":420}`)}
+		calls := l.render(parts)
+		if !l.turns {
+			for len(parts) < 4000 {
+				parts = append(parts, parts...)
+			}
+			calls = l.render(parts)
+		}
+		for kind, text := range map[string]string{"prose": words, "calls": calls} {
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					if _, err := p.ParseResponse(text); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func benchmarkJSON(b *testing.B) {
+	const call = `{"name":"write_file","arguments":{"path":"a/b.txt","content":"some text\nwith \"quotes\" and more","mode":420}}`
+	for name, text := range map[string]string{"call": call, "calls": "[" + strings.Repeat(call+",", 4095) + call + "]"} {
+		b.Run("encoding-json/"+name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				var v any
+				if err := json.Unmarshal([]byte(text), &v); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Writing is linear, too: what a model said once is written again in each request.
+func TestRenderingIsLinear(t *testing.T) {
+	if !counts(t) {
+		return
+	}
+	for i, p := range chainOfAll(t, nil) {
+		for _, s := range append([]string{`{"`, `[{"`, `{"name":"`, `[{"name":"`, "{\"name\":[", "\n```json\n{\""}, scraps...) {
+			requireLinear(t, s, 1<<14, func(text string) {
+				p.(markdownpolicy.Renderer).Render([]messages.AssistantContent{messages.Text{Text: text}, messages.Thought{Text: text}})
+			}, "%s: %q", markdownpolicy.Names()[i], s)
+		}
+	}
+}
+
+// Repairs, literals of Python and objects in prose are read in linear time, whatever stands there.
+func TestS2_8_RepairIsLinear(t *testing.T) {
+	if !counts(t) {
+		return
+	}
+	for _, unit := range []string{"[", "{", "(", `{"a":`, `{a:`, "'", `"`, "\\", "//", "/*", "# \n", "1_", "[1,", "}", "“", `{"a":"\d",`, " ", "{'a':('x',", "'a' "} {
+		requireLinear(t, unit, 1<<16, func(text string) {
+			text = `{"x":[` + text
+			jsonrepair.Repair(text)
+			_, _, _ = pyliteral.Read(text, 0)
+			markdownpolicy.FindObject(text, "x")
+		}, "%q", unit)
+	}
+}
+
+// However much looks like an object and is none, calls behind it are read.
+func TestS2_20_CallsBehindWhatIsNoObject(t *testing.T) {
+	call := callPart("call_1", "t", `{"a":1}`)
+	tree := strings.Repeat(`{"k": "v", "c": `, 150) + "..." + strings.Repeat("}", 150)
+	for _, text := range []string{strings.Repeat(`[{"`, 157) + "x", strings.Repeat(`{"a":`, 184) + "x", tree, strings.Repeat(`{"a":`, 1<<17) + "x", strings.Repeat(`[{"a":"`, 1<<17) + "x"} {
+		for i, p := range chainOfAll(t, nil) {
+			if markdownpolicy.Names()[i] != "react" { // which has no text before a call
+				checkRoundTrip(t, p, parts(textPart(text), call))
+			}
+		}
+	}
+	again := "\n```tool_call\n{\"name\":\"t\",\"arguments\":{\"a\":1}}\n```"
+	require.Equal(t, parts(textPart(tree), call), partsOf(t, markdownpolicy.Fenced{}, tree+again))
+}
+
+// Marks that are no beginning of a call again and again do not hide a call behind them.
+func TestS2_20_CallsBehindBrokenOnes(t *testing.T) {
+	for _, c := range []struct {
+		policy       markdownpolicy.Policy
+		broken, call string
+	}{
+		{markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, "<tool_call>t(", `<tool_call>{"name":"t"}</tool_call>`},
+		{markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, "<tool_call>t(", `<tool_call>t()</tool_call>`},
+		{markdownpolicy.Hermes{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, `<tool_call>{"`, `<tool_call>{"name":"t"}</tool_call>`},
+		{markdownpolicy.XML{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, "<tool_call><name>t</name><arguments>{", `<tool_call><name>t</name></tool_call>`},
+		{markdownpolicy.Mistral{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, "[TOOL_CALLS][{", `[TOOL_CALLS][{"name":"t"}]`},
+		{markdownpolicy.Llama{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeText}}, `{"name":"t","parameters":{{`, "\n" + `{"name":"t","parameters":{}}`},
+	} {
+		text := strings.Repeat(c.broken, 1<<13)
+		require.Equal(t, parts(textPart(text), callPart("call_1", "t", "{}")), partsOf(t, c.policy, text+c.call), "%T: %q", c.policy, c.broken)
+	}
+}
+
+// A chain whose policies do not agree looks once at what they released.
+func TestChainInPiecesIsLinear(t *testing.T) {
+	if !counts(t) {
+		return
+	}
+	for _, s := range []string{"a", "`", "<", "{", " "} {
+		requireLinear(t, s, 1<<14, func(text string) {
+			p := chainOfAll(t, nil).NewParser()
+			p.Write("Action: t " + strings.Repeat("a", 64*len(text))) // ReAct releases nothing like it
+			for i := range text {
+				p.Write(text[i : i+1])
+			}
+			_, _, _ = p.Close()
+		}, "%q", s)
+	}
+}

@@ -1,0 +1,5 @@
+package markdownpolicy
+
+import "github.com/segue-go/segue/markdownpolicy/internal/counted"
+
+func init() { Steps = counted.Steps }

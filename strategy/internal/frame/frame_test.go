@@ -1,0 +1,98 @@
+package frame_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
+)
+
+const asking strategy.State = "asking"
+
+// table is that of a strategy that asks once; limited says whether it may end for want of steps.
+func table(limited bool) *strategy.Table {
+	rules := []strategy.Rule{
+		{From: frame.In(frame.Ready), On: "started", To: asking},
+		{From: frame.In(asking), On: "finished", To: frame.Done},
+	}
+	if limited {
+		rules = append(rules, strategy.Rule{From: frame.In(asking), On: "gave_up", To: frame.Limited})
+	}
+	return frame.Table("once", []strategy.StateRule{{Name: asking, Awaits: nextstep.KindGetChatCompletion}}, rules)
+}
+
+// Limited is a state only where a rule leads to it: a state that cannot be reached is refused.
+func TestTable(t *testing.T) {
+	for _, limited := range []bool{false, true} {
+		made := table(limited)
+		require.NoError(t, made.Validate())
+		names := []strategy.State{}
+		for _, s := range made.States {
+			names = append(names, s.Name)
+		}
+		want := frame.In(frame.Ready, asking, frame.Done, frame.Failed)
+		if limited {
+			want = frame.In(frame.Ready, asking, frame.Done, frame.Limited, frame.Failed)
+		}
+		require.Equal(t, want, names)
+		require.Equal(t, strategy.Rule{From: frame.In(frame.Ready, asking), On: frame.Failing, To: frame.Failed}, made.Rules[len(made.Rules)-1])
+	}
+}
+
+func TestFrame(t *testing.T) {
+	wrong := errors.New("wrong")
+	s := frame.Settings{Err: wrong}
+	type texts struct{ Ask string }
+	require.NoError(t, frame.ParsePrompts(&s, "once", texts{}, texts{"Do {{.Goal}}."}, map[string]any{"": map[string]any{"Goal": "it"}}))
+	f := frame.New(table(false), &s)
+	require.ErrorIs(t, f.Check(), wrong)
+	require.NoError(t, f.FSM().Check())
+	require.Equal(t, frame.Ready, f.State())
+
+	require.Equal(t, "Do it.", f.Prompt("Ask", map[string]any{"Goal": "it"}))
+	require.NoError(t, f.PromptErr())
+	require.Empty(t, f.Prompt("Ask", map[string]any{}))
+	first := f.PromptErr()
+	require.ErrorContains(t, first, "once: prompt Ask")
+	f.Prompt("Ask", nil)
+	require.Equal(t, first, f.PromptErr())
+
+	reached := delegation.Output{Messages: messages.History{messages.UserText("go")}}
+	cause := frame.ErrorOf(nextstep.Failure{Code: "auth", Message: "no key"})
+	require.Equal(t, nextstep.ReportError{Err: &delegation.Error{Code: "auth", Message: "no key"}, Output: reached}, f.Fail(cause, reached))
+	require.Equal(t, frame.Failed, f.State())
+}
+
+func TestEditCalls(t *testing.T) {
+	call := messages.ToolCall{ID: "c", Name: "look", Arguments: "{}"}
+	h := messages.History{messages.UserText("go"), messages.Assistant{Content: []messages.AssistantContent{messages.Text{Text: "so"}, call}}}
+	call.Arguments = `{"at":1}`
+	require.Equal(t, []messages.ToolCall{call}, frame.EditCalls(h, []messages.ToolCall{call}))
+	require.Equal(t, []messages.ToolCall{call}, h[1].(messages.Assistant).Calls())
+	require.Nil(t, frame.EditCalls(h[:1], []messages.ToolCall{call}))
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"abc", 3, "abc"},
+		{"abc", -1, "abc"},
+		{" abc ", 5, " abc "},
+		{"abcd", 3, "abc\n…"},
+		{"ab cd", 3, "ab\n…"},
+		{"aé", 2, "a\n…"},
+		{"é", 1, "\n…"},
+	} {
+		require.Equal(t, c.want, frame.Cut(c.text, c.n, func() string { return "…" }))
+	}
+	frame.Cut("abc", 3, nil)
+}

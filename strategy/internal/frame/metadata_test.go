@@ -1,0 +1,23 @@
+package frame_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/strategy/internal/frame"
+)
+
+func TestMetadata(t *testing.T) {
+	var m delegation.Metadata
+	frame.SetList(&m, "none", []string{})
+	for _, why := range []llmclient.FinishReason{"", llmclient.FinishStop, llmclient.FinishToolCalls} {
+		frame.SetFinish(&m, why)
+	}
+	require.Empty(t, m)
+	frame.SetList(&m, "some", []int{1, 2})
+	frame.SetFinish(&m, llmclient.FinishLength)
+	require.Equal(t, delegation.Metadata{"some": []byte("[1,2]"), "finish": []byte(`"length"`)}, m)
+}

@@ -1,0 +1,39 @@
+package frame
+
+import (
+	"slices"
+
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
+)
+
+// The states that every strategy has, but for Limited.
+const (
+	Ready   strategy.State = "ready"
+	Done    strategy.State = "done"
+	Limited strategy.State = "limited" // an error for want of steps, with what was reached
+	Failed  strategy.State = "failed"
+)
+
+// Failing is the trigger that leads from every state that awaits something to Failed.
+const Failing strategy.Trigger = "failed"
+
+// In is the states that a rule starts from.
+func In(states ...strategy.State) []strategy.State { return states }
+
+// Table returns the table of a strategy: its own states between Ready and the final ones, and its
+// own rules before those of Failing. Limited is among the final states if a rule leads to it.
+func Table(name string, own []strategy.StateRule, rules []strategy.Rule) *strategy.Table {
+	t := &strategy.Table{Name: name, Initial: Ready, States: slices.Concat([]strategy.StateRule{{Name: Ready}}, own), Rules: slices.Clone(rules)}
+	from := make([]strategy.State, len(t.States))
+	for i, s := range t.States {
+		from[i] = s.Name
+	}
+	t.Rules = append(t.Rules, strategy.Rule{From: from, On: Failing, To: Failed})
+	t.States = append(t.States, strategy.StateRule{Name: Done, Awaits: nextstep.KindComplete})
+	if slices.ContainsFunc(rules, func(r strategy.Rule) bool { return r.To == Limited }) {
+		t.States = append(t.States, strategy.StateRule{Name: Limited, Awaits: nextstep.KindReportError})
+	}
+	t.States = append(t.States, strategy.StateRule{Name: Failed, Awaits: nextstep.KindReportError})
+	return t
+}

@@ -1,0 +1,40 @@
+package frame
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// ToolChoice checks a tool choice in a field of a package's Config. The zero one is in order.
+func ToolChoice(pkg, field string, c llmclient.ToolChoice) error {
+	modes := []llmclient.ToolChoiceMode{
+		"", llmclient.ChooseAuto, llmclient.ChooseNone, llmclient.ChooseRequired, llmclient.ChooseTool,
+	}
+	switch {
+	case !slices.Contains(modes, c.Mode):
+		return fmt.Errorf("%s: %s: %q is not one of %q", pkg, field, c.Mode, modes)
+	case c.Mode == llmclient.ChooseTool && c.Name == "":
+		return fmt.Errorf("%s: %s: %q needs the Name of a tool", pkg, field, c.Mode)
+	case c.Mode != llmclient.ChooseTool && c.Name != "":
+		return fmt.Errorf("%s: %s: the Name %q is for %q alone, and the mode is %q", pkg, field, c.Name, llmclient.ChooseTool, c.Mode)
+	default:
+		return nil
+	}
+}
+
+// Forced reports whether a choice makes the model call a tool.
+func Forced(c llmclient.ToolChoice) bool {
+	return c.Mode == llmclient.ChooseRequired || c.Mode == llmclient.ChooseTool
+}
+
+// RefusesChoice reports whether a provider refused a request for its tool choice. There is no code
+// for that: the text of the refusal names the field, as "tool_choice", "tool choice" or
+// "toolChoice".
+func RefusesChoice(f nextstep.Failure) bool {
+	said := strings.NewReplacer("_", "", " ", "").Replace(strings.ToLower(f.Message))
+	return string(f.Code) == string(llmclient.CodeBadRequest) && strings.Contains(said, "toolchoice")
+}
