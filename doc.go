@@ -11,10 +11,10 @@
 //	delegation                           what a strategy is given and leaves
 //	tools                                what a model can call, and running it safely
 //	checkpoint/checkpointtest            a conformance test for stores
-//	markdownpolicy                       text formats for calls, for models without calls of their own
+//	markdownpolicy                       calls as text, for models that have none of their own
 //	tools/filetools                      tools for the files of one folder
 //	llmclient                            the contract with models; retry, fallback, rate limit
-//	llmclient/openaichat                 OpenAI's Chat Completions, and every server that speaks it
+//	llmclient/openaichat                 Chat Completions, of OpenAI and whoever speaks it
 //	llmclient/scripted                   a scripted model, a recorder and a replayer
 //	llmclient/llmclienttest              a conformance test for clients
 //	llmclient/policyclient               any model client through a text format
