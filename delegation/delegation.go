@@ -46,6 +46,22 @@ func (o Output) Text() string {
 	return *o.Result
 }
 
+// Decode reads the answer into v, as [json.Unmarshal] does: Data or, where there is none, the Result,
+// which must then be JSON. The error says what stood there instead; where Err is set, it is that.
+func (o Output) Decode(v any) error {
+	if o.Err != nil {
+		return o.Err
+	}
+	answer := o.Data
+	if answer == nil {
+		answer = json.RawMessage(o.Text())
+	}
+	if err := json.Unmarshal(answer, v); err != nil {
+		return fmt.Errorf("delegation: the answer is not JSON of a %T: %w: %.80q", v, err, answer)
+	}
+	return nil
+}
+
 // Texts returns the texts of all assistant messages in order, those without text left out.
 func (o Output) Texts() []string {
 	var texts []string

@@ -33,6 +33,9 @@ func infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
 	}
 	open = survey(t, special, map[reflect.Type]bool{})
 	schema, err = jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: special})
+	if err == nil {
+		err = enumerate(t, schema)
+	}
 	if err != nil {
 		return nil, false, err
 	}

@@ -57,7 +57,7 @@ var allowed = map[string][]string{
 	"internal/prove":             {},
 	"internal/release":           {},
 	"internal/live":              {},
-	".":                          {},
+	".":                          {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/completetask", "orchestrator"},
 
 	"strategy/planreviseexecute/plantext": {},
 	"strategy/internal/frame":             {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "internal/prompts"},

@@ -1,0 +1,32 @@
+package llmclient
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/segue-go/segue/tools"
+)
+
+// SchemaOf returns the [Schema] of answers that are read into a T, a struct, under the name of its
+// type; see [tools.SchemaOf]. The error says what cannot stand in a schema.
+func SchemaOf[T any]() (*Schema, error) {
+	raw, strict, err := tools.SchemaOf[T]()
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{Name: schemaName(reflect.TypeFor[T]().Name()), Schema: raw, Strict: strict}, nil
+}
+
+// schemaName makes the name of a type one that a [Schema] may have.
+func schemaName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name)
+	if name == "" {
+		return "answer"
+	}
+	return name[:min(len(name), 64)]
+}
