@@ -117,3 +117,12 @@ func (c *Client) complete(ctx context.Context, req *llmclient.Request, model str
 	acc := &accumulator{onDelta: onDelta, index: noIndex, names: idMaker{history: req.Messages}}
 	return x.read(acc)
 }
+
+// MustNew is [New] for a Config that stands in the program: it panics if the Config cannot be used.
+func MustNew(cfg Config) *Client {
+	c, err := New(cfg)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
