@@ -165,7 +165,10 @@ func TestPrograms(t *testing.T) {
 			"plan",
 			[]reply{
 				{tool: "submit_plan", arguments: `{"steps":[{"id":"a","goal":"Write it."},{"goal":"Criticise it.","executor":"critic","depends_on":["a"]}]}`},
-				{tool: "submit_evaluation", arguments: `{"approved":true}`}, {text: "Dear editor"}, {text: "Too short."}, {text: "Dear editor, trains."},
+				{tool: "submit_evaluation", arguments: `{"approved":true}`},
+				{text: "Dear editor"},
+				{text: "Too short."},
+				{text: "Dear editor, trains."},
 			},
 			"Dear editor, trains. <nil>\n",
 		},

@@ -22,7 +22,8 @@ type Client struct {
 	dialect  dialect
 	options  []option.RequestOption // openai-go's, with all that New added
 	secrets  secrets
-	readings sync.Pool // of *reading
+	readings sync.Pool        // of *reading
+	asking   llmclient.Client // c itself, request by request, with retries around it
 }
 
 var _ llmclient.Client = (*Client)(nil)
@@ -41,6 +42,10 @@ func New(cfg Config) (*Client, error) {
 		options: cfg.options(full),
 	}
 	c.secrets.add(full.APIKey)
+	c.asking = llmclient.ClientFunc(c.once)
+	if full.MaxRetries > 0 {
+		c.asking = llmclient.Retry(c.asking, llmclient.RetryConfig{MaxAttempts: full.MaxRetries + 1, AfterOutput: true})
+	}
 	return c, nil
 }
 
@@ -87,6 +92,11 @@ type limitedBody struct {
 // all the same: a whole answer to a streamed request is handed to onDelta at once, and a stream is
 // read to its end without onDelta.
 func (c *Client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+	return c.asking.Complete(ctx, req, onDelta)
+}
+
+// once makes one request.
+func (c *Client) once(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	model := req.Model
 	if model == "" {
 		model = c.cfg.Model

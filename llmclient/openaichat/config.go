@@ -15,6 +15,7 @@ import (
 // The defaults of [Config].
 const (
 	DefaultIdleTimeout = 2 * time.Minute
+	DefaultMaxRetries  = 3
 	DefaultMaxResponse = 64 << 20
 )
 
@@ -48,6 +49,12 @@ type Config struct {
 	// the context.
 	IdleTimeout time.Duration
 
+	// MaxRetries is how often a request is made again after an error that may pass: a rate limit, a
+	// 5xx, a broken connection, also in the midst of a reply. Each is told, and listed in
+	// Response.Attempts; see [llmclient.Retry], which waits between them. 0 means
+	// DefaultMaxRetries, negative means none.
+	MaxRetries int
+
 	// MaxResponse is the most bytes of an answer that are read; beyond it is CodeBadResponse. 0
 	// means DefaultMaxResponse, negative means no bound. A streamed token takes 200 to 400 bytes.
 	MaxResponse int64
@@ -63,9 +70,8 @@ type Config struct {
 	// minutes until the header of an answer.
 	HTTPClient *http.Client
 
-	// Options are given to openai-go after the fields above: headers, queries, middleware. Retries
-	// stay 0 whatever they say, since they would be hidden; llmclient.Retry makes them visible. A
-	// base URL set here is not seen by the defaults that depend on the host.
+	// Options are given to openai-go after the fields above: headers, queries, middleware. openai-go's
+	// own retries stay 0 whatever they say, since they would be hidden; see MaxRetries. A base URL set here is not seen by the defaults that depend on the host.
 	Options []option.RequestOption
 }
 
@@ -95,6 +101,9 @@ func (cfg Config) withDefaults() (Config, string, error) {
 	}
 	if cfg.IdleTimeout == 0 {
 		cfg.IdleTimeout = DefaultIdleTimeout
+	}
+	if cfg.MaxRetries == 0 {
+		cfg.MaxRetries = DefaultMaxRetries
 	}
 	if cfg.MaxResponse == 0 {
 		cfg.MaxResponse = DefaultMaxResponse

@@ -40,7 +40,7 @@ func TestNoEnvironment(t *testing.T) {
 	setEnvironment(t, other.URL)
 	for _, key := range []string{"", "sk-own"} {
 		for _, client := range []*http.Client{nil, s.Client()} {
-			c, err := openaichat.New(openaichat.Config{Model: "m", BaseURL: s.URL + "/v1", APIKey: key, NoEnvironment: true, HTTPClient: client})
+			c, err := openaichat.New(openaichat.Config{Model: "m", MaxRetries: -1, BaseURL: s.URL + "/v1", APIKey: key, NoEnvironment: true, HTTPClient: client})
 			require.NoError(t, err)
 			_, err = c.Complete(t.Context(), hello(), nil)
 			require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestNoEnvironment_server(t *testing.T) {
 	s := sayJSON(t, doneBody)
 	setEnvironment(t, s.URL)
 	var asked string
-	c, err := openaichat.New(openaichat.Config{Model: "m", NoEnvironment: true, HTTPClient: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+	c, err := openaichat.New(openaichat.Config{Model: "m", MaxRetries: -1, NoEnvironment: true, HTTPClient: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		asked = r.URL.String()
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(doneBody)), Request: r}, nil
 	})}})
@@ -75,7 +75,7 @@ func TestEnvironment(t *testing.T) {
 	s := sayJSON(t, doneBody)
 	setEnvironment(t, s.URL)
 	ask := func() http.Header {
-		c, err := openaichat.New(openaichat.Config{Model: "m", HTTPClient: s.Client()})
+		c, err := openaichat.New(openaichat.Config{Model: "m", MaxRetries: -1, HTTPClient: s.Client()})
 		require.NoError(t, err)
 		_, err = c.Complete(t.Context(), hello(), nil)
 		require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestRedirect_toAnotherHost(t *testing.T) {
 			http.Redirect(w, r, other.URL+"/v1/chat/completions", status)
 		})
 		for _, client := range []*http.Client{nil, s.Client()} {
-			c, err := openaichat.New(openaichat.Config{Model: "m", BaseURL: s.URL, APIKey: "sk-own", HTTPClient: client})
+			c, err := openaichat.New(openaichat.Config{Model: "m", MaxRetries: -1, BaseURL: s.URL, APIKey: "sk-own", HTTPClient: client})
 			require.NoError(t, err)
 			_, err = c.Complete(t.Context(), hello(), nil)
 			require.Error(t, err)

@@ -40,7 +40,7 @@ func TestErrors_ByStatus(t *testing.T) {
 				require.NotNil(t, err)
 				require.Equal(t, code, err.Code, "%d %s", status, body)
 				require.Equal(t, status, err.Status)
-				require.True(t, strings.HasPrefix(body, "<") || body == "" || err.Message == "it failed", err.Message)
+				require.True(t, strings.HasPrefix(body, "<") || body == "" || strings.HasPrefix(err.Message, "it failed"), err.Message)
 				require.NotContains(t, err.Message, "<")
 			}
 		}
@@ -133,9 +133,77 @@ func TestErrors_AreAskedOnce(t *testing.T) {
 		w.Header().Set("X-Should-Retry", "true")
 		w.WriteHeader(503)
 	})
-	_, err := askWhole(t, s, func(cfg *openaichat.Config) { cfg.Options = []option.RequestOption{option.WithMaxRetries(5)} })
+	_, err := askWhole(t, s, func(cfg *openaichat.Config) {
+		cfg.MaxRetries, cfg.Options = -1, []option.RequestOption{option.WithMaxRetries(5)}
+	})
 	require.Equal(t, llmclient.CodeUnavailable, err.Code)
 	require.Equal(t, 1, asked)
+}
+
+// By default what may pass is tried again, and told: a rate limit, a broken stream.
+func TestErrors_AreRetried(t *testing.T) {
+	answers := []func(http.ResponseWriter){
+		func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) },
+		func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n")
+		},
+		func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		},
+	}
+	asked := 0
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		answers[asked](w)
+		asked++
+	})
+	client := newClient(t, s, func(cfg *openaichat.Config) { cfg.MaxRetries = 0 })
+	var told []llmclient.Notice
+	ctx := llmclient.WithNotify(t.Context(), func(n llmclient.Notice) { told = append(told, n) })
+	var text strings.Builder
+	resp, err := client.Complete(ctx, hello(), func(d llmclient.Delta) { text.WriteString(d.Text) })
+	require.NoError(t, err)
+	require.Equal(t, "Hello", resp.Message.Text())
+	require.Len(t, resp.Attempts, 2)
+	require.Equal(t, llmclient.CodeRateLimited, resp.Attempts[0].Code)
+	require.Equal(t, llmclient.CodeTruncated, resp.Attempts[1].Code)
+	require.Len(t, told, 2)
+	require.True(t, told[1].Discard)
+	require.Equal(t, "HelHello", text.String())
+}
+
+// Errors that an address or a key suggests say what to look at, and nothing that is secret.
+func TestErrors_Hints(t *testing.T) {
+	page := "<!doctype html><title>Not here</title>"
+	for name, c := range map[string]struct {
+		status      int
+		contentType string
+		body        string
+		path        string
+		key         string
+		want, not   string
+	}{
+		"no /v1":            {404, "text/plain", "404 page not found", "", "sk-secret-0123", "asked %s/chat/completions; most base URLs end in /v1, and this one does not", "secret"},
+		"a site":            {200, "text/html; charset=utf-8", page, "", "sk-secret-0123", "the answer is a page of HTML, and not JSON; asked %s/chat/completions; most base URLs", "<"},
+		"a proxy":           {502, "text/html", page, "/v1", "sk-secret-0123", "the answer is a page of HTML, and not JSON; asked %s/chat/completions)", "most"},
+		"Azure":             {405, "text/plain", "no", "/openai/v1/", "sk-secret-0123", "asked %schat/completions)", "most"},
+		"no key":            {401, "application/json", `{"error":{"message":"Who are you?"}}`, "/v1", "", "Who are you? (no key was sent: set APIKey or OPENAI_API_KEY)", "asked"},
+		"a wrong key":       {401, "application/json", `{"error":{"message":"Who are you?"}}`, "/v1", "sk-secret-0123", "Who are you?", "("},
+		"an unknown model":  {404, "application/json", `{"error":{"message":"no model m","code":"model_not_found"}}`, "/v1", "k", "no model m", "asked"},
+		"an address, in v2": {404, "application/json", `{"error":{"message":"no such path"}}`, "/v2", "k", "no such path (asked %s/chat/completions)", "most"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("OPENAI_API_KEY", "")
+			s := say(t, c.status, c.contentType, c.body)
+			client, err := openaichat.New(openaichat.Config{Model: "test-model", APIKey: c.key, BaseURL: s.URL + c.path, HTTPClient: s.Client(), MaxRetries: -1})
+			require.NoError(t, err)
+			_, err = client.Complete(t.Context(), hello(), nil)
+			e := asError(t, err)
+			require.Contains(t, e.Message, strings.ReplaceAll(c.want, "%s", s.URL+c.path))
+			require.NotContains(t, e.Message, c.not)
+		})
+	}
 }
 
 func TestErrors_BodiesAreBounded(t *testing.T) {
@@ -173,7 +241,7 @@ func TestErrors_HoldNoPartOfASecret(t *testing.T) {
 					w.WriteHeader(status)
 					fmt.Fprint(w, strings.NewReplacer("%s", text, "%q", text).Replace(form))
 				}))
-				client, err := openaichat.New(openaichat.Config{Model: "m", APIKey: key, BaseURL: server.URL, HTTPClient: server.Client()})
+				client, err := openaichat.New(openaichat.Config{Model: "m", MaxRetries: -1, APIKey: key, BaseURL: server.URL, HTTPClient: server.Client()})
 				require.NoError(t, err)
 				_, err = client.Complete(t.Context(), &llmclient.Request{Messages: messages.History{messages.UserText("hi")}}, nil)
 				require.Error(t, err)
@@ -193,7 +261,7 @@ func TestErrors_HoldNoBeginningOfASecret(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	client, err := openaichat.New(openaichat.Config{Model: "m", APIKey: key, BaseURL: server.URL, HTTPClient: server.Client()})
+	client, err := openaichat.New(openaichat.Config{Model: "m", MaxRetries: -1, APIKey: key, BaseURL: server.URL, HTTPClient: server.Client()})
 	require.NoError(t, err)
 	_, err = client.Complete(t.Context(), &llmclient.Request{Messages: messages.History{messages.UserText("hi")}}, nil)
 	require.ErrorContains(t, err, "no such key: [redacted]")
@@ -250,7 +318,7 @@ func TestErrors_ConnectionRefused(t *testing.T) {
 	e := asError(t, err)
 	require.Equal(t, llmclient.CodeUnavailable, e.Code)
 	require.Zero(t, e.Status)
-	require.NotContains(t, err.Error(), "chat/completions")
+	require.Contains(t, err.Error(), "asked "+s.URL+"/v1/chat/completions")
 }
 
 func TestNew_RefusesWhatCannotWork(t *testing.T) {
@@ -274,7 +342,7 @@ func TestNew_ReadsTheEnvironment(t *testing.T) {
 	s := sayJSON(t, doneBody)
 	t.Setenv("OPENAI_BASE_URL", s.URL+"/from/env")
 	t.Setenv("OPENAI_API_KEY", "key-from-env")
-	client, err := openaichat.New(openaichat.Config{Model: "m", HTTPClient: s.Client()})
+	client, err := openaichat.New(openaichat.Config{Model: "m", MaxRetries: -1, HTTPClient: s.Client()})
 	require.NoError(t, err)
 	_, err = client.Complete(context.Background(), hello(), nil)
 	require.NoError(t, err)
@@ -283,7 +351,7 @@ func TestNew_ReadsTheEnvironment(t *testing.T) {
 	require.Equal(t, "/from/env/chat/completions", s.path)
 
 	t.Setenv("OPENAI_API_KEY", "")
-	client, err = openaichat.New(openaichat.Config{Model: "m", BaseURL: s.URL, HTTPClient: s.Client()})
+	client, err = openaichat.New(openaichat.Config{Model: "m", MaxRetries: -1, BaseURL: s.URL, HTTPClient: s.Client()})
 	require.NoError(t, err)
 	_, err = client.Complete(context.Background(), hello(), nil)
 	require.NoError(t, err)

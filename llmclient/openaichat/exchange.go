@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/openai/openai-go/v3"
@@ -140,6 +141,9 @@ func (x *exchange) clean(err *llmclient.Error) *llmclient.Error {
 			hidden.addHeader(req.Header)
 			hidden.addURL(req.URL)
 		}
+	}
+	if hint := x.hint(err); hint != "" {
+		err.Message = strings.TrimPrefix(clip(err.Message, maxMessage)+" ("+hint+")", " ")
 	}
 	hidden.clean(err)
 	err.Message, err.Type, err.RequestID = clip(err.Message, maxMessage), clip(err.Type, maxWord), clip(err.RequestID, maxWord)

@@ -81,7 +81,7 @@ func whole(message, finish string) string {
 }
 
 func newClient(t testing.TB, s *server, change ...func(*openaichat.Config)) *openaichat.Client {
-	cfg := openaichat.Config{Model: "test-model", APIKey: "sk-canary-0123456789", BaseURL: s.URL + "/v1", HTTPClient: s.Client()}
+	cfg := openaichat.Config{Model: "test-model", APIKey: "sk-canary-0123456789", BaseURL: s.URL + "/v1", HTTPClient: s.Client(), MaxRetries: -1}
 	for _, f := range change {
 		f(&cfg)
 	}

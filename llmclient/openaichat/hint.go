@@ -1,0 +1,64 @@
+package openaichat
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/segue-go/segue/llmclient"
+)
+
+// versioned finds the end that a base URL has with nearly every server.
+var versioned = regexp.MustCompile(`/v\d+\w*(/openai)?/?$`)
+
+// hint says which address was asked and what is likely wrong with it, where an error suggests that
+// the address or the key is; else "".
+func (x *exchange) hint(err *llmclient.Error) string {
+	var hints []string
+	switch {
+	case err.Code == llmclient.CodeAuth && !x.sentKey():
+		return "no key was sent: set APIKey or OPENAI_API_KEY"
+	case x.isHTML():
+		hints = append(hints, "the answer is a page of HTML, and not JSON")
+	case err.Status == http.StatusMethodNotAllowed:
+	case err.Code == llmclient.CodeNotFound && !strings.Contains(strings.ToLower(err.Type+err.Message), "model"):
+	case err.Code == llmclient.CodeUnavailable && x.res == nil:
+	default:
+		return ""
+	}
+	hints = append(hints, "asked "+x.asked())
+	if base := x.client.cfg.BaseURL; x.res != nil && !versioned.MatchString(base) {
+		hints = append(hints, "most base URLs end in /v1, and this one does not")
+	}
+	return strings.Join(hints, "; ")
+}
+
+// sentKey reports whether the request held a key.
+func (x *exchange) sentKey() bool {
+	if x.res == nil || x.res.Request == nil {
+		return x.client.cfg.APIKey != ""
+	}
+	h := x.res.Request.Header
+	return h.Get("Authorization") != "" || h.Get("Api-Key") != "" || h.Get("X-Api-Key") != ""
+}
+
+// isHTML reports whether the answer says that it is a web page.
+func (x *exchange) isHTML() bool {
+	return x.res != nil && strings.HasPrefix(x.res.Header.Get("Content-Type"), "text/html")
+}
+
+// asked is the address that was asked, without what may be secret in it.
+func (x *exchange) asked() string {
+	u, err := url.Parse(x.client.cfg.BaseURL)
+	if err == nil {
+		u = u.JoinPath("chat/completions")
+	}
+	if x.res != nil && x.res.Request != nil && x.res.Request.URL != nil {
+		u, err = x.res.Request.URL, nil
+	}
+	if err != nil {
+		return "an address that cannot be read"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
