@@ -134,7 +134,7 @@ func (p *provider) command(t *testing.T, dir, name string, args ...string) *exec
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, name), args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=none", "OPENAI_BASE_URL="+p.URL+"/v1")
+	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=none", "OPENAI_BASE_URL="+p.URL+"/v1", "LOCAL_BASE_URL=http://127.0.0.1:1/v1")
 	return cmd
 }
 
@@ -173,6 +173,15 @@ func TestPrograms(t *testing.T) {
 			"Dear editor, trains. <nil>\n",
 		},
 		{"fallback", []reply{{status: 401}, {text: "The second."}}, "The second. <nil>\n"},
+		{
+			"toolbox",
+			[]reply{
+				{tool: "forecast", arguments: `{"city":"Atlantis","unit":"celsius"}`}, {tool: "forecast", arguments: `{"city":"Rome","unit":"celsius"}`},
+				{tool: "book", arguments: `{"table":4}`}, {text: "Enjoy."},
+			},
+			"May book be called? {\"table\":4}\nEnjoy.\n",
+		},
+		{"models", []reply{{text: "I am the other one."}}, "I am the other one. <nil>\n"},
 		{"policy", []reply{{text: "```tool_call\n{\"name\":\"now\",\"arguments\":{}}\n```"}, {text: "Late."}}, "Late. <nil>\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
