@@ -4,7 +4,8 @@
 // or "run these tools". A machine holds the run, and says which effects are due. An orchestrator
 // performs them and applies the answers. A run is therefore its records, in order.
 //
-// This package holds only this page. The packages, from the bottom up:
+// This package is the front door: [Agent] asks a model that may call tools, and each of its calls
+// says what is below it. The packages, from the bottom up:
 //
 //	messages                             a conversation as data, and its laws
 //	checkpoint                           journals of runs, and a store of them in memory
@@ -42,6 +43,10 @@
 //	bench                                what a step costs, beside a loop written by hand
 //	bench/ratios                         the table of what was measured
 //
+// Programs to begin with:
+//
+//	docs/examples/...                    those of a first day, each run against a server
+//
 // What programs cannot import:
 //
 //	internal/guard                       errors and panics of code outside this module
@@ -60,5 +65,5 @@
 //	internal/prove                       how many cases the properties of whole runs draw
 //	internal/release                     prepares versions, and tries to install them
 //
-// Begin with the example of package orchestrator.
+// Begin with docs/first-hour.md.
 package segue
