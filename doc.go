@@ -45,7 +45,7 @@
 //
 // Programs to begin with:
 //
-//	docs/examples/...                    those of a first day, each run against a server
+//	docs/examples...                     those of a first day, each run against a server
 //
 // What programs cannot import:
 //
