@@ -29,11 +29,11 @@ test: ## run every test of every module with the race detector
 	exit $$status
 
 # The properties of whole runs, which the race detector would slow down tenfold.
-PROVE ?= 10000
+PROVE ?= $(if $(SHORT),3000,10000)
+PROPERTIES := TestReplay_isLive|TestCrash_endsAsItWouldHave|TestLimits_countsAreWhatWasDone|TestRandomCompositions|TestStops|TestSuspendedRuns|TestLend_races|TestRun_toolReturnsAsItsTimeEnds
 
-prove: ## hold the properties of whole runs against PROVE=n cases
-	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -v \
-		-run 'TestReplay_isLive|TestCrash_endsAsItWouldHave|TestRandomCompositions|TestSuspendedRuns|TestRun_toolReturnsAsItsTimeEnds' ./machine ./strategy/builtin ./orchestrator
+prove: ## hold the properties of whole runs against PROVE=n cases; SHORT=1 for fewer
+	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -v -run '^($(PROPERTIES))$$' ./machine ./strategy/builtin ./orchestrator
 
 lint: $(LINT) ## run the linters
 	@status=0; for dir in $(MODULES); do \
@@ -47,7 +47,8 @@ bench: ## measure speed beside a hand-written loop; COUNT=n rounds, BENCH=regexp
 	@cd bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m . | tee bench.out && $(GO) run ./ratios bench.out
 
 generate: ## write the generated documents anew
-	@for dir in $(MODULES); do (cd $$dir && $(GO) generate ./...) || exit 1; done
+	@$(GO) test -run 'TestStatePages|TestS2_14_CorpusCases' ./strategy/builtin ./markdownpolicy -rewrite
+	@$(GO) test -run TestScenariosAreShown ./internal/archtest -rewrite
 
 cover: ## measure test coverage
 	@for dir in $(MODULES); do (cd $$dir && $(GO) test -coverprofile=coverage.out ./... && $(GO) tool cover -func=coverage.out | tail -1) || exit 1; done

@@ -2,15 +2,14 @@ package machine_test
 
 import (
 	"fmt"
-	"math"
 	"runtime"
+	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/cputime"
+	"github.com/segue-go/segue/internal/growth"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -27,34 +26,9 @@ func many(n int, name string) nextstep.APIResponse {
 	return nextstep.APIResponse{Response: &llmclient.Response{Message: a}}
 }
 
-// growsLikeItsCalls compares the work that is done for a reply of few calls with that of sixteen
-// times as many. Work that grew with the square would be 256 times as much; 64 leaves room for the
-// collector. The quickest of several attempts counts, and the first that is quick enough is the
-// last.
-func growsLikeItsCalls(t *testing.T, few int, work func(calls int)) {
-	t.Helper()
-	quickest := func(calls, attempts int) time.Duration {
-		best := time.Duration(math.MaxInt64)
-		for range attempts {
-			start := cputime.Process()
-			work(calls)
-			best = min(best, cputime.Process()-start)
-		}
-		return best
-	}
-	var short, long time.Duration
-	for range 4 {
-		short, long = quickest(few, 3), quickest(16*few, 1)
-		if long < 64*short {
-			return
-		}
-	}
-	t.Fatalf("%d calls take %v, %d take %v", few, short, 16*few, long)
-}
-
-// quick drives a Machine without holding laws. It does what is due, and answers effects in the
+// unwatched drives a Machine without holding laws. It does what is due, and answers effects in the
 // order of their release, until the run ends or is told to stop.
-func quick(t *testing.T, cfg *machine.Config, n int, name string, hook func(m *machine.Machine, e *machine.Effect) machine.Record) *machine.Machine {
+func unwatched(t *testing.T, cfg *machine.Config, n int, name string, hook func(m *machine.Machine, e *machine.Effect) machine.Record) *machine.Machine {
 	m := machine.New(cfg)
 	apply := func(r machine.Record) []machine.Effect {
 		require.NoError(t, m.Apply(r))
@@ -94,6 +68,7 @@ func quick(t *testing.T, cfg *machine.Config, n int, name string, hook func(m *m
 // What a reply costs grows with the number of its calls, and not with its square: whichever way the
 // calls go.
 func TestGrowth_callsOfOneReply(t *testing.T) {
+	costs := growth.Of(t)
 	every := limited(delegation.Limits{ToolCalls: -1, Steps: -1, ModelCalls: -1})
 	def := func(d tools.Definition) func(*machine.Config) { d.Name = "t"; return tool(d) }
 	asks := func(_ *machine.Machine, e *machine.Effect) machine.Record {
@@ -147,8 +122,8 @@ func TestGrowth_callsOfOneReply(t *testing.T) {
 				},
 			}
 			cfg := config(set, append(test.edits, every)...)
-			growsLikeItsCalls(t, 500, func(n int) {
-				m := quick(t, cfg, n, "t", test.hook)
+			costs.AreLinear(t, 500, func(n int) {
+				m := unwatched(t, cfg, n, "t", test.hook)
 				require.True(t, m.Done() || test.hook != nil)
 				if m.Done() {
 					require.Len(t, m.Output().ToolMetas(), n)
@@ -160,8 +135,9 @@ func TestGrowth_callsOfOneReply(t *testing.T) {
 
 // So does what it costs to fold such a run, and to take it up again in the middle.
 func TestGrowth_resumed(t *testing.T) {
+	costs := growth.Of(t)
 	cfg := config(only(caller("t")), tool(tools.Definition{Name: "t", NeedsApproval: true}), limited(delegation.Limits{ToolCalls: -1}))
-	growsLikeItsCalls(t, 500, func(n int) {
+	costs.AreLinear(t, 500, func(n int) {
 		m := machine.New(cfg)
 		require.NoError(t, m.Apply(machine.Started{At: began, Strategy: "main"}))
 		require.NoError(t, m.Apply(machine.Answered{At: began, Effect: machine.EffectID{Seq: 1}, Answer: many(n, "t")}))
@@ -179,6 +155,66 @@ func TestGrowth_resumed(t *testing.T) {
 			m.Advance()
 		}
 		require.True(t, m.Done())
+	})
+}
+
+// So does what it costs to hold the answers, the last first, to the effects that are open.
+func TestGrowth_lastAnswersFirst(t *testing.T) {
+	cfg := config(only(caller("t")), offering("t"), places(-1), limited(delegation.Limits{ToolCalls: -1}))
+	growth.Of(t).AreLinear(t, 500, func(n int) {
+		m := machine.New(cfg)
+		require.NoError(t, m.Apply(machine.Started{At: began, Strategy: "main"}))
+		m.Advance()
+		require.NoError(t, m.Apply(machine.Answered{At: began, Effect: machine.EffectID{Seq: 1}, Answer: many(n, "t")}))
+		effects := slices.Clone(m.Ready().Effects)
+		require.Len(t, effects, n)
+		for _, e := range slices.Backward(effects) {
+			m.Advance()
+			require.NoError(t, m.Apply(e.Answered(result(e.Call.ID, ""), began, 0)))
+		}
+		require.True(t, m.Done())
+	})
+}
+
+// What a step costs does not grow with the steps that are behind it: of a strategy that asks with
+// all that was said so far.
+func TestGrowth_steps(t *testing.T) {
+	growth.Of(t).AreLinear(t, 200, func(n int) {
+		var said messages.History
+		more := func() nextstep.NextStep {
+			return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: slices.Clip(said), Tools: []tools.Definition{{Name: "t"}}}}
+		}
+		talk := func() *scene {
+			return &scene{
+				start: func(in delegation.Input) nextstep.NextStep {
+					said = append(said, messages.UserText(in.Goal))
+					return more()
+				},
+				reply: func(r llmclient.Response) nextstep.NextStep {
+					if said = append(said, r.Message); len(said) >= 2*n {
+						return done("enough")
+					}
+					return nextstep.ExecuteTools{Calls: r.Message.Calls()}
+				},
+				results: func(outs []messages.ToolOutput) nextstep.NextStep {
+					said = append(said, messages.Tool{ToolOutput: outs[0]})
+					return more()
+				},
+			}
+		}
+		m := machine.New(config(only(talk), offering("t"), limited(delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1})))
+		require.NoError(t, m.Apply(machine.Started{At: began, Strategy: "main", Input: delegation.Input{Goal: "go"}}))
+		for !m.Done() {
+			e := m.Ready().Effects[0]
+			m.Advance()
+			answer := nextstep.Answer(result("c1", "x"))
+			if e.Kind == machine.EffectModel {
+				answer = calling("t")
+			}
+			require.NoError(t, m.Apply(e.Answered(answer, began, 0)))
+		}
+		require.Nil(t, m.Output().Err)
+		require.Equal(t, n, m.Output().Counts.ModelCalls)
 	})
 }
 

@@ -23,7 +23,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-var updateCorpusTable = flag.Bool("update", false, "write docs/markdown-corpus.md anew")
+var rewriteCorpusTable = flag.Bool("rewrite", false, "write docs/markdown-corpus.md anew")
 
 // corpusCase is a test case of another project: a reply, how it is read here, and what that project
 // expects.
@@ -99,12 +99,12 @@ func TestS2_14_CorpusCases(t *testing.T) {
 	require.GreaterOrEqual(t, float64(agreed)/float64(all), 0.97)
 
 	path := filepath.Join("..", "docs", "markdown-corpus.md")
-	if *updateCorpusTable {
+	if *rewriteCorpusTable {
 		require.NoError(t, os.WriteFile(path, []byte(table.String()), 0o644))
 	}
 	written, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, table.String(), string(written), "run the test with -update")
+	require.Equal(t, table.String(), string(written), "run the test with -rewrite")
 }
 
 func writeReasons(table *strings.Builder, head string, reasons map[string]string) {

@@ -5,7 +5,7 @@ const corpusHead = `# How replies are read, compared with other projects
 Other projects read the same formats, and their test cases say how. This table says how often Segue reads those cases as they
 expect: the same calls (name, and arguments as JSON), and the same text beside them, blanks aside. Their expectation is one
 opinion. Where Segue does otherwise, the reason stands below. A test writes this file and fails when it is out of date
-(` + "`go test ./markdownpolicy -run CorpusCases -update`" + `).
+(` + "`go test ./markdownpolicy -run CorpusCases -rewrite`" + `).
 
 - **ollama-tooltext** are cases of Ollama's parsers. Templates "qwen", Qwen3-Coder, Qwen3-VL, GLM and Nemotron are read by
   Hermes; DeepSeek and Cogito, LFM2, OLMo 3 and FunctionGemma by Hermes with their Dialect; "mistral", "list" (an array without a mark) and

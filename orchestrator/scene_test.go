@@ -74,3 +74,12 @@ func calling(names ...string) nextstep.APIResponse {
 }
 
 func only(s func() *scene) map[string]func() *scene { return map[string]func() *scene{"main": s} }
+
+// caller asks once, makes the calls of the reply, and is done.
+func caller() strategy.Strategy {
+	return &scene{
+		start:   func(delegation.Input) nextstep.NextStep { return ask("x", "t") },
+		reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
+		results: func([]messages.ToolOutput) nextstep.NextStep { return done("ok") },
+	}
+}

@@ -18,14 +18,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// TestStops has runs of all kinds stopped, broken off, suspended and resumed at all places, 10,000
-// of them, and holds each to these laws:
+// TestStops has runs of all kinds stopped, broken off, suspended and resumed at all places, and
+// holds each to these laws. How many there are, package prove says:
 //
 //   - The history obeys the laws of a history, and the next turn on it runs.
 //   - There is one terminal event, the last; none if the consumer left.
@@ -40,7 +41,7 @@ import (
 // goroutine is left.
 func TestStops(t *testing.T) {
 	shards := runtime.GOMAXPROCS(0)
-	manyChecks(t, 10_000/shards)
+	manyChecks(t, max(1, prove.Cases()/shards))
 	for shard := range shards {
 		t.Run(fmt.Sprintf("shard %d", shard), func(t *testing.T) {
 			t.Parallel()

@@ -56,7 +56,7 @@ func TestSuspendedRuns(t *testing.T) {
 	for i := range waits {
 		copy(waits[i][:], start(fmt.Sprintf("run-%06d", i)).Waits[0].ID)
 	}
-	for patience := time.Now().Add(time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(patience); {
+	for patience := time.Now().Add(time.Minute); runtime.NumGoroutine() > goroutines && time.Now().Before(patience); {
 		time.Sleep(time.Millisecond) // those of the last tool end on their own
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines, "a run that waits holds no goroutine")

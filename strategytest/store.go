@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -50,4 +51,18 @@ func (s *store) journal(t *testing.T) []machine.Record {
 		list = append(list, rec)
 	}
 	return list
+}
+
+// text returns all that is stored, as it is stored.
+func (s *store) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	for _, records := range s.log {
+		for _, r := range records {
+			b.Write(r.Data)
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
 }

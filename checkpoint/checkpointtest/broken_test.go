@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -229,12 +230,14 @@ func forgetsAll(ctx context.Context, m *memory, _ string) error {
 	return nil
 }
 
-// A store that breaks a promise is found out by the checks that look for it.
-func TestBrokenStores(t *testing.T) {
-	for name, tt := range map[string]struct {
-		flaws flaws
-		want  []string
-	}{
+// brokenStore is what is wrong with a store, and which checks find it out.
+type brokenStore struct {
+	flaws flaws
+	want  []string
+}
+
+func brokenStores() map[string]brokenStore {
+	return map[string]brokenStore{
 		"renumbers":       {flaws{append: renumbers}, []string{"conflict", "conflict within a batch", "delete"}},
 		"appends in part": {flaws{append: appendsInPart}, []string{"conflict within a batch"}},
 		"looks, leaps":    {flaws{append: looksThenLeaps}, []string{"one of many wins"}},
@@ -279,10 +282,18 @@ func TestBrokenStores(t *testing.T) {
 		"shares slices":  {keepsSlices(true), []string{"slices are not kept", "data are the caller's"}},
 		"none whatever":  {},
 		"halves batches": {flaws{append: halves}, []string{"batches are whole"}},
-	} {
+	}
+}
+
+// A store that breaks a promise is found out by the checks that look for it.
+func TestBrokenStores(t *testing.T) {
+	for name := range brokenStores() {
 		t.Run(name, func(t *testing.T) {
-			found := checkpointtest.Broken(t.Context(), tt.want, func() checkpoint.Store { return &store{flaws: tt.flaws} })
-			require.Equal(t, slices.Sorted(slices.Values(tt.want)), slices.Sorted(maps.Keys(found)))
+			synctest.Test(t, func(t *testing.T) {
+				broken := brokenStores()[name]
+				found := checkpointtest.Broken(t.Context(), broken.want, func() checkpoint.Store { return &store{flaws: broken.flaws} })
+				require.Equal(t, slices.Sorted(slices.Values(broken.want)), slices.Sorted(maps.Keys(found)))
+			})
 		})
 	}
 }

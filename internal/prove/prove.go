@@ -11,12 +11,15 @@ import (
 // variable is the environment variable that holds the number of cases.
 const variable = "SEGUE_PROVE"
 
-// Cases returns how many cases a property draws: SEGUE_PROVE, or 1,000 if it is not set. It panics
+// few is how many cases every test run draws.
+const few = 500
+
+// Cases returns how many cases a property draws: SEGUE_PROVE, or 500 if it is not set. It panics
 // if SEGUE_PROVE is no positive number, since a property without cases proves nothing.
 func Cases() int {
 	text, ok := os.LookupEnv(variable)
 	if !ok || text == "" {
-		return 1000
+		return few
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {

@@ -19,7 +19,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
 // outcome is all that a caller sees of one call.
 type outcome struct {
@@ -112,7 +112,7 @@ func TestCassette_Golden(t *testing.T) {
 	for i, req := range requests {
 		call(t, recorder, req, i < 2)
 	}
-	if *update {
+	if *rewrite {
 		require.NoError(t, os.WriteFile(path, tape.Bytes(), 0o600))
 	}
 	golden, err := os.ReadFile(path)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -342,19 +343,20 @@ func TestReadTimeout(t *testing.T) {
 func TestReadTimeout_isForTheBody(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 %v", http2), func(t *testing.T) {
-			t.Parallel()
-			const limit = 500 * time.Millisecond
-			released := make(chan struct{})
-			start := sse.Tasks(agent(t, waiting(released)))
-			server, _ := serve(t, sse.Config{ReadTimeout: limit, Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
-				events, err := start(r)
-				time.Sleep(2 * limit)
-				return events, err
-			}}, func(s *httptest.Server) { s.EnableHTTP2 = http2 })
-			resp := post(t, t.Context(), server, `{"goal": "go"}`)
-			time.AfterFunc(2*limit, func() { close(released) })
-			got, _ := read(t, resp)
-			require.Equal(t, orchestrator.StatusDone, got[len(got)-1].Detail.(orchestrator.RunFinished).Status)
+			synctest.Test(t, func(t *testing.T) {
+				const limit = 500 * time.Millisecond
+				released := make(chan struct{})
+				start := sse.Tasks(agent(t, waiting(released)))
+				server := servePiped(t, sse.Config{ReadTimeout: limit, Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+					events, err := start(r)
+					time.Sleep(2 * limit)
+					return events, err
+				}}, func(s *httptest.Server) { s.EnableHTTP2 = http2 })
+				resp := post(t, t.Context(), server, `{"goal": "go"}`)
+				time.AfterFunc(2*limit, func() { close(released) })
+				got, _ := read(t, resp)
+				require.Equal(t, orchestrator.StatusDone, got[len(got)-1].Detail.(orchestrator.RunFinished).Status)
+			})
 		})
 	}
 }

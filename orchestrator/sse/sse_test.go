@@ -261,16 +261,18 @@ func (w *slowComment) Write(p []byte) (int, error) {
 
 // Nothing is written when the handler has returned: the ResponseWriter is the server's again.
 func TestKeepAlive_endsWithTheHandler(t *testing.T) {
-	w := &slowComment{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{})}
-	handler, err := sse.New(sse.Config{KeepAlive: time.Millisecond, Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
-		return func(yield func(orchestrator.Event, error) bool) {
-			yield(orchestrator.Event{Kind: "mine"}, nil)
-			<-w.begun
-		}, nil
-	}})
-	require.NoError(t, err)
-	handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
-	require.True(t, w.ended.Load())
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowComment{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{})}
+		handler, err := sse.New(sse.Config{KeepAlive: time.Millisecond, Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+			return func(yield func(orchestrator.Event, error) bool) {
+				yield(orchestrator.Event{Kind: "mine"}, nil)
+				<-w.begun
+			}, nil
+		}})
+		require.NoError(t, err)
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+		require.True(t, w.ended.Load())
+	})
 }
 
 // A client that cannot be reached with a comment has gone.
@@ -296,17 +298,18 @@ func TestDeadlines(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		for _, keepAlive := range []time.Duration{5 * time.Millisecond, -1} {
 			t.Run(fmt.Sprintf("HTTP/2 %v, keep-alive %v", http2, keepAlive), func(t *testing.T) {
-				t.Parallel()
-				const limit = 200 * time.Millisecond
-				released := make(chan struct{})
-				server, _ := serve(t, sse.Config{Start: sse.Tasks(agent(t, waiting(released))), KeepAlive: keepAlive, WriteTimeout: limit}, func(s *httptest.Server) {
-					s.EnableHTTP2 = http2
-					s.Config.ReadTimeout, s.Config.WriteTimeout = limit, limit
+				synctest.Test(t, func(t *testing.T) {
+					const limit = 200 * time.Millisecond
+					released := make(chan struct{})
+					server := servePiped(t, sse.Config{Start: sse.Tasks(agent(t, waiting(released))), KeepAlive: keepAlive, WriteTimeout: limit}, func(s *httptest.Server) {
+						s.EnableHTTP2 = http2
+						s.Config.ReadTimeout, s.Config.WriteTimeout = limit, limit
+					})
+					resp := post(t, t.Context(), server, `{"goal": "go"}`)
+					time.AfterFunc(2*limit, func() { close(released) })
+					got, _ := read(t, resp)
+					require.Equal(t, orchestrator.StatusDone, got[len(got)-1].Detail.(orchestrator.RunFinished).Status)
 				})
-				resp := post(t, t.Context(), server, `{"goal": "go"}`)
-				time.AfterFunc(2*limit, func() { close(released) })
-				got, _ := read(t, resp)
-				require.Equal(t, orchestrator.StatusDone, got[len(got)-1].Detail.(orchestrator.RunFinished).Status)
 			})
 		}
 	}

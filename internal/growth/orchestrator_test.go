@@ -1,0 +1,175 @@
+package growth_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/growth"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// The laws of package orchestrator stand here, and not beside it: its tests import openai-go, which
+// would have to be built once more for the binary that counts.
+
+var unlimited = delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1}
+
+// solving is an Orchestrator of complete-task.
+func solving(t *testing.T, cfg orchestrator.Config) *orchestrator.Orchestrator {
+	t.Helper()
+	cfg.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{MaxModelCalls: -1})}
+	o, err := orchestrator.New(cfg)
+	require.NoError(t, err)
+	return o
+}
+
+var task = orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}}
+
+// calling is a client that calls the tool t n times in its first reply, and is done.
+func calling(n int) llmclient.Client {
+	calls := make([]messages.ToolCall, n)
+	for i := range calls {
+		calls[i] = messages.ToolCall{ID: fmt.Sprintf("call_%08d", i), Name: "t", Arguments: fmt.Sprintf(`{"n":%d}`, i)}
+	}
+	return scripted.New(scripted.Calls(calls...), scripted.Text("ok"))
+}
+
+func pure() tools.Tool {
+	return tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
+}
+
+// middleware does nothing of its own, except that it edits a call.
+func middleware(edit func(*messages.ToolCall)) []orchestrator.Middleware {
+	return []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
+		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+			if e.Kind == machine.EffectTool {
+				edit(&e.Call)
+			}
+			return next(ctx, e)
+		}
+	}}
+}
+
+// What a reply costs grows with the number of its calls, and not with its square: whichever way the
+// calls go.
+func TestOrchestrator_callsOfOneReply(t *testing.T) {
+	costs := growth.Of(t)
+	raw := tools.NewRaw(tools.Definition{Name: "t"}, func(context.Context, string) (string, error) { return "", nil })
+	approve := &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}
+	edit := middleware(func(c *messages.ToolCall) { c.Arguments = "{}" })
+	yes := func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
+		return orchestrator.Reply{Approve: true}, nil
+	}
+	for name, cfg := range map[string]orchestrator.Config{
+		"beyond the limit":    {Tools: []tools.Tool{pure()}, Limits: delegation.Limits{ToolCalls: 1}},
+		"inline":              {Tools: []tools.Tool{pure()}, Limits: unlimited},
+		"in the background":   {Tools: []tools.Tool{raw}, Limits: unlimited},
+		"not offered":         {Limits: unlimited},
+		"edited":              {Tools: []tools.Tool{pure()}, Limits: unlimited, Middleware: edit},
+		"approved in process": {Tools: []tools.Tool{pure()}, Limits: unlimited, Approve: approve, Reply: yes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			costs.AreLinear(t, 500, func(n int) {
+				cfg.Client = calling(n)
+				res, _ := orchestrator.Fold(solving(t, cfg).Stream(t.Context(), task))
+				require.Equal(t, cfg.Limits.ToolCalls < 0, res.Status == orchestrator.StatusDone, "%v", res.Output.Err)
+				require.Len(t, res.Output.ToolMetas(), n)
+			})
+		})
+	}
+}
+
+// So does what a batch costs while its first call runs longer than all others: also when all run at
+// once, and behind a middleware.
+func TestOrchestrator_longCall(t *testing.T) {
+	costs := growth.Of(t)
+	for name, cfg := range map[string]orchestrator.Config{
+		"eight at once":              {},
+		"all at once":                {Parallel: -1},
+		"all at once, in middleware": {Parallel: -1, Middleware: middleware(func(*messages.ToolCall) {})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			costs.AreLinear(t, 500, func(n int) {
+				others := make(chan struct{})
+				cfg.Limits = unlimited
+				cfg.Client = calling(n)
+				cfg.Tools = []tools.Tool{tools.NewRaw(tools.Definition{Name: "t"}, func(_ context.Context, arguments string) (string, error) {
+					if arguments == `{"n":0}` {
+						<-others
+					}
+					return "", nil
+				})}
+				ended := 0
+				for e, err := range solving(t, cfg).Stream(t.Context(), task) {
+					require.NoError(t, err)
+					if e.Kind == orchestrator.EventToolFinished {
+						if ended++; ended == n-1 {
+							close(others)
+						}
+					}
+				}
+				require.Equal(t, n, ended)
+			})
+		})
+	}
+}
+
+// So does what it costs to suspend a run in the middle of a large batch, and to go on with the
+// replies to all of it.
+func TestOrchestrator_suspendedCalls(t *testing.T) {
+	growth.Of(t).AreLinear(t, 500, func(n int) {
+		o := solving(t, orchestrator.Config{
+			Client:  calling(n),
+			Tools:   []tools.Tool{pure()},
+			Store:   &checkpoint.Memory{},
+			Limits:  unlimited,
+			Approve: &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways},
+		})
+		res, err := o.Run(t.Context(), task)
+		require.NoError(t, err)
+		require.Len(t, res.Waits, n)
+		resumption := orchestrator.Resumption{Run: task.Run}
+		for _, w := range res.Waits {
+			resumption.Replies = append(resumption.Replies, orchestrator.Reply{WaitID: w.ID, Approve: true})
+		}
+		res, err = orchestrator.Fold(o.Resume(t.Context(), resumption))
+		require.NoError(t, err)
+		require.Equal(t, "ok", res.Output.Text())
+	})
+}
+
+// What a step costs does not grow with the steps that are behind it: of a strategy that asks with
+// all that was said so far, and with a journal.
+func TestOrchestrator_steps(t *testing.T) {
+	growth.Of(t).AreLinear(t, 200, func(n int) {
+		model := scripted.Func(func(req *llmclient.Request) scripted.Reply {
+			if len(req.Messages) >= 2*n {
+				return scripted.Text("enough")
+			}
+			return scripted.Calls(scripted.Call("t", "{}", fmt.Sprintf("c%d", len(req.Messages))))
+		})
+		model.Times = -1
+		o := solving(t, orchestrator.Config{
+			Client: scripted.NewClient(scripted.Config{Replies: []scripted.Reply{model}, NoRecord: true}),
+			Tools:  []tools.Tool{pure()},
+			Store:  &checkpoint.Memory{},
+			Limits: unlimited,
+		})
+		res, err := o.Run(t.Context(), task)
+		require.NoError(t, err)
+		require.Equal(t, "enough", res.Output.Text())
+		require.Equal(t, n+1, res.Output.Counts.ModelCalls)
+	})
+}
