@@ -39,6 +39,7 @@ var pure = []string{
 	"internal/guard",
 	"internal/jsonform",
 	"internal/prompts",
+	"internal/scenetest",
 	"machine",
 }
 
