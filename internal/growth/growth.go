@@ -76,7 +76,7 @@ func Of(t *testing.T) *Costs {
 func (c *Costs) AreLinear(t *testing.T, small int, work func(size int)) {
 	t.Helper()
 	if c.binary == "" {
-		fmt.Printf("\n%d bytes\n", bytesOf(func() {
+		_, _ = fmt.Fprintf(os.Stdout, "\n%d bytes\n", bytesOf(func() {
 			if c.size != nothing {
 				work(c.size)
 			}
