@@ -81,10 +81,10 @@ func TestUnmapped(t *testing.T) {
 func TestContributing(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	require.NoError(t, err)
-	places := regexp.MustCompile("`([\\w.-]+/[\\w./-]*)`").FindAllStringSubmatch(string(text), -1)
+	places := regexp.MustCompile("`(\\w+/[\\w./-]*)`").FindAllStringSubmatch(string(text), -1)
 	require.Greater(t, len(places), 30)
 	for _, place := range places {
-		if !strings.Contains(place[1], "tidy") {
+		if !strings.Contains(place[1], "tidy") && !strings.HasPrefix(place[1], "testing/") { // of the standard library
 			_, err := os.Stat(filepath.Join(root, place[1]))
 			require.NoError(t, err)
 		}
