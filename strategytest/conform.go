@@ -42,7 +42,7 @@ func Conform(t *testing.T, s Subject) {
 //
 //   - the factory returns a fresh strategy each time;
 //   - it does not panic, and returns a step, as a value, each time;
-//   - fed the same answers it decides the same, and what it returned does not change afterwards;
+//   - given the same answers it decides the same, and what it returned does not change afterwards;
 //   - a method called out of turn reports an error and changes nothing;
 //   - the messages of each request obey the laws of a history, and are not changed, moved or cut out afterwards (each message
 //     of each request is compared, and the one that changed is named);
@@ -118,7 +118,7 @@ func (e *explorer) walk(path []answer) (*driver, []byte, bool) {
 	}
 	var trace bytes.Buffer
 	var returned []nextstep.NextStep
-	var kept handed
+	var kept requestHistories
 	for i, next := range path {
 		if !e.note(&trace, path[:i], d, subject) {
 			return nil, nil, false

@@ -22,7 +22,7 @@ import (
 //   - Run, and Stream;
 //   - with a journal: broken off at each event, and resumed from the journal by another Orchestrator;
 //   - with a journal: resumed from each beginning of it, as after a crash;
-//   - by another engine than the Orchestrator, which has to tell the same events as well.
+//   - by another engine than the Orchestrator, which has to make the same events as well.
 //
 // A call that may have had its effect when its run was cut off is made again, since somebody says
 // so. A run that is stopped is stopped in the same place when it is resumed; one that was

@@ -3,7 +3,7 @@
 // module, slices and maps execute, and the bytes that are allocated.
 //
 // The statements are counted by a second test binary, built with coverage, which runs one test for
-// one size and tells what that took:
+// one size and says what that took:
 //
 //	func TestGrowth_calls(t *testing.T) {
 //		costs := growth.Of(t)
@@ -47,7 +47,7 @@ const (
 
 // Costs are those of the work of one test.
 type Costs struct {
-	size   int    // in the binary that counts: what to work on; nothing: only to tell what it takes to get there
+	size   int    // in the binary that counts: what to work on; nothing: only to say what it takes to get there
 	binary string // else: that binary
 	before *taken // what it takes to get to the work
 }
@@ -127,12 +127,12 @@ func (c *Costs) of(t *testing.T, size int) taken {
 	if err != nil {
 		t.Fatalf("growth: %v", err)
 	}
-	told := regexp.MustCompile(`(?m)^(\d+) bytes$`).FindStringSubmatch(out)
-	if told == nil {
+	said := regexp.MustCompile(`(?m)^(\d+) bytes$`).FindStringSubmatch(out)
+	if said == nil {
 		t.Fatalf("growth: nothing was counted in %s:\n%s", t.Name(), out)
 	}
 	took := read(string(text))
-	took.bytes, _ = strconv.Atoi(told[1])
+	took.bytes, _ = strconv.Atoi(said[1])
 	return took
 }
 
