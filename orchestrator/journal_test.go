@@ -42,7 +42,7 @@ func TestJournal_lookingCostsNothing(t *testing.T) {
 	require.Len(t, res.Waits, 2)
 	before := recordsOf(t, store, "r")
 	for range 100 {
-		again, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+		again, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 		require.NoError(t, err)
 		require.Equal(t, orchestrator.StatusWaiting, again.Status)
 		require.Equal(t, res.Waits, again.Waits)
@@ -75,7 +75,7 @@ func TestJournal_resumeOfALiveRun(t *testing.T) {
 		first <- end{res, err}
 	}()
 	<-in
-	second, err := orchestrator.Fold(build().Resume(t.Context(), resuming("r")))
+	second, err := orchestrator.Collect(build().Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, second.Status)
 	require.Equal(t, orchestrator.WaitUnknown, second.Waits[0].Kind)
@@ -86,7 +86,7 @@ func TestJournal_resumeOfALiveRun(t *testing.T) {
 	require.Equal(t, delegation.CodeStorage, live.res.Output.Err.Code)
 
 	reply := orchestrator.Reply{WaitID: second.Waits[0].ID, Text: "it was paid"}
-	second, err = orchestrator.Fold(build().Resume(t.Context(), resuming("r", reply)))
+	second, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", reply)))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusDone, second.Status)
 	require.EqualValues(t, 1, paid.Load())
@@ -127,13 +127,13 @@ func TestJournal_storeFails(t *testing.T) {
 			}
 			require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
 			before := paid.Load()
-			res, err = orchestrator.Fold(build(&disk.Memory).Resume(t.Context(), resuming("r")))
+			res, err = orchestrator.Collect(build(&disk.Memory).Resume(t.Context(), resuming("r")))
 			require.NoError(t, err)
 			if res.Status == orchestrator.StatusWaiting {
 				require.EqualValues(t, 1, before)
 				require.EqualValues(t, 1, paid.Load(), "it is not paid again without a person's word")
 				require.Equal(t, orchestrator.WaitUnknown, res.Waits[0].Kind)
-				res, err = orchestrator.Fold(build(&disk.Memory).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"})))
+				res, err = orchestrator.Collect(build(&disk.Memory).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"})))
 				require.NoError(t, err)
 			}
 			require.Equal(t, "done", res.Output.Text())
@@ -156,8 +156,8 @@ func TestJournal_liveCauses(t *testing.T) {
 			return staged(t, map[string]func() *scene{
 				"main": func() *scene {
 					return &scene{
-						start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} },
-						child: func(out delegation.Output) nextstep.NextStep {
+						Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} },
+						Child: func(out delegation.Output) nextstep.NextStep {
 							saw = append(saw, out.Err.Unwrap())
 							require.Equal(t, delegation.Code(llmclient.CodeRateLimited), out.Err.Code)
 							if _, live := errors.AsType[*llmclient.Error](out.Err); live {
@@ -165,7 +165,7 @@ func TestJournal_liveCauses(t *testing.T) {
 							}
 							return ask("the child failed")
 						},
-						reply: func(llmclient.Response) nextstep.NextStep { return nextstep.ReportError{Err: errors.New("it is over")} },
+						Reply: func(llmclient.Response) nextstep.NextStep { return nextstep.ReportError{Err: errors.New("it is over")} },
 					}
 				},
 				"child": func() *scene { return &scene{} },
@@ -181,7 +181,7 @@ func TestJournal_liveCauses(t *testing.T) {
 				break
 			}
 		}
-		res, err := orchestrator.Fold(build().Resume(t.Context(), resuming("r")))
+		res, err := orchestrator.Collect(build().Resume(t.Context(), resuming("r")))
 		require.ErrorContains(t, err, "it is over")
 		require.Equal(t, orchestrator.StatusFailed, res.Status)
 		require.Len(t, saw, 2, "live, and in the replay")
@@ -202,7 +202,7 @@ func TestJournal_rawIsNotShown(t *testing.T) {
 	build := func() *orchestrator.Orchestrator {
 		return staged(t, only(func() *scene {
 			turn := 0
-			return &scene{reply: func(r llmclient.Response) nextstep.NextStep {
+			return &scene{Reply: func(r llmclient.Response) nextstep.NextStep {
 				if turn++; turn == 3 {
 					return done("ok")
 				}
@@ -222,7 +222,7 @@ func TestJournal_rawIsNotShown(t *testing.T) {
 			}
 		}
 	}
-	res, err := orchestrator.Fold(build().Resume(t.Context(), resuming("r")))
+	res, err := orchestrator.Collect(build().Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, "ok", res.Output.Text())
 }
@@ -258,10 +258,10 @@ func TestJournal_invalidUTF8(t *testing.T) {
 				}
 			}
 			return &scene{
-				start: func(in delegation.Input) nextstep.NextStep { return ask(in.Goal) },
-				reply: func(r llmclient.Response) nextstep.NextStep { return goOn(r.Message.Text()) },
-				child: func(o delegation.Output) nextstep.NextStep { return goOn(o.Text()) },
-				results: func(r []messages.ToolOutput) nextstep.NextStep {
+				Start: func(in delegation.Input) nextstep.NextStep { return ask(in.Goal) },
+				Reply: func(r llmclient.Response) nextstep.NextStep { return goOn(r.Message.Text()) },
+				Child: func(o delegation.Output) nextstep.NextStep { return goOn(o.Text()) },
+				Results: func(r []messages.ToolOutput) nextstep.NextStep {
 					return goOn(r[0].CallID + r[0].Output + r[1].Output + r[2].Output)
 				},
 			}
@@ -292,7 +292,7 @@ func TestJournal_invalidUTF8(t *testing.T) {
 				}
 			}
 		}
-		res, err := orchestrator.Fold(build(store).Resume(t.Context(), resuming("r")))
+		res, err := orchestrator.Collect(build(store).Resume(t.Context(), resuming("r")))
 		require.NoError(t, err, "after %d steps", steps+1)
 		require.Equal(t, whole.Output.Text(), res.Output.Text())
 	}

@@ -148,7 +148,7 @@ func TestMiddleware_asks(t *testing.T) {
 	var questions []string
 	for res.Status == orchestrator.StatusWaiting {
 		questions = append(questions, res.Waits[0].Text)
-		res, err = orchestrator.Fold(build(stored(store)).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
+		res, err = orchestrator.Collect(build(stored(store)).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"Shall model 1 be done?", "Shall tool 2/1 be done?", "Shall model 3 be done?"}, questions)
@@ -166,7 +166,7 @@ func (burst) Unwrap() error { return orchestrator.ErrSuspended }
 func TestPanics_thatWrapErrSuspended(t *testing.T) {
 	far := func(c *orchestrator.Config) {
 		c.Strategies["main"] = func() strategy.Strategy {
-			return &scene{start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
+			return &scene{Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
 		}
 		c.Remote = map[string]orchestrator.Remote{"far": func(context.Context, nextstep.Delegate) (delegation.Output, error) { panic(burst{}) }}
 	}

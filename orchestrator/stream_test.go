@@ -100,8 +100,8 @@ func tree(t *testing.T, running *atomic.Int32) (*orchestrator.Orchestrator, *scr
 			"work": completetask.New(completetask.Config{}),
 			"main": func() strategy.Strategy {
 				return &scene{
-					start: func(in delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "work", Input: in} },
-					child: func(out delegation.Output) nextstep.NextStep { return ask(out.Text()) },
+					Start: func(in delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "work", Input: in} },
+					Child: func(out delegation.Output) nextstep.NextStep { return ask(out.Text()) },
 				}
 			},
 		},
@@ -246,7 +246,7 @@ func TestStream_breakResumed(t *testing.T) {
 						break
 					}
 				}
-				res, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+				res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 				require.NoError(t, err)
 				require.Equal(t, "done", res.Output.Text())
 				require.Equal(t, "a.txt", res.Output.ToolMetas()[0].Output, "nobody is asked again")

@@ -53,10 +53,10 @@ func (e *engine) stop() error {
 }
 
 // stopBefore stops the run if the agents have begun by which it is stopped: they take no step.
-func (e *engine) stopBefore(told []machine.Event) error {
+func (e *engine) stopBefore(events []machine.Event) error {
 	s := &e.stops
 	begins := func(v machine.Event) bool { return s.agent != "" && v.Frame == s.agent }
-	if s.stopped || !slices.ContainsFunc(told, begins) {
+	if s.stopped || !slices.ContainsFunc(events, begins) {
 		return nil
 	}
 	err := e.apply(s.record())

@@ -50,7 +50,7 @@ import (
 // The output of run is what happened: which frames were entered and left, how states changed, what
 // each step asked for (of the messages of a request, those that the last request of its frame did
 // not have) and what it was answered, and what each frame below the root has used. Where the
-// replies are not used up, that is said too. Agents, which work at the same time, are told one
+// replies are not used up, that is said too. Agents, which work at the same time, are written one
 // after the other, in the step that ran them; each has a name ("4/c1/2": the second goal of the
 // call c1 in step 4) and numbers its own frames and steps.
 //
@@ -61,11 +61,11 @@ import (
 // script is played in a bubble of testing/synctest, by its clock.
 func Stories(t *testing.T, dir string, set strategy.Set) {
 	t.Helper()
-	tell(t, dir, set, nil)
+	playAll(t, dir, set, nil)
 }
 
-// tell runs every script below dir. Before a run is made, before is called with it; it may be nil.
-func tell(t *testing.T, dir string, set strategy.Set, before func(*testing.T, *storyRun)) {
+// playAll runs every script below dir. Before a run is made, before is called with it; it may be nil.
+func playAll(t *testing.T, dir string, set strategy.Set, before func(*testing.T, *storyRun)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ type story struct {
 	set     strategy.Set
 	before  func(*testing.T, *storyRun)
 	replies []scripted.Reply // of the next run
-	told    []scripted.Reply // of the last one
+	script  []scripted.Reply // of the last one
 	tools   []tools.Tool
 	limits  delegation.Limits
 	last    messages.History
@@ -205,7 +205,7 @@ func setLimit(t *testing.T, d *datadriven.TestData, l *delegation.Limits, arg da
 }
 
 // run makes a run, and forgets its script.
-func (s *story) run(t *testing.T, d *datadriven.TestData) (told string) {
+func (s *story) run(t *testing.T, d *datadriven.TestData) (text string) {
 	t.Helper()
 	if len(d.CmdArgs) == 0 {
 		d.Fatalf(t, "usage: run STRATEGY [history=last] [replies=last] [deltas] [brief] [stop=WHERE] [stop-now=WHERE]")
@@ -218,7 +218,7 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) (told string) {
 		case "history":
 			in.Messages = s.last
 		case "replies":
-			s.replies = s.told
+			s.replies = s.script
 		case "deltas":
 			tr.deltas = true
 		case "brief":
@@ -239,7 +239,7 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) (told string) {
 		}
 		s.play(t, &run, tr)
 	})
-	s.replies, s.told = nil, run.script
+	s.replies, s.script = nil, run.script
 	return tr.root.text.String()
 }
 

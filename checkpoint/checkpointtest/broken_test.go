@@ -100,7 +100,7 @@ func looksThenLeaps(ctx context.Context, m *memory, run string, rs []record) err
 	return err
 }
 
-// wrapsNothing tells errors as texts.
+// wrapsNothing makes texts of errors.
 func wrapsNothing(ctx context.Context, m *memory, run string, rs []record) error {
 	if err := m.Append(ctx, run, rs...); err != nil {
 		return fmt.Errorf("it failed: %s", err.Error())
@@ -252,11 +252,11 @@ func brokenStores() map[string]brokenStore {
 		"ends at NUL":     {edits(func(data string) string { before, _, _ := strings.Cut(data, "\x00"); return before }), []string{"bytes are kept"}},
 		"keeps UTF-8":     {edits(func(data string) string { return strings.ToValidUTF8(data, "?") }), []string{"bytes are kept"}},
 		"cuts data":       {edits(func(data string) string { return data[:min(len(data), 1<<16)] }), []string{"large records"}},
-		"folds ids":       {renames(strings.ToLower), []string{"runs are apart", "no run id"}},
+		"lower-case ids":  {renames(strings.ToLower), []string{"runs are apart", "no run id"}},
 		"trims ids":       {renames(strings.TrimSpace), []string{"runs are apart"}},
 		"cuts ids":        {renames(func(id string) string { return id[:min(len(id), 255)] }), []string{"runs are apart"}},
 		"takes any id":    {renames(hashed), []string{"no run id"}},
-		"mends ids":       {renames(mended), []string{"no run id"}},
+		"repairs ids":     {renames(repaired), []string{"no run id"}},
 		"shares a buffer": {flaws{read: sharesBuffer}, []string{"order", "from"}},
 		"reads all": {flaws{read: func(ctx context.Context, m *memory, run string, _ int) records {
 			return m.Read(ctx, run, 1)
@@ -306,8 +306,8 @@ func hashed(id string) string {
 	return fmt.Sprintf("%x", id[:min(len(id), 64)])
 }
 
-// mended leaves out what cannot stand in an id.
-func mended(id string) string {
+// repaired leaves out what cannot stand in an id.
+func repaired(id string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(id, "\ufffd"), "\x00", "")
 }
 

@@ -75,3 +75,21 @@ func TestUnmapped(t *testing.T) {
 	require.Equal(t, []string{"c/..."}, unmapped([]string{"a", "d"}, []string{"a", "c/..."}))
 	require.Empty(t, unmapped([]string{"c/d"}, []string{"c/..."}))
 }
+
+// TestContributing holds the places where CONTRIBUTING.md says that changes go to be there, but for
+// those of what is new.
+func TestContributing(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	require.NoError(t, err)
+	_, where, ok := strings.Cut(string(text), "## Where a change goes\n")
+	require.True(t, ok)
+	where, _, _ = strings.Cut(where, "\n## ")
+	places := regexp.MustCompile("`(\\w+/[\\w./-]*)`").FindAllStringSubmatch(where, -1)
+	require.Greater(t, len(places), 30)
+	for _, place := range places {
+		if !strings.Contains(place[1], "tidy") && !strings.HasPrefix(place[1], "testing/") { // of the standard library
+			_, err := os.Stat(filepath.Join(root, place[1]))
+			require.NoError(t, err)
+		}
+	}
+}

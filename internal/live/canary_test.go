@@ -37,7 +37,7 @@ func TestRecordings_holdNoKey(t *testing.T) {
 	require.ErrorContains(t, ask(func(cfg *openaichat.Config) { cfg.BaseURL = s.URL + "/v2" }), "refused")
 	require.NotContains(t, recording.String(), canary, "an error that repeats the key is recorded without it")
 
-	s.tells.Store(true)
+	s.repeatsKey.Store(true)
 	require.NoError(t, ask(func(*openaichat.Config) {}))
 	require.Contains(t, recording.String(), canary, "a model says whatever it is sent")
 	require.NoError(t, os.Remove(file))

@@ -26,7 +26,7 @@ const canary = "sk-canary-7f3a9c51e2"
 type server struct {
 	*httptest.Server
 	whole, streamed atomic.Int64 // requests
-	tells           atomic.Bool  // the model says the key that it was sent
+	repeatsKey      atomic.Bool  // the model says the key that it was sent
 }
 
 func newServer(t *testing.T) *server {
@@ -49,7 +49,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	said := req.reply()
-	if s.tells.Load() {
+	if s.repeatsKey.Load() {
 		said.Content = canary
 	}
 	if req.Stream {

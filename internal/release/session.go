@@ -36,7 +36,7 @@ func begin(ctx context.Context, source string, out io.Writer) (*session, error) 
 	return s, nil
 }
 
-// say tells the user how it goes.
+// say writes for the user how it goes.
 func (s *session) say(format string, args ...any) { _, _ = fmt.Fprintf(s.out, format, args...) }
 
 func (s *session) end() error { return os.RemoveAll(s.tmp) }

@@ -13,7 +13,7 @@ import (
 )
 
 // otherEngine makes the run by an engine, and holds its events to those of the Orchestrator. What is
-// read back from its journal tells them once more.
+// read back from its journal has the same events.
 func (w *ways) otherEngine(m *model) {
 	w.t.Helper()
 	var want []machine.Event
@@ -38,15 +38,15 @@ func (w *ways) otherEngine(m *model) {
 	require.Equal(w.t, len(want) > 0, err == nil, "the run of %q by another engine: %v", w.task.Strategy, err)
 	require.Equal(w.t, byBranch(w.t, want), byBranch(w.t, e.events), "the run of %q by another engine", w.task.Strategy)
 
-	again, told := machine.New(cfg), []machine.Event(nil)
+	again, events := machine.New(cfg), []machine.Event(nil)
 	for _, data := range e.journal {
 		rec, err := machine.ReadRecord(data)
 		require.NoError(w.t, err)
 		require.NoError(w.t, again.Apply(rec))
-		told = append(told, again.Ready().Events...)
+		events = append(events, again.Ready().Events...)
 		again.Advance()
 	}
-	require.Equal(w.t, e.events, told, "the run of %q by its journal", w.task.Strategy)
+	require.Equal(w.t, e.events, events, "the run of %q by its journal", w.task.Strategy)
 }
 
 // byBranch returns events as text, those of the root and of each agent in their order. Those of the
@@ -69,14 +69,14 @@ func byBranch(t *testing.T, events []machine.Event) map[string]string {
 		require.NoError(t, err)
 		lines[p.agent] = append(lines[p.agent], strings.Join([]string{p.String(), e.Frame, string(e.Kind), string(text)}, " "))
 	}
-	told := map[string]string{}
+	texts := map[string]string{}
 	for agent, list := range lines {
-		told[agent] = strings.Join(sorted(list), "\n")
+		texts[agent] = strings.Join(sorted(list), "\n")
 	}
-	return told
+	return texts
 }
 
-// sorted sorts what is told of the calls of a batch.
+// sorted sorts the events of the calls of a batch.
 func sorted(list []string) []string {
 	isCall := func(line string) bool { return strings.Contains(line, " tool_") || strings.Contains(line, " wait_") }
 	for i := 0; i < len(list); i++ {

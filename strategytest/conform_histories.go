@@ -8,9 +8,9 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// handed is the histories that a strategy has handed over in its requests, with the forms that
+// requestHistories are the histories of the requests of a strategy, with the forms that
 // their messages had then.
-type handed []request
+type requestHistories []request
 
 type request struct {
 	messages messages.History
@@ -18,7 +18,7 @@ type request struct {
 }
 
 // add keeps the history of a step that is a request.
-func (h *handed) add(step nextstep.NextStep) {
+func (h *requestHistories) add(step nextstep.NextStep) {
 	ask, ok := step.(nextstep.GetChatCompletion)
 	if !ok {
 		return
@@ -31,7 +31,7 @@ func (h *handed) add(step nextstep.NextStep) {
 }
 
 // changed says which message is not as it was handed over; "" if all are.
-func (h handed) changed() string {
+func (h requestHistories) changed() string {
 	for number, r := range h {
 		for i, m := range r.messages {
 			if now := form(m); !bytes.Equal(now, r.forms[i]) {
@@ -43,7 +43,7 @@ func (h handed) changed() string {
 	return ""
 }
 
-// form is the JSON form of a message. What has none breaks a law that is told of elsewhere.
+// form is the JSON form of a message. What has none breaks a law that is checked elsewhere.
 func form(m messages.Message) []byte {
 	data, err := messages.AppendMessage(nil, m)
 	if err != nil {

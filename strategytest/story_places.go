@@ -10,7 +10,7 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// places says where something happens in a story, as the run tells it. Each agent has a name, and
+// places says where something happens in a story, as the events of the run say it. Each agent has a name, and
 // numbers its own frames and steps.
 type places struct {
 	mu     sync.Mutex
