@@ -115,7 +115,7 @@ func (s *stepAgent) Initialize(in delegation.Input) nextstep.NextStep {
 		return s.fail(delegation.NewError(delegation.CodeInvalid, s.Err))
 	}
 	s.in = in
-	s.history, s.repaired = in.Conversation(s.System)
+	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
 	if s.NewState != nil {
 		made := s.guarded("NewState", func() StepResult {
 			s.state = s.NewState()
