@@ -206,7 +206,8 @@ type Chat struct {
 	History messages.History
 }
 
-// Chat begins a conversation, or goes on with one. The slice is read-only from then on.
+// Chat begins a conversation, or goes on with one: System takes the place of the system prompt that
+// it was held under. The slice is read-only from then on.
 func (a *Agent) Chat(history messages.History) *Chat { return &Chat{agent: a, History: history} }
 
 // Ask is [Agent.Ask] with all that was said before. What was said in a turn that fails stays in the

@@ -247,3 +247,25 @@ func TestChat(t *testing.T) {
 	require.Equal(t, append(history.Clip(), messages.UserText("Who am I?")), model.Requests()[0].Messages)
 	require.Contains(t, history, messages.UserText("Are you there?"))
 }
+
+// The system prompt is the agent's, not the conversation's: one that was changed meanwhile holds from
+// the next turn on.
+func TestChat_newSystem(t *testing.T) {
+	first := &segue.Agent{Model: scripted.New(scripted.Text("Hello, Ann.")), System: "Be brief."}
+	chat := first.Chat(nil)
+	_, err := chat.Ask(t.Context(), "I am Ann.")
+	require.NoError(t, err)
+
+	model := scripted.New(scripted.Text("You are Ann."), scripted.Text("Yes."))
+	second := (&segue.Agent{Model: model, System: "Be thorough."}).Chat(chat.History)
+	for range 2 {
+		_, err = second.Ask(t.Context(), "Who am I?")
+		require.NoError(t, err)
+	}
+	said := model.Requests()[1].Messages
+	require.Equal(t, messages.System{Text: "Be thorough."}, said[0])
+	for _, m := range said[1:] {
+		require.NotEqual(t, messages.RoleSystem, m.Role())
+	}
+	require.Equal(t, messages.System{Text: "Be brief."}, chat.History[0])
+}

@@ -35,7 +35,7 @@ func (a *adder) raw() tools.Tool { return tools.NewRaw(addDefinition, a.call) }
 
 // inline is a raw tool that says it neither waits nor needs a context: it runs on the goroutine of
 // the run, as it does in the loop.
-func (a *adder) inline() tools.Tool { return tools.NewPureRaw(addDefinition, a.add) }
+func (a *adder) inline() tools.Tool { return tools.NewInlineRaw(addDefinition, a.add) }
 
 func (a *adder) typed() tools.Tool {
 	def := addDefinition
@@ -43,10 +43,10 @@ func (a *adder) typed() tools.Tool {
 	return tools.New(def, func(_ context.Context, in numbers) (string, error) { return strconv.Itoa(a.sum(in)), nil })
 }
 
-func (a *adder) pure() tools.Tool {
+func (a *adder) inlineTyped() tools.Tool {
 	def := addDefinition
 	def.Parameters = nil
-	return tools.NewPure(def, func(in numbers) (string, error) { return strconv.Itoa(a.sum(in)), nil })
+	return tools.NewInline(def, func(in numbers) (string, error) { return strconv.Itoa(a.sum(in)), nil })
 }
 
 // client plays a script to the library.

@@ -70,7 +70,7 @@ func (s *script) libraryRows(a *adder) []row {
 	for _, kind := range []struct {
 		name string
 		tool tools.Tool
-	}{{"raw", a.raw()}, {"inline", a.inline()}, {"typed", a.typed()}, {"pure", a.pure()}} {
+	}{{"raw", a.raw()}, {"inline", a.inline()}, {"typed", a.typed()}, {"pure", a.inlineTyped()}} {
 		o := library(s.client(), kind.tool)
 		all = append(all,
 			made(kind.name, s, a, func(ctx context.Context) (outcome, error) { return stream(ctx, o, "work", s.goal) }),

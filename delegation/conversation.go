@@ -6,18 +6,23 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Conversation returns what a strategy begins its own with: the system prompt, if there is one and
-// Messages do not begin with another; Messages, restored where they break the laws of a history;
-// and the Goal, if there is one, as a user message. repaired says in words what was restored. The
-// slice is the caller's, with room for more.
+// Conversation returns what a strategy begins its own with: the system prompt; Messages, restored
+// where they break the laws of a history; and the Goal, if there is one, as a user message.
+//
+// The system prompt is that of the agent that works now: it takes the place of the system messages
+// that Messages begin with, which were another agent's or this one's at an earlier time. With "" those
+// stay. repaired says in words what was restored. The slice is the caller's, with room for more.
 func (in Input) Conversation(system string) (h messages.History, repaired []string) {
 	before, repairs := in.Messages.Repair()
 	for _, r := range repairs {
 		repaired = append(repaired, r.String())
 	}
 	h = make(messages.History, 0, len(before)+4)
-	if system != "" && (len(before) == 0 || before[0].Role() != messages.RoleSystem) {
+	if system != "" {
 		h = append(h, messages.System{Text: system})
+		for len(before) > 0 && before[0].Role() == messages.RoleSystem {
+			before = before[1:]
+		}
 	}
 	h = append(h, before...)
 	if in.Goal != "" {

@@ -23,7 +23,10 @@ func TestInput_Conversation(t *testing.T) {
 		{name: "nothing", want: messages.History{}},
 		{"goal", delegation.Input{Goal: "go"}, "", messages.History{messages.UserText("go")}, 0, "go"},
 		{"all", delegation.Input{Goal: "go", Messages: messages.History{user}}, "Be brief.", messages.History{system, user, messages.UserText("go")}, 0, "go"},
-		{"its own prompt", delegation.Input{Messages: messages.History{system, user}}, "Be long.", messages.History{system, user}, 0, "hello"},
+		{"another agent's prompt", delegation.Input{Messages: messages.History{system, user}}, "Be long.", messages.History{messages.System{Text: "Be long."}, user}, 0, "hello"},
+		{"several of them", delegation.Input{Messages: messages.History{system, system, user}}, "Be long.", messages.History{messages.System{Text: "Be long."}, user}, 0, "hello"},
+		{"no prompt of its own", delegation.Input{Messages: messages.History{system, user}}, "", messages.History{system, user}, 0, "hello"},
+		{"nothing but prompts", delegation.Input{Goal: "go", Messages: messages.History{system}}, "Be long.", messages.History{messages.System{Text: "Be long."}, messages.UserText("go")}, 0, "go"},
 		{"restored", delegation.Input{Messages: messages.History{user, orphan}}, "", messages.History{user}, 1, "hello"},
 	} {
 		h, repaired := c.in.Conversation(c.system)
@@ -39,4 +42,9 @@ func TestInput_ConversationIsTheCallers(t *testing.T) {
 	h, _ := in.Conversation("")
 	h[0] = messages.UserText("other")
 	require.Equal(t, messages.UserText("hello"), in.Messages[0])
+
+	in.Messages[0] = messages.System{Text: "Be brief."}
+	h, _ = in.Conversation("Be long.")
+	require.Equal(t, messages.System{Text: "Be long."}, h[0])
+	require.Equal(t, messages.System{Text: "Be brief."}, in.Messages[0])
 }

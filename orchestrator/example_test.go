@@ -19,8 +19,8 @@ func Example() {
 		scripted.Calls(scripted.Call("add", `{"A": 19.5, "B": 22.5}`, "")),
 		scripted.Text("19.5 + 22.5 = 42"),
 	)
-	add := tools.NewPure(tools.Definition{Name: "add", Description: "Adds two numbers."},
-		func(in struct{ A, B float64 }) (float64, error) { return in.A + in.B, nil })
+	add := tools.New(tools.Definition{Name: "add", Description: "Adds two numbers."},
+		func(_ context.Context, in struct{ A, B float64 }) (float64, error) { return in.A + in.B, nil })
 	o, err := orchestrator.New(orchestrator.Config{
 		Client:     model,
 		Tools:      []tools.Tool{add},

@@ -24,7 +24,7 @@ type execution struct {
 	effect          *machine.Effect // read-only; of a goroutine of its own: own
 	own             machine.Effect
 	tool            tools.Tool // that the call names; nil: there is none, or the effect is no call
-	pure            bool       // the tool neither waits nor needs a context
+	toolInline      bool       // the tool neither waits nor needs a context
 	began           time.Time
 	cancel          context.CancelCauseFunc // nil: only the end of the run ends the context
 	where           string                  // whose code performs the effect, where that is known
@@ -61,14 +61,14 @@ func executionOf(ctx context.Context) *execution {
 }
 
 // performInline performs an effect on the goroutine of the loop, and applies its answer, where
-// nobody has to look at anything meanwhile: a tool that is pure does not wait, and a model is asked
+// nobody has to look at anything meanwhile: a tool that is inline does not wait, and a model is asked
 // as long as its client takes. It reports whether it did.
 func (r *run) performInline(e *machine.Effect) bool {
 	if r.o.wrapped || len(r.agents) > 0 || e.Kind == machine.EffectPerson {
 		return false
 	}
 	x := r.inline
-	if x.take(e); e.Kind == machine.EffectTool && !x.pure {
+	if x.take(e); e.Kind == machine.EffectTool && !x.toolInline {
 		return false
 	}
 	x.began, x.sawDelta, x.call, x.calls = r.now, false, nil, 0
@@ -80,13 +80,13 @@ func (r *run) performInline(e *machine.Effect) bool {
 
 // take makes e the effect of the execution.
 func (x *execution) take(e *machine.Effect) {
-	x.effect, x.tool, x.pure = e, nil, false
+	x.effect, x.tool, x.toolInline = e, nil, false
 	if e.Kind == machine.EffectTool {
-		x.tool, x.pure = x.run.o.toolOf(e)
+		x.tool, x.toolInline = x.run.o.toolOf(e)
 	}
 }
 
-// launch performs an effect on a goroutine of its own. A tool that is pure does not wait, and needs
+// launch performs an effect on a goroutine of its own. A tool that is inline does not wait, and needs
 // none.
 func (r *run) launch(e *machine.Effect) {
 	r.box.open()
@@ -99,7 +99,7 @@ func (r *run) launch(e *machine.Effect) {
 		go x.execute()
 		return
 	}
-	if x.pure {
+	if x.toolInline {
 		answer, err := x.handle(x)
 		r.now = time.Now()
 		r.box.post(mail{execution: x, answer: answer, err: err})

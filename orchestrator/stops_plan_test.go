@@ -265,7 +265,7 @@ func (d *stopsDraw) call() stopsCall {
 	d.calls++
 	return stopsCall{
 		n:    d.calls,
-		tool: stopsPick(d, "raw", "look", "again", "alone", "outside", "typed", "pure", "pureraw", "ask_user", "nope", "raw", "look", "ask_user"),
+		tool: stopsPick(d, "raw", "look", "again", "alone", "outside", "typed", "inline", "inlineraw", "ask_user", "nope", "raw", "look", "ask_user"),
 		act:  stopsPick(d, "ok", "ok", "ok", "fail", "panic", "slow", "stubborn", "block", "progress", "ask", "ask", "asktwice", "asklate", "exit", "broken"),
 		ms:   stopsPick(d, 1, 5, 30, 400),
 	}

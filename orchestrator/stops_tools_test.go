@@ -48,8 +48,8 @@ func newStopsTools() *stopsTools {
 		tools.NewRaw(tools.Definition{Name: "alone", Sequential: true}, raw),
 		tools.NewRaw(tools.Definition{Name: "outside", ReadOnly: true, Untrusted: true}, raw),
 		stopsBrief{tools.New(tools.Definition{Name: "typed"}, func(ctx context.Context, in stopsArgs) (string, error) { return s.world.call(ctx, in) })},
-		stopsPure{stopsBrief{tools.NewPure(tools.Definition{Name: "pure"}, func(in stopsArgs) (string, error) { return s.world.call(nil, in) })}}, //nolint:staticcheck // it has none
-		tools.NewPureRaw(tools.Definition{Name: "pureraw", ReadOnly: true}, func(arguments string) (string, error) {
+		stopsInline{stopsBrief{tools.NewInline(tools.Definition{Name: "inline"}, func(in stopsArgs) (string, error) { return s.world.call(nil, in) })}}, //nolint:staticcheck // it has none
+		tools.NewInlineRaw(tools.Definition{Name: "inlineraw", ReadOnly: true}, func(arguments string) (string, error) {
 			return s.world.call(nil, stopsParse(arguments)) //nolint:staticcheck // it has none
 		}),
 		stopsAskUser{stopsBrief{tools.AskUser()}, s},
@@ -67,9 +67,9 @@ func (s stopsBrief) Definition() tools.Definition {
 	return def
 }
 
-type stopsPure struct{ stopsBrief }
+type stopsInline struct{ stopsBrief }
 
-func (stopsPure) Pure() bool { return true }
+func (stopsInline) Inline() bool { return true }
 
 // stopsAskUser is tools.AskUser, with a note of what it did.
 type stopsAskUser struct {
@@ -96,7 +96,7 @@ func (w *stopsWorld) call(ctx context.Context, in stopsArgs) (string, error) {
 	return w.noted(in.N, func() (string, error) {
 		w.at(stopsAtTool)
 		if ctx == nil {
-			return w.pureAct(in)
+			return w.actInline(in)
 		}
 		return w.act(ctx, in)
 	})
@@ -134,7 +134,7 @@ func (w *stopsWorld) rest() {
 	}
 }
 
-func (w *stopsWorld) pureAct(in stopsArgs) (string, error) {
+func (w *stopsWorld) actInline(in stopsArgs) (string, error) {
 	switch in.Act {
 	case "fail":
 		return "", fmt.Errorf("failure %d", in.N)
@@ -176,5 +176,5 @@ func (w *stopsWorld) act(ctx context.Context, in stopsArgs) (string, error) {
 		}
 		return fmt.Sprintf("answer %d: %s", in.N, answer), nil
 	}
-	return w.pureAct(in)
+	return w.actInline(in)
 }

@@ -87,7 +87,7 @@ func (p *stopsPlan) needsApproval(n int) bool {
 		return true
 	case stopsApprovesChanges:
 		switch p.toolOf(n) {
-		case "look", "outside", "pureraw", "ask_user": // read-only
+		case "look", "outside", "inlineraw", "ask_user": // read-only
 			return false
 		}
 		return true

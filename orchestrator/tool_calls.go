@@ -87,13 +87,13 @@ func (x *execution) suspension(out *messages.ToolOutput) *SuspendedError {
 }
 
 // beginCall prepares the call of the effect, which a middleware may have changed. A tool that is
-// pure asks nobody and says nothing.
+// inline asks nobody and says nothing.
 func (x *execution) beginCall(ctx context.Context, e *machine.Effect) *tools.Running {
 	o := x.run.o
 	job := tools.Job{Call: e.Call, Tool: x.tool, Names: o.names}
 	runner := o.runner
 	runner.OnPanic = x.toolPanicked
-	if !x.pure {
+	if !x.toolInline {
 		job.Key, job.Ask = x.effect.Key(), x.ask
 		if x.run.streams {
 			job.Progress = x.progress
@@ -116,18 +116,18 @@ func (x *execution) progress(text string) {
 
 // toolOf returns the tool that a call names, and whether the call neither waits nor needs a
 // context; that is so where there is no such tool, too.
-func (o *Orchestrator) toolOf(e *machine.Effect) (tool tools.Tool, pure bool) {
+func (o *Orchestrator) toolOf(e *machine.Effect) (tool tools.Tool, inline bool) {
 	if tool = e.Tool; tool == nil {
 		tool, _ = o.tools.Lookup(e.Call.Name)
 	}
-	p, ok := tool.(interface{ Pure() bool })
+	p, ok := tool.(interface{ Inline() bool })
 	if !ok {
 		return tool, tool == nil
 	}
 	defer func() {
 		if recover() != nil {
-			pure = false
+			inline = false
 		}
 	}()
-	return tool, p.Pure() && len(e.Call.Arguments) <= tools.DefaultMaxArguments
+	return tool, p.Inline() && len(e.Call.Arguments) <= tools.DefaultMaxArguments
 }

@@ -118,12 +118,12 @@ func TestToolCalls_cancelledBeforeTheyAreMade(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var started atomic.Int32
-	list := []tools.Tool{counted("raw", &started), pureRaw{counted("pure", &started)}, tools.NewRaw(tools.Definition{Name: "alone", Sequential: true}, func(context.Context, string) (string, error) {
+	list := []tools.Tool{counted("raw", &started), inlineRaw{counted("inline", &started)}, tools.NewRaw(tools.Definition{Name: "alone", Sequential: true}, func(context.Context, string) (string, error) {
 		started.Add(1)
 		return "", nil
 	})}
 	var end orchestrator.RunFinished
-	for e := range batchOf(t, callsTo("raw", "pure", "alone", "raw"), list).Stream(ctx, task("go")) {
+	for e := range batchOf(t, callsTo("raw", "inline", "alone", "raw"), list).Stream(ctx, task("go")) {
 		if e.Kind == orchestrator.EventStepTaken {
 			cancel()
 		}

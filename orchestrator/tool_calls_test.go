@@ -119,10 +119,10 @@ func TestToolCalls_parallelIsALimit(t *testing.T) {
 	}
 }
 
-// pureRaw is a tool that neither waits nor needs a context, with a function that does not know it.
-type pureRaw struct{ tools.Tool }
+// inlineRaw is a tool that neither waits nor needs a context, with a function that does not know it.
+type inlineRaw struct{ tools.Tool }
 
-func (pureRaw) Pure() bool { return true }
+func (inlineRaw) Inline() bool { return true }
 
 // Whatever the mix: a Sequential call overlaps nothing, what is before it has ended, and what is
 // behind it has not begun.
@@ -149,9 +149,9 @@ func TestToolCalls_sequentialNeverOverlaps(t *testing.T) {
 		}
 		alone := func(name string) tools.Definition { return tools.Definition{Name: name, Sequential: true} }
 		list := []tools.Tool{
-			raw("free", body(false)), tools.NewRaw(alone("alone"), body(true)), pureRaw{raw("pure", body(false))}, pureRaw{tools.NewRaw(alone("pure_alone"), body(true))},
+			raw("free", body(false)), tools.NewRaw(alone("alone"), body(true)), inlineRaw{raw("inline", body(false))}, inlineRaw{tools.NewRaw(alone("inline_alone"), body(true))},
 		}
-		calls := callsTo(rapid.SliceOfN(rapid.SampledFrom([]string{"free", "free", "alone", "pure", "pure_alone"}), 1, 12).Draw(rt, "calls")...)
+		calls := callsTo(rapid.SliceOfN(rapid.SampledFrom([]string{"free", "free", "alone", "inline", "inline_alone"}), 1, 12).Draw(rt, "calls")...)
 		for i := range calls {
 			calls[i].Arguments = fmt.Sprint(i)
 		}
@@ -222,29 +222,29 @@ func here() string {
 	return id
 }
 
-// A tool that is Pure is called on the goroutine of the consumer, alone or beside others; any other
+// A tool that is Inline is called on the goroutine of the consumer, alone or beside others; any other
 // is not.
-func TestToolCalls_pureOnTheGoroutineOfTheLoop(t *testing.T) {
+func TestToolCalls_inlineOnTheGoroutineOfTheLoop(t *testing.T) {
 	where := func(context.Context, string) (string, error) { return here(), nil }
-	list := []tools.Tool{pureRaw{raw("pure", where)}, raw("raw", where)}
-	for _, names := range [][]string{{"pure"}, {"raw"}, {"pure", "raw", "pure"}} {
+	list := []tools.Tool{inlineRaw{raw("inline", where)}, raw("raw", where)}
+	for _, names := range [][]string{{"inline"}, {"raw"}, {"inline", "raw", "inline"}} {
 		for e, err := range batchOf(t, callsTo(names...), list).Stream(t.Context(), task("go")) {
 			require.NoError(t, err)
 			if d, ok := e.Detail.(orchestrator.ToolFinished); ok {
-				require.Equal(t, d.Output.ToolName == "pure", d.Output.Output == here(), "%v", names)
+				require.Equal(t, d.Output.ToolName == "inline", d.Output.Output == here(), "%v", names)
 			}
 		}
 	}
 }
 
-// A tool that is Pure is called while the others of its batch run.
-func TestToolCalls_pureBesideOthers(t *testing.T) {
+// A tool that is Inline is called while the others of its batch run.
+func TestToolCalls_inlineBesideOthers(t *testing.T) {
 	begun := make(chan struct{})
 	list := []tools.Tool{
 		raw("raw", func(context.Context, string) (string, error) { close(begun); return "", nil }),
-		pureRaw{raw("pure", func(context.Context, string) (string, error) { <-begun; return "", nil })},
+		inlineRaw{raw("inline", func(context.Context, string) (string, error) { <-begun; return "", nil })},
 	}
-	for _, out := range results(t, batchOf(t, callsTo("raw", "pure"), list)) {
+	for _, out := range results(t, batchOf(t, callsTo("raw", "inline"), list)) {
 		require.True(t, out.OK())
 	}
 }

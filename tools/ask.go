@@ -14,7 +14,7 @@ import (
 var ErrSuspended = errors.New("tools: nobody can answer now")
 
 // ErrNobody is returned by [Ask] where there is nobody to ask: outside a [Runner] and [WithAsk], or
-// in a [Job] without an Ask. A tool that is Pure counts as outside.
+// in a [Job] without an Ask. A tool that is Inline counts as outside.
 var ErrNobody = errors.New("tools: there is nobody to ask here")
 
 // AskFunc asks a person what a tool wants to know. It is called on the tool's goroutine, several at

@@ -37,7 +37,7 @@ func TestAsk_Nobody(t *testing.T) {
 	_, err := tools.Ask(t.Context(), tools.Question{Text: "who?"})
 	require.Equal(t, tools.ErrNobody, err, "outside a runner")
 
-	set := setOf(t, asker("ask"), pureRaw{asker("pure")}, tools.AskUser())
+	set := setOf(t, asker("ask"), inlineRaw{asker("inline")}, tools.AskUser())
 	jobs := jobsFor(set, "ask", "ask_user")
 	jobs[1].Call.Arguments = `{"question":"who?"}`
 	for _, out := range performAll(t.Context(), tools.Runner{}, jobs...) {
@@ -46,8 +46,8 @@ func TestAsk_Nobody(t *testing.T) {
 		require.Equal(t, tools.ErrNobody.Error(), out.Output)
 	}
 
-	out := tools.Runner{}.Run(t.Context(), askedBy(nobody, set, "pure")[0])
-	require.Equal(t, tools.ErrNobody.Error(), out.Output, "a pure tool waits for nobody")
+	out := tools.Runner{}.Run(t.Context(), askedBy(nobody, set, "inline")[0])
+	require.Equal(t, tools.ErrNobody.Error(), out.Output, "a inline tool waits for nobody")
 }
 
 func TestAsk_IsAnswered(t *testing.T) {
@@ -79,9 +79,9 @@ func TestAsk_Suspended(t *testing.T) {
 		return "", fmt.Errorf("wrapping: %w", err)
 	})
 	own := rawTool("own", func(context.Context, string) (string, error) { return "", tools.ErrSuspended })
-	pure := pureRaw{rawTool("pure", func(context.Context, string) (string, error) { return "", tools.ErrSuspended })}
-	set := setOf(t, asker("ask"), wrapping, own, pure, rawTool("raw", noop))
-	jobs := askedBy(nobody, set, "ask", "raw", "wrapping", "own", "pure", "nope")
+	inline := inlineRaw{rawTool("inline", func(context.Context, string) (string, error) { return "", tools.ErrSuspended })}
+	set := setOf(t, asker("ask"), wrapping, own, inline, rawTool("raw", noop))
+	jobs := askedBy(nobody, set, "ask", "raw", "wrapping", "own", "inline", "nope")
 	outs := performAll(t.Context(), tools.Runner{}, jobs...)
 	var reasons []string
 	for _, o := range outs {

@@ -1,6 +1,6 @@
 // Package tools holds what a model can call, and runs it.
 //
-// A [Tool] is made of a function: by [New] or [NewPure] with typed arguments, whose JSON Schema
+// A [Tool] is made of a function: by [New] or [NewInline] with typed arguments, whose JSON Schema
 // comes from the type and which are checked before the function runs; or by [NewRaw], for a
 // function that reads its arguments itself. A [Set] is tools by name, checked when it is put
 // together. A [Runner] performs one call, and turns whatever goes wrong into a result that the model
@@ -17,9 +17,9 @@
 //
 // What a tool may have besides the two methods of [Tool], found by type assertion:
 //
-//	Pure() bool     Call neither waits nor needs a context: it has no time-out and no goroutine of its own
+//	Inline() bool   Call is made on the goroutine of the run: it has no time-out, and no goroutine of its own
 //	Check() error   the tool was put together wrongly: NewSet fails with it
-//	Unwrap() Tool   the tool is a wrapper around another, which is checked, too; whether it is pure it says itself
+//	Unwrap() Tool   the tool is a wrapper around another, which is checked, too; whether it is inline it says itself
 //
 // Arguments are a stranger's text: bounded in size, depth and numbers before anything is built of
 // them, never quoted at length in an error.

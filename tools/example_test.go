@@ -34,11 +34,11 @@ func ExampleNew() {
 	// - /days: got string, want integer
 }
 
-func ExampleNewPure() {
+func ExampleNewInline() {
 	type args struct {
 		Words []string `json:"words"`
 	}
-	join := tools.NewPure(tools.Definition{Name: "join"}, func(in args) (map[string]any, error) {
+	join := tools.NewInline(tools.Definition{Name: "join"}, func(in args) (map[string]any, error) {
 		return map[string]any{"joined": strings.Join(in.Words, " "), "count": len(in.Words)}, nil
 	})
 	fmt.Println(join.Call(context.Background(), `{"words":["all","at","once"]}`))

@@ -57,19 +57,19 @@ func TestRunner_ErrorsWhoseMethodsPanic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := func(context.Context, string) (string, error) { return "fine", err }
-			set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)})
+			set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})
 			told := make(chan string, 2)
 			runner := tools.Runner{OnPanic: func(call messages.ToolCall, _ any, stack []byte) {
 				require.NotEmpty(t, stack)
 				told <- call.Name
 			}}
-			outs := performAll(t.Context(), runner, jobsFor(set, "bad", "pure")...)
+			outs := performAll(t.Context(), runner, jobsFor(set, "bad", "inline")...)
 			for _, out := range outs {
 				require.Equal(t, messages.StatusFailed, out.Status)
 				require.Equal(t, tools.ReasonPanic, out.Reason)
 				require.Contains(t, out.Output, "tools: "+out.ToolName+" panicked: ")
 			}
-			require.ElementsMatch(t, []string{"bad", "pure"}, []string{<-told, <-told})
+			require.ElementsMatch(t, []string{"bad", "inline"}, []string{<-told, <-told})
 		})
 	}
 }
@@ -89,8 +89,8 @@ func (t tangle) Unwrap() []error { return []error{t, t} }
 func TestRunner_ErrorsThatWrapThemselves(t *testing.T) {
 	for _, err := range []error{circle{}, tangle{}} {
 		bad := func(context.Context, string) (string, error) { return "", err }
-		set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)})
-		for _, out := range performAll(t.Context(), tools.Runner{}, jobsFor(set, "bad", "pure")...) {
+		set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})
+		for _, out := range performAll(t.Context(), tools.Runner{}, jobsFor(set, "bad", "inline")...) {
 			require.Equal(t, tools.ReasonError, out.Reason)
 			require.Equal(t, err.Error(), out.Output)
 		}
@@ -112,8 +112,8 @@ func TestRunner_PanicsWithErrors(t *testing.T) {
 		"with a *tools_test.hostile":         (*hostile)(nil),
 	} {
 		bad := func(context.Context, string) (string, error) { panic(value) }
-		set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)})
-		for _, out := range performAll(t.Context(), tools.Runner{}, jobsFor(set, "bad", "pure")...) {
+		set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})
+		for _, out := range performAll(t.Context(), tools.Runner{}, jobsFor(set, "bad", "inline")...) {
 			require.Equal(t, tools.ReasonPanic, out.Reason)
 			require.Equal(t, "tools: "+out.ToolName+" panicked: "+want, out.Output)
 		}
@@ -123,7 +123,7 @@ func TestRunner_PanicsWithErrors(t *testing.T) {
 // fragile is a tool whose description panics once it is in use.
 type fragile struct {
 	tools.Tool
-	definition, pure bool
+	definition, inline bool
 }
 
 func (f fragile) Definition() tools.Definition {
@@ -133,16 +133,16 @@ func (f fragile) Definition() tools.Definition {
 	return tools.Definition{Name: "fragile"}
 }
 
-func (f fragile) Pure() bool {
-	if f.pure {
-		panic("pure")
+func (f fragile) Inline() bool {
+	if f.inline {
+		panic("inline")
 	}
 	return false
 }
 
 // What a tool says of itself may panic: then its call fails.
 func TestRunner_DescriptionsThatPanic(t *testing.T) {
-	for name, bad := range map[string]tools.Tool{"Definition": fragile{definition: true}, "Pure": fragile{pure: true}} {
+	for name, bad := range map[string]tools.Tool{"Definition": fragile{definition: true}, "Inline": fragile{inline: true}} {
 		t.Run(name, func(t *testing.T) {
 			told := 0
 			runner := tools.Runner{OnPanic: func(messages.ToolCall, any, []byte) { told++ }}
@@ -157,9 +157,9 @@ func TestRunner_DescriptionsThatPanic(t *testing.T) {
 // Whoever is told of a panic may panic itself.
 func TestRunner_OnPanicPanics(t *testing.T) {
 	bad := func(context.Context, string) (string, error) { panic("mine") }
-	set := setOf(t, rawTool("bad", bad), pureRaw{rawTool("pure", bad)})
+	set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})
 	runner := tools.Runner{OnPanic: func(messages.ToolCall, any, []byte) { panic("again") }}
-	for _, out := range performAll(t.Context(), runner, jobsFor(set, "bad", "pure")...) {
+	for _, out := range performAll(t.Context(), runner, jobsFor(set, "bad", "inline")...) {
 		require.Equal(t, tools.ReasonPanic, out.Reason)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-func TestNewPureRaw(t *testing.T) {
-	mirror := tools.NewPureRaw(tools.Definition{Name: "mirror"}, func(args string) (string, error) {
+func TestNewInlineRaw(t *testing.T) {
+	mirror := tools.NewInlineRaw(tools.Definition{Name: "mirror"}, func(args string) (string, error) {
 		if args == "" {
 			return "", errors.New("nothing to mirror")
 		}
@@ -27,6 +27,6 @@ func TestNewPureRaw(t *testing.T) {
 	require.Equal(t, "nothing to mirror", out.Output)
 	require.Equal(t, messages.StatusFailed, out.Status)
 
-	_, err = tools.NewSet(tools.NewPureRaw(tools.Definition{Name: "none"}, nil))
+	_, err = tools.NewSet(tools.NewInlineRaw(tools.Definition{Name: "none"}, nil))
 	require.Error(t, err)
 }

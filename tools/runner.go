@@ -60,12 +60,12 @@ func (r Runner) Run(ctx context.Context, j Job) messages.ToolOutput { return r.B
 func (r Runner) Begin(ctx context.Context, j Job) *Running {
 	r = r.WithDefaults()
 	c := &Running{call: j.Call, tool: j.Tool, parent: ctx, onPanic: r.OnPanic, maxResult: r.MaxResult}
-	pure, refused := c.look(&r, j.Names)
+	inline, refused := c.look(&r, j.Names)
 	c.began = time.Now()
 	switch {
 	case refused != nil:
 		c.refused, c.shared = true, &shared{out: *refused, state: over}
-	case !pure:
+	case !inline:
 		c.shared = &shared{key: j.Key, ask: j.Ask, progress: j.Progress, maxArguments: r.MaxArguments}
 		if c.timeout > 0 {
 			c.due = c.began.Add(c.timeout)
@@ -76,7 +76,7 @@ func (r Runner) Begin(ctx context.Context, j Job) *Running {
 
 // look asks the tool what it is, and says why the call is refused, if it is. What a tool says of
 // itself may panic.
-func (c *Running) look(r *Runner, names func() []string) (pure bool, refused *messages.ToolOutput) {
+func (c *Running) look(r *Runner, names func() []string) (inline bool, refused *messages.ToolOutput) {
 	defer func() {
 		if v := recover(); v != nil {
 			o := outcome{panicked: true, value: v, stack: debug.Stack()}
@@ -96,12 +96,12 @@ func (c *Running) look(r *Runner, names func() []string) (pure bool, refused *me
 	if r.MaxArguments > 0 && size > r.MaxArguments {
 		return false, c.tooLong(r.MaxArguments)
 	}
-	return size <= DefaultMaxArguments && isPure(c.tool), nil // parsing more than that takes a while
+	return size <= DefaultMaxArguments && isInline(c.tool), nil // parsing more than that takes a while
 }
 
-func isPure(t Tool) bool {
-	p, ok := t.(interface{ Pure() bool })
-	return ok && p.Pure()
+func isInline(t Tool) bool {
+	p, ok := t.(interface{ Inline() bool })
+	return ok && p.Inline()
 }
 
 // WithDefaults returns r with the default in each field that is zero.

@@ -49,11 +49,11 @@ func jobsFor(set *tools.Set, names ...string) []tools.Job {
 	return jobs
 }
 
-// perform makes a call on a goroutine of its own, unless it is Pure, and abandons the call when it
+// perform makes a call on a goroutine of its own, unless it is Inline, and abandons the call when it
 // has not returned within the grace after its end.
 func perform(ctx context.Context, r tools.Runner, j tools.Job) messages.ToolOutput {
 	c := r.Begin(ctx, j)
-	if c.Pure() {
+	if c.Inline() {
 		return c.Perform()
 	}
 	done := make(chan messages.ToolOutput, 1)
@@ -177,10 +177,10 @@ func TestPanics(t *testing.T) {
 				tt.body()
 				return "", nil
 			}
-			set := setOf(t, rawTool("x", body), rawTool("ok", noop), pureRaw{rawTool("pure", body)})
+			set := setOf(t, rawTool("x", body), rawTool("ok", noop), inlineRaw{rawTool("inline", body)})
 			names := []string{"ok", "x", "ok", "ok"}
 			if name != "Goexit" {
-				names = append(names, "pure")
+				names = append(names, "inline")
 			}
 			outs := performAll(t.Context(), runner, jobsFor(set, names...)...)
 			require.Equal(t, tt.want, outs[1].Output)
@@ -193,7 +193,7 @@ func TestPanics(t *testing.T) {
 				require.Empty(t, told)
 				return
 			}
-			require.Equal(t, strings.ReplaceAll(tt.want, "x", "pure"), strings.ReplaceAll(outs[4].Output, "x", "pure"))
+			require.Equal(t, strings.ReplaceAll(tt.want, "x", "inline"), strings.ReplaceAll(outs[4].Output, "x", "inline"))
 			require.Len(t, told, 2)
 		})
 	}
@@ -241,10 +241,10 @@ func TestArgumentBounds(t *testing.T) {
 		ran.Add(1)
 		return fmt.Sprint(len(in.Path)), nil
 	}
-	set := setOf(t, tools.NewPure(tools.Definition{Name: "pure"}, length),
+	set := setOf(t, tools.NewInline(tools.Definition{Name: "inline"}, length),
 		tools.New(tools.Definition{Name: "typed"}, func(_ context.Context, in readArgs) (string, error) { return length(in) }),
 		rawTool("raw", func(_ context.Context, arguments string) (string, error) { return length(readArgs{Path: arguments}) }))
-	jobs := jobsFor(set, "typed", "raw", "pure")
+	jobs := jobsFor(set, "typed", "raw", "inline")
 	fill := func(n int) {
 		for i := range jobs {
 			jobs[i].Call.Arguments = `{"path":"` + strings.Repeat("a", n) + `"}`

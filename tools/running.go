@@ -12,7 +12,7 @@ import (
 // for concurrent use with it and with each other.
 //
 // A call has one result: that of Perform, Exited or Abandon, whichever is first to make it; the
-// others return the same one. Only a call that is Pure does not keep its result: whoever abandons such
+// others return the same one. Only a call that is Inline does not keep its result: whoever abandons such
 // a call drops what Perform returns.
 type Running struct {
 	call      messages.ToolCall
@@ -25,7 +25,7 @@ type Running struct {
 	safe      bool          // cut off, it has had no effect or may run again
 	untrusted bool
 	refused   bool
-	*shared   // nil if the call is Pure and not refused: then nothing of it is needed
+	*shared   // nil if the call is Inline and not refused: then nothing of it is needed
 }
 
 // shared is what several goroutines look at of a call.
@@ -54,13 +54,13 @@ const (
 	over                // the result is there
 )
 
-// Pure reports whether Perform needs no goroutine of its own: the tool has a method Pure that says
+// Inline reports whether Perform needs no goroutine of its own: the tool has a method Inline that says
 // true and its arguments are at most [DefaultMaxArguments] long, or the call is refused, so that no
 // tool is called.
 //
-// A tool that is Pure is given the context of Begin as it is. It has no time-out, and is never cut
+// A tool that is Inline is given the context of Begin as it is. It has no time-out, and is never cut
 // off.
-func (c *Running) Pure() bool { return c.refused || c.shared == nil }
+func (c *Running) Inline() bool { return c.refused || c.shared == nil }
 
 // Due returns when the time-out of the call is over; ok is false if it has none.
 func (c *Running) Due() (at time.Time, ok bool) {
@@ -89,7 +89,7 @@ func (c *Running) Due() (at time.Time, ok bool) {
 // makes the result.
 func (c *Running) Perform() messages.ToolOutput {
 	if c.shared == nil {
-		return c.performPure()
+		return c.performInline()
 	}
 	if !c.start() {
 		return c.out
@@ -99,7 +99,7 @@ func (c *Running) Perform() messages.ToolOutput {
 	return c.finish(c.result(o, elapsed, c.cutOff(o, elapsed)))
 }
 
-func (c *Running) performPure() messages.ToolOutput {
+func (c *Running) performInline() messages.ToolOutput {
 	if c.parent.Err() != nil {
 		return c.notStarted(messages.ReasonInterrupted)
 	}

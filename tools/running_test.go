@@ -128,10 +128,10 @@ func TestAbandon_BeforePerform(t *testing.T) {
 	}
 }
 
-// A pure tool that hangs can be given up as well.
-func TestAbandon_Pure(t *testing.T) {
+// A inline tool that hangs can be given up as well.
+func TestAbandon_inline(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
-	set := setOf(t, pureRaw{rawTool("x", func(context.Context, string) (string, error) {
+	set := setOf(t, inlineRaw{rawTool("x", func(context.Context, string) (string, error) {
 		close(begun)
 		<-release
 		return "", nil
@@ -220,38 +220,38 @@ func TestRunning_hasOneResult(t *testing.T) {
 	})
 }
 
-func TestRunning_Pure(t *testing.T) {
+func TestRunning_Inline(t *testing.T) {
 	here := func(ctx context.Context, _ string) (string, error) {
 		_, ok := ctx.Deadline()
 		require.False(t, ok)
 		require.Empty(t, tools.CallID(ctx))
 		return "", nil
 	}
-	set := setOf(t, pureRaw{rawTool("pure", here)}, rawTool("raw", noop),
-		tools.NewPure(tools.Definition{Name: "typed"}, func(in sum) (int, error) { return in.A + in.B, nil }))
+	set := setOf(t, inlineRaw{rawTool("inline", here)}, rawTool("raw", noop),
+		tools.NewInline(tools.Definition{Name: "typed"}, func(in sum) (int, error) { return in.A + in.B, nil }))
 	for _, tt := range []struct {
 		name   string
 		size   int
 		runner tools.Runner
 		want   bool
 	}{
-		{name: "pure", want: true},
+		{name: "inline", want: true},
 		{name: "typed", want: true},
 		{name: "raw"},
-		{name: "pure", size: tools.DefaultMaxArguments, want: true},
-		{name: "pure", size: tools.DefaultMaxArguments + 1, runner: tools.Runner{MaxArguments: -1}}, // it takes a while
-		{name: "raw", size: tools.DefaultMaxArguments + 1, want: true},                              // it is refused
+		{name: "inline", size: tools.DefaultMaxArguments, want: true},
+		{name: "inline", size: tools.DefaultMaxArguments + 1, runner: tools.Runner{MaxArguments: -1}}, // it takes a while
+		{name: "raw", size: tools.DefaultMaxArguments + 1, want: true},                                // it is refused
 		{name: "nope", want: true},
 	} {
 		job := jobFor(set, tt.name)
 		job.Call.Arguments = strings.Repeat(" ", tt.size)
 		c := tt.runner.Begin(t.Context(), job)
-		require.Equal(t, tt.want, c.Pure(), "%+v", tt)
+		require.Equal(t, tt.want, c.Inline(), "%+v", tt)
 		at, ok := c.Due()
 		require.Equal(t, !tt.want, ok)
 		require.Equal(t, tt.want, at.IsZero())
 	}
-	require.True(t, tools.Runner{}.Run(t.Context(), jobFor(set, "pure")).OK())
+	require.True(t, tools.Runner{}.Run(t.Context(), jobFor(set, "inline")).OK())
 }
 
 func TestRunning_Due(t *testing.T) {
@@ -273,8 +273,8 @@ func TestRunning_Due(t *testing.T) {
 
 // What a call costs beside its tool is one object, and another where somebody may give up on it.
 func TestRunner_Allocations(t *testing.T) {
-	set := setOf(t, rawTool("raw", noop), pureRaw{rawTool("pure", noop)})
-	for name, most := range map[string]float64{"raw": 2, "pure": 1} {
+	set := setOf(t, rawTool("raw", noop), inlineRaw{rawTool("inline", noop)})
+	for name, most := range map[string]float64{"raw": 2, "inline": 1} {
 		job := jobFor(set, name)
 		require.LessOrEqual(t, testing.AllocsPerRun(100, func() { tools.Runner{}.Run(t.Context(), job) }), most, name)
 	}

@@ -27,6 +27,6 @@ func add(_ context.Context, arguments string) (string, error) {
 
 func noop(context.Context, string) (string, error) { return "3", nil }
 
-type pureRaw struct{ tools.Tool }
+type inlineRaw struct{ tools.Tool }
 
-func (pureRaw) Pure() bool { return true }
+func (inlineRaw) Inline() bool { return true }

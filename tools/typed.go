@@ -34,12 +34,14 @@ func New[In, Out any](def Definition, fn func(ctx context.Context, in In) (Out, 
 	return newTyped(def, fn, fn == nil)
 }
 
-// NewPure is [New] for a function that neither waits nor needs a context. It has no
-// time-out, and whoever runs it may do so on a goroutine that other work waits for: a function that
-// takes long holds that work up, and one that ends its goroutine (runtime.Goexit) ends the caller's.
-func NewPure[In, Out any](def Definition, fn func(in In) (Out, error)) Tool {
+// NewInline is [New] for a function that only computes, and so needs no context. It runs inline, on
+// the goroutine of whoever runs it: without a time-out, one after another, and at little cost. A function that takes long holds up all that the caller does, and one that ends
+// its goroutine (runtime.Goexit) ends the caller's.
+//
+// An inline tool is not read-only by that: what it does to the world is for def to say.
+func NewInline[In, Out any](def Definition, fn func(in In) (Out, error)) Tool {
 	withContext := func(_ context.Context, in In) (Out, error) { return fn(in) }
-	return &pure[In, Out]{newTyped(def, withContext, fn == nil)}
+	return &inline[In, Out]{newTyped(def, withContext, fn == nil)}
 }
 
 type typed[In, Out any] struct {
@@ -49,9 +51,9 @@ type typed[In, Out any] struct {
 	err    error // of the construction
 }
 
-type pure[In, Out any] struct{ *typed[In, Out] }
+type inline[In, Out any] struct{ *typed[In, Out] }
 
-func (*pure[In, Out]) Pure() bool { return true }
+func (*inline[In, Out]) Inline() bool { return true }
 
 func newTyped[In, Out any](def Definition, fn func(context.Context, In) (Out, error), missing bool) *typed[In, Out] {
 	params, err := newParameters(&def, reflect.TypeFor[In]())

@@ -220,18 +220,18 @@ func TestDefectsAreReportedWhereverTheToolGoes(t *testing.T) {
 		tool tools.Tool
 		want string
 	}{
-		"no function":      {tools.New[struct{}, string](def, nil), "no function"},
-		"no pure function": {tools.NewPure[struct{}, string](def, nil), "no function"},
-		"no raw function":  {tools.NewRaw(def, nil), "no function"},
-		"not an object":    {tools.NewPure(def, func(int) (int, error) { return 0, nil }), "must be a struct or a map with string keys, not int"},
-		"given for an int": {tools.NewPure(given(`{"type":"object"}`), func(int) (int, error) { return 0, nil }), "not int"},
-		"a pointer":        {tools.NewPure(def, func(*readArgs) (int, error) { return 0, nil }), "must be a struct"},
-		"a channel inside": {tools.NewPure(def, func(struct{ C chan int }) (int, error) { return 0, nil }), "no schema for struct { C chan int }, give Parameters"},
-		"a cycle":          {tools.NewPure(def, func(tree) (int, error) { return 0, nil }), "give Parameters"},
-		"broken schema":    {tools.NewPure(given(`{"type":`), func(readArgs) (int, error) { return 0, nil }), "parameters are not a JSON object"},
-		"another type":     {tools.NewPure(given(`{"type":"string"}`), func(readArgs) (int, error) { return 0, nil }), `"type":"object"`},
-		"no schema":        {tools.NewPure(given(`{"type":"object","required":1}`), func(readArgs) (int, error) { return 0, nil }), "schema"},
-		"another document": {tools.NewPure(given(`{"type":"object","$ref":"file:///etc/passwd"}`), func(readArgs) (int, error) { return 0, nil }), "another document"},
+		"no function":        {tools.New[struct{}, string](def, nil), "no function"},
+		"no inline function": {tools.NewInline[struct{}, string](def, nil), "no function"},
+		"no raw function":    {tools.NewRaw(def, nil), "no function"},
+		"not an object":      {tools.NewInline(def, func(int) (int, error) { return 0, nil }), "must be a struct or a map with string keys, not int"},
+		"given for an int":   {tools.NewInline(given(`{"type":"object"}`), func(int) (int, error) { return 0, nil }), "not int"},
+		"a pointer":          {tools.NewInline(def, func(*readArgs) (int, error) { return 0, nil }), "must be a struct"},
+		"a channel inside":   {tools.NewInline(def, func(struct{ C chan int }) (int, error) { return 0, nil }), "no schema for struct { C chan int }, give Parameters"},
+		"a cycle":            {tools.NewInline(def, func(tree) (int, error) { return 0, nil }), "give Parameters"},
+		"broken schema":      {tools.NewInline(given(`{"type":`), func(readArgs) (int, error) { return 0, nil }), "parameters are not a JSON object"},
+		"another type":       {tools.NewInline(given(`{"type":"string"}`), func(readArgs) (int, error) { return 0, nil }), `"type":"object"`},
+		"no schema":          {tools.NewInline(given(`{"type":"object","required":1}`), func(readArgs) (int, error) { return 0, nil }), "schema"},
+		"another document":   {tools.NewInline(given(`{"type":"object","$ref":"file:///etc/passwd"}`), func(readArgs) (int, error) { return 0, nil }), "another document"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := tt.tool.(interface{ Check() error }).Check()
@@ -248,15 +248,15 @@ func TestDefectsAreReportedWhereverTheToolGoes(t *testing.T) {
 		})
 	}
 
-	recursive := tools.NewPure(given(`{"type":"object"}`), func(in tree) (int, error) { return len(in.Children), nil })
+	recursive := tools.NewInline(given(`{"type":"object"}`), func(in tree) (int, error) { return len(in.Children), nil })
 	text, err := recursive.Call(t.Context(), `{"Children":[{}]}`)
 	require.NoError(t, err, "with Parameters any type will do")
 	require.Equal(t, "1", text)
 }
 
-func TestNewPure(t *testing.T) {
-	tool := tools.NewPure(tools.Definition{Name: "add"}, func(in sum) (int, error) { return in.A + in.B, nil })
-	require.True(t, tool.(interface{ Pure() bool }).Pure())
+func TestNewInline(t *testing.T) {
+	tool := tools.NewInline(tools.Definition{Name: "add"}, func(in sum) (int, error) { return in.A + in.B, nil })
+	require.True(t, tool.(interface{ Inline() bool }).Inline())
 	text, err := tool.Call(t.Context(), `{"a":1,"b":2}`)
 	require.NoError(t, err)
 	require.Equal(t, "3", text)

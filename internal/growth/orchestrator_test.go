@@ -46,8 +46,8 @@ func calling(n int) llmclient.Client {
 	return scripted.New(scripted.Calls(calls...), scripted.Text("ok"))
 }
 
-func pure() tools.Tool {
-	return tools.NewPureRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
+func inline() tools.Tool {
+	return tools.NewInlineRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
 }
 
 // middleware does nothing of its own, except that it edits a call.
@@ -73,12 +73,12 @@ func TestOrchestrator_callsOfOneReply(t *testing.T) {
 		return orchestrator.Reply{Approve: true}, nil
 	}
 	for name, cfg := range map[string]orchestrator.Config{
-		"beyond the limit":    {Tools: []tools.Tool{pure()}, Limits: delegation.Limits{ToolCalls: 1}},
-		"inline":              {Tools: []tools.Tool{pure()}, Limits: unlimited},
+		"beyond the limit":    {Tools: []tools.Tool{inline()}, Limits: delegation.Limits{ToolCalls: 1}},
+		"inline":              {Tools: []tools.Tool{inline()}, Limits: unlimited},
 		"in the background":   {Tools: []tools.Tool{raw}, Limits: unlimited},
 		"not offered":         {Limits: unlimited},
-		"edited":              {Tools: []tools.Tool{pure()}, Limits: unlimited, Middleware: edit},
-		"approved in process": {Tools: []tools.Tool{pure()}, Limits: unlimited, Approve: approve, Reply: yes},
+		"edited":              {Tools: []tools.Tool{inline()}, Limits: unlimited, Middleware: edit},
+		"approved in process": {Tools: []tools.Tool{inline()}, Limits: unlimited, Approve: approve, Reply: yes},
 	} {
 		t.Run(name, func(t *testing.T) {
 			costs.AreLinear(t, 500, func(n int) {
@@ -132,7 +132,7 @@ func TestOrchestrator_suspendedCalls(t *testing.T) {
 	growth.Of(t).AreLinear(t, 500, func(n int) {
 		o := solving(t, orchestrator.Config{
 			Client:  calling(n),
-			Tools:   []tools.Tool{pure()},
+			Tools:   []tools.Tool{inline()},
 			Store:   &checkpoint.Memory{},
 			Limits:  unlimited,
 			Approve: &orchestrator.ApprovalConfig{Default: orchestrator.AskAlways},
@@ -163,7 +163,7 @@ func TestOrchestrator_steps(t *testing.T) {
 		model.Times = -1
 		o := solving(t, orchestrator.Config{
 			Client: scripted.NewClient(scripted.Config{Replies: []scripted.Reply{model}, NoRecord: true}),
-			Tools:  []tools.Tool{pure()},
+			Tools:  []tools.Tool{inline()},
 			Store:  &checkpoint.Memory{},
 			Limits: unlimited,
 		})

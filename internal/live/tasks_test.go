@@ -121,8 +121,8 @@ func (k task) config(t *testing.T, model llmclient.Client, additions *atomic.Int
 	if k.policy != nil {
 		model = policyclient.Wrap(model, k.policy)
 	}
-	add := tools.NewPure(tools.Definition{Name: "add", Description: "Adds two numbers."},
-		func(in struct{ A, B float64 }) (float64, error) {
+	add := tools.New(tools.Definition{Name: "add", Description: "Adds two numbers."},
+		func(_ context.Context, in struct{ A, B float64 }) (float64, error) {
 			additions.Add(1)
 			return in.A + in.B, nil
 		})

@@ -23,8 +23,8 @@ import (
 
 // A model that can only write text works with tools: the strategy and the orchestrator are as ever.
 func ExampleWrap() {
-	add := tools.NewPure(tools.Definition{Name: "add", Description: "Adds two numbers."},
-		func(in struct{ A, B float64 }) (float64, error) { return in.A + in.B, nil })
+	add := tools.New(tools.Definition{Name: "add", Description: "Adds two numbers."},
+		func(_ context.Context, in struct{ A, B float64 }) (float64, error) { return in.A + in.B, nil })
 	model := scripted.New(
 		scripted.Text("I will add them.\n```tool_call\n{\"name\":\"add\",\"arguments\":{\"A\":19.5,\"B\":22.5}}\n```"),
 		scripted.Text("It is 42."),

@@ -112,7 +112,7 @@ func TestNew_variants(t *testing.T) {
 		factory, err := builtin.New(name, json.RawMessage(config))
 		require.NoError(t, err)
 		model := scripted.New(scripted.Text("done"))
-		add := tools.NewPure(tools.Definition{Name: "add"}, func(in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
+		add := tools.NewInline(tools.Definition{Name: "add"}, func(in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
 		o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: strategy.Set{"x": factory}, Tools: []tools.Tool{add}})
 		require.NoError(t, err)
 		_, err = o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}})

@@ -59,6 +59,7 @@ func nodeName(i int) string { return fmt.Sprint("n", i) }
 // that strategies may differ in what a key takes. Keys that name a strategy are drawn apart.
 var settable = map[string][]string{
 	"system":            {`"Be brief."`},
+	"keep_system":       {"true"},
 	"tools":             {`[]`, `["look"]`, `["look","fails"]`, `["look","strict"]`, `["agent_n1"]`, `["agent_n2","agent_n5"]`, `["no_such_tool"]`},
 	"step_tools":        {`[]`, `["look"]`, `["no_such_tool"]`},
 	"tool_choice":       {`{"mode":"required"}`, `{"mode":"none"}`, `{"mode":"tool","name":"look"}`, `{"mode":"tool","name":"no_such_tool"}`},

@@ -31,8 +31,8 @@ func ExampleNew_toolFirst() {
 	o, err := orchestrator.New(orchestrator.Config{
 		Client:     model,
 		Strategies: strategy.Set{"look": factory},
-		Tools: []tools.Tool{tools.NewPure(tools.Definition{Name: "clock", Description: "Tells the time."},
-			func(struct{}) (string, error) { return "12:00", nil })},
+		Tools: []tools.Tool{tools.New(tools.Definition{Name: "clock", Description: "Tells the time."},
+			func(context.Context, struct{}) (string, error) { return "12:00", nil })},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -71,7 +71,7 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 	if s.Err != nil {
 		return s.fail(delegation.CodeInvalid, s.Err)
 	}
-	s.history, s.repaired = in.Conversation(s.System)
+	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
 	if s.toolsErr != nil {
 		return s.fail(delegation.CodeInvalid, s.toolsErr)
 	}

@@ -16,7 +16,8 @@ const Name = "complete-task"
 // Config says how the task is worked on. The zero Config is useful.
 type Config struct {
 	Model       string               `json:"model,omitempty"`       // for Request.Model; "" means the client's own
-	System      string               `json:"system,omitempty"`      // the system prompt; it is put first unless the conversation has one already
+	System      string               `json:"system,omitempty"`      // the system prompt, in the place of the one that the conversation begins with; "" leaves that
+	KeepSystem  bool                 `json:"keep_system,omitempty"` // a conversation that begins with a system prompt keeps it
 	Tools       []string             `json:"tools,omitzero"`        // names of the run's tools to offer; nil means all that the frame may use, empty means none
 	ToolChoice  llmclient.ToolChoice `json:"tool_choice,omitzero"`  // a forced choice holds until the first tool was called, so that the model can end
 	ToolFormat  llmclient.ToolFormat `json:"tool_format,omitempty"` // "" means native

@@ -15,8 +15,8 @@ import (
 
 // The model calls a tool, is told the result, and answers.
 func Example() {
-	add := tools.NewPure(tools.Definition{Name: "add", Description: "Adds two numbers."},
-		func(in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
+	add := tools.New(tools.Definition{Name: "add", Description: "Adds two numbers."},
+		func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
 	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call("add", `{"A":19,"B":23}`, "")),

@@ -35,6 +35,8 @@ var set = strategy.Set{
 	"forced-or-fail":       completetask.New(completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}, OnRefusedChoice: completetask.RefusedFail}),
 	"names-a-missing-tool": completetask.New(completetask.Config{Tools: []string{"no_such_tool"}}),
 	"with-system":          completetask.New(completetask.Config{System: "Be brief."}),
+	"other-system":         completetask.New(completetask.Config{System: "Be thorough."}),
+	"keeps-system":         completetask.New(completetask.Config{System: "Be thorough.", KeepSystem: true}),
 }
 
 func TestStories(t *testing.T) { strategytest.Stories(t, "../../testdata/stories/completetask", set) }

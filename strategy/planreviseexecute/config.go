@@ -16,8 +16,9 @@ const Name = "plan-revise-execute"
 
 // Config says how a plan is made, judged and carried out. The zero Config is useful.
 type Config struct {
-	Model  string `json:"model,omitempty"`  // for Request.Model; "" means the client's own
-	System string `json:"system,omitempty"` // the system prompt; it is put first unless the conversation has one already
+	Model      string `json:"model,omitempty"`       // for Request.Model; "" means the client's own
+	System     string `json:"system,omitempty"`      // the system prompt, in the place of the one that the conversation begins with; "" leaves that
+	KeepSystem bool   `json:"keep_system,omitempty"` // a conversation that begins with a system prompt keeps it
 
 	// Evaluation says who judges a plan before it is carried out; "" means EvaluateByModel. With
 	// EvaluateByFunc, Judge must be set; it must be pure.

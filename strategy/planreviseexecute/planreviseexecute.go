@@ -78,7 +78,7 @@ func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {
 		return s.fail(delegation.CodeInvalid, s.Err)
 	}
 	s.goal, in.Goal = in.Question(), "" // it stands in the prompt
-	history, repaired := in.Conversation(s.System)
+	history, repaired := frame.Conversation(in, s.System, s.KeepSystem)
 	s.repaired = repaired
 	if s.goal == "" {
 		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: there is nothing to plan: the input has neither a goal nor a user message"))

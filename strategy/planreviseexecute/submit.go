@@ -70,7 +70,7 @@ func (s *planReviseExecute) Tools() []tools.Tool {
 // tool holds arguments against the schema, which is compiled once for all frames, and a plan
 // against the rules.
 func (s *planReviseExecute) tool(def tools.Definition) tools.Tool {
-	return tools.NewPureRaw(def, func(arguments string) (string, error) {
+	return tools.NewInlineRaw(def, func(arguments string) (string, error) {
 		err := s.schemas[def.Name].Check(arguments)
 		if invalid, ok := errors.AsType[*tools.SchemaError](err); ok {
 			err = &tools.ArgumentError{Tool: def.Name, Problems: invalid.Problems}

@@ -7,6 +7,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/markdownpolicy"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
 // open begins both forms of the conversation: system prompt, what was said before, the goal.
@@ -16,7 +17,7 @@ func (s *react) open(in delegation.Input) error {
 			s.policy = p
 		}
 	}
-	s.history, s.repaired = in.Conversation(s.System)
+	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
 	s.ids = map[string]bool{}
 	for _, m := range s.history {
 		if a, ok := m.(messages.Assistant); ok {

@@ -15,8 +15,8 @@ import (
 
 // The model writes which tool it wants, and reads the observation as text.
 func Example() {
-	weather := tools.NewPure(tools.Definition{Name: "get_weather", Description: "Tells the weather of a city."},
-		func(in struct{ City string }) (string, error) { return "sunny in " + in.City, nil })
+	weather := tools.New(tools.Definition{Name: "get_weather", Description: "Tells the weather of a city."},
+		func(_ context.Context, in struct{ City string }) (string, error) { return "sunny in " + in.City, nil })
 	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Text("Thought: I need to look.\nAction: get_weather\nAction Input: {\"City\": \"London\"}"),

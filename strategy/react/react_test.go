@@ -173,12 +173,15 @@ func TestS1_25_stops(t *testing.T) {
 // The instructions stand in the system prompt once, whoever wrote that, and never in the output.
 func TestSystem(t *testing.T) {
 	instructions := markdownpolicy.ReAct{}.FormatInstructions([]tools.Definition{weather})
+	theirs := delegation.Input{Goal: "go", Messages: messages.History{messages.System{Text: "Theirs."}}}
+	_, step := start(react.Config{System: "Mine."}, theirs)
+	require.Equal(t, messages.System{Text: "Mine.\n\n" + instructions}, asked(t, step).Messages[0])
 	for want, in := range map[string]delegation.Input{
 		"Mine.\n\n" + instructions:   goal,
-		"Theirs.\n\n" + instructions: {Goal: "go", Messages: messages.History{messages.System{Text: "Theirs."}}},
+		"Theirs.\n\n" + instructions: theirs,
 		instructions + "\nTheirs.":   {Goal: "go", Messages: messages.History{messages.System{Text: instructions + "\nTheirs."}}},
 	} {
-		s, step := start(react.Config{System: "Mine."}, in)
+		s, step := start(react.Config{System: "Mine.", KeepSystem: true}, in)
 		require.Equal(t, messages.System{Text: want}, asked(t, step).Messages[0])
 		out := s.ProcessAPIResponse(say("Final Answer: 42")).(nextstep.Complete).Output
 		require.Equal(t, 1, len(out.Messages)-2)

@@ -17,7 +17,8 @@ const Name = "reason-act-observe"
 // Config says how the task is worked on. The zero Config is useful.
 type Config struct {
 	Model       string   `json:"model,omitempty"`       // for Request.Model; "" means the client's own
-	System      string   `json:"system,omitempty"`      // the system prompt; it is put first unless the conversation has one already
+	System      string   `json:"system,omitempty"`      // the system prompt, in the place of the one that the conversation begins with; "" leaves that
+	KeepSystem  bool     `json:"keep_system,omitempty"` // a conversation that begins with a system prompt keeps it
 	Tools       []string `json:"tools,omitzero"`        // names of the run's tools to act with; nil means all that the frame may use, empty means none
 	Temperature *float64 `json:"temperature,omitempty"` // nil means the provider's default
 	MaxTokens   int      `json:"max_tokens,omitempty"`  // most tokens in a reply; 0 means the provider's default

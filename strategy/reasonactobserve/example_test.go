@@ -139,8 +139,8 @@ func Example() {
 
 // One step: the model decides, calls a tool, and says what that showed.
 func ExampleNew() {
-	look := tools.NewPure(tools.Definition{Name: "look", Description: "Looks at a file."},
-		func(in struct{ Path string }) (string, error) { return in.Path + " holds 42", nil })
+	look := tools.New(tools.Definition{Name: "look", Description: "Looks at a file."},
+		func(_ context.Context, in struct{ Path string }) (string, error) { return in.Path + " holds 42", nil })
 	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call(rao.DecideNext, `{"plan":"Look at notes.txt.","finish":false}`, "")),

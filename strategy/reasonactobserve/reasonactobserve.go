@@ -119,7 +119,7 @@ func (s *reasonActObserve) Initialize(in delegation.Input) nextstep.NextStep {
 		return s.fail(delegation.CodeInvalid, s.Err)
 	}
 	s.goal = in.Question()
-	s.history, s.repaired = in.Conversation(s.System)
+	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
 	switch {
 	case s.toolsErr != nil:
 		return s.fail(delegation.CodeInvalid, s.toolsErr)

@@ -22,7 +22,8 @@ const Name = "reflection"
 type Config struct {
 	Model       string `json:"model,omitempty"`        // for Request.Model of drafts; "" means the client's own
 	CriticModel string `json:"critic_model,omitempty"` // for Request.Model of critiques; "" means Model
-	System      string `json:"system,omitempty"`       // the system prompt; it is put first unless the conversation has one already
+	System      string `json:"system,omitempty"`       // the system prompt, in the place of the one that the conversation begins with; "" leaves that
+	KeepSystem  bool   `json:"keep_system,omitempty"`  // a conversation that begins with a system prompt keeps it
 
 	// Generator is the strategy that writes the drafts; "" means that they are written here, with
 	// tools. It is given the input as it came, and for a revision the prompt Revise in place of the

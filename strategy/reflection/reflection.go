@@ -94,7 +94,7 @@ func (s *reflection) Initialize(in delegation.Input) nextstep.NextStep {
 // open puts the conversation together: system prompt, what was said before, the goal.
 func (s *reflection) open(in delegation.Input) {
 	s.goal = in.Question()
-	s.history, s.repaired = in.Conversation(s.System)
+	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
 	s.input = in
 	s.input.Messages, _ = in.Messages.Repair()
 	s.input.Messages = s.input.Messages.Clip()

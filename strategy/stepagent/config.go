@@ -20,7 +20,8 @@ type Config struct {
 	NewState func() any   `json:"-"` // makes the State of a run, which no other run sees; nil means none. It must be pure
 	Tools    []tools.Tool `json:"-"` // brought by this agent, besides those of the run
 
-	System string `json:"system,omitempty"` // the system prompt; it is put first unless the conversation has one already
+	System     string `json:"system,omitempty"`      // the system prompt, in the place of the one that the conversation begins with; "" leaves that
+	KeepSystem bool   `json:"keep_system,omitempty"` // a conversation that begins with a system prompt keeps it
 
 	MaxIterations int `json:"max_iterations,omitempty"` // steps taken; 0 means 10, and there is no unbounded run
 	MaxAsks       int `json:"max_asks,omitempty"`       // model calls within one step; 0 means 8, negative means none

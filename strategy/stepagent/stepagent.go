@@ -88,7 +88,7 @@ func (s *stepAgent) UseTools(defs []tools.Definition) {
 func (s *stepAgent) Tools() []tools.Tool {
 	own := append([]tools.Tool(nil), s.Config.Tools...)
 	if s.FinalTool != "" {
-		own = append(own, tools.NewPureRaw(s.final, func(arguments string) (string, error) {
+		own = append(own, tools.NewInlineRaw(s.final, func(arguments string) (string, error) {
 			if _, ok := finalAnswer(arguments); !ok {
 				return "", &tools.ArgumentError{Tool: s.FinalTool, Problems: []tools.Problem{{Pointer: "/answer", Message: "must be a text"}}}
 			}
@@ -115,7 +115,7 @@ func (s *stepAgent) Initialize(in delegation.Input) nextstep.NextStep {
 		return s.fail(delegation.NewError(delegation.CodeInvalid, s.Err))
 	}
 	s.in = in
-	s.history, s.repaired = in.Conversation(s.System)
+	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
 	if s.NewState != nil {
 		made := s.guarded("NewState", func() StepResult {
 			s.state = s.NewState()

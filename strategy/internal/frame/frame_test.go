@@ -96,3 +96,21 @@ func TestCut(t *testing.T) {
 	}
 	frame.Cut("abc", 3, nil)
 }
+
+// What a conversation begins with may be anything: a nil message is restored before it is looked at.
+func TestConversation(t *testing.T) {
+	system, user := messages.System{Text: "A"}, messages.UserText("go")
+	for _, c := range []struct {
+		keep         bool
+		before, want messages.History
+	}{
+		{false, messages.History{system, user}, messages.History{messages.System{Text: "B"}, user}},
+		{true, messages.History{system, user}, messages.History{system, user}},
+		{true, messages.History{user}, messages.History{messages.System{Text: "B"}, user}},
+		{true, messages.History{nil, &system, user}, messages.History{system, user}},
+		{true, nil, messages.History{messages.System{Text: "B"}}},
+	} {
+		h, _ := frame.Conversation(delegation.Input{Messages: c.before}, "B", c.keep)
+		require.Equal(t, c.want, h)
+	}
+}

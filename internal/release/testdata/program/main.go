@@ -20,8 +20,8 @@ import (
 var _ llmclient.Client = (*openaichat.Client)(nil)
 
 func main() {
-	add := tools.NewPure(tools.Definition{Name: "add", Description: "Adds two numbers."},
-		func(in struct{ A, B float64 }) (float64, error) { return in.A + in.B, nil })
+	add := tools.New(tools.Definition{Name: "add", Description: "Adds two numbers."},
+		func(_ context.Context, in struct{ A, B float64 }) (float64, error) { return in.A + in.B, nil })
 	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call("add", `{"A":19.5,"B":22.5}`, "")),
