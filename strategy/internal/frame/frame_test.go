@@ -96,3 +96,12 @@ func TestCut(t *testing.T) {
 	}
 	frame.Cut("abc", 3, nil)
 }
+
+func TestIsEmpty(t *testing.T) {
+	blank, text := " \n", "a"
+	require.True(t, frame.IsEmpty(delegation.Output{}))
+	require.True(t, frame.IsEmpty(delegation.Output{Result: &blank}))
+	require.False(t, frame.IsEmpty(delegation.Output{Result: &text}))
+	require.False(t, frame.IsEmpty(delegation.Output{Data: []byte("1")}))
+	require.False(t, frame.IsEmpty(delegation.Output{Err: &delegation.Error{Code: delegation.CodeFailed}}))
+}
