@@ -33,11 +33,18 @@ type Config struct {
 	Share      delegation.Share  `json:"-"`                    // what a child sees of this conversation; nil means nothing
 	StepTools  []string          `json:"step_tools,omitzero"`  // names of the run's tools that children may use; nil means all that this frame may
 	StepLimits delegation.Limits `json:"step_limits,omitzero"` // of each child's subtree
-	Results    Results           `json:"results,omitempty"`    // whose results a step is told; "" means ResultsOfDependencies
+	Results    Results           `json:"results,omitempty"`    // whose results a step is told; "" means ResultsAuto
 	MaxResult  int               `json:"max_result,omitempty"` // bytes of each result that a step, a revision or the synthesis is told; 0 means 4096, negative means all
 
-	Answer      Answer `json:"answer,omitempty"`       // what the result is made of; "" means AnswerLast
-	AcceptProse bool   `json:"accept_prose,omitempty"` // read a plan out of a text, once the reminders to call submit_plan are used up
+	Answer Answer `json:"answer,omitempty"` // what the result is made of; "" means AnswerLast
+
+	// AcceptProse has a plan read out of a text, where the model does not call submit_plan. A text
+	// with a list of steps is a plan at once. Any other text is one of a single step, and only once
+	// the reminders to call submit_plan are used up.
+	AcceptProse bool `json:"accept_prose,omitempty"`
+
+	OnTooLong TooLongPolicy `json:"on_too_long,omitempty"` // what to do with a plan of more than MaxSteps steps; "" means TooLongCut
+	OnEmpty   EmptyPolicy   `json:"on_empty,omitempty"`    // what to do with a step whose child left neither a text nor data; "" means EmptyFail
 
 	MaxSteps     int `json:"max_steps,omitempty"`     // steps in a plan, those that are done included; 0 means 20
 	MaxRevisions int `json:"max_revisions,omitempty"` // plans made anew, because one was rejected or a step failed; 0 means 3, negative means none
@@ -67,8 +74,27 @@ type Results string
 
 // The choices of results.
 const (
-	ResultsOfDependencies Results = "dependencies" // of the steps that it depends on
+	ResultsAuto           Results = "auto"         // of the steps that it depends on; of all that are done, if it names none
+	ResultsOfDependencies Results = "dependencies" // of the steps that it depends on; of none, if it names none
 	ResultsOfAll          Results = "all"          // of all steps that are done
+)
+
+// TooLongPolicy says what to do with a plan of more than Config.MaxSteps steps.
+type TooLongPolicy string
+
+// The policies for plans that are too long.
+const (
+	TooLongCut    TooLongPolicy = "cut"    // leave out the last steps; the metadata says so, and the model is told
+	TooLongRefuse TooLongPolicy = "refuse" // have the model make another plan
+)
+
+// EmptyPolicy says what to do with a step whose child succeeded and left neither a text nor data.
+type EmptyPolicy string
+
+// The policies for steps that left nothing.
+const (
+	EmptyFail   EmptyPolicy = "fail"   // the step failed, and what is left is planned anew
+	EmptyAccept EmptyPolicy = "accept" // the step is done; Prompts.NoResult stands for its result
 )
 
 // Answer says what the result of the strategy is.
@@ -102,11 +128,12 @@ type Prompts struct {
 type PromptData struct {
 	Goal     string         // of the strategy
 	Tool     string         // the tool that is to be called, or was called
-	Plan     Plan           // as it stands
+	Plan     Plan           // as it stands; for Received: as it was submitted, without the steps that were cut off
 	Step     Step           // for Step: the step; for Revise: the step that failed, if one did
 	Results  []PromptResult // for Step, Revise and Synthesize: of steps that are done, cut to Config.MaxResult
 	Feedback string         // for Revise: why the plan was rejected, or how the step failed; for Unread: what is wrong
 	MaxSteps int
+	Sees     Results  // whose results a step is told
 	Choices  []string // for Plan and Revise: the executors that a step may choose
 }
 
@@ -116,7 +143,7 @@ type PromptResult struct{ ID, Goal, Text string }
 var defaultPrompts = Prompts{
 	Plan: `Make a plan for this goal: {{.Goal}}
 
-Do not work on it yet. Call {{.Tool}} with the steps of the plan, at most {{.MaxSteps}}. Each step is carried out by itself, by someone who sees only its goal and the results of the steps that it depends on, so say in the goal all that is needed.{{if .Choices}} A step may name its executor: {{range $i, $c := .Choices}}{{if $i}}, {{end}}{{$c}}{{end}}.{{end}}`,
+Do not work on it yet. Call {{.Tool}} with the steps of the plan, at most {{.MaxSteps}}. Each step is carried out by itself, by someone who sees only its goal and the results of {{if eq .Sees "all"}}the steps before it{{else}}the steps that it depends on{{if eq .Sees "auto"}}, or of all steps before it if it names none{{end}}{{end}}, so say in the goal all that is needed.{{if .Choices}} A step may name its executor: {{range $i, $c := .Choices}}{{if $i}}, {{end}}{{$c}}{{end}}.{{end}}`,
 	Evaluate: `Judge this plan for the goal: {{.Goal}}
 {{range .Plan.Steps}}
 {{.ID}}. {{.Goal}}{{if .DependsOn}} (after{{range .DependsOn}} {{.}}{{end}}){{end}}{{if .Executor}} (by {{.Executor}}){{end}}{{end}}
@@ -144,7 +171,7 @@ Results of earlier steps:
 {{.Text}}
 {{end}}
 Answer the goal now, from these results alone: {{.Goal}}`,
-	Received:  `{{if eq .Tool "submit_plan"}}The plan{{else}}The judgement{{end}} is received.`,
+	Received:  `{{if eq .Tool "submit_plan"}}The plan{{else}}The judgement{{end}} is received.{{if .Plan.Planned}} It is too long: only its first {{len .Plan.Steps}} of {{.Plan.Planned}} steps are carried out.{{end}}`,
 	Unread:    `{{.Feedback}}`,
 	CutCall:   `This call was not run: the reply was cut off at the length limit. Make it again, shorter.`,
 	Withheld:  `The reply was withheld.`,
@@ -177,7 +204,7 @@ func compile(cfg Config) *settings {
 	s.MaxRetries = frame.Count(s.MaxRetries, 3)
 	s.MaxResult = cmp.Or(s.MaxResult, 4096)
 	s.Caps = strategy.Caps{capRevisions: s.MaxRevisions, capRetries: s.MaxRetries, capSteps: s.MaxSteps}
-	s.rules = planRules{maxSteps: s.MaxSteps, executors: append(slices.Clone(s.Executors), s.Executor)}
+	s.rules = planRules{maxSteps: s.MaxSteps, refuse: s.OnTooLong == TooLongRefuse, executors: append(slices.Clone(s.Executors), s.Executor)}
 	s.schemas = map[string]*tools.Schema{}
 	var problems []error
 	for _, def := range []tools.Definition{planDefinition, evaluationDefinition} {
@@ -194,7 +221,9 @@ func compile(cfg Config) *settings {
 	problems = append(problems,
 		frame.Distinct("planreviseexecute", "StepTools", s.StepTools),
 		frame.OneOf("planreviseexecute", "Evaluation", &s.Evaluation, EvaluateByModel, EvaluateByFunc, EvaluateNever),
-		frame.OneOf("planreviseexecute", "Results", &s.Results, ResultsOfDependencies, ResultsOfAll),
+		frame.OneOf("planreviseexecute", "Results", &s.Results, ResultsAuto, ResultsOfDependencies, ResultsOfAll),
+		frame.OneOf("planreviseexecute", "OnTooLong", &s.OnTooLong, TooLongCut, TooLongRefuse),
+		frame.OneOf("planreviseexecute", "OnEmpty", &s.OnEmpty, EmptyFail, EmptyAccept),
 		frame.OneOf("planreviseexecute", "Answer", &s.Answer, AnswerLast, AnswerSynthesize),
 		frame.ParsePrompts(&s.Settings, "planreviseexecute", s.Prompts, defaultPrompts, map[string]any{"": sample, "CutResult": nil}),
 	)
@@ -211,5 +240,6 @@ var sample = PromptData{
 	Results:  []PromptResult{{ID: "1", Goal: "a step", Text: "a result"}},
 	Feedback: "feedback",
 	MaxSteps: 1,
+	Sees:     ResultsAuto,
 	Choices:  []string{"an executor"},
 }

@@ -30,7 +30,7 @@ func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 	step := s.plan.Steps[s.step]
 	data := s.about(PromptData{Step: step})
 	switch {
-	case s.Results == ResultsOfAll:
+	case s.Results == ResultsOfAll, s.Results == ResultsAuto && len(step.DependsOn) == 0:
 		data.Results = s.results(nil)
 	case len(step.DependsOn) > 0:
 		data.Results = s.results(step.DependsOn)
@@ -54,6 +54,9 @@ func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nexts
 
 // ended notes how the current step ended, and goes on.
 func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
+	if s.OnEmpty == EmptyFail && frame.IsEmpty(out) {
+		out.Err = delegation.NewError(delegation.CodeFailed, errors.New("planreviseexecute: the step left no result"))
+	}
 	step := s.note(out)
 	if step.Err != nil {
 		return s.revise(broke, Revision{Step: step.ID, Feedback: step.Err.Message}, step)
@@ -79,7 +82,9 @@ func (s *planReviseExecute) note(out delegation.Output) Step {
 	if out.Err != nil {
 		step.Status = StepFailed
 		step.Err = &delegation.Error{Code: out.Err.Code, Message: s.cut(out.Err.Message)}
-		s.scrap = cmp.Or(out.Result, s.scrap)
+		if out.Text() != "" {
+			s.scrap = out.Result
+		}
 	}
 	return *step
 }
@@ -110,7 +115,7 @@ func (s *planReviseExecute) cut(text string) string {
 
 // copy returns a plan that shares nothing that can be written to.
 func (p Plan) copy() Plan {
-	c := Plan{Steps: slices.Clone(p.Steps)}
+	c := Plan{Steps: slices.Clone(p.Steps), Planned: p.Planned}
 	for i := range c.Steps {
 		c.Steps[i].DependsOn = slices.Clone(c.Steps[i].DependsOn)
 	}

@@ -41,7 +41,11 @@ func (s *planReviseExecute) fail(code delegation.Code, err error) nextstep.NextS
 // output is what was reached.
 func (s *planReviseExecute) output() delegation.Output {
 	var m delegation.Metadata
-	_ = m.Set("plan", Plan{Steps: append([]Step{}, s.plan.Steps...)}) // a list, if an empty one; it can be encoded
+	_ = m.Set("plan", Plan{Steps: append([]Step{}, s.plan.Steps...), Planned: s.plan.Planned}) // a list, if an empty one; it can be encoded
+	_ = m.Set("steps_executed", s.plan.done())
+	if s.plan.Planned > 0 {
+		_ = m.Set("truncated", true)
+	}
 	frame.SetList(&m, "revisions", s.revisions)
 	frame.SetList(&m, "repaired", s.repaired)
 	return delegation.Output{Messages: s.history.Clip(), Result: s.last, Metadata: m}

@@ -16,7 +16,19 @@ import (
 // Plan is steps in the order in which they were written down. A step runs once those that it
 // depends on are done.
 type Plan struct {
-	Steps []Step `json:"steps"`
+	Steps   []Step `json:"steps"`
+	Planned int    `json:"planned,omitempty"` // how many steps it had before it was cut to Config.MaxSteps; 0: it was not cut
+}
+
+// done returns how many steps are done.
+func (p Plan) done() int {
+	n := 0
+	for _, s := range p.Steps {
+		if s.Status == StepDone {
+			n++
+		}
+	}
+	return n
 }
 
 // Step is a part of the work. The model gives the first four fields; the rest is what became of it.
@@ -67,16 +79,24 @@ func (e *PlanError) Error() string {
 
 // revise puts a plan that the model submitted in the place of what is not done of the old one.
 // Steps that are done stay as they are, whether the new plan names them or not; one that would
-// change a step that is done is refused. Steps without an id get a free number.
+// change a step that is done is refused. Steps without an id get a free number. A plan that is too
+// long is refused or cut, as the rules say.
 func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
 	revised := Plan{Steps: slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Status != StepDone })}
 	done := len(revised.Steps)
-	if n := len(next.Steps); n > rules.maxSteps { // before anything is done for each
+	if n := len(next.Steps); n > rules.maxSteps && rules.refuse { // before anything is done for each
 		return Plan{}, &PlanError{Problems: []string{fmt.Sprintf("it has %d steps, and %d are allowed", n, rules.maxSteps)}}
 	}
 	var problems []string
+	cut := 0
 	for i, s := range next.Steps {
 		s = s.fresh()
+		if len(revised.Steps) >= rules.maxSteps && !rules.refuse {
+			if known, _ := find(revised.Steps[:done], s); !known {
+				cut++
+			}
+			continue
+		}
 		if s.Goal == "" {
 			problems = append(problems, fmt.Sprintf("step %d has no goal", i+1))
 			continue
@@ -94,6 +114,9 @@ func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
 	problems = append(problems, revised.check(done, rules)...)
 	if len(problems) > 0 {
 		return Plan{}, &PlanError{Problems: problems}
+	}
+	if cut > 0 {
+		revised.Planned = len(revised.Steps) + cut
 	}
 	return revised, nil
 }
@@ -156,6 +179,7 @@ func (p Plan) index(id string) int {
 // planRules are what a plan is held to.
 type planRules struct {
 	maxSteps  int
+	refuse    bool     // a plan of more steps; else it is cut
 	executors []string // that a step may name
 }
 

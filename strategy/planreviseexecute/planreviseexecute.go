@@ -9,10 +9,14 @@
 // The model submits plans and judgements by calling tools of the strategy, [SubmitPlan] and
 // [SubmitEvaluation]; a reply without a call that can be used is answered with a reminder.
 // Config.Evaluation has the plan judged by a Go function, or by nobody. Each step is delegated: the
-// child sees the goal of the step, the results that it depends on, and nothing else unless
-// Config.Share says so; of its work only the result comes back. A step may be carried out by this
-// strategy itself, and so be planned in turn. Steps that are done stay done. The answer is the
+// child sees the goal of the step, the results of the steps that it depends on or, if it names none,
+// of all that are done (Config.Results), and nothing else unless Config.Share says so; of its work
+// only the result comes back. A step that comes back with neither a text nor data has failed
+// (Config.OnEmpty). A step may be carried out by this strategy itself, and so be planned in turn. Steps that are done stay done. The answer is the
 // result of the last step, or is made of all results by one more request (Config.Answer).
+//
+// A plan of more than MaxSteps steps is cut to its first steps (Config.OnTooLong). The model is told
+// so, and the metadata says so: Plan.Planned, and "truncated".
 //
 // At most MaxRevisions + 1 plans are made, each judged once, of at most MaxSteps steps, and
 // MaxRetries reminders are given in all; [Config.Bound] says how many model calls that can be.
@@ -20,7 +24,8 @@
 // Nothing is lost on the way to an error: the Result is that of the last step that is done, or, as
 // long as none is, the text that a step left which failed or was cut off. The metadata of every
 // output holds "plan" (a [Plan] with the status, result, attempts and time of each step, of which
-// there may be none yet), and where they apply "revisions" (a list of [Revision]), "repaired" (what
+// there may be none yet) and "steps_executed" (how many steps are done), and where they apply
+// "truncated" (true: the plan was too long, and was cut), "revisions" (a list of [Revision]), "repaired" (what
 // was mended in the messages it was given), and with an error "phase", where it stood.
 //
 // The source of the loop is the planner of an agent framework that submits and evaluates plans by
@@ -95,7 +100,7 @@ func (s *planReviseExecute) say(name string, data PromptData) {
 
 // about adds to the data of a prompt what holds for all.
 func (s *planReviseExecute) about(data PromptData) PromptData {
-	data.Goal, data.Plan, data.MaxSteps = s.goal, s.plan, s.MaxSteps
+	data.Goal, data.Plan, data.MaxSteps, data.Sees = s.goal, s.plan, s.MaxSteps, s.Results
 	return data
 }
 
@@ -160,28 +165,37 @@ func (s *planReviseExecute) remind(code delegation.Code, err error) nextstep.Nex
 
 // prose deals with a reply without a call.
 func (s *planReviseExecute) prose(text string) nextstep.NextStep {
-	if s.Can(reminded) {
-		return s.remind("", nil)
-	}
 	if s.State() == EvaluatingPlan {
+		if s.Can(reminded) {
+			return s.remind("", nil)
+		}
 		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the model did not judge the plan"))
 	}
 	if !s.AcceptProse {
-		return s.fail(delegation.CodeInvalid, errNoPlan)
+		return s.remind(delegation.CodeInvalid, errNoPlan)
 	}
+	plan, listed, err := s.planIn(text)
+	switch {
+	case err != nil:
+		return s.remind(delegation.CodeInvalid, fmt.Errorf("%w: %w", errNoPlan, err))
+	case listed || !s.Can(reminded):
+		return s.judge(plan)
+	default:
+		return s.remind("", nil)
+	}
+}
+
+// planIn reads a plan out of a text, and says whether the text holds a list of several steps.
+func (s *planReviseExecute) planIn(text string) (p Plan, listed bool, err error) {
 	goals, err := plantext.Parse(text)
 	if err != nil {
-		return s.fail(delegation.CodeInvalid, fmt.Errorf("%w: %w", errNoPlan, err))
+		return Plan{}, false, err
 	}
-	var p Plan
 	for _, g := range goals {
 		p.Steps = append(p.Steps, Step{Goal: g})
 	}
-	revised, err := s.plan.revise(p, s.rules)
-	if err != nil {
-		return s.fail(delegation.CodeInvalid, fmt.Errorf("%w: %w", errNoPlan, err))
-	}
-	return s.judge(revised)
+	p, err = s.plan.revise(p, s.rules)
+	return p, len(goals) > 1, err
 }
 
 // EditCalls implements strategy.CallEditor: a plan that was changed on its way is carried out as it

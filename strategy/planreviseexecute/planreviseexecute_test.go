@@ -307,6 +307,8 @@ func TestConfig_Check(t *testing.T) {
 		`Evaluation: "x" is not one of`:         {Evaluation: "x"},
 		`Results: "x" is not one of`:            {Results: "x"},
 		`Answer: "x" is not one of`:             {Answer: "x"},
+		`OnTooLong: "x" is not one of`:          {OnTooLong: "x"},
+		`OnEmpty: "x" is not one of`:            {OnEmpty: "x"},
 		"Evaluation is func, and Judge is nil":  {Evaluation: pre.EvaluateByFunc},
 		"MaxSteps is negative":                  {MaxSteps: -1},
 		`StepTools: names ["a"] more than once`: {StepTools: []string{"a", "a"}},

@@ -55,12 +55,20 @@ func TestHugePlan(t *testing.T) {
 	client := counted(func(_, wanted string) (string, string, string) {
 		return wanted, `{"steps":["x"` + strings.Repeat(`,"x"`, 90_000) + `]}`, ""
 	}, &calls)
-	set := strategy.Set{"complete-task": completetask.New(completetask.Config{}), "plan": pre.New(pre.Config{})}
-	res, err := run(t, client, set, "plan", delegation.Limits{})
+	set := strategy.Set{
+		"complete-task": completetask.New(completetask.Config{}),
+		"refuses":       pre.New(pre.Config{OnTooLong: pre.TooLongRefuse}),
+		"cuts":          pre.New(pre.Config{}),
+	}
+	res, err := run(t, client, set, "refuses", delegation.Limits{})
 	require.ErrorContains(t, err, "did not submit a plan")
 	for _, o := range res.Output.ToolMetas() {
 		require.Equal(t, "the plan cannot be used: it has 90001 steps, and 20 are allowed", o.Output)
 	}
+	res, err = run(t, client, set, "cuts", delegation.Limits{})
+	require.ErrorContains(t, err, "did not submit a judgement")
+	require.Len(t, planOf(t, res.Output).Steps, 20)
+	require.Equal(t, 90_001, planOf(t, res.Output).Planned)
 }
 
 // A step keeps its count over revisions, and one that is done is not done again under another id.
@@ -128,7 +136,7 @@ func TestEditedPlan(t *testing.T) {
 
 // Whatever the strategy says to a model is a prompt of the Config.
 func TestPrompts(t *testing.T) {
-	st := pre.New(pre.Config{Evaluation: pre.EvaluateNever, Answer: pre.AnswerSynthesize, MaxResult: 3, Prompts: pre.Prompts{
+	st := pre.New(pre.Config{Evaluation: pre.EvaluateNever, Answer: pre.AnswerSynthesize, OnEmpty: pre.EmptyAccept, MaxResult: 3, Prompts: pre.Prompts{
 		Received: "got {{.Tool}}", Unread: "bad {{.Tool}}: {{.Feedback}}", CutCall: "cut {{.Tool}}", Withheld: "withheld {{.Tool}}",
 		NotRun: "no {{.Tool}} for {{.Goal}}", NoResult: "nothing for {{.Step.Goal}}", CutResult: "[more]",
 		Synthesize: "{{range .Results}}{{.Text}}; {{end}}",

@@ -23,6 +23,11 @@ var set = strategy.Set{
 	"accepts-prose":             pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxRetries: 1, AcceptProse: true}),
 	"prose-at-once":             pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxRetries: -1, AcceptProse: true, MaxSteps: 2}),
 	"two-steps":                 pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxSteps: 2}),
+	"two-steps-refused":         pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxSteps: 2, OnTooLong: pre.TooLongRefuse}),
+	"accepts-empty-steps":       pre.New(pre.Config{Evaluation: pre.EvaluateNever, OnEmpty: pre.EmptyAccept}),
+	"dependencies-only":         pre.New(pre.Config{Evaluation: pre.EvaluateNever, Results: pre.ResultsOfDependencies}),
+	"plan-of-two":               pre.New(pre.Config{Evaluation: pre.EvaluateNever, AcceptProse: true, Answer: pre.AnswerSynthesize, MaxSteps: 2}),
+	"plan-and-execute":          pre.New(pre.Config{Evaluation: pre.EvaluateNever, AcceptProse: true, Answer: pre.AnswerSynthesize}),
 	"all-results-and-synthesis": pre.New(pre.Config{Evaluation: pre.EvaluateNever, Results: pre.ResultsOfAll, MaxResult: 20, Answer: pre.AnswerSynthesize}),
 	"recursive":                 pre.New(pre.Config{Evaluation: pre.EvaluateNever, MaxRevisions: 1, Executors: []string{"recursive"}}),
 	"judged-by-func": pre.New(pre.Config{Evaluation: pre.EvaluateByFunc, Judge: func(p pre.Plan) pre.Verdict {

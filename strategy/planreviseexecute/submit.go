@@ -75,13 +75,14 @@ func (s *planReviseExecute) tool(def tools.Definition) tools.Tool {
 		if invalid, ok := errors.AsType[*tools.SchemaError](err); ok {
 			err = &tools.ArgumentError{Tool: def.Name, Problems: invalid.Problems}
 		}
+		var plan Plan
 		if err == nil && def.Name == SubmitPlan {
-			_, err = s.readPlan(messages.ToolCall{Name: SubmitPlan, Arguments: arguments})
+			plan, err = s.readPlan(messages.ToolCall{Name: SubmitPlan, Arguments: arguments})
 		}
 		if err != nil {
 			return "", err
 		}
-		return s.Texts.Fill("Received", PromptData{Tool: def.Name})
+		return s.Texts.Fill("Received", PromptData{Tool: def.Name, Plan: plan})
 	})
 }
 

@@ -25,6 +25,10 @@ type Config struct {
 	// that end the retries; see [Final].
 	Detect func(out delegation.Output) (failed bool, why string) `json:"-"`
 
+	// OnEmpty says whether an attempt that succeeded and left neither a text nor data is a failure;
+	// "" means EmptyFail. Where Detect is set, Detect says it.
+	OnEmpty EmptyPolicy `json:"on_empty,omitempty"`
+
 	MaxRetries int `json:"max_retries,omitempty"` // attempts after the first; 0 means 2, negative means none
 
 	Prompts Prompts `json:"prompts,omitzero"` // what the strategy says to what is tried
@@ -39,12 +43,22 @@ const (
 	DetectStrict Detector = "strict" // those, and those in whose messages a tool failed, although the model may have made up for it
 )
 
+// EmptyPolicy says what an attempt is that succeeded and left neither a text nor data.
+type EmptyPolicy string
+
+// The policies for attempts that left nothing.
+const (
+	EmptyFail   EmptyPolicy = "fail"   // a failure
+	EmptyAccept EmptyPolicy = "accept" // a success
+)
+
 // Prompts are templates (text/template) of what the strategy says; "" means the default. The data
 // is a [PromptData].
 type Prompts struct {
 	Retry      string `json:"retry,omitempty"`       // the goal of an attempt after the first
 	ToolFailed string `json:"tool_failed,omitempty"` // the failure, where DetectStrict finds one. Data: .Tool, .Result (what it returned)
 	NoReason   string `json:"no_reason,omitempty"`   // the failure, where Detect does not say why. No data
+	Empty      string `json:"empty,omitempty"`       // the failure, where there is neither a text nor data. No data
 	CutFailure string `json:"cut_failure,omitempty"` // behind a failure that was cut. No data
 }
 
@@ -65,6 +79,7 @@ var defaultPrompts = Prompts{
 Try again, and avoid what made it fail.`,
 	ToolFailed: `the tool {{printf "%q" .Tool}} failed: {{.Result}}`,
 	NoReason:   `it was not good enough`,
+	Empty:      `there was no answer`,
 	CutFailure: `[cut off here: the text is longer]`,
 }
 
@@ -106,7 +121,11 @@ func compile(cfg Config) *settings {
 	if s.Detect != nil && s.Detector != "" {
 		problems = append(problems, errors.New("retry: Detector and Detect are both set: one of them says what a failure is"))
 	}
-	problems = append(problems, frame.Distinct("retry", "Tools", s.Tools), frame.OneOf("retry", "Detector", &s.Detector, DetectError, DetectStrict))
+	if s.Detect != nil && s.OnEmpty != "" {
+		problems = append(problems, errors.New("retry: OnEmpty and Detect are both set: one of them says what a failure is"))
+	}
+	problems = append(problems, frame.Distinct("retry", "Tools", s.Tools), frame.OneOf("retry", "Detector", &s.Detector, DetectError, DetectStrict),
+		frame.OneOf("retry", "OnEmpty", &s.OnEmpty, EmptyFail, EmptyAccept))
 	s.Err = errors.Join(append(problems, frame.ParsePrompts(&s.Settings, "retry", s.Prompts, defaultPrompts, samples))...)
 	return s
 }
@@ -114,7 +133,7 @@ func compile(cfg Config) *settings {
 // samples are what prompts are tried on.
 var samples = map[string]any{
 	"":         PromptData{Goal: "a goal", Failure: "a failure", Result: "a result", Attempt: 2, MaxAttempts: 3, Tool: "a tool"},
-	"NoReason": nil, "CutFailure": nil,
+	"NoReason": nil, "Empty": nil, "CutFailure": nil,
 }
 
 // failure fills in a template of how an attempt failed. One that fails on its data says so rather

@@ -58,6 +58,9 @@ func (s *retry) detect(out delegation.Output) (failed bool, why string, err erro
 	if out.Err != nil {
 		return true, out.Err.Message, nil
 	}
+	if s.OnEmpty == EmptyFail && frame.IsEmpty(out) {
+		return true, s.failure("Empty", nil), nil
+	}
 	if s.Detector == DetectStrict {
 		failed, why = s.toolFailed(out)
 	}

@@ -244,6 +244,8 @@ func TestConfig_Check(t *testing.T) {
 	for want, cfg := range map[string]retry.Config{
 		`retry: Detector: "x" is not one of`:        {Detector: "x"},
 		`retry: Detector and Detect are both set`:   {Detector: retry.DetectStrict, Detect: func(delegation.Output) (bool, string) { return false, "" }},
+		`retry: OnEmpty: "x" is not one of`:         {OnEmpty: "x"},
+		`retry: OnEmpty and Detect are both set`:    {OnEmpty: retry.EmptyFail, Detect: func(delegation.Output) (bool, string) { return false, "" }},
 		`retry: Tools: names ["a"] more than once`:  {Tools: []string{"a", "a"}},
 		`retry: Prompts: template: Retry:1:2: exec`: {Prompts: retry.Prompts{Retry: "{{.Nothing}}"}},
 	} {

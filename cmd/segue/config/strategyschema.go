@@ -58,12 +58,17 @@ func choicesOf(name string) map[string][]string {
 		"on_limit":          words(completetask.LimitConclude, completetask.LimitFail),
 		"on_refused_choice": words(completetask.RefusedAuto, completetask.RefusedFail),
 		"evaluation":        words(pre.EvaluateByModel, pre.EvaluateNever), // by func is for Go
-		"results":           words(pre.ResultsOfDependencies, pre.ResultsOfAll),
+		"results":           words(pre.ResultsAuto, pre.ResultsOfDependencies, pre.ResultsOfAll),
+		"on_too_long":       words(pre.TooLongCut, pre.TooLongRefuse),
 		"answer":            words(pre.AnswerLast, pre.AnswerSynthesize),
 		"on_rejected":       words(reflection.RejectedAccept, reflection.RejectedFail),
 		"detector":          words(retry.DetectError, retry.DetectStrict),
 	}
 	switch name {
+	case pre.Name, builtin.PlanAndExecute:
+		choices["on_empty"] = words(pre.EmptyFail, pre.EmptyAccept)
+	case retry.Name:
+		choices["on_empty"] = words(retry.EmptyFail, retry.EmptyAccept)
 	case react.Name:
 		choices["on_limit"] = words(react.LimitConclude, react.LimitFail)
 	case reasonactobserve.Name:

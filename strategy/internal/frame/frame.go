@@ -3,6 +3,8 @@
 package frame
 
 import (
+	"strings"
+
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/prompts"
 	"github.com/segue-go/segue/nextstep"
@@ -58,6 +60,11 @@ func (f *Frame) PromptErr() error { return f.promptErr }
 // Fail ends the strategy with an error and what was reached.
 func (f *Frame) Fail(err error, reached delegation.Output) nextstep.NextStep {
 	return f.Then(Failing, nextstep.ReportError{Err: err, Output: reached})
+}
+
+// IsEmpty reports whether a child succeeded and left nothing: no data, and no text but blanks.
+func IsEmpty(out delegation.Output) bool {
+	return out.Err == nil && len(out.Data) == 0 && strings.TrimSpace(out.Text()) == ""
 }
 
 // ErrorOf is why a step could not be performed, as an error.

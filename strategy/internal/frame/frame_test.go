@@ -114,3 +114,12 @@ func TestConversation(t *testing.T) {
 		require.Equal(t, c.want, h)
 	}
 }
+
+func TestIsEmpty(t *testing.T) {
+	blank, text := " \n", "a"
+	require.True(t, frame.IsEmpty(delegation.Output{}))
+	require.True(t, frame.IsEmpty(delegation.Output{Result: &blank}))
+	require.False(t, frame.IsEmpty(delegation.Output{Result: &text}))
+	require.False(t, frame.IsEmpty(delegation.Output{Data: []byte("1")}))
+	require.False(t, frame.IsEmpty(delegation.Output{Err: &delegation.Error{Code: delegation.CodeFailed}}))
+}
