@@ -9,7 +9,7 @@ COUNT     ?= 6
 BENCH     ?= .
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test prove lint bench generate cover tidy fuzz release release-check live
+.PHONY: all help demo test prove breaks lint bench generate cover tidy fuzz release release-check live
 
 all: lint test ## lint and test
 
@@ -34,6 +34,9 @@ PROPERTIES := TestReplay_isLive|TestCrash_endsAsItWouldHave|TestLimits_countsAre
 
 prove: ## hold the properties of whole runs against PROVE=n cases; SHORT=1 for fewer
 	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -v -run '^($(PROPERTIES))$$' ./machine ./strategy/builtin ./orchestrator
+
+breaks: ## break the library as docs/scenarios.md says, and hold the tests to fail
+	@SEGUE_BREAK=1 $(GO) test -count 1 -timeout 60m -run '^TestBreakages$$' ./internal/archtest
 
 lint: $(LINT) ## run the linters
 	@status=0; for dir in $(MODULES); do \

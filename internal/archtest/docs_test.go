@@ -1,50 +1,267 @@
 package archtest
 
 import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestGuideIsCompiled holds the code of guides against the files in which it is compiled.
-func TestGuideIsCompiled(t *testing.T) {
-	for _, g := range []struct {
-		guide  string
-		code   []string
-		blocks int
-	}{
-		{"docs/writing-a-strategy.md", []string{"strategytest/secondopinion_test.go"}, 8},
-		{"docs/human-in-the-loop.md", []string{"orchestrator/example_reply_test.go"}, 2},
-		{"docs/strategies.md", []string{
-			"strategy/completetask/example_test.go",
-			"strategy/planreviseexecute/example_test.go",
-			"strategy/reflection/example_test.go",
-			"strategy/react/example_test.go",
-			"strategy/retry/example_test.go",
-			"strategy/reasonactobserve/example_test.go",
-			"strategy/stepagent/example_test.go",
-			"strategy/builtin/example_test.go",
-			"orchestrator/example_agent_test.go",
-		}, 14},
-		{"docs/markdown-policies.md", []string{"llmclient/policyclient/example_test.go"}, 6},
-	} {
-		guide, err := os.ReadFile(filepath.Join(root, g.guide))
+// exampleTexts returns the programs of docs/examples by their place below it, without the comment
+// above their package clause, which the text of a page stands for.
+func exampleTexts(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	files, err := filepath.Glob(filepath.Join(root, "docs/examples/*/*.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		var code strings.Builder
-		for _, file := range g.code {
-			text, err := os.ReadFile(filepath.Join(root, file))
-			require.NoError(t, err)
-			code.Write(text)
+		at := packageClause.FindIndex(text)
+		require.NotNil(t, at, file)
+		short := filepath.ToSlash(strings.TrimPrefix(file, filepath.Join(root, "docs/examples")+string(filepath.Separator)))
+		texts[short] = string(text[at[0]:])
+	}
+	require.NotEmpty(t, texts)
+	return texts
+}
+
+var packageClause = regexp.MustCompile(`(?m)^package (\w+)$`)
+
+// taught are the pages whose programs are those of docs/examples, which are run there.
+var taught = map[string][]string{
+	"README.md":          {"tool/main.go"},
+	"docs/first-hour.md": {"hello/main.go", "tool/main.go", "stream/main.go"},
+	"docs/tools.md":      {"toolbox/main.go"},
+	"docs/models.md":     {"models/main.go", "fallback/main.go", "policy/main.go"},
+	"docs/chat.md":       {"chat/main.go"},
+	"docs/structured.md": {"structured/main.go"},
+	"docs/web.md":        {"approval/main.go"},
+	"docs/testing.md":    {"testing/agent.go", "testing/agent_test.go"},
+}
+
+// TestPages_examples holds the programs of these pages to be those of docs/examples.
+func TestPages_examples(t *testing.T) {
+	pages, texts := goBlocks(t), exampleTexts(t)
+	for page, examples := range taught {
+		var have []string
+		for _, b := range pages[page] {
+			if b.isProgram() {
+				have = append(have, b.text)
+			}
 		}
-		blocks := strings.Split(string(guide), "```go\n")[1:]
-		require.GreaterOrEqual(t, len(blocks), g.blocks)
-		for _, b := range blocks {
-			block, _, found := strings.Cut(b, "```")
-			require.True(t, found)
-			require.Contains(t, code.String(), block, g.guide)
+		require.Len(t, have, len(examples), page)
+		for i, name := range examples {
+			require.Equal(t, texts[name], have[i], "%s is not docs/examples/%s", page, name)
 		}
 	}
+}
+
+// TestPages_programs has the go command compile every Go block with a package clause as it stands,
+// all at once, in folders that are not there. To list packages with their export data is to compile
+// them and not to link them; go vet would need the folders.
+func TestPages_programs(t *testing.T) {
+	tree, err := filepath.Abs(root)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	overlay := map[string]string{}
+	folders := map[string]bool{}
+	add := func(folder, name, text string) string {
+		real := filepath.Join(dir, fmt.Sprintf("%d.go", len(overlay)))
+		require.NoError(t, os.WriteFile(real, []byte(text), 0o600))
+		place := filepath.Join(tree, "internal", "page", filepath.FromSlash(folder), name)
+		require.NotContains(t, overlay, place)
+		overlay[place] = real
+		folders["./internal/page/"+folder] = true
+		return place
+	}
+	var places []string
+	for page, blocks := range goBlocks(t) {
+		for _, b := range blocks {
+			if !b.isProgram() {
+				continue
+			}
+			folder, name := b.folder(page), "main.go"
+			if strings.Contains(b.text, "\t\"testing\"\n") {
+				name = "main_test.go"
+			}
+			places = append(places, fmt.Sprintf("%s is %s:%d", add(folder, name, b.text), page, b.line))
+		}
+	}
+	require.Greater(t, len(places), 20)
+	list, err := json.Marshal(map[string]any{"Replace": overlay})
+	require.NoError(t, err)
+	overlayFile := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(overlayFile, list, 0o600))
+	args := append([]string{"list", "-test", "-export", "-overlay", overlayFile}, slices.Sorted(maps.Keys(folders))...)
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	slices.Sort(places)
+	require.NoError(t, err, "%s\n%s", out, strings.Join(places, "\n"))
+}
+
+// TestPages_outputs finds the body of each program that says what it prints in an Example of the
+// same body, which is run.
+func TestPages_outputs(t *testing.T) {
+	code := goCode(t)
+	for page, blocks := range goBlocks(t) {
+		for _, b := range blocks {
+			if !b.isProgram() || !strings.Contains(b.text, "\t// Output:") {
+				continue
+			}
+			_, body, found := strings.Cut(b.text, "\nfunc main() {\n")
+			require.True(t, found)
+			require.True(t, code.contain("_test.go", body), "%s:%d: no Example has the body of this program", page, b.line)
+		}
+	}
+}
+
+// TestPages_fragments finds every Go block without a package clause in a Go file, verbatim but for
+// its indentation.
+func TestPages_fragments(t *testing.T) {
+	code := goCode(t)
+	for page, blocks := range goBlocks(t) {
+		for _, b := range blocks {
+			if !b.isProgram() {
+				require.True(t, code.contain(".go", b.text), "%s:%d: no Go file has these lines:\n%s", page, b.line, b.text)
+			}
+		}
+	}
+}
+
+// block is a fenced block of Go in a page, without the indentation of its fence.
+type block struct {
+	line int // of the fence
+	text string
+}
+
+func (b block) isProgram() bool { return strings.HasPrefix(b.text, "package ") }
+
+// folder names one for a block of a page: a program has one of its own, and the files of any other
+// package share one.
+func (b block) folder(page string) string {
+	folder := strings.NewReplacer("/", "_", ".md", "").Replace(page)
+	if name := packageClause.FindStringSubmatch(b.text); name != nil && name[1] != "main" {
+		return folder + "/" + name[1]
+	}
+	return fmt.Sprintf("%s/line%d", folder, b.line)
+}
+
+// goBlocks returns the Go blocks of the pages, by the path of the page.
+func goBlocks(t *testing.T) map[string][]block {
+	t.Helper()
+	files := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "cmd/segue/README.md"}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(file string, d fs.DirEntry, err error) error {
+		if err == nil && path.Ext(d.Name()) == ".md" {
+			files = append(files, filepath.ToSlash(strings.TrimPrefix(file, root+string(filepath.Separator))))
+		}
+		return err
+	})
+	require.NoError(t, err)
+	pages := map[string][]block{}
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		require.NoError(t, err)
+		blocks, err := blocksOf(string(text))
+		require.NoError(t, err, file)
+		pages[file] = blocks
+	}
+	return pages
+}
+
+// fence is a line that begins or ends a block of code: its indentation, marks, and language.
+var fence = regexp.MustCompile("^( *)(```+|~~~+) *([^` ]*)")
+
+func blocksOf(page string) (blocks []block, err error) {
+	var open []string // the parts of the fence that the current line is below of
+	var text strings.Builder
+	line, begun := 0, 0
+	for l := range strings.Lines(page) {
+		line++
+		found := fence.FindStringSubmatch(strings.TrimRight(l, "\r\n"))
+		switch {
+		case open == nil && found != nil:
+			open, begun = found, line
+			text.Reset()
+		case open == nil:
+		case found != nil && found[3] == "" && strings.HasPrefix(found[2], open[2]):
+			if open[3] == "go" {
+				blocks = append(blocks, block{line: begun, text: text.String()})
+			} else if strings.Contains(strings.ToLower(open[3]), "go") {
+				return nil, fmt.Errorf("line %d: write go, not %s", begun, open[3])
+			}
+			open = nil
+		default:
+			text.WriteString(strings.TrimPrefix(l, open[1]))
+		}
+	}
+	if open != nil {
+		return nil, fmt.Errorf("line %d: the block does not end", begun)
+	}
+	return blocks, nil
+}
+
+func TestBlocksOf(t *testing.T) {
+	page := "a\n```go\nx := 1\n\n\ty()\n```\n- b\n\n  ```go\n  z\n  \tv\n  ```\n````md\n```go\nno\n```\n````\n```sh\ngo\n```\n"
+	blocks, err := blocksOf(page)
+	require.NoError(t, err)
+	require.Equal(t, []block{{2, "x := 1\n\n\ty()\n"}, {9, "z\n\tv\n"}}, blocks)
+	_, err = blocksOf("```go\nx\n")
+	require.EqualError(t, err, "line 1: the block does not end")
+	_, err = blocksOf("```golang\nx\n```\n")
+	require.EqualError(t, err, "line 1: write go, not golang")
+}
+
+// sources are the Go files of the repository by their paths, their lines without indentation.
+type sources map[string]string
+
+// contain reports whether a file whose name ends so has these lines.
+func (s sources) contain(suffix, lines string) bool {
+	lines = flat(lines)
+	for file, text := range s {
+		if strings.HasSuffix(file, suffix) && strings.Contains(text, lines) {
+			return true
+		}
+	}
+	return false
+}
+
+// flat takes the indentation from lines. The first one begins with a line break, as all others do.
+func flat(text string) string {
+	return "\n" + indentation.ReplaceAllString(strings.TrimSpace(text), "") + "\n"
+}
+
+var indentation = regexp.MustCompile(`(?m)^[ \t]+`)
+
+// goCode returns the Go files that are compiled: not what lies in testdata, nor this package, whose
+// tests could quote a page.
+func goCode(t *testing.T) sources {
+	t.Helper()
+	code := sources{}
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", "bin", "testdata", "archtest"}, d.Name()):
+			return filepath.SkipDir
+		case path.Ext(d.Name()) != ".go":
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		code[file] = flat(string(text))
+		return err
+	})
+	require.NoError(t, err)
+	return code
 }

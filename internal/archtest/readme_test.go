@@ -1,44 +1,53 @@
 package archtest
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadmeProgram builds the first program of the README, which must stay short enough to be read
-// at a glance.
-func TestReadmeProgram(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+// TestReadme holds the front page to be read at a glance: it is short, it begins with one whole
+// program, which is a front door and not what stands behind it, and it names one model.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(readme), "```go\n")
-	require.True(t, found)
-	program, _, found := strings.Cut(rest, "```")
-	require.True(t, found)
-	require.LessOrEqual(t, strings.Count(program, "\n"), 20)
+	require.LessOrEqual(t, strings.Count(string(text), "\n"), 105, "a page and a half")
+	blocks, err := blocksOf(string(text))
+	require.NoError(t, err)
+	first := blocks[0]
+	require.True(t, first.isProgram(), "the first block is a whole program")
+	require.LessOrEqual(t, first.line, 10)
+	require.LessOrEqual(t, strings.Count(first.text, "\n"), 30)
+	require.Contains(t, first.text, "segue.Agent{")
+	require.NotContains(t, first.text, "/orchestrator")
 
-	imports := []string{"context", "fmt", "log"}
-	for _, p := range []string{"delegation", "llmclient/openaichat", "orchestrator", "strategy", "strategy/completetask", "tools"} {
-		imports = append(imports, module+p)
+	models := modelName.FindAllString(string(text), -1)
+	slices.Sort(models)
+	require.Len(t, slices.Compact(models), 1, "one name of a model")
+	for _, page := range []string{"first-hour", "tools", "models", "chat", "structured", "web", "testing", "strategies"} {
+		require.Contains(t, string(text), "(docs/"+page+".md)")
 	}
-	source := "package main\n\nimport (\n\t\"" + strings.Join(imports, "\"\n\t\"") + "\"\n)\n\n" + program
+}
 
-	dir := t.TempDir()
-	real := filepath.Join(dir, "main.go")
-	require.NoError(t, os.WriteFile(real, []byte(source), 0o600))
-	tree, err := filepath.Abs(root)
-	require.NoError(t, err)
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(tree, "internal/readme/main.go"): real}})
-	require.NoError(t, err)
-	overlayFile := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(overlayFile, overlay, 0o600))
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlayFile, "-o", filepath.Join(dir, "program"), "./internal/readme")
-	cmd.Dir = root
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s\n%s", out, source)
+// modelName finds names of models as programs write them.
+var modelName = regexp.MustCompile(`\b(?:gpt|o[1-9]|claude|gemini|gemma|qwen|llama|mistral|deepseek|kimi)-?[0-9][A-Za-z0-9.:-]*`)
+
+// link is a link of a page to a file, with its place within that file.
+var link = regexp.MustCompile(`\]\(([^()#:\s]+)(#[^)\s]*)?\)`)
+
+// TestPages_links finds what the pages link to.
+func TestPages_links(t *testing.T) {
+	for page := range goBlocks(t) {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		require.NoError(t, err)
+		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+			_, err := os.Stat(filepath.Join(root, filepath.Dir(page), found[1]))
+			require.NoError(t, err, "a link in %s", page)
+		}
+	}
 }

@@ -52,7 +52,7 @@ const noMCP = "not built yet: tools of MCP servers"
 // TestScenariosAreShown finds a test or a story for every scenario, by the numbers in its name, and
 // holds docs/scenarios.md against what was found. With -rewrite it writes the page.
 func TestScenariosAreShown(t *testing.T) {
-	all, err := shown()
+	all, err := bearing()
 	require.NoError(t, err)
 	for _, s := range scenarios() {
 		if notBuilt[s] != "" {
@@ -110,8 +110,8 @@ func numbersIn(name string) []scenario {
 	return found
 }
 
-// shown returns for each scenario the tests and stories that bear its number.
-func shown() (map[scenario][]string, error) {
+// bearing returns for each scenario the tests and stories that bear its number.
+func bearing() (map[scenario][]string, error) {
 	found := map[scenario]map[string]bool{}
 	add := func(where string, list []scenario) {
 		for _, s := range list {
@@ -186,17 +186,31 @@ func scenarios() (all []scenario) {
 func scenarioPage(all map[scenario][]string) string {
 	var b strings.Builder
 	b.WriteString("<!-- Written by TestScenariosAreShown from the names of tests; do not edit. -->\n\n# Scenarios\n\n")
-	b.WriteString("What the library must do was written down as numbered scenarios before it was built. Each is shown by a test, or by a\nstory in [testdata/stories](../testdata/stories), that bears its number.\n")
+	b.WriteString("What the library must do was written down as numbered scenarios before it was built. Tests, and stories in\n[testdata/stories](../testdata/stories), bear their numbers.\n\nA scenario is *shown* where somebody has held a test against all that its text says, and has seen the test fail with the library\nbroken as the last column says; `make breaks` breaks it so again. It is *named* where tests bear its number, and that was not\ndone: they may assert all that it says, or a part.\n")
 	for _, s := range series {
-		fmt.Fprintf(&b, "\n## %s: %s\n\n| scenario | shown by |\n|---|---|\n", s.name, s.about)
+		fmt.Fprintf(&b, "\n## %s: %s\n\n| scenario | | tests | fails when |\n|---|---|---|---|\n", s.name, s.about)
 		for n := range s.count {
-			number := scenario{s.name, n + 1}
-			where := strings.Join(all[number], ", ")
-			if where == "" {
-				where = notBuilt[number]
-			}
-			fmt.Fprintf(&b, "| %s | %s |\n", number, where)
+			b.WriteString(scenarioRow(scenario{s.name, n + 1}, all))
 		}
 	}
 	return b.String()
+}
+
+// scenarioRow is a row of the page. Of a scenario that is shown the test that shows it comes first.
+func scenarioRow(s scenario, all map[scenario][]string) string {
+	tests, state := all[s], "named"
+	var fails []string
+	for _, b := range breakages {
+		if b.scenario != s {
+			continue
+		}
+		folder, name, _ := strings.Cut(b.test, " ")
+		first := "`" + folder + "` " + name
+		tests = append([]string{first}, slices.DeleteFunc(slices.Clone(tests), func(t string) bool { return t == first })...)
+		state, fails = "shown", append(fails, b.what)
+	}
+	if why := notBuilt[s]; why != "" {
+		return fmt.Sprintf("| %s | | %s | |\n", s, why)
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", s, state, strings.Join(tests, ", "), strings.Join(fails, "; "))
 }

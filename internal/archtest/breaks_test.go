@@ -1,0 +1,159 @@
+package archtest
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// breakage is a way to break what a scenario says, and the test that fails then. That is what a
+// scenario that is shown has, besides a test of its number: somebody has read its text, and has
+// seen that the test holds the library to it.
+type breakage struct {
+	scenario scenario
+	test     string // the folder of its package and its name, such as "orchestrator TestS1_1"
+	what     string // what the library does then
+	file     string // where
+	old, now string // what stands in the file once, and what is there instead
+}
+
+// TestBreakages finds what breakages change, and their tests. With SEGUE_BREAK=1 (make breaks) it
+// breaks the library in each of these ways, through an overlay of the go command, and holds the test
+// to fail. It takes some seconds for each.
+func TestBreakages(t *testing.T) {
+	code := goCode(t)
+	for _, b := range breakages {
+		t.Run(b.scenario.String()+"/"+b.what, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(root, b.file))
+			require.NoError(t, err)
+			require.Equal(t, 1, strings.Count(string(text), b.old), "%s has another text: find another way to break what %s says", b.file, b.scenario)
+			folder, test, _ := strings.Cut(b.test, " ")
+			require.Contains(t, numbersIn(strings.Replace(test, "Test", "_", 1)), b.scenario)
+			require.True(t, code.define(folder, test), "no test %s in %s", test, folder)
+			if os.Getenv("SEGUE_BREAK") != "" {
+				b.run(t, strings.Replace(string(text), b.old, b.now, 1), folder, test)
+			}
+		})
+	}
+}
+
+// run runs the test of a breakage, which must fail, and by itself: a package that does not build
+// shows nothing.
+func (b breakage) run(t *testing.T, broken, folder, test string) {
+	t.Helper()
+	tree, err := filepath.Abs(root)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "broken.go")
+	require.NoError(t, os.WriteFile(file, []byte(broken), 0o600))
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(tree, filepath.FromSlash(b.file)): file}})
+	require.NoError(t, err)
+	overlay := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(overlay, list, 0o600))
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-overlay", overlay, "-count", "1", "-timeout", "60s", "-run", "^"+test+"$", "./"+folder)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err, "%s does not fail when %s:\n%s", test, b.what, out)
+	require.Contains(t, string(out), "--- FAIL: "+test, "%s", out)
+	t.Logf("%s", out)
+}
+
+// define reports whether the tests of a folder have one of this name.
+func (s sources) define(folder, test string) bool {
+	for file, text := range s {
+		if filepath.ToSlash(filepath.Dir(file)) == root+"/"+folder && strings.Contains(text, "\nfunc "+test+"(") {
+			return true
+		}
+	}
+	return false
+}
+
+// breakages are in the order of the scenarios. A scenario that says several things takes several.
+var breakages = []breakage{
+	{
+		scenario{"S0", 8}, "orchestrator TestS0_8_runOfAReplyWithoutChoices", "a reply without choices is an empty answer",
+		"llmclient/openaichat/read.go", `return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: strings.TrimSuffix("the answer holds no choice: "+wire.message, ": ")}`,
+		`acc.done, _, acc.finish = true, strings.TrimSuffix, "stop"; r.answer.hasChoice = true; return nil`,
+	},
+	{
+		scenario{"S0", 8}, "orchestrator TestS0_8_runOfAReplyWithoutChoices", "a run that fails has no history",
+		"strategy/completetask/output.go", `delegation.Output{Messages: s.history.Clip(), Metadata`, `delegation.Output{Metadata`,
+	},
+	{
+		scenario{"S1", 2}, "orchestrator TestS1_2_runIsStream", "the stream lacks the end of a call",
+		"machine/batch.go", `m.emitFor(f, e.id.Seq, EventToolFinished, ToolFinished{Output: out})`, `_ = out`,
+	},
+	{
+		scenario{"S1", 2}, "orchestrator TestS1_2_runIsStream", "the stream lacks the beginning of a call",
+		"machine/batch.go", `m.emitFor(e.frame, e.id.Seq, EventToolStarted, ToolStarted{Call: e.call})`, ``,
+	},
+	{
+		scenario{"S1", 2}, "orchestrator TestS1_2_runIsStream", "Run returns no metadata",
+		"orchestrator/orchestrator.go", `res = result(&end, e.Run)`, `res = result(&end, e.Run); res.Output.Metadata = nil`,
+	},
+	{
+		scenario{"S1", 4}, "orchestrator TestS1_4_noFieldForTools", "no tools are an empty list of them",
+		"llmclient/openaichat/encode.go", `if len(req.Tools) > 0 {`, `if true {`,
+	},
+	{
+		scenario{"S1", 4}, "orchestrator TestS1_4_noFieldForTools", "a critique is offered the tools of the run",
+		"strategy/reflection/reflection.go", `Messages: s.history.Clip(), Schema: s.schema,`, `Messages: s.history.Clip(), Schema: s.schema, Tools: s.tools,`,
+	},
+	{
+		scenario{"S1", 4}, "orchestrator TestS1_4_noFieldForTools", "ReAct offers tools besides its text",
+		"strategy/react/react.go", `ToolFormat:  llmclient.ToolsText,`, ``,
+	},
+	{
+		scenario{"S1", 7}, "orchestrator TestS1_7_stoppedBehindTheSecondRound", "the metadata does not count the rounds",
+		"strategy/completetask/output.go", `"model_calls": strconv.AppendInt(nil, int64(s.asked), 10)`, `"model_calls": []byte("0")`,
+	},
+	{
+		scenario{"S1", 19}, "orchestrator TestS1_19_aStepFails", "a plan goes on behind a step that failed",
+		"strategy/planreviseexecute/execute.go", `if step.Err != nil {`, `if step.Err != nil && s.plan.next() < 0 {`,
+	},
+	{
+		scenario{"S1", 19}, "orchestrator TestS1_19_aStepFails", "a step is not told the results that it depends on",
+		"strategy/planreviseexecute/execute.go", `data.Results = s.results(step.DependsOn)`, ``,
+	},
+	{
+		scenario{"S3", 15}, "orchestrator TestS3_15_orphan", "a call that nobody answered is answered as if it had gone well",
+		"messages/repair.go", `Status: StatusUnknown`, `Status: StatusOK`,
+	},
+	{
+		scenario{"S3", 15}, "orchestrator TestS3_15_orphan", "an empty message of the assistant stays",
+		"messages/repair.go", `if m.Empty() {`, `if false {`,
+	},
+	{
+		scenario{"S3", 18}, "orchestrator TestS3_18_noSuchAgent", "the first strategy of the set stands in for one that is not there",
+		"strategy/strategy.go", `return nil, &UnknownError{Name: name, Known: s.Names()}`, `return s[s.Names()[0]](), nil`,
+	},
+	{
+		scenario{"S3", 19}, "orchestrator TestS3_19_orderOfHooks", "a call that was changed is made as it was",
+		"orchestrator/tool_calls.go", `if e.Call.Arguments != was.Call.Arguments {`, `if e.Call.Arguments = was.Call.Arguments; false {`,
+	},
+	{
+		scenario{"S3", 19}, "orchestrator TestS3_19_orderOfHooks", "the first plan is made behind the first step",
+		"strategy/stepagent/stepagent.go", `(s.iteration-1)%s.PlanEvery == 0`, `s.iteration > 1`,
+	},
+	{
+		scenario{"S4", 7}, "orchestrator TestS4_7_anotherAnswerMeanwhile", "an answer goes to whatever is waited for first",
+		"orchestrator/questions.go", `rec.Reply.WaitID = w.ID`, `rec.Reply.WaitID = r.m.Waits()[0].ID`,
+	},
+	{
+		scenario{"S4", 7}, "orchestrator TestS4_7_anotherAnswerMeanwhile", "a person may take longer than the run",
+		"orchestrator/questions.go", `reply, err := x.run.o.cfg.Reply(ctx, w)`, `reply, err := x.run.o.cfg.Reply(context.WithoutCancel(ctx), w)`,
+	},
+	{
+		scenario{"S4", 22}, "orchestrator TestS4_22_callsOnTheWire", "a message without calls has an empty list of them",
+		"llmclient/openaichat/encodemsg.go", `if calls > 0 {`, `if true {`,
+	},
+	{
+		scenario{"S4", 22}, "orchestrator TestS4_22_callsOnTheWire", "arguments are sent as an object",
+		"llmclient/openaichat/encodemsg.go", `e.text("arguments", args)`, `e.raw("arguments", []byte(args), "")`,
+	},
+}
