@@ -183,12 +183,17 @@ func (e *panicked) Error() string { return e.err.Error() }
 
 func (e *panicked) Unwrap() error { return e.err }
 
-// arm notes the tool that runs for the effect.
-func (x *execution) arm(c *tools.Running) {
+// arm notes the tool that is to run for the effect, and reports whether it may: a call that is not
+// safe to be made again is made once, however many ask for it at the same time.
+func (x *execution) arm(c *tools.Running) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.calls > 0 && !x.effect.Safe() {
+		return false
+	}
 	x.call = c
 	x.calls++
+	return true
 }
 
 func (x *execution) running() *tools.Running {

@@ -31,14 +31,10 @@ func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.A
 		}
 		made = &e.Call
 	}
-	x.mu.Lock()
-	again := x.calls > 0
-	x.mu.Unlock()
-	if again && !was.Safe() {
+	c := x.beginCall(ctx, e)
+	if !x.arm(c) {
 		return nil, fmt.Errorf("orchestrator: the call %.64q of %.64q was made already, and a tool that is neither read-only nor idempotent is called once", was.Call.ID, was.Call.Name)
 	}
-	c := x.beginCall(ctx, e)
-	x.arm(c)
 	if _, ok := c.Due(); ok {
 		x.run.box.post(mail{execution: x, event: &Event{}}) // the loop watches its time
 	}
