@@ -64,6 +64,7 @@
 //	internal/live                        a short suite that asks a real model
 //	internal/prove                       how many cases the properties of whole runs draw
 //	internal/release                     prepares versions, and tries to install them
+//	internal/scenetest                   a strategy for tests, whose methods are functions
 //
 // Begin with docs/first-hour.md.
 package segue

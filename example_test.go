@@ -14,14 +14,14 @@ import (
 
 // The smallest whole program: a scripted model, one strategy, one task.
 func Example() {
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     scripted.New(scripted.Text("Hello!")),
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Say hello."}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Say hello."}})
 	fmt.Println(result.Output.Text(), err)
 	// Output: Hello! <nil>
 }

@@ -42,10 +42,10 @@ func misfit(t *testing.T, e *engine, id string, a nextstep.Answer, want string) 
 // delegator asks a model, makes its calls, and delegates to far.
 func delegator() *scene {
 	return &scene{
-		start:   func(delegation.Input) nextstep.NextStep { return ask("x", "a", "b") },
-		reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
-		results: func([]messages.ToolOutput) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} },
-		child:   func(o delegation.Output) nextstep.NextStep { return done(o.Text()) },
+		Start:   func(delegation.Input) nextstep.NextStep { return ask("x", "a", "b") },
+		Reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
+		Results: func([]messages.ToolOutput) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} },
+		Child:   func(o delegation.Output) nextstep.NextStep { return done(o.Text()) },
 	}
 }
 
@@ -206,7 +206,7 @@ func TestMachine_tokenLimitsHoldForAnyUsage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := begin(t, only(func() *scene {
-				return &scene{reply: func(llmclient.Response) nextstep.NextStep { return ask("more") }}
+				return &scene{Reply: func(llmclient.Response) nextstep.NextStep { return ask("more") }}
 			}), limited(delegation.Limits{TotalTokens: 100}))
 			answers := 0
 			for ; !e.m.Done() && answers < 10; answers++ {

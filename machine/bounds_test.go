@@ -29,9 +29,9 @@ func TestMachine_boundsMovesThatStayInside(t *testing.T) {
 				return nextstep.ExecuteTools{Calls: []messages.ToolCall{{ID: "1", Name: name}}}
 			}
 			return &scene{
-				start:   func(delegation.Input) nextstep.NextStep { return ask("x", name) },
-				reply:   func(llmclient.Response) nextstep.NextStep { return again() },
-				results: func([]messages.ToolOutput) nextstep.NextStep { return again() },
+				Start:   func(delegation.Input) nextstep.NextStep { return ask("x", name) },
+				Reply:   func(llmclient.Response) nextstep.NextStep { return again() },
+				Results: func([]messages.ToolOutput) nextstep.NextStep { return again() },
 			}
 		}
 	}
@@ -47,8 +47,8 @@ func TestMachine_boundsMovesThatStayInside(t *testing.T) {
 		var heard error
 		e := begin(t, map[string]func() *scene{"child": stubborn("nothing"), "main": func() *scene {
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} },
-				child: func(o delegation.Output) nextstep.NextStep { heard = o.Err; return ask("go on") },
+				Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} },
+				Child: func(o delegation.Output) nextstep.NextStep { heard = o.Err; return ask("go on") },
 			}
 		}}, unlimited)
 		e.answer("2", said(""))
@@ -62,8 +62,8 @@ func TestMachine_boundsMovesThatStayInside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := begin(t, map[string]func() *scene{
-				"child": func() *scene { return &scene{start: func(delegation.Input) nextstep.NextStep { return done("") }} },
-				"main":  func() *scene { s := &patient{again: child}; return &scene{start: s.start, child: s.child} },
+				"child": func() *scene { return &scene{Start: func(delegation.Input) nextstep.NextStep { return done("") }} },
+				"main":  func() *scene { s := &patient{again: child}; return &scene{Start: s.start, Child: s.child} },
 			}, limited(delegation.Limits{Steps: -1, Depth: 1, ModelCalls: -1, ToolCalls: -1}), func(c *machine.Config) { c.Remote = []string{"far"} })
 			if name == "delegations to nobody" {
 				require.Equal(t, machine.StatusFailed, e.m.Status(), "a strategy that does not want to know fails at once")
@@ -94,12 +94,12 @@ func TestMachine_boundsAgents(t *testing.T) {
 	e := &engine{t: t, cfg: config(map[string]func() *scene{
 		"main": func() *scene {
 			return &scene{
-				start:   func(delegation.Input) nextstep.NextStep { return ask("x", "self") },
-				reply:   func(llmclient.Response) nextstep.NextStep { return calls() },
-				results: func([]messages.ToolOutput) nextstep.NextStep { return calls() },
+				Start:   func(delegation.Input) nextstep.NextStep { return ask("x", "self") },
+				Reply:   func(llmclient.Response) nextstep.NextStep { return calls() },
+				Results: func([]messages.ToolOutput) nextstep.NextStep { return calls() },
 			}
 		},
-		"quick": func() *scene { return &scene{start: func(delegation.Input) nextstep.NextStep { return done("") }} },
+		"quick": func() *scene { return &scene{Start: func(delegation.Input) nextstep.NextStep { return done("") }} },
 	}, agent("self", "quick"), unlimited)}
 	e.m = machine.New(e.cfg)
 	require.NoError(t, e.m.Apply(machine.Started{Strategy: "main"}))
@@ -121,7 +121,7 @@ func TestMachine_boundsMovesBetweenEffects(t *testing.T) {
 		"child": func() *scene { return new(scene) }, // asks once
 		"main": func() *scene {
 			s := &patient{again: nextstep.Delegate{Strategy: "child", Input: delegation.Input{Goal: "x"}}}
-			return &scene{start: s.start, child: s.child}
+			return &scene{Start: s.start, Child: s.child}
 		},
 	}, unlimited)
 	m := machine.New(cfg)

@@ -21,9 +21,7 @@ import (
 const timePrecision = time.Millisecond
 
 // canonical returns a record as its journal gives it back. A record that has no JSON form stays as
-// it is, and the error says why. It is kept out of the stacks of those for whom nothing is to be done.
-//
-//go:noinline
+// it is, and the error says why.
 func canonical[R Record](r R) (R, error) {
 	text, err := AppendRecord(nil, r)
 	if err != nil {

@@ -229,7 +229,7 @@ func (m *Machine) effect(e *effect) (x Effect) {
 	return x
 }
 
-// show makes x what is handed out of e. It is filled in where it lies: to copy one costs more than
+// fillIn makes x what is handed out of e. It is filled in where it lies: to copy one costs more than
 // to make it.
 func (m *Machine) fillIn(e *effect, x *Effect) {
 	f := e.frame

@@ -45,7 +45,7 @@ func TestMachine_badStrategies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := begin(t, only(func() *scene {
-				return &scene{reply: func(llmclient.Response) nextstep.NextStep { return test.next() }}
+				return &scene{Reply: func(llmclient.Response) nextstep.NextStep { return test.next() }}
 			}))
 			e.answer("1", said("so far"))
 			require.True(t, e.m.Done())
@@ -76,7 +76,7 @@ func TestMachine_stop(t *testing.T) {
 	build := func() *engine {
 		e := begin(t, map[string]func() *scene{
 			"main": func() *scene {
-				return &scene{reply: func(llmclient.Response) nextstep.NextStep {
+				return &scene{Reply: func(llmclient.Response) nextstep.NextStep {
 					return nextstep.Delegate{Strategy: "child", Input: delegation.Input{Goal: "part"}}
 				}}
 			},
@@ -176,7 +176,7 @@ func TestMachine_lastOutputs(t *testing.T) {
 	said1 := messages.History{messages.UserText("mine"), calling("a", "b").Response.Message}
 	e := begin(t, map[string]func() *scene{
 		"main": func() *scene {
-			return &scene{start: func(delegation.Input) nextstep.NextStep {
+			return &scene{Start: func(delegation.Input) nextstep.NextStep {
 				return nextstep.Delegate{Strategy: "child", Input: delegation.Input{Goal: "x"}}
 			}}
 		},
@@ -215,8 +215,8 @@ func TestMachine_scribble(t *testing.T) {
 	request := func() nextstep.NextStep { return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: h}} }
 	e := begin(t, only(func() *scene {
 		return &scene{
-			start: func(delegation.Input) nextstep.NextStep { return request() },
-			reply: func(r llmclient.Response) nextstep.NextStep { h = append(h, r.Message); return request() },
+			Start: func(delegation.Input) nextstep.NextStep { return request() },
+			Reply: func(r llmclient.Response) nextstep.NextStep { h = append(h, r.Message); return request() },
 		}
 	}))
 	first := e.effect("1").Step.(nextstep.GetChatCompletion).Request.Messages

@@ -201,7 +201,7 @@ func (a *frameAnswer) messages() []messages.Message {
 	}
 }
 
-// hear keeps what a frame was answered. The strategy is not told of it if unseen says so.
+// addAnswer keeps what a frame was answered. The strategy is not told of it if unseen says so.
 func (f *frame) addAnswer(a frameAnswer, unseen bool) {
 	f.answers = append(f.answers, a)
 	if unseen {

@@ -113,12 +113,12 @@ func TestGrowth_callsOfOneReply(t *testing.T) {
 			set := map[string]func() *scene{
 				"main": caller("t"), "part": func() *scene { return &scene{} },
 				"over": func() *scene {
-					return &scene{start: func(delegation.Input) nextstep.NextStep {
+					return &scene{Start: func(delegation.Input) nextstep.NextStep {
 						return nextstep.Delegate{Strategy: "deep", Input: delegation.Input{Goal: "x"}}
 					}}
 				},
 				"deep": func() *scene {
-					return &scene{reply: func(llmclient.Response) nextstep.NextStep { return ask("more") }}
+					return &scene{Reply: func(llmclient.Response) nextstep.NextStep { return ask("more") }}
 				},
 			}
 			cfg := config(set, append(test.edits, every)...)
@@ -186,17 +186,17 @@ func TestGrowth_steps(t *testing.T) {
 		}
 		talk := func() *scene {
 			return &scene{
-				start: func(in delegation.Input) nextstep.NextStep {
+				Start: func(in delegation.Input) nextstep.NextStep {
 					said = append(said, messages.UserText(in.Goal))
 					return more()
 				},
-				reply: func(r llmclient.Response) nextstep.NextStep {
+				Reply: func(r llmclient.Response) nextstep.NextStep {
 					if said = append(said, r.Message); len(said) >= 2*n {
 						return done("enough")
 					}
 					return nextstep.ExecuteTools{Calls: r.Message.Calls()}
 				},
-				results: func(outs []messages.ToolOutput) nextstep.NextStep {
+				Results: func(outs []messages.ToolOutput) nextstep.NextStep {
 					said = append(said, messages.Tool{ToolOutput: outs[0]})
 					return more()
 				},

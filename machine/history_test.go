@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/scenetest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -15,29 +16,12 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// trimmer asks twice; in between trim shortens its history, which then grows past its old length.
-func trimmer(trim func(messages.History) messages.History, start ...messages.Message) *scene {
-	h := append(slices.Grow(messages.History{}, 32), start...)
-	request := func() nextstep.NextStep { return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: h}} }
-	turn := 0
-	return &scene{
-		start: func(delegation.Input) nextstep.NextStep { return request() },
-		reply: func(llmclient.Response) nextstep.NextStep {
-			if turn++; turn == 2 {
-				return done("ok")
-			}
-			h = append(trim(h), messages.UserText("1"), messages.UserText("2"), messages.UserText("3"))
-			return request()
-		},
-	}
-}
-
 // A history that is trimmed in place is read anew: no model is sent an answer whose call was cut
 // out.
 func TestHistory_trimmedInPlaceIsNoticed(t *testing.T) {
 	call := calling("t").Response.Message
 	e := begin(t, only(func() *scene {
-		return trimmer(func(h messages.History) messages.History { return slices.Delete(h, 1, 3) }, // the call goes, its answer stays
+		return scenetest.Trimmer(func(h messages.History) messages.History { return slices.Delete(h, 1, 3) }, // the call goes, its answer stays
 			messages.UserText("go"), messages.AssistantText("a"), call, messages.Tool{ToolOutput: messages.ToolOutput{CallID: "c1"}})
 	}))
 	e.answer("1", said("a"))
@@ -63,7 +47,7 @@ func digests(t *testing.T, s func() *scene) (all []string) {
 func TestHistory_digestIsOfWhatStandsInTheStep(t *testing.T) {
 	of := func(trim func(messages.History) messages.History) []string {
 		return digests(t, func() *scene {
-			return trimmer(trim, messages.UserText("go"), messages.AssistantText("a"), messages.UserText("on"), messages.AssistantText("b"))
+			return scenetest.Trimmer(trim, messages.UserText("go"), messages.AssistantText("a"), messages.UserText("on"), messages.AssistantText("b"))
 		})
 	}
 	inPlace := of(func(h messages.History) messages.History { return slices.Delete(h, 1, 3) })
@@ -85,8 +69,8 @@ func TestHistory_digestNamesTheTools(t *testing.T) {
 				return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: messages.History{messages.UserText("go")}, Tools: defs[:offered[turn-1]]}}
 			}
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep { return next() },
-				reply: func(llmclient.Response) nextstep.NextStep {
+				Start: func(delegation.Input) nextstep.NextStep { return next() },
+				Reply: func(llmclient.Response) nextstep.NextStep {
 					if turn == len(offered) {
 						return done("ok")
 					}
@@ -109,9 +93,9 @@ func TestDrift(t *testing.T) {
 	words := "go"
 	set := only(func() *scene {
 		return &scene{
-			start:   func(delegation.Input) nextstep.NextStep { return ask(words, "r") },
-			reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
-			results: func([]messages.ToolOutput) nextstep.NextStep { return ask(words, "r") },
+			Start:   func(delegation.Input) nextstep.NextStep { return ask(words, "r") },
+			Reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
+			Results: func([]messages.ToolOutput) nextstep.NextStep { return ask(words, "r") },
 		}
 	})
 	e := begin(t, set, offering("r"))

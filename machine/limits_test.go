@@ -19,8 +19,8 @@ import (
 func TestS0_17_depth(t *testing.T) {
 	e := begin(t, only(func() *scene {
 		return &scene{
-			start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "main"} },
-			child: func(o delegation.Output) nextstep.NextStep { return nextstep.ReportError{Err: o.Err} },
+			Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "main"} },
+			Child: func(o delegation.Output) nextstep.NextStep { return nextstep.ReportError{Err: o.Err} },
 		}
 	}), limited(delegation.Limits{Depth: 5}))
 	require.True(t, e.m.Done())
@@ -41,8 +41,8 @@ func TestS0_17_delegatesForEver(t *testing.T) {
 	again := func() nextstep.NextStep { return nextstep.Delegate{Strategy: "main"} }
 	e := begin(t, only(func() *scene {
 		return &scene{
-			start: func(delegation.Input) nextstep.NextStep { return again() },
-			child: func(delegation.Output) nextstep.NextStep { return again() },
+			Start: func(delegation.Input) nextstep.NextStep { return again() },
+			Child: func(delegation.Output) nextstep.NextStep { return again() },
 		}
 	}))
 	limitOf(t, e.m.Output().Err, "steps")
@@ -59,7 +59,7 @@ func limitOf(t *testing.T, err error, want string) *machine.LimitError {
 
 func TestS0_18_steps(t *testing.T) {
 	e := begin(t, only(func() *scene {
-		return &scene{reply: func(llmclient.Response) nextstep.NextStep { return ask("again") }}
+		return &scene{Reply: func(llmclient.Response) nextstep.NextStep { return ask("again") }}
 	}), limited(delegation.Limits{Steps: 3}))
 	for !e.m.Done() {
 		e.answer(e.ids()[0], said("hm"))
@@ -89,9 +89,9 @@ func TestMachine_limits(t *testing.T) {
 			models, calls := 0, 0
 			e := begin(t, only(func() *scene {
 				return &scene{
-					start:   func(delegation.Input) nextstep.NextStep { return ask("x", "a", "b") },
-					reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
-					results: func([]messages.ToolOutput) nextstep.NextStep { return ask("y", "a", "b") },
+					Start:   func(delegation.Input) nextstep.NextStep { return ask("x", "a", "b") },
+					Reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
+					Results: func([]messages.ToolOutput) nextstep.NextStep { return ask("y", "a", "b") },
 				}
 			}), offering("a", "b"), limited(test.limits))
 			for !e.m.Done() {
@@ -121,7 +121,7 @@ func TestMachine_limits(t *testing.T) {
 // Attempts that a wrapper hid count as model calls, and their tokens as used.
 func TestMachine_countsAttempts(t *testing.T) {
 	e := begin(t, only(func() *scene {
-		return &scene{reply: func(llmclient.Response) nextstep.NextStep { return ask("again") }}
+		return &scene{Reply: func(llmclient.Response) nextstep.NextStep { return ask("again") }}
 	}), limited(delegation.Limits{ModelCalls: 3}))
 	a := said("x")
 	a.Response.Attempts = []llmclient.Attempt{{Usage: messages.Usage{Input: 5}}, {}}
@@ -137,19 +137,19 @@ func TestMachine_childLimits(t *testing.T) {
 	e := begin(t, map[string]func() *scene{
 		"main": func() *scene {
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep {
+				Start: func(delegation.Input) nextstep.NextStep {
 					return nextstep.Delegate{Strategy: "child", Limits: delegation.Limits{ModelCalls: 1}}
 				},
-				child: func(o delegation.Output) nextstep.NextStep { heard = o; return done("went on") },
+				Child: func(o delegation.Output) nextstep.NextStep { heard = o; return done("went on") },
 			}
 		},
 		"child": func() *scene {
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep { return ask("1") },
-				reply: func(llmclient.Response) nextstep.NextStep { return nextstep.Delegate{Strategy: "grandchild"} },
+				Start: func(delegation.Input) nextstep.NextStep { return ask("1") },
+				Reply: func(llmclient.Response) nextstep.NextStep { return nextstep.Delegate{Strategy: "grandchild"} },
 			}
 		},
-		"grandchild": func() *scene { return &scene{start: func(delegation.Input) nextstep.NextStep { return ask("2") }} },
+		"grandchild": func() *scene { return &scene{Start: func(delegation.Input) nextstep.NextStep { return ask("2") }} },
 	})
 	e.answer("2", said("x"))
 	require.Equal(t, machine.StatusDone, e.m.Status())
@@ -163,17 +163,17 @@ func TestMachine_allowList(t *testing.T) {
 	e := begin(t, map[string]func() *scene{
 		"main": func() *scene {
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep {
+				Start: func(delegation.Input) nextstep.NextStep {
 					return nextstep.Delegate{Strategy: "child", Tools: []string{"a", "nonsense"}}
 				},
-				child: func(delegation.Output) nextstep.NextStep { return done("") },
+				Child: func(delegation.Output) nextstep.NextStep { return done("") },
 			}
 		},
 		"child": func() *scene {
 			return &scene{
-				start:   func(delegation.Input) nextstep.NextStep { return ask("x", "a", "b") },
-				reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
-				results: func(r []messages.ToolOutput) nextstep.NextStep { heard = r; return done("") },
+				Start:   func(delegation.Input) nextstep.NextStep { return ask("x", "a", "b") },
+				Reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
+				Results: func(r []messages.ToolOutput) nextstep.NextStep { heard = r; return done("") },
 			}
 		},
 	}, offering("a", "b", "c"))
@@ -206,7 +206,7 @@ func TestMachine_shares(t *testing.T) {
 	} {
 		e := begin(t, map[string]func() *scene{
 			"main": func() *scene {
-				return &scene{reply: func(llmclient.Response) nextstep.NextStep {
+				return &scene{Reply: func(llmclient.Response) nextstep.NextStep {
 					return nextstep.Delegate{Strategy: "child", Input: delegation.Input{Goal: "x", Messages: handed}}
 				}}
 			},
@@ -223,8 +223,8 @@ func TestMachine_shares(t *testing.T) {
 func TestMachine_allRefused(t *testing.T) {
 	e := begin(t, only(func() *scene {
 		return &scene{
-			reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
-			results: func(r []messages.ToolOutput) nextstep.NextStep { return done(r[0].Output) },
+			Reply:   func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} },
+			Results: func(r []messages.ToolOutput) nextstep.NextStep { return done(r[0].Output) },
 		}
 	}), offering("a"))
 	e.answer("1", calling("a"))
@@ -247,11 +247,11 @@ func TestDelegationCostIsFlat(t *testing.T) {
 					return nextstep.Delegate{Strategy: "child", Input: delegation.Input{Goal: "part"}}
 				}
 				return &scene{
-					start: func(delegation.Input) nextstep.NextStep {
+					Start: func(delegation.Input) nextstep.NextStep {
 						return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: history}}
 					},
-					reply: func(llmclient.Response) nextstep.NextStep { return hand() },
-					child: func(delegation.Output) nextstep.NextStep {
+					Reply: func(llmclient.Response) nextstep.NextStep { return hand() },
+					Child: func(delegation.Output) nextstep.NextStep {
 						if heard++; heard == delegations {
 							return done("")
 						}

@@ -68,7 +68,7 @@ func TestMachine_reset(t *testing.T) {
 
 func TestS0_10_emptyToolList(t *testing.T) {
 	e := begin(t, only(func() *scene {
-		return &scene{start: func(delegation.Input) nextstep.NextStep { return nextstep.ExecuteTools{} }}
+		return &scene{Start: func(delegation.Input) nextstep.NextStep { return nextstep.ExecuteTools{} }}
 	}))
 	require.True(t, e.m.Done())
 	require.ErrorContains(t, e.m.Output().Err, "ExecuteTools holds no calls")
@@ -79,8 +79,8 @@ func TestS0_13_unknownDelegate(t *testing.T) {
 	called := false
 	e := begin(t, only(func() *scene {
 		return &scene{
-			start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "nobody"} },
-			child: func(delegation.Output) nextstep.NextStep { called = true; return done("made up") },
+			Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "nobody"} },
+			Child: func(delegation.Output) nextstep.NextStep { called = true; return done("made up") },
 		}
 	}))
 	require.True(t, e.m.Done())
@@ -97,8 +97,8 @@ func TestMachine_childResultResumesParent(t *testing.T) {
 		"main": func() *scene {
 			heard = nil
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep { return child },
-				child: func(o delegation.Output) nextstep.NextStep {
+				Start: func(delegation.Input) nextstep.NextStep { return child },
+				Child: func(o delegation.Output) nextstep.NextStep {
 					heard = append(heard, o)
 					if len(heard) == 2 {
 						return done(heard[0].Text() + heard[1].Text())

@@ -77,9 +77,9 @@ func TestForeignPanics(t *testing.T) {
 		before := reports
 		e := begin(t, map[string]func() *scene{
 			"main": func() *scene {
-				return &scene{start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} }}
+				return &scene{Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} }}
 			},
-			"child": func() *scene { return &scene{start: func(delegation.Input) nextstep.NextStep { return ask("x") }} },
+			"child": func() *scene { return &scene{Start: func(delegation.Input) nextstep.NextStep { return ask("x") }} },
 		}, hears, func(c *machine.Config) {
 			for name, build := range c.Strategies {
 				c.Strategies[name] = func() strategy.Strategy { return badConclusion{build()} }

@@ -12,8 +12,8 @@ func (m *Machine) move(e *effect, to effectState) {
 // placed is how many of the places that Parallel bounds are taken.
 func (m *Machine) placed() int { return m.states[intending] + m.states[open] }
 
-// queuedEffect is a place in the queue. The effect may have left the queue otherwise, and what it is kept
-// in may be in use again: then its place is another one, and this one is void.
+// queuedEffect is a place in the queue. The effect may have left the queue otherwise, and what it
+// is kept in may be in use again: then its place is another one, and this one is void.
 type queuedEffect struct {
 	*effect
 	place int
@@ -93,8 +93,8 @@ func (m *Machine) intend(e *effect, v Verdict) {
 	m.intents = append(m.intents, Intended{Effect: e.id, Frame: e.frame.name, Tool: e.call.Name, Digest: e.digest, Verdict: v})
 }
 
-// withdrawIntent takes back what was asked for of an effect. As a rule that is the first of what is asked
-// for.
+// withdrawIntent takes back what was asked for of an effect. As a rule that is the first of what is
+// asked for.
 func (m *Machine) withdrawIntent(e *effect) {
 	if !e.pending {
 		return
@@ -114,8 +114,8 @@ func (m *Machine) withdrawIntent(e *effect) {
 	}
 }
 
-// withdrawRelease takes back what was released and not yet handed out, and reports whether there was any
-// such thing.
+// withdrawRelease takes back what was released and not yet handed out, and reports whether there
+// was any such thing.
 func (m *Machine) withdrawRelease(id EffectID) bool {
 	i := slices.IndexFunc(m.out.Effects, func(e Effect) bool { return e.ID == id })
 	if i >= 0 {

@@ -19,14 +19,14 @@ import (
 // looper asks a model with a tool on offer, calls what the reply calls, and asks again, for ever.
 func looper() *scene {
 	return &scene{
-		start: func(in delegation.Input) nextstep.NextStep { return ask(in.Goal, "r") },
-		reply: func(r llmclient.Response) nextstep.NextStep {
+		Start: func(in delegation.Input) nextstep.NextStep { return ask(in.Goal, "r") },
+		Reply: func(r llmclient.Response) nextstep.NextStep {
 			if len(r.Message.Calls()) == 0 {
 				return ask("more", "r")
 			}
 			return nextstep.ExecuteTools{Calls: r.Message.Calls()}
 		},
-		results: func([]messages.ToolOutput) nextstep.NextStep { return ask("more", "r") },
+		Results: func([]messages.ToolOutput) nextstep.NextStep { return ask("more", "r") },
 	}
 }
 
@@ -155,8 +155,8 @@ func TestLimits_tokensOfWhatIsQueued(t *testing.T) {
 			"main": hungry("work"), "part": func() *scene { return &scene{} },
 			"far away": func() *scene {
 				return &scene{
-					start: far(delegation.Limits{Steps: 2, ModelCalls: 2, ToolCalls: 2})().start,
-					child: func(delegation.Output) nextstep.NextStep { return done("") },
+					Start: far(delegation.Limits{Steps: 2, ModelCalls: 2, ToolCalls: 2})().Start,
+					Child: func(delegation.Output) nextstep.NextStep { return done("") },
 				}
 			},
 		}, remote, agent("work", name), limited(delegation.Limits{TotalTokens: 40}), places(1))
@@ -249,8 +249,8 @@ func far(limits delegation.Limits) func() *scene {
 			return nextstep.Delegate{Strategy: "far", Tools: []string{"safe", "danger"}, Limits: limits}
 		}
 		return &scene{
-			start: func(delegation.Input) nextstep.NextStep { return again() },
-			child: func(delegation.Output) nextstep.NextStep { return again() },
+			Start: func(delegation.Input) nextstep.NextStep { return again() },
+			Child: func(delegation.Output) nextstep.NextStep { return again() },
 		}
 	}
 }
@@ -260,8 +260,8 @@ func remote(c *machine.Config) { c.Remote = []string{"far"} }
 func TestMachine_remote(t *testing.T) {
 	e := begin(t, only(func() *scene {
 		return &scene{
-			start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} },
-			child: func(o delegation.Output) nextstep.NextStep { return done("far said " + o.Text()) },
+			Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} },
+			Child: func(o delegation.Output) nextstep.NextStep { return done("far said " + o.Text()) },
 		}
 	}), remote)
 	require.Equal(t, "far", e.effect("1").Step.(nextstep.Delegate).Strategy)
@@ -276,7 +276,7 @@ func TestMachine_remote(t *testing.T) {
 func TestMachine_remoteIsConfined(t *testing.T) {
 	e := begin(t, map[string]func() *scene{
 		"main": func() *scene {
-			return &scene{start: func(delegation.Input) nextstep.NextStep {
+			return &scene{Start: func(delegation.Input) nextstep.NextStep {
 				return nextstep.Delegate{Strategy: "child", Tools: []string{"safe"}, Limits: delegation.Limits{Steps: 5}}
 			}}
 		},

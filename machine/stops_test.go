@@ -19,14 +19,14 @@ import (
 func hungry(offered ...string) func() *scene {
 	return func() *scene {
 		s := &scene{}
-		s.start = func(in delegation.Input) nextstep.NextStep { return ask(in.Goal, offered...) }
-		s.reply = func(r llmclient.Response) nextstep.NextStep {
+		s.Start = func(in delegation.Input) nextstep.NextStep { return ask(in.Goal, offered...) }
+		s.Reply = func(r llmclient.Response) nextstep.NextStep {
 			if len(r.Message.Calls()) == 0 {
 				return done(r.Message.Text())
 			}
 			return nextstep.ExecuteTools{Calls: r.Message.Calls()}
 		}
-		s.results = func(r []messages.ToolOutput) nextstep.NextStep { return done("all is well: " + texts(r)) }
+		s.Results = func(r []messages.ToolOutput) nextstep.NextStep { return done("all is well: " + texts(r)) }
 		return s
 	}
 }
@@ -111,7 +111,7 @@ func TestStop_gentleWaitsForWhatIsPerformed(t *testing.T) {
 	last := set["a3"]
 	set["a3"] = func() *scene {
 		s := last()
-		s.results = func(r []messages.ToolOutput) nextstep.NextStep { heard = texts(r); return ask("more") }
+		s.Results = func(r []messages.ToolOutput) nextstep.NextStep { heard = texts(r); return ask("more") }
 		return s
 	}
 	e := begin(t, set, edits...)
@@ -202,12 +202,12 @@ func TestStop_ofADelegation(t *testing.T) {
 	e := begin(t, map[string]func() *scene{
 		"main": func() *scene {
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "mid"} },
-				child: func(o delegation.Output) nextstep.NextStep { heard = o; return done("went on") },
+				Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "mid"} },
+				Child: func(o delegation.Output) nextstep.NextStep { heard = o; return done("went on") },
 			}
 		},
 		"mid": func() *scene {
-			return &scene{start: func(delegation.Input) nextstep.NextStep {
+			return &scene{Start: func(delegation.Input) nextstep.NextStep {
 				return nextstep.Delegate{Strategy: "leaf", Input: delegation.Input{Goal: "x"}}
 			}}
 		},
@@ -264,8 +264,8 @@ func TestStop_whileACallWithItsReplyWaitsForAPlace(t *testing.T) {
 func TestStop_ofARemote(t *testing.T) {
 	e := begin(t, only(func() *scene {
 		return &scene{
-			start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} },
-			child: func(o delegation.Output) nextstep.NextStep { return done("far said " + o.Text()) },
+			Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} },
+			Child: func(o delegation.Output) nextstep.NextStep { return done("far said " + o.Text()) },
 		}
 	}), func(c *machine.Config) { c.Remote = []string{"far"} })
 	e.stop(machine.Stopped{Now: true})

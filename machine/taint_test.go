@@ -27,7 +27,7 @@ func TestTaint_ofBranches(t *testing.T) {
 		set["main"] = func() *scene {
 			s := again()
 			turn := 0
-			s.results = func(r []messages.ToolOutput) nextstep.NextStep {
+			s.Results = func(r []messages.ToolOutput) nextstep.NextStep {
 				if turn++; turn == 1 {
 					return ask("more", "r", "a2")
 				}
@@ -81,10 +81,10 @@ func TestTaint_ofDelegations(t *testing.T) {
 	e := begin(t, map[string]func() *scene{
 		"main": func() *scene {
 			s := caller("r")()
-			s.start = func(delegation.Input) nextstep.NextStep {
+			s.Start = func(delegation.Input) nextstep.NextStep {
 				return nextstep.Delegate{Strategy: "child", Input: delegation.Input{Goal: "x"}}
 			}
-			s.child = func(delegation.Output) nextstep.NextStep { return ask("on", "r") }
+			s.Child = func(delegation.Output) nextstep.NextStep { return ask("on", "r") }
 			return s
 		},
 		"child": caller("r"),
@@ -116,8 +116,8 @@ func TestTaint_sources(t *testing.T) {
 	for name, out := range map[string]delegation.Output{"said so": {Untrusted: true}, "read": {Messages: outside}, "clean": {}} {
 		e = begin(t, only(func() *scene {
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} },
-				child: func(delegation.Output) nextstep.NextStep { return ask("on") },
+				Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} },
+				Child: func(delegation.Output) nextstep.NextStep { return ask("on") },
 			}
 		}), remote)
 		e.answer("1", nextstep.DelegationResult{Output: out})

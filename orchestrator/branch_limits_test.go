@@ -184,8 +184,8 @@ func TestBranches_remoteLimits(t *testing.T) {
 				c.Remote = map[string]orchestrator.Remote{"away": away}
 				c.Strategies = strategy.Set{"solve": func() strategy.Strategy {
 					return &scene{
-						reply: func(llmclient.Response) nextstep.NextStep { return delegate },
-						child: func(delegation.Output) nextstep.NextStep { return delegate },
+						Reply: func(llmclient.Response) nextstep.NextStep { return delegate },
+						Child: func(delegation.Output) nextstep.NextStep { return delegate },
 					}
 				}}
 			})

@@ -229,8 +229,8 @@ func TestBranches_taintOfRemotes(t *testing.T) {
 			}}
 			c.Strategies = strategy.Set{"solve": func() strategy.Strategy {
 				s := caller().(*scene)
-				s.start = func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "browse"} }
-				s.child = func(out delegation.Output) nextstep.NextStep { return ask(out.Text(), "pay") }
+				s.Start = func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "browse"} }
+				s.Child = func(out delegation.Output) nextstep.NextStep { return ask(out.Text(), "pay") }
 				return s
 			}}
 		})

@@ -7,8 +7,8 @@
 // shows the loop; this package uses nothing of a Machine that is not exported, and another engine
 // needs no more.
 //
-//	agent, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: set, Tools: list})
-//	result, err := agent.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: "…"}})
+//	o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: set, Tools: list})
+//	result, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: "…"}})
 //
 // [Orchestrator.Run] returns how a run ended, [Orchestrator.Stream] yields what happens while it
 // does. Effects that can go on beside each other do: the calls of a batch, and the agents that

@@ -52,7 +52,7 @@ func sequentialAgent(replies ...scripted.Reply) *orchestrator.Orchestrator {
 			return name + arguments, nil
 		}))
 	}
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     scripted.New(replies...),
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
 		Tools:      append(list, tools.AskUser()),
@@ -60,15 +60,15 @@ func sequentialAgent(replies ...scripted.Reply) *orchestrator.Orchestrator {
 	if err != nil {
 		log.Fatal(err)
 	}
-	return agent
+	return o
 }
 
 // The events under the names of a flat stream.
 func Example_runStream() {
 	first := scripted.Stream("a", "b")
 	first.Calls = []messages.ToolCall{scripted.Call("one", "{}", "1"), scripted.Call("two", "{}", "2")}
-	agent := sequentialAgent(first, scripted.Stream("c"))
-	for event := range agent.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Do both."}}) {
+	o := sequentialAgent(first, scripted.Stream("c"))
+	for event := range o.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Do both."}}) {
 		if line := runStream(event); line != "" {
 			fmt.Println(line)
 		}
@@ -144,9 +144,9 @@ func (l *loopManager) event(e orchestrator.Event) string {
 func Example_loopManager() {
 	first := scripted.Stream("I must ", "look.")
 	first.Calls = []messages.ToolCall{scripted.Call("one", "{}", "1")}
-	agent := sequentialAgent(first, scripted.Text("Done!"))
+	o := sequentialAgent(first, scripted.Text("Done!"))
 	var loop loopManager
-	for event := range agent.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Do it."}}) {
+	for event := range o.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Do it."}}) {
 		if line := loop.event(event); line != "" {
 			fmt.Println(line)
 		}

@@ -21,7 +21,7 @@ func ExampleAgentTool() {
 		Strategy:   "researcher",
 		FanOut:     true,
 	})
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call("research", `{"goals":["a red one","a green one","a blue one"]}`, "")),
 			scripted.Reply{For: "a red one", Text: "rose"},
@@ -39,7 +39,7 @@ func ExampleAgentTool() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Name plants."}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Name plants."}})
 	fmt.Println(result.Output.Text(), err)
 	fmt.Println(result.Output.ToolMetas()[0].Output)
 	// Output:

@@ -41,7 +41,7 @@ func ExampleMiddleware_hooks() {
 		}
 	}
 	look := tools.NewRaw(tools.Definition{Name: "look"}, func(context.Context, string) (string, error) { return "a rose", nil })
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call("submit_plan", `{"steps":["Look around."]}`, "")),
 			scripted.Calls(scripted.Call("look", `{}`, "")),
@@ -64,7 +64,7 @@ func ExampleMiddleware_hooks() {
 		}
 	}
 	task := orchestrator.Task{Input: delegation.Input{Goal: "What is there?"}}
-	_, err = orchestrator.Fold(orchestrator.Tee(agent.Stream(context.Background(), task), nil, finish))
+	_, err = orchestrator.Fold(orchestrator.Tee(o.Stream(context.Background(), task), nil, finish))
 	if err != nil {
 		log.Fatal(err)
 	}

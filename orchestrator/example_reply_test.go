@@ -25,7 +25,7 @@ func ExampleOrchestrator_Resume() {
 
 	deleteFile := tools.New(tools.Definition{Name: "delete_file"},
 		func(_ context.Context, in struct{ Path string }) (string, error) { return "deleted " + in.Path, nil })
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     model,
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
 		Tools:      []tools.Tool{deleteFile, tools.AskUser()},
@@ -36,7 +36,7 @@ func ExampleOrchestrator_Resume() {
 		log.Fatal(err)
 	}
 
-	result, err := agent.Run(ctx, orchestrator.Task{Run: "cleanup-1", Input: delegation.Input{Goal: "Remove old.txt."}})
+	result, err := o.Run(ctx, orchestrator.Task{Run: "cleanup-1", Input: delegation.Input{Goal: "Remove old.txt."}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func ExampleOrchestrator_Resume() {
 	}
 
 	reply := orchestrator.Reply{WaitID: result.Waits[0].ID, Approve: true}
-	result, err = orchestrator.Fold(agent.Resume(ctx, orchestrator.Resumption{Run: "cleanup-1", Replies: []orchestrator.Reply{reply}}))
+	result, err = orchestrator.Fold(o.Resume(ctx, orchestrator.Resumption{Run: "cleanup-1", Replies: []orchestrator.Reply{reply}}))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func ExampleOrchestrator_Resume() {
 // In a process where somebody can be asked, Config.Reply does it, and the run does not end.
 func ExampleConfig_reply() {
 	asking := tools.AskUser()
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call("ask_user", `{"question":"Which file?"}`, "")),
 			scripted.Text("I took notes.txt."),
@@ -73,7 +73,7 @@ func ExampleConfig_reply() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Take a file."}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Take a file."}})
 	fmt.Println(result.Output.ToolMetas()[0].Output, "/", result.Output.Text(), err)
 	// Output:
 	// the model asks: Which file?

@@ -21,7 +21,7 @@ func Example() {
 	)
 	add := tools.NewPure(tools.Definition{Name: "add", Description: "Adds two numbers."},
 		func(in struct{ A, B float64 }) (float64, error) { return in.A + in.B, nil })
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     model,
 		Tools:      []tools.Tool{add},
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{System: "Use the tools."})},
@@ -29,7 +29,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 19.5 + 22.5?"}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 19.5 + 22.5?"}})
 	fmt.Println(result.Status, result.Output.Text(), err)
 	for _, tool := range result.Output.ToolMetas() {
 		fmt.Println(tool.ToolName, tool.Output)
@@ -41,14 +41,14 @@ func Example() {
 
 // The events of a run arrive as they happen; breaking out of the loop stops the run.
 func ExampleOrchestrator_Stream() {
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     scripted.New(scripted.Stream("Hel", "lo")),
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for event, err := range agent.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Say hello."}}) {
+	for event, err := range o.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Say hello."}}) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func (e *SuspendedError) Unwrap() error { return ErrSuspended }
 // Emit puts an event of the effect of ctx into the stream; run, frame, depth, seq, record and time
 // are filled in. Its kind is one of your own, then without a Detail, or EventToolProgress, with a
 // [ToolProgress] or none. All other kinds are the library's, which alone tells them: an event of
-// such a kind, with another Detail, or with a kind that is empty or not UTF-8 is discards, and
+// such a kind, with another Detail, or with a kind that is empty or not UTF-8 is dropped, and
 // logged. Emit may be called from any goroutine. With a context that no run has made, and once the
 // effect is over, it does nothing.
 func Emit(ctx context.Context, e Event) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/scenetest"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
@@ -18,23 +19,6 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// trimmer asks twice; in between trim shortens its history, which then grows past its old length.
-func trimmer(trim func(messages.History) messages.History, start ...messages.Message) *scene {
-	h := append(slices.Grow(messages.History{}, 32), start...)
-	request := func() nextstep.NextStep { return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: h}} }
-	turn := 0
-	return &scene{
-		start: func(delegation.Input) nextstep.NextStep { return request() },
-		reply: func(llmclient.Response) nextstep.NextStep {
-			if turn++; turn == 2 {
-				return done("ok")
-			}
-			h = append(trim(h), messages.UserText("1"), messages.UserText("2"), messages.UserText("3"))
-			return request()
-		},
-	}
-}
-
 // A history that is trimmed in place is read anew: no model is sent an answer whose call was cut
 // out.
 func TestHistory_trimmedInPlaceIsNoticed(t *testing.T) {
@@ -42,7 +26,7 @@ func TestHistory_trimmedInPlaceIsNoticed(t *testing.T) {
 	model := scripted.New(scripted.Text("a"), scripted.Text("b"))
 	o := solver(t, model, func(c *orchestrator.Config) {
 		c.Strategies = strategy.Set{"solve": func() strategy.Strategy {
-			return trimmer(func(h messages.History) messages.History { return slices.Delete(h, 1, 3) }, // the call goes, its answer stays
+			return scenetest.Trimmer(func(h messages.History) messages.History { return slices.Delete(h, 1, 3) }, // the call goes, its answer stays
 				messages.UserText("go"), messages.AssistantText("a"), call, messages.Tool{ToolOutput: messages.ToolOutput{CallID: "c1"}})
 		}}
 	})
@@ -60,7 +44,7 @@ func TestHistory_digestIsOfWhatStandsInTheStep(t *testing.T) {
 		store := &checkpoint.Memory{}
 		o := solver(t, scripted.New(scripted.Text("a"), scripted.Text("b")), stored(store), func(c *orchestrator.Config) {
 			c.Strategies = strategy.Set{"solve": func() strategy.Strategy {
-				return trimmer(trim, messages.UserText("go"), messages.AssistantText("a"), messages.UserText("on"), messages.AssistantText("b"))
+				return scenetest.Trimmer(trim, messages.UserText("go"), messages.AssistantText("a"), messages.UserText("on"), messages.AssistantText("b"))
 			}}
 		})
 		_, err := o.Run(t.Context(), task("go"))
@@ -93,8 +77,8 @@ func TestHistory_digestNamesTheTools(t *testing.T) {
 				return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: messages.History{messages.UserText("go")}, Tools: defs[:offered[turn-1]]}}
 			}
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep { return next() },
-				reply: func(llmclient.Response) nextstep.NextStep {
+				Start: func(delegation.Input) nextstep.NextStep { return next() },
+				Reply: func(llmclient.Response) nextstep.NextStep {
 					if turn == len(offered) {
 						return done("ok")
 					}

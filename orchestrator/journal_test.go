@@ -156,8 +156,8 @@ func TestJournal_liveCauses(t *testing.T) {
 			return staged(t, map[string]func() *scene{
 				"main": func() *scene {
 					return &scene{
-						start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} },
-						child: func(out delegation.Output) nextstep.NextStep {
+						Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} },
+						Child: func(out delegation.Output) nextstep.NextStep {
 							saw = append(saw, out.Err.Unwrap())
 							require.Equal(t, delegation.Code(llmclient.CodeRateLimited), out.Err.Code)
 							if _, live := errors.AsType[*llmclient.Error](out.Err); live {
@@ -165,7 +165,7 @@ func TestJournal_liveCauses(t *testing.T) {
 							}
 							return ask("the child failed")
 						},
-						reply: func(llmclient.Response) nextstep.NextStep { return nextstep.ReportError{Err: errors.New("it is over")} },
+						Reply: func(llmclient.Response) nextstep.NextStep { return nextstep.ReportError{Err: errors.New("it is over")} },
 					}
 				},
 				"child": func() *scene { return &scene{} },
@@ -202,7 +202,7 @@ func TestJournal_rawIsNotShown(t *testing.T) {
 	build := func() *orchestrator.Orchestrator {
 		return staged(t, only(func() *scene {
 			turn := 0
-			return &scene{reply: func(r llmclient.Response) nextstep.NextStep {
+			return &scene{Reply: func(r llmclient.Response) nextstep.NextStep {
 				if turn++; turn == 3 {
 					return done("ok")
 				}
@@ -258,10 +258,10 @@ func TestJournal_invalidUTF8(t *testing.T) {
 				}
 			}
 			return &scene{
-				start: func(in delegation.Input) nextstep.NextStep { return ask(in.Goal) },
-				reply: func(r llmclient.Response) nextstep.NextStep { return goOn(r.Message.Text()) },
-				child: func(o delegation.Output) nextstep.NextStep { return goOn(o.Text()) },
-				results: func(r []messages.ToolOutput) nextstep.NextStep {
+				Start: func(in delegation.Input) nextstep.NextStep { return ask(in.Goal) },
+				Reply: func(r llmclient.Response) nextstep.NextStep { return goOn(r.Message.Text()) },
+				Child: func(o delegation.Output) nextstep.NextStep { return goOn(o.Text()) },
+				Results: func(r []messages.ToolOutput) nextstep.NextStep {
 					return goOn(r[0].CallID + r[0].Output + r[1].Output + r[2].Output)
 				},
 			}

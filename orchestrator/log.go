@@ -175,7 +175,7 @@ func (l *line) called(o *messages.ToolOutput, hasTool bool) {
 	l.content("output", o.Output)
 }
 
-// hasTool reports whether the run or a strategy has a tool of that name.
+// knowsTool reports whether the run or a strategy has a tool of that name.
 func (r *run) knowsTool(name string) bool { return slices.Contains(r.o.toolNames, name) }
 
 // logEventRefused logs an event of a middleware that is not told. It is called from any goroutine.

@@ -187,6 +187,7 @@ func (r *run) next() bool {
 		for i := range mails {
 			applied = r.receive(&mails[i]) || applied
 		}
+		clear(mails) // what ended is not kept while the run waits
 		switch {
 		case applied:
 			return true

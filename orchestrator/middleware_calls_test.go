@@ -166,7 +166,7 @@ func (burst) Unwrap() error { return orchestrator.ErrSuspended }
 func TestPanics_thatWrapErrSuspended(t *testing.T) {
 	far := func(c *orchestrator.Config) {
 		c.Strategies["main"] = func() strategy.Strategy {
-			return &scene{start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
+			return &scene{Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
 		}
 		c.Remote = map[string]orchestrator.Remote{"far": func(context.Context, nextstep.Delegate) (delegation.Output, error) { panic(burst{}) }}
 	}

@@ -130,8 +130,8 @@ func TestNew_warnsOfStrategiesWithoutATable(t *testing.T) {
 func TestNew_copiesWhatItKeeps(t *testing.T) {
 	set := strategy.Set{"main": func() strategy.Strategy {
 		return &scene{
-			start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} },
-			child: func(o delegation.Output) nextstep.NextStep { return done(o.Text()) },
+			Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} },
+			Child: func(o delegation.Output) nextstep.NextStep { return done(o.Text()) },
 		}
 	}}
 	near := "near"

@@ -64,8 +64,8 @@ func TestToolProvider(t *testing.T) {
 		Client: scripted.New(scripted.Calls(scripted.Call("submit", "!", "c1"))),
 		Strategies: strategy.Set{"p": func() strategy.Strategy {
 			p := &provider{}
-			p.reply = func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} }
-			p.results = func(r []messages.ToolOutput) nextstep.NextStep { return done(r[0].Output) }
+			p.Reply = func(r llmclient.Response) nextstep.NextStep { return nextstep.ExecuteTools{Calls: r.Message.Calls()} }
+			p.Results = func(r []messages.ToolOutput) nextstep.NextStep { return done(r[0].Output) }
 			return p
 		}},
 	})
@@ -175,10 +175,10 @@ func TestRemote(t *testing.T) {
 		Client: scripted.New(),
 		Strategies: strategy.Set{"main": func() strategy.Strategy {
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep {
+				Start: func(delegation.Input) nextstep.NextStep {
 					return nextstep.Delegate{Strategy: "far", Input: delegation.Input{Goal: "g"}}
 				},
-				child: func(o delegation.Output) nextstep.NextStep { return done(o.Text()) },
+				Child: func(o delegation.Output) nextstep.NextStep { return done(o.Text()) },
 			}
 		}},
 		Remote: map[string]orchestrator.Remote{"far": func(_ context.Context, d nextstep.Delegate) (delegation.Output, error) {

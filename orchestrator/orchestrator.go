@@ -61,7 +61,7 @@ type Config struct {
 	// OnPanic is told of panics that were contained: of tools, clients, middleware, remotes,
 	// strategies, stores and Reply, and of errors whose Error method panics. The context is that of
 	// the run. It is called from several goroutines at once, those of tools among them; its own
-	// panics are discards.
+	// panics are dropped.
 	OnPanic func(ctx context.Context, p PanicReport)
 
 	// Logger is told what happens in runs: ids, names, counts and codes. Nil logs nothing.

@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// foreign makes data of an error where it comes in: from a client, a middleware, a remote, a store,
+// readError makes data of an error where it comes in: from a client, a middleware, a remote, a store,
 // Config.Reply, or as the cause of a context. Nobody behind that boundary calls a method of the
 // error itself. One that cannot even be read, such as a typed nil, becomes a [*PanicError] with
 // [delegation.CodePanic], which is returned besides.
@@ -35,7 +35,7 @@ func readError(err error) (unreadable *PanicError, data error) {
 	return nil, guard.New(err, err.Error())
 }
 
-// foreign is foreign for an error of an effect: that it cannot be read is reported.
+// readError is readError for an error of an effect: that it cannot be read is reported.
 func (x *execution) readError(err error, whose string) error {
 	unreadable, data := readError(err)
 	if unreadable != nil {

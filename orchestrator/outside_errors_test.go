@@ -100,14 +100,14 @@ func staged(t *testing.T, set map[string]func() *scene, edit ...func(*orchestrat
 func payer(offered ...string) func() *scene {
 	return func() *scene {
 		return &scene{
-			start: func(in delegation.Input) nextstep.NextStep { return ask(in.Goal, offered...) },
-			reply: func(r llmclient.Response) nextstep.NextStep {
+			Start: func(in delegation.Input) nextstep.NextStep { return ask(in.Goal, offered...) },
+			Reply: func(r llmclient.Response) nextstep.NextStep {
 				if c := r.Message.Calls(); len(c) > 0 {
 					return nextstep.ExecuteTools{Calls: c}
 				}
 				return done(r.Message.Text())
 			},
-			results: func(o []messages.ToolOutput) nextstep.NextStep { return done(o[0].Output) },
+			Results: func(o []messages.ToolOutput) nextstep.NextStep { return done(o[0].Output) },
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestForeignErrors(t *testing.T) {
 			"store": stored(&diskOf{appendErr: hostile}),
 			"remote": func(c *orchestrator.Config) {
 				c.Strategies["main"] = func() strategy.Strategy {
-					return &scene{start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
+					return &scene{Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
 				}
 				c.Remote = map[string]orchestrator.Remote{"far": func(context.Context, nextstep.Delegate) (delegation.Output, error) {
 					return delegation.Output{}, hostile

@@ -44,7 +44,7 @@ func TestForeignErrors_panics(t *testing.T) {
 			"store": stored(&bursting{value: hostile}),
 			"remote": func(c *orchestrator.Config) {
 				c.Strategies["main"] = func() strategy.Strategy {
-					return &scene{start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
+					return &scene{Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
 				}
 				c.Remote = map[string]orchestrator.Remote{"far": func(context.Context, nextstep.Delegate) (delegation.Output, error) {
 					panic(hostile)
@@ -52,12 +52,12 @@ func TestForeignErrors_panics(t *testing.T) {
 			},
 			"strategy": func(c *orchestrator.Config) {
 				c.Strategies["main"] = func() strategy.Strategy {
-					return &scene{start: func(delegation.Input) nextstep.NextStep { panic(hostile) }}
+					return &scene{Start: func(delegation.Input) nextstep.NextStep { panic(hostile) }}
 				}
 			},
 			"strategy's error": func(c *orchestrator.Config) {
 				c.Strategies["main"] = func() strategy.Strategy {
-					return &scene{start: func(delegation.Input) nextstep.NextStep { return nextstep.ReportError{Err: hostile} }}
+					return &scene{Start: func(delegation.Input) nextstep.NextStep { return nextstep.ReportError{Err: hostile} }}
 				}
 			},
 		} {

@@ -52,5 +52,5 @@ func (o *Orchestrator) config(r *run) *machine.Config {
 	return &own
 }
 
-// watched reports whether somebody sees the events of the run's steps and tools, or logs them.
+// observed reports whether somebody sees the events of the run's steps and tools, or logs them.
 func (r *run) observed() bool { return r.streams || r.o.cfg.Logger != nil }

@@ -93,23 +93,23 @@ func TestOnPanic(t *testing.T) {
 		})}, []string{"r 0/1: a middleware: middleware"}},
 		"strategy": {[]func(*orchestrator.Config){func(c *orchestrator.Config) {
 			c.Strategies["main"] = func() strategy.Strategy {
-				return &scene{reply: func(llmclient.Response) nextstep.NextStep { panic("strategy") }}
+				return &scene{Reply: func(llmclient.Response) nextstep.NextStep { panic("strategy") }}
 			}
 		}}, []string{"r 0/1: the strategy main in ProcessAPIResponse: strategy"}},
 		"strategy at its start, with a journal": {[]func(*orchestrator.Config){stored(new(checkpoint.Memory)), func(c *orchestrator.Config) {
 			c.Strategies["main"] = func() strategy.Strategy {
-				return &scene{start: func(delegation.Input) nextstep.NextStep { panic("strategy") }}
+				return &scene{Start: func(delegation.Input) nextstep.NextStep { panic("strategy") }}
 			}
 		}}, []string{"r 0/0: the strategy main in Initialize: strategy"}},
 		"strategy at its end": {[]func(*orchestrator.Config){func(c *orchestrator.Config) {
 			c.Limits = delegation.Limits{Steps: 1}
 			c.Strategies["main"] = func() strategy.Strategy {
-				return &brittleEnd{scene{reply: func(llmclient.Response) nextstep.NextStep { return ask("again") }}}
+				return &brittleEnd{scene{Reply: func(llmclient.Response) nextstep.NextStep { return ask("again") }}}
 			}
 		}}, []string{"r 0/1: the strategy main in Conclude: conclude"}},
 		"remote": {[]func(*orchestrator.Config){func(c *orchestrator.Config) {
 			c.Strategies["main"] = func() strategy.Strategy {
-				return &scene{start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
+				return &scene{Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "far"} }}
 			}
 			c.Remote = map[string]orchestrator.Remote{"far": func(context.Context, nextstep.Delegate) (delegation.Output, error) { panic("remote") }}
 		}}, []string{"r 0/1: the remote far: remote"}},
@@ -158,11 +158,11 @@ func TestOnPanic_notOfReplays(t *testing.T) {
 	o := staged(t, map[string]func() *scene{
 		"main": func() *scene {
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} },
-				child: func(delegation.Output) nextstep.NextStep { return ask("go on") },
+				Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} },
+				Child: func(delegation.Output) nextstep.NextStep { return ask("go on") },
 			}
 		},
-		"child": func() *scene { return &scene{start: func(delegation.Input) nextstep.NextStep { panic("child") }} },
+		"child": func() *scene { return &scene{Start: func(delegation.Input) nextstep.NextStep { panic("child") }} },
 	}, stored(store), told.hook)
 	for e, err := range o.Stream(t.Context(), task("go")) {
 		require.NoError(t, err)

@@ -116,7 +116,7 @@ func TestStore_slow(t *testing.T) {
 // only where there is a journal to name it. It is found alike when the run is resumed.
 func TestStore_stepWithoutJSON(t *testing.T) {
 	endless := func() *scene {
-		return &scene{start: func(delegation.Input) nextstep.NextStep {
+		return &scene{Start: func(delegation.Input) nextstep.NextStep {
 			step := ask("x").(nextstep.GetChatCompletion)
 			nan := math.NaN()
 			step.Request.Temperature = &nan
@@ -152,12 +152,12 @@ func TestStore_childsStepWithoutJSON(t *testing.T) {
 	o := staged(t, map[string]func() *scene{
 		"main": func() *scene {
 			return &scene{
-				start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} },
-				child: func(out delegation.Output) nextstep.NextStep { return done(string(out.Err.Code)) },
+				Start: func(delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "child"} },
+				Child: func(out delegation.Output) nextstep.NextStep { return done(string(out.Err.Code)) },
 			}
 		},
 		"child": func() *scene {
-			return &scene{start: func(delegation.Input) nextstep.NextStep {
+			return &scene{Start: func(delegation.Input) nextstep.NextStep {
 				step := ask("x").(nextstep.GetChatCompletion)
 				step.Request.Temperature = &nan
 				return step

@@ -125,7 +125,7 @@ func (r *run) denyQuestions(id string, err error) {
 	delete(r.questions, id)
 }
 
-// closed tells those who wait for an answer that there will be none, since their effect ends. A
+// waitClosed tells those who wait for an answer that there will be none, since their effect ends. A
 // reply, or that nobody answered, comes with the effect, when it goes on.
 func (r *run) waitClosed(e *WaitEnded) {
 	if e.Reply == nil && (e.Err.Code == delegation.CodeStopped || e.Err.Code == delegation.CodeLimit) {
@@ -133,7 +133,7 @@ func (r *run) waitClosed(e *WaitEnded) {
 	}
 }
 
-// hand gives an effect that goes on what was answered to it.
+// giveReplies gives an effect that goes on what was answered to it.
 func (r *run) giveReplies(x *execution, e *machine.Effect) {
 	x.mu.Lock()
 	x.replies = e.Replies
@@ -188,8 +188,8 @@ func (x *execution) askPerson() {
 
 var errNobody = errors.New("orchestrator: Config.Reply ended its goroutine")
 
-// personReplied deals with what Config.Reply said, and reports whether that is a record. It is none where
-// the wait was cut off: it was withdrawn, or the run ends.
+// personReplied deals with what Config.Reply said, and reports whether that is a record. It is none
+// where the wait was cut off: it was withdrawn, or the run ends.
 func (r *run) personReplied(x *execution, reply *Reply, err error, cut bool) bool {
 	w := x.effect.Wait
 	rec := machine.Replied{At: r.now, Reply: Reply{WaitID: w.ID}}

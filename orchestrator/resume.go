@@ -123,7 +123,7 @@ func (r *run) read() (err error) {
 	return nil
 }
 
-// fold applies one record of the journal.
+// applyStored applies one record of the journal.
 func (r *run) applyStored(data []byte) error {
 	rec, err := machine.ReadRecord(data)
 	if err != nil {
@@ -163,8 +163,8 @@ func (r *run) diverged(a *machine.Answered, err error) error {
 	return e
 }
 
-// applyResumption goes on with a run, and gives it the replies: all of them or none. That it was taken up is
-// stored together with what comes of it.
+// applyResumption goes on with a run, and gives it the replies: all of them or none. That it was
+// taken up is stored together with what comes of it.
 func (r *run) applyResumption(how *Resumption) error {
 	r.now = time.Now()
 	if err := r.apply(machine.Resumed{At: r.now, Limits: how.Limits, Unknown: how.Unknown}); err != nil {

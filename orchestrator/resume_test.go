@@ -266,10 +266,10 @@ func TestS3_14_S4_5_question(t *testing.T) {
 	deep := func(c *orchestrator.Config) {
 		c.Strategies["outer"] = func() strategy.Strategy {
 			return &scene{
-				start: func(in delegation.Input) nextstep.NextStep {
+				Start: func(in delegation.Input) nextstep.NextStep {
 					return nextstep.Delegate{Strategy: "solve", Input: in}
 				},
-				child: func(out delegation.Output) nextstep.NextStep { return done("outer: " + out.Text()) },
+				Child: func(out delegation.Output) nextstep.NextStep { return done("outer: " + out.Text()) },
 			}
 		}
 		c.Default = "outer"

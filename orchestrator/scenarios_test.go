@@ -80,7 +80,7 @@ func TestS1_29_retries(t *testing.T) {
 				"attempt": completetask.New(completetask.Config{}),
 				"again": func() strategy.Strategy {
 					attempt := func(in delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "attempt", Input: in} }
-					return &scene{start: attempt, child: func(out delegation.Output) nextstep.NextStep {
+					return &scene{Start: attempt, Child: func(out delegation.Output) nextstep.NextStep {
 						if out.Err != nil {
 							return attempt(delegation.Input{Goal: "go, and mind that " + out.Err.Message})
 						}
@@ -143,7 +143,7 @@ func TestS3_8_stepError(t *testing.T) {
 	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(scripted.Text("never")),
 		Strategies: strategy.Set{"main": func() strategy.Strategy {
-			return &scene{start: func(delegation.Input) nextstep.NextStep { return nextstep.ReportError{Err: broken} }}
+			return &scene{Start: func(delegation.Input) nextstep.NextStep { return nextstep.ReportError{Err: broken} }}
 		}},
 	})
 	require.NoError(t, err)

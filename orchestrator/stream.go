@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// consumer brings events to the consumer, always on the goroutine of the loop.
+// consumer is who reads the events of a run. They are yielded always on the goroutine of the loop.
 type consumer struct {
 	yield  func(Event, error) bool
 	log    func(Event) // logs what is told; may be nil
@@ -19,29 +19,29 @@ type consumer struct {
 }
 
 // deliver yields an event.
-func (s *consumer) deliver(e *Event) {
-	if s.gone || s.yielding { // it left, or panicked
+func (c *consumer) deliver(e *Event) {
+	if c.gone || c.yielding { // it left, or panicked
 		return
 	}
-	if s.log != nil {
-		s.log(*e)
+	if c.log != nil {
+		c.log(*e)
 	}
-	s.yielding = true
-	listens := s.yield(*e, nil)
-	if s.yielding = false; !listens {
-		s.gone = true
-		s.cancel(errBreak)
+	c.yielding = true
+	listens := c.yield(*e, nil)
+	if c.yielding = false; !listens {
+		c.gone = true
+		c.cancel(errBreak)
 	}
 }
 
 // last yields the last event, with the error of the run.
-func (s *consumer) last(e *Event, err error) {
-	if !s.gone {
-		s.gone = true
-		if s.log != nil {
-			s.log(*e)
+func (c *consumer) last(e *Event, err error) {
+	if !c.gone {
+		c.gone = true
+		if c.log != nil {
+			c.log(*e)
 		}
-		s.yield(*e, err)
+		c.yield(*e, err)
 	}
 }
 

@@ -93,7 +93,7 @@ func TestStream_retryIsNotSilence(t *testing.T) {
 // E. The last event can be written whatever a strategy leaves.
 func TestStream_lastEventIsJSON(t *testing.T) {
 	o, err := orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: strategy.Set{"m": func() strategy.Strategy {
-		return &scene{start: func(delegation.Input) nextstep.NextStep {
+		return &scene{Start: func(delegation.Input) nextstep.NextStep {
 			return nextstep.Complete{Output: delegation.Output{Metadata: delegation.Metadata{"x": json.RawMessage("{")}}}
 		}}
 	}}})

@@ -100,8 +100,8 @@ func tree(t *testing.T, running *atomic.Int32) (*orchestrator.Orchestrator, *scr
 			"work": completetask.New(completetask.Config{}),
 			"main": func() strategy.Strategy {
 				return &scene{
-					start: func(in delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "work", Input: in} },
-					child: func(out delegation.Output) nextstep.NextStep { return ask(out.Text()) },
+					Start: func(in delegation.Input) nextstep.NextStep { return nextstep.Delegate{Strategy: "work", Input: in} },
+					Child: func(out delegation.Output) nextstep.NextStep { return ask(out.Text()) },
 				}
 			},
 		},

@@ -135,7 +135,7 @@ func TestSecondOpinionConforms(t *testing.T) {
 }
 
 func Example_secondOpinion() {
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(scripted.Text("5"), scripted.Text("It is 4."), scripted.Text("4"), scripted.Text("FINE")),
 		Strategies: strategy.Set{
 			"second-opinion": New(3),
@@ -146,7 +146,7 @@ func Example_secondOpinion() {
 		log.Fatal(err)
 	}
 	task := orchestrator.Task{Strategy: "second-opinion", Input: delegation.Input{Goal: "Add 2 and 2."}}
-	result, err := agent.Run(context.Background(), task)
+	result, err := o.Run(context.Background(), task)
 	fmt.Println(result.Output.Text(), err)
 	// Output: 4 <nil>
 }

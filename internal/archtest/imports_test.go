@@ -56,6 +56,7 @@ var allowed = map[string][]string{
 	"internal/growth":            {},
 	"internal/prove":             {},
 	"internal/release":           {},
+	"internal/scenetest":         {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},
 	"internal/live":              {},
 	".":                          {"messages", "delegation", "tools", "llmclient", "strategy", "strategy/completetask", "orchestrator"},
 

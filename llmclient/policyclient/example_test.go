@@ -29,7 +29,7 @@ func ExampleWrap() {
 		scripted.Text("I will add them.\n```tool_call\n{\"name\":\"add\",\"arguments\":{\"A\":19.5,\"B\":22.5}}\n```"),
 		scripted.Text("It is 42."),
 	)
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     policyclient.Wrap(model, markdownpolicy.Fenced{}),
 		Tools:      []tools.Tool{add},
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
@@ -38,7 +38,7 @@ func ExampleWrap() {
 		fmt.Println(err)
 		return
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 19.5 + 22.5?"}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 19.5 + 22.5?"}})
 	fmt.Println(result.Output.Text(), err)
 	for _, m := range model.Requests()[1].Messages[2:] {
 		switch m := m.(type) {

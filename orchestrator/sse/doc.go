@@ -1,7 +1,7 @@
 // Package sse streams runs to browsers and other HTTP clients as server-sent events (WHATWG HTML,
 // section "Server-sent events").
 //
-//	handler, err := sse.New(sse.Config{Start: sse.Tasks(agent)})
+//	handler, err := sse.New(sse.Config{Start: sse.Tasks(o)})
 //	http.Handle("/runs", handler)
 //
 // A client posts a task and reads what happens while it happens:
@@ -34,7 +34,7 @@
 // which runs a client may name:
 //
 //	sse.Config{
-//		Start: sse.Replies(agent),
+//		Start: sse.Replies(o),
 //		Owner: func(r *http.Request) (string, error) { return userOf(r.Context()) },
 //	}
 //

@@ -19,7 +19,7 @@ import (
 // A server whose clients see what is written as it is written, and how the run ends without the
 // conversation.
 func Example() {
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     scripted.New(scripted.Stream("Hel", "lo")),
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
 	})
@@ -27,7 +27,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	handler, err := sse.New(sse.Config{
-		Start: sse.Tasks(agent),
+		Start: sse.Tasks(o),
 		Filter: func(e *orchestrator.Event) bool {
 			if end, ok := e.Detail.(orchestrator.RunFinished); ok {
 				end.Output.Messages = nil
@@ -63,7 +63,7 @@ func Example() {
 
 // Two users of one server: each names runs of their own, and neither learns of the other's.
 func Example_owners() {
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     scripted.New(scripted.Text("Your PIN is 1234.")),
 		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
 		Store:      new(checkpoint.Memory),
@@ -79,7 +79,7 @@ func Example_owners() {
 		return user, nil
 	}
 	mux := http.NewServeMux()
-	for path, start := range map[string]sse.Start{"/runs": sse.Tasks(agent), "/replies": sse.Replies(agent)} {
+	for path, start := range map[string]sse.Start{"/runs": sse.Tasks(o), "/replies": sse.Replies(o)} {
 		handler, err := sse.New(sse.Config{Start: start, Owner: owner})
 		if err != nil {
 			log.Fatal(err)

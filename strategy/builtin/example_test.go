@@ -28,7 +28,7 @@ func ExampleNew_toolFirst() {
 		log.Fatal(err)
 	}
 	model := scripted.New(scripted.Calls(scripted.Call("clock", `{}`, "")), scripted.Text("It is noon."))
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     model,
 		Strategies: strategy.Set{"look": factory},
 		Tools: []tools.Tool{tools.NewPure(tools.Definition{Name: "clock", Description: "Tells the time."},
@@ -37,7 +37,7 @@ func ExampleNew_toolFirst() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "How late is it?"}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "How late is it?"}})
 	fmt.Println(result.Output.Text(), err)
 	for _, req := range model.Requests() {
 		fmt.Printf("choice %q\n", req.ToolChoice.Mode)
@@ -54,14 +54,14 @@ func ExampleNew_llmOnly() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     scripted.New(scripted.Text("Hello.")),
 		Strategies: strategy.Set{"talk": factory},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Say hello."}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Say hello."}})
 	fmt.Println(result.Output.Text(), err)
 	// Output: Hello. <nil>
 }
@@ -75,7 +75,7 @@ func ExampleNew_planAndExecute() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call("submit_plan", `{"steps":["Count the chairs.","Count the tables."]}`, "")),
 			scripted.Text("four"),
@@ -88,7 +88,7 @@ func ExampleNew_planAndExecute() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is in the room?"}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is in the room?"}})
 	fmt.Println(result.Output.Text(), err)
 	// Output: Four chairs and a table. <nil>
 }
@@ -103,7 +103,7 @@ func ExampleSet() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Text("41"), scripted.Text("It is one more."),
 			scripted.Text("42"), scripted.Text("APPROVED"),
@@ -114,7 +114,7 @@ func ExampleSet() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for e := range agent.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 6 times 7?"}}) {
+	for e := range o.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 6 times 7?"}}) {
 		switch d := e.Detail.(type) {
 		case orchestrator.FrameEntered:
 			fmt.Println(e.Frame, d.Strategy)
@@ -147,7 +147,7 @@ func ExampleSet_executors() {
 		log.Fatal(err)
 	}
 	steps := `{"steps":[{"id":"a","goal":"Find a rhyme for cat."},{"id":"b","goal":"Write the line.","depends_on":["a"],"executor":"write"}]}`
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call("submit_plan", steps, "")),
 			scripted.Text("Thought: Easy.\nFinal Answer: hat"),
@@ -160,7 +160,7 @@ func ExampleSet_executors() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "A line about a cat."}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "A line about a cat."}})
 	fmt.Println(result.Output.Text(), err)
 	// Output: The cat has a hat. <nil>
 }

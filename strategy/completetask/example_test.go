@@ -17,7 +17,7 @@ import (
 func Example() {
 	add := tools.NewPure(tools.Definition{Name: "add", Description: "Adds two numbers."},
 		func(in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call("add", `{"A":19,"B":23}`, "")),
 			scripted.Text("It is 42."),
@@ -28,7 +28,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 19 + 23?"}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 19 + 23?"}})
 	fmt.Println(result.Output.Text(), err)
 	fmt.Printf("%s model calls\n", result.Output.Metadata["model_calls"])
 	// Output:

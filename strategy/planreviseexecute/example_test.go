@@ -16,7 +16,7 @@ import (
 // A plan of two steps, approved, and each carried out in a conversation of its own.
 func Example() {
 	plan := `{"steps":[{"id":"a","goal":"Name a city."},{"id":"b","goal":"Say what it is known for.","depends_on":["a"]}]}`
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call(pre.SubmitPlan, plan, "")),
 			scripted.Calls(scripted.Call(pre.SubmitEvaluation, `{"approved":true}`, "")),
@@ -32,7 +32,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Present a city."}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Present a city."}})
 	fmt.Println(result.Output.Text(), err)
 	var made pre.Plan
 	if _, err := result.Output.Metadata.Decode("plan", &made); err != nil {

@@ -17,7 +17,7 @@ import (
 func Example() {
 	weather := tools.NewPure(tools.Definition{Name: "get_weather", Description: "Tells the weather of a city."},
 		func(in struct{ City string }) (string, error) { return "sunny in " + in.City, nil })
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Text("Thought: I need to look.\nAction: get_weather\nAction Input: {\"City\": \"London\"}"),
 			scripted.Text("Thought: I know it.\nFinal Answer: Leave the umbrella."),
@@ -28,7 +28,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Do I need an umbrella in London?"}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Do I need an umbrella in London?"}})
 	fmt.Println(result.Output.Text(), err)
 	fmt.Printf("%s steps: %s\n", result.Output.Metadata["steps"], result.Output.ToolMetas()[0].Output)
 	// Output:

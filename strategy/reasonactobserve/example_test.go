@@ -102,7 +102,7 @@ func Example() {
 	first.Calls = append(first.Calls, scripted.Call(rao.DecideNext, `{"plan":"look at notes.txt"}`, ""))
 	seen := scripted.Text("There is a number.")
 	seen.Calls = append(seen.Calls, scripted.Call(rao.ObserveDecide, `{"should_continue":true}`, ""))
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			first,
 			scripted.Calls(scripted.Call("look", `{"Path":"notes.txt"}`, "")),
@@ -116,7 +116,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	adapter := agentEvents{maxSteps: 3}
-	for e := range agent.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Which number is in notes.txt?"}}) {
+	for e := range o.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Which number is in notes.txt?"}}) {
 		for _, told := range adapter.from(e) {
 			fmt.Println(told.Type, told.Payload)
 		}
@@ -141,7 +141,7 @@ func Example() {
 func ExampleNew() {
 	look := tools.NewPure(tools.Definition{Name: "look", Description: "Looks at a file."},
 		func(in struct{ Path string }) (string, error) { return in.Path + " holds 42", nil })
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call(rao.DecideNext, `{"plan":"Look at notes.txt.","finish":false}`, "")),
 			scripted.Calls(scripted.Call("look", `{"Path":"notes.txt"}`, "")),
@@ -153,7 +153,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Which number is in notes.txt?"}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Which number is in notes.txt?"}})
 	fmt.Println(result.Output.Text(), err)
 	fmt.Printf("%s step, tools %s\n", result.Output.Metadata["steps"], result.Output.Metadata["tools"])
 	// Output:

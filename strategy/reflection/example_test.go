@@ -14,7 +14,7 @@ import (
 
 // A draft, a critique, a better draft, and the critique that approves it: one conversation.
 func Example() {
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Text("Roses are red, and so is blood."),
 			scripted.Text("Too grim for a birthday card."),
@@ -26,7 +26,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "A line for a birthday card."}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "A line for a birthday card."}})
 	fmt.Println(result.Output.Text(), err)
 	fmt.Printf("%s iterations, approved: %s\n", result.Output.Metadata["iterations"], result.Output.Metadata["approved"])
 	// Output:

@@ -22,7 +22,7 @@ func Example() {
 			return !strings.HasSuffix(out.Text(), "."), "the answer is not a sentence"
 		},
 	})
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     scripted.New(scripted.Text("Paris"), scripted.Text("It is Paris.")),
 		Strategies: strategy.Set{"ask": completetask.New(completetask.Config{}), "insist": ask},
 		Default:    "insist",
@@ -30,7 +30,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is the capital of France?"}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is the capital of France?"}})
 	fmt.Println(result.Output.Text(), err)
 	var attempts []retry.Attempt
 	if _, err := result.Output.Metadata.Decode("attempts", &attempts); err != nil {

@@ -38,14 +38,14 @@ func exampleAgent(name string) stepagent.Config {
 // S3-1: a custom agent, told step by step.
 func Example() {
 	model := scripted.New(scripted.Text("Let me think."))
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client:     model,
 		Strategies: strategy.Set{"example": stepagent.New(exampleAgent("example"))},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Show what a step is."}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Show what a step is."}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func ExampleAsk() {
 			return stepagent.Finish(resp.Message.Text())
 		})
 	}
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call("final", `{"answer":"42"}`, "")),
 		),
@@ -84,7 +84,7 @@ func ExampleAsk() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "6 times 7?"}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "6 times 7?"}})
 	fmt.Println(result.Output.Text(), err)
 	// Output: 42 <nil>
 }

@@ -22,7 +22,7 @@ var _ llmclient.Client = (*openaichat.Client)(nil)
 func main() {
 	add := tools.NewPure(tools.Definition{Name: "add", Description: "Adds two numbers."},
 		func(in struct{ A, B float64 }) (float64, error) { return in.A + in.B, nil })
-	agent, err := orchestrator.New(orchestrator.Config{
+	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(
 			scripted.Calls(scripted.Call("add", `{"A":19.5,"B":22.5}`, "")),
 			scripted.Func(func(req *llmclient.Request) scripted.Reply {
@@ -35,7 +35,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := agent.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 19.5 + 22.5?"}})
+	result, err := o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "What is 19.5 + 22.5?"}})
 	if err != nil {
 		log.Fatal(err)
 	}
