@@ -55,14 +55,16 @@ type Detail interface{ isDetail() }
 
 // RunStarted tells what was asked for.
 type RunStarted struct {
-	Strategy string `json:"strategy"`
-	Goal     string `json:"goal,omitempty"`
+	Strategy string            `json:"strategy"`
+	Goal     string            `json:"goal,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"` // of the task; read-only
 }
 
 // RunResumed tells where a run goes on: the event's Seq is that of its last step.
 type RunResumed struct {
-	Strategy string `json:"strategy"` // of the root
-	Goal     string `json:"goal,omitempty"`
+	Strategy string            `json:"strategy"` // of the root
+	Goal     string            `json:"goal,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"` // of the task; read-only
 }
 
 // FrameEntered tells what a strategy was started with. A child sees nothing of its parent but the

@@ -10,7 +10,7 @@ func (m *Machine) resumed(rec Record) {
 	m.empty()
 	m.begin(r.At)
 	m.root.limits = amountsOf(r.Limits).or(m.root.limits)
-	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal})
+	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal, Metadata: m.started.Metadata})
 	for _, f := range m.frames() {
 		if f.parked == onEffect {
 			m.resumeEffect(&f.effect, r.Unknown)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
@@ -131,14 +132,28 @@ func (m *Machine) askModel(f *frame, boxed nextstep.NextStep) nextstep.NextStep 
 	if limit := m.reserve(f, 1, 0); limit != nil {
 		return m.endAtLimit(f, limit)
 	}
-	if h := step.Request.Messages; cap(h) > len(h) {
-		step.Request.Messages = h.Clip()
+	if m.fillRequest(&step.Request) {
 		boxed = step
 	}
 	f.request, f.offered = step.Request.Messages, step.Request.Tools
 	clear(f.answers)
 	f.answers, f.unseen = f.answers[:0], nil
 	return m.openStep(f, EffectModel, boxed, delegation.Counts{ModelCalls: 1})
+}
+
+// fillRequest fills in what a request leaves open from the task, and makes its messages such that an
+// append copies them. It reports whether the request was changed.
+func (m *Machine) fillRequest(r *llmclient.Request) (changed bool) {
+	if r.Model == "" && m.started.Model != "" {
+		r.Model, changed = m.started.Model, true
+	}
+	if r.Temperature == nil && m.started.Temperature != nil {
+		r.Temperature, changed = m.started.Temperature, true
+	}
+	if cap(r.Messages) > len(r.Messages) {
+		r.Messages, changed = r.Messages.Clip(), true
+	}
+	return changed
 }
 
 // openStep makes a step of frame f its one effect. Of a run with a journal it is digested first:

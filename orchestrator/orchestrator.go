@@ -97,15 +97,6 @@ type Timeouts struct {
 	Tool      time.Duration // of one tool call, where its definition has none; 0: 60 seconds; negative: none
 }
 
-// Task is one run to make.
-type Task struct {
-	Strategy string            // name in Config.Strategies; "" means Config.Default
-	Input    delegation.Input  // what to do
-	Run      string            // the run's id, as checkpoint.CheckRun allows; "" makes one
-	Limits   delegation.Limits // zero fields are those of the Config
-	Stop     <-chan struct{}   // closing it stops the run after the step in progress; cancelling the context stops it now
-}
-
 // Result is how a run ended. Output.Messages holds the conversation so far whatever happened.
 type Result struct {
 	Run    string
