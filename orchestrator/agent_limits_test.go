@@ -77,7 +77,7 @@ func TestAgentTool_usageOfFanOutThatWaits(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "B"})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "B"})))
 	require.NoError(t, err)
 	require.EqualValues(t, 11*len(m.Requests()), res.Output.Usage.Total)
 }
@@ -107,7 +107,7 @@ func TestAgentTool_sharesWithThoseThatWait(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
 	require.EqualValues(t, 5, asked.Load(), "the first ended at a limit of its own")
-	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
 	require.Error(t, err)
 	require.Equal(t, orchestrator.StatusLimit, res.Status)
 	require.EqualValues(t, 11, asked.Load())
@@ -144,7 +144,7 @@ func TestAgentTool_fanOutBrokenOff(t *testing.T) {
 			break
 		}
 	}
-	res, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+	res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, `["did a","did b"]`, res.Output.ToolMetas()[0].Output)
 }
@@ -167,7 +167,7 @@ func TestAgentTool_resumedWithOtherTools(t *testing.T) {
 	o := solver(t, m, withWork, workAll, with(worker(func(a *orchestrator.Agent) { a.Tools = []string{"ask_user"} }), tools.AskUser(), sec), stored(new(checkpoint.Memory)))
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "B"})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "B"})))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusDone, res.Status)
 	require.Zero(t, n.Load())
@@ -205,7 +205,7 @@ func TestAgentTool_questionsBelowAgents(t *testing.T) {
 			rep = orchestrator.Reply{WaitID: w.ID, Approve: true}
 		}
 		before := len(res.Waits)
-		res, err = orchestrator.Fold(build().Resume(t.Context(), resuming("r", rep)))
+		res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", rep)))
 		require.NoError(t, err)
 		require.Len(t, res.Waits, before-1)
 	}
@@ -231,7 +231,7 @@ func TestAgentTool_budgetAfterABreak(t *testing.T) {
 			break
 		}
 	}
-	_, _ = orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+	_, _ = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 	require.LessOrEqual(t, asked.Load(), int32(11))
 }
 
@@ -294,7 +294,7 @@ func TestAgentTool_waitsAndIsNotResumed(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, res.Status, "nobody answered")
 	require.Equal(t, 2*tokens.Total, res.Output.Usage.Total)
@@ -308,7 +308,7 @@ func TestAgentTool_waitsAndIsNotResumed(t *testing.T) {
 	}
 	require.Equal(t, orchestrator.StatusStopped, end.Status)
 	require.Equal(t, 2*tokens.Total, end.Output.Usage.Total)
-	again, _ := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+	again, _ := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 	require.Equal(t, end.Output.Usage, again.Output.Usage)
 }
 

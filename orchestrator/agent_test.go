@@ -249,7 +249,7 @@ func TestAgentTool_suspendAndResume(t *testing.T) {
 	require.EqualValues(t, 4, asked.Load())
 
 	b := res.Waits[slices.IndexFunc(res.Waits, func(w orchestrator.Wait) bool { return w.Text == "b?" })]
-	res, err = orchestrator.Fold(build().Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: b.ID, Text: "B"})))
+	res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: b.ID, Text: "B"})))
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
 	require.Equal(t, "a?", res.Waits[0].Text)
@@ -302,7 +302,7 @@ func TestAgentTool_brokenOff(t *testing.T) {
 			break
 		}
 	}
-	res, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+	res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, "did a", res.Output.ToolMetas()[0].Output)
 	require.EqualValues(t, 1, first.Load())
@@ -331,7 +331,7 @@ func TestS3_19_changedCalls(t *testing.T) {
 		require.Equal(t, `{"safe":true}`, calls[0].Arguments)
 		require.Equal(t, "{}", calls[1].Arguments)
 	}
-	again, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+	again, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, timeless(res.Output), timeless(again.Output))
 }

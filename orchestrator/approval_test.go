@@ -251,7 +251,7 @@ func TestResume_approvalThenQuestions(t *testing.T) {
 		require.Equal(t, orchestrator.StatusWaiting, res.Status)
 		require.Len(t, res.Waits, 1)
 		reply.WaitID = res.Waits[0].ID
-		res, err = orchestrator.Fold(build(scripted.Text("done")).Resume(t.Context(), resuming("r", reply)))
+		res, err = orchestrator.Collect(build(scripted.Text("done")).Resume(t.Context(), resuming("r", reply)))
 		require.NoError(t, err)
 	}
 	require.Equal(t, orchestrator.StatusDone, res.Status)

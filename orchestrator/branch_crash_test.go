@@ -166,7 +166,7 @@ func (f *firm) run(t *testing.T) (res orchestrator.Result, kept map[string]bool,
 		if err != nil {
 			replies = nil // nobody knows yet what it waits for
 		}
-		res, err = orchestrator.Fold(f.build(t).Resume(t.Context(), resuming("r", replies...)))
+		res, err = orchestrator.Collect(f.build(t).Resume(t.Context(), resuming("r", replies...)))
 	}
 	require.Fail(t, "the run does not come to its end")
 	return res, kept, made

@@ -168,7 +168,7 @@ func TestBranches_timeout(t *testing.T) {
 			}
 		}
 		start := time.Now()
-		res, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 		check(t, res, err)
 		require.Equal(t, 10*time.Second, time.Since(start))
 	})
@@ -255,7 +255,7 @@ func TestBranches_passingTroubleOfTheStore(t *testing.T) {
 			}
 			require.ErrorIs(t, err, errPowerCut)
 			require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
-			res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+			res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 			require.NoError(t, err, "append %d", at)
 			require.Equal(t, deepText, res.Output.Text(), "append %d", at)
 			require.Equal(t, 22, res.Output.Counts.ModelCalls)
@@ -281,7 +281,7 @@ func TestBranches_resumedAtOnce(t *testing.T) {
 				break
 			}
 		}
-		res, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 		require.NoError(t, err)
 		require.Equal(t, deepText, res.Output.Text())
 	})

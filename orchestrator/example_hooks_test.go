@@ -64,7 +64,7 @@ func ExampleMiddleware_hooks() {
 		}
 	}
 	task := orchestrator.Task{Input: delegation.Input{Goal: "What is there?"}}
-	_, err = orchestrator.Fold(orchestrator.Tee(o.Stream(context.Background(), task), nil, finish))
+	_, err = orchestrator.Collect(orchestrator.Tee(o.Stream(context.Background(), task), nil, finish))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func ExampleOrchestrator_Resume() {
 	}
 
 	reply := orchestrator.Reply{WaitID: result.Waits[0].ID, Approve: true}
-	result, err = orchestrator.Fold(o.Resume(ctx, orchestrator.Resumption{Run: "cleanup-1", Replies: []orchestrator.Reply{reply}}))
+	result, err = orchestrator.Collect(o.Resume(ctx, orchestrator.Resumption{Run: "cleanup-1", Replies: []orchestrator.Reply{reply}}))
 	if err != nil {
 		log.Fatal(err)
 	}

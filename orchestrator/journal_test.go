@@ -42,7 +42,7 @@ func TestJournal_lookingCostsNothing(t *testing.T) {
 	require.Len(t, res.Waits, 2)
 	before := recordsOf(t, store, "r")
 	for range 100 {
-		again, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+		again, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 		require.NoError(t, err)
 		require.Equal(t, orchestrator.StatusWaiting, again.Status)
 		require.Equal(t, res.Waits, again.Waits)
@@ -75,7 +75,7 @@ func TestJournal_resumeOfALiveRun(t *testing.T) {
 		first <- end{res, err}
 	}()
 	<-in
-	second, err := orchestrator.Fold(build().Resume(t.Context(), resuming("r")))
+	second, err := orchestrator.Collect(build().Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, second.Status)
 	require.Equal(t, orchestrator.WaitUnknown, second.Waits[0].Kind)
@@ -86,7 +86,7 @@ func TestJournal_resumeOfALiveRun(t *testing.T) {
 	require.Equal(t, delegation.CodeStorage, live.res.Output.Err.Code)
 
 	reply := orchestrator.Reply{WaitID: second.Waits[0].ID, Text: "it was paid"}
-	second, err = orchestrator.Fold(build().Resume(t.Context(), resuming("r", reply)))
+	second, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", reply)))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusDone, second.Status)
 	require.EqualValues(t, 1, paid.Load())
@@ -127,13 +127,13 @@ func TestJournal_storeFails(t *testing.T) {
 			}
 			require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
 			before := paid.Load()
-			res, err = orchestrator.Fold(build(&disk.Memory).Resume(t.Context(), resuming("r")))
+			res, err = orchestrator.Collect(build(&disk.Memory).Resume(t.Context(), resuming("r")))
 			require.NoError(t, err)
 			if res.Status == orchestrator.StatusWaiting {
 				require.EqualValues(t, 1, before)
 				require.EqualValues(t, 1, paid.Load(), "it is not paid again without a person's word")
 				require.Equal(t, orchestrator.WaitUnknown, res.Waits[0].Kind)
-				res, err = orchestrator.Fold(build(&disk.Memory).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"})))
+				res, err = orchestrator.Collect(build(&disk.Memory).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "it was paid"})))
 				require.NoError(t, err)
 			}
 			require.Equal(t, "done", res.Output.Text())
@@ -181,7 +181,7 @@ func TestJournal_liveCauses(t *testing.T) {
 				break
 			}
 		}
-		res, err := orchestrator.Fold(build().Resume(t.Context(), resuming("r")))
+		res, err := orchestrator.Collect(build().Resume(t.Context(), resuming("r")))
 		require.ErrorContains(t, err, "it is over")
 		require.Equal(t, orchestrator.StatusFailed, res.Status)
 		require.Len(t, saw, 2, "live, and in the replay")
@@ -222,7 +222,7 @@ func TestJournal_rawIsNotShown(t *testing.T) {
 			}
 		}
 	}
-	res, err := orchestrator.Fold(build().Resume(t.Context(), resuming("r")))
+	res, err := orchestrator.Collect(build().Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 	require.Equal(t, "ok", res.Output.Text())
 }
@@ -292,7 +292,7 @@ func TestJournal_invalidUTF8(t *testing.T) {
 				}
 			}
 		}
-		res, err := orchestrator.Fold(build(store).Resume(t.Context(), resuming("r")))
+		res, err := orchestrator.Collect(build(store).Resume(t.Context(), resuming("r")))
 		require.NoError(t, err, "after %d steps", steps+1)
 		require.Equal(t, whole.Output.Text(), res.Output.Text())
 	}

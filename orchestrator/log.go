@@ -30,21 +30,21 @@ type line struct {
 	open  bool // content may be shown
 }
 
-// add adds an attribute unless its text is empty.
-func (l *line) add(key, text string) {
-	if text != "" {
-		l.attrs = append(l.attrs, slog.String(key, text))
+// add adds keys and their values, but for texts that are empty.
+func (l *line) add(pairs ...any) {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			l.attrs = append(l.attrs, slog.Any(pairs[i].(string), pairs[i+1]))
+		}
 	}
 }
 
 // content adds what is logged only if it was asked for.
-func (l *line) content(key, text string) {
+func (l *line) content(pairs ...any) {
 	if l.open {
-		l.add(key, text)
+		l.add(pairs...)
 	}
 }
-
-func (l *line) count(key string, n int64) { l.attrs = append(l.attrs, slog.Int64(key, n)) }
 
 // failed adds the code of an error, and its text as content.
 func (l *line) failed(err *delegation.Error) {
@@ -67,31 +67,42 @@ func (r *run) logEvent(e Event) {
 
 // describe says what an event is in the log; nothing if it is not logged.
 func (r *run) describe(l *line, detail Detail) {
+	l.level = slog.LevelInfo
 	switch d := detail.(type) {
 	case RunStarted:
-		l.level, l.text = slog.LevelInfo, "run began"
+		l.text = "run began"
 		l.add("strategy", d.Strategy)
 		l.content("goal", d.Goal)
 	case RunResumed:
-		l.level, l.text = slog.LevelInfo, "run goes on"
+		l.text = "run goes on"
 		l.add("strategy", d.Strategy)
 		l.content("goal", d.Goal)
 	case RunFinished:
-		l.ended(&d)
+		l.text = "run ended"
+		if d.Status != StatusDone && d.Status != StatusWaiting {
+			l.level = slog.LevelWarn
+		}
+		l.add("status", string(d.Status), "waits", len(d.Waits), "tokens", d.Output.Usage.Total, "elapsed", d.Output.Elapsed)
+		l.failed(d.Output.Err)
+		l.content("result", d.Output.Text())
 	case WaitStarted:
-		l.level, l.text = slog.LevelInfo, "wait began"
-		l.wait(&d.Wait)
+		l.text = "wait began"
+		l.add("wait", d.Wait.ID, "kind", d.Wait.Kind, "call", d.Wait.CallID, "tool", d.Wait.Tool)
+		l.content("arguments", d.Wait.Arguments, "question", d.Wait.Text)
 	case WaitEnded:
-		l.waitEnded(&d)
+		l.text = "wait ended"
+		l.add("wait", d.WaitID, "answered", d.Reply != nil)
+		if d.Reply != nil {
+			l.add("approve", d.Reply.Approve)
+			l.content("reply", d.Reply.Text, "reason", d.Reply.Reason)
+		}
+		l.failed(d.Err)
 	case RetryWaiting:
 		l.level, l.text = slog.LevelWarn, "model asked again"
-		l.add("kind", string(d.Kind))
-		l.add("model", d.Model)
-		l.count("attempt", int64(d.Attempt))
-		l.attrs = append(l.attrs, slog.Duration("wait", d.Wait))
+		l.add("kind", string(d.Kind), "model", d.Model, "attempt", d.Attempt, "wait", d.Wait)
 		l.content("error", d.Error)
 	case ToolFinished:
-		l.called(&d.Output, r.knowsTool(d.Output.ToolName))
+		l.called(&d.Output, slices.Contains(r.o.toolNames, d.Output.ToolName))
 	default:
 		l.describeStep(detail)
 	}
@@ -103,11 +114,7 @@ func (l *line) describeStep(detail Detail) {
 	switch d := detail.(type) {
 	case StepTaken:
 		l.text = "step taken"
-		l.add("kind", d.Kind.String())
-		l.add("model", d.Model)
-		l.count("calls", int64(d.Calls))
-		l.count("tokens", d.Usage.Total)
-		l.attrs = append(l.attrs, slog.Duration("elapsed", d.Elapsed))
+		l.add("kind", d.Kind.String(), "model", d.Model, "calls", d.Calls, "tokens", d.Usage.Total, "elapsed", d.Elapsed)
 		l.failed(d.Err)
 	case FrameEntered:
 		l.text = "strategy began"
@@ -119,40 +126,6 @@ func (l *line) describeStep(detail Detail) {
 		l.failed(d.Err)
 	default: // not logged
 	}
-}
-
-func (l *line) ended(d *RunFinished) {
-	l.level, l.text = slog.LevelWarn, "run ended"
-	if d.Status == StatusDone || d.Status == StatusWaiting {
-		l.level = slog.LevelInfo
-	}
-	l.add("status", string(d.Status))
-	l.count("waits", int64(len(d.Waits)))
-	l.count("tokens", d.Output.Usage.Total)
-	l.attrs = append(l.attrs, slog.Duration("elapsed", d.Output.Elapsed))
-	l.failed(d.Output.Err)
-	l.content("result", d.Output.Text())
-}
-
-func (l *line) wait(w *Wait) {
-	l.add("wait", w.ID)
-	l.add("kind", w.Kind)
-	l.add("call", w.CallID)
-	l.add("tool", w.Tool)
-	l.content("arguments", w.Arguments)
-	l.content("question", w.Text)
-}
-
-func (l *line) waitEnded(d *WaitEnded) {
-	l.level, l.text = slog.LevelInfo, "wait ended"
-	l.add("wait", d.WaitID)
-	l.attrs = append(l.attrs, slog.Bool("answered", d.Reply != nil))
-	if d.Reply != nil {
-		l.attrs = append(l.attrs, slog.Bool("approve", d.Reply.Approve))
-		l.content("reply", d.Reply.Text)
-		l.content("reason", d.Reply.Reason)
-	}
-	l.failed(d.Err)
 }
 
 // called says how a tool call ended. The name of a tool that there is not is what a model wrote.
@@ -168,15 +141,9 @@ func (l *line) called(o *messages.ToolOutput, hasTool bool) {
 	} else {
 		l.content("tool", o.ToolName)
 	}
-	l.add("status", string(o.Status))
-	l.add("reason", o.Reason)
-	l.count("bytes", int64(len(o.Output)))
-	l.attrs = append(l.attrs, slog.Duration("elapsed", o.Elapsed))
+	l.add("status", string(o.Status), "reason", o.Reason, "bytes", len(o.Output), "elapsed", o.Elapsed)
 	l.content("output", o.Output)
 }
-
-// knowsTool reports whether the run or a strategy has a tool of that name.
-func (r *run) knowsTool(name string) bool { return slices.Contains(r.o.toolNames, name) }
 
 // logEventRefused logs an event of a middleware that is not told. It is called from any goroutine.
 func (r *run) logEventRefused(e *Effect, kind EventKind, problem string) {
@@ -208,10 +175,9 @@ func (r *run) logStoreFault(ctx context.Context, text string, err error) {
 		l.level = slog.LevelWarn
 	}
 	if e, ok := errors.AsType[*JournalError](err); ok {
-		l.add("run", e.Run)
-		l.count("record", int64(e.Record))
+		l.add("run", e.Run, "record", e.Record)
 	}
-	l.attrs = append(l.attrs, slog.Bool("conflict", errors.Is(err, checkpoint.ErrConflict)))
+	l.add("conflict", errors.Is(err, checkpoint.ErrConflict))
 	l.content("error", err.Error())
 	r.o.log(ctx, l.level, text, l.attrs...)
 }

@@ -148,7 +148,7 @@ func TestMiddleware_asks(t *testing.T) {
 	var questions []string
 	for res.Status == orchestrator.StatusWaiting {
 		questions = append(questions, res.Waits[0].Text)
-		res, err = orchestrator.Fold(build(stored(store)).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
+		res, err = orchestrator.Collect(build(stored(store)).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"Shall model 1 be done?", "Shall tool 2/1 be done?", "Shall model 3 be done?"}, questions)

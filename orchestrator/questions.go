@@ -197,11 +197,7 @@ func (r *run) personReplied(x *execution, reply *Reply, err error, cut bool) boo
 	_, broke := err.(*panicked) //nolint:errorlint // what the panic wraps does not count
 	switch {
 	case reply != nil && reply.WaitID != "" && reply.WaitID != w.ID:
-		refused := &ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)}
-		r.logReplyRefused(r.ctx, refused)
-		r.refused = append(r.refused, refused)
-		r.denyQuestions(w.ID, &SuspendedError{Waits: []Wait{*w}})
-		return false
+		return r.refuseReply(w, &ReplyError{Run: r.id, WaitID: reply.WaitID, Problem: fmt.Sprintf("Config.Reply was asked about the wait %q", w.ID)})
 	case reply != nil:
 		rec.Reply = *reply
 		rec.Reply.WaitID = w.ID
@@ -220,13 +216,19 @@ func (r *run) personReplied(x *execution, reply *Reply, err error, cut bool) boo
 	if err := r.apply(rec); err != nil {
 		refused, ok := errors.AsType[*ReplyError](err)
 		if waits := func(have Wait) bool { return have.ID == w.ID }; ok && slices.ContainsFunc(r.m.Waits(), waits) { // else it came too late
-			r.logReplyRefused(r.ctx, refused)
-			r.refused = append(r.refused, refused)
-			r.denyQuestions(w.ID, &SuspendedError{Waits: []Wait{*w}})
+			return r.refuseReply(w, refused)
 		}
 		return false
 	}
 	return true
+}
+
+// refuseReply keeps why a reply is not taken: the run waits on.
+func (r *run) refuseReply(w *Wait, refused *ReplyError) bool {
+	r.logReplyRefused(r.ctx, refused)
+	r.refused = append(r.refused, refused)
+	r.denyQuestions(w.ID, &SuspendedError{Waits: []Wait{*w}})
+	return false
 }
 
 // unansweredFor is the error of a wait as data.

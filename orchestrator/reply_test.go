@@ -45,7 +45,7 @@ func TestReply_toAnotherWait(t *testing.T) {
 	require.Zero(t, effects.Load())
 
 	o := solver(t, scripted.New(scripted.Text("done")), with(counted("pay", &effects), tools.AskUser()), approving(orchestrator.ApprovalConfig{}), stored(store))
-	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}, orchestrator.Reply{WaitID: res.Waits[1].ID, Text: "yes"})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}, orchestrator.Reply{WaitID: res.Waits[1].ID, Text: "yes"})))
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Output.Text())
 	require.EqualValues(t, 1, effects.Load())

@@ -32,7 +32,7 @@ func TestResume_approvedAndRefused(t *testing.T) {
 	waiting := res.Output.ToolMetas()
 	require.Equal(t, "did free", waiting[0].Output, "what has finished is shown while the rest waits")
 	require.Equal(t, tools.ReasonSuspended, waiting[1].Reason)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r",
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r",
 		orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}, orchestrator.Reply{WaitID: res.Waits[1].ID, Reason: "no"})))
 	require.NoError(t, err)
 	metas := res.Output.ToolMetas()
@@ -61,10 +61,10 @@ func TestResume_extrasWithMarkup(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"})))
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Output.Text())
-	_, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+	_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 	require.NoError(t, err)
 }
 
@@ -78,12 +78,12 @@ func TestResume_inProgress(t *testing.T) {
 	require.NoError(t, err)
 	for e := range o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})) {
 		if e.Kind == orchestrator.EventToolStarted {
-			_, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
+			_, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
 			require.ErrorIs(t, err, checkpoint.ErrConflict)
 		}
 	}
 	require.EqualValues(t, 1, a.Load())
-	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusDone, res.Status)
 	require.EqualValues(t, 1, a.Load())
@@ -172,7 +172,7 @@ func TestJournal_answerWithoutJSON(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.ErrorContains(t, err, "the answer cannot be used")
 	require.NotEqual(t, delegation.CodeStorage, res.Output.Err.Code)
-	again, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+	again, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 	require.Error(t, err)
 	require.Equal(t, res.Output.Err.Code, again.Output.Err.Code)
 }
@@ -187,9 +187,9 @@ func TestResume_replyToQuestion(t *testing.T) {
 	res, err := o.Run(t.Context(), task("go"))
 	require.NoError(t, err)
 	require.Len(t, res.Waits, 1)
-	_, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
+	_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
 	require.ErrorContains(t, err, "answered by Text")
-	res, err = orchestrator.Fold(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"})))
+	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "b"})))
 	require.NoError(t, err)
 	require.Contains(t, res.Output.ToolMetas()[1].Output, "the kind is taken")
 }

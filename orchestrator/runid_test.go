@@ -127,7 +127,7 @@ func TestRunID_ofAgentsResumed(t *testing.T) {
 			res, err := build().Run(t.Context(), task("go"))
 			require.NoError(t, err)
 			require.Equal(t, orchestrator.StatusWaiting, res.Status)
-			res, err = orchestrator.Fold(build().Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
+			res, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "yes"})))
 			require.NoError(t, err)
 			require.Equal(t, "did pay", res.Output.Text())
 			require.EqualValues(t, 1, effects.Load())

@@ -125,7 +125,7 @@ func TestResume_repliesAreNotAskedFor(t *testing.T) {
 		return orchestrator.Reply{Approve: true}, nil
 	})
 	how := orchestrator.Resumption{Run: "r", Replies: []orchestrator.Reply{{WaitID: first.Waits[0].ID, Approve: true}}}
-	res, err := orchestrator.Fold(o.Resume(t.Context(), how))
+	res, err := orchestrator.Collect(o.Resume(t.Context(), how))
 	require.NoError(t, err)
 	require.Equal(t, "done", res.Output.Text())
 	require.EqualValues(t, 1, asked.Load())

@@ -49,7 +49,7 @@ func TestStore_failsAtEachAppend(t *testing.T) {
 			var err error
 			var res orchestrator.Result
 			if streams {
-				res, err = orchestrator.Fold(o.Stream(t.Context(), task("go")))
+				res, err = orchestrator.Collect(o.Stream(t.Context(), task("go")))
 			} else {
 				res, err = o.Run(t.Context(), task("go"))
 			}

@@ -246,7 +246,7 @@ func TestStream_breakResumed(t *testing.T) {
 						break
 					}
 				}
-				res, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+				res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 				require.NoError(t, err)
 				require.Equal(t, "done", res.Output.Text())
 				require.Equal(t, "a.txt", res.Output.ToolMetas()[0].Output, "nobody is asked again")

@@ -67,7 +67,7 @@ func TestSuspendedRuns(t *testing.T) {
 
 	for i, wait := range waits {
 		reply := orchestrator.Reply{WaitID: string(wait[:]), Text: "Monday"}
-		res, err := orchestrator.Fold(o.Resume(t.Context(), resuming(fmt.Sprintf("run-%06d", i), reply)))
+		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming(fmt.Sprintf("run-%06d", i), reply)))
 		require.NoError(t, err)
 		require.Equal(t, orchestrator.StatusDone, res.Status)
 		require.Equal(t, "Booked for Monday.", res.Output.Text())

@@ -77,7 +77,7 @@ func (r *run) runLoop(x *execution, perform bool) {
 // performAsLoop performs an effect on the goroutine of the loop, and applies its answer if this
 // goroutine is the loop still.
 func (r *run) performAsLoop(x *execution) round {
-	r.takeover.watch(r, x)
+	r.takeover.begin(r, x)
 	var answer nextstep.Answer
 	var err error
 	returned := false
@@ -100,8 +100,8 @@ func (r *run) performAsLoop(x *execution) round {
 	return roundAgain
 }
 
-// watch has another goroutine become the loop if an execution takes long.
-func (t *takeover) watch(r *run, x *execution) {
+// begin has another goroutine become the loop if an execution takes long.
+func (t *takeover) begin(r *run, x *execution) {
 	r.box.open()
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -274,7 +274,7 @@ func TestLend_clientExits(t *testing.T) {
 		}()
 		<-ended
 		require.False(t, returned)
-		res, err := orchestrator.Fold(o.Resume(t.Context(), resuming("r")))
+		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 		require.NoError(t, err, "the run is let go of")
 		require.Equal(t, "done", res.Output.Text())
 	}

@@ -78,7 +78,7 @@ func (p *process) stream(s *store) iter.Seq2[orchestrator.Event, error] {
 	return func(yield func(orchestrator.Event, error) bool) {
 		ctx := p.begin(s)
 		defer p.stops.cancel(nil)
-		p.watch(p.o.Stream(ctx, p.task), yield)
+		p.follow(p.o.Stream(ctx, p.task), yield)
 	}
 }
 
@@ -87,13 +87,13 @@ func (p *process) resume(s *store) iter.Seq2[orchestrator.Event, error] {
 	return func(yield func(orchestrator.Event, error) bool) {
 		ctx := p.begin(s)
 		defer p.stops.cancel(nil)
-		p.watch(p.o.Resume(ctx, orchestrator.Resumption{Run: storyID, Stop: p.stops.asked}), yield)
+		p.follow(p.o.Resume(ctx, orchestrator.Resumption{Run: storyID, Stop: p.stops.asked}), yield)
 	}
 }
 
-// watch passes events on, and stops the run where agents begin, if that is where it is stopped. One
+// follow passes events on, and stops the run where agents begin, if that is where it is stopped. One
 // that goes on behind the place where it was to be stopped is stopped there.
-func (p *process) watch(events iter.Seq2[orchestrator.Event, error], yield func(orchestrator.Event, error) bool) {
+func (p *process) follow(events iter.Seq2[orchestrator.Event, error], yield func(orchestrator.Event, error) bool) {
 	for e, err := range events {
 		caller, begins := p.stops.event(&e)
 		switch {

@@ -61,11 +61,11 @@ import (
 // script is played in a bubble of testing/synctest, by its clock.
 func Stories(t *testing.T, dir string, set strategy.Set) {
 	t.Helper()
-	tell(t, dir, set, nil)
+	playAll(t, dir, set, nil)
 }
 
-// tell runs every script below dir. Before a run is made, before is called with it; it may be nil.
-func tell(t *testing.T, dir string, set strategy.Set, before func(*testing.T, *storyRun)) {
+// playAll runs every script below dir. Before a run is made, before is called with it; it may be nil.
+func playAll(t *testing.T, dir string, set strategy.Set, before func(*testing.T, *storyRun)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	require.NoError(t, err)

@@ -32,11 +32,11 @@ import (
 // answers in their JSON form, ends differently.
 func Ways(t *testing.T, dir string, set strategy.Set) {
 	t.Helper()
-	tell(t, dir, set, func(t *testing.T, r *storyRun) {
+	playAll(t, dir, set, func(t *testing.T, r *storyRun) {
 		t.Helper()
 		m := newModel(r.script)
 		plain := newProcess(t, r, m, false)
-		res, err := orchestrator.Fold(plain.stream(nil))
+		res, err := orchestrator.Collect(plain.stream(nil))
 		res.Run = r.task.Run // one that cannot begin has none
 		m.again, plain.known = true, &plain.stops.found
 		w := ways{storyRun: r, t: t, want: end(t, res, err, false), resumed: end(t, res, err, true), tried: map[string]bool{}}
@@ -127,7 +127,7 @@ func (w *ways) resume(way string, begun *store) {
 // same holds a way to the end that the run has.
 func (w *ways) same(way string, resumed bool, events iter.Seq2[orchestrator.Event, error]) {
 	w.t.Helper()
-	res, err := orchestrator.Fold(events)
+	res, err := orchestrator.Collect(events)
 	res.Run = w.task.Run // one that cannot begin has none
 	want := w.want
 	if resumed {

@@ -17,7 +17,7 @@ func TestGuideIsCompiled(t *testing.T) {
 		blocks int
 	}{
 		{"docs/writing-a-strategy.md", []string{"strategytest/secondopinion_test.go"}, 8},
-		{"docs/people.md", []string{"orchestrator/example_reply_test.go"}, 2},
+		{"docs/human-in-the-loop.md", []string{"orchestrator/example_reply_test.go"}, 2},
 		{"docs/strategies.md", []string{
 			"strategy/completetask/example_test.go",
 			"strategy/planreviseexecute/example_test.go",

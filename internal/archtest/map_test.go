@@ -75,3 +75,18 @@ func TestUnmapped(t *testing.T) {
 	require.Equal(t, []string{"c/..."}, unmapped([]string{"a", "d"}, []string{"a", "c/..."}))
 	require.Empty(t, unmapped([]string{"c/d"}, []string{"c/..."}))
 }
+
+// TestContributing holds the places that CONTRIBUTING.md names to be there, but for those of what
+// is new.
+func TestContributing(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	require.NoError(t, err)
+	places := regexp.MustCompile("`([\\w.-]+/[\\w./-]*)`").FindAllStringSubmatch(string(text), -1)
+	require.Greater(t, len(places), 30)
+	for _, place := range places {
+		if !strings.Contains(place[1], "tidy") {
+			_, err := os.Stat(filepath.Join(root, place[1]))
+			require.NoError(t, err)
+		}
+	}
+}

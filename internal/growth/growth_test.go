@@ -34,7 +34,7 @@ func TestAreLinear(t *testing.T) {
 // expects to fail.
 func TestAreLinear_square(t *testing.T) {
 	if os.Getenv("SEGUE_GROWTH") == "" && os.Getenv("SEGUE_GROWTH_SQUARE") == "" {
-		for name, told := range map[string]string{"looks": "more than 10 times the statements", "copies": "more than 12 times the bytes"} {
+		for name, told := range map[string]string{"looks": "more than 10 times the statements", "copies": "more than 24 times the bytes"} {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestAreLinear_square$/^"+name+"$")
 			cmd.Env = append(os.Environ(), "SEGUE_GROWTH_SQUARE=1")
 			out, err := cmd.CombinedOutput()

@@ -83,7 +83,7 @@ func TestOrchestrator_callsOfOneReply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			costs.AreLinear(t, 500, func(n int) {
 				cfg.Client = calling(n)
-				res, _ := orchestrator.Fold(solving(t, cfg).Stream(t.Context(), task))
+				res, _ := orchestrator.Collect(solving(t, cfg).Stream(t.Context(), task))
 				require.Equal(t, cfg.Limits.ToolCalls < 0, res.Status == orchestrator.StatusDone, "%v", res.Output.Err)
 				require.Len(t, res.Output.ToolMetas(), n)
 			})
@@ -144,7 +144,7 @@ func TestOrchestrator_suspendedCalls(t *testing.T) {
 		for _, w := range res.Waits {
 			resumption.Replies = append(resumption.Replies, orchestrator.Reply{WaitID: w.ID, Approve: true})
 		}
-		res, err = orchestrator.Fold(o.Resume(t.Context(), resumption))
+		res, err = orchestrator.Collect(o.Resume(t.Context(), resumption))
 		require.NoError(t, err)
 		require.Equal(t, "ok", res.Output.Text())
 	})

@@ -85,7 +85,7 @@ var modes = []struct {
 		return o.Run(ctx, t)
 	}},
 	{"streamed", func(ctx context.Context, o *orchestrator.Orchestrator, t orchestrator.Task) (orchestrator.Result, error) {
-		return orchestrator.Fold(o.Stream(ctx, t))
+		return orchestrator.Collect(o.Stream(ctx, t))
 	}},
 }
 

@@ -12,9 +12,9 @@ import (
 const variable = "SEGUE_PROVE"
 
 // few is how many cases every test run draws.
-const few = 500
+const few = 300
 
-// Cases returns how many cases a property draws: SEGUE_PROVE, or 500 if it is not set. It panics
+// Cases returns how many cases a property draws: SEGUE_PROVE, or 300 if it is not set. It panics
 // if SEGUE_PROVE is no positive number, since a property without cases proves nothing.
 func Cases() int {
 	text, ok := os.LookupEnv(variable)

@@ -10,7 +10,7 @@ import (
 
 func TestCases(t *testing.T) {
 	t.Setenv("SEGUE_PROVE", "")
-	require.Equal(t, 500, prove.Cases())
+	require.Equal(t, 300, prove.Cases())
 	t.Setenv("SEGUE_PROVE", "12")
 	require.Equal(t, 12, prove.Cases())
 	for _, bad := range []string{"0", "-1", "many"} {

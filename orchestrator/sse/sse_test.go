@@ -191,7 +191,7 @@ func TestDisconnect_isStored(t *testing.T) {
 				cancel()
 			}
 			<-over
-			res, err := orchestrator.Fold(o.Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
+			res, err := orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "r"}))
 			require.Error(t, err)
 			require.Equal(t, orchestrator.StatusStopped, res.Status, "%v", err)
 		})

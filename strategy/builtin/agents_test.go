@@ -25,7 +25,7 @@ func TestS1_30_agentOfReflection(t *testing.T) {
 		require.NoError(t, err)
 		var entered []orchestrator.FrameEntered
 		var depths []int
-		res, err := orchestrator.Fold(func(yield func(orchestrator.Event, error) bool) {
+		res, err := orchestrator.Collect(func(yield func(orchestrator.Event, error) bool) {
 			for e, err := range o.Stream(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "Write a poem."}, Limits: limits}) {
 				if f, ok := e.Detail.(orchestrator.FrameEntered); ok {
 					entered, depths = append(entered, f), append(depths, e.Depth)

@@ -217,14 +217,14 @@ func (w *composed) goOn(ctx context.Context) orchestrator.Result {
 	defer w.cancel()
 	w.before, w.broke, w.ended = len(w.lines), true, 0
 	again := orchestrator.Resumption{Run: composedRun, Stop: w.stopped}
-	return w.follow(w.o.Resume(ctx, again), func() (orchestrator.Result, error) { return orchestrator.Fold(w.o.Resume(ctx, again)) })
+	return w.follow(w.o.Resume(ctx, again), func() (orchestrator.Result, error) { return orchestrator.Collect(w.o.Resume(ctx, again)) })
 }
 
 // resume resumes the run, and holds it to the end that it had: it is told again, and what was
 // waited for is waited for.
 func (w *composed) resume(res orchestrator.Result) {
 	ctx, asked := context.WithValue(context.Background(), caseKey{}, w), w.asked
-	again, err := orchestrator.Fold(w.o.Resume(ctx, orchestrator.Resumption{Run: composedRun}))
+	again, err := orchestrator.Collect(w.o.Resume(ctx, orchestrator.Resumption{Run: composedRun}))
 	if again.Run == "" {
 		w.blame("the run cannot be resumed: %v", err)
 		return

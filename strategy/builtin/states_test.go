@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/builtin"
 	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/strategy/planreviseexecute"
 	"github.com/segue-go/segue/strategy/react"
@@ -36,6 +37,9 @@ var tables = []*strategy.Table{
 // TestStatePages holds docs/states against the tables: a page for each, and no other. With -rewrite
 // it writes them.
 func TestStatePages(t *testing.T) {
+	for _, name := range builtin.Names() {
+		require.Contains(t, tables, builtin.Table(name), name)
+	}
 	want := map[string]bool{}
 	for _, table := range tables {
 		require.NoError(t, table.Validate())

@@ -43,7 +43,7 @@ func TestS4_5_runWaits(t *testing.T) {
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
 	require.Len(t, res.Waits, 1)
 	require.Equal(t, rao.RequestInput, res.Waits[0].Tool)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), orchestrator.Resumption{
+	res, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{
 		Run: "r", Replies: []orchestrator.Reply{{WaitID: res.Waits[0].ID, Text: "Use latest."}},
 	}))
 	require.NoError(t, err)

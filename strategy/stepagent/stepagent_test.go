@@ -143,7 +143,7 @@ func TestS3_14_input(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, res.Status)
 	require.Equal(t, "Which file?", res.Waits[0].Text)
-	res, err = orchestrator.Fold(o.Resume(t.Context(), orchestrator.Resumption{
+	res, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{
 		Run: "r", Replies: []orchestrator.Reply{{WaitID: res.Waits[0].ID, Text: "notes.txt"}},
 	}))
 	require.NoError(t, err)

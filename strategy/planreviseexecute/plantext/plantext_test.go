@@ -1,15 +1,14 @@
 package plantext_test
 
 import (
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/segue-go/segue/internal/growth"
 	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
 )
 
@@ -229,10 +228,9 @@ func checkLaws(t require.TestingT, text string) {
 	}
 }
 
-// Time grows with the length of the text, whatever is in it: a text takes about as long as sixteen
-// texts of a sixteenth of its length, where it would take sixteen times as long if the time grew
-// with the square.
+// What is done grows with the length of the text, whatever is in it.
 func TestParse_linear(t *testing.T) {
+	costs := growth.Of(t)
 	for _, text := range [][2]string{
 		// A beginning, and what is repeated.
 		{"", "1. a\n"},
@@ -249,21 +247,10 @@ func TestParse_linear(t *testing.T) {
 		{"", "</think>\n"},
 		{"", "1. a\n\n```\n[\"a\"]\n```\n2. b\n"},
 	} {
-		short, long := text[0]+strings.Repeat(text[1], 1<<12/len(text[1])), text[0]+strings.Repeat(text[1], 1<<16/len(text[1]))
-		ratio := time.Duration(16)
-		for try := 0; try < 5 && ratio > 6; try++ {
-			ratio = duration(long, 1) / duration(short, 16)
-		}
-		require.LessOrEqual(t, ratio, time.Duration(6), "%q, repeated", text[1])
+		t.Run(strconv.Quote(text[1]), func(t *testing.T) {
+			costs.AreLinear(t, 1<<12, func(length int) {
+				_, _ = plantext.Parse(text[0] + strings.Repeat(text[1], length/len(text[1])))
+			})
+		})
 	}
-}
-
-// duration returns how long it takes to read a text some times.
-func duration(text string, times int) time.Duration {
-	runtime.GC()
-	start := time.Now()
-	for range times {
-		_, _ = plantext.Parse(text)
-	}
-	return time.Since(start)
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // A fold over the events of Stream is what Run returns, however the run ends.
-func TestFold_isRun(t *testing.T) {
+func TestCollect_isRun(t *testing.T) {
 	call := scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("nope", "{}", "2"))
 	down := scripted.Error(&llmclient.Error{Code: llmclient.CodeUnavailable, Message: "down"})
 	down.Text = "half"
@@ -51,7 +51,7 @@ func TestFold_isRun(t *testing.T) {
 			o, ta := build()
 			ran, runErr := o.Run(t.Context(), ta)
 			o, ta = build()
-			folded, foldErr := orchestrator.Fold(o.Stream(t.Context(), ta))
+			folded, foldErr := orchestrator.Collect(o.Stream(t.Context(), ta))
 			require.Equal(t, want, ran.Status)
 			require.Equal(t, fmt.Sprint(runErr), fmt.Sprint(foldErr))
 			require.Equal(t, want == orchestrator.StatusWaiting, len(ran.Waits) == 1)
@@ -62,12 +62,12 @@ func TestFold_isRun(t *testing.T) {
 }
 
 // Of a run that never was there is an error, and that is all.
-func TestFold_notStarted(t *testing.T) {
+func TestCollect_notStarted(t *testing.T) {
 	ta := task("go")
 	ta.Strategy = "nobody"
 	o := solver(t, scripted.New())
 	_, runErr := o.Run(t.Context(), ta)
-	res, err := orchestrator.Fold(o.Stream(t.Context(), ta))
+	res, err := orchestrator.Collect(o.Stream(t.Context(), ta))
 	require.EqualError(t, err, runErr.Error())
 	_, ok := errors.AsType[*strategy.UnknownError](err)
 	require.True(t, ok)
@@ -75,11 +75,11 @@ func TestFold_notStarted(t *testing.T) {
 }
 
 // Events that break off are no success.
-func TestFold_cutOff(t *testing.T) {
+func TestCollect_cutOff(t *testing.T) {
 	some := func(yield func(orchestrator.Event, error) bool) {
 		yield(orchestrator.Event{Run: "r", Kind: orchestrator.EventRunStarted}, nil)
 	}
-	res, err := orchestrator.Fold(some)
+	res, err := orchestrator.Collect(some)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	require.EqualError(t, err, `orchestrator: the events of run "r" end before the run does: unexpected EOF`)
 	require.Equal(t, orchestrator.Result{Run: "r", Status: orchestrator.StatusFailed}, res)
@@ -178,6 +178,6 @@ func TestTee_break(t *testing.T) {
 func TestTee_notStarted(t *testing.T) {
 	failed := errors.New("no such run")
 	var events iter.Seq2[orchestrator.Event, error] = func(yield func(orchestrator.Event, error) bool) { yield(orchestrator.Event{}, failed) }
-	_, err := orchestrator.Fold(orchestrator.Tee(events, nil, func(orchestrator.Event) { t.Error("a handler was told of nothing") }))
+	_, err := orchestrator.Collect(orchestrator.Tee(events, nil, func(orchestrator.Event) { t.Error("a handler was told of nothing") }))
 	require.ErrorIs(t, err, failed)
 }
