@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
 )
@@ -101,6 +102,8 @@ type Answered struct {
 	Tool     string          `json:"tool,omitempty"`
 	Digest   string          `json:"digest,omitempty"`
 	Elapsed  time.Duration   `json:"elapsed,omitempty"`   // from its start, as whoever performed it measured
+	Cost     messages.Cost   `json:"cost,omitempty"`      // of a model's answer, see [Answered.Priced]; a replay charges the same
+	Unpriced int             `json:"unpriced,omitempty"`  // requests of it whose tokens have no price
 	NotBegun bool            `json:"not_begun,omitempty"` // it was released and never begun; see below
 	Answer   nextstep.Answer `json:"answer,omitempty"`    // nil with NotBegun
 	Ref      *Reference      `json:"ref,omitempty"`       // in the place of Answer, where that is kept elsewhere: whoever reads the record puts it in

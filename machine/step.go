@@ -209,7 +209,7 @@ func (m *Machine) delegateRemote(f *frame, step *nextstep.Delegate) nextstep.Nex
 		return m.endAtLimit(f, limit)
 	}
 	remote := *step
-	limits := f.remaining().tighter(amountsOf(step.Limits).or(noLimits))
+	limits := m.remaining(f).tighter(amountsOf(step.Limits).or(noLimits))
 	switch {
 	case limits[depth] == 0:
 		if limit := m.countInnerMove(f); limit != nil {
@@ -262,7 +262,7 @@ func narrow(allowed []tools.Definition, names []string) []tools.Definition {
 
 // enter starts the strategy of a frame that has its place.
 func (m *Machine) enter(f *frame) nextstep.NextStep {
-	entered := FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages), Context: f.context}
+	entered := FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages), Context: f.context, Limits: m.mayUse(f).limits()}
 	if f.call != nil {
 		entered.CallID, entered.Tool = f.call.call.ID, f.call.call.Name
 	}
@@ -313,13 +313,13 @@ func (m *Machine) frameLeft(f *frame, out *delegation.Output) {
 	if f.ending != nil {
 		m.endingFrames--
 	}
-	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Elapsed: out.Elapsed, Err: out.Err})
+	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Elapsed: out.Elapsed, Err: out.Err})
 }
 
 // finish ends the run.
 func (m *Machine) finish(root *frame, out delegation.Output) {
 	m.output, m.status = out, statusOf(out.Err)
-	m.emitFor(root, m.seq, EventRunFinished, RunFinished{Status: m.status, Output: out})
+	m.emitFor(root, m.seq, EventRunFinished, m.Finished(m.status, out))
 }
 
 func statusOf(err *delegation.Error) Status {

@@ -128,8 +128,8 @@ func (o *Orchestrator) withFactory(cfg *machine.Config, name string, factory fun
 	own.Strategies[name] = factory
 	if own.Durable {
 		own.Fingerprints = maps.Clone(cfg.Fingerprints)
-		if print := machine.Fingerprint(own.Strategies, name); print != "" {
-			own.Fingerprints[name] = print
+		if sum := machine.Fingerprint(own.Strategies, name); sum != "" {
+			own.Fingerprints[name] = sum
 		}
 	}
 	return &own

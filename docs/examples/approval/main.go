@@ -58,7 +58,7 @@ func main() {
 	})
 	http.HandleFunc("POST /answer", func(w http.ResponseWriter, r *http.Request) {
 		reply := orchestrator.Reply{WaitID: r.FormValue("wait"), Approve: r.FormValue("say") == "yes"}
-		res, err := orchestrator.Fold(runs.Resume(r.Context(), orchestrator.Resumption{
+		res, err := orchestrator.Collect(runs.Resume(r.Context(), orchestrator.Resumption{
 			Run: r.FormValue("run"), Replies: []orchestrator.Reply{reply},
 		}))
 		show(w, res, err)
