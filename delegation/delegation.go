@@ -27,6 +27,8 @@ type Output struct {
 	// Set by the Machine, over the whole subtree; what a strategy sets here is ignored.
 	Usage     messages.Usage `json:"usage,omitzero"`
 	Counts    Counts         `json:"counts,omitzero"`
+	Cost      messages.Cost  `json:"cost,omitempty"`      // of the Usage, in millionths of a dollar
+	Unpriced  int            `json:"unpriced,omitempty"`  // model calls that used tokens of a model without a price: the Cost is without them
 	Untrusted bool           `json:"untrusted,omitempty"` // text from outside has been read
 	Elapsed   time.Duration  `json:"elapsed,omitzero"`    // the time of its effects, added up
 }

@@ -45,6 +45,9 @@ func answerProblem(e *effect, a nextstep.Answer, formless error) string {
 		if c := a.Output.Counts; c.Steps < 0 || c.ModelCalls < 0 || c.ToolCalls < 0 {
 			return "its output reports that less than nothing was used"
 		}
+		if a.Output.Cost < 0 || a.Output.Unpriced < 0 {
+			return "its output reports a negative cost"
+		}
 	case nextstep.Failure:
 		if problem := badUsage(a.Usage, a.Attempts); problem != "" {
 			return "it " + problem

@@ -27,7 +27,7 @@ func (m *Machine) answered(rec Record) error {
 	case r.Ref != nil && r.Answer == nil:
 		problem = "it holds a reference: put the answer in its place"
 	default:
-		problem = answerProblem(e, r.Answer, formless)
+		problem = cmp.Or(answerProblem(e, r.Answer, formless), costProblem(e, r))
 	}
 	if problem != "" {
 		return m.answerError(e, r.Effect, r.Answer, problem)
@@ -142,11 +142,11 @@ func (m *Machine) stepAnswered(e *effect, r *Answered) {
 
 func (m *Machine) modelAnswered(f *frame, r *Answered) {
 	resp := r.Answer.(nextstep.APIResponse).Response
-	used := modelUse(resp.Usage, resp.Attempts, r.Elapsed)
+	used := modelUse(r, resp.Usage, resp.Attempts)
 	m.charge(f, &used)
 	f.addAnswer(frameAnswer{reply: resp}, false)
 	m.stepTaken(f, StepTaken{
-		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: used.tokens, Calls: countCalls(resp.Message), Elapsed: r.Elapsed,
+		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: used.tokens, Cost: used.cost, Calls: countCalls(resp.Message), Elapsed: r.Elapsed,
 	})
 	m.schedule(f, m.call(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(*resp) }))
 }
@@ -161,7 +161,7 @@ func (m *Machine) remoteAnswered(e *effect, r *Answered) {
 		m.unwind(f, &out)
 		return
 	}
-	m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Usage: out.Usage, Elapsed: r.Elapsed, Err: out.Err})
+	m.stepTaken(f, StepTaken{Kind: nextstep.KindDelegate, Usage: out.Usage, Cost: out.Cost, Elapsed: r.Elapsed, Err: out.Err})
 	m.schedule(f, m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) }))
 }
 
@@ -171,7 +171,7 @@ func (m *Machine) stepFailed(e *effect, r *Answered) {
 	a := r.Answer.(nextstep.Failure)
 	f, used := e.frame, usage{elapsed: r.Elapsed}
 	if e.kind == EffectModel {
-		used = modelUse(a.Usage, a.Attempts, r.Elapsed)
+		used = modelUse(r, a.Usage, a.Attempts)
 	} else {
 		m.refund(e)
 	}
@@ -183,7 +183,7 @@ func (m *Machine) stepFailed(e *effect, r *Answered) {
 		return
 	}
 	cause := &delegation.Error{Code: a.Code, Message: a.Message}
-	m.stepTaken(f, StepTaken{Kind: e.step.Kind(), Usage: used.tokens, Elapsed: r.Elapsed, Err: cause})
+	m.stepTaken(f, StepTaken{Kind: e.step.Kind(), Usage: used.tokens, Cost: used.cost, Elapsed: r.Elapsed, Err: cause})
 	m.schedule(f, m.fail(f, a, cause))
 }
 

@@ -55,7 +55,8 @@
 //
 // Start. Each [Effect] is performed once for each time that it is handed out, in any order and side
 // by side; the Machine has bounded how many. It is answered by one record, with [Effect.Answered]:
-// an [Answered], or a [Suspended] if it waits for somebody and returns meanwhile. An effect that
+// an [Answered], or a [Suspended] if it waits for somebody and returns meanwhile. An engine that
+// knows the prices of models adds what the answer has cost, with [Answered.Priced]. An effect that
 // asks and goes on says so by [Asked]. An effect of kind [EffectPerson] is answered by a [Replied];
 // no goroutine need wait for it.
 //

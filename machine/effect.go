@@ -85,11 +85,12 @@ type Effect struct {
 	Definition *tools.Definition // of the tool, as it was when the run began; read-only
 	Tool       tools.Tool        // where the strategy brought the tool; nil if it is one of the run's
 
-	Replies   []Exchange      // what was asked before about this effect, with the answers; read-only
-	State     json.RawMessage // what it left when it was suspended
-	Untrusted bool            // text from outside has been read, which may have led to this
-	Approved  bool            // a person approved the call with these arguments, and no others
-	Digest    string          // of the step or the call; "" unless [Config].Durable
+	Replies   []Exchange        // what was asked before about this effect, with the answers; read-only
+	State     json.RawMessage   // what it left when it was suspended
+	Left      delegation.Limits // of the limits of its frame and all above it, when it was released; negative: there is no limit
+	Untrusted bool              // text from outside has been read, which may have led to this
+	Approved  bool              // a person approved the call with these arguments, and no others
+	Digest    string            // of the step or the call; "" unless [Config].Durable
 }
 
 // Key identifies an effect within all runs, whenever it is made: "run/seq/index".
@@ -234,6 +235,7 @@ func (m *Machine) effect(e *effect) (x Effect) {
 func (m *Machine) fillIn(e *effect, x *Effect) {
 	f := e.frame
 	x.ID, x.Run, x.Frame, x.Depth, x.Kind, x.Step, x.Call = e.id, m.run, f.name, f.depth, e.kind, e.step, e.call
+	x.Left = m.remaining(f).limits()
 	x.Wait, x.Record, x.Definition, x.Tool = nil, m.records, e.def, e.own
 	x.Replies, x.State, x.Untrusted, x.Approved, x.Digest = e.exchanges(), e.kept, f.branch.untrusted, e.approved, e.digest
 }

@@ -2,8 +2,10 @@ package machine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/segue-go/segue/internal/guard"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
 )
@@ -98,12 +100,19 @@ type LimitError struct {
 	Run   string
 	Frame string // whose limit it is: "0" for the limits of the run
 	Limit string // as in the JSON form of delegation.Limits: "steps", "model_calls", …
-	Max   int64
+	Max   int64  // in the unit of that field: of "cost" millionths of a dollar, of "duration" nanoseconds
 }
 
 // Error names the limit.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("machine: run %s frame %s: the limit of %d %s is reached", e.Run, e.Frame, e.Max, e.Limit)
+	most := fmt.Sprintf("%d %s", e.Max, e.Limit)
+	switch e.Limit {
+	case limitNames[cost]:
+		most = messages.Cost(e.Max).String()
+	case limitNames[duration]:
+		most = time.Duration(e.Max).String()
+	}
+	return fmt.Sprintf("machine: run %s frame %s: the limit of %s is reached", e.Run, e.Frame, most)
 }
 
 // ConfigError says which field of a [Config], or of what a run is begun with, cannot be used, and

@@ -55,14 +55,19 @@ type Detail interface{ isDetail() }
 
 // RunStarted tells what was asked for.
 type RunStarted struct {
-	Strategy string `json:"strategy"`
-	Goal     string `json:"goal,omitempty"`
+	Strategy string            `json:"strategy"`
+	Goal     string            `json:"goal,omitempty"`
+	Limits   delegation.Limits `json:"limits"`             // of the run; negative: there is no limit
+	Metadata map[string]string `json:"metadata,omitempty"` // of the task; read-only
 }
 
 // RunResumed tells where a run goes on: the event's Seq is that of its last step.
 type RunResumed struct {
-	Strategy string `json:"strategy"` // of the root
-	Goal     string `json:"goal,omitempty"`
+	Strategy string            `json:"strategy"` // of the root
+	Goal     string            `json:"goal,omitempty"`
+	Limits   delegation.Limits `json:"limits"`             // of the run from now on
+	Left     delegation.Limits `json:"left,omitzero"`      // of the Limits
+	Metadata map[string]string `json:"metadata,omitempty"` // of the task; read-only
 }
 
 // FrameEntered tells what a strategy was started with. A child sees nothing of its parent but the
@@ -74,6 +79,8 @@ type FrameEntered struct {
 	Context  Share  `json:"context,omitempty"`  // what they are of its parent's; "" for the root
 	CallID   string `json:"call_id,omitempty"`  // the tool call that it answers, of the first frame of a branch
 	Tool     string `json:"tool,omitempty"`     // of that call
+
+	Limits delegation.Limits `json:"limits,omitzero"` // what the strategy may use, with all that it starts: its own, within what is left of those above it
 }
 
 // Share says what a child was handed of its parent's conversation.
@@ -97,9 +104,11 @@ type StepTaken struct {
 	Kind    nextstep.Kind     `json:"kind"`
 	Model   string            `json:"model,omitempty"` // that answered, where one did
 	Usage   messages.Usage    `json:"usage,omitzero"`  // of this step, hidden attempts included
+	Cost    messages.Cost     `json:"cost,omitempty"`  // of this step, in millionths of a dollar
 	Calls   int               `json:"calls,omitempty"` // tool calls: asked for by the model, or executed
 	Elapsed time.Duration     `json:"elapsed,omitzero"`
 	Err     *delegation.Error `json:"error,omitempty"` // the step could not be performed
+	Left    delegation.Limits `json:"left,omitzero"`   // of the limits of the run, after this step; negative: there is no limit
 }
 
 // ToolStarted tells of a call that begins to run.
@@ -140,20 +149,24 @@ type WaitEnded struct {
 	Err    *delegation.Error `json:"error,omitempty"` // why there was none: the error of Config.Reply, or what ended the wait
 }
 
-// FrameLeft tells how a strategy ended. Usage and Elapsed are over its whole subtree.
+// FrameLeft tells how a strategy ended. Usage, Cost and Elapsed are over its whole subtree.
 type FrameLeft struct {
 	Strategy string            `json:"strategy"`
 	Result   *string           `json:"result,omitempty"`
 	Usage    messages.Usage    `json:"usage,omitzero"`
+	Cost     messages.Cost     `json:"cost,omitempty"`
 	Elapsed  time.Duration     `json:"elapsed,omitzero"`
 	Err      *delegation.Error `json:"error,omitempty"`
 }
 
 // RunFinished is how the run ended. Nothing comes after it.
 type RunFinished struct {
-	Status Status            `json:"status"`
-	Output delegation.Output `json:"output"`
-	Waits  []Wait            `json:"waits,omitempty"` // for StatusWaiting
+	Status   Status            `json:"status"`
+	Strategy string            `json:"strategy,omitempty"` // of the root
+	Output   delegation.Output `json:"output"`
+	Limits   delegation.Limits `json:"limits,omitzero"` // of the run; negative: there is no limit
+	Left     delegation.Limits `json:"left,omitzero"`   // of the Limits, in the end
+	Waits    []Wait            `json:"waits,omitempty"` // for StatusWaiting
 }
 
 // Noting tells a note.

@@ -8,6 +8,7 @@ import (
 // stepTaken emits the event of an answered step.
 func (m *Machine) stepTaken(f *frame, s StepTaken) {
 	if !m.cfg.Quiet {
+		s.Left = m.remaining(m.root).limits()
 		m.emit(f, EventStepTaken, s)
 	}
 }

@@ -8,15 +8,16 @@ import "github.com/segue-go/segue/strategy"
 func Fingerprints(set strategy.Set) map[string]string {
 	prints := map[string]string{}
 	for name := range set {
-		if sum := fingerprint(set, name); sum != "" {
+		if sum := Fingerprint(set, name); sum != "" {
 			prints[name] = sum
 		}
 	}
 	return prints
 }
 
-// fingerprint returns that of one strategy; "" if there is none.
-func fingerprint(set strategy.Set, name string) (sum string) {
+// Fingerprint returns the fingerprint of the table of one strategy of the set, as Fingerprints has
+// it; "" if there is none.
+func Fingerprint(set strategy.Set, name string) (sum string) {
 	defer func() {
 		if recover() != nil { // a run of that strategy will say so
 			sum = ""

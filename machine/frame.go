@@ -52,6 +52,7 @@ type frame struct {
 	batch    batch
 	limits   amounts
 	used     usage
+	began    time.Duration // how long the run had worked when the frame began
 	children int
 	ending   *ending // nil: it may go on
 	digester *digester
@@ -157,7 +158,7 @@ func (m *Machine) newChild(up *frame, name string, in delegation.Input, limits d
 	up.children++
 	f.name, f.depth, f.up, f.seq, f.branch = up.name+"."+strconv.Itoa(up.children), up.depth+1, up, up.seq, up.branch
 	f.input, f.context = in, shareOf(up, in)
-	f.limits, f.allowed = amountsOf(limits).or(noLimits), narrow(up.allowed, names)
+	f.limits, f.allowed, f.began = amountsOf(limits).or(noLimits), narrow(up.allowed, names), m.active
 	return f, nil
 }
 
@@ -300,6 +301,7 @@ func (f *frame) output(out delegation.Output) delegation.Output {
 	out.Messages, _ = out.Messages.Repair()
 	out.Messages = out.Messages.Clip()
 	out.Usage, out.Counts, out.Elapsed, out.Untrusted = f.used.tokens, f.used.Counts, f.used.elapsed, f.branch.untrusted
+	out.Cost, out.Unpriced = f.used.cost, f.used.unpriced
 	return out
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // amounts are a number for each limit of delegation.Limits, in the order of its fields.
-type amounts [7]int64
+type amounts [9]int64
 
 // The places of the limits.
 const (
@@ -21,24 +21,30 @@ const (
 	inputTokens
 	outputTokens
 	totalTokens
+	cost
+	duration
 )
 
-var limitNames = [...]string{"depth", "steps", "model_calls", "tool_calls", "input_tokens", "output_tokens", "total_tokens"}
+var limitNames = [...]string{"depth", "steps", "model_calls", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost", "duration"}
 
 // defaultLimits hold for each limit of a run that is zero, as delegation.Limits says.
-var defaultLimits = amounts{16, 1000, 500, 2000, -1, -1, -1}
+var defaultLimits = amounts{16, 1000, 500, 2000, -1, -1, -1, -1, -1}
 
 // noLimits are the own limits of a frame that was given none: those above it still hold.
-var noLimits = amounts{-1, -1, -1, -1, -1, -1, -1}
+var noLimits = amounts{-1, -1, -1, -1, -1, -1, -1, -1, -1}
 
 func amountsOf(l delegation.Limits) amounts {
-	return amounts{int64(l.Depth), int64(l.Steps), int64(l.ModelCalls), int64(l.ToolCalls), l.InputTokens, l.OutputTokens, l.TotalTokens}
+	return amounts{
+		int64(l.Depth), int64(l.Steps), int64(l.ModelCalls), int64(l.ToolCalls), l.InputTokens, l.OutputTokens, l.TotalTokens,
+		int64(l.Cost), int64(l.Duration),
+	}
 }
 
 func (a amounts) limits() delegation.Limits {
 	return delegation.Limits{
 		Depth: int(a[depth]), Steps: int(a[steps]), ModelCalls: int(a[modelCalls]), ToolCalls: int(a[toolCalls]),
 		InputTokens: a[inputTokens], OutputTokens: a[outputTokens], TotalTokens: a[totalTokens],
+		Cost: messages.Cost(a[cost]), Duration: time.Duration(a[duration]),
 	}
 }
 
@@ -63,15 +69,29 @@ func (a amounts) tighter(b amounts) amounts {
 // usage is what a frame and everything below it has used.
 type usage struct {
 	delegation.Counts
-	tokens  messages.Usage
-	elapsed time.Duration
+	tokens   messages.Usage
+	cost     messages.Cost
+	unpriced int
+	elapsed  time.Duration
 }
 
-// amounts returns how much of each limit is used; of depth nothing is.
-func (u *usage) amounts() amounts {
+// usedBy returns how much of each limit a frame has used, with all below it; of depth nothing is.
+func (m *Machine) usedBy(f *frame) amounts {
+	u := &f.used
 	return amounts{
 		steps: int64(u.Steps), modelCalls: int64(u.ModelCalls), toolCalls: int64(u.ToolCalls),
 		inputTokens: u.tokens.Input, outputTokens: u.tokens.Output, totalTokens: u.tokens.Total,
+		cost: int64(u.cost), duration: int64(m.active - f.began),
+	}
+}
+
+// passTime counts the time until a record as time of the run, unless only people could bring the run
+// further meanwhile.
+func (m *Machine) passTime(at time.Time) {
+	busy := m.states[judged] + m.states[queued] + m.placed()
+	waits := busy == 0 && m.states[waiting]+m.states[asking] > 0
+	if passed := at.Sub(m.now); passed > 0 && m.records > 0 && !waits {
+		m.active += passed
 	}
 }
 
@@ -85,6 +105,10 @@ func (m *Machine) charge(f *frame, used *usage) {
 		u.ModelCalls += used.ModelCalls
 		u.ToolCalls += used.ToolCalls
 		u.elapsed += used.elapsed
+		u.unpriced += used.unpriced
+		if used.cost != 0 {
+			u.cost = u.cost.Add(used.cost)
+		}
 		if tokens {
 			u.tokens = u.tokens.Add(used.tokens)
 		}
@@ -119,8 +143,8 @@ func (m *Machine) reserve(f *frame, models, calls int) *ending {
 }
 
 // tokens are what a model call takes of its limits before anybody knows how many it will take: one
-// of each, so that none is made once they are used up.
-var tokens = amounts{inputTokens: 1, outputTokens: 1, totalTokens: 1}
+// of each, so that none is made once they are used up; and so it is with what they cost.
+var tokens = amounts{inputTokens: 1, outputTokens: 1, totalTokens: 1, cost: 1}
 
 // stepOf returns what one more step takes.
 func stepOf(models, calls int) amounts {
@@ -128,7 +152,7 @@ func stepOf(models, calls int) amounts {
 	if models > 0 {
 		step = tokens
 	}
-	step[steps], step[modelCalls], step[toolCalls] = 1, int64(models), int64(calls)
+	step[steps], step[modelCalls], step[toolCalls], step[duration] = 1, int64(models), int64(calls), 1
 	return step
 }
 
@@ -136,7 +160,7 @@ func stepOf(models, calls int) amounts {
 // more; nil if none would.
 func (m *Machine) reached(f *frame, more amounts) (end *ending) {
 	for g := f; g != nil; g = g.up {
-		used := g.used.amounts()
+		used := m.usedBy(g)
 		for i, limit := range g.limits {
 			if more[i] > 0 && limit >= 0 && used[i] > limit-more[i] {
 				end = m.limitReached(g, limitNames[i], limit)
@@ -154,10 +178,10 @@ func (m *Machine) limitReached(f *frame, limit string, most int64) *ending {
 
 // remaining returns what f, and all above it, have left of each limit for something that starts one
 // frame deeper; negative: there is no limit.
-func (f *frame) remaining() amounts {
+func (m *Machine) remaining(f *frame) amounts {
 	all := noLimits
 	for g, deep := f, int64(1); g != nil; g, deep = g.up, deep+1 {
-		rest, used := g.limits, g.used.amounts()
+		rest, used := g.limits, m.usedBy(g)
 		used[depth] = deep
 		for i := range rest {
 			if rest[i] >= 0 {
@@ -169,10 +193,19 @@ func (f *frame) remaining() amounts {
 	return all
 }
 
+// mayUse returns what f may use of each limit now, with all that it starts.
+func (m *Machine) mayUse(f *frame) amounts {
+	all := m.remaining(f)
+	if all[depth] >= 0 {
+		all[depth]++ // f itself is among it
+	}
+	return all
+}
+
 // modelUse is what a model call has used besides itself, which was reserved: the attempts hidden
 // behind it, and tokens.
-func modelUse(u messages.Usage, attempts []llmclient.Attempt, elapsed time.Duration) usage {
-	used := usage{tokens: withTotal(u), elapsed: elapsed}
+func modelUse(r *Answered, u messages.Usage, attempts []llmclient.Attempt) usage {
+	used := usage{tokens: withTotal(u), cost: r.Cost, unpriced: r.Unpriced, elapsed: r.Elapsed}
 	used.ModelCalls = len(attempts)
 	for _, a := range attempts {
 		used.tokens = used.tokens.Add(withTotal(a.Usage))
@@ -194,5 +227,5 @@ func (m *Machine) chargeRemote(e *effect, out *delegation.Output, elapsed time.D
 	if out.Counts != (delegation.Counts{}) {
 		m.refund(e)
 	}
-	m.charge(e.frame, &usage{Counts: out.Counts, tokens: withTotal(out.Usage), elapsed: elapsed})
+	m.charge(e.frame, &usage{Counts: out.Counts, tokens: withTotal(out.Usage), cost: out.Cost, unpriced: out.Unpriced, elapsed: elapsed})
 }

@@ -65,8 +65,9 @@ type Machine struct {
 	endingFrames int // how many have an ending of their own
 
 	parallel int
-	now      time.Time // of the record that is applied
-	index    int       // of the next event of the record
+	now      time.Time     // of the record that is applied
+	active   time.Duration // how long the run has worked, see Limits.Duration
+	index    int           // of the next event of the record
 	output   delegation.Output
 	status   Status
 
@@ -174,6 +175,7 @@ func (m *Machine) noted(rec Record) {
 
 // begin counts a record that fits.
 func (m *Machine) begin(at time.Time) {
+	m.passTime(at)
 	m.records++
 	m.now = at
 }
@@ -237,6 +239,18 @@ func (m *Machine) Output() delegation.Output {
 		return m.output
 	}
 	return m.soFar()
+}
+
+// Finished returns the detail of a last event that says such a status and output.
+func (m *Machine) Finished(status Status, out delegation.Output) RunFinished {
+	end := RunFinished{Status: status, Output: out}
+	if m.root != nil {
+		end.Strategy, end.Limits, end.Left = m.root.strategy, m.root.limits.limits(), m.remaining(m.root).limits()
+	}
+	if status == StatusWaiting {
+		end.Waits = m.Waits()
+	}
+	return end
 }
 
 // Waits returns what the run waits for, in the order of the effects that wait.

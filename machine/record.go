@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
 )
@@ -31,13 +32,20 @@ type Started struct {
 	StopNote  string             `json:"stop_note,omitempty"`  // see Config
 	MaxResult int                `json:"max_result,omitempty"` // bytes of an agent's result that are kept; negative: all
 
-	// Of the task. The Machine hands them on and does nothing with them.
-	Model       string            `json:"model,omitempty"`
-	Temperature *float64          `json:"temperature,omitempty"`
-	Metadata    map[string]string `json:"metadata,omitempty"`
-	Labels      map[string]string `json:"labels,omitempty"`
-	Namespace   string            `json:"namespace,omitempty"` // whose run it is, where runs of several tenants lie together
-	Origin      *Origin           `json:"origin,omitempty"`    // the run that this one was made from
+	// Model and Temperature hold for every request of the run, those of children and agents too, that
+	// leaves its own open: "" and nil.
+	Model       string   `json:"model,omitempty"`
+	Temperature *float64 `json:"temperature,omitempty"`
+
+	// TaskStrategy says that Strategy is made by a factory of the task's own: whoever applies the
+	// record has to bring the factory in Config.Strategies.
+	TaskStrategy bool `json:"task_strategy,omitempty"`
+
+	// Of the task. The Machine tells Metadata, and does nothing else with any of them.
+	Metadata  map[string]string `json:"metadata,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Namespace string            `json:"namespace,omitempty"` // whose run it is, where runs of several tenants lie together
+	Origin    *Origin           `json:"origin,omitempty"`    // the run that this one was made from
 
 	Fingerprints map[string]string `json:"fingerprints,omitempty"` // of the tables of the strategies, by name
 	Library      string            `json:"library,omitempty"`      // the version of this library that began the run
@@ -94,6 +102,8 @@ type Answered struct {
 	Tool     string          `json:"tool,omitempty"`
 	Digest   string          `json:"digest,omitempty"`
 	Elapsed  time.Duration   `json:"elapsed,omitempty"`   // from its start, as whoever performed it measured
+	Cost     messages.Cost   `json:"cost,omitempty"`      // of a model's answer, see [Answered.Priced]; a replay charges the same
+	Unpriced int             `json:"unpriced,omitempty"`  // requests of it whose tokens have no price
 	NotBegun bool            `json:"not_begun,omitempty"` // it was released and never begun; see below
 	Answer   nextstep.Answer `json:"answer,omitempty"`    // nil with NotBegun
 	Ref      *Reference      `json:"ref,omitempty"`       // in the place of Answer, where that is kept elsewhere: whoever reads the record puts it in

@@ -175,6 +175,12 @@ func appendAnswered(dst []byte, r *Answered) ([]byte, error) {
 	if r.Elapsed != 0 {
 		dst = strconv.AppendInt(append(dst, `,"elapsed":`...), int64(r.Elapsed), 10)
 	}
+	if r.Cost != 0 {
+		dst = strconv.AppendInt(append(dst, `,"cost":`...), int64(r.Cost), 10)
+	}
+	if r.Unpriced != 0 {
+		dst = strconv.AppendInt(append(dst, `,"unpriced":`...), int64(r.Unpriced), 10)
+	}
 	if r.NotBegun {
 		dst = append(dst, `,"not_begun":true`...)
 	}

@@ -31,14 +31,14 @@ var waitOfAll = Wait{
 var everyRecord = []Record{
 	Started{
 		At: at, Run: "r1", Strategy: "solve", Input: delegation.Input{Goal: "look \"at\" it", Messages: talk, Data: json.RawMessage(`{"n":1.50}`)},
-		Limits:   delegation.Limits{Depth: 1, Steps: 2, ModelCalls: 3, ToolCalls: 4, InputTokens: 5, OutputTokens: 6, TotalTokens: -1},
+		Limits:   delegation.Limits{Depth: 1, Steps: 2, ModelCalls: 3, ToolCalls: 4, InputTokens: 5, OutputTokens: 6, TotalTokens: -1, Cost: 7, Duration: 8},
 		Parallel: 8, Tools: []tools.Definition{{
 			Name: "look", Description: "looks", Parameters: json.RawMessage(`{"type":"object"}`), ReadOnly: true, Idempotent: true, Sequential: true,
 			Untrusted: true, NeedsApproval: true, Timeout: time.Second, MaxResult: 100,
 		}},
 		Expires: time.Hour, StopNote: "[stopped]", MaxResult: 1000, Model: "m", Temperature: new(0.5),
 		Metadata: map[string]string{"user": "u"}, Labels: map[string]string{"team": "t"}, Namespace: "n", Origin: &Origin{Run: "r0", Record: 7},
-		Fingerprints: map[string]string{"solve": "abc"}, Library: "v0.1.0",
+		TaskStrategy: true, Fingerprints: map[string]string{"solve": "abc"}, Library: "v0.1.0",
 	},
 	Started{At: at, Run: "r2", Strategy: "solve", Parallel: 1, Tools: []tools.Definition{}},
 	Resumed{At: at, Limits: delegation.Limits{Steps: 5}, Unknown: UnknownTell},
@@ -46,7 +46,7 @@ var everyRecord = []Record{
 	Intended{At: at, Effect: EffectID{Seq: 3, Index: 2}, Frame: "0", Tool: "write", Digest: "d1", Verdict: VerdictRefuse},
 	Intended{At: at.Truncate(time.Second), Effect: EffectID{Seq: 3, Index: 1}},
 	Answered{
-		At: at, Effect: EffectID{Seq: 1}, Frame: "0", Kind: EffectModel, Digest: "d2", Elapsed: 1500,
+		At: at, Effect: EffectID{Seq: 1}, Frame: "0", Kind: EffectModel, Digest: "d2", Elapsed: 1500, Cost: 1250, Unpriced: 1,
 		Answer: nextstep.APIResponse{Response: &llmclient.Response{
 			Message: talk[2].(messages.Assistant), Finish: llmclient.FinishToolCalls, Usage: messages.Usage{Input: 1, Output: 2, Total: 3, Cached: 4, Reasoning: 5},
 			Model: "m-1", ID: "reply", Attempts: []llmclient.Attempt{{Model: "m-0", Usage: messages.Usage{Input: 1}, Code: llmclient.CodeRateLimited, Error: "slow down", Wait: time.Second}},
@@ -67,7 +67,7 @@ var everyRecord = []Record{
 		Answer: nextstep.DelegationResult{Output: delegation.Output{
 			Messages: talk, Result: new(""), Data: json.RawMessage(`[1]`), Metadata: delegation.Metadata{"plan": json.RawMessage(`["x"]`)},
 			Err: &delegation.Error{Code: delegation.CodeLimit, Message: "enough"}, Usage: messages.Usage{Total: 9},
-			Counts: delegation.Counts{Steps: 1, ModelCalls: 2, ToolCalls: 3}, Untrusted: true, Elapsed: time.Minute,
+			Counts: delegation.Counts{Steps: 1, ModelCalls: 2, ToolCalls: 3}, Cost: 4, Unpriced: 1, Untrusted: true, Elapsed: time.Minute,
 		}},
 	},
 	Answered{

@@ -8,9 +8,10 @@ import (
 func (m *Machine) resumed(rec Record) {
 	r, _ := canonical(rec.(Resumed))
 	m.empty()
+	m.now = r.At // nobody worked on the run until now
 	m.begin(r.At)
 	m.root.limits = amountsOf(r.Limits).or(m.root.limits)
-	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal})
+	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal, Limits: m.root.limits.limits(), Left: m.remaining(m.root).limits(), Metadata: m.started.Metadata})
 	for _, f := range m.frames() {
 		if f.parked == onEffect {
 			m.resumeEffect(&f.effect, r.Unknown)

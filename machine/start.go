@@ -48,7 +48,7 @@ func (m *Machine) start(r Record) error {
 	if holdsUntrusted(s.Input.Messages) {
 		root.branch.taint("the input")
 	}
-	m.emit(root, EventRunStarted, RunStarted{Strategy: s.Strategy, Goal: s.Input.Goal})
+	m.emit(root, EventRunStarted, RunStarted{Strategy: s.Strategy, Goal: s.Input.Goal, Limits: s.Limits, Metadata: s.Metadata})
 	m.schedule(root, m.enter(root))
 	m.runFrames()
 	m.dispatch()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/strategy"
@@ -131,14 +132,28 @@ func (m *Machine) askModel(f *frame, boxed nextstep.NextStep) nextstep.NextStep 
 	if limit := m.reserve(f, 1, 0); limit != nil {
 		return m.endAtLimit(f, limit)
 	}
-	if h := step.Request.Messages; cap(h) > len(h) {
-		step.Request.Messages = h.Clip()
+	if m.fillRequest(&step.Request) {
 		boxed = step
 	}
 	f.request, f.offered = step.Request.Messages, step.Request.Tools
 	clear(f.answers)
 	f.answers, f.unseen = f.answers[:0], nil
 	return m.openStep(f, EffectModel, boxed, delegation.Counts{ModelCalls: 1})
+}
+
+// fillRequest fills in what a request leaves open from the task, and makes its messages such that an
+// append copies them. It reports whether the request was changed.
+func (m *Machine) fillRequest(r *llmclient.Request) (changed bool) {
+	if r.Model == "" && m.started.Model != "" {
+		r.Model, changed = m.started.Model, true
+	}
+	if r.Temperature == nil && m.started.Temperature != nil {
+		r.Temperature, changed = m.started.Temperature, true
+	}
+	if cap(r.Messages) > len(r.Messages) {
+		r.Messages, changed = r.Messages.Clip(), true
+	}
+	return changed
 }
 
 // openStep makes a step of frame f its one effect. Of a run with a journal it is digested first:
@@ -194,7 +209,7 @@ func (m *Machine) delegateRemote(f *frame, step *nextstep.Delegate) nextstep.Nex
 		return m.endAtLimit(f, limit)
 	}
 	remote := *step
-	limits := f.remaining().tighter(amountsOf(step.Limits).or(noLimits))
+	limits := m.remaining(f).tighter(amountsOf(step.Limits).or(noLimits))
 	switch {
 	case limits[depth] == 0:
 		if limit := m.countInnerMove(f); limit != nil {
@@ -247,7 +262,7 @@ func narrow(allowed []tools.Definition, names []string) []tools.Definition {
 
 // enter starts the strategy of a frame that has its place.
 func (m *Machine) enter(f *frame) nextstep.NextStep {
-	entered := FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages), Context: f.context}
+	entered := FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages), Context: f.context, Limits: m.mayUse(f).limits()}
 	if f.call != nil {
 		entered.CallID, entered.Tool = f.call.call.ID, f.call.call.Name
 	}
@@ -298,13 +313,13 @@ func (m *Machine) frameLeft(f *frame, out *delegation.Output) {
 	if f.ending != nil {
 		m.endingFrames--
 	}
-	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Elapsed: out.Elapsed, Err: out.Err})
+	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Elapsed: out.Elapsed, Err: out.Err})
 }
 
 // finish ends the run.
 func (m *Machine) finish(root *frame, out delegation.Output) {
 	m.output, m.status = out, statusOf(out.Err)
-	m.emitFor(root, m.seq, EventRunFinished, RunFinished{Status: m.status, Output: out})
+	m.emitFor(root, m.seq, EventRunFinished, m.Finished(m.status, out))
 }
 
 func statusOf(err *delegation.Error) Status {

@@ -31,6 +31,7 @@ type FrameView struct {
 	Left    delegation.Limits // see [Machine.Left]
 	Used    delegation.Counts // by it and all below it; what its open effects have reserved is among it
 	Usage   messages.Usage
+	Cost    messages.Cost
 	Elapsed time.Duration // of the effects of it and all below it, added up
 
 	Untrusted bool   // text from outside has been read in its branch
@@ -84,7 +85,7 @@ func (m *Machine) Frames() []FrameView {
 	slices.SortFunc(live, func(a, b *frame) int { return byPlace(a.name, b.name) })
 	views := make([]FrameView, 0, len(live))
 	for _, f := range live {
-		v := f.view()
+		v := m.view(f)
 		v.Child = sleeps[f]
 		if e := m.endingOf(f); e != nil {
 			v.Ending = e.reason
@@ -94,10 +95,10 @@ func (m *Machine) Frames() []FrameView {
 	return views
 }
 
-func (f *frame) view() FrameView {
+func (m *Machine) view(f *frame) FrameView {
 	v := FrameView{
 		Name: f.name, Depth: f.depth, Strategy: f.strategy, Seq: f.seq, Branch: f.call != nil,
-		Limits: f.limits.limits(), Left: f.remaining().limits(), Used: f.used.Counts, Usage: f.used.tokens, Elapsed: f.used.elapsed,
+		Limits: f.limits.limits(), Left: m.remaining(f).limits(), Used: f.used.Counts, Usage: f.used.tokens, Cost: f.used.cost, Elapsed: f.used.elapsed,
 		Untrusted: f.branch.untrusted, Source: f.branch.source,
 	}
 	if f.stater != nil {
@@ -136,7 +137,7 @@ func (m *Machine) Left(frame string) (delegation.Limits, bool) {
 	if f == nil {
 		return delegation.Limits{}, false
 	}
-	return f.remaining().limits(), true
+	return m.remaining(f).limits(), true
 }
 
 // Digest returns the digest of an effect that has no answer: of all that stands in its step or its

@@ -225,7 +225,7 @@ func (r *run) await() {
 // answer applies the answer to an effect that was performed. An answer that is none, of a
 // middleware, is a failure of the effect.
 func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration) {
-	rec := e.Answered(a, r.now, elapsed)
+	rec := r.o.priced(e, e.Answered(a, r.now, elapsed))
 	if err := r.apply(rec); err != nil && !errors.Is(err, machine.ErrDone) {
 		r.answerFailed(rec, err)
 	}
@@ -234,6 +234,7 @@ func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration
 // answerFailed has an effect fail whose answer was refused with that error.
 func (r *run) answerFailed(rec machine.Answered, refused error) {
 	rec.Answer = r.failure(rec.Kind, fmt.Errorf("orchestrator: the answer cannot be used: %w", refused))
+	rec.Cost, rec.Unpriced = 0, 0
 	if err := r.apply(rec); err != nil {
 		r.o.log(r.ctx, slog.LevelError, "an answer was refused", slog.String("run", r.id), slog.String("effect", rec.Effect.String()), slog.String("problem", err.Error()))
 	}
@@ -246,7 +247,7 @@ func (r *run) endWaiting() {
 		return
 	}
 	waits := r.m.Waits()
-	e := r.event(EventRunFinished, RunFinished{Status: StatusWaiting, Output: r.m.Output(), Waits: waits})
+	e := r.event(EventRunFinished, r.m.Finished(StatusWaiting, r.m.Output()))
 	r.consumer.last(&e, r.unanswered(waits))
 }
 
@@ -263,7 +264,7 @@ func (r *run) unanswered(waits []Wait) error {
 func (r *run) endBroken(err error) {
 	out := r.m.Output()
 	out.Err = &delegation.Error{Code: delegation.CodeStorage, Message: err.Error()}
-	e := r.event(EventRunFinished, RunFinished{Status: StatusFailed, Output: out})
+	e := r.event(EventRunFinished, r.m.Finished(StatusFailed, out))
 	r.consumer.last(&e, &outcomeError{err: out.Err, cause: err})
 	r.drain(err, false)
 }

@@ -28,6 +28,7 @@ type Config struct {
 	Default    string            // the strategy of a Task that names none; "" means the only one there is
 	Tools      []tools.Tool      // what models may call
 	Limits     delegation.Limits // of each run; zero fields are the defaults
+	Prices     llmclient.Prices  // of models, beside [llmclient.KnownPrices], and before them; nil: those alone
 	Timeouts   Timeouts
 	Middleware []Middleware // around every model call, tool call and remote delegation; the first is the outermost
 
@@ -97,21 +98,16 @@ type Timeouts struct {
 	Tool      time.Duration // of one tool call, where its definition has none; 0: 60 seconds; negative: none
 }
 
-// Task is one run to make.
-type Task struct {
-	Strategy string            // name in Config.Strategies; "" means Config.Default
-	Input    delegation.Input  // what to do
-	Run      string            // the run's id, as checkpoint.CheckRun allows; "" makes one
-	Limits   delegation.Limits // zero fields are those of the Config
-	Stop     <-chan struct{}   // closing it stops the run after the step in progress; cancelling the context stops it now
-}
-
 // Result is how a run ended. Output.Messages holds the conversation so far whatever happened.
 type Result struct {
 	Run    string
 	Status Status
 	Output delegation.Output
 	Waits  []Wait // for StatusWaiting
+
+	Strategy string            // of the root
+	Limits   delegation.Limits // of the run; negative: there is no limit
+	Left     delegation.Limits // of the Limits, in the end
 }
 
 // Orchestrator runs tasks. It is one loop around a [machine.Machine], and a [Handler] that performs
@@ -126,6 +122,7 @@ type Orchestrator struct {
 	full    machine.Config // of the Machines of runs whose steps somebody sees
 	quiet   machine.Config // of the others
 
+	prices        llmclient.Prices
 	names         func() []string // of the tools of the Config
 	toolNames     []string        // those of strategies among them
 	agentTimeouts bool            // an agent has one
@@ -144,6 +141,7 @@ func New(cfg Config) (*Orchestrator, error) {
 		when(cfg.Client == nil, "Client", errors.New("is nil")),
 		when(len(cfg.Strategies) == 0, "Strategies", errors.New("is empty")),
 		when(err != nil, "Tools", err),
+		when(cfg.Prices.Check() != nil, "Prices", cfg.Prices.Check()),
 	}
 	trial := trial{set: cfg.Strategies, run: set}
 	for _, name := range cfg.Strategies.Names() {
@@ -179,7 +177,7 @@ func New(cfg Config) (*Orchestrator, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	o.names = set.Names
+	o.names, o.prices = set.Names, llmclient.KnownPrices().With(cfg.Prices)
 	o.configure()
 	if len(trial.tableless) > 0 {
 		o.log(context.Background(), slog.LevelWarn, "strategies without a table: their states and caps are not checked", slog.Any("strategies", trial.tableless))

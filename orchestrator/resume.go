@@ -11,15 +11,17 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/strategy"
 )
 
 // Resumption says how a run goes on that stands in a journal. Run is required.
 type Resumption struct {
 	Run     string
-	Replies []Reply           // to what it waits for; those that are missing are waited for again
-	Stop    <-chan struct{}   // as in [Task]
-	Limits  delegation.Limits // of the whole run from now on, what it has used included; zero fields stay as they are
-	Unknown machine.Unknown   // what becomes of calls that may have had their effect when the run broke off; "": a person is asked
+	Replies []Reply                  // to what it waits for; those that are missing are waited for again
+	Stop    <-chan struct{}          // as in [Task]
+	Factory func() strategy.Strategy // the Factory of the [Task], if it had one; else nil
+	Limits  delegation.Limits        // of the whole run from now on, what it has used included; zero fields stay as they are
+	Unknown machine.Unknown          // what becomes of calls that may have had their effect when the run broke off; "": a person is asked
 }
 
 // Resume goes on with a run from its journal in Config.Store, in whatever process: nothing that has
@@ -31,11 +33,11 @@ type Resumption struct {
 // The first event is RunResumed. What goes wrong before it is an error without an event: a
 // [*JournalError] (wrapping checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed
 // the run), a [*RunExistsError] for a run that is in progress in this Orchestrator, a
-// [*ReplayError], or a [*ReplyError]; after them the run is as it was. Who resumes a run that waits
-// without a reply changes nothing in its journal. Timeouts count from now.
+// [*ReplayError], a [*FactoryError], or a [*ReplyError]; after them the run is as it was. Who resumes
+// a run that waits without a reply changes nothing in its journal. Timeouts count from now.
 func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		r, err := o.load(ctx, how.Run)
+		r, err := o.load(ctx, &how)
 		if err != nil {
 			yield(Event{}, err)
 			return
@@ -61,12 +63,13 @@ func (r *run) ended(replies []Reply, yield func(Event, error) bool) {
 		return
 	}
 	out := r.m.Output()
-	e := r.event(EventRunFinished, RunFinished{Status: r.m.Status(), Output: out})
+	e := r.event(EventRunFinished, r.m.Finished(r.m.Status(), out))
 	yield(e, r.causes.outcome(out.Err))
 }
 
 // load makes a run of what its journal says.
-func (o *Orchestrator) load(ctx context.Context, id string) (*run, error) {
+func (o *Orchestrator) load(ctx context.Context, how *Resumption) (*run, error) {
+	id := how.Run
 	if o.cfg.Store == nil {
 		return nil, &ConfigError{Field: "Store", Err: errors.New("is nil: there is no journal to resume a run from")}
 	}
@@ -76,7 +79,7 @@ func (o *Orchestrator) load(ctx context.Context, id string) (*run, error) {
 	r := o.newRun(ctx, id, true)
 	err := r.claim()
 	if err == nil {
-		err = r.read()
+		err = r.read(how.Factory)
 	}
 	if err != nil {
 		r.close()
@@ -86,7 +89,7 @@ func (o *Orchestrator) load(ctx context.Context, id string) (*run, error) {
 }
 
 // read applies the records of the journal.
-func (r *run) read() (err error) {
+func (r *run) read(factory func() strategy.Strategy) (err error) {
 	record := 0
 	r.replays = true
 	defer func() {
@@ -96,7 +99,7 @@ func (r *run) read() (err error) {
 			r.o.panicked(r.ctx, &PanicReport{Run: r.id, Where: "reading the journal", Value: v, Stack: p.Stack})
 			err = p
 		}
-		if _, ok := errors.AsType[*ReplayError](err); err != nil && !ok {
+		if err != nil && !isRefusal(err) {
 			err = &JournalError{Run: r.id, Record: record, Err: err}
 			r.logStoreFault(r.ctx, "a journal could not be read", err)
 		}
@@ -111,7 +114,7 @@ func (r *run) read() (err error) {
 		if record = rec.Seq; rec.Seq != j.last+1 {
 			return fmt.Errorf("it stands behind record %d", j.last)
 		}
-		if err := r.applyStored(rec.Data); err != nil {
+		if err := r.applyStored(rec.Data, factory); err != nil {
 			return err
 		}
 		j.last = rec.Seq
@@ -123,14 +126,27 @@ func (r *run) read() (err error) {
 	return nil
 }
 
+// isRefusal reports whether an error says that a run cannot be gone on with as things are now,
+// although its journal is as it should be.
+func isRefusal(err error) bool {
+	_, replay := errors.AsType[*ReplayError](err)
+	_, factory := errors.AsType[*FactoryError](err)
+	return replay || factory
+}
+
 // applyStored applies one record of the journal.
-func (r *run) applyStored(data []byte) error {
+func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 	rec, err := machine.ReadRecord(data)
 	if err != nil {
 		return err
 	}
-	if s, ok := rec.(machine.Started); ok && s.Run != r.id {
-		return fmt.Errorf("it begins the run %.64q", s.Run)
+	if s, ok := rec.(machine.Started); ok {
+		if s.Run != r.id {
+			return fmt.Errorf("it begins the run %.64q", s.Run)
+		}
+		if err := r.useFactory(&s, factory); err != nil {
+			return err
+		}
 	}
 	err = r.m.Apply(rec)
 	for _, e := range r.m.Ready().Events {

@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -73,13 +72,18 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 	} else if err := checkpoint.CheckRun(id); err != nil {
 		return nil, &ConfigError{Field: "Run", Err: err}
 	}
+	started, err := o.started(task)
+	if err != nil {
+		return nil, err
+	}
 	r := o.newRun(ctx, id, streams)
 	r.stop = task.Stop
-	err := r.claim()
-	if err == nil {
-		err = r.m.Apply(machine.Started{
-			At: r.now, Run: id, Strategy: cmp.Or(task.Strategy, o.cfg.Default), Input: task.Input, Limits: task.Limits, Library: version(),
-		})
+	if task.Factory != nil {
+		r.m.Reset(o.withFactory(o.config(r), started.Strategy, task.Factory))
+	}
+	if err = r.claim(); err == nil {
+		started.At, started.Run = r.now, id
+		err = r.m.Apply(started)
 	}
 	if err == nil {
 		err = r.storeStarted()

@@ -237,7 +237,7 @@ func (c *stopsCase) start(ctx context.Context) (end stopsEnd) {
 		res, err := c.o.Run(ctx, task)
 		end.err = err
 		if err == nil || res.Output.Err != nil || res.Status == orchestrator.StatusWaiting {
-			end.finished = &orchestrator.RunFinished{Status: res.Status, Output: res.Output, Waits: res.Waits}
+			end.finished = &orchestrator.RunFinished{Status: res.Status, Output: res.Output, Waits: res.Waits, Strategy: res.Strategy, Limits: res.Limits, Left: res.Left}
 		}
 		return end
 	}

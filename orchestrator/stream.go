@@ -65,7 +65,7 @@ func Collect(events iter.Seq2[Event, error]) (Result, error) {
 
 // result is how a run ended, as its last event says.
 func result(f *RunFinished, run string) Result {
-	return Result{Run: run, Status: f.Status, Output: f.Output, Waits: f.Waits}
+	return Result{Run: run, Status: f.Status, Output: f.Output, Waits: f.Waits, Strategy: f.Strategy, Limits: f.Limits, Left: f.Left}
 }
 
 // Tee hands each event to the handlers, in their order, before it yields it, on the same goroutine:

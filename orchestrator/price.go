@@ -1,0 +1,32 @@
+package orchestrator
+
+import (
+	"context"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// priced returns the record of an answer with what it has cost.
+func (o *Orchestrator) priced(e *machine.Effect, rec machine.Answered) machine.Answered {
+	if e.Kind != machine.EffectModel {
+		return rec
+	}
+	asked := ""
+	if step, ok := e.Step.(nextstep.GetChatCompletion); ok {
+		asked = step.Request.Model
+	}
+	return rec.Priced(o.prices, asked)
+}
+
+// Left returns what is left of each limit for the effect of ctx, a call of a tool or of a model: of
+// those of its frame and of all above it, as it was when the effect began. Negative means that there
+// is no limit. It returns false for a context that no run has made.
+func Left(ctx context.Context) (delegation.Limits, bool) {
+	x := executionOf(ctx)
+	if x == nil {
+		return delegation.Limits{}, false
+	}
+	return x.effect.Left, true
+}

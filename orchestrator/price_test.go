@@ -1,0 +1,144 @@
+package orchestrator_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// servedBy gives each reply a model and a usage.
+func servedBy(client llmclient.Client, model string) llmclient.Client {
+	return llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
+		resp, err := client.Complete(ctx, req, onDelta)
+		if err == nil {
+			resp.Model, resp.Usage = model, messages.Usage{Input: 1000, Output: 100}
+		}
+		return resp, err
+	})
+}
+
+// What a run has cost stands in its output and its events, and is the same in another process that
+// has other prices: it was charged when the answers came.
+func TestRun_cost(t *testing.T) {
+	store := new(checkpoint.Memory)
+	build := func(price float64, replies ...scripted.Reply) *orchestrator.Orchestrator {
+		return solver(t, servedBy(scripted.New(replies...), "mine-2026-01-02"), stored(store), with(tools.AskUser()), func(c *orchestrator.Config) {
+			c.Prices = llmclient.Prices{"mine": {Input: price, Output: 10}}
+		})
+	}
+	events, err := collect(t, build(2, scripted.Calls(question("Which?", "1"))), orchestrator.Task{
+		Run: "r", Input: delegation.Input{Goal: "go"}, Limits: delegation.Limits{Cost: messages.Dollar},
+	})
+	require.NoError(t, err)
+	end := finished(t, events)
+	require.Equal(t, messages.Cost(3000), end.Output.Cost)
+	require.Equal(t, messages.Dollar-3000, end.Left.Cost)
+	require.Equal(t, messages.Dollar, end.Limits.Cost)
+	require.Equal(t, "solve", end.Strategy)
+	require.Equal(t, messages.Dollar, events[0].Detail.(orchestrator.RunStarted).Limits.Cost)
+	require.Equal(t, messages.Dollar, events[1].Detail.(orchestrator.FrameEntered).Limits.Cost)
+	require.Equal(t, 16, events[1].Detail.(orchestrator.FrameEntered).Limits.Depth)
+	step := taken(t, events)
+	require.Equal(t, messages.Cost(3000), step.Cost)
+	require.Equal(t, messages.Dollar-3000, step.Left.Cost)
+	require.Equal(t, 999, step.Left.Steps)
+
+	events, err = resumed(t, build(4, scripted.Text("done")), "r", orchestrator.Reply{WaitID: end.Waits[0].ID, Text: "that"})
+	require.NoError(t, err)
+	require.Equal(t, messages.Dollar-3000, events[0].Detail.(orchestrator.RunResumed).Left.Cost)
+	end = finished(t, events)
+	require.Equal(t, messages.Cost(3000+5000), end.Output.Cost)
+	require.Zero(t, end.Output.Unpriced)
+	require.Equal(t, messages.Dollar-8000, end.Left.Cost)
+
+	events, err = resumed(t, build(9), "r")
+	require.NoError(t, err)
+	require.Equal(t, end, finished(t, events), "of a run that has ended, the same again")
+}
+
+// taken is the first step of a run that was performed.
+func taken(t *testing.T, events []orchestrator.Event) orchestrator.StepTaken {
+	t.Helper()
+	for _, e := range events {
+		if step, ok := e.Detail.(orchestrator.StepTaken); ok {
+			return step
+		}
+	}
+	require.Fail(t, "no step was taken")
+	return orchestrator.StepTaken{}
+}
+
+// A model without a price costs nothing, and the output says so; prices of well-known models are
+// there without any configuration.
+func TestRun_unpriced(t *testing.T) {
+	res, err := solver(t, servedBy(scripted.New(scripted.Text("hi")), "unheard-of")).Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Zero(t, res.Output.Cost)
+	require.Equal(t, 1, res.Output.Unpriced)
+
+	res, err = solver(t, servedBy(scripted.New(scripted.Text("hi")), "gpt-4.1-mini-2025-04-14")).Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, messages.Cost(560), res.Output.Cost)
+	require.Zero(t, res.Output.Unpriced)
+}
+
+// No model is asked once the cost is used up.
+func TestRun_costLimit(t *testing.T) {
+	model := scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Calls(scripted.Call("look", "{}", "2")))
+	o := solver(t, servedBy(model, "gpt-4.1-mini"), with(echo("look")))
+	res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}, Limits: delegation.Limits{Cost: 1000}})
+	var limit *orchestrator.LimitError
+	require.ErrorAs(t, err, &limit)
+	require.Equal(t, "cost", limit.Limit)
+	require.Equal(t, orchestrator.StatusLimit, res.Status)
+	require.Len(t, model.Requests(), 2)
+	require.Equal(t, messages.Cost(1120), res.Output.Cost)
+	require.Zero(t, res.Left.Cost)
+	require.Equal(t, "solve", res.Strategy)
+}
+
+// A tool, and a middleware around it, can read what is left.
+func TestLeft(t *testing.T) {
+	_, ok := orchestrator.Left(t.Context())
+	require.False(t, ok)
+	var inTool, around delegation.Limits
+	look := tools.NewRaw(tools.Definition{Name: "look"}, func(ctx context.Context, _ string) (string, error) {
+		inTool, ok = orchestrator.Left(ctx)
+		return "", nil
+	})
+	edit := []func(*orchestrator.Config){with(look)}
+	for range 2 {
+		model := scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Text("done"))
+		_, err := solver(t, model, edit...).Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}, Limits: delegation.Limits{ToolCalls: 5, Steps: 9}})
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, 4, inTool.ToolCalls, "its own call is used")
+		require.Equal(t, 7, inTool.Steps)
+		edit = append(edit, func(c *orchestrator.Config) {
+			c.Middleware = []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
+				return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+					around = e.Left
+					return next(ctx, e)
+				}
+			}}
+		})
+	}
+	require.NotZero(t, around.ToolCalls)
+}
+
+func TestNew_prices(t *testing.T) {
+	_, err := orchestrator.New(orchestrator.Config{Prices: llmclient.Prices{"m": {Input: -1}}})
+	var refused *orchestrator.ConfigError
+	require.ErrorAs(t, err, &refused)
+	require.ErrorContains(t, err, `Prices: the price of model "m"`)
+}

@@ -1,0 +1,159 @@
+package orchestrator
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// Task is one run to make. Only Input is needed as a rule; the other fields are for programs that
+// make different runs with one Orchestrator, such as a web server. The Orchestrator keeps no map,
+// slice or pointer of a Task.
+type Task struct {
+	Strategy string            // name in Config.Strategies; "" means Config.Default
+	Input    delegation.Input  // what to do
+	Run      string            // the run's id, as checkpoint.CheckRun allows; "" makes one
+	Limits   delegation.Limits // zero fields are those of the Config
+	Stop     <-chan struct{}   // closing it stops the run after the step in progress; cancelling the context stops it now
+
+	// Factory makes a strategy of the task's own, as a factory of Config.Strategies does. The run
+	// begins with it. It bears the name Strategy in the run, or "task" if Strategy is ""; that must
+	// be no name of Config.Strategies or Config.Remote. Other strategies can delegate to it, and it
+	// to them. With a Store, the same Factory must be given to [Orchestrator.Resume].
+	Factory func() strategy.Strategy
+
+	// Tools names those of Config.Tools that the run may use; children and agents may use no
+	// others. Nil means all of them, an empty slice none. Tools that a strategy brings are not
+	// among them, and may be used in any case.
+	Tools []string
+
+	// Model and Temperature hold for every request of the run that leaves its own open, in children
+	// and agents too. "" and nil leave the request as it is.
+	Model       string
+	Temperature *float64
+
+	Metadata  map[string]string // anything; stands in the events RunStarted and RunResumed, and in the journal
+	Labels    map[string]string // stand in the journal, to find runs by
+	Namespace string            // stands in the journal: whose run it is
+}
+
+// taskStrategy is the name of a task's own strategy where the task has none for it.
+const taskStrategy = "task"
+
+// FactoryError says that a run cannot be resumed with the [Resumption].Factory that was given: the
+// run needs one and there is none, it needs none and there is one, or what this one makes cannot be
+// run or has another table. The run is as it was.
+type FactoryError struct {
+	Run      string
+	Strategy string // the name of the run's strategy
+	Err      error  // such as a [*ConfigError]
+}
+
+// Error names the run and the strategy.
+func (e *FactoryError) Error() string {
+	return fmt.Sprintf("orchestrator: run %.64q of the strategy %.64q cannot be resumed: %v", e.Run, e.Strategy, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *FactoryError) Unwrap() error { return e.Err }
+
+// started returns the record that begins the run of a task. Errors are [*ConfigError], joined.
+func (o *Orchestrator) started(task *Task) (machine.Started, error) {
+	s := machine.Started{
+		Strategy: cmp.Or(task.Strategy, o.cfg.Default), Input: task.Input, Limits: task.Limits, Library: version(),
+		Model: task.Model, Metadata: task.Metadata, Labels: task.Labels, Namespace: task.Namespace,
+	}
+	defs, err := o.toolsNamed(task.Tools)
+	problems := []error{when(err != nil, "Tools", err)}
+	if s.Tools = defs; task.Factory != nil {
+		s.Strategy, s.TaskStrategy = cmp.Or(task.Strategy, taskStrategy), true
+		problems = append(problems, o.tryFactory(s.Strategy, task.Factory))
+	}
+	if t := task.Temperature; t != nil {
+		problems = append(problems, when(math.IsNaN(*t) || math.IsInf(*t, 0), "Temperature", fmt.Errorf("is %v, which is no temperature", *t)))
+		s.Temperature = new(*t)
+	}
+	return s, errors.Join(problems...)
+}
+
+// toolsNamed returns the definitions of the tools of the Config that are named; nil names mean all
+// of them.
+func (o *Orchestrator) toolsNamed(names []string) ([]tools.Definition, error) {
+	if names == nil {
+		return nil, nil
+	}
+	known, chosen := o.full.Tools, []tools.Definition{}
+	for _, d := range known {
+		if slices.Contains(names, d.Name) {
+			chosen = append(chosen, d)
+		}
+	}
+	var problems []error
+	for _, name := range names {
+		if !slices.ContainsFunc(known, func(d tools.Definition) bool { return d.Name == name }) {
+			problems = append(problems, fmt.Errorf("there is no tool %.64q in Config.Tools; they are %q", name, namesOf(known)))
+		}
+	}
+	return chosen, errors.Join(problems...)
+}
+
+// tryFactory says why the strategy of a factory cannot be run under that name; nil if it can.
+func (o *Orchestrator) tryFactory(name string, factory func() strategy.Strategy) error {
+	if _, taken := o.cfg.Strategies[name]; taken {
+		return &ConfigError{Field: "Strategy", Err: fmt.Errorf("%.64q is a name in Config.Strategies, and Factory needs one of its own", name)}
+	}
+	if _, taken := o.cfg.Remote[name]; taken {
+		return &ConfigError{Field: "Strategy", Err: fmt.Errorf("%.64q is a name in Config.Remote, and Factory needs one of its own", name)}
+	}
+	trial := trial{set: strategy.Set{name: factory}, run: o.tools}
+	err := trial.strategy(name)
+	if c, ok := errors.AsType[*ConfigError](err); ok {
+		return &ConfigError{Field: "Factory", Err: c.Err}
+	}
+	return err
+}
+
+// withFactory returns a Config for the Machine of a run whose task brings a strategy.
+func (o *Orchestrator) withFactory(cfg *machine.Config, name string, factory func() strategy.Strategy) *machine.Config {
+	own := *cfg
+	own.Strategies = maps.Clone(cfg.Strategies)
+	own.Strategies[name] = factory
+	if own.Durable {
+		own.Fingerprints = maps.Clone(cfg.Fingerprints)
+		if sum := machine.Fingerprint(own.Strategies, name); sum != "" {
+			own.Fingerprints[name] = sum
+		}
+	}
+	return &own
+}
+
+// useFactory prepares the run for the record that began it: with the factory of a task's own
+// strategy, if there was one.
+func (r *run) useFactory(s *machine.Started, factory func() strategy.Strategy) error {
+	refuse := func(err error) error { return &FactoryError{Run: r.id, Strategy: s.Strategy, Err: err} }
+	switch {
+	case !s.TaskStrategy && factory == nil:
+		return nil
+	case !s.TaskStrategy:
+		return refuse(errors.New("it was begun without a Task.Factory: leave Resumption.Factory out"))
+	case factory == nil:
+		return refuse(errors.New("it was begun with a Task.Factory: give the same one as Resumption.Factory"))
+	}
+	if err := r.o.tryFactory(s.Strategy, factory); err != nil {
+		return refuse(err)
+	}
+	cfg := r.o.withFactory(r.o.config(r), s.Strategy, factory)
+	if was, now := s.Fingerprints[s.Strategy], cfg.Fingerprints[s.Strategy]; was != now {
+		return refuse(errors.New("the strategy of Resumption.Factory has another table than that of Task.Factory"))
+	}
+	r.m.Reset(cfg)
+	return nil
+}
