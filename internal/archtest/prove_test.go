@@ -23,7 +23,7 @@ func TestProveRunsEveryProperty(t *testing.T) {
 	command := regexp.MustCompile(`(?m)-run '\^\(\$\(PROPERTIES\)\)\$\$' (.*)$`).FindSubmatch(makefile)
 	require.NotNil(t, command)
 	var properties, folders []string
-	for _, folder := range strings.Fields(string(command[1])) {
+	for folder := range strings.FieldsSeq(string(command[1])) {
 		found := propertiesOf(t, filepath.Join(root, folder))
 		require.NotEmpty(t, found, "%s has none", folder)
 		properties, folders = append(properties, found...), append(folders, filepath.Clean(folder))
