@@ -50,23 +50,43 @@ func TestReActRecorded(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			got := map[string]int{}
 			for i, line := range reactCorpus[recordedText](t, "text", file) {
-				p := markdownpolicy.ReAct{}
-				turn, err := p.ParseTurn(line.Text)
-				if err != nil {
-					_, ok := errors.AsType[*markdownpolicy.ParseError](err)
-					require.True(t, ok, "%d: %v", i, err)
-					require.NotEmpty(t, turn.Missing, "%d", i)
-				}
-				require.Contains(t, line.Text, turn.Kept)
-				checkReActPieces(t, p, line.Text, func(rest int) int { return min(rest, 1+i%7) })
-				if turn.Action != nil {
-					require.True(t, json.Valid([]byte(turn.Action.Arguments)), "%d", i)
-				}
-				got[turnKind(turn)]++
+				got[readReAct(t, i, line.Text)]++
 			}
 			require.Equal(t, want, got)
 		})
 	}
+}
+
+// readReAct reads a text, whole and in pieces, and returns the kind of its turn.
+func readReAct(t *testing.T, i int, text string) string {
+	t.Helper()
+	p := markdownpolicy.ReAct{}
+	turn, err := p.ParseTurn(text)
+	if err != nil {
+		_, ok := errors.AsType[*markdownpolicy.ParseError](err)
+		require.True(t, ok, "%d: %v", i, err)
+		require.NotEmpty(t, turn.Missing, "%d", i)
+	}
+	require.Contains(t, text, turn.Kept)
+	checkReActPieces(t, p, text, func(rest int) int { return min(rest, 1+i%7) })
+	if turn.Action != nil {
+		require.True(t, json.Valid([]byte(turn.Action.Arguments)), "%d", i)
+	}
+	return turnKind(turn)
+}
+
+// TestReActOurs reads texts that were written for this test, in the form of the recorded ones.
+func TestReActOurs(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "react-ours.jsonl"))
+	require.NoError(t, err)
+	i := 0
+	for line := range strings.Lines(string(data)) {
+		var ours struct{ ID, Text, Kind string }
+		require.NoError(t, json.Unmarshal([]byte(line), &ours))
+		require.Equal(t, ours.Kind, readReAct(t, i, ours.Text), ours.ID)
+		i++
+	}
+	require.GreaterOrEqual(t, i, 8)
 }
 
 // turnKind is what a turn comes to.

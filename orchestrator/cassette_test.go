@@ -28,8 +28,15 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// corpus holds recorded traffic of real providers, beside the repository; it is no part of it.
-const corpus = "../../shared/corpus/http"
+// corpora are folders of conversations: those that were written for these tests, and recorded
+// traffic of real providers, which lies beside the repository and is no part of it.
+var corpora = []struct {
+	name, dir string
+	least     int // conversations in it
+}{
+	{"ours", "../testdata/recorded/http", 6},
+	{"recorded", "../../shared/corpus/http", 60},
+}
 
 // cassette is one recording; see the corpus' README.
 type cassette struct {
@@ -90,19 +97,27 @@ var nameless = map[string]bool{"quirk/gemini-01": true}
 // results. From the second on, its requests must be the recorded ones in roles, call ids, argument
 // values and tool results.
 func TestW17_conversations(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(corpus, "*", "*.json"))
-	require.NoError(t, err)
-	if len(files) == 0 {
-		t.Skip("the corpus of recorded traffic is not at ../shared/corpus, beside the repository")
+	for _, c := range corpora {
+		t.Run(c.name, func(t *testing.T) {
+			files, err := filepath.Glob(filepath.Join(c.dir, "*", "*.json"))
+			require.NoError(t, err)
+			if len(files) == 0 && c.name != "ours" {
+				t.Skip("the corpus of recorded traffic is not at ../shared/corpus, beside the repository")
+			}
+			require.GreaterOrEqual(t, holdAll(t, c.dir, files), c.least)
+		})
 	}
-	conversations := 0
+}
+
+// holdAll holds the conversations of the files again, and returns how many there are.
+func holdAll(t *testing.T, dir string, files []string) (conversations int) {
 	for _, file := range files {
 		if filepath.Base(filepath.Dir(file)) == "ollama-native" {
 			continue // another protocol
 		}
 		for n, turns := range chains(t, file) {
 			conversations++
-			name := strings.TrimSuffix(strings.TrimPrefix(file, corpus+"/"), ".json")
+			name := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(file), dir+"/"), ".json")
 			t.Run(fmt.Sprintf("%s#%d", name, n), func(t *testing.T) {
 				if why := otherwise[name]; why != "" {
 					t.Skip(why)
@@ -111,8 +126,7 @@ func TestW17_conversations(t *testing.T) {
 			})
 		}
 	}
-	require.GreaterOrEqual(t, conversations, 60)
-	t.Logf("%d conversations", conversations)
+	return conversations
 }
 
 // chains returns the runs of interactions of a file in which each request holds the one before and

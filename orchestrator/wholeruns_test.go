@@ -59,7 +59,7 @@ func TestS1_2_runIsStream(t *testing.T) {
 			scripted.Calls(scripted.Call("agent_observe_decide", `{"observation":"a","should_continue":false,"final_answer":"done"}`, "o")),
 		},
 	}
-	set := strategy.Set(maps.Clone(builtin.All()))
+	set := maps.Clone(builtin.All())
 	set["step-agent"] = heeding(func(stepagent.Step) {})
 	for name := range set {
 		if builtin.Aliases()[name] == "" {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,6 +66,34 @@ func TestPages_examples(t *testing.T) {
 			require.Equal(t, texts[name], have[i], "%s is not docs/examples/%s", page, name)
 		}
 	}
+}
+
+// counted is a row of the table of programs in docs/first-hour.md: its name, and its lines.
+var counted = regexp.MustCompile(`(?m)^\| \[(\w+)\]\(examples/(\w+)/main\.go\) \| .* \| (\d+) \|$`)
+
+// TestPages_lines counts the lines of the programs, blank ones and comments aside, and holds the
+// table to have a row for each.
+func TestPages_lines(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/first-hour.md"))
+	require.NoError(t, err)
+	said := map[string]string{}
+	for _, row := range counted.FindAllStringSubmatch(string(page), -1) {
+		require.Equal(t, row[1], row[2])
+		said[row[1]+"/main.go"] = row[3]
+	}
+	have := map[string]string{}
+	for name, text := range exampleTexts(t) {
+		n := 0
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+				n++
+			}
+		}
+		if path.Base(name) == "main.go" {
+			have[name] = strconv.Itoa(n)
+		}
+	}
+	require.Equal(t, have, said)
 }
 
 // TestPages_programs has the go command compile every Go block with a package clause as it stands,

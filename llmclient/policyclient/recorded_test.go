@@ -28,8 +28,12 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// recordings is a part of the corpus of recorded traffic, which lies beside the repository.
-const recordings = "../../../shared/corpus/http/tool"
+// recordings are folders of conversations with tools, and how many are held to their end: those
+// that were written for these tests, and recorded traffic, which lies beside the repository.
+var recordings = map[string]int{
+	"../../testdata/recorded/http/tool": 2,
+	"../../../shared/corpus/http/tool":  20,
+}
 
 // recording is a recorded conversation; the corpus' README describes the form.
 type recording struct {
@@ -66,12 +70,20 @@ type wireMessage struct {
 // with a model that says the same by a policy: calls, results and answer are the same, and so is
 // what is streamed of the answer.
 func TestRecorded(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(recordings, "*.json"))
-	require.NoError(t, err)
-	if len(files) == 0 {
-		t.Skip("the corpus of recorded traffic is not at ../shared/corpus, beside the repository")
+	for dir, least := range recordings {
+		t.Run(strings.ReplaceAll(strings.TrimLeft(dir, "./"), "/", "-"), func(t *testing.T) {
+			files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+			require.NoError(t, err)
+			if len(files) == 0 && strings.Contains(dir, "shared") {
+				t.Skip("the corpus of recorded traffic is not at ../shared/corpus, beside the repository")
+			}
+			require.GreaterOrEqual(t, holdByPolicies(t, files), least)
+		})
 	}
-	held := 0
+}
+
+// holdByPolicies returns how many conversations were held to their end.
+func holdByPolicies(t *testing.T, files []string) (held int) {
 	for _, file := range files {
 		rec := load(t, file)
 		native, err := converse(t, rec, rec.client(t))
@@ -95,8 +107,7 @@ func TestRecorded(t *testing.T) {
 			})
 		}
 	}
-	require.GreaterOrEqual(t, held, 20)
-	t.Logf("%d conversations", held)
+	return held
 }
 
 func load(t *testing.T, file string) *recording {

@@ -75,6 +75,25 @@ func TestS1_17_corpus(t *testing.T) {
 	require.Equal(t, string(golden), b.String(), "run with -update, judge what has changed, and say so in %s", judgedFile)
 }
 
+// TestS1_17_ours reads texts that were written for this test, in the form of the recorded ones, with
+// the steps that they stand for.
+func TestS1_17_ours(t *testing.T) {
+	lines := 0
+	for line := range fileLines(t, "testdata/ours.jsonl") {
+		var record struct {
+			ID, Text string
+			Steps    []string
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &record))
+		checkLaws(t, record.Text)
+		steps, err := plantext.Parse(record.Text)
+		require.NoError(t, err, record.ID)
+		require.Equal(t, record.Steps, steps, record.ID)
+		lines++
+	}
+	require.GreaterOrEqual(t, lines, 6)
+}
+
 func digest(steps []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(steps, "\x00")))
 	return hex.EncodeToString(sum[:])[:12]
