@@ -152,6 +152,7 @@ func TestS4_15_eventsAreOrderedAndSurvive(t *testing.T) {
 				open++
 			case orchestrator.FlatToolComplete:
 				open = max(0, open-1)
+			default:
 			}
 			if a.Step > 0 {
 				require.GreaterOrEqual(t, a.Step, last)
