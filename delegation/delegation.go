@@ -23,6 +23,7 @@ type Output struct {
 	Data     json.RawMessage  `json:"data,omitempty"`     // the answer as JSON where a schema was asked for
 	Metadata Metadata         `json:"metadata,omitempty"`
 	Err      *Error           `json:"error,omitempty"` // nil means success
+	Parts    []Part           `json:"parts,omitempty"` // what children did that Messages do not hold, in order; set by the strategy
 
 	// Set by the Machine, over the whole subtree; what a strategy sets here is ignored.
 	Usage     messages.Usage `json:"usage,omitzero"`
@@ -30,6 +31,7 @@ type Output struct {
 	Cost      messages.Cost  `json:"cost,omitempty"`      // of the Usage, in millionths of a dollar
 	Unpriced  int            `json:"unpriced,omitempty"`  // model calls that used tokens of a model without a price: the Cost is without them
 	Untrusted bool           `json:"untrusted,omitempty"` // text from outside has been read
+	Begin     int            `json:"begin,omitempty"`     // where in Messages this turn begins; see Texts
 	Elapsed   time.Duration  `json:"elapsed,omitzero"`    // the time of its effects, added up
 }
 
@@ -64,27 +66,33 @@ func (o Output) Decode(v any) error {
 	return nil
 }
 
-// Texts returns the texts of all assistant messages in order, those without text left out.
+// Texts returns the texts of the assistant messages of this turn in order, those without text left
+// out. Those of Parts are among them, at their places.
+//
+// The turn begins at Messages[Begin]: what stands before is the system prompt and the conversation
+// of the input. Begin is 0 if the input had no messages, or if the strategy did not keep the last of
+// them at its place; then the turn is the whole conversation.
 func (o Output) Texts() []string {
 	var texts []string
-	for _, m := range o.Messages {
+	o.turn(func(m messages.Message) {
 		if a, ok := m.(messages.Assistant); ok {
 			if t := a.Text(); t != "" {
 				texts = append(texts, t)
 			}
 		}
-	}
+	})
 	return texts
 }
 
-// ToolMetas returns the outputs of all tool messages in order.
+// ToolMetas returns the outputs of the tool messages of this turn in order. Those of Parts are among
+// them, at their places. For the turn, see Texts.
 func (o Output) ToolMetas() []messages.ToolOutput {
 	var metas []messages.ToolOutput
-	for _, m := range o.Messages {
+	o.turn(func(m messages.Message) {
 		if t, ok := m.(messages.Tool); ok {
 			metas = append(metas, t.ToolOutput)
 		}
-	}
+	})
 	return metas
 }
 

@@ -97,6 +97,29 @@ func TestOutputViews(t *testing.T) {
 	require.Nil(t, delegation.Output{}.ToolMetas())
 }
 
+// A turn is what came after the conversation of the input; what children did stands at its place.
+func TestOutputTurn(t *testing.T) {
+	tool := func(id string) messages.Tool { return messages.Tool{ToolOutput: messages.ToolOutput{CallID: id}} }
+	grandchild := delegation.Output{Messages: messages.History{messages.AssistantText("grandchild"), tool("3")}}
+	child := delegation.Output{
+		Begin:    1,
+		Messages: messages.History{messages.AssistantText("handed over"), messages.AssistantText("child"), messages.AssistantText("child again")},
+		Parts:    delegation.PartsOf(grandchild, "b", 2),
+	}
+	out := delegation.Output{
+		Begin:    2,
+		Messages: messages.History{messages.AssistantText("old"), tool("0"), messages.AssistantText("plan"), tool("1"), messages.AssistantText("answer")},
+		Parts:    delegation.PartsOf(child, "a", 4),
+	}
+	require.Equal(t, []string{"plan", "child", "grandchild", "child again", "answer"}, out.Texts())
+	require.Equal(t, []messages.ToolOutput{tool("1").ToolOutput, tool("3").ToolOutput}, out.ToolMetas())
+	require.Equal(t, []string{"a", "a/b", "a"}, []string{out.Parts[0].Name, out.Parts[1].Name, out.Parts[2].Name})
+	require.Equal(t, out, roundTrip(t, out))
+
+	out.Begin = 99
+	require.Equal(t, []string{"child", "grandchild", "child again"}, out.Texts(), "a place beyond the end is the end")
+}
+
 func TestMetadata(t *testing.T) {
 	var m delegation.Metadata
 	require.NoError(t, m.Set("attempts", 3))

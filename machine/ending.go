@@ -130,12 +130,15 @@ func (m *Machine) closeEffect(e *effect, end *ending) {
 	m.endCall(e, out)
 }
 
-// unwind ends a frame with its last output. The frame above it is due: it has to end as well, or is
+// unwind ends a frame with its last output. If its strategy has no result, the result is what had
+// arrived of the reply that was cut off. The frame above it is due: it has to end as well, or is
 // told if the end was that of this frame.
 func (m *Machine) unwind(f *frame, child *delegation.Output) {
 	e := m.endingOf(f)
 	out := f.output(f.withUnseen(m.conclude(f, e.reason, child)))
-	out.Err = e.err
+	if out.Err = e.err; out.Result == nil {
+		out.Result = f.arrived()
+	}
 	if _, last := out.Messages.Last().(messages.Tool); last && e.note != "" && e.note != "-" {
 		out.Messages = append(out.Messages, messages.AssistantText(e.note)).Clip()
 	}

@@ -183,10 +183,14 @@ func names(v any, found map[string]bool) {
 	}
 }
 
-// The Go code of the page is that of the example.
+// The Go code of the page is that of the examples.
 func TestEventsPage_codeIsCompiled(t *testing.T) {
-	code, err := os.ReadFile("../orchestrator/example_test.go")
-	require.NoError(t, err)
+	var code []byte
+	for _, name := range []string{"example_test.go", "example_adapters_test.go"} {
+		text, err := os.ReadFile("../orchestrator/" + name)
+		require.NoError(t, err)
+		code = append(code, text...)
+	}
 	blocks := strings.Split(page(t), "```go\n")[1:]
 	require.NotEmpty(t, blocks)
 	for _, b := range blocks {

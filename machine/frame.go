@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -300,9 +301,39 @@ func (f *frame) output(out delegation.Output) delegation.Output {
 	}
 	out.Messages, _ = out.Messages.Repair()
 	out.Messages = out.Messages.Clip()
+	out.Begin = f.begin(out.Messages)
 	out.Usage, out.Counts, out.Elapsed, out.Untrusted = f.used.tokens, f.used.Counts, f.used.elapsed, f.branch.untrusted
 	out.Cost, out.Unpriced = f.used.cost, f.used.unpriced
 	return out
+}
+
+// begin returns where the turn of the frame begins in its conversation: after the messages of its
+// input, and a system prompt before them. It is 0 if the last of them is not found at its place.
+func (f *frame) begin(h messages.History) int {
+	given, _ := f.input.Messages.Repair()
+	n := len(given)
+	if n == 0 || len(h) == 0 {
+		return 0
+	}
+	if h[0].Role() == messages.RoleSystem && given[0].Role() != messages.RoleSystem {
+		n++
+	}
+	if n > len(h) || !reflect.DeepEqual(h[n-1], given.Last()) {
+		return 0
+	}
+	return n
+}
+
+// arrived returns the text of a reply that was cut off; nil if there is none.
+func (f *frame) arrived() *string {
+	if len(f.answers) == 0 {
+		return nil
+	}
+	text := f.answers[len(f.answers)-1].partial.Text()
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 // soFar is the output of a run that goes on: the conversation of its root, in which calls that have

@@ -58,7 +58,9 @@ func ExampleOrchestrator_Stream() {
 		case orchestrator.RunFinished:
 			fmt.Println("ended:", detail.Status)
 		case nil:
-			fmt.Printf("text: %q\n", event.Text)
+			if event.Kind == orchestrator.EventTextDelta { // thoughts are deltas too
+				fmt.Printf("text: %q\n", event.Text)
+			}
 		default:
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -186,15 +185,14 @@ func TestS3_16_canceledBetweenSteps(t *testing.T) {
 	}
 }
 
-// looped runs a task on a scripted model and returns the names that loopManager has for its events.
+// looped runs a task on a scripted model and returns what a front end of turns is told.
 func looped(t *testing.T, replies ...scripted.Reply) []string {
 	t.Helper()
-	var loop loopManager
+	var flat orchestrator.Flat
 	var names []string
 	for e := range sequentialAgent(replies...).Stream(t.Context(), task("go")) {
-		if line := loop.event(e); line != "" {
-			name, _, _ := strings.Cut(line, " ")
-			names = append(names, name)
+		for _, told := range flat.From(e) {
+			names = append(names, told.UpdateType())
 		}
 	}
 	return names

@@ -76,6 +76,7 @@ func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
 func (s *planReviseExecute) note(out delegation.Output) Step {
 	s.plan = s.plan.copy() // the old one stands in what was handed out
 	step := &s.plan.Steps[s.step]
+	s.parts = append(s.parts, delegation.PartsOf(out, step.ID, len(s.history))...)
 	step.Attempts++
 	step.Elapsed += out.Elapsed
 	step.Status, step.Result, step.Err = StepDone, out.Result, nil

@@ -48,7 +48,7 @@ func (s *planReviseExecute) output() delegation.Output {
 	}
 	frame.SetList(&m, "revisions", s.revisions)
 	frame.SetList(&m, "repaired", s.repaired)
-	return delegation.Output{Messages: s.history.Clip(), Result: s.last, Metadata: m}
+	return delegation.Output{Messages: s.history.Clip(), Result: s.last, Metadata: m, Parts: slices.Clip(s.parts)}
 }
 
 // partial is what was reached by a run that did not come to its end, and where it stood. As long as

@@ -26,7 +26,8 @@
 // output holds "plan" (a [Plan] with the status, result, attempts and time of each step, of which
 // there may be none yet) and "steps_executed" (how many steps are done), and where they apply
 // "truncated" (true: the plan was too long, and was cut), "revisions" (a list of [Revision]), "repaired" (what
-// was mended in the messages it was given), and with an error "phase", where it stood.
+// was mended in the messages it was given), and with an error "phase", where it stood. The Parts of
+// every output are what the steps did, by their ids, a step that was tried again each time.
 //
 // The source of the loop is the planner of an agent framework that submits and evaluates plans by
 // tool calls; that a plan is made before any work and kept apart from it is the idea of
@@ -68,6 +69,7 @@ type planReviseExecute struct {
 	last      *string // result of the step that was done last
 	scrap     *string // text of the last step that failed and left one
 	revisions []Revision
+	parts     []delegation.Part // what the steps did
 }
 
 // Revision is why a plan was made anew.

@@ -2,9 +2,9 @@ package reasonactobserve_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
-	"strings"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
@@ -13,85 +13,6 @@ import (
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 	"github.com/segue-go/segue/tools"
 )
-
-// agentEvent is an event of an agent loop as a chat front end knows it: one of nine types, and what it carries.
-type agentEvent struct {
-	Type    string
-	Payload map[string]any
-}
-
-// agentEvents turns the events of one run into those of the front end. The zero value, with the limit, is for one run.
-type agentEvents struct {
-	maxSteps int
-	step     int
-	message  strings.Builder // of this turn
-}
-
-// from returns what the front end is told of an event: nothing, one event, or two.
-func (a *agentEvents) from(e orchestrator.Event) []agentEvent {
-	switch d := e.Detail.(type) {
-	case nil:
-		if e.Kind == orchestrator.EventTextDelta {
-			a.message.WriteString(e.Text)
-		}
-	case orchestrator.RunStarted:
-		return []agentEvent{{"agent_start", map[string]any{"max_steps": a.maxSteps, "strategy": "react"}}}
-	case orchestrator.RetryWaiting:
-		if d.Discard {
-			a.message.Reset() // the reply begins anew
-		}
-	case orchestrator.StateChanged:
-		return a.moved(d)
-	case orchestrator.WaitStarted:
-		return []agentEvent{{"agent_request_input", map[string]any{"question": d.Wait.Text, "step": a.step}}}
-	case orchestrator.ToolStarted:
-		if d.Call.Name != rao.RequestInput {
-			return []agentEvent{{"tool_start", map[string]any{"tool": d.Call.Name}}}
-		}
-	case orchestrator.ToolFinished:
-		if d.Output.ToolName != rao.RequestInput {
-			return []agentEvent{{"tool_complete", map[string]any{"tool": d.Output.ToolName, "result": d.Output.Output}}}
-		}
-	case orchestrator.RunFinished:
-		return a.ended(d)
-	default: // the front end has no name for it
-	}
-	return nil
-}
-
-// moved tells of the turns: one ends when the state that waits for its reply is left.
-func (a *agentEvents) moved(d orchestrator.StateChanged) (events []agentEvent) {
-	if d.To == rao.Failed {
-		return nil // the run says so at its end
-	}
-	said := map[string]any{"message": a.message.String(), "step": a.step}
-	switch {
-	case d.From == rao.Reasoning && d.To == rao.Deciding: // the turn goes on
-		return nil
-	case d.From == rao.Reasoning, d.From == rao.Deciding:
-		events = append(events, agentEvent{"agent_reason", said})
-	case d.From == rao.Observing:
-		events = append(events, agentEvent{"agent_observe", said})
-	}
-	if d.To == rao.Reasoning {
-		a.step++
-		events = append(events, agentEvent{"agent_turn_start", map[string]any{"step": a.step}})
-	}
-	a.message.Reset()
-	return events
-}
-
-// ended tells how the run ended. An answer counts, also one that was given for want of steps; a run that waits has said so.
-func (a *agentEvents) ended(d orchestrator.RunFinished) []agentEvent {
-	switch {
-	case d.Status == orchestrator.StatusDone, d.Status == orchestrator.StatusLimit && d.Output.Result != nil:
-		return []agentEvent{{"agent_completion", map[string]any{"steps": a.step}}}
-	case d.Status == orchestrator.StatusWaiting:
-		return nil
-	default:
-		return []agentEvent{{"agent_error", map[string]any{"message": d.Output.Err.Message}}}
-	}
-}
 
 // S4-14, S4-27: the events of a run under the nine names of a chat front end: a tool is called in the first step, and the
 // second finishes.
@@ -115,25 +36,26 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	adapter := agentEvents{maxSteps: 3}
+	flat := orchestrator.Flat{Strategy: "react", MaxSteps: 3}
 	for e := range o.Stream(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Which number is in notes.txt?"}}) {
-		for _, told := range adapter.from(e) {
-			fmt.Println(told.Type, told.Payload)
+		for _, told := range flat.From(e) {
+			payload, err := json.Marshal(told)
+			fmt.Println(string(payload), err)
 		}
 		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
 			fmt.Println(end.Output.Text())
 		}
 	}
 	// Output:
-	// agent_start map[max_steps:3 strategy:react]
-	// agent_turn_start map[step:1]
-	// agent_reason map[message:I must look. step:1]
-	// tool_start map[tool:look]
-	// tool_complete map[result:notes.txt holds 42 tool:look]
-	// agent_observe map[message:There is a number. step:1]
-	// agent_turn_start map[step:2]
-	// agent_reason map[message: step:2]
-	// agent_completion map[steps:2]
+	// {"type":"agent_start","strategy":"react","max_steps":3} <nil>
+	// {"type":"agent_turn_start","step":1} <nil>
+	// {"type":"agent_reason","step":1,"message":"I must look."} <nil>
+	// {"type":"agent_tool_start","step":1,"tool":"look","call_id":"call_2_1"} <nil>
+	// {"type":"agent_tool_complete","step":1,"tool":"look","call_id":"call_2_1","result":"notes.txt holds 42"} <nil>
+	// {"type":"agent_observe","step":1,"message":"There is a number."} <nil>
+	// {"type":"agent_turn_start","step":2} <nil>
+	// {"type":"agent_reason","step":2} <nil>
+	// {"type":"agent_completion","steps":2,"answer":"It is 42."} <nil>
 	// It is 42.
 }
 

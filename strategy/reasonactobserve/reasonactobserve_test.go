@@ -65,14 +65,15 @@ func ask(question string) scripted.Reply {
 // the run.
 func eventsOf(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) (told []string, end orchestrator.RunFinished) {
 	t.Helper()
-	adapter := agentEvents{maxSteps: 3}
+	flat := orchestrator.Flat{MaxSteps: 3}
 	for e := range o.Stream(t.Context(), ta) {
-		for _, a := range adapter.from(e) {
-			line := a.Type
-			for _, key := range []string{"step", "tool"} {
-				if v, ok := a.Payload[key]; ok {
-					line += fmt.Sprintf(" %v", v)
-				}
+		for _, a := range flat.From(e) {
+			line := a.UpdateType()
+			switch {
+			case a.Tool != "":
+				line += " " + a.Tool
+			case a.Step > 0:
+				line += fmt.Sprintf(" %d", a.Step)
 			}
 			told = append(told, line)
 		}
@@ -134,27 +135,28 @@ func TestS4_15_eventsAreOrderedAndSurvive(t *testing.T) {
 		decide(`{}`), scripted.Calls(scripted.Call("no_such_tool", "{}", "")), observe(`{}`),
 		decide(`{"final_answer":"Done!"}`),
 	)
-	adapter, last, open := agentEvents{}, 0, 0
-	show := func(a agentEvent) (err error) {
+	flat, last, open := orchestrator.Flat{}, 0, 0
+	show := func(a orchestrator.FlatEvent) (err error) {
 		defer func() { err = fmt.Errorf("the front end is gone: %v", recover()) }()
 		panic(a.Type)
 	}
 	var failures int
 	var end orchestrator.RunFinished
 	for e := range agent(t, model, rao.Config{}).Stream(t.Context(), task("go")) {
-		for _, a := range adapter.from(e) {
+		for _, a := range flat.From(e) {
 			if show(a) != nil {
 				failures++
 			}
 			switch a.Type {
-			case "tool_start":
+			case orchestrator.FlatToolStart:
 				open++
-			case "tool_complete":
+			case orchestrator.FlatToolComplete:
 				open = max(0, open-1)
+			default:
 			}
-			if step, ok := a.Payload["step"].(int); ok {
-				require.GreaterOrEqual(t, step, last)
-				last = step
+			if a.Step > 0 {
+				require.GreaterOrEqual(t, a.Step, last)
+				last = a.Step
 			}
 		}
 		end, _ = e.Detail.(orchestrator.RunFinished)

@@ -90,7 +90,8 @@ func TestGenerator(t *testing.T) {
 	require.JSONEq(t, `"Poem"`, string(out.Output.Data))
 }
 
-// A run that is stopped at any point leaves the last whole draft as its result.
+// A run that is stopped at any point leaves the last whole draft as its result; before the first,
+// what had arrived of it.
 func TestStopKeepsTheDraft(t *testing.T) {
 	cfg := &machine.Config{
 		Strategies: strategy.Set{"r": reflection.New(reflection.Config{})}, Tools: []tools.Definition{{Name: "look", ReadOnly: true}},
@@ -102,7 +103,7 @@ func TestStopKeepsTheDraft(t *testing.T) {
 		nextstep.ToolResult{Output: messages.ToolOutput{CallID: "c1", ToolName: "look"}},
 		nextstep.APIResponse{Response: new(say("Better poem"))},
 	}
-	for n, want := range []string{"", "Poem", "Poem", "Poem", "Poem", "Better poem"} {
+	for n, want := range []string{"Half a", "Poem", "Poem", "Poem", "Poem", "Better poem"} {
 		m := machine.New(cfg)
 		require.NoError(t, m.Apply(machine.Started{Run: "run", Input: goal}))
 		answer := func(a nextstep.Answer) {

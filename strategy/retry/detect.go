@@ -71,10 +71,13 @@ func (s *retry) detect(out delegation.Output) (failed bool, why string, err erro
 // given are not its own. A call that ended as unknown is none: what may have had its effect must
 // not be done again.
 func (s *retry) toolFailed(out delegation.Output) (failed bool, why string) {
-	own := out.ToolMetas()
-	own = own[min(s.before, len(own)):]
-	for _, o := range own {
-		if o.Status == messages.StatusFailed {
+	seen := 0
+	for _, m := range out.Messages {
+		o, ok := m.(messages.Tool)
+		if !ok {
+			continue
+		}
+		if seen++; seen > s.before && o.Status == messages.StatusFailed {
 			return true, s.failure("ToolFailed", PromptData{Tool: o.ToolName, Result: o.Output})
 		}
 	}

@@ -19,7 +19,8 @@
 // first child being the first attempt, so the number of the attempt stands in each event: it is the
 // number after this frame's name, as in "0.2".
 //
-// To the metadata of the attempt it adds "attempts", a list of [Attempt].
+// To the metadata of the attempt it adds "attempts", a list of [Attempt], and to its Parts those
+// before it, by their numbers.
 //
 // That an attempt is told in words how the last one failed is the idea of Reflexion (Shinn et al.,
 // 2023, https://arxiv.org/abs/2303.11366).
@@ -31,6 +32,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/segue-go/segue/delegation"
@@ -55,6 +57,7 @@ type retry struct {
 	input    delegation.Input
 	before   int // tool results in the messages of the input
 	attempts []Attempt
+	earlier  []delegation.Part // what the attempts before the last one did
 	last     delegation.Output // of the last attempt that ended
 	result   *string           // the latest that there is
 	data     json.RawMessage   // beside it
@@ -136,6 +139,9 @@ func (s *retry) ProcessDelegationResult(out delegation.Output) nextstep.NextStep
 
 // note remembers how an attempt ended.
 func (s *retry) note(out delegation.Output) {
+	if n := len(s.attempts); n > 0 {
+		s.earlier = append(s.earlier, delegation.PartsOf(s.last, strconv.Itoa(n), 0)...)
+	}
 	s.last = out
 	if out.Result != nil || len(out.Data) > 0 {
 		s.result, s.data = out.Result, out.Data
@@ -205,5 +211,8 @@ func (s *retry) output() delegation.Output {
 		}
 		_ = m.Set(attemptsKey, attempts)
 	}
-	return delegation.Output{Messages: s.last.Messages, Result: s.result, Data: s.data, Metadata: m}
+	return delegation.Output{
+		Messages: s.last.Messages, Result: s.result, Data: s.data, Metadata: m,
+		Parts: slices.Concat(s.earlier, s.last.Parts),
+	}
 }

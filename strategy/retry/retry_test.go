@@ -309,3 +309,16 @@ func TestBound(t *testing.T) {
 		require.Equal(t, -1, cfg.Bound(-1))
 	}
 }
+
+// The texts of a run are those of all attempts, in order.
+func TestTextsOfAttempts(t *testing.T) {
+	o, err := orchestrator.New(orchestrator.Config{
+		Client: scripted.New(scripted.Text("quiet"), scripted.Text("less quiet"), scripted.Text("LOUD")), Strategies: set, Default: "shouts",
+	})
+	require.NoError(t, err)
+	before := messages.History{messages.UserText("Hello."), messages.AssistantText("Hello!")}
+	res, err := o.Run(t.Context(), orchestrator.Task{Input: delegation.Input{Goal: "Shout.", Messages: before}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"quiet", "less quiet", "LOUD"}, res.Output.Texts())
+	require.Len(t, res.Output.Messages, 4)
+}
