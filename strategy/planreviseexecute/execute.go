@@ -11,6 +11,12 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
+// Children implements strategy.Delegator.
+func (s *planReviseExecute) Children() []string { return s.rules.executors }
+
+// ToolNames implements strategy.ToolNamer.
+func (s *planReviseExecute) ToolNames() []string { return s.StepTools }
+
 // execute delegates the next step of the plan.
 func (s *planReviseExecute) execute() nextstep.NextStep {
 	s.step = s.plan.next()
@@ -55,6 +61,9 @@ func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nexts
 // ended notes how the current step ended, and goes on.
 func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
 	step := s.note(out)
+	if frame.Hopeless(out) {
+		return s.Fail(out.Err, s.partial())
+	}
 	if step.Err != nil {
 		return s.revise(broke, Revision{Step: step.ID, Feedback: step.Err.Message}, step)
 	}

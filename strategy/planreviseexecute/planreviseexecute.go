@@ -14,6 +14,9 @@
 // strategy itself, and so be planned in turn. Steps that are done stay done. The answer is the
 // result of the last step, or is made of all results by one more request (Config.Answer).
 //
+// A step that cannot be carried out whatever the plan is not planned anew: there is no strategy for
+// it, or it would stand too deep. That ends the work.
+//
 // At most MaxRevisions + 1 plans are made, each judged once, of at most MaxSteps steps, and
 // MaxRetries reminders are given in all; [Config.Bound] says how many model calls that can be.
 //
@@ -44,6 +47,8 @@ import (
 
 var (
 	_ strategy.Strategy       = (*planReviseExecute)(nil)
+	_ strategy.ToolNamer      = (*planReviseExecute)(nil)
+	_ strategy.Delegator      = (*planReviseExecute)(nil)
 	_ strategy.FailureHandler = (*planReviseExecute)(nil)
 	_ strategy.Concluder      = (*planReviseExecute)(nil)
 	_ strategy.Inheritor      = (*planReviseExecute)(nil)
@@ -291,6 +296,10 @@ func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken Ste
 func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reminded) {
 		return s.remind("", nil)
+	}
+	if s.State() == ExecutingStep && frame.NoChild(f) {
+		s.note(delegation.Output{Err: frame.ErrorOf(f)})
+		return s.Fail(frame.ErrorOf(f), s.partial())
 	}
 	if s.State() == ExecutingStep {
 		return s.ended(delegation.Output{Err: frame.ErrorOf(f)})
