@@ -51,7 +51,7 @@ func Each(err error) []error {
 	if err == nil {
 		return nil
 	}
-	j, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // that error itself, and not what it wraps
+	j, ok := err.(interface{ Unwrap() []error }) // that error itself, and not what it wraps
 	if !ok {
 		return []error{err}
 	}

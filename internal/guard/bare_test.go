@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,4 +43,20 @@ func TestWithin(t *testing.T) {
 	require.EqualError(t, all[0], `strategy "a": Tools: EOF`)
 	require.ErrorIs(t, all[0], io.EOF)
 	require.EqualError(t, all[1], `strategy "a": io: read/write on closed pipe`)
+}
+
+// Whatever package of this module an error comes from, its name is known.
+func TestPackages(t *testing.T) {
+	for _, place := range []string{"../..", "../../llmclient", "../../strategy", "../../tools", "../../orchestrator"} {
+		entries, err := os.ReadDir(place)
+		require.NoError(t, err)
+		for _, e := range entries {
+			sources, err := filepath.Glob(filepath.Join(place, e.Name(), "*.go"))
+			require.NoError(t, err)
+			if len(sources) == 0 || strings.HasSuffix(e.Name(), "test") || e.Name() == "bench" || strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			require.Equal(t, "x", guard.Bare(errors.New(e.Name()+": x")), e.Name())
+		}
+	}
 }

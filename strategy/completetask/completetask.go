@@ -69,11 +69,11 @@ func (s *completeTask) UseTools(defs []tools.Definition) {
 
 // ToolNames implements strategy.ToolNamer.
 func (s *completeTask) ToolNames() []string {
-	offersNone := s.Config.Tools != nil && len(s.Config.Tools) == 0 // then there is no choice
+	offersNone := s.Tools != nil && len(s.Tools) == 0 // then there is no choice
 	if s.ToolChoice.Name == "" || offersNone {
-		return s.Config.Tools
+		return s.Tools
 	}
-	return append(slices.Clone(s.Config.Tools), s.ToolChoice.Name)
+	return append(slices.Clone(s.Tools), s.ToolChoice.Name)
 }
 
 // Initialize implements strategy.Strategy.

@@ -55,13 +55,13 @@ func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nexts
 	if s.State() != ExecutingStep {
 		return s.OutOfTurn()
 	}
-	return s.ended(out)
+	return s.ended(out, false)
 }
 
-// ended notes how the current step ended, and goes on.
-func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
+// ended notes how the current step ended, and goes on, unless no other plan could do better.
+func (s *planReviseExecute) ended(out delegation.Output, hopeless bool) nextstep.NextStep {
 	step := s.note(out)
-	if frame.Hopeless(out) {
+	if hopeless || frame.Hopeless(out) {
 		return s.Fail(out.Err, s.partial())
 	}
 	if step.Err != nil {

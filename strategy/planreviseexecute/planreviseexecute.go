@@ -47,8 +47,6 @@ import (
 
 var (
 	_ strategy.Strategy       = (*planReviseExecute)(nil)
-	_ strategy.ToolNamer      = (*planReviseExecute)(nil)
-	_ strategy.Delegator      = (*planReviseExecute)(nil)
 	_ strategy.FailureHandler = (*planReviseExecute)(nil)
 	_ strategy.Concluder      = (*planReviseExecute)(nil)
 	_ strategy.Inheritor      = (*planReviseExecute)(nil)
@@ -297,12 +295,8 @@ func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reminded) {
 		return s.remind("", nil)
 	}
-	if s.State() == ExecutingStep && frame.NoChild(f) {
-		s.note(delegation.Output{Err: frame.ErrorOf(f)})
-		return s.Fail(frame.ErrorOf(f), s.partial())
-	}
 	if s.State() == ExecutingStep {
-		return s.ended(delegation.Output{Err: frame.ErrorOf(f)})
+		return s.ended(delegation.Output{Err: frame.ErrorOf(f)}, frame.NoChild(f))
 	}
 	return s.Fail(frame.ErrorOf(f), s.Conclude(""))
 }

@@ -82,7 +82,7 @@ type react struct {
 }
 
 // ToolNames implements strategy.ToolNamer.
-func (s *react) ToolNames() []string { return s.Config.Tools }
+func (s *react) ToolNames() []string { return s.Tools }
 
 // UseTools implements strategy.ToolUser.
 func (s *react) UseTools(defs []tools.Definition) {

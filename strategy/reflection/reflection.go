@@ -71,7 +71,7 @@ type reflection struct {
 }
 
 // ToolNames implements strategy.ToolNamer.
-func (s *reflection) ToolNames() []string { return s.Config.Tools }
+func (s *reflection) ToolNames() []string { return s.Tools }
 
 // Children implements strategy.Delegator.
 func (s *reflection) Children() []string {
