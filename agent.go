@@ -54,7 +54,7 @@ func (a *Agent) Orchestrator() (*orchestrator.Orchestrator, error) {
 		case how == nil:
 			how = completetask.New(completetask.Config{System: a.System})
 		case a.System != "":
-			a.err = errors.New("segue: Agent: System is for an Agent without a Strategy: give the prompt to the Strategy")
+			a.err = &ConfigError{Field: "System", Err: errors.New("is for an Agent without a Strategy: give the prompt to the Strategy")}
 			return
 		}
 		a.made, a.err = a.orchestrator(how)
@@ -67,8 +67,30 @@ func (a *Agent) orchestrator(how func() strategy.Strategy) (*orchestrator.Orches
 	if a.Configure != nil {
 		a.Configure(&cfg)
 	}
+	if cfg.Client == nil {
+		return nil, &ConfigError{Field: "Model", Err: errors.New("is nil: give it the Client of a model, such as openaichat.New returns")}
+	}
 	return orchestrator.New(cfg)
 }
+
+// ConfigError says which field of an [Agent] cannot be used, why, and what to do. What an
+// orchestrator has against the Agent is an [*orchestrator.ConfigError].
+type ConfigError struct {
+	Field string // "T" for the type that [Ask] is to read an answer into
+	Err   error
+}
+
+// Error names the field.
+func (e *ConfigError) Error() string {
+	problem := strings.TrimPrefix(e.Err.Error(), "tools: ") // one prefix is enough
+	if e.Field == "T" {
+		return "segue: Ask[T]: " + problem
+	}
+	return "segue: Agent." + e.Field + ": " + problem
+}
+
+// Unwrap returns the cause.
+func (e *ConfigError) Unwrap() error { return e.Err }
 
 // Ask has the agent work on a task, and returns the answer. Where there is none the error says why,
 // and the text is what there was by then. A task that waits for somebody is an
@@ -178,9 +200,9 @@ func Ask[T any](ctx context.Context, a *Agent, task string) (T, error) {
 		schema, err := llmclient.SchemaOf[T]()
 		switch {
 		case err != nil:
-			t.err = err
+			t.err = &ConfigError{Field: "T", Err: err}
 		case a.Strategy != nil:
-			t.err = errors.New("segue: Ask: the Agent has a Strategy of its own: give that the schema of llmclient.SchemaOf, and read the answer with Output.Decode")
+			t.err = &ConfigError{Field: "Strategy", Err: errors.New("must be nil for segue.Ask, and the Agent has a Strategy of its own: give that the schema of llmclient.SchemaOf, and read the answer with Output.Decode")}
 		default:
 			t.made, t.err = a.orchestrator(completetask.New(completetask.Config{System: a.System, Schema: schema}))
 		}

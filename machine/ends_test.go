@@ -58,7 +58,7 @@ func TestMachine_badStrategies(t *testing.T) {
 
 func TestMachine_badSetUp(t *testing.T) {
 	for want, set := range map[string]strategy.Set{
-		`Strategy: strategy: no strategy "x"; known: a, b`:   {"a": nil, "b": nil},
+		`Strategy: no strategy "x"; known: a, b`:             {"a": nil, "b": nil},
 		`the factory of "x" is nil`:                          {"x": nil},
 		`the factory of strategy "x" panicked with a string`: {"x": func() strategy.Strategy { panic("oops") }},
 	} {

@@ -123,7 +123,9 @@ type ConfigError struct {
 }
 
 // Error names the field.
-func (e *ConfigError) Error() string { return fmt.Sprintf("machine: %s: %v", e.Field, e.Err) }
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("machine: %s: %s", e.Field, guard.Bare(e.Err))
+}
 
 // Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }

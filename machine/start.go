@@ -2,9 +2,11 @@ package machine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
@@ -102,7 +104,7 @@ func (m *Machine) build(f *frame, name string) (err error) {
 	}
 	if c, ok := st.(strategy.Checker); ok {
 		if err := c.Check(); err != nil {
-			return fmt.Errorf("strategy %q: %w", name, err)
+			return within(name, err)
 		}
 	}
 	f.strategy, f.st = name, st
@@ -110,7 +112,7 @@ func (m *Machine) build(f *frame, name string) (err error) {
 	if t, ok := st.(strategy.Tabler); ok {
 		table := t.FSM()
 		if err := table.Check(); err != nil {
-			return fmt.Errorf("strategy %q: %w", name, err)
+			return within(name, err)
 		}
 		if f.stater == nil {
 			f.stater = table
@@ -126,6 +128,11 @@ func (m *Machine) build(f *frame, name string) (err error) {
 		}
 	}
 	return nil
+}
+
+// within returns the errors of a strategy with its name.
+func within(name string, err error) error {
+	return errors.Join(guard.Within(fmt.Sprintf("strategy %q", name), err)...)
 }
 
 // Try makes the strategy of that name as a run would, and returns it with the definitions of the

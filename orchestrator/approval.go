@@ -58,20 +58,12 @@ func (c *ApprovalConfig) check(names []string) error {
 		if slices.Contains(names, name) {
 			continue
 		}
-		text := fmt.Sprintf("%q", name)
-		if near := nearest(name, names); near != "" {
-			text += fmt.Sprintf(" (did you mean %q?)", near)
-		}
-		unknown = append(unknown, text)
+		unknown = append(unknown, fmt.Sprintf("%q%s", name, meant(name, names)))
 	}
 	if unknown == nil {
 		return nil
 	}
-	there := "there are no tools"
-	if len(names) > 0 {
-		there = "the tools are: " + strings.Join(names, ", ")
-	}
-	return &ConfigError{Field: "Approve", Err: fmt.Errorf("rules name tools that there are not: %s; %s", strings.Join(unknown, ", "), there)}
+	return &ConfigError{Field: "Approve", Err: fmt.Errorf("rules name tools that there are not: %s; %s", strings.Join(unknown, ", "), thereAre(names))}
 }
 
 // nearest returns the name that a misspelt one is most likely to stand for; "" if none is near.

@@ -1,8 +1,49 @@
 package orchestrator
 
 import (
+	"errors"
 	"fmt"
+
+	"github.com/segue-go/segue/internal/guard"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/strategy"
 )
+
+// ConfigError says which field of a [Config], or of a [Task], cannot be used, why, and what to do.
+type ConfigError struct {
+	Field string
+	Err   error
+}
+
+// Error names the field.
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("orchestrator: %s: %s", e.Field, guard.Bare(e.Err))
+}
+
+// Unwrap returns the cause.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// configErrors returns a [*ConfigError] about a field for each of the errors that are joined.
+func configErrors(field string, err error) error {
+	all := guard.Each(err)
+	for i, e := range all {
+		all[i] = &ConfigError{Field: field, Err: e}
+	}
+	return errors.Join(all...)
+}
+
+// startError is the error of a run that cannot be begun, with the field of the [Task] that is
+// wrong.
+func (o *Orchestrator) startError(err error) error {
+	c, ok := errors.AsType[*machine.ConfigError](err)
+	if !ok {
+		return err
+	}
+	if unknown, ok := errors.AsType[*strategy.UnknownError](c.Err); ok && unknown.Name == "" {
+		return &ConfigError{Field: "Task.Strategy", Err: fmt.Errorf("%w: name one of them, or set Config.Default", c.Err)}
+	}
+	return configErrors("Task."+c.Field, c.Err)
+}
 
 // RunExistsError says that a run cannot be begun, or not be resumed now, because of what is there
 // under its id. It wraps checkpoint.ErrConflict.

@@ -62,8 +62,6 @@ type (
 	Effect = machine.Effect
 	// LimitError is [machine.LimitError].
 	LimitError = machine.LimitError
-	// ConfigError is [machine.ConfigError].
-	ConfigError = machine.ConfigError
 	// StrategyError is [machine.StrategyError].
 	StrategyError = machine.StrategyError
 	// PanicError is [machine.PanicError].

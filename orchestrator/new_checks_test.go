@@ -73,7 +73,7 @@ func TestNew_checksTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := strategy.Set{"odd": test.factory, "good": completetask.New(completetask.Config{})}
 			_, err := orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: set})
-			require.ErrorContains(t, err, `machine: Strategies: strategy "odd": `)
+			require.ErrorContains(t, err, `orchestrator: Strategies: strategy "odd": `)
 			require.ErrorContains(t, err, test.want)
 			wrong, ok := errors.AsType[*orchestrator.ConfigError](err)
 			require.True(t, ok)
@@ -185,7 +185,7 @@ func TestNew_nilPointerOfATool(t *testing.T) {
 		Client: scripted.New(), Strategies: strategy.Set{"task": completetask.New(completetask.Config{})},
 		Tools: []tools.Tool{echo("a"), (*pointed)(nil)},
 	})
-	require.EqualError(t, err, `machine: Tools: tools: tool "#1": a nil *orchestrator_test.pointed`)
+	require.EqualError(t, err, `orchestrator: Tools: tool "#1": a nil *orchestrator_test.pointed: make one, or leave it out`)
 	wrong, ok := errors.AsType[*orchestrator.ConfigError](err)
 	require.True(t, ok)
 	require.Equal(t, "Tools", wrong.Field)

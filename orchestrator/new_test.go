@@ -30,13 +30,13 @@ func TestNew_reportsEverything(t *testing.T) {
 		Remote:     map[string]orchestrator.Remote{"broken": nil},
 	})
 	for _, want := range []string{
-		"machine: Client: is nil",
-		`machine: Strategies: strategy "broken": completetask: OnEmpty: "guess" is not one of`,
-		`machine: Strategies: strategy: the factory of "nil" is nil`,
-		`machine: Tools:`,
-		`machine: Default: strategy: no strategy "nobody"; known: broken, nil`,
-		`machine: Middleware: number 0 is nil`,
-		`machine: Remote: "broken" is in Strategies too`,
+		"orchestrator: Client: is nil",
+		`orchestrator: Strategies: strategy "broken": OnEmpty: "guess" is not one of`,
+		`orchestrator: Strategies: the factory of "nil" is nil`,
+		`orchestrator: Tools:`,
+		`orchestrator: Default: no strategy "nobody"; known: broken, nil`,
+		`orchestrator: Middleware: number 0 is nil`,
+		`orchestrator: Remote: "broken" is in Strategies too`,
 	} {
 		require.ErrorContains(t, err, want)
 	}

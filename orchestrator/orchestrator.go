@@ -130,57 +130,34 @@ type Orchestrator struct {
 	workspaces    sync.Pool       // of *workspace
 }
 
-// New checks the configuration and returns an Orchestrator. Each strategy is made once, so that one
-// that is configured wrongly, whose table or caps are wrong, or that brings a tool whose name is
-// taken, is found now. A strategy whose table cannot be seen, because it is no [strategy.Tabler],
-// is taken, and Logger is told of it. Errors are [*ConfigError], joined.
+// New checks the configuration and returns an Orchestrator, so that no mistake in it costs a model
+// call. Each strategy is made twice: one that is configured wrongly, whose table or caps are wrong,
+// that brings a tool whose name is taken, that names a tool or a strategy that there is not
+// ([strategy.ToolNamer], [strategy.Delegator]), or whose factory returns the same one again, is
+// found now. A strategy whose table cannot be seen, because it is no [strategy.Tabler], is taken,
+// and Logger is told of it. Errors are [*ConfigError], joined.
 func New(cfg Config) (*Orchestrator, error) {
 	cfg.Strategies, cfg.Remote = maps.Clone(cfg.Strategies), maps.Clone(cfg.Remote)
-	set, err := tools.NewSet(cfg.Tools...)
-	problems := []error{
-		when(cfg.Client == nil, "Client", errors.New("is nil")),
-		when(len(cfg.Strategies) == 0, "Strategies", errors.New("is empty")),
-		when(err != nil, "Tools", err),
-		when(cfg.Prices.Check() != nil, "Prices", cfg.Prices.Check()),
-	}
-	trial := trial{set: cfg.Strategies, run: set}
-	for _, name := range cfg.Strategies.Names() {
-		problems = append(problems, trial.strategy(name))
-		if _, taken := cfg.Remote[name]; taken {
-			problems = append(problems, &ConfigError{Field: "Remote", Err: fmt.Errorf("%q is in Strategies too", name)})
-		}
-	}
 	o := &Orchestrator{
 		cfg:     cfg,
-		tools:   set,
 		runner:  tools.Runner{Timeout: cfg.Timeouts.Tool, MaxResult: cfg.MaxToolResult}.WithDefaults(),
 		approve: cfg.Approve.policy(),
 	}
-	for _, name := range slices.Sorted(maps.Keys(cfg.Remote)) {
-		problems = append(problems, when(cfg.Remote[name] == nil, "Remote", fmt.Errorf("%q is nil", name)))
+	c := check{cfg: &cfg, field: "Strategies"}
+	if err := c.all(); err != nil {
+		return nil, errors.Join(err, o.wrap(cfg.Middleware))
 	}
-	if _, ok := cfg.Strategies[cfg.Default]; cfg.Default != "" && !ok {
-		problems = append(problems, &ConfigError{Field: "Default", Err: &strategy.UnknownError{Name: cfg.Default, Known: cfg.Strategies.Names()}})
+	if err := o.wrap(cfg.Middleware); err != nil {
+		return nil, err
 	}
 	if names := cfg.Strategies.Names(); cfg.Default == "" && len(names) == 1 {
 		o.cfg.Default = names[0]
 	}
-	if set != nil { // else it may hold what is no tool
-		problems = append(problems, o.findAgents(cfg.Tools))
-	}
-	defs := slices.Clone(trial.own)
-	if set != nil {
-		defs = append(defs, set.Definitions()...)
-	}
-	o.toolNames = namesOf(defs)
-	problems = append(problems, o.wrap(cfg.Middleware), cfg.Approve.check(slices.Clone(o.toolNames)))
-	if err := errors.Join(problems...); err != nil {
-		return nil, err
-	}
-	o.names, o.prices = set.Names, llmclient.KnownPrices().With(cfg.Prices)
+	o.tools, o.names, o.toolNames = c.tools, c.tools.Names, c.toolNames()
+	o.prices = llmclient.KnownPrices().With(cfg.Prices)
 	o.configure()
-	if len(trial.tableless) > 0 {
-		o.log(context.Background(), slog.LevelWarn, "strategies without a table: their states and caps are not checked", slog.Any("strategies", trial.tableless))
+	if len(c.tableless) > 0 {
+		o.log(context.Background(), slog.LevelWarn, "strategies without a table: their states and caps are not checked", slog.Any("strategies", c.tableless))
 	}
 	return o, nil
 }
@@ -215,74 +192,12 @@ func (o *Orchestrator) wrap(around []Middleware) error {
 	o.handler, o.wrapped = o.perform, len(around) > 0
 	for i, wrap := range slices.Backward(around) {
 		if wrap == nil {
-			problems = append(problems, &ConfigError{Field: "Middleware", Err: fmt.Errorf("number %d is nil", i)})
+			problems = append(problems, &ConfigError{Field: "Middleware", Err: fmt.Errorf("number %d is nil: leave it out", i)})
 			continue
 		}
 		o.handler = boundary(wrap(o.handler))
 	}
 	return errors.Join(problems...)
-}
-
-func namesOf(defs []tools.Definition) []string {
-	names := make([]string, len(defs))
-	for i, d := range defs {
-		names[i] = d.Name
-	}
-	return names
-}
-
-// findAgents finds out whether the strategies of agents are there.
-func (o *Orchestrator) findAgents(list []tools.Tool) error {
-	var problems []error
-	for _, t := range list {
-		a := machine.AgentOf(t)
-		if a == nil {
-			continue
-		}
-		if _, ok := o.cfg.Strategies[a.Strategy]; !ok {
-			problems = append(problems, &ConfigError{Field: "Tools", Err: fmt.Errorf("agent tool %q: %w", t.Definition().Name,
-				&strategy.UnknownError{Name: a.Strategy, Known: o.cfg.Strategies.Names()})})
-		}
-	}
-	return errors.Join(problems...)
-}
-
-func when(bad bool, field string, err error) error {
-	if !bad {
-		return nil
-	}
-	return &ConfigError{Field: field, Err: err}
-}
-
-// trial makes strategies to see whether they can be made.
-type trial struct {
-	set       strategy.Set
-	run       *tools.Set         // the tools of the run
-	tableless []string           // the names of strategies without a table
-	own       []tools.Definition // of the tools that strategies bring
-}
-
-// strategy makes a strategy to see whether it can be made, and whether its own tools are named
-// unlike the run's.
-func (t *trial) strategy(name string) error {
-	st, brought, err := (&machine.Config{Strategies: t.set}).Try(name)
-	if err != nil {
-		return &ConfigError{Field: "Strategies", Err: err}
-	}
-	if _, ok := st.(strategy.Tabler); !ok {
-		t.tableless = append(t.tableless, name)
-	}
-	own, err := tools.NewSet(brought...)
-	if err != nil {
-		return &ConfigError{Field: "Strategies", Err: fmt.Errorf("strategy %q: %w", name, err)}
-	}
-	t.own = append(t.own, own.Definitions()...)
-	for _, tool := range own.Names() {
-		if _, taken := t.run.Lookup(tool); taken {
-			return &ConfigError{Field: "Strategies", Err: fmt.Errorf("strategy %q brings a tool %q, and so does Tools", name, tool)}
-		}
-	}
-	return nil
 }
 
 // Run runs a task to its end. It is a fold over the same loop as [Orchestrator.Stream], except that

@@ -66,11 +66,11 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 	if id == "" {
 		made, err := uuid.NewV7()
 		if err != nil {
-			return nil, &ConfigError{Field: "Run", Err: err}
+			return nil, &ConfigError{Field: "Task.Run", Err: err}
 		}
 		id = made.String()
 	} else if err := checkpoint.CheckRun(id); err != nil {
-		return nil, &ConfigError{Field: "Run", Err: err}
+		return nil, &ConfigError{Field: "Task.Run", Err: err}
 	}
 	started, err := o.started(task)
 	if err != nil {
@@ -95,18 +95,9 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 				return nil, &RunExistsError{Run: id, Err: e}
 			}
 		}
-		return nil, startError(err)
+		return nil, o.startError(err)
 	}
 	return r, nil
-}
-
-// startError is the error of a run that cannot be begun, with the field of the Config that is
-// wrong.
-func startError(err error) error {
-	if c, ok := errors.AsType[*ConfigError](err); ok && c.Field == "Strategy" {
-		return &ConfigError{Field: "Root", Err: c.Err}
-	}
-	return err
 }
 
 // newRun makes a run without a record.

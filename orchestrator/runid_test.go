@@ -52,7 +52,7 @@ func TestRunID_ofTask(t *testing.T) {
 			events, err := collect(t, o, ta)
 			var config *orchestrator.ConfigError
 			require.ErrorAs(t, err, &config, name)
-			require.Equal(t, "Run", config.Field)
+			require.Equal(t, "Task.Run", config.Field)
 			require.ErrorIs(t, err, checkpoint.ErrRunID)
 			require.Equal(t, []orchestrator.EventKind{""}, kinds(events))
 			require.Zero(t, asked)

@@ -72,13 +72,15 @@ func (o *Orchestrator) started(task *Task) (machine.Started, error) {
 		Model: task.Model, Metadata: task.Metadata, Labels: task.Labels, Namespace: task.Namespace,
 	}
 	defs, err := o.toolsNamed(task.Tools)
-	problems := []error{when(err != nil, "Tools", err)}
+	problems := []error{configErrors("Task.Tools", err)}
 	if s.Tools = defs; task.Factory != nil {
 		s.Strategy, s.TaskStrategy = cmp.Or(task.Strategy, taskStrategy), true
 		problems = append(problems, o.tryFactory(s.Strategy, task.Factory))
 	}
 	if t := task.Temperature; t != nil {
-		problems = append(problems, when(math.IsNaN(*t) || math.IsInf(*t, 0), "Temperature", fmt.Errorf("is %v, which is no temperature", *t)))
+		if math.IsNaN(*t) || math.IsInf(*t, 0) {
+			problems = append(problems, &ConfigError{Field: "Task.Temperature", Err: fmt.Errorf("is %v, which is no temperature", *t)})
+		}
 		s.Temperature = new(*t)
 	}
 	return s, errors.Join(problems...)
@@ -108,17 +110,20 @@ func (o *Orchestrator) toolsNamed(names []string) ([]tools.Definition, error) {
 // tryFactory says why the strategy of a factory cannot be run under that name; nil if it can.
 func (o *Orchestrator) tryFactory(name string, factory func() strategy.Strategy) error {
 	if _, taken := o.cfg.Strategies[name]; taken {
-		return &ConfigError{Field: "Strategy", Err: fmt.Errorf("%.64q is a name in Config.Strategies, and Factory needs one of its own", name)}
+		return &ConfigError{Field: "Task.Strategy", Err: fmt.Errorf("%.64q is a name in Config.Strategies, and Factory needs one of its own", name)}
 	}
 	if _, taken := o.cfg.Remote[name]; taken {
-		return &ConfigError{Field: "Strategy", Err: fmt.Errorf("%.64q is a name in Config.Remote, and Factory needs one of its own", name)}
+		return &ConfigError{Field: "Task.Strategy", Err: fmt.Errorf("%.64q is a name in Config.Remote, and Factory needs one of its own", name)}
 	}
-	trial := trial{set: strategy.Set{name: factory}, run: o.tools}
-	err := trial.strategy(name)
-	if c, ok := errors.AsType[*ConfigError](err); ok {
-		return &ConfigError{Field: "Factory", Err: c.Err}
+	if factory == nil {
+		return &ConfigError{Field: "Task.Factory", Err: errors.New("is nil: give it the function that makes the strategy")}
 	}
-	return err
+	cfg := o.cfg
+	cfg.Strategies = maps.Clone(cfg.Strategies)
+	cfg.Strategies[name] = factory
+	c := check{cfg: &cfg, field: "Task.Factory", tools: o.tools}
+	c.strategy(name)
+	return errors.Join(c.problems...)
 }
 
 // withFactory returns a Config for the Machine of a run whose task brings a strategy.

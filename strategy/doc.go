@@ -23,6 +23,8 @@
 //	Concluder        Conclude(reason string) delegation.Output            gives a last output when the run is stopped; without it the messages so far are the output
 //	Inheritor        Inherit(delegation.Output)                           hears what its child had reached when the run was stopped, before Conclude
 //	ToolUser         UseTools([]tools.Definition)                         hears which of the run's tools its frame may use
+//	ToolNamer        ToolNames() []string                                 says which of the run's tools its configuration names: one that is missing is found at set-up
+//	Delegator        Children() []string                                  says which strategies its configuration names to delegate to: one that is missing is found at set-up
 //	ToolProvider     Tools() []tools.Tool                                 brings tools of its own
 //	Stater           State() State                                        tells its state, for events and diagrams
 //	Tabler           FSM() *FSM                                           has its table and caps checked at set-up, and its state told; without it New of the orchestrator warns

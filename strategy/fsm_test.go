@@ -197,9 +197,9 @@ func TestSet_New(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, unknown.Known)
 	require.EqualError(t, err, `strategy: no strategy "c"; known: a, b`)
 	_, err = set.New("b")
-	require.EqualError(t, err, `strategy: the factory of "b" is nil`)
+	require.EqualError(t, err, `strategy: the factory of "b" is nil: give it one, such as completetask.New returns`)
 	_, err = set.New("a")
-	require.EqualError(t, err, `strategy: the factory of "a" returned nil`)
+	require.EqualError(t, err, `strategy: the factory of "a" returned nil: it must return a new strategy at each call`)
 	_, err = strategy.Set(nil).New("x")
 	require.EqualError(t, err, `strategy: no strategy "x"; known: none`)
 }

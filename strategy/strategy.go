@@ -54,6 +54,19 @@ type ToolUser interface {
 	UseTools(defs []tools.Definition)
 }
 
+// ToolNamer is a [Strategy] whose configuration names tools of the run. Whoever sets up a run
+// refuses names that there are not.
+type ToolNamer interface {
+	ToolNames() []string
+}
+
+// Delegator is a [Strategy] whose configuration names strategies to delegate to. Whoever sets up a
+// run refuses names that there are not. A strategy may delegate to others besides, whose names it
+// learns only in a run.
+type Delegator interface {
+	Children() []string
+}
+
 // ToolProvider is a [Strategy] that brings tools of its own, by which a model drives it; no
 // allow-list applies to them. Tools is called once for each frame, before Initialize. The names
 // must differ from those of the run's tools.
@@ -98,11 +111,11 @@ func (s Set) New(name string) (Strategy, error) {
 		return nil, &UnknownError{Name: name, Known: s.Names()}
 	}
 	if factory == nil {
-		return nil, fmt.Errorf("strategy: the factory of %q is nil", name)
+		return nil, fmt.Errorf("strategy: the factory of %q is nil: give it one, such as completetask.New returns", name)
 	}
 	st := factory()
 	if st == nil {
-		return nil, fmt.Errorf("strategy: the factory of %q returned nil", name)
+		return nil, fmt.Errorf("strategy: the factory of %q returned nil: it must return a new strategy at each call", name)
 	}
 	return st, nil
 }
@@ -121,6 +134,9 @@ func (e *UnknownError) Error() string {
 	known := "none"
 	if len(e.Known) > 0 {
 		known = strings.Join(e.Known, ", ")
+	}
+	if e.Name == "" {
+		return "strategy: no strategy is named; known: " + known
 	}
 	return fmt.Sprintf("strategy: no strategy %q; known: %s", e.Name, known)
 }

@@ -20,7 +20,7 @@ import (
 // Subject is a strategy to hold to the contract.
 type Subject struct {
 	New      func() strategy.Strategy // a factory, as it would stand in a strategy.Set
-	Input    delegation.Input         // "" as Goal becomes "a task"
+	Input    delegation.Input         // without a goal and messages, "a task" is the goal
 	Tools    []tools.Definition       // the run's tools
 	Children []string                 // the strategies it may delegate to; they are answered, not run
 	Replies  []llmclient.Response     // more replies to try, such as one in the form that the strategy asks for
@@ -48,6 +48,12 @@ func Conform(t *testing.T, s Subject) {
 //     of each request is compared, and the one that changed is named);
 //   - each step survives its JSON form.
 //
+// It does so with Subject.Input, and less deep with a conversation that has a system prompt, tool
+// calls and their results: once before the goal of Subject.Input, and once without a goal. Where
+// there is no goal the messages say what to do, so that
+//
+//   - the first step, if it is a request, holds what the user said last.
+//
 // It returns the first few violations, joined, each with the answers that lead to it.
 func Check(s Subject) error {
 	if s.New == nil {
@@ -64,6 +70,9 @@ func Check(s Subject) error {
 		e.report(nil, "the factory returned the same strategy twice")
 	} else {
 		e.explore(nil)
+		for _, in := range conversations(s.Input) {
+			e.converse(in)
+		}
 	}
 	return errors.Join(e.problems...)
 }
@@ -79,6 +88,7 @@ type explorer struct {
 	Subject
 	survived map[string]bool // forms of steps that were read, and written as they were
 	problems []error
+	about    string // the input that is tried, for reports; "" for that of the Subject
 }
 
 // most is how many problems are reported.
@@ -253,6 +263,6 @@ func (e *explorer) report(path []answer, format string, args ...any) {
 		names[i] = a.name
 	}
 	if len(e.problems) < most {
-		e.problems = append(e.problems, fmt.Errorf("strategytest: after [%s]: %s", strings.Join(names, ", "), fmt.Sprintf(format, args...)))
+		e.problems = append(e.problems, fmt.Errorf("strategytest: %safter [%s]: %s", e.about, strings.Join(names, ", "), fmt.Sprintf(format, args...)))
 	}
 }

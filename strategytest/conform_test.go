@@ -67,7 +67,11 @@ func subject(flaw string) strategytest.Subject {
 func (s *sound) State() strategy.State { return s.fsm.State() }
 
 func (s *sound) Initialize(in delegation.Input) nextstep.NextStep {
-	s.history = append(make(messages.History, 0, 8), messages.UserText(in.Goal), messages.UserText("Take"), messages.UserText("your time."))
+	given, _ := in.Conversation("")
+	if s.flaw == "ignores messages" {
+		given = messages.History{messages.UserText(in.Goal)}
+	}
+	s.history = append(append(make(messages.History, 0, 16), given...), messages.UserText("Take"), messages.UserText("your time."))
 	req := llmclient.Request{Messages: s.history.Clip(), Tools: []tools.Definition{{Name: "look"}}}
 	if s.flaw == "shares a counter" {
 		counter++
@@ -127,6 +131,7 @@ func TestCheck_finds(t *testing.T) {
 		"changes a request": "it changed a step that it had returned: message 0 of request 1 was\n{",
 		"trims in place":    "it changed a step that it had returned: message 1 of request 1 was\n{",
 		"leaves calls open": "holds messages that break the laws of a history",
+		"ignores messages":  "given messages without a goal: after []: its first request does not hold what the user said last",
 		"returns nothing":   "while get_chat_completion is pending it took the answer to delegate",
 	} {
 		t.Run(flaw, func(t *testing.T) {

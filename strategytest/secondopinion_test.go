@@ -130,6 +130,14 @@ func TestSecondOpinionRejects(t *testing.T) {
 	require.Contains(t, again.Request.Messages.Last().(messages.User).Text(), "It is 4.")
 }
 
+func TestSecondOpinionGoesOn(t *testing.T) {
+	s := New(2)()
+	step := s.Initialize(delegation.Input{Goal: "And 3?", Messages: messages.History{
+		messages.UserText("Add 2 and 2."), messages.AssistantText("4"),
+	}})
+	require.Len(t, step.(nextstep.GetChatCompletion).Request.Messages, 3)
+}
+
 func TestSecondOpinionConforms(t *testing.T) {
 	strategytest.Conform(t, strategytest.Subject{New: New(3), Children: []string{"reviewer"}})
 }

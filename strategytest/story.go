@@ -47,6 +47,9 @@ import (
 //	                   had if so said; brief leaves changes of state out of the output, and of steps all but the
 //	                   results of agents
 //
+// A run has those strategies of the set that name only tools and strategies that the script has, and
+// those that it needs. What orchestrator.New refuses is told instead of a run.
+//
 // The output of run is what happened: which frames were entered and left, how states changed, what
 // each step asked for (of the messages of a request, those that the last request of its frame did
 // not have) and what it was answered, and what each frame below the root has used. Where the
@@ -231,8 +234,12 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) (text string) {
 		}
 	}
 	run.script = s.replies
-	run.config = orchestrator.Config{Strategies: s.set, Tools: s.tools, Limits: s.limits}
-	run.task = orchestrator.Task{Strategy: d.CmdArgs[0].Key, Run: storyID, Input: in}
+	root := d.CmdArgs[0].Key
+	run.config = orchestrator.Config{Strategies: needed(s.set, root, s.tools), Tools: s.tools, Limits: s.limits}
+	run.task = orchestrator.Task{Strategy: root, Run: storyID, Input: in}
+	if refused := refusal(run.config); refused != "" {
+		return refused
+	}
 	synctest.Test(t, func(t *testing.T) {
 		if s.before != nil {
 			s.before(t, &run)
@@ -241,6 +248,16 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) (text string) {
 	})
 	s.replies, s.script = nil, run.script
 	return tr.root.text.String()
+}
+
+// refusal is what orchestrator.New has against a configuration, as a story tells it; "" if it takes
+// it.
+func refusal(cfg orchestrator.Config) string {
+	cfg.Client = scripted.New()
+	if _, err := orchestrator.New(cfg); err != nil {
+		return "refused: " + err.Error() + "\n"
+	}
+	return ""
 }
 
 // storyID is the id of every run.

@@ -117,6 +117,9 @@ type parameters struct {
 // newParameters returns the parameters of a tool whose arguments are decoded into t. It fills in
 // def.Parameters if there are none.
 func newParameters(def *Definition, t reflect.Type) (p parameters, err error) {
+	if allHidden(t) {
+		return p, fmt.Errorf("no field of %v is exported, so that no argument can be read into it: begin their names with capital letters", t)
+	}
 	given := def.Parameters != nil
 	if given {
 		if p.schema, err = compileParameters(def.Parameters); err != nil {
@@ -143,6 +146,22 @@ func newParameters(def *Definition, t reflect.Type) (p parameters, err error) {
 		def.Parameters = raw
 	}
 	return p, err
+}
+
+// allHidden reports whether a type is a struct with fields, into none of which JSON can be read
+// because of their names.
+func allHidden(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct || decodesItself(t) != nil {
+		return false
+	}
+	hidden := false
+	for f := range t.Fields() {
+		if f.IsExported() || f.Anonymous {
+			return false
+		}
+		hidden = hidden || f.Name != "_"
+	}
+	return hidden
 }
 
 // compileInferred asserts formats: a date that is none would fail when it is decoded, with less to

@@ -10,7 +10,7 @@ import (
 const (
 	ReasonError       = "error"        // the tool returned an error
 	ReasonArguments   = "arguments"    // the arguments were not what the tool takes
-	ReasonUnknownTool = "unknown_tool" // there is no tool of that name
+	ReasonUnknownTool = "unknown_tool" // the Runner has no tool of that name; in a run such a call is machine.ReasonNotOffered
 	ReasonTimeout     = "timeout"      // the tool was cut off by its time-out
 	ReasonSuspended   = "suspended"    // the tool waits for somebody: this is no result, the call is to be made again
 	ReasonPanic       = "panic"        // the tool panicked, or ended its goroutine

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+
+	"github.com/segue-go/segue/internal/guard"
 )
 
 // DefinitionError says what is wrong with the definition of a tool.
@@ -15,7 +17,9 @@ type DefinitionError struct {
 }
 
 // Error names the tool and what is wrong.
-func (e *DefinitionError) Error() string { return fmt.Sprintf("tools: tool %.64q: %v", e.Name, e.Err) }
+func (e *DefinitionError) Error() string {
+	return fmt.Sprintf("tools: tool %.64q: %s", e.Name, guard.Bare(e.Err))
+}
 
 // Unwrap returns what is wrong.
 func (e *DefinitionError) Unwrap() error { return e.Err }
@@ -28,12 +32,12 @@ type DuplicateError struct {
 
 // Error names the tools.
 func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("tools: tools %d and %d have the same name, %q", e.First, e.Second, e.Name)
+	return fmt.Sprintf("tools: tools %d and %d have the same name, %q: rename one", e.First, e.Second, e.Name)
 }
 
 var (
-	errNoFunction = errors.New("no function")
-	errNoTool     = errors.New("nil")
+	errNoFunction = errors.New("no function: give it the one that a call runs")
+	errNoTool     = errors.New("nil: leave it out")
 	errName       = errors.New(`a name is 1 to 64 of letters, digits, "_" and "-"`)
 	namePattern   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 )
@@ -90,7 +94,7 @@ func define(t Tool) (def Definition, err error) {
 			return
 		}
 		if err = fmt.Errorf("the Definition of a %T panics", t); isNil(t) {
-			err = fmt.Errorf("a nil %T", t)
+			err = fmt.Errorf("a nil %T: make one, or leave it out", t)
 		}
 	}()
 	return t.Definition(), nil

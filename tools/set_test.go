@@ -60,7 +60,7 @@ func TestNewSetErrors(t *testing.T) {
 	var duplicate *tools.DuplicateError
 	require.ErrorAs(t, err, &duplicate)
 	require.Equal(t, &tools.DuplicateError{Name: "a", First: 0, Second: 2}, duplicate)
-	require.EqualError(t, err, `tools: tools 0 and 2 have the same name, "a"`)
+	require.EqualError(t, err, `tools: tools 0 and 2 have the same name, "a": rename one`)
 
 	for _, name := range []string{"", "a b", "é", "a.b", strings.Repeat("a", 65), "a\n"} {
 		_, err := tools.NewSet(named(name))

@@ -18,7 +18,9 @@ import (
 // In is a struct or a map with string keys. Where def has no Parameters, they are inferred from it
 // by github.com/google/jsonschema-go: names come from json tags, a field without omitempty or
 // omitzero is required, unknown fields are refused, a tag `jsonschema:"…"` is the description of
-// its field, and a tag `enum:"small,large"` lists the values that a string may have. An In without fields, such as struct{}, makes a tool without parameters.
+// its field, and a tag `enum:"small,large"` lists the values that a string may have. An In without
+// fields, such as struct{}, makes a tool without parameters; one whose fields are all unexported is
+// a mistake.
 //
 // Before the function runs, the arguments must be JSON, fit the Parameters and fit In; otherwise
 // Call returns an [*ArgumentError] that lists all that is wrong. No arguments and null count as {}.

@@ -1,7 +1,6 @@
 package openaichat
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -85,13 +84,23 @@ const (
 	TokensMaxCompletion TokenField = "max_completion_tokens"
 )
 
+// ConfigError says which field of a [Config] cannot be used, why, and what to do. It shows no key
+// and no password.
+type ConfigError struct {
+	Field   string
+	Problem string
+}
+
+// Error names the field.
+func (e *ConfigError) Error() string { return "openaichat: " + e.Field + ": " + e.Problem }
+
 // withDefaults returns the config with its defaults, and the host asked.
 func (cfg Config) withDefaults() (Config, string, error) {
 	if cfg.APIKey == "" && !cfg.NoEnvironment {
 		cfg.APIKey = os.Getenv("OPENAI_API_KEY")
 	}
 	if strings.ContainsFunc(cfg.APIKey, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return cfg, "", errors.New("openaichat: the API key has a line break or another control character; check APIKey and OPENAI_API_KEY")
+		return cfg, "", &ConfigError{Field: "APIKey", Problem: "has a line break or another control character; check it, or OPENAI_API_KEY if that is where it comes from"}
 	}
 	if cfg.BaseURL == "" && !cfg.NoEnvironment {
 		cfg.BaseURL = os.Getenv("OPENAI_BASE_URL")
@@ -111,12 +120,12 @@ func (cfg Config) withDefaults() (Config, string, error) {
 	switch cfg.TokenField {
 	case TokensAuto, TokensMax, TokensMaxCompletion:
 	default:
-		return cfg, "", fmt.Errorf("openaichat: unknown TokenField %q; it is max_tokens, max_completion_tokens or empty", cfg.TokenField)
+		return cfg, "", &ConfigError{Field: "TokenField", Problem: fmt.Sprintf("is %q; it is max_tokens, max_completion_tokens or empty", cfg.TokenField)}
 	}
 	switch cfg.Reasoning {
 	case ReasoningAuto, ReasoningNever, ReasoningAlways:
 	default:
-		return cfg, "", fmt.Errorf("openaichat: unknown Reasoning %q; it is auto (empty), never or always", cfg.Reasoning)
+		return cfg, "", &ConfigError{Field: "Reasoning", Problem: fmt.Sprintf("is %q; it is auto (empty), never or always", cfg.Reasoning)}
 	}
 	hostname, err := hostnameOf(cfg.BaseURL)
 	return cfg, hostname, err
@@ -127,11 +136,11 @@ func hostnameOf(base string) (string, error) {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
-		return "", errors.New("openaichat: the base URL cannot be read; it looks like https://host/v1")
+		return "", &ConfigError{Field: "BaseURL", Problem: "the base URL cannot be read; it looks like https://host/v1"}
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return "", fmt.Errorf("openaichat: the base URL %s is not http://host/… or https://host/…", u.Redacted())
+		return "", &ConfigError{Field: "BaseURL", Problem: fmt.Sprintf("the base URL %s is not http://host/… or https://host/…", u.Redacted())}
 	case u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("openaichat: the base URL for %s has a query or fragment; give a query with option.WithQuery in Options", u.Hostname())
+		return "", &ConfigError{Field: "BaseURL", Problem: fmt.Sprintf("the base URL for %s has a query or fragment; give a query with option.WithQuery in Options", u.Hostname())}
 	}
 	return strings.ToLower(u.Hostname()), nil
 }

@@ -39,7 +39,7 @@ func Set(specs map[string]Spec) (strategy.Set, error) {
 	return set, errors.Join(problems...)
 }
 
-// All makes all of them, with their zero Configs, under their names.
+// All makes all of them, with their zero Configs, under their names and their aliases.
 func All() strategy.Set {
 	set := strategy.Set{}
 	for _, m := range makers {
@@ -48,6 +48,9 @@ func All() strategy.Set {
 			continue // every zero Config is useful: a test shows it
 		}
 		set[m.name] = factory
+	}
+	for alias, name := range aliases {
+		set[alias] = set[name]
 	}
 	return set
 }

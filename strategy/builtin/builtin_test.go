@@ -2,6 +2,8 @@ package builtin_test
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,7 +34,9 @@ func TestNew_everyName(t *testing.T) {
 		require.NoError(t, builtin.Table(name).Validate(), name)
 		require.True(t, json.Valid(builtin.Schema(name)), name)
 	}
-	require.Equal(t, builtin.Names(), builtin.All().Names())
+	want := slices.AppendSeq(builtin.Names(), maps.Keys(builtin.Aliases()))
+	require.ElementsMatch(t, want, builtin.All().Names())
+	require.Contains(t, want, "default")
 	for _, seed := range []string{"default", "planning", "plan-and-execute", "reflection", "react", "retry", "tool-first", "llm-only"} {
 		require.Contains(t, names, seed)
 	}

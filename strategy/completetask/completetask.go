@@ -37,6 +37,7 @@ var (
 	_ strategy.Concluder      = (*completeTask)(nil)
 	_ strategy.CallEditor     = (*completeTask)(nil)
 	_ strategy.ToolUser       = (*completeTask)(nil)
+	_ strategy.ToolNamer      = (*completeTask)(nil)
 )
 
 type completeTask struct {
@@ -64,6 +65,15 @@ func (s *completeTask) UseTools(defs []tools.Definition) {
 	if s.toolsErr == nil && s.ToolChoice.Name != "" && len(s.tools) > 0 && !slices.ContainsFunc(s.tools, is) {
 		s.toolsErr = fmt.Errorf("completetask: ToolChoice: there is no tool %q among those that are offered", s.ToolChoice.Name)
 	}
+}
+
+// ToolNames implements strategy.ToolNamer.
+func (s *completeTask) ToolNames() []string {
+	offersNone := s.Tools != nil && len(s.Tools) == 0 // then there is no choice
+	if s.ToolChoice.Name == "" || offersNone {
+		return s.Tools
+	}
+	return append(slices.Clone(s.Tools), s.ToolChoice.Name)
 }
 
 // Initialize implements strategy.Strategy.

@@ -92,7 +92,7 @@ func TestConfig_Check(t *testing.T) {
 		`completetask: OnLength: "x" is not one of`: {OnLength: "x"},
 		`completetask: OnEmpty: "x" is not one of`:  {OnEmpty: "x"},
 		`completetask: OnLimit: "x" is not one of`:  {OnLimit: "x"},
-		`completetask: Schema: tools: the schema`:   {Schema: &llmclient.Schema{Schema: []byte(`{"type": 3}`)}},
+		`completetask: Schema: the schema`:          {Schema: &llmclient.Schema{Schema: []byte(`{"type": 3}`)}},
 		`completetask: Tools: names ["look"] more`:  {Tools: []string{"look", "look"}},
 		`completetask: Prompts: template: Empty`:    {Prompts: completetask.Prompts{Empty: "{{"}},
 

@@ -3,6 +3,8 @@ package completetask
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/strategy"
@@ -150,11 +152,12 @@ func compile(cfg Config) *settings {
 	}
 	var problems []error
 	if s.Schema != nil {
-		schema, err := tools.CompileSchema(s.Schema.Schema)
+		var err error
+		s.schema, err = tools.CompileSchema(s.Schema.Schema)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("completetask: Schema: %w", err))
+			problems = append(problems, errors.New("completetask: Schema: "+strings.TrimPrefix(err.Error(), "tools: ")))
 		}
-		s.schema = schema
+		problems = append(problems, checkSchemaName(s.Schema.Name))
 	}
 	problems = append(problems,
 		frame.Distinct("completetask", "Tools", s.Tools),
@@ -167,6 +170,20 @@ func compile(cfg Config) *settings {
 	)
 	s.Err = errors.Join(problems...)
 	return s
+}
+
+var schemaName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// checkSchemaName refuses a name that providers do.
+func checkSchemaName(name string) error {
+	switch {
+	case schemaName.MatchString(name):
+		return nil
+	case name == "":
+		return errors.New(`completetask: Schema: has no Name: give it one, of letters, digits, "_" and "-", or make it with llmclient.SchemaOf`)
+	default:
+		return fmt.Errorf(`completetask: Schema: the Name %.80q is not 1 to 64 of letters, digits, "_" and "-"`, name)
+	}
 }
 
 // samples are what prompts are tried on; those that are not here have no data.

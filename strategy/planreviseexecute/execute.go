@@ -11,6 +11,12 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
+// Children implements strategy.Delegator.
+func (s *planReviseExecute) Children() []string { return s.rules.executors }
+
+// ToolNames implements strategy.ToolNamer.
+func (s *planReviseExecute) ToolNames() []string { return s.StepTools }
+
 // execute delegates the next step of the plan.
 func (s *planReviseExecute) execute() nextstep.NextStep {
 	s.step = s.plan.next()
@@ -49,15 +55,18 @@ func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nexts
 	if s.State() != ExecutingStep {
 		return s.OutOfTurn()
 	}
-	return s.ended(out)
+	return s.ended(out, false)
 }
 
-// ended notes how the current step ended, and goes on.
-func (s *planReviseExecute) ended(out delegation.Output) nextstep.NextStep {
+// ended notes how the current step ended, and goes on, unless no other plan could do better.
+func (s *planReviseExecute) ended(out delegation.Output, hopeless bool) nextstep.NextStep {
 	if s.OnEmpty == EmptyFail && frame.IsEmpty(out) {
 		out.Err = delegation.NewError(delegation.CodeFailed, errors.New("planreviseexecute: the step left no result"))
 	}
 	step := s.note(out)
+	if hopeless || frame.Hopeless(out) {
+		return s.Fail(out.Err, s.partial())
+	}
 	if step.Err != nil {
 		return s.revise(broke, Revision{Step: step.ID, Feedback: step.Err.Message}, step)
 	}

@@ -18,6 +18,9 @@
 // A plan of more than MaxSteps steps is cut to its first steps (Config.OnTooLong). The model is told
 // so, and the metadata says so: Plan.Planned, and "truncated".
 //
+// A step that cannot be carried out whatever the plan is not planned anew: there is no strategy for
+// it, or it would stand too deep. That ends the work.
+//
 // At most MaxRevisions + 1 plans are made, each judged once, of at most MaxSteps steps, and
 // MaxRetries reminders are given in all; [Config.Bound] says how many model calls that can be.
 //
@@ -309,7 +312,7 @@ func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep
 		return s.remind("", nil)
 	}
 	if s.State() == ExecutingStep {
-		return s.ended(delegation.Output{Err: frame.ErrorOf(f)})
+		return s.ended(delegation.Output{Err: frame.ErrorOf(f)}, frame.NoChild(f))
 	}
 	return s.Fail(frame.ErrorOf(f), s.Conclude(""))
 }

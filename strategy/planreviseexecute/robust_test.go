@@ -10,6 +10,7 @@ import (
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -176,4 +177,37 @@ func TestPrompts(t *testing.T) {
 	withheld := calling(pre.SubmitPlan, "{}")
 	withheld.Finish = llmclient.FinishContentFilter
 	require.Equal(t, "withheld submit_plan", st.ProcessAPIResponse(withheld).(nextstep.ReportError).Output.Messages.Last().(messages.Tool).Output)
+}
+
+// A step for which there is no strategy is not planned anew: the next plan would come to the same.
+func TestNotPlannedAnew_unknownStrategy(t *testing.T) {
+	delegates := func() strategy.Strategy { return delegator{} }
+	for name, executor := range map[string]func() strategy.Strategy{"missing itself": nil, "missing below": delegates} {
+		strategies := strategy.Set{"plan": pre.New(pre.Config{Evaluation: pre.EvaluateNever, Executor: "works"})}
+		if executor != nil {
+			strategies["works"] = executor
+		}
+		m := machine.New(&machine.Config{Strategies: strategies})
+		require.NoError(t, m.Apply(machine.Started{Run: "r", Strategy: "plan", Input: delegation.Input{Goal: "go"}}), name)
+		for i, answer := range []nextstep.Answer{
+			nextstep.APIResponse{Response: new(calling(pre.SubmitPlan, `{"steps":["A"]}`))},
+			nextstep.ToolResult{Output: messages.ToolOutput{CallID: "c", ToolName: pre.SubmitPlan, Output: "ok"}},
+		} {
+			open := m.Open()
+			require.Len(t, open, 1, "%s %d", name, i)
+			require.NoError(t, m.Apply(open[0].Answered(answer, m.Now(), 0)), "%s %d", name, i)
+		}
+		require.True(t, m.Done(), name)
+		out := m.Output()
+		require.ErrorContains(t, out.Err, "no strategy", name)
+		require.Equal(t, 1, out.Counts.ModelCalls, name)
+		require.Contains(t, string(out.Metadata["plan"]), `"status":"failed"`, name)
+	}
+}
+
+// delegator delegates to a strategy that there is not.
+type delegator struct{ strategy.Defaults }
+
+func (delegator) Initialize(delegation.Input) nextstep.NextStep {
+	return nextstep.Delegate{Strategy: "nobody"}
 }

@@ -52,6 +52,7 @@ import (
 
 var (
 	_ strategy.Strategy       = (*react)(nil)
+	_ strategy.ToolNamer      = (*react)(nil)
 	_ strategy.FailureHandler = (*react)(nil)
 	_ strategy.Concluder      = (*react)(nil)
 	_ strategy.CallEditor     = (*react)(nil)
@@ -79,6 +80,9 @@ type react struct {
 	scrap    string  // the last reply, where it came to nothing
 	part     *string // the last that there is of an answer; nil: nothing
 }
+
+// ToolNames implements strategy.ToolNamer.
+func (s *react) ToolNames() []string { return s.Tools }
 
 // UseTools implements strategy.ToolUser.
 func (s *react) UseTools(defs []tools.Definition) {

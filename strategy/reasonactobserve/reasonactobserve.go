@@ -39,6 +39,7 @@ package reasonactobserve
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -51,6 +52,7 @@ import (
 
 var (
 	_ strategy.Strategy       = (*reasonActObserve)(nil)
+	_ strategy.ToolNamer      = (*reasonActObserve)(nil)
 	_ strategy.FailureHandler = (*reasonActObserve)(nil)
 	_ strategy.Concluder      = (*reasonActObserve)(nil)
 	_ strategy.CallEditor     = (*reasonActObserve)(nil)
@@ -88,6 +90,14 @@ func (s *reasonActObserve) Tools() []tools.Tool {
 		return nil
 	}
 	return []tools.Tool{requestInput{tools.AskUser()}}
+}
+
+// ToolNames implements strategy.ToolNamer.
+func (s *reasonActObserve) ToolNames() []string {
+	if s.Retrieval.Tool == "" {
+		return s.Config.Tools
+	}
+	return append(slices.Clone(s.Config.Tools), s.Retrieval.Tool)
 }
 
 // UseTools implements strategy.ToolUser. A tool that has the name of a control tool is no use: the

@@ -45,6 +45,8 @@ import (
 
 var (
 	_ strategy.Strategy       = (*reflection)(nil)
+	_ strategy.ToolNamer      = (*reflection)(nil)
+	_ strategy.Delegator      = (*reflection)(nil)
 	_ strategy.FailureHandler = (*reflection)(nil)
 	_ strategy.Concluder      = (*reflection)(nil)
 	_ strategy.Inheritor      = (*reflection)(nil)
@@ -66,6 +68,17 @@ type reflection struct {
 	data      json.RawMessage // of that draft, where its generator gave any
 	scrap     string          // the last that there is of a first draft, as long as none is whole
 	critiques []Critique
+}
+
+// ToolNames implements strategy.ToolNamer.
+func (s *reflection) ToolNames() []string { return s.Tools }
+
+// Children implements strategy.Delegator.
+func (s *reflection) Children() []string {
+	if s.Generator == "" {
+		return nil
+	}
+	return []string{s.Generator}
 }
 
 // UseTools implements strategy.ToolUser.

@@ -6,8 +6,8 @@
 // The first attempt is given the input as it came; each one after it the same input with the prompt
 // Retry as its goal. It sees nothing else of the attempts before it. What a failure is,
 // [Config.Detector] and [Config.OnEmpty] say, or [Config.Detect] instead of both. Failures that
-// another attempt cannot mend end the retries: those of the provider, limits, stops and the like;
-// see [Final].
+// another attempt cannot mend end the retries: those of the provider, limits, stops, a strategy that
+// there is not, and the like; see [Final].
 //
 // The output is that of the last attempt, its messages and metadata included. If it failed, its
 // error is the error; where it has none, because a tool failed or Config.Detect says so, there is
@@ -44,6 +44,8 @@ import (
 
 var (
 	_ strategy.Strategy       = (*retry)(nil)
+	_ strategy.ToolNamer      = (*retry)(nil)
+	_ strategy.Delegator      = (*retry)(nil)
 	_ strategy.FailureHandler = (*retry)(nil)
 	_ strategy.Concluder      = (*retry)(nil)
 	_ strategy.Inheritor      = (*retry)(nil)
@@ -79,6 +81,12 @@ type Attempt struct {
 // attemptsKey is the name of the list of attempts in the metadata.
 const attemptsKey = "attempts"
 
+// Children implements strategy.Delegator.
+func (s *retry) Children() []string { return []string{s.Strategy} }
+
+// ToolNames implements strategy.ToolNamer.
+func (s *retry) ToolNames() []string { return s.Tools }
+
 // Initialize implements strategy.Strategy.
 func (s *retry) Initialize(in delegation.Input) nextstep.NextStep {
 	if s.Err != nil {
@@ -112,7 +120,7 @@ func (s *retry) ProcessDelegationResult(out delegation.Output) nextstep.NextStep
 	}
 	s.note(out)
 	last := &s.attempts[len(s.attempts)-1]
-	if out.Err != nil && Final(out.Err.Code) {
+	if out.Err != nil && (Final(out.Err.Code) || frame.Hopeless(out)) {
 		last.Failure = s.cut(out.Err.Message)
 		return s.fail(out.Err)
 	}

@@ -2,6 +2,7 @@ package retry_test
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -153,8 +154,10 @@ func TestS1_28_final(t *testing.T) {
 // One run has one beginning and one end, however many attempts; the number of the attempt stands in
 // the frame's name.
 func TestS1_29_eventsOfAttempts(t *testing.T) {
+	sound := maps.Clone(set)
+	delete(sound, "retry-what-is-not") // New refuses it
 	o, err := orchestrator.New(orchestrator.Config{
-		Client: scripted.New(scripted.Reply{}, scripted.Text("fine")), Strategies: set,
+		Client: scripted.New(scripted.Reply{}, scripted.Text("fine")), Strategies: sound,
 	})
 	require.NoError(t, err)
 	kinds := map[orchestrator.EventKind]int{}
@@ -321,4 +324,27 @@ func TestTextsOfAttempts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"quiet", "less quiet", "LOUD"}, res.Output.Texts())
 	require.Len(t, res.Output.Messages, 4)
+}
+
+// An attempt for which there is no strategy is not made again, wherever below it is missing.
+func TestNotTriedAgain_unknownStrategy(t *testing.T) {
+	delegates := func() strategy.Strategy { return delegator{} }
+	for name, attempt := range map[string]func() strategy.Strategy{"missing itself": nil, "missing below": delegates} {
+		strategies := strategy.Set{"retry": retry.New(retry.Config{Strategy: "tried"})}
+		if attempt != nil {
+			strategies["tried"] = attempt
+		}
+		m := machine.New(&machine.Config{Strategies: strategies})
+		require.NoError(t, m.Apply(machine.Started{Run: "r", Strategy: "retry", Input: goal}), name)
+		require.True(t, m.Done(), name)
+		require.ErrorContains(t, m.Output().Err, "no strategy", name)
+		require.LessOrEqual(t, m.Output().Counts.Steps, 2, "%s: nothing is tried twice", name)
+	}
+}
+
+// delegator delegates to a strategy that there is not.
+type delegator struct{ strategy.Defaults }
+
+func (delegator) Initialize(delegation.Input) nextstep.NextStep {
+	return nextstep.Delegate{Strategy: "nobody"}
 }

@@ -163,7 +163,7 @@ func TestConfig_problems(t *testing.T) {
 	}
 	_, got := parsed("agents: {a: {config: {schema: {name: x, schema: {type: nonsense}}}}}")
 	require.Len(t, got, 1)
-	require.True(t, strings.HasPrefix(got[0], "1:23: agents.a.config.schema: tools: the schema: "), got[0])
+	require.True(t, strings.HasPrefix(got[0], "1:23: agents.a.config.schema: the schema: "), got[0])
 	_, got = parsed("agents: {a: {strategy: reflexion}}")
 	require.Len(t, got, 1)
 	for _, name := range strategies.Words() {

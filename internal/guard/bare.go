@@ -1,0 +1,71 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+)
+
+// packages are the names that texts of errors of this module begin with. A test holds them against
+// the tree.
+var packages = []string{
+	"builtin", "checkpoint", "completetask", "config", "delegation", "filetools", "llmclient", "machine", "markdownpolicy",
+	"messages", "nextstep", "openaichat", "orchestrator", "planreviseexecute", "plantext", "policyclient", "react",
+	"reasonactobserve", "reflection", "retry", "scripted", "segue", "sse", "stepagent", "strategy", "strategytest", "tools",
+}
+
+// Bare returns the text of an error without the name of the package of this module that it begins
+// with: what is to stand behind a prefix of its own. Each of the errors that errors.Join has joined
+// is treated so.
+func Bare(err error) string {
+	all := Each(err)
+	texts := make([]string, len(all))
+	for i, e := range all {
+		texts[i] = bare(e.Error())
+	}
+	return strings.Join(texts, "\n")
+}
+
+func bare(text string) string {
+	for {
+		name, rest, ok := strings.Cut(text, ": ")
+		if !ok || !slices.Contains(packages, name) {
+			return text
+		}
+		text = rest
+	}
+}
+
+// Within returns an error with the text "place: problem", where the problem is that of err without
+// the name of its package; of errors that were joined, one for each. They wrap err.
+func Within(place string, err error) []error {
+	all := Each(err)
+	for i, e := range all {
+		all[i] = New(e, place+": "+bare(e.Error()))
+	}
+	return all
+}
+
+// Each returns the errors that errors.Join has joined, those within them too; err itself if it is
+// none of its errors. Of nil there are none.
+func Each(err error) []error {
+	if err == nil {
+		return nil
+	}
+	j, ok := err.(interface{ Unwrap() []error }) // that error itself, and not what it wraps
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	var texts []string
+	for _, e := range j.Unwrap() {
+		if e == nil {
+			continue
+		}
+		texts = append(texts, e.Error())
+		all = append(all, Each(e)...)
+	}
+	if strings.Join(texts, "\n") != err.Error() { // it says more than they do
+		return []error{err}
+	}
+	return all
+}

@@ -1,0 +1,66 @@
+package strategytest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// needed returns the strategies of a set that can be put together with the tools of one story,
+// which are rarely those of all its strategies: those that name what there is not are left out,
+// unless the run begins with them, an agent is one, or they are delegated to from there.
+func needed(set strategy.Set, root string, list []tools.Tool) strategy.Set {
+	keep := map[string]bool{}
+	due := []string{root}
+	known := map[string]bool{}
+	for _, t := range list {
+		known[t.Definition().Name] = true
+		if a := machine.AgentOf(t); a != nil {
+			due = append(due, a.Strategy)
+		}
+	}
+	for ; len(due) > 0; due = due[1:] {
+		if name := due[0]; !keep[name] && set[name] != nil {
+			keep[name] = true
+			due = append(due, childrenOf(set, name)...)
+		}
+	}
+	kept := maps.Clone(set)
+	for before := -1; before != len(kept); { // until none is left out because of another
+		before = len(kept)
+		maps.DeleteFunc(kept, func(name string, _ func() strategy.Strategy) bool {
+			return !keep[name] && namesMissing(kept, name, known)
+		})
+	}
+	return kept
+}
+
+// namesMissing reports whether a strategy names a tool or a strategy that there is not.
+func namesMissing(set strategy.Set, name string, known map[string]bool) bool {
+	if slices.ContainsFunc(childrenOf(set, name), func(child string) bool { return set[child] == nil }) {
+		return true
+	}
+	n, ok := made(set, name).(strategy.ToolNamer)
+	return ok && slices.ContainsFunc(n.ToolNames(), func(tool string) bool { return !known[tool] })
+}
+
+func childrenOf(set strategy.Set, name string) []string {
+	if d, ok := made(set, name).(strategy.Delegator); ok {
+		return d.Children()
+	}
+	return nil
+}
+
+// made returns a strategy; nil if it cannot be made, which is for the story to tell.
+func made(set strategy.Set, name string) (st strategy.Strategy) {
+	defer func() {
+		if recover() != nil {
+			st = nil
+		}
+	}()
+	st, _ = set.New(name)
+	return st
+}
