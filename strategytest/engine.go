@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/tools"
@@ -21,6 +22,9 @@ type engine struct {
 	journal [][]byte
 	events  []machine.Event
 }
+
+// prices are those of an Orchestrator that is given none.
+var prices = llmclient.KnownPrices()
 
 // run makes a run, to its end or until it waits.
 func (e *engine) run(started machine.Started) error {
@@ -72,9 +76,9 @@ func (e *engine) perform(ctx context.Context, x *machine.Effect) error {
 		req := x.Step.(nextstep.GetChatCompletion).Request
 		resp, err := e.model.Complete(ctx, &req, nil)
 		if err != nil {
-			return e.apply(x.Answered(failure(err), time.Time{}, 0))
+			return e.apply(x.Answered(failure(err), time.Time{}, 0).Priced(prices, req.Model))
 		}
-		return e.apply(x.Answered(nextstep.APIResponse{Response: resp}, time.Time{}, 0))
+		return e.apply(x.Answered(nextstep.APIResponse{Response: resp}, time.Time{}, 0).Priced(prices, req.Model))
 	}
 	asks := machine.Suspended{Effect: x.ID}
 	job := tools.Job{Call: x.Call, Tool: x.Tool, Names: e.tools.Names, Key: x.Key(), Ask: func(_ context.Context, a tools.Asked) (string, error) {

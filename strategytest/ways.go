@@ -155,12 +155,14 @@ func end(t *testing.T, res orchestrator.Result, failed error, resumed bool) stri
 	return b.String()
 }
 
-// drop leaves times out of a JSON value, and of results of calls that were cut off how far they
-// came.
+// drop leaves times out of a JSON value, and what was left of limits, which goes by what branches
+// have used meanwhile; and of results of calls that were cut off how far they came.
 func drop(v any, cut bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "elapsed")
+		delete(v, "left")
+		delete(v, "limits")
 		if reason := v["reason"]; cut && (reason == "not_started" || reason == messages.ReasonInterrupted) {
 			delete(v, "reason")
 			delete(v, "status")

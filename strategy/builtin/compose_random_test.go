@@ -197,6 +197,7 @@ func (w *composed) follow(events iter.Seq2[orchestrator.Event, error], run func(
 		w.see(&e)
 		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
 			res.Run, res.Status, res.Output, res.Waits = e.Run, end.Status, end.Output, end.Waits
+			res.Strategy, res.Limits, res.Left = end.Strategy, end.Limits, end.Left
 		}
 		if n++; n == w.Break && !w.broke {
 			break
