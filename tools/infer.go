@@ -34,7 +34,7 @@ func infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
 	open = survey(t, special, map[reflect.Type]bool{})
 	schema, err = jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: special})
 	if err == nil {
-		err = enumerate(t, schema)
+		err = completeFields(t, schema)
 	}
 	if err != nil {
 		return nil, false, err
@@ -68,6 +68,9 @@ func survey(t reflect.Type, special map[reflect.Type]*jsonschema.Schema, seen ma
 		return survey(t.Elem(), special, seen)
 	case reflect.Struct:
 		for field := range t.Fields() {
+			if field.Tag.Get("json") == "-" || !field.IsExported() && !field.Anonymous {
+				continue
+			}
 			if survey(field.Type, special, seen) {
 				open = true
 			}

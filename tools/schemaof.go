@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // SchemaOf returns the JSON Schema of the JSON that is read into a T, for answers in JSON. T is a
-// struct. Names, descriptions and lists of values come from struct tags, as [New] says.
+// struct, or a pointer to one; it may not hold itself. Names, descriptions and lists of values come from struct tags, as [New] says.
 //
 // The schema has the form that OpenAI asks of a strict one, where that form can say what T is, and
 // strict reports it: every field is required, a field with omitempty or omitzero may be null
@@ -21,7 +20,10 @@ import (
 // See https://platform.openai.com/docs/guides/structured-outputs.
 func SchemaOf[T any]() (schema json.RawMessage, strict bool, err error) {
 	t := reflect.TypeFor[T]()
-	if t.Kind() != reflect.Struct {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || decodesItself(t) != nil {
 		return nil, false, fmt.Errorf("tools: an answer in JSON is an object: put the %v into a struct", t)
 	}
 	inferred, open, err := infer(t)
@@ -43,9 +45,12 @@ func SchemaOf[T any]() (schema json.RawMessage, strict bool, err error) {
 func canBeStrict(s *jsonschema.Schema) bool {
 	can := true
 	walk(s, func(s *jsonschema.Schema) {
-		untyped := s.Type == "" && len(s.Types) == 0 && s.Not == nil
-		isMap := isObject(s) && s.AdditionalProperties != nil && s.AdditionalProperties.Not == nil
-		can = can && !untyped && !isMap && s.ContentEncoding == ""
+		if s.Not != nil { // the schema false
+			return
+		}
+		untyped := s.Type == "" && len(s.Types) == 0
+		fields := !isObject(s) || len(s.Properties) > 0 // a map has none
+		can = can && !untyped && fields && s.ContentEncoding == ""
 	})
 	return can
 }
@@ -73,65 +78,4 @@ func allowNull(s *jsonschema.Schema) {
 			s.Enum = append(s.Enum, nil)
 		}
 	}
-}
-
-// enumerate writes the values that `enum:"a,b"` tags list into the schema of a type.
-func enumerate(t reflect.Type, s *jsonschema.Schema) error {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return enumerate(t.Elem(), s)
-	case reflect.Slice, reflect.Array:
-		return orNil(s.Items, func() error { return enumerate(t.Elem(), s.Items) })
-	case reflect.Map:
-		return orNil(s.AdditionalProperties, func() error { return enumerate(t.Elem(), s.AdditionalProperties) })
-	case reflect.Struct:
-		for _, field := range reflect.VisibleFields(t) {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if name == "" {
-				name = field.Name
-			}
-			p := s.Properties[name]
-			if p == nil || field.Anonymous {
-				continue
-			}
-			if err := enumerate(field.Type, p); err != nil {
-				return err
-			}
-			if values, ok := field.Tag.Lookup("enum"); ok {
-				if err := setEnum(p, values); err != nil {
-					return fmt.Errorf("the tag enum of field %s: %w", field.Name, err)
-				}
-			}
-		}
-	default:
-	}
-	return nil
-}
-
-func orNil(s *jsonschema.Schema, then func() error) error {
-	if s == nil {
-		return nil
-	}
-	return then()
-}
-
-// setEnum allows a string, or each string of a list, the listed values alone.
-func setEnum(s *jsonschema.Schema, values string) error {
-	if s.Items != nil {
-		s = s.Items
-	}
-	nullable := slices.Equal(s.Types, []string{"null", "string"})
-	if s.Type != "string" && !nullable {
-		return fmt.Errorf("only strings have one")
-	}
-	for v := range strings.SplitSeq(values, ",") {
-		if v == "" || slices.Contains(s.Enum, any(v)) {
-			return fmt.Errorf("%q holds an empty value or one twice", values)
-		}
-		s.Enum = append(s.Enum, v)
-	}
-	if nullable {
-		s.Enum = append(s.Enum, nil)
-	}
-	return nil
 }
