@@ -92,9 +92,9 @@ func TestSchemaOf_structs(t *testing.T) {
 			City int `json:"city"`
 		}], object("city", `{"type":"integer"}`), true},
 		{"one name twice", tools.SchemaOf[struct {
-			A int `json:"x"`
-			B int `json:"x"`
-		}], `two fields have the name "x" in JSON`, false},
+			A int `json:"B"`
+			B int
+		}], `two fields have the name "B" in JSON`, false},
 		{"a pointer in it", tools.SchemaOf[boxed[*Place]], object("in", nullable(placeStrict)), true},
 		{"lists of lists", tools.SchemaOf[boxed[[][]Place]], object("in", `{"type":"array","items":{"type":"array","items":`+placeStrict+`}}`), true},
 		{"a list of pointers", tools.SchemaOf[boxed[[]*Place]], object("in", `{"type":"array","items":`+nullable(placeStrict)+`}`), true},

@@ -73,7 +73,7 @@ var settable = map[string][]string{
 	"detector":          {`"error"`, `"strict"`},
 	"evaluation":        {`"never"`, `"model"`},
 	"results":           {`"all"`, `"dependencies"`},
-	"answer":            {`"last"`, `"synthesize"`},
+	"answer":            {`"last"`, `"synthesize"`, `"auto"`, `"native"`, `"tool"`},
 	"accept_prose":      {`true`},
 	"json_critique":     {`true`},
 	"run_all":           {`true`},

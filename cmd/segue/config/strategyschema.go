@@ -64,6 +64,8 @@ func choicesOf(name string) map[string][]string {
 		"detector":          words(retry.DetectError, retry.DetectStrict),
 	}
 	switch name {
+	case completetask.Name, builtin.ToolFirst, builtin.LLMOnly:
+		choices["answer"] = words(completetask.AnswerAuto, completetask.AnswerNative, completetask.AnswerTool)
 	case react.Name:
 		choices["on_limit"] = words(react.LimitConclude, react.LimitFail)
 	case reasonactobserve.Name:

@@ -1,32 +1,29 @@
-package tools
+// Package typeschema makes JSON Schemas of Go types, for JSON that encoding/json reads into them.
+package typeschema
 
 import (
-	"bytes"
 	"cmp"
 	"encoding"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	validator "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // anyJSON is the schema of a type that may be any JSON. It names the types so that a pointer to it
-// does not become the type null; infer takes the names out again.
+// does not become the type null; Infer takes the names out again.
 var anyJSON = jsonschema.Schema{Types: []string{"null", "boolean", "object", "array", "number", "string"}}
 
-// infer returns the schema of a type that arguments are decoded into, and whether the type holds an
+// Infer returns the schema of a type that arguments are decoded into, and whether the type holds an
 // interface, into which encoding/json would decode a number inexactly. Where the type's JSON
 // differs from what its Go kind suggests:
 //
 //   - bytes are a string in base64, and a type that decodes itself from text is a string;
 //   - a type that decodes itself from JSON, json.RawMessage among them, may be any JSON; time.Time is a string;
 //   - a slice is a list and never null; a pointer may be null.
-func infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
+func Infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
 	special := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.Number](): {Type: "number"},
 		reflect.TypeFor[time.Time]():   {Type: "string", Format: "date-time"},
@@ -39,7 +36,7 @@ func infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	walk(schema, func(s *jsonschema.Schema) {
+	Walk(schema, func(s *jsonschema.Schema) {
 		switch {
 		case len(s.Types) == len(anyJSON.Types), reflect.ValueOf(*s).IsZero():
 			s.Types, s.Description = nil, cmp.Or(s.Description, "any JSON") // and not the schema true, which servers refuse
@@ -97,84 +94,19 @@ func decodesItself(t reflect.Type) *jsonschema.Schema {
 	}
 }
 
-// walk calls visit with a schema and the ones within it that inference makes.
-func walk(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
+// Walk calls visit with a schema and the ones within it that inference makes.
+func Walk(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	if s == nil {
 		return
 	}
 	visit(s)
-	walk(s.Items, visit)
-	walk(s.AdditionalProperties, visit)
+	Walk(s.Items, visit)
+	Walk(s.AdditionalProperties, visit)
 	for _, p := range s.Properties {
-		walk(p, visit)
+		Walk(p, visit)
 	}
 }
 
-// parameters is what a typed tool knows of its arguments.
-type parameters struct {
-	schema *Schema // what the model was told
-	shape  *Schema // what fits the Go type; nil if schema is made from it, or it may be anything
-	exact  bool    // decode with json.Number: the type holds an interface
-}
-
-// newParameters returns the parameters of a tool whose arguments are decoded into t. It fills in
-// def.Parameters if there are none.
-func newParameters(def *Definition, t reflect.Type) (p parameters, err error) {
-	given := def.Parameters != nil
-	if given {
-		if p.schema, err = compileParameters(def.Parameters); err != nil {
-			return p, err
-		}
-	}
-	inferred, open, err := infer(t)
-	p.exact = open
-	switch {
-	case err != nil && given:
-		return p, nil // no schema can be made of the type: the given one must do
-	case err != nil:
-		return p, fmt.Errorf("no schema for %v, give Parameters: %w", t, err)
-	case inferred.Type != "object" && (inferred.Type != "" || !given):
-		return p, fmt.Errorf("arguments are an object: the type must be a struct or a map with string keys, not %v", t)
-	case given:
-		walk(inferred, func(s *jsonschema.Schema) { s.Required = nil })
-		p.shape, _, err = compileInferred(inferred)
-		return p, err
-	}
-	var raw json.RawMessage
-	p.schema, raw, err = compileInferred(inferred)
-	if t.Kind() != reflect.Struct || len(inferred.Properties) > 0 {
-		def.Parameters = raw
-	}
-	return p, err
-}
-
-// compileInferred asserts formats: a date that is none would fail when it is decoded, with less to
-// say.
-func compileInferred(s *jsonschema.Schema) (*Schema, json.RawMessage, error) {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		return nil, nil, err
-	}
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return nil, nil, err
-	}
-	c := validator.NewCompiler()
-	c.AssertFormat()
-	compiled, err := compile(doc, c)
-	return compiled, raw, err
-}
-
-// compileParameters compiles a schema that must be one of objects.
-func compileParameters(raw json.RawMessage) (*Schema, error) {
-	var top struct {
-		Type any `json:"type"`
-	}
-	if err := json.Unmarshal(raw, &top); err != nil {
-		return nil, fmt.Errorf("parameters are not a JSON object: %w", err)
-	}
-	if top.Type != "object" {
-		return nil, errors.New(`parameters must be a JSON Schema of "type":"object"`)
-	}
-	return CompileSchema(raw)
-}
+// IsStruct reports whether a type is a struct whose fields JSON is read into, and not one that reads
+// its JSON itself.
+func IsStruct(t reflect.Type) bool { return t.Kind() == reflect.Struct && decodesItself(t) == nil }
