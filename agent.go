@@ -2,6 +2,7 @@ package segue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -204,7 +205,7 @@ func Ask[T any](ctx context.Context, a *Agent, task string) (T, error) {
 		case a.Strategy != nil:
 			t.err = &ConfigError{Field: "Strategy", Err: errors.New("must be nil for segue.Ask, and the Agent has a Strategy of its own: give that the schema of llmclient.SchemaOf, and read the answer with Output.Decode")}
 		default:
-			t.made, t.err = a.orchestrator(completetask.New(completetask.Config{System: a.System, Schema: schema}))
+			t.made, t.err = a.orchestrator(completetask.New(completetask.Config{System: a.System, Schema: schema, Validate: readable[T]}))
 		}
 	})
 	if t.err != nil {
@@ -215,6 +216,13 @@ func Ask[T any](ctx context.Context, a *Agent, task string) (T, error) {
 		err = out.Decode(&v)
 	}
 	return v, err
+}
+
+// readable says why an answer that fits the schema of a T cannot be read into one, as a date that is
+// none.
+func readable[T any](answer json.RawMessage) error {
+	var v T
+	return json.Unmarshal(answer, &v)
 }
 
 // Chat is a conversation with an agent, turn by turn. It is not safe for concurrent use.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -202,6 +203,14 @@ func TestAsk_typedFails(t *testing.T) {
 	require.True(t, ok, "%v", err)
 	require.Equal(t, delegation.CodeInvalid, e.Code)
 	require.Len(t, model.Requests(), 3)
+
+	// What fits the schema and cannot be read is told to the model too.
+	model = scripted.New(scripted.Text(`{"at":"tomorrow"}`), scripted.Text(`{"at":"2026-01-02T03:04:05Z"}`))
+	when, err := segue.Ask[*struct {
+		At time.Time `json:"at"`
+	}](t.Context(), &segue.Agent{Model: model}, "When?")
+	require.NoError(t, err)
+	require.Equal(t, 2026, when.At.Year())
 
 	model = scripted.New()
 	a = &segue.Agent{Model: model}

@@ -52,6 +52,7 @@
 //	internal/guard                       errors and panics of code outside this module
 //	internal/jsonform                    what the JSON forms have in common
 //	internal/prompts                     templates of what is said to a model
+//	tools/internal/typeschema            JSON Schemas of Go types
 //	markdownpolicy/internal/textscan     bytes, blanks and marks in texts
 //	markdownpolicy/internal/jsonscan     JSON within other text
 //	markdownpolicy/internal/commonmark   code in texts, as CommonMark has it

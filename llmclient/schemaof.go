@@ -14,7 +14,12 @@ func SchemaOf[T any]() (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{Name: schemaName(reflect.TypeFor[T]().Name()), Schema: raw, Strict: strict}, nil
+	t := reflect.TypeFor[T]()
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	name, _, _ := strings.Cut(t.Name(), "[") // without the types that a generic one is made of
+	return &Schema{Name: schemaName(name), Schema: raw, Strict: strict}, nil
 }
 
 // schemaName makes the name of a type one that a [Schema] may have.

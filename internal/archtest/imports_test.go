@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"checkpoint":                 {},
 	"checkpoint/checkpointtest":  {"checkpoint"},
 	"delegation":                 {"messages"},
-	"tools":                      {"messages", "internal/guard", "internal/jsonform", "github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
+	"tools":                      {"messages", "internal/guard", "internal/jsonform", "tools/internal/typeschema", "github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
 	"tools/filetools":            {"tools"},
 	"llmclient":                  {"messages", "tools", "golang.org/x/time"},
 	"llmclient/openaichat":       {"messages", "tools", "llmclient", "internal/jsonform", "github.com/openai/openai-go/v3"},
@@ -62,6 +62,7 @@ var allowed = map[string][]string{
 
 	"strategy/planreviseexecute/plantext": {},
 	"strategy/internal/frame":             {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "internal/prompts"},
+	"tools/internal/typeschema":           {"github.com/google/jsonschema-go"},
 	"markdownpolicy":                      {"messages", "tools", "markdownpolicy/internal/commonmark", "markdownpolicy/internal/jsonrepair", "markdownpolicy/internal/jsonscan", "markdownpolicy/internal/pyliteral", "markdownpolicy/internal/reactscan", "markdownpolicy/internal/textscan"},
 	"markdownpolicy/internal/commonmark":  {"markdownpolicy/internal/textscan"},
 	"markdownpolicy/internal/jsonrepair":  {"markdownpolicy/internal/jsonscan", "markdownpolicy/internal/textscan"},

@@ -74,7 +74,7 @@ var settable = map[string][]string{
 	"evaluation":        {`"never"`, `"model"`},
 	"on_too_long":       {`"cut"`, `"refuse"`},
 	"results":           {`"auto"`, `"all"`, `"dependencies"`},
-	"answer":            {`"last"`, `"synthesize"`},
+	"answer":            {`"last"`, `"synthesize"`, `"auto"`, `"native"`, `"tool"`},
 	"accept_prose":      {`true`},
 	"json_critique":     {`true`},
 	"run_all":           {`true`},

@@ -3,7 +3,8 @@
 // it answers without a call.
 //
 // At most MaxModelCalls + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them
-// for a conclusion without tools; with a forced ToolChoice one more, where the provider refuses it.
+// for a conclusion without tools; with a forced ToolChoice one more, where the provider refuses it,
+// and with a Schema one more, where the provider refuses the response format.
 // An answer is never made up: a reply of nothing has a nil Result, and one that was cut off,
 // withheld, or came after the last allowed call is an error that keeps the text. So is an answer
 // kept that was asked for again, because it was cut off or not of the schema, where nothing better
@@ -12,7 +13,8 @@
 // The metadata of an output holds "model_calls" (a number; one that fails the run is not counted),
 // and where they apply "finish" (why the model stopped, if not by itself), "truncated" (true),
 // "unforced" (true: the provider refused the forced tool choice, so the model was free to answer
-// without a call), "repaired" (what was mended in the messages it was given).
+// without a call), "answer_tool" (true: the provider refused the response format, so the answer was
+// asked for by the tool "final"), "repaired" (what was mended in the messages it was given).
 package completetask
 
 import (
@@ -53,6 +55,7 @@ type completeTask struct {
 	asked    int                 // model calls answered
 	acted    bool                // a tool was called
 	unforced bool                // the provider does not take a forced tool choice
+	final    bool                // the answer is asked for by the final tool, not by a response format
 	pieces   []string            // of an answer that was cut off and goes on
 	refused  string              // the last answer that was not of the schema
 	finish   llmclient.FinishReason
@@ -62,6 +65,10 @@ type completeTask struct {
 func (s *completeTask) UseTools(defs []tools.Definition) {
 	s.tools, s.toolsErr = frame.Tools("completetask", defs, s.Tools)
 	is := func(d tools.Definition) bool { return d.Name == s.ToolChoice.Name }
+	s.final = s.schema != nil && s.Answer == AnswerTool
+	if s.final && slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == FinalTool }) {
+		s.toolsErr = errors.Join(s.toolsErr, fmt.Errorf("completetask: Answer: the run has a tool %q of its own: rename it, or leave it out of Tools", FinalTool))
+	}
 	if s.toolsErr == nil && s.ToolChoice.Name != "" && len(s.tools) > 0 && !slices.ContainsFunc(s.tools, is) {
 		s.toolsErr = fmt.Errorf("completetask: ToolChoice: there is no tool %q among those that are offered", s.ToolChoice.Name)
 	}
@@ -95,7 +102,7 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 // where it is refused.
 func (s *completeTask) choice() llmclient.ToolChoice {
 	switch forced := frame.Forced(s.ToolChoice); {
-	case len(s.tools) == 0, forced && s.acted:
+	case len(s.tools) == 0, forced && s.acted, s.final && s.ToolChoice.Mode == llmclient.ChooseNone:
 		return llmclient.ToolChoice{}
 	case forced && s.unforced:
 		return llmclient.ToolChoice{Mode: llmclient.ChooseAuto}
@@ -106,13 +113,17 @@ func (s *completeTask) choice() llmclient.ToolChoice {
 
 // request asks the model, with tools.
 func (s *completeTask) request() nextstep.GetChatCompletion {
+	schema := s.Schema
+	if s.final {
+		schema = nil
+	}
 	return nextstep.GetChatCompletion{Request: llmclient.Request{
 		Model:       s.Model,
 		Messages:    s.history.Clip(),
-		Tools:       s.tools,
+		Tools:       s.offered(),
 		ToolFormat:  s.ToolFormat,
 		ToolChoice:  s.choice(),
-		Schema:      s.Schema,
+		Schema:      schema,
 		Temperature: s.Temperature,
 		MaxTokens:   s.MaxTokens,
 	}}
@@ -140,6 +151,8 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 		return withResult(step, s.reached(resp.Message.Text()))
 	case len(calls) > 0 && resp.Finish == llmclient.FinishLength:
 		return s.reissue(calls)
+	case s.finalCall(calls) >= 0:
+		return s.submitted(calls, s.finalCall(calls))
 	case len(calls) > 0:
 		s.calls, s.acted = calls, true
 		return s.Then(called, nextstep.ExecuteTools{Calls: calls})
@@ -241,15 +254,18 @@ func (s *completeTask) empty() nextstep.NextStep {
 // checked holds an answer against the schema.
 func (s *completeTask) checked(text string) nextstep.NextStep {
 	data := unfenced(text)
-	err := s.schema.Check(data)
+	wrong := s.check(data)
 	switch {
-	case err == nil:
+	case wrong == nil:
 		return s.done(text, []byte(data))
-	case s.Can(reasked):
+	case !s.Can(reasked):
+		return s.invalid(text, wrong)
+	case s.final:
 		s.pieces, s.refused = nil, text
-		return s.again("Schema", map[string]any{"Problem": err.Error()})
+		return s.again("Final", map[string]any{"Final": FinalTool})
 	default:
-		return withResult(s.fail(delegation.CodeInvalid, fmt.Errorf("completetask: the answer is not of the schema: %w", err)), text)
+		s.pieces, s.refused = nil, text
+		return s.again("Schema", map[string]any{"Problem": wrong.Error()})
 	}
 }
 
@@ -278,13 +294,19 @@ func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 	return s.Then(concluded, s.limited(cmp.Or(resp.Message.Text(), s.reached(""))))
 }
 
-// ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is not forced again, and a call
-// that it could not read is the model's to mend.
+// ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is not
+// forced again, a response format that it refuses gives way to the final tool, and a call that it
+// could not read is the model's to mend.
 func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if frame.RefusesChoice(f) && frame.Forced(s.choice()) && s.Can(unforced) {
 		s.asked++
 		s.unforced = true
 		return s.Then(unforced, s.request())
+	}
+	if s.fallsBack(f) {
+		s.asked++
+		s.final = true
+		return s.Then(unformatted, s.request())
 	}
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reasked) {
 		s.asked++

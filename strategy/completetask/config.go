@@ -1,6 +1,7 @@
 package completetask
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -35,6 +36,15 @@ type Config struct {
 	// ToolChoice, as some models do; "" means RefusedAuto. The request that asks again is counted
 	// neither in MaxModelCalls nor in MaxRetries.
 	OnRefusedChoice RefusedChoicePolicy `json:"on_refused_choice,omitempty"`
+
+	// Answer says how an answer of the Schema is asked for; "" means AnswerAuto. Either way it is
+	// held against the Schema here, and a model whose answer does not fit is told what is wrong,
+	// within MaxRetries.
+	Answer AnswerMode `json:"answer,omitempty"`
+
+	// Validate has the last word on an answer that fits the Schema: its error is told to the model
+	// as one of the schema is. It must be pure. Nil takes every such answer.
+	Validate func(answer json.RawMessage) error `json:"-"`
 
 	// MaxModelCalls bounds the requests that offer tools; 0 means 50, negative means no bound but
 	// the run's limits.
@@ -86,23 +96,41 @@ const (
 	RefusedFail RefusedChoicePolicy = "fail" // the provider's error
 )
 
+// AnswerMode says how an answer of a schema is asked for.
+type AnswerMode string
+
+// The ways to ask for an answer of a schema.
+const (
+	AnswerAuto   AnswerMode = "auto"   // native; where the provider refuses that, by the tool, with "answer_tool" in the metadata. The request that asks again is counted neither in MaxModelCalls nor in MaxRetries
+	AnswerNative AnswerMode = "native" // by Request.Schema, the provider's response format
+	AnswerTool   AnswerMode = "tool"   // by FinalTool, whose parameters are the Schema, which must be one of objects. Its call ends the work, and other calls of that reply are not run. A text that fits the Schema is taken too
+)
+
 // Prompts are templates (text/template) of what the strategy says to the model; "" means the
 // default.
 type Prompts struct {
+	Arguments string `json:"arguments,omitempty"` // result of a call of the final tool whose arguments are no answer. Data: .Final, the tool's name, .Problem
 	Conclude  string `json:"conclude,omitempty"`  // no model call with tools is left. Data: .Calls, the number of model calls made
 	Continue  string `json:"continue,omitempty"`  // the text was cut off. No data
 	CutCall   string `json:"cut_call,omitempty"`  // result of a call in a reply that was cut off, and so was not run. Data: .Tool
 	Empty     string `json:"empty,omitempty"`     // the reply was empty. No data
+	Final     string `json:"final,omitempty"`     // the model has written a text instead of calling the final tool. Data: .Final
 	Malformed string `json:"malformed,omitempty"` // the provider could not read a call. Data: .Problem, .Generated
+	NotRun    string `json:"not_run,omitempty"`   // result of a call beside one of the final tool. Data: .Tool, .Final
+	Received  string `json:"received,omitempty"`  // result of the call of the final tool. No data
 	Schema    string `json:"schema,omitempty"`    // the answer is not of the schema. Data: .Problem
 }
 
 var defaultPrompts = Prompts{
+	Arguments: "Your answer is not of the form that was asked for: {{.Problem}}\nCall {{.Final}} again with the whole answer.",
 	Conclude:  "You have made {{.Calls}} requests, which is all that this task allows. Do not call any more tools. Answer the task now with what you know, and say what is missing.",
 	Continue:  "Your reply was cut off at the length limit. Go on exactly where it stopped; do not repeat anything.",
 	CutCall:   "This call was not run: the reply was cut off at the length limit, and the call may be incomplete. Make it again, with shorter arguments or in smaller parts.",
 	Empty:     "Your reply was empty. Answer the task, or call a tool.",
+	Final:     "That was a text. Give your answer by calling the tool {{.Final}}.",
 	Malformed: "Your last tool call could not be read: {{.Problem}}\nMake it again: the name of one tool, and arguments that are one JSON object.",
+	NotRun:    "This call was not run: {{.Final}} was called in the same reply. Call {{.Final}} alone, when the answer is whole.",
+	Received:  "The answer is taken.",
 	Schema:    "Your answer is not of the form that was asked for: {{.Problem}}\nAnswer again with the JSON alone.",
 }
 
@@ -110,7 +138,8 @@ var defaultPrompts = Prompts{
 type settings struct {
 	Config
 	frame.Settings
-	schema *tools.Schema
+	schema     *tools.Schema
+	answerTool tools.Definition // the zero one if the schema is not one of objects
 }
 
 // New returns a factory for strategy.Set. A Config that cannot be used is reported when the
@@ -130,7 +159,7 @@ func (c Config) Bound() int {
 	if c.OnLimit == LimitFail {
 		conclusion = 0
 	}
-	return frame.Count(c.MaxModelCalls, 50) + frame.Count(c.MaxRetries, 2) + c.refusals() + conclusion
+	return frame.Count(c.MaxModelCalls, 50) + frame.Count(c.MaxRetries, 2) + c.refusals() + c.fallbacks() + conclusion
 }
 
 // refusals is how often a forced choice may be refused before that is the end.
@@ -141,11 +170,23 @@ func (c Config) refusals() int {
 	return 0
 }
 
+// fallbacks is how often the final tool may take the place of the response format.
+func (c Config) fallbacks() int {
+	if c.Schema == nil || c.Answer != "" && c.Answer != AnswerAuto {
+		return 0
+	}
+	if _, ok := finalDefinition(c.Schema.Schema); !ok {
+		return 0
+	}
+	return 1
+}
+
 // compile checks a Config and fills in its defaults.
 func compile(cfg Config) *settings {
 	s := &settings{Config: cfg}
 	s.Caps = strategy.Caps{
 		capRounds: frame.Count(s.MaxModelCalls, 50) - 1, capRetries: frame.Count(s.MaxRetries, 2), capUnforced: s.refusals(),
+		capUnformatted: s.fallbacks(),
 	}
 	if s.MaxModelCalls < 0 {
 		s.Caps[capRounds] = strategy.Unbounded
@@ -158,11 +199,16 @@ func compile(cfg Config) *settings {
 			problems = append(problems, errors.New("completetask: Schema: "+strings.TrimPrefix(err.Error(), "tools: ")))
 		}
 		problems = append(problems, checkSchemaName(s.Schema.Name))
+		var ok bool
+		if s.answerTool, ok = finalDefinition(s.Schema.Schema); !ok && s.Answer == AnswerTool {
+			problems = append(problems, errors.New(`completetask: Answer: the arguments of a tool are an object: the Schema must be of "type":"object"`))
+		}
 	}
 	problems = append(problems,
 		frame.Distinct("completetask", "Tools", s.Tools),
 		frame.ToolChoice("completetask", "ToolChoice", s.ToolChoice),
 		frame.OneOf("completetask", "OnRefusedChoice", &s.OnRefusedChoice, RefusedAuto, RefusedFail),
+		frame.OneOf("completetask", "Answer", &s.Answer, AnswerAuto, AnswerNative, AnswerTool),
 		frame.OneOf("completetask", "OnLength", &s.OnLength, LengthFail, LengthAccept, LengthContinue),
 		frame.OneOf("completetask", "OnEmpty", &s.OnEmpty, EmptyAccept, EmptyAsk, EmptyFail),
 		frame.OneOf("completetask", "OnLimit", &s.OnLimit, LimitConclude, LimitFail),
@@ -188,8 +234,11 @@ func checkSchemaName(name string) error {
 
 // samples are what prompts are tried on; those that are not here have no data.
 var samples = map[string]any{
+	"Arguments": map[string]any{"Final": "a tool", "Problem": "a problem"},
 	"Conclude":  map[string]any{"Calls": 1},
 	"CutCall":   map[string]any{"Tool": "a tool"},
+	"Final":     map[string]any{"Final": "a tool"},
+	"NotRun":    map[string]any{"Tool": "a tool", "Final": "a tool"},
 	"Malformed": map[string]any{"Problem": "a problem", "Generated": "a text"},
 	"Schema":    map[string]any{"Problem": "a problem"},
 }

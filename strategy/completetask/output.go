@@ -64,6 +64,9 @@ func (s *completeTask) metadata() delegation.Metadata {
 	if s.unforced {
 		_ = m.Set("unforced", true)
 	}
+	if s.final && s.Answer != AnswerTool {
+		_ = m.Set("answer_tool", true)
+	}
 	frame.SetList(&m, "repaired", s.repaired)
 	return m
 }

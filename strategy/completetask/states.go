@@ -19,22 +19,25 @@ const (
 
 // The triggers: what happened.
 const (
-	started   strategy.Trigger = "started"
-	called    strategy.Trigger = "called"    // the model called tools
-	answered  strategy.Trigger = "answered"  // the tools answered
-	reasked   strategy.Trigger = "reasked"   // the reply was no answer, and the model is told why
-	unforced  strategy.Trigger = "unforced"  // the provider does not take a forced tool choice: ask again without
-	exhausted strategy.Trigger = "exhausted" // no model call with tools is left
-	concluded strategy.Trigger = "concluded"
-	gaveUp    strategy.Trigger = "gave_up"
-	finished  strategy.Trigger = "finished"
+	started     strategy.Trigger = "started"
+	called      strategy.Trigger = "called"      // the model called tools
+	answered    strategy.Trigger = "answered"    // the tools answered
+	reasked     strategy.Trigger = "reasked"     // the reply was no answer, and the model is told why
+	unforced    strategy.Trigger = "unforced"    // the provider does not take a forced tool choice: ask again without
+	unformatted strategy.Trigger = "unformatted" // the provider does not take a response format: ask again with the final tool
+	exhausted   strategy.Trigger = "exhausted"   // no model call with tools is left
+	concluded   strategy.Trigger = "concluded"
+	gaveUp      strategy.Trigger = "gave_up"
+	finished    strategy.Trigger = "finished"
 )
 
-// The caps of the table; see Config.MaxModelCalls, Config.MaxRetries and Config.OnRefusedChoice.
+// The caps of the table; see Config.MaxModelCalls, Config.MaxRetries, Config.OnRefusedChoice and
+// Config.Answer.
 const (
-	capRounds   = "rounds"
-	capRetries  = "retries"
-	capUnforced = "unforced" // once in a run, where a choice is forced
+	capRounds      = "rounds"
+	capRetries     = "retries"
+	capUnforced    = "unforced"    // once in a run, where a choice is forced
+	capUnformatted = "unformatted" // once in a run, where an answer of a schema may be asked for in either way
 )
 
 // Table is the state machine of this strategy.
@@ -50,6 +53,7 @@ var Table = frame.Table(Name,
 		{From: frame.In(AwaitingTools), On: answered, To: AwaitingModel, Cap: capRounds},
 		{From: frame.In(AwaitingModel), On: reasked, To: AwaitingModel, Cap: capRetries},
 		{From: frame.In(AwaitingModel), On: unforced, To: AwaitingModel, Cap: capUnforced},
+		{From: frame.In(AwaitingModel), On: unformatted, To: AwaitingModel, Cap: capUnformatted},
 		{From: frame.In(AwaitingTools), On: exhausted, To: Concluding},
 		{From: frame.In(AwaitingTools), On: gaveUp, To: Limited},
 		{From: frame.In(Concluding), On: concluded, To: Limited},

@@ -69,6 +69,8 @@ func choicesOf(name string) map[string][]string {
 		choices["on_empty"] = words(pre.EmptyFail, pre.EmptyAccept)
 	case retry.Name:
 		choices["on_empty"] = words(retry.EmptyFail, retry.EmptyAccept)
+	case completetask.Name, builtin.ToolFirst, builtin.LLMOnly:
+		choices["answer"] = words(completetask.AnswerAuto, completetask.AnswerNative, completetask.AnswerTool)
 	case react.Name:
 		choices["on_limit"] = words(react.LimitConclude, react.LimitFail)
 	case reasonactobserve.Name:

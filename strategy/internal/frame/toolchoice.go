@@ -34,7 +34,16 @@ func Forced(c llmclient.ToolChoice) bool {
 // RefusesChoice reports whether a provider refused a request for its tool choice. There is no code
 // for that: the text of the refusal names the field, as "tool_choice", "tool choice" or
 // "toolChoice".
-func RefusesChoice(f nextstep.Failure) bool {
+func RefusesChoice(f nextstep.Failure) bool { return refuses(f, "toolchoice") }
+
+// RefusesSchema reports whether a provider refused a request for its response format, as RefusesChoice
+// has it: the text names "response_format", "json_schema" or "structured output".
+func RefusesSchema(f nextstep.Failure) bool {
+	return refuses(f, "responseformat", "jsonschema", "structuredoutput")
+}
+
+func refuses(f nextstep.Failure, fields ...string) bool {
 	said := strings.NewReplacer("_", "", " ", "").Replace(strings.ToLower(f.Message))
-	return string(f.Code) == string(llmclient.CodeBadRequest) && strings.Contains(said, "toolchoice")
+	named := func(field string) bool { return strings.Contains(said, field) }
+	return string(f.Code) == string(llmclient.CodeBadRequest) && slices.ContainsFunc(fields, named)
 }

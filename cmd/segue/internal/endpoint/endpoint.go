@@ -61,7 +61,10 @@ func (e Endpoint) Misdirected() bool {
 
 // Config returns how the server is asked for a model, with a key that may be empty.
 func (e Endpoint) Config(model, key string) openaichat.Config {
-	return openaichat.Config{Model: model, BaseURL: e.URL, APIKey: key, NoEnvironment: !e.environment || e.KeyVariable == ""}
+	return openaichat.Config{
+		Model: model, BaseURL: e.URL, APIKey: key, NoEnvironment: !e.environment || e.KeyVariable == "",
+		MaxRetries: -1, // the configuration says how often, and the command tries again outside its rate limit
+	}
 }
 
 // Origin returns the scheme, host and port of an endpoint; false if its address cannot be read.

@@ -1,0 +1,106 @@
+package completetask
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy/internal/frame"
+	"github.com/segue-go/segue/tools"
+)
+
+// FinalTool is the name of the tool that a model gives its answer with; see [AnswerTool]. No tool
+// of the run may have it then.
+const FinalTool = "final"
+
+// finalDefinition is the tool for answers of a schema; ok is false if the schema is not one of
+// objects, as arguments are.
+func finalDefinition(schema json.RawMessage) (def tools.Definition, ok bool) {
+	var top struct {
+		Type any `json:"type"`
+	}
+	if json.Unmarshal(schema, &top) != nil || top.Type != "object" {
+		return def, false
+	}
+	return tools.Definition{
+		Name:        FinalTool,
+		Description: "Gives the answer to the task, which ends the work. Call it once, alone, when the answer is whole.",
+		Parameters:  schema,
+		ReadOnly:    true,
+	}, true
+}
+
+// offered are the tools of the next request. The final one is not among them as long as a forced
+// choice wants another, nor is any other where the choice is none.
+func (s *completeTask) offered() []tools.Definition {
+	forced := frame.Forced(s.ToolChoice) && !s.acted && !s.unforced && s.refused == ""
+	switch {
+	case !s.final, forced && len(s.tools) > 0:
+		return s.tools
+	case s.ToolChoice.Mode == llmclient.ChooseNone:
+		return []tools.Definition{s.answerTool}
+	default:
+		return append(slices.Clip(s.tools), s.answerTool)
+	}
+}
+
+// finalCall is the place of the call that gives the answer; -1 if none does.
+func (s *completeTask) finalCall(calls []messages.ToolCall) int {
+	if !s.final {
+		return -1
+	}
+	return slices.IndexFunc(calls, func(c messages.ToolCall) bool { return c.Name == FinalTool })
+}
+
+// submitted takes the arguments of a call as the answer. No other call of the reply is run.
+func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.NextStep {
+	answer := calls[at].Arguments
+	wrong := s.check(answer)
+	for i, c := range calls {
+		switch {
+		case i != at:
+			s.history = append(s.history, frame.NotRun(c, "not_run", s.prompt("NotRun", map[string]any{"Tool": c.Name, "Final": FinalTool})))
+		case wrong != nil:
+			said := s.prompt("Arguments", map[string]any{"Final": FinalTool, "Problem": wrong.Error()})
+			s.history = append(s.history, frame.NotRun(c, tools.ReasonArguments, said))
+		default:
+			s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
+				CallID: c.ID, ToolName: c.Name, Output: s.prompt("Received", nil),
+			}})
+		}
+	}
+	switch {
+	case wrong == nil:
+		return s.done(answer, []byte(answer))
+	case s.Can(reasked):
+		s.pieces, s.refused = nil, answer
+		return s.Then(reasked, s.request())
+	default:
+		return s.invalid(answer, wrong)
+	}
+}
+
+// check holds an answer against the schema and the Config's Validate.
+func (s *completeTask) check(answer string) error {
+	if err := s.schema.Check(answer); err != nil || s.Validate == nil {
+		return err
+	}
+	return s.Validate(json.RawMessage(answer))
+}
+
+// invalid ends with an answer that is not as it should be.
+func (s *completeTask) invalid(answer string, wrong error) nextstep.NextStep {
+	step := s.fail(delegation.CodeInvalid, fmt.Errorf("completetask: the answer is not of the schema: %w", wrong))
+	return withResult(step, answer)
+}
+
+// fallsBack reports whether a failed request is made again with the final tool in the place of the
+// response format.
+func (s *completeTask) fallsBack(f nextstep.Failure) bool {
+	taken := slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == FinalTool })
+	return !s.final && !taken && frame.RefusesSchema(f) && s.Can(unformatted)
+}

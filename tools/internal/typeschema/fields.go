@@ -1,0 +1,148 @@
+package typeschema
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// completeFields writes into the schema of a type what inference leaves out of the tags of fields:
+// the lists of `enum:"a,b"`, and numbers that the option string of json tags puts into quotes. It
+// refuses structs that inference reads in another way than encoding/json.
+func completeFields(t reflect.Type, s *jsonschema.Schema) error {
+	switch {
+	case s == nil:
+		return nil
+	case t.Kind() == reflect.Pointer:
+		return completeFields(t.Elem(), s)
+	case t.Kind() == reflect.Slice, t.Kind() == reflect.Array:
+		return completeFields(t.Elem(), s.Items)
+	case t.Kind() == reflect.Map:
+		return completeFields(t.Elem(), s.AdditionalProperties)
+	case t.Kind() != reflect.Struct || s.Properties == nil:
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, field := range reflect.VisibleFields(t) {
+		if field.Anonymous {
+			if err := checkEmbedded(field); err != nil {
+				return fmt.Errorf("the embedded field %s: %w", field.Name, err)
+			}
+			continue
+		}
+		name, options := jsonName(field)
+		if name == "" {
+			continue
+		}
+		if seen[name] {
+			return fmt.Errorf("two fields have the name %q in JSON", name)
+		}
+		seen[name] = true
+		if err := completeField(field, options, s.Properties[name]); err != nil {
+			return fmt.Errorf("the field %s: %w", field.Name, err)
+		}
+	}
+	return nil
+}
+
+// jsonName returns the name of a field in JSON, "" if it is not there, and the options of its tag.
+func jsonName(field reflect.StructField) (name string, options []string) {
+	tag := field.Tag.Get("json")
+	if !field.IsExported() || tag == "-" {
+		return "", nil
+	}
+	parts := strings.Split(tag, ",")
+	if parts[0] == "" {
+		parts[0] = field.Name
+	}
+	return parts[0], parts[1:]
+}
+
+// checkEmbedded refuses what does not lend its fields to the struct around it.
+func checkEmbedded(field reflect.StructField) error {
+	t := field.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+		if !field.IsExported() {
+			return errors.New("JSON cannot be read into a pointer to a type that is not exported")
+		}
+	}
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	if name != "" || t.Kind() != reflect.Struct && field.IsExported() {
+		return errors.New("JSON takes it for one field: give it a name in Go too")
+	}
+	return nil
+}
+
+func completeField(field reflect.StructField, options []string, p *jsonschema.Schema) error {
+	if p == nil {
+		return nil
+	}
+	if err := completeFields(field.Type, p); err != nil {
+		return err
+	}
+	if slices.Contains(options, "string") {
+		if err := quote(field.Type, p); err != nil {
+			return err
+		}
+	}
+	if values, ok := field.Tag.Lookup("enum"); ok {
+		if err := setEnum(p, values); err != nil {
+			return fmt.Errorf("its tag enum: %w", err)
+		}
+	}
+	return nil
+}
+
+// quote makes a number or a bool one that stands in a string, as the option string has it. It is
+// ignored for other types but strings, whose quotes no model would get right.
+func quote(t reflect.Type, s *jsonschema.Schema) error {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var pattern string
+	switch k := t.Kind(); {
+	case k == reflect.String:
+		return errors.New("a string has no use for the option string")
+	case k == reflect.Bool:
+		pattern = "^(true|false)$"
+	case reflect.Int <= k && k <= reflect.Uintptr:
+		pattern = "^-?(0|[1-9][0-9]*)$"
+	case k == reflect.Float32, k == reflect.Float64:
+		pattern = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`
+	default:
+		return nil
+	}
+	quoted := jsonschema.Schema{Type: "string", Pattern: pattern, Description: s.Description}
+	if slices.Contains(s.Types, "null") {
+		quoted.Type, quoted.Types = "", []string{"null", "string"}
+	}
+	*s = quoted
+	return nil
+}
+
+// setEnum allows a string, or each string of a list, the listed values alone.
+func setEnum(s *jsonschema.Schema, values string) error {
+	if s.Items != nil {
+		s = s.Items
+	}
+	nullable := slices.Equal(s.Types, []string{"null", "string"})
+	if s.Type != "string" && !nullable {
+		return errors.New("only strings have one")
+	}
+	for v := range strings.SplitSeq(values, ",") {
+		v = strings.TrimSpace(v)
+		if v == "" || slices.Contains(s.Enum, any(v)) {
+			return fmt.Errorf("%q holds an empty value or one twice", values)
+		}
+		s.Enum = append(s.Enum, v)
+	}
+	if nullable {
+		s.Enum = append(s.Enum, nil)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+// Package typeschema makes JSON Schemas of Go types, for JSON that encoding/json reads into them.
+package typeschema
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// anyJSON is the schema of a type that may be any JSON. It names the types so that a pointer to it
+// does not become the type null; Infer takes the names out again.
+var anyJSON = jsonschema.Schema{Types: []string{"null", "boolean", "object", "array", "number", "string"}}
+
+// Infer returns the schema of a type that arguments are decoded into, and whether the type holds an
+// interface, into which encoding/json would decode a number inexactly. Where the type's JSON
+// differs from what its Go kind suggests:
+//
+//   - bytes are a string in base64, and a type that decodes itself from text is a string;
+//   - a type that decodes itself from JSON, json.RawMessage among them, may be any JSON; time.Time is a string;
+//   - a slice is a list and never null; a pointer may be null.
+func Infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
+	special := map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.Number](): {Type: "number"},
+		reflect.TypeFor[time.Time]():   {Type: "string", Format: "date-time"},
+	}
+	open = survey(t, special, map[reflect.Type]bool{})
+	schema, err = jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: special})
+	if err == nil {
+		err = completeFields(t, schema)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	Walk(schema, func(s *jsonschema.Schema) {
+		switch {
+		case len(s.Types) == len(anyJSON.Types), reflect.ValueOf(*s).IsZero():
+			s.Types, s.Description = nil, cmp.Or(s.Description, "any JSON") // and not the schema true, which servers refuse
+		case slices.Equal(s.Types, []string{"null", "array"}):
+			s.Type, s.Types = "array", nil
+		}
+	})
+	return schema, open, nil
+}
+
+// survey looks through a type for types that decode themselves, which it adds to special, and for
+// interfaces.
+func survey(t reflect.Type, special map[reflect.Type]*jsonschema.Schema, seen map[reflect.Type]bool) (open bool) {
+	if seen[t] || special[t] != nil {
+		return false
+	}
+	seen[t] = true
+	if s := decodesItself(t); s != nil {
+		special[t] = s
+		return false
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return survey(t.Elem(), special, seen)
+	case reflect.Struct:
+		for field := range t.Fields() {
+			if field.Tag.Get("json") == "-" || !field.IsExported() && !field.Anonymous {
+				continue
+			}
+			if survey(field.Type, special, seen) {
+				open = true
+			}
+		}
+		return open
+	default:
+		return false
+	}
+}
+
+func decodesItself(t reflect.Type) *jsonschema.Schema {
+	p := reflect.PointerTo(t)
+	switch {
+	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface:
+		return nil
+	case p.Implements(reflect.TypeFor[json.Unmarshaler]()):
+		return anyJSON.CloneSchemas()
+	case p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		return &jsonschema.Schema{Type: "string"}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && decodesItself(t.Elem()) == nil:
+		return &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}
+	default:
+		return nil
+	}
+}
+
+// Walk calls visit with a schema and the ones within it that inference makes.
+func Walk(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
+	if s == nil {
+		return
+	}
+	visit(s)
+	Walk(s.Items, visit)
+	Walk(s.AdditionalProperties, visit)
+	for _, p := range s.Properties {
+		Walk(p, visit)
+	}
+}
+
+// IsStruct reports whether a type is a struct whose fields JSON is read into, and not one that reads
+// its JSON itself.
+func IsStruct(t reflect.Type) bool { return t.Kind() == reflect.Struct && decodesItself(t) == nil }

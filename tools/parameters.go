@@ -1,0 +1,102 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/segue-go/segue/tools/internal/typeschema"
+)
+
+// parameters is what a typed tool knows of its arguments.
+type parameters struct {
+	schema *Schema // what the model was told
+	shape  *Schema // what fits the Go type; nil if schema is made from it, or it may be anything
+	exact  bool    // decode with json.Number: the type holds an interface
+}
+
+// newParameters returns the parameters of a tool whose arguments are decoded into t. It fills in
+// def.Parameters if there are none.
+func newParameters(def *Definition, t reflect.Type) (p parameters, err error) {
+	if allHidden(t) {
+		return p, fmt.Errorf("no field of %v is exported, so that no argument can be read into it: begin their names with capital letters", t)
+	}
+	given := def.Parameters != nil
+	if given {
+		if p.schema, err = compileParameters(def.Parameters); err != nil {
+			return p, err
+		}
+	}
+	inferred, open, err := typeschema.Infer(t)
+	p.exact = open
+	switch {
+	case err != nil && given:
+		return p, nil // no schema can be made of the type: the given one must do
+	case err != nil:
+		return p, fmt.Errorf("no schema for %v, give Parameters: %w", t, err)
+	case inferred.Type != "object" && (inferred.Type != "" || !given):
+		return p, fmt.Errorf("arguments are an object: the type must be a struct or a map with string keys, not %v", t)
+	case given:
+		typeschema.Walk(inferred, func(s *jsonschema.Schema) { s.Required = nil })
+		p.shape, _, err = compileInferred(inferred)
+		return p, err
+	}
+	var raw json.RawMessage
+	p.schema, raw, err = compileInferred(inferred)
+	if t.Kind() != reflect.Struct || len(inferred.Properties) > 0 {
+		def.Parameters = raw
+	}
+	return p, err
+}
+
+// compileInferred asserts formats: a date that is none would fail when it is decoded, with less to
+// say.
+func compileInferred(s *jsonschema.Schema) (*Schema, json.RawMessage, error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	doc, err := validator.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, nil, err
+	}
+	c := validator.NewCompiler()
+	c.AssertFormat()
+	compiled, err := compile(doc, c)
+	return compiled, raw, err
+}
+
+// compileParameters compiles a schema that must be one of objects.
+func compileParameters(raw json.RawMessage) (*Schema, error) {
+	var top struct {
+		Type any `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &top); err != nil {
+		return nil, fmt.Errorf("parameters are not a JSON object: %w", err)
+	}
+	if top.Type != "object" {
+		return nil, errors.New(`parameters must be a JSON Schema of "type":"object"`)
+	}
+	return CompileSchema(raw)
+}
+
+// allHidden reports whether a type is a struct with fields, into none of which JSON can be read
+// because of their names.
+func allHidden(t reflect.Type) bool {
+	if !typeschema.IsStruct(t) {
+		return false
+	}
+	hidden := false
+	for f := range t.Fields() {
+		if f.IsExported() || f.Anonymous {
+			return false
+		}
+		hidden = hidden || f.Name != "_"
+	}
+	return hidden
+}
