@@ -183,22 +183,6 @@ func names(v any, found map[string]bool) {
 	}
 }
 
-// The Go code of the page is that of the examples.
-func TestEventsPage_codeIsCompiled(t *testing.T) {
-	var code []byte
-	for _, name := range []string{"example_test.go", "example_adapters_test.go"} {
-		text, err := os.ReadFile("../orchestrator/" + name)
-		require.NoError(t, err)
-		code = append(code, text...)
-	}
-	blocks := strings.Split(page(t), "```go\n")[1:]
-	require.NotEmpty(t, blocks)
-	for _, b := range blocks {
-		block, _, _ := strings.Cut(b, "```")
-		require.Contains(t, string(code), block)
-	}
-}
-
 // A kind that is not known is read as it is; one with a detail is an error that names it.
 func TestEvent_unknownKind(t *testing.T) {
 	var e machine.Event

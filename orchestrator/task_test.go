@@ -92,10 +92,10 @@ func TestTask_checks(t *testing.T) {
 	fine := completetask.New(completetask.Config{})
 	clash := func() strategy.Strategy { return &bringing{tool: tools.AskUser()} }
 	for field, task := range map[string]orchestrator.Task{
-		"Tools":       {Tools: []string{"look", tools.AskUserName}},
-		"Temperature": {Temperature: new(math.NaN())},
-		"Strategy":    {Strategy: "solve", Factory: fine},
-		"Factory":     {Factory: clash},
+		"Task.Tools":       {Tools: []string{"look", tools.AskUserName}},
+		"Task.Temperature": {Temperature: new(math.NaN())},
+		"Task.Strategy":    {Strategy: "solve", Factory: fine},
+		"Task.Factory":     {Factory: clash},
 	} {
 		store := new(checkpoint.Memory)
 		o := solver(t, scripted.New(), stored(store), with(tools.AskUser()))

@@ -29,6 +29,7 @@ var pure = []string{
 	"strategy",
 	"strategy/completetask",
 	"strategy/planreviseexecute",
+	"tools/internal/typeschema",
 	"strategy/planreviseexecute/plantext",
 	"strategy/react",
 	"strategy/reasonactobserve",
