@@ -176,8 +176,10 @@ func TestPrograms(t *testing.T) {
 		{
 			"toolbox",
 			[]reply{
-				{tool: "forecast", arguments: `{"city":"Atlantis","unit":"celsius"}`}, {tool: "forecast", arguments: `{"city":"Rome","unit":"celsius"}`},
-				{tool: "book", arguments: `{"table":4}`}, {text: "Enjoy."},
+				{tool: "forecast", arguments: `{"city":"Atlantis","unit":"celsius"}`},
+				{tool: "forecast", arguments: `{"city":"Rome","unit":"celsius"}`},
+				{tool: "book", arguments: `{"table":4}`},
+				{text: "Enjoy."},
 			},
 			"May book be called? {\"table\":4}\nEnjoy.\n",
 		},
