@@ -140,14 +140,23 @@ func (m *Machine) stepAnswered(e *effect, r *Answered) {
 	}
 }
 
+// modelStepTaken emits the event of a reply. It is no part of modelAnswered, below which a strategy
+// stands on the stack.
+//
+//go:noinline
+func (m *Machine) modelStepTaken(f *frame, r *Answered, used *usage) {
+	resp := r.Answer.(nextstep.APIResponse).Response
+	m.stepTaken(f, StepTaken{
+		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: used.tokens, Cost: used.cost, Calls: countCalls(resp.Message), Elapsed: r.Elapsed,
+	})
+}
+
 func (m *Machine) modelAnswered(f *frame, r *Answered) {
 	resp := r.Answer.(nextstep.APIResponse).Response
 	used := modelUse(r, resp.Usage, resp.Attempts)
 	m.charge(f, &used)
 	f.addAnswer(frameAnswer{reply: resp}, false)
-	m.stepTaken(f, StepTaken{
-		Kind: nextstep.KindGetChatCompletion, Model: resp.Model, Usage: used.tokens, Cost: used.cost, Calls: countCalls(resp.Message), Elapsed: r.Elapsed,
-	})
+	m.modelStepTaken(f, r, &used)
 	m.schedule(f, m.call(f, "ProcessAPIResponse", func() nextstep.NextStep { return f.st.ProcessAPIResponse(*resp) }))
 }
 

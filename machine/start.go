@@ -26,6 +26,10 @@ func (c *toolCache) get(defs []tools.Definition) []tools.Definition {
 	return c.canonical
 }
 
+func (m *Machine) runStarted(s *Started) {
+	m.emit(m.root, EventRunStarted, RunStarted{Strategy: s.Strategy, Goal: s.Input.Goal, Limits: s.Limits, Metadata: s.Metadata})
+}
+
 // start begins a run. What begins it is kept in its place from the first, since it is large.
 func (m *Machine) start(r Record) error {
 	if m.root != nil {
@@ -50,7 +54,7 @@ func (m *Machine) start(r Record) error {
 	if holdsUntrusted(s.Input.Messages) {
 		root.branch.taint("the input")
 	}
-	m.emit(root, EventRunStarted, RunStarted{Strategy: s.Strategy, Goal: s.Input.Goal, Limits: s.Limits, Metadata: s.Metadata})
+	m.runStarted(s)
 	m.schedule(root, m.enter(root))
 	m.runFrames()
 	m.dispatch()

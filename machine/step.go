@@ -260,13 +260,19 @@ func narrow(allowed []tools.Definition, names []string) []tools.Definition {
 	return narrowed
 }
 
-// enter starts the strategy of a frame that has its place.
-func (m *Machine) enter(f *frame) nextstep.NextStep {
+// frameEntered emits the event of a frame that begins. It is no part of enter, below which a strategy
+// stands on the stack.
+func (m *Machine) frameEntered(f *frame) {
 	entered := FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages), Context: f.context, Limits: m.mayUse(f).limits()}
 	if f.call != nil {
 		entered.CallID, entered.Tool = f.call.call.ID, f.call.call.Name
 	}
 	m.emit(f, EventFrameEntered, entered)
+}
+
+// enter starts the strategy of a frame that has its place.
+func (m *Machine) enter(f *frame) nextstep.NextStep {
+	m.frameEntered(f)
 	m.compareTable(f)
 	if err := m.tooDeep(f); err != nil {
 		return nextstep.ReportError{Err: delegation.NewError(delegation.CodeLimit, err)}
