@@ -14,8 +14,8 @@ import (
 )
 
 // loop makes a run. It is the only loop there is.
-func (o *Orchestrator) loop(ctx context.Context, task Task, streams bool, yield func(Event, error) bool) {
-	r, err := o.begin(ctx, &task, streams)
+func (o *Orchestrator) loop(ctx context.Context, task *Task, streams bool, yield func(Event, error) bool) {
+	r, err := o.begin(ctx, task, streams)
 	if err != nil {
 		yield(Event{}, err)
 		return
@@ -225,18 +225,11 @@ func (r *run) await() {
 // answer applies the answer to an effect that was performed. An answer that is none, of a
 // middleware, is a failure of the effect.
 func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration) {
-	rec := r.answered(e, a, elapsed)
+	rec := e.Answered(a, r.now, elapsed)
+	r.o.price(e, &rec)
 	if err := r.apply(rec); err != nil && !errors.Is(err, machine.ErrDone) {
-		r.answerFailed(rec.(machine.Answered), err)
+		r.answerFailed(rec, err)
 	}
-}
-
-// answered returns the record of an answer. It is no part of answer, below which the strategy stands
-// on the stack: records are large.
-//
-//go:noinline
-func (r *run) answered(e *machine.Effect, a nextstep.Answer, elapsed time.Duration) machine.Record {
-	return r.o.priced(e, e.Answered(a, r.now, elapsed))
 }
 
 // answerFailed has an effect fail whose answer was refused with that error.

@@ -209,7 +209,7 @@ func (o *Orchestrator) wrap(around []Middleware) error {
 func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 	res := Result{Run: task.Run, Status: StatusFailed, Output: delegation.Output{Messages: task.Input.Messages}}
 	var failed error
-	o.loop(ctx, task, false, func(e Event, err error) bool {
+	o.loop(ctx, &task, false, func(e Event, err error) bool {
 		failed = err
 		if end, ok := e.Detail.(RunFinished); ok {
 			res = result(&end, e.Run)
@@ -226,5 +226,5 @@ func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 // Breaking out of the loop ends the work at once and leaves no goroutine behind. With a Store the
 // run can be resumed, as after a crash; end it for good by its context, or by Stop.
 func (o *Orchestrator) Stream(ctx context.Context, task Task) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) { o.loop(ctx, task, true, yield) }
+	return func(yield func(Event, error) bool) { o.loop(ctx, &task, true, yield) }
 }

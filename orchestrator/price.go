@@ -8,16 +8,16 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// priced returns the record of an answer with what it has cost.
-func (o *Orchestrator) priced(e *machine.Effect, rec machine.Answered) machine.Answered {
+// price notes in the record of an answer what it has cost.
+func (o *Orchestrator) price(e *machine.Effect, rec *machine.Answered) {
 	if e.Kind != machine.EffectModel {
-		return rec
+		return
 	}
 	asked := ""
 	if step, ok := e.Step.(nextstep.GetChatCompletion); ok {
 		asked = step.Request.Model
 	}
-	return rec.Priced(o.prices, asked)
+	*rec = rec.Priced(o.prices, asked)
 }
 
 // Left returns what is left of each limit for the effect of ctx, a call of a tool or of a model: of

@@ -72,23 +72,9 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 	} else if err := checkpoint.CheckRun(id); err != nil {
 		return nil, &ConfigError{Field: "Task.Run", Err: err}
 	}
-	started, err := o.started(task)
-	if err != nil {
-		return nil, err
-	}
 	r := o.newRun(ctx, id, streams)
 	r.stop = task.Stop
-	if task.Factory != nil {
-		r.m.Reset(o.withFactory(o.config(r), started.Strategy, task.Factory))
-	}
-	if err = r.claim(); err == nil {
-		started.At, started.Run = r.now, id
-		err = r.m.Apply(started)
-	}
-	if err == nil {
-		err = r.storeStarted()
-	}
-	if err != nil {
+	if err := r.applyStarted(task); err != nil {
 		r.close()
 		if errors.Is(err, checkpoint.ErrConflict) {
 			if e, ok := errors.AsType[*JournalError](err); ok {
@@ -98,6 +84,27 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 		return nil, o.startError(err)
 	}
 	return r, nil
+}
+
+// applyStarted applies the record that begins the run of a task, and stores it. The record is made in the
+// workspace: it is large, and a strategy stands below it on the stack.
+func (r *run) applyStarted(task *Task) error {
+	s := &r.workspace.started
+	defer func() { *s = machine.Started{} }()
+	if err := r.o.started(task, s); err != nil {
+		return err
+	}
+	if task.Factory != nil {
+		r.m.Reset(r.o.withFactory(r.o.config(r), s.Strategy, task.Factory))
+	}
+	if err := r.claim(); err != nil {
+		return err
+	}
+	s.At, s.Run = r.now, r.id
+	if err := r.m.Apply(*s); err != nil {
+		return err
+	}
+	return r.storeStarted()
 }
 
 // newRun makes a run without a record.
@@ -150,7 +157,8 @@ func (r *run) close() {
 // all that a step allocates.
 type workspace struct {
 	machine   machine.Machine
-	execution execution // on the goroutine of the loop
+	execution execution       // on the goroutine of the loop
+	started   machine.Started // while the run begins
 }
 
 // version is the version of this library in the program, as its build says; "" if it says nothing.

@@ -65,9 +65,9 @@ func (e *FactoryError) Error() string {
 // Unwrap returns the cause.
 func (e *FactoryError) Unwrap() error { return e.Err }
 
-// started returns the record that begins the run of a task. Errors are [*ConfigError], joined.
-func (o *Orchestrator) started(task *Task) (machine.Started, error) {
-	s := machine.Started{
+// started makes s the record that begins the run of a task. Errors are [*ConfigError], joined.
+func (o *Orchestrator) started(task *Task, s *machine.Started) error {
+	*s = machine.Started{
 		Strategy: cmp.Or(task.Strategy, o.cfg.Default), Input: task.Input, Limits: task.Limits, Library: version(),
 		Model: task.Model, Metadata: task.Metadata, Labels: task.Labels, Namespace: task.Namespace,
 	}
@@ -83,7 +83,7 @@ func (o *Orchestrator) started(task *Task) (machine.Started, error) {
 		}
 		s.Temperature = new(*t)
 	}
-	return s, errors.Join(problems...)
+	return errors.Join(problems...)
 }
 
 // toolsNamed returns the definitions of the tools of the Config that are named; nil names mean all
