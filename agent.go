@@ -139,8 +139,9 @@ func (e *WaitingError) Error() string {
 
 // Stream is Ask for who wants to see the answer as it is written: it yields the model's text in
 // pieces, what the model says between calls of tools included. The last error, if there is one, is
-// that of Ask, with the text "". Breaking out ends the work. Text of agents that are called as tools
-// is not among it, and thoughts are not. A reply that broke off and is asked for again comes again.
+// that of Ask, with the text "". Breaking out ends the work. Text of agents that are called as
+// tools is not among it, and thoughts are not. A reply that broke off and is asked for again comes
+// again.
 //
 // Below it: [orchestrator.Orchestrator.Stream], which yields every event.
 func (a *Agent) Stream(ctx context.Context, task string) iter.Seq2[string, error] {
@@ -218,8 +219,8 @@ func Ask[T any](ctx context.Context, a *Agent, task string) (T, error) {
 	return v, err
 }
 
-// readable says why an answer that fits the schema of a T cannot be read into one, as a date that is
-// none.
+// readable says why an answer that fits the schema of a T cannot be read into one, as a date that
+// is none.
 func readable[T any](answer json.RawMessage) error {
 	var v T
 	return json.Unmarshal(answer, &v)

@@ -257,8 +257,8 @@ func TestChat(t *testing.T) {
 	require.Contains(t, history, messages.UserText("Are you there?"))
 }
 
-// The system prompt is the agent's, not the conversation's: one that was changed meanwhile holds from
-// the next turn on.
+// The system prompt is the agent's, not the conversation's: one that was changed meanwhile holds
+// from the next turn on.
 func TestChat_newSystem(t *testing.T) {
 	first := &segue.Agent{Model: scripted.New(scripted.Text("Hello, Ann.")), System: "Be brief."}
 	chat := first.Chat(nil)

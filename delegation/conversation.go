@@ -10,8 +10,9 @@ import (
 // where they break the laws of a history; and the Goal, if there is one, as a user message.
 //
 // The system prompt is that of the agent that works now: it takes the place of the system messages
-// that Messages begin with, which were another agent's or this one's at an earlier time. With "" those
-// stay. repaired says in words what was restored. The slice is the caller's, with room for more.
+// that Messages begin with, which were another agent's or this one's at an earlier time. With ""
+// those stay. repaired says in words what was restored. The slice is the caller's, with room for
+// more.
 func (in Input) Conversation(system string) (h messages.History, repaired []string) {
 	before, repairs := in.Messages.Repair()
 	for _, r := range repairs {

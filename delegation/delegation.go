@@ -50,8 +50,9 @@ func (o Output) Text() string {
 	return *o.Result
 }
 
-// Decode reads the answer into v, as [json.Unmarshal] does: Data or, where there is none, the Result,
-// which must then be JSON. The error says what stood there instead; where Err is set, it is that.
+// Decode reads the answer into v, as [json.Unmarshal] does: Data or, where there is none, the
+// Result, which must then be JSON. The error says what stood there instead; where Err is set, it is
+// that.
 func (o Output) Decode(v any) error {
 	if o.Err != nil {
 		return o.Err
@@ -70,8 +71,8 @@ func (o Output) Decode(v any) error {
 // out. Those of Parts are among them, at their places.
 //
 // The turn begins at Messages[Begin]: what stands before is the system prompt and the conversation
-// of the input. Begin is 0 if the input had no messages, or if the strategy did not keep the last of
-// them at its place; then the turn is the whole conversation.
+// of the input. Begin is 0 if the input had no messages, or if the strategy did not keep the last
+// of them at its place; then the turn is the whole conversation.
 func (o Output) Texts() []string {
 	var texts []string
 	o.turn(func(m messages.Message) {
@@ -84,8 +85,8 @@ func (o Output) Texts() []string {
 	return texts
 }
 
-// ToolMetas returns the outputs of the tool messages of this turn in order. Those of Parts are among
-// them, at their places. For the turn, see Texts.
+// ToolMetas returns the outputs of the tool messages of this turn in order. Those of Parts are
+// among them, at their places. For the turn, see Texts.
 func (o Output) ToolMetas() []messages.ToolOutput {
 	var metas []messages.ToolOutput
 	o.turn(func(m messages.Message) {

@@ -5,7 +5,8 @@ import "github.com/segue-go/segue/messages"
 // Part is a piece of what a child did for a strategy that shows no more of it than a result: a step
 // of a plan, or an attempt before the last one.
 type Part struct {
-	// Name is what the child was to its parent, such as the id of a step; "a/b" is b of the child a.
+	// Name is what the child was to its parent, such as the id of a step; "a/b" is b of the child
+	// a.
 	Name string `json:"name,omitempty"`
 
 	After    int              `json:"after,omitempty"`    // how many of the Messages of the Output came before it

@@ -19,15 +19,15 @@ type Price struct {
 	Output      float64 `json:"output,omitempty"`       // reasoning included
 }
 
-// Prices are the prices of models, by the name that a request or a reply has for the model. A Prices
-// is read-only once it is in use.
+// Prices are the prices of models, by the name that a request or a reply has for the model. A
+// Prices is read-only once it is in use.
 type Prices map[string]Price
 
 // dated matches the date at the end of the name of a model: gpt-4.1-2025-04-14, model-20250929.
 var dated = regexp.MustCompile(`-20\d\d(-\d\d-\d\d|\d{4})$`)
 
-// Of returns the price of a model, and whether there is one: that of its name, else that of its name
-// without the date at its end.
+// Of returns the price of a model, and whether there is one: that of its name, else that of its
+// name without the date at its end.
 func (p Prices) Of(model string) (Price, bool) {
 	price, ok := p[model]
 	if !ok && model != "" {

@@ -102,8 +102,8 @@ type try struct {
 	output bool   // parts of its reply were handed on
 }
 
-// holdOthersBack holds back all calls, whether or not this one is tried again, where the provider asks to
-// wait. The refusal of a gate further in concerns one call alone.
+// holdOthersBack holds back all calls, whether or not this one is tried again, where the provider
+// asks to wait. The refusal of a gate further in concerns one call alone.
 func (r *retry) holdOthersBack(t *try) {
 	if t.err.RetryAfter > 0 && t.err.Code.Temporary() && !r.tooLong(t.err.RetryAfter) && !errors.Is(t.cause, errDeadline) {
 		r.gate.close(time.Now().Add(t.err.RetryAfter))

@@ -41,7 +41,8 @@ func ask(ctx context.Context, c Client, req *Request, onDelta func(Delta)) (*Res
 	return resp, err
 }
 
-// noteOutput returns onDelta with a note of whether it was handed any output. A nil onDelta stays nil.
+// noteOutput returns onDelta with a note of whether it was handed any output. A nil onDelta stays
+// nil.
 func noteOutput(onDelta func(Delta), output *bool) func(Delta) {
 	if onDelta == nil {
 		return nil

@@ -160,8 +160,8 @@ func (m *Machine) startCalls(f *frame) {
 	b.starting = false
 }
 
-// proceed has an effect performed, if nobody has to say anything about it first, and if of a call it
-// is the turn.
+// proceed has an effect performed, if nobody has to say anything about it first, and if of a call
+// it is the turn.
 func (m *Machine) proceed(e *effect) {
 	if e.isWaiting() {
 		return

@@ -230,8 +230,8 @@ func (m *Machine) effect(e *effect) (x Effect) {
 	return x
 }
 
-// fillIn makes x what is handed out of e. It is filled in where it lies: to copy one costs more than
-// to make it.
+// fillIn makes x what is handed out of e. It is filled in where it lies: to copy one costs more
+// than to make it.
 func (m *Machine) fillIn(e *effect, x *Effect) {
 	f := e.frame
 	x.ID, x.Run, x.Frame, x.Depth, x.Kind, x.Step, x.Call = e.id, m.run, f.name, f.depth, e.kind, e.step, e.call

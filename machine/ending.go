@@ -69,8 +69,8 @@ func (m *Machine) markEnding(e *ending) {
 	}
 }
 
-// closeBelow closes what is open below a frame that ends, unless somebody performs it. Frames that have
-// nothing open then are due.
+// closeBelow closes what is open below a frame that ends, unless somebody performs it. Frames that
+// have nothing open then are due.
 func (m *Machine) closeBelow(e *ending) {
 	for _, f := range m.frames() {
 		if !f.below(e.frame) {

@@ -85,8 +85,8 @@ func (m *Machine) usedBy(f *frame) amounts {
 	}
 }
 
-// passTime counts the time until a record as time of the run, unless only people could bring the run
-// further meanwhile.
+// passTime counts the time until a record as time of the run, unless only people could bring the
+// run further meanwhile.
 func (m *Machine) passTime(at time.Time) {
 	busy := m.states[judged] + m.states[queued] + m.placed()
 	waits := busy == 0 && m.states[waiting]+m.states[asking] > 0

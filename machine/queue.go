@@ -43,8 +43,8 @@ func (m *Machine) dequeue() *effect {
 	return nil
 }
 
-// spentTokens returns what ends the highest frame whose tokens are used up, now that an effect is to
-// be released that was reserved before; nil if there are some left, or it takes none.
+// spentTokens returns what ends the highest frame whose tokens are used up, now that an effect is
+// to be released that was reserved before; nil if there are some left, or it takes none.
 func (m *Machine) spentTokens(e *effect) *ending {
 	if e.kind == EffectTool {
 		return nil

@@ -32,8 +32,8 @@ type Started struct {
 	StopNote  string             `json:"stop_note,omitempty"`  // see Config
 	MaxResult int                `json:"max_result,omitempty"` // bytes of an agent's result that are kept; negative: all
 
-	// Model and Temperature hold for every request of the run, those of children and agents too, that
-	// leaves its own open: "" and nil.
+	// Model and Temperature hold for every request of the run, those of children and agents too,
+	// that leaves its own open: "" and nil.
 	Model       string   `json:"model,omitempty"`
 	Temperature *float64 `json:"temperature,omitempty"`
 

@@ -23,8 +23,8 @@ func (m *Machine) resumed(rec Record) {
 	}
 }
 
-// resumeEffect goes on with one effect of a run that is resumed. The policy is asked again about a call
-// that is not performed yet, or is performed once more.
+// resumeEffect goes on with one effect of a run that is resumed. The policy is asked again about a
+// call that is not performed yet, or is performed once more.
 func (m *Machine) resumeEffect(e *effect, unknown Unknown) {
 	e.pending = false
 	switch {

@@ -94,9 +94,9 @@ func (m *Machine) complete(f *frame, next nextstep.NextStep) {
 	m.leave(f, f.output(out))
 }
 
-// maxInnerMoves bounds the moves that one record brings about, so that strategies that only delegate to
-// each other, or only call what they were not offered, end although no limit on steps holds. See
-// delegation.Limits.
+// maxInnerMoves bounds the moves that one record brings about, so that strategies that only
+// delegate to each other, or only call what they were not offered, end although no limit on steps
+// holds. See delegation.Limits.
 const maxInnerMoves = 10_000
 
 // countInnerMove counts a move that stays inside. Where there were too many the frame has to end.
@@ -141,8 +141,8 @@ func (m *Machine) askModel(f *frame, boxed nextstep.NextStep) nextstep.NextStep 
 	return m.openStep(f, EffectModel, boxed, delegation.Counts{ModelCalls: 1})
 }
 
-// fillRequest fills in what a request leaves open from the task, and makes its messages such that an
-// append copies them. It reports whether the request was changed.
+// fillRequest fills in what a request leaves open from the task, and makes its messages such that
+// an append copies them. It reports whether the request was changed.
 func (m *Machine) fillRequest(r *llmclient.Request) (changed bool) {
 	if r.Model == "" && m.started.Model != "" {
 		r.Model, changed = m.started.Model, true
@@ -260,8 +260,8 @@ func narrow(allowed []tools.Definition, names []string) []tools.Definition {
 	return narrowed
 }
 
-// frameEntered emits the event of a frame that begins. It is no part of enter, below which a strategy
-// stands on the stack.
+// frameEntered emits the event of a frame that begins. It is no part of enter, below which a
+// strategy stands on the stack.
 func (m *Machine) frameEntered(f *frame) {
 	entered := FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages), Context: f.context, Limits: m.mayUse(f).limits()}
 	if f.call != nil {

@@ -69,8 +69,8 @@ func (w *Wait) identity(of EffectID) string {
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// canonicalJSON returns JSON with its keys sorted, numbers as they are written, and no blanks; anything
-// else as it is.
+// canonicalJSON returns JSON with its keys sorted, numbers as they are written, and no blanks;
+// anything else as it is.
 func canonicalJSON(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

@@ -20,10 +20,10 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// Tests of laws of time count steps: every call of a function of this package and of those below it,
-// every turn of a loop, and every byte that a function of strings or encoding/json looks at. The
-// counter is not in the package: counts builds the tests anew, of files into which it was written.
-// So it counts whatever the package does, and costs nothing where nobody looks at it.
+// Tests of laws of time count steps: every call of a function of this package and of those below
+// it, every turn of a loop, and every byte that a function of strings or encoding/json looks at.
+// The counter is not in the package: counts builds the tests anew, of files into which it was
+// written. So it counts whatever the package does, and costs nothing where nobody looks at it.
 
 // counts reports whether steps are counted. Where they are not, it runs the test in a binary in
 // which they are, and the test has nothing left to do.

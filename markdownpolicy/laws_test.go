@@ -141,7 +141,8 @@ func (l lawful) parts(t *rapid.T) (parts []messages.AssistantContent) {
 
 const blanks = " \t\r\n\v\f"
 
-// normal returns parts as a parser gives them: neighbouring texts as one, nothing blank, ids by number, arguments compact.
+// normal returns parts as a parser gives them: neighbouring texts as one, nothing blank, ids by
+// number, arguments compact.
 func normal(parts []messages.AssistantContent) []messages.AssistantContent {
 	var out []messages.AssistantContent
 	run, calls := "", 0

@@ -149,8 +149,8 @@ func took(l lawful, text string) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkParse reads prose and calls; of ReAct, which has one call in a reply, a short reply. Beside it, encoding/json reads
-// the same calls.
+// BenchmarkParse reads prose and calls; of ReAct, which has one call in a reply, a short reply.
+// Beside it, encoding/json reads the same calls.
 func BenchmarkParse(b *testing.B) {
 	benchmarkJSON(b)
 	words := strings.Repeat("The model says (at some length) what it thinks of \"this\", and of that: `code`, 1 < 2, {braces} and [links](x).\n", 1<<13)

@@ -113,7 +113,8 @@ func appendCall(dst []byte, c ToolCall) ([]byte, error) {
 	return closeObject(dst, c.Extras, callFields)
 }
 
-// AppendOutput appends the JSON form of o, which is that of a tool message without its role, to dst.
+// AppendOutput appends the JSON form of o, which is that of a tool message without its role, to
+// dst.
 func AppendOutput(dst []byte, o ToolOutput) []byte {
 	return append(appendOutput(append(dst, '{'), o), '}')
 }

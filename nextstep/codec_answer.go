@@ -56,8 +56,8 @@ func UnmarshalAnswer(data []byte) (Answer, error) {
 //	{"kind":"delegation_result","output":{…}}
 //	{"kind":"failure","source":"model","code":"auth","message":"…","partial":{…},"usage":{…},"attempts":[…]}
 //
-// The Raw of a response is left out. Bytes of a string that are not UTF-8 become U+FFFD. What has no
-// JSON form is an error.
+// The Raw of a response is left out. Bytes of a string that are not UTF-8 become U+FFFD. What has
+// no JSON form is an error.
 func AppendAnswer(dst []byte, a Answer) ([]byte, error) {
 	kind, text, err := "", []byte(nil), error(nil)
 	switch a := a.(type) {
@@ -198,8 +198,8 @@ var (
 	}]()
 )
 
-// ReadAnswer reads what [AppendAnswer] wrote. It is strict: an unknown kind, a field that the answer
-// does not have, and one that is missing are errors that name it.
+// ReadAnswer reads what [AppendAnswer] wrote. It is strict: an unknown kind, a field that the
+// answer does not have, and one that is missing are errors that name it.
 func ReadAnswer(data []byte) (Answer, error) {
 	kind, version, err := readHead(data)
 	if err != nil {

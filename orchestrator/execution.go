@@ -15,8 +15,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// execution is one effect that is performed: on the goroutine of the loop, or on one of its own. It is
-// the context that the Handler is given, so that what is called with that context finds it.
+// execution is one effect that is performed: on the goroutine of the loop, or on one of its own. It
+// is the context that the Handler is given, so that what is called with that context finds it.
 type execution struct {
 	context.Context // of the run, or derived from it
 	run             *run
@@ -61,8 +61,8 @@ func executionOf(ctx context.Context) *execution {
 }
 
 // performInline performs an effect on the goroutine of the loop, and applies its answer, where
-// nobody has to look at anything meanwhile: a tool that is inline does not wait, and a model is asked
-// as long as its client takes. It reports whether it did.
+// nobody has to look at anything meanwhile: a tool that is inline does not wait, and a model is
+// asked as long as its client takes. It reports whether it did.
 func (r *run) performInline(e *machine.Effect) bool {
 	if r.o.wrapped || len(r.agents) > 0 || e.Kind == machine.EffectPerson {
 		return false
@@ -86,8 +86,8 @@ func (x *execution) take(e *machine.Effect) {
 	}
 }
 
-// launch performs an effect on a goroutine of its own. A tool that is inline does not wait, and needs
-// none.
+// launch performs an effect on a goroutine of its own. A tool that is inline does not wait, and
+// needs none.
 func (r *run) launch(e *machine.Effect) {
 	r.box.open()
 	x := r.newExecution(e)

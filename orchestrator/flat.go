@@ -63,8 +63,8 @@ func (e FlatEvent) UpdateType() string {
 // Of reason-act-observe a turn is one of its steps. Of other strategies a turn is a request to the
 // model; its text is the reason, the calls of tools are what is done, and agent_observe, without a
 // message, says that all calls have their results. Turns of strategies that were delegated to are
-// counted with the others. An agent that is called as a tool is a tool here: of what it does inside,
-// only questions are told.
+// counted with the others. An agent that is called as a tool is a tool here: of what it does
+// inside, only questions are told.
 //
 // A run that waits ends with agent_request_input. Thoughts, progress of tools, retries and notes
 // have no name here. The zero value is ready for one run, or for the rest of one that is resumed. A
@@ -93,8 +93,8 @@ const (
 	requestInputTool = "agent_request_input"
 )
 
-// From returns what the front end is told of an event: often nothing, at most two events. Events are
-// to be given in the order of the run, each once.
+// From returns what the front end is told of an event: often nothing, at most two events. Events
+// are to be given in the order of the run, each once.
 func (f *Flat) From(e Event) []FlatEvent {
 	if d, ok := e.Detail.(FrameEntered); ok {
 		f.entered(e.Frame, d)

@@ -261,7 +261,8 @@ func (r *run) unanswered(waits []Wait) error {
 	return refused
 }
 
-// endBroken ends a run whose journal cannot be written. What could not be stored is told all the same.
+// endBroken ends a run whose journal cannot be written. What could not be stored is told all the
+// same.
 func (r *run) endBroken(err error) {
 	out := r.m.Output()
 	out.Err = &delegation.Error{Code: delegation.CodeStorage, Message: err.Error()}

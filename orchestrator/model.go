@@ -60,9 +60,9 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	return nextstep.APIResponse{Response: resp}, nil
 }
 
-// withNotices returns ctx with a function that hears what the client's wrappers do, if anybody wants
-// to know. For the execution on the loop's own goroutine, which most requests are made with, it is
-// made once.
+// withNotices returns ctx with a function that hears what the client's wrappers do, if anybody
+// wants to know. For the execution on the loop's own goroutine, which most requests are made with,
+// it is made once.
 func (x *execution) withNotices(ctx context.Context) context.Context {
 	r := x.run
 	switch {

@@ -11,9 +11,9 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// readError makes data of an error where it comes in: from a client, a middleware, a remote, a store,
-// Config.Reply, or as the cause of a context. Nobody behind that boundary calls a method of the
-// error itself. One that cannot even be read, such as a typed nil, becomes a [*PanicError] with
+// readError makes data of an error where it comes in: from a client, a middleware, a remote, a
+// store, Config.Reply, or as the cause of a context. Nobody behind that boundary calls a method of
+// the error itself. One that cannot even be read, such as a typed nil, becomes a [*PanicError] with
 // [delegation.CodePanic], which is returned besides.
 func readError(err error) (unreadable *PanicError, data error) {
 	switch e := err.(type) { //nolint:errorlint // the exact types that are sound already

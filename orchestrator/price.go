@@ -21,8 +21,8 @@ func (o *Orchestrator) price(e *machine.Effect, rec *machine.Answered) {
 }
 
 // Left returns what is left of each limit for the effect of ctx, a call of a tool or of a model: of
-// those of its frame and of all above it, as it was when the effect began. Negative means that there
-// is no limit. It returns false for a context that no run has made.
+// those of its frame and of all above it, as it was when the effect began. Negative means that
+// there is no limit. It returns false for a context that no run has made.
 func Left(ctx context.Context) (delegation.Limits, bool) {
 	x := executionOf(ctx)
 	if x == nil {

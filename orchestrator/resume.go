@@ -33,8 +33,8 @@ type Resumption struct {
 // The first event is RunResumed. What goes wrong before it is an error without an event: a
 // [*JournalError] (wrapping checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed
 // the run), a [*RunExistsError] for a run that is in progress in this Orchestrator, a
-// [*ReplayError], a [*FactoryError], or a [*ReplyError]; after them the run is as it was. Who resumes
-// a run that waits without a reply changes nothing in its journal. Timeouts count from now.
+// [*ReplayError], a [*FactoryError], or a [*ReplyError]; after them the run is as it was. Who
+// resumes a run that waits without a reply changes nothing in its journal. Timeouts count from now.
 func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r, err := o.load(ctx, &how)

@@ -86,8 +86,8 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 	return r, nil
 }
 
-// applyStarted applies the record that begins the run of a task, and stores it. The record is made in the
-// workspace: it is large, and a strategy stands below it on the stack.
+// applyStarted applies the record that begins the run of a task, and stores it. The record is made
+// in the workspace: it is large, and a strategy stands below it on the stack.
 func (r *run) applyStarted(task *Task) error {
 	s := &r.workspace.started
 	defer func() { *s = machine.Started{} }()
@@ -153,8 +153,8 @@ func (r *run) close() {
 	}
 }
 
-// workspace is what a run works with that another run can use after it: what is in it is larger than
-// all that a step allocates.
+// workspace is what a run works with that another run can use after it: what is in it is larger
+// than all that a step allocates.
 type workspace struct {
 	machine   machine.Machine
 	execution execution       // on the goroutine of the loop

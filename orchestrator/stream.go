@@ -45,10 +45,10 @@ func (c *consumer) last(e *Event, err error) {
 	}
 }
 
-// Collect runs through the events of [Orchestrator.Stream] or [Orchestrator.Resume] to their end and
-// returns what [Orchestrator.Run] would have returned. Of a run that could not be started there is
-// nothing but the error. Events that end without RunFinished and without an error are an error that
-// wraps [io.ErrUnexpectedEOF].
+// Collect runs through the events of [Orchestrator.Stream] or [Orchestrator.Resume] to their end
+// and returns what [Orchestrator.Run] would have returned. Of a run that could not be started there
+// is nothing but the error. Events that end without RunFinished and without an error are an error
+// that wraps [io.ErrUnexpectedEOF].
 func Collect(events iter.Seq2[Event, error]) (Result, error) {
 	res := Result{Status: StatusFailed}
 	for e, err := range events {

@@ -34,7 +34,8 @@ const takeoverAfter = time.Millisecond
 // runtime.Goexit, as a client may call it that fails a test.
 type brokenLoop struct{ panicked *PanicError }
 
-// mayTakeOver reports whether a tool is performed on the goroutine of the loop although it may hang.
+// mayTakeOver reports whether a tool is performed on the goroutine of the loop although it may
+// hang.
 func (r *run) mayTakeOver(e *machine.Effect) bool {
 	return !r.streams && e.Kind == machine.EffectTool && !r.o.wrapped && len(r.agents) == 0
 }
@@ -120,8 +121,8 @@ func (t *takeover) begin(r *run, x *execution) {
 	})
 }
 
-// claim ends the watch of an execution, and reports whether it was still watched: then the caller is
-// the loop, be it the goroutine that performs the execution or another.
+// claim ends the watch of an execution, and reports whether it was still watched: then the caller
+// is the loop, be it the goroutine that performs the execution or another.
 func (t *takeover) claim(x *execution, other bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

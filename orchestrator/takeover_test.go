@@ -193,9 +193,9 @@ func (r *race) run(t require.TestingT) (orchestrator.Result, error) {
 	return inside.res, inside.err
 }
 
-// A tool of a run without a consumer is performed on the goroutine of the loop, until the tool takes
-// long. Whatever ends the call and the run at that moment, the call has one result, the run ends as
-// it should, and no goroutine is left.
+// A tool of a run without a consumer is performed on the goroutine of the loop, until the tool
+// takes long. Whatever ends the call and the run at that moment, the call has one result, the run
+// ends as it should, and no goroutine is left.
 func TestLend_races(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t, goleak.IgnoreCurrent()) })
 	seeds := make(chan uint64)
@@ -257,7 +257,8 @@ func (c *exiting) Complete(ctx context.Context, req *llmclient.Request, onDelta 
 	return c.Client.Complete(ctx, req, onDelta)
 }
 
-// What ends the goroutine of the loop ends that of Run, also when the loop has moved to another one.
+// What ends the goroutine of the loop ends that of Run, also when the loop has moved to another
+// one.
 func TestLend_clientExits(t *testing.T) {
 	for _, takes := range []time.Duration{0, 20 * time.Millisecond} {
 		client := &exiting{Client: scripted.New(scripted.Calls(scripted.Call("a", "{}", "1")), scripted.Text("done"))}

@@ -36,8 +36,8 @@ func (r *run) lookAt(at time.Time) {
 	r.nextLook = at
 }
 
-// overdue abandons executions that did not end in their time, and stops agents at theirs. It reports
-// whether a record was applied.
+// overdue abandons executions that did not end in their time, and stops agents at theirs. It
+// reports whether a record was applied.
 func (r *run) overdue() (applied bool) {
 	if r.ending == stopsNow {
 		r.graceForAll()
@@ -90,8 +90,8 @@ func (r *run) graceForAll() {
 	}
 }
 
-// grace gives an execution whose context has ended its time to return. A model's client, a remote and a
-// middleware are waited for as long as they take.
+// grace gives an execution whose context has ended its time to return. A model's client, a remote
+// and a middleware are waited for as long as they take.
 func (r *run) grace(x *execution) {
 	if x.cut != "" {
 		return

@@ -119,7 +119,8 @@ func TestToolCalls_parallelIsALimit(t *testing.T) {
 	}
 }
 
-// inlineRaw is a tool that neither waits nor needs a context, with a function that does not know it.
+// inlineRaw is a tool that neither waits nor needs a context, with a function that does not know
+// it.
 type inlineRaw struct{ tools.Tool }
 
 func (inlineRaw) Inline() bool { return true }
@@ -222,8 +223,8 @@ func here() string {
 	return id
 }
 
-// A tool that is Inline is called on the goroutine of the consumer, alone or beside others; any other
-// is not.
+// A tool that is Inline is called on the goroutine of the consumer, alone or beside others; any
+// other is not.
 func TestToolCalls_inlineOnTheGoroutineOfTheLoop(t *testing.T) {
 	where := func(context.Context, string) (string, error) { return here(), nil }
 	list := []tools.Tool{inlineRaw{raw("inline", where)}, raw("raw", where)}

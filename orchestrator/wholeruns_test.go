@@ -147,9 +147,9 @@ func TestS1_7_stoppedBehindTheSecondRound(t *testing.T) {
 	require.Equal(t, messages.AssistantText("[stopped]"), h[5])
 }
 
-// S1-19: where a step fails in what it does, and may not be planned anew, the run has its error, the
-// step behind it is not begun, and what was said before is kept. A step is told the earlier results
-// that it depends on.
+// S1-19: where a step fails in what it does, and may not be planned anew, the run has its error,
+// the step behind it is not begun, and what was said before is kept. A step is told the earlier
+// results that it depends on.
 func TestS1_19_aStepFails(t *testing.T) {
 	var goals []string
 	carryOut := stepagent.New(stepagent.Config{Step: func(s stepagent.Step) stepagent.StepResult {
@@ -261,8 +261,8 @@ func TestS3_19_orderOfHooks(t *testing.T) {
 	require.Equal(t, `{"n":2}`, model.Requests()[3].Messages[3].(messages.Assistant).Calls()[0].Arguments)
 }
 
-// S4-7: a question that nobody answers until the time limit ends the run as timed out. The answer to
-// something else that is waited for at the same time is neither lost nor taken for the answer.
+// S4-7: a question that nobody answers until the time limit ends the run as timed out. The answer
+// to something else that is waited for at the same time is neither lost nor taken for the answer.
 func TestS4_7_anotherAnswerMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := scripted.New(scripted.Calls(question("Which file?", "1"), scripted.Call("a", "{}", "2")))

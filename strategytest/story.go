@@ -47,8 +47,8 @@ import (
 //	                   had if so said; brief leaves changes of state out of the output, and of steps all but the
 //	                   results of agents
 //
-// A run has those strategies of the set that name only tools and strategies that the script has, and
-// those that it needs. What orchestrator.New refuses is told instead of a run.
+// A run has those strategies of the set that name only tools and strategies that the script has,
+// and those that it needs. What orchestrator.New refuses is told instead of a run.
 //
 // The output of run is what happened: which frames were entered and left, how states changed, what
 // each step asked for (of the messages of a request, those that the last request of its frame did
@@ -67,7 +67,8 @@ func Stories(t *testing.T, dir string, set strategy.Set) {
 	playAll(t, dir, set, nil)
 }
 
-// playAll runs every script below dir. Before a run is made, before is called with it; it may be nil.
+// playAll runs every script below dir. Before a run is made, before is called with it; it may be
+// nil.
 func playAll(t *testing.T, dir string, set strategy.Set, before func(*testing.T, *storyRun)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))

@@ -10,8 +10,8 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// places says where something happens in a story, as the events of the run say it. Each agent has a name, and
-// numbers its own frames and steps.
+// places says where something happens in a story, as the events of the run say it. Each agent has a
+// name, and numbers its own frames and steps.
 type places struct {
 	mu     sync.Mutex
 	agents map[string]*branch // by their first frames

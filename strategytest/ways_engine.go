@@ -12,8 +12,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// otherEngine makes the run by an engine, and holds its events to those of the Orchestrator. What is
-// read back from its journal has the same events.
+// otherEngine makes the run by an engine, and holds its events to those of the Orchestrator. What
+// is read back from its journal has the same events.
 func (w *ways) otherEngine(m *model) {
 	w.t.Helper()
 	var want []machine.Event

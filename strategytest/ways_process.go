@@ -91,8 +91,8 @@ func (p *process) resume(s *store) iter.Seq2[orchestrator.Event, error] {
 	}
 }
 
-// follow passes events on, and stops the run where agents begin, if that is where it is stopped. One
-// that goes on behind the place where it was to be stopped is stopped there.
+// follow passes events on, and stops the run where agents begin, if that is where it is stopped.
+// One that goes on behind the place where it was to be stopped is stopped there.
 func (p *process) follow(events iter.Seq2[orchestrator.Event, error], yield func(orchestrator.Event, error) bool) {
 	for e, err := range events {
 		caller, begins := p.stops.event(&e)

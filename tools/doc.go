@@ -3,8 +3,8 @@
 // A [Tool] is made of a function: by [New] or [NewInline] with typed arguments, whose JSON Schema
 // comes from the type and which are checked before the function runs; or by [NewRaw], for a
 // function that reads its arguments itself. A [Set] is tools by name, checked when it is put
-// together. A [Runner] performs one call, and turns whatever goes wrong into a result that the model
-// can read.
+// together. A [Runner] performs one call, and turns whatever goes wrong into a result that the
+// model can read.
 //
 // [Runner.Run] waits for a tool as long as the tool takes. Whoever wants to give up on a tool that
 // hangs, or to run several calls at the same time, begins each with [Runner.Begin] and performs it

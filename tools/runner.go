@@ -55,8 +55,8 @@ type Job struct {
 func (r Runner) Run(ctx context.Context, j Job) messages.ToolOutput { return r.Begin(ctx, j).Perform() }
 
 // Begin looks at a tool and at the size of its arguments, and sets the time-out running. It does
-// not call the tool: [Running.Perform] does. What is wrong with the call by now, such as a tool that
-// there is not, is the result of Perform.
+// not call the tool: [Running.Perform] does. What is wrong with the call by now, such as a tool
+// that there is not, is the result of Perform.
 func (r Runner) Begin(ctx context.Context, j Job) *Running {
 	r = r.WithDefaults()
 	c := &Running{call: j.Call, tool: j.Tool, parent: ctx, onPanic: r.OnPanic, maxResult: r.MaxResult}

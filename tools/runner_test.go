@@ -49,8 +49,8 @@ func jobsFor(set *tools.Set, names ...string) []tools.Job {
 	return jobs
 }
 
-// perform makes a call on a goroutine of its own, unless it is Inline, and abandons the call when it
-// has not returned within the grace after its end.
+// perform makes a call on a goroutine of its own, unless it is Inline, and abandons the call when
+// it has not returned within the grace after its end.
 func perform(ctx context.Context, r tools.Runner, j tools.Job) messages.ToolOutput {
 	c := r.Begin(ctx, j)
 	if c.Inline() {

@@ -12,8 +12,8 @@ import (
 // for concurrent use with it and with each other.
 //
 // A call has one result: that of Perform, Exited or Abandon, whichever is first to make it; the
-// others return the same one. Only a call that is Inline does not keep its result: whoever abandons such
-// a call drops what Perform returns.
+// others return the same one. Only a call that is Inline does not keep its result: whoever abandons
+// such a call drops what Perform returns.
 type Running struct {
 	call      messages.ToolCall
 	tool      Tool
@@ -54,12 +54,12 @@ const (
 	over                // the result is there
 )
 
-// Inline reports whether Perform needs no goroutine of its own: the tool has a method Inline that says
-// true and its arguments are at most [DefaultMaxArguments] long, or the call is refused, so that no
-// tool is called.
+// Inline reports whether Perform needs no goroutine of its own: the tool has a method Inline that
+// says true and its arguments are at most [DefaultMaxArguments] long, or the call is refused, so
+// that no tool is called.
 //
-// A tool that is Inline is given the context of Begin as it is. It has no time-out, and is never cut
-// off.
+// A tool that is Inline is given the context of Begin as it is. It has no time-out, and is never
+// cut off.
 func (c *Running) Inline() bool { return c.refused || c.shared == nil }
 
 // Due returns when the time-out of the call is over; ok is false if it has none.
@@ -117,8 +117,8 @@ func (c *Running) Exited() messages.ToolOutput {
 }
 
 // Abandon gives a call up, and returns the result that stands for it: it was cut off as by the end
-// of its context, and its tool may run on. A call that Perform has not begun failed, and its tool is
-// never called. The reason is [ReasonTimeout] or [messages.ReasonInterrupted].
+// of its context, and its tool may run on. A call that Perform has not begun failed, and its tool
+// is never called. The reason is [ReasonTimeout] or [messages.ReasonInterrupted].
 //
 // Abandon ends the context of the tool. Nothing more is heard of the call: Progress, Ask and Attach
 // do nothing from then on, but one that the tool is in at that moment may still end later.

@@ -37,8 +37,9 @@ func New[In, Out any](def Definition, fn func(ctx context.Context, in In) (Out, 
 }
 
 // NewInline is [New] for a function that only computes, and so needs no context. It runs inline, on
-// the goroutine of whoever runs it: without a time-out, one after another, and at little cost. A function that takes long holds up all that the caller does, and one that ends
-// its goroutine (runtime.Goexit) ends the caller's.
+// the goroutine of whoever runs it: without a time-out, one after another, and at little cost. A
+// function that takes long holds up all that the caller does, and one that ends its goroutine
+// (runtime.Goexit) ends the caller's.
 //
 // An inline tool is not read-only by that: what it does to the world is for def to say.
 func NewInline[In, Out any](def Definition, fn func(in In) (Out, error)) Tool {

@@ -126,8 +126,8 @@ func runsApart(ctx context.Context, s checkpoint.Store) error {
 	return nil
 }
 
-// noRunID uses texts that no store need take: each is refused, and nothing is kept under it, nor under what is left of it
-// when it is cut or made valid.
+// noRunID uses texts that no store need take: each is refused, and nothing is kept under it, nor
+// under what is left of it when it is cut or made valid.
 func noRunID(ctx context.Context, s checkpoint.Store) error {
 	long := strings.Repeat("é", checkpoint.MaxRunID/2)
 	for _, id := range []string{long + "x", long + long, "a\x00b", "\x00", "a\xff", "\xed\xa0\x80", long[:checkpoint.MaxRunID-1]} {

@@ -23,8 +23,8 @@ type breakage struct {
 }
 
 // TestBreakages finds what breakages change, and their tests. With SEGUE_BREAK=1 (make breaks) it
-// breaks the library in each of these ways, through an overlay of the go command, and holds the test
-// to fail. It takes some seconds for each.
+// breaks the library in each of these ways, through an overlay of the go command, and holds the
+// test to fail. It takes some seconds for each.
 func TestBreakages(t *testing.T) {
 	code := goCode(t)
 	for _, b := range breakages {

@@ -121,8 +121,8 @@ func TestCoreModules(t *testing.T) {
 	require.Contains(t, found, "github.com/looplab/fsm", "the list is of the right package")
 }
 
-// packages returns the shipped Go files of each folder of this module, nested modules aside, and the
-// programs of the guides, which import what they show.
+// packages returns the shipped Go files of each folder of this module, nested modules aside, and
+// the programs of the guides, which import what they show.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Form is the JSON form of the struct T, as the tags of its fields declare it: a field whose tag says
-// neither omitempty nor omitzero is required. Make it once, with [Of]; it may be used from any
+// Form is the JSON form of the struct T, as the tags of its fields declare it: a field whose tag
+// says neither omitempty nor omitzero is required. Make it once, with [Of]; it may be used from any
 // number of goroutines.
 type Form[T any] struct{ shape shape }
 

@@ -69,8 +69,9 @@ type Config struct {
 	// minutes until the header of an answer.
 	HTTPClient *http.Client
 
-	// Options are given to openai-go after the fields above: headers, queries, middleware. openai-go's
-	// own retries stay 0 whatever they say, since they would be hidden; see MaxRetries. A base URL set here is not seen by the defaults that depend on the host.
+	// Options are given to openai-go after the fields above: headers, queries, middleware.
+	// openai-go's own retries stay 0 whatever they say, since they would be hidden; see MaxRetries.
+	// A base URL set here is not seen by the defaults that depend on the host.
 	Options []option.RequestOption
 }
 

@@ -14,8 +14,8 @@ const (
 	maxRedirects = 10               // as net/http has it
 )
 
-// sameServerClient returns the client that sends the requests: own, or one with the default transport.
-// It follows no redirect to another server, which would get the key, the headers and the
+// sameServerClient returns the client that sends the requests: own, or one with the default
+// transport. It follows no redirect to another server, which would get the key, the headers and the
 // conversation.
 func sameServerClient(own *http.Client) *http.Client {
 	client := &http.Client{Transport: http.DefaultTransport}

@@ -114,8 +114,8 @@ func TestTruncated_pieces(t *testing.T) {
 	require.Equal(t, "a\nb", h.thought)
 }
 
-// So it is where a policy had released nothing by then, since it reads whole replies only, or since a thought might still
-// have begun.
+// So it is where a policy had released nothing by then, since it reads whole replies only, or since
+// a thought might still have begun.
 func TestTruncated_nothingReleased(t *testing.T) {
 	for text, policy := range map[string]markdownpolicy.Policy{
 		"Two.\n!add {\"a\":":                           bang{},

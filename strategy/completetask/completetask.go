@@ -294,9 +294,9 @@ func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 	return s.Then(concluded, s.limited(cmp.Or(resp.Message.Text(), s.reached(""))))
 }
 
-// ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is not
-// forced again, a response format that it refuses gives way to the final tool, and a call that it
-// could not read is the model's to mend.
+// ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is
+// not forced again, a response format that it refuses gives way to the final tool, and a call that
+// it could not read is the model's to mend.
 func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if frame.RefusesChoice(f) && frame.Forced(s.choice()) && s.Can(unforced) {
 		s.asked++

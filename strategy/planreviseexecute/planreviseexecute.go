@@ -9,14 +9,15 @@
 // The model submits plans and judgements by calling tools of the strategy, [SubmitPlan] and
 // [SubmitEvaluation]; a reply without a call that can be used is answered with a reminder.
 // Config.Evaluation has the plan judged by a Go function, or by nobody. Each step is delegated: the
-// child sees the goal of the step, the results of the steps that it depends on or, if it names none,
-// of all that are done (Config.Results), and nothing else unless Config.Share says so; of its work
-// only the result comes back. A step that comes back with neither a text nor data has failed
-// (Config.OnEmpty). A step may be carried out by this strategy itself, and so be planned in turn. Steps that are done stay done. The answer is the
-// result of the last step, or is made of all results by one more request (Config.Answer).
+// child sees the goal of the step, the results of the steps that it depends on or, if it names
+// none, of all that are done (Config.Results), and nothing else unless Config.Share says so; of its
+// work only the result comes back. A step that comes back with neither a text nor data has failed
+// (Config.OnEmpty). A step may be carried out by this strategy itself, and so be planned in turn.
+// Steps that are done stay done. The answer is the result of the last step, or is made of all
+// results by one more request (Config.Answer).
 //
-// A plan of more than MaxSteps steps is cut to its first steps (Config.OnTooLong). The model is told
-// so, and the metadata says so: Plan.Planned, and "truncated".
+// A plan of more than MaxSteps steps is cut to its first steps (Config.OnTooLong). The model is
+// told so, and the metadata says so: Plan.Planned, and "truncated".
 //
 // A step that cannot be carried out whatever the plan is not planned anew: there is no strategy for
 // it, or it would stand too deep. That ends the work.
@@ -28,9 +29,10 @@
 // long as none is, the text that a step left which failed or was cut off. The metadata of every
 // output holds "plan" (a [Plan] with the status, result, attempts and time of each step, of which
 // there may be none yet) and "steps_executed" (how many steps are done), and where they apply
-// "truncated" (true: the plan was too long, and was cut), "revisions" (a list of [Revision]), "repaired" (what
-// was mended in the messages it was given), and with an error "phase", where it stood. The Parts of
-// every output are what the steps did, by their ids, a step that was tried again each time.
+// "truncated" (true: the plan was too long, and was cut), "revisions" (a list of [Revision]),
+// "repaired" (what was mended in the messages it was given), and with an error "phase", where it
+// stood. The Parts of every output are what the steps did, by their ids, a step that was tried
+// again each time.
 //
 // The source of the loop is the planner of an agent framework that submits and evaluates plans by
 // tool calls; that a plan is made before any work and kept apart from it is the idea of

@@ -6,8 +6,8 @@
 // The first attempt is given the input as it came; each one after it the same input with the prompt
 // Retry as its goal. It sees nothing else of the attempts before it. What a failure is,
 // [Config.Detector] and [Config.OnEmpty] say, or [Config.Detect] instead of both. Failures that
-// another attempt cannot mend end the retries: those of the provider, limits, stops, a strategy that
-// there is not, and the like; see [Final].
+// another attempt cannot mend end the retries: those of the provider, limits, stops, a strategy
+// that there is not, and the like; see [Final].
 //
 // The output is that of the last attempt, its messages and metadata included. If it failed, its
 // error is the error; where it has none, because a tool failed or Config.Detect says so, there is

@@ -20,9 +20,9 @@ var text = rapid.Custom(func(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"{", "["}).Draw(t, "bracket") + strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 20).Draw(t, "fragments"), "")
 })
 
-// TestScanAgreesWithJSON holds a scan, whole and in pieces, against encoding/json: it ends where the
-// first value does, and stops at the first byte that no valid value can go on with. A number or a
-// constant is looked at once it has ended.
+// TestScanAgreesWithJSON holds a scan, whole and in pieces, against encoding/json: it ends where
+// the first value does, and stops at the first byte that no valid value can go on with. A number or
+// a constant is looked at once it has ended.
 func TestScanAgreesWithJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := text.Draw(t, "text")
@@ -70,8 +70,8 @@ func TestEndGoesOnWhereScanStopped(t *testing.T) {
 	})
 }
 
-// TestEndsAreThoseOfScans asks for the end at each bracket in turn: what it finds is JSON, whether a
-// scan of something around it has met the bracket before or not.
+// TestEndsAreThoseOfScans asks for the end at each bracket in turn: what it finds is JSON, whether
+// a scan of something around it has met the bracket before or not.
 func TestEndsAreThoseOfScans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := text.Draw(t, "text")

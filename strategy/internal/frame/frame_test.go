@@ -97,7 +97,8 @@ func TestCut(t *testing.T) {
 	frame.Cut("abc", 3, nil)
 }
 
-// What a conversation begins with may be anything: a nil message is restored before it is looked at.
+// What a conversation begins with may be anything: a nil message is restored before it is looked
+// at.
 func TestConversation(t *testing.T) {
 	system, user := messages.System{Text: "A"}, messages.UserText("go")
 	for _, c := range []struct {

@@ -36,8 +36,8 @@ func Forced(c llmclient.ToolChoice) bool {
 // "toolChoice".
 func RefusesChoice(f nextstep.Failure) bool { return refuses(f, "toolchoice") }
 
-// RefusesSchema reports whether a provider refused a request for its response format, as RefusesChoice
-// has it: the text names "response_format", "json_schema" or "structured output".
+// RefusesSchema reports whether a provider refused a request for its response format, as
+// RefusesChoice has it: the text names "response_format", "json_schema" or "structured output".
 func RefusesSchema(f nextstep.Failure) bool {
 	return refuses(f, "responseformat", "jsonschema", "structuredoutput")
 }

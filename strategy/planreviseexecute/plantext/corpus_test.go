@@ -75,8 +75,8 @@ func TestS1_17_corpus(t *testing.T) {
 	require.Equal(t, string(golden), b.String(), "run with -update, judge what has changed, and say so in %s", judgedFile)
 }
 
-// TestS1_17_ours reads texts that were written for this test, in the form of the recorded ones, with
-// the steps that they stand for.
+// TestS1_17_ours reads texts that were written for this test, in the form of the recorded ones,
+// with the steps that they stand for.
 func TestS1_17_ours(t *testing.T) {
 	lines := 0
 	for line := range fileLines(t, "testdata/ours.jsonl") {

@@ -107,6 +107,6 @@ func Walk(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	}
 }
 
-// IsStruct reports whether a type is a struct whose fields JSON is read into, and not one that reads
-// its JSON itself.
+// IsStruct reports whether a type is a struct whose fields JSON is read into, and not one that
+// reads its JSON itself.
 func IsStruct(t reflect.Type) bool { return t.Kind() == reflect.Struct && decodesItself(t) == nil }

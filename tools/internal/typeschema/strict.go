@@ -6,9 +6,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// MakeStrict brings a schema of Infer into the form that OpenAI asks of a strict one, where that form
-// can say what it says, and reports whether it can: every property is required, and one that was
-// optional may be null.
+// MakeStrict brings a schema of Infer into the form that OpenAI asks of a strict one, where that
+// form can say what it says, and reports whether it can: every property is required, and one that
+// was optional may be null.
 func MakeStrict(s *jsonschema.Schema, open bool) bool {
 	if open || !canBeStrict(s) {
 		return false
