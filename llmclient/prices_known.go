@@ -1,8 +1,9 @@
 package llmclient
 
-// KnownPrices returns the prices of well-known models of OpenAI, for its standard tier, as they
-// were published in March 2026; they were read on 2026-11-22. Prices change, and what a provider
-// bills is what counts: give your own where it matters. The map is the caller's.
+// KnownPrices returns prices of well-known models of OpenAI, for its standard tier. Those of input
+// and output stood on pages of March 2026, most of them of third parties, read on 2026-11-22; those
+// of cached input were checked against no page. Prices change, and what a provider bills is what
+// counts: give your own where it matters. The map is the caller's.
 func KnownPrices() Prices {
 	return Prices{
 		"gpt-5.1":      {Input: 1.25, CachedInput: 0.125, Output: 10},
