@@ -26,6 +26,7 @@ test: ## run every test of every module with the race detector
 	done; \
 	echo "== bytes and allocations of a step, which the race detector would change"; \
 	(cd bench && $(GO) test -run TestMemoryOfAStep .) || status=1; \
+	$(GO) test -run '_allocat' ./machine || status=1; \
 	exit $$status
 
 # The properties of whole runs, which the race detector would slow down tenfold.
