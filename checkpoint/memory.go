@@ -6,99 +6,311 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 )
 
-// Memory is a [Store] for one process: what it holds is gone when the process ends. It keeps every
-// run until it is deleted. The zero value is ready, and safe for concurrent use. It must not be
-// copied once it is used.
+// Memory is a [Store] for one process, with every ability: what it holds is gone when the process
+// ends. It keeps every run until it is deleted. The zero value is ready, and safe for concurrent
+// use. It must not be copied once it is used.
 //
-// Its errors are [*ConflictError], [*NotFoundError], [*RunIDError], [ErrNoRun], and those of a
-// context.
+// Its errors are those of this package, and those of a context.
 type Memory struct {
 	mu   sync.RWMutex
-	runs map[string][]string // the data of the records of a run: that of place i+1 at i. Only appended to
+	runs map[Key]*kept
 }
 
+// kept is a run.
+type kept struct {
+	head    Head
+	records []entry // that of place i+1 at i. Only appended to
+	writer  string  // of the last records
+	inbox   []Message
+}
+
+type entry struct{ kind, data string }
+
 // Append implements [Store].
-func (m *Memory) Append(ctx context.Context, run string, records ...Record) error {
-	if err := ended(ctx, run); err != nil {
+func (m *Memory) Append(ctx context.Context, b Batch) error {
+	if err := ready(ctx, b.Key); err != nil {
 		return err
 	}
-	if err := CheckRun(run); err != nil {
-		return err
-	}
-	data := make([]string, len(records))
-	for i, r := range records {
-		data[i] = string(r.Data)
+	entries := make([]entry, len(b.Records))
+	for i, r := range b.Records {
+		entries[i] = entry{r.Type, string(r.Data)}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	kept := m.runs[run]
-	for i, r := range records {
-		if want := len(kept) + i + 1; r.Seq != want {
-			return &ConflictError{Run: run, Seq: r.Seq, Want: want}
+	run, now := m.runs[b.Key], time.Now()
+	switch {
+	case run == nil && len(entries) == 0:
+		return &NotFoundError{Key: b.Key}
+	case run == nil:
+		run = &kept{head: Head{Key: b.Key, Created: now}}
+	case run.repeats(&b):
+		return nil
+	case b.Epoch < run.head.Epoch:
+		return &FencedError{Key: b.Key, Epoch: b.Epoch, Now: run.head.Epoch}
+	}
+	for i, r := range b.Records {
+		if want := len(run.records) + i + 1; r.Seq != want {
+			return &ConflictError{Key: b.Key, Seq: r.Seq, Want: want}
 		}
 	}
-	if len(data) == 0 {
-		return nil
-	}
+	run.records = append(run.records, entries...)
+	run.append(&b, now)
 	if m.runs == nil {
-		m.runs = map[string][]string{}
+		m.runs = map[Key]*kept{}
 	}
-	m.runs[run] = append(kept, data...)
+	m.runs[b.Key] = run
 	return nil
+}
+
+// repeats reports whether a batch is the one that was appended last, by the same writer.
+func (k *kept) repeats(b *Batch) bool {
+	n := len(b.Records)
+	return n > 0 && b.Writer != "" && b.Writer == k.writer && b.Records[n-1].Seq == len(k.records)
+}
+
+// append changes the head by a batch.
+func (k *kept) append(b *Batch, now time.Time) {
+	h := &k.head
+	h.Last, h.Epoch, h.Updated = len(k.records), b.Epoch, now
+	if b.Header != nil {
+		h.Header = b.Header.clone()
+	}
+	if len(b.Records) > 0 {
+		k.writer = b.Writer
+	}
+	switch {
+	case b.Lease > 0:
+		h.Lease = Lease{Writer: b.Writer, Until: now.Add(b.Lease)}
+	case b.Lease < 0 && h.Lease.Writer == b.Writer:
+		h.Lease = Lease{}
+	}
+	if b.Progress {
+		h.Recoveries = 0
+	}
+	if len(b.Taken) > 0 {
+		k.inbox = slices.DeleteFunc(slices.Clone(k.inbox), func(m Message) bool { return slices.Contains(b.Taken, m.ID) })
+	}
+}
+
+// clone copies a header.
+func (h Header) clone() Header {
+	h.Waits, h.Labels = slices.Clone(h.Waits), maps.Clone(h.Labels)
+	return h
 }
 
 // Read implements [Store]. It yields the run as it was when ranging began, whatever happens to it
 // meanwhile.
-func (m *Memory) Read(ctx context.Context, run string, from int) iter.Seq2[Record, error] {
+func (m *Memory) Read(ctx context.Context, key Key, from int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		if err := ended(ctx, run); err != nil {
+		if err := ended(ctx, key); err != nil {
 			yield(Record{}, err)
 			return
 		}
 		m.mu.RLock()
-		kept := m.runs[run]
+		var records []entry
+		if run := m.runs[key]; run != nil {
+			records = run.records
+		}
 		m.mu.RUnlock()
-		if len(kept) == 0 {
-			yield(Record{}, &NotFoundError{Run: run})
+		if len(records) == 0 {
+			yield(Record{}, &NotFoundError{Key: key})
 			return
 		}
-		for i := max(from, 1) - 1; i < len(kept); i++ {
-			if err := ended(ctx, run); err != nil {
+		for i := max(from, 1) - 1; i < len(records); i++ {
+			if err := ended(ctx, key); err != nil {
 				yield(Record{}, err)
 				return
 			}
-			if !yield(Record{Seq: i + 1, Data: []byte(kept[i])}, nil) {
+			if !yield(Record{Seq: i + 1, Type: records[i].kind, Data: []byte(records[i].data)}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// Delete forgets a run, and does nothing if there is none.
-func (m *Memory) Delete(ctx context.Context, run string) error {
-	if err := ended(ctx, run); err != nil {
+// Head implements [Store].
+func (m *Memory) Head(ctx context.Context, key Key) (Head, error) {
+	if err := ended(ctx, key); err != nil {
+		return Head{}, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	run := m.runs[key]
+	if run == nil {
+		return Head{}, &NotFoundError{Key: key}
+	}
+	return run.head.clone(), nil
+}
+
+func (h Head) clone() Head {
+	h.Header = h.Header.clone()
+	return h
+}
+
+// List implements [Lister].
+func (m *Memory) List(ctx context.Context, q Query) (Page, error) {
+	if err := ctx.Err(); err != nil {
+		return Page{}, fmt.Errorf("checkpoint: list: %w", err)
+	}
+	now := time.Now()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var found []Head
+	for _, run := range m.runs {
+		if run.matches(&q, now) && (q.After.IsZero() || behind(run.head.cursor(), q.After) > 0) {
+			found = append(found, run.head)
+		}
+	}
+	slices.SortFunc(found, func(a, b Head) int { return behind(a.cursor(), b.cursor()) })
+	var page Page
+	if most := q.Most(); len(found) > most {
+		found = found[:most]
+		page.Next = found[most-1].cursor()
+	}
+	for _, h := range found {
+		page.Heads = append(page.Heads, h.clone())
+	}
+	return page, nil
+}
+
+func (h *Head) cursor() Cursor { return Cursor{Created: h.Created, Key: h.Key} }
+
+// behind compares two places of a list.
+func behind(a, b Cursor) int {
+	if c := b.Created.Compare(a.Created); c != 0 { // the newest is the first
+		return c
+	}
+	if c := strings.Compare(a.Key.Namespace, b.Key.Namespace); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Key.Run, b.Key.Run)
+}
+
+// matches reports whether a run is one that is asked for.
+func (k *kept) matches(q *Query, now time.Time) bool {
+	h := &k.head
+	for name, value := range q.Labels {
+		if has, ok := h.Header.Labels[name]; !ok || has != value {
+			return false
+		}
+	}
+	return (q.All || h.Key.Namespace == q.Namespace) &&
+		(len(q.Status) == 0 || slices.Contains(q.Status, h.Header.Status)) &&
+		(q.Strategy == "" || h.Header.Strategy == q.Strategy) &&
+		(q.Origin == "" || h.Header.Origin.Run == q.Origin) &&
+		(q.Wait == "" || slices.ContainsFunc(h.Header.Waits, func(w Wait) bool { return w.Kind == q.Wait })) &&
+		(q.Due.IsZero() || !h.Header.Due.IsZero() && !h.Header.Due.After(q.Due)) &&
+		(q.Updated.IsZero() || h.Updated.Before(q.Updated)) &&
+		(!q.Unleased || !h.Lease.Until.After(now)) &&
+		(!q.Posted || len(k.inbox) > 0)
+}
+
+// Post implements [Inbox].
+func (m *Memory) Post(ctx context.Context, msg Message) error {
+	if err := ready(ctx, msg.Key); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.runs, run)
+	run := m.runs[msg.Key]
+	if run == nil {
+		return &NotFoundError{Key: msg.Key}
+	}
+	if slices.ContainsFunc(run.inbox, func(kept Message) bool { return kept.ID == msg.ID }) {
+		return nil
+	}
+	msg.Data, msg.At = slices.Clone(msg.Data), time.Now()
+	run.inbox = append(run.inbox, msg)
 	return nil
 }
 
-// Runs returns the ids of all runs, sorted.
-func (m *Memory) Runs() []string {
+// Posted implements [Inbox].
+func (m *Memory) Posted(ctx context.Context, keys ...Key) ([]Message, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("checkpoint: inbox: %w", err)
+	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return slices.Sorted(maps.Keys(m.runs))
+	var posted []Message
+	for _, key := range keys {
+		if run := m.runs[key]; run != nil {
+			posted = append(posted, run.inbox...)
+		}
+	}
+	for i := range posted {
+		posted[i].Data = slices.Clone(posted[i].Data)
+	}
+	return posted, nil
+}
+
+// Lease implements [Leaser].
+func (m *Memory) Lease(ctx context.Context, key Key, writer string, d time.Duration) (Head, error) {
+	if err := ready(ctx, key); err != nil {
+		return Head{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	run := m.runs[key]
+	if run == nil {
+		return Head{}, &NotFoundError{Key: key}
+	}
+	h, now := &run.head, time.Now()
+	switch mine := h.Lease.Writer == writer; {
+	case d <= 0 && mine:
+		h.Lease = Lease{}
+	case d <= 0:
+	case mine:
+		h.Lease.Until = now.Add(d)
+	case h.Lease.Until.After(now):
+		return Head{}, &LeasedError{Key: key, Until: h.Lease.Until}
+	default:
+		if h.Lease.Writer != "" {
+			h.Recoveries++
+		}
+		h.Epoch++
+		h.Lease = Lease{Writer: writer, Until: now.Add(d)}
+	}
+	return h.clone(), nil
+}
+
+// Delete implements [Pruner].
+func (m *Memory) Delete(ctx context.Context, keys ...Key) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("checkpoint: delete: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, key := range keys {
+		delete(m.runs, key)
+	}
+	return nil
+}
+
+// Vacuum implements [Pruner]. It does nothing.
+func (m *Memory) Vacuum(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("checkpoint: vacuum: %w", err)
+	}
+	return nil
+}
+
+// ready returns an error if ctx is done, or the key cannot be one.
+func ready(ctx context.Context, key Key) error {
+	if err := ended(ctx, key); err != nil {
+		return err
+	}
+	return key.Check()
 }
 
 // ended returns an error if ctx is done.
-func ended(ctx context.Context, run string) error {
+func ended(ctx context.Context, key Key) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("checkpoint: run %.64q: %w", run, err)
+		return fmt.Errorf("checkpoint: run %.64q: %w", key.String(), err)
 	}
 	return nil
 }
