@@ -48,7 +48,8 @@ type Batch struct {
 	Writer string
 
 	// Epoch is counted up each time that the run is opened to be written: the Epoch of the Head
-	// that was read then, and 1. The epoch of a run never falls.
+	// that was read then, and 1. The epoch of a run never falls. A batch of a higher epoch than the
+	// run's ends the lease of whoever had it.
 	Epoch int64
 
 	// Lease, if positive, gives the writer the lease of the run from now on for so long; if

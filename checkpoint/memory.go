@@ -76,6 +76,9 @@ func (k *kept) repeats(b *Batch) bool {
 // append changes the head by a batch.
 func (k *kept) append(b *Batch, now time.Time) {
 	h := &k.head
+	if b.Epoch > h.Epoch {
+		h.Lease = Lease{}
+	}
 	h.Last, h.Epoch, h.Updated = len(k.records), b.Epoch, now
 	if b.Header != nil {
 		h.Header = b.Header.clone()

@@ -8,15 +8,17 @@ type Code string
 // The codes of this library. A strategy may use codes of its own. Where a provider refused, the
 // code is the one of the provider's error (see llmclient.Code).
 const (
-	CodeFailed    Code = "failed"    // the strategy gave up
-	CodeLimit     Code = "limit"     // a limit was reached
-	CodeTruncated Code = "truncated" // a model's reply was cut off
-	CodeInvalid   Code = "invalid"   // the input, an answer or a step was not what it must be
-	CodePanic     Code = "panic"     // the strategy panicked
-	CodeDefect    Code = "defect"    // the strategy broke the protocol: a nil step, a step of the wrong kind, …
-	CodeUnknown   Code = "unknown"   // an effect may or may not have happened
-	CodeStopped   Code = "stopped"   // the caller or a deadline stopped the run
-	CodeStorage   Code = "storage"   // an answer could not be stored
+	CodeFailed      Code = "failed"      // the strategy gave up
+	CodeLimit       Code = "limit"       // a limit was reached
+	CodeTruncated   Code = "truncated"   // a model's reply was cut off
+	CodeInvalid     Code = "invalid"     // the input, an answer or a step was not what it must be
+	CodePanic       Code = "panic"       // the strategy panicked
+	CodeDefect      Code = "defect"      // the strategy broke the protocol: a nil step, a step of the wrong kind, …
+	CodeUnknown     Code = "unknown"     // an effect may or may not have happened
+	CodeStopped     Code = "stopped"     // the caller or a deadline stopped the run
+	CodeStorage     Code = "storage"     // an answer could not be stored
+	CodeInterrupted Code = "interrupted" // the process has left the run as it is
+	CodeTakenOver   Code = "taken_over"  // another process goes on with the run
 )
 
 // Error is an error as data: it can be stored, sent and compared. Within the process that made it,

@@ -154,6 +154,8 @@ func (m *Machine) replied(rec Record) error {
 	w.closed = true
 	end := WaitEnded{WaitID: w.ID, Err: r.Err}
 	switch {
+	case r.Expired && w.Kind == WaitTimer: // what it waited for has come
+		w.reply, end.Reply = &Reply{WaitID: w.ID}, &Reply{WaitID: w.ID}
 	case r.Expired:
 		end.Err = &delegation.Error{Code: delegation.CodeFailed, Message: "machine: nobody answered in time"}
 	case r.Err == nil:

@@ -205,4 +205,11 @@ const (
 	StatusLimit   Status = "limit"   // a limit was reached
 	StatusStopped Status = "stopped" // the caller or a deadline stopped it
 	StatusWaiting Status = "waiting" // it waits for somebody
+
+	// Of a run that has not ended, though the process does not go on with it: its journal could not
+	// be written, or the process was told to leave it. It can be resumed.
+	StatusInterrupted Status = "interrupted"
+
+	// Of a run that has not ended, and that another process goes on with.
+	StatusTakenOver Status = "taken_over"
 )

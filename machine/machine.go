@@ -256,6 +256,9 @@ func (m *Machine) Finished(status Status, out delegation.Output) RunFinished {
 // Waits returns what the run waits for, in the order of the effects that wait.
 func (m *Machine) Waits() []Wait {
 	var all []Wait
+	if len(m.waits) == 0 {
+		return nil
+	}
 	for _, f := range m.frames() {
 		for e := range f.effects() {
 			for w := range e.openWaits() {

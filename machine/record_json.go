@@ -34,18 +34,44 @@ func (e *VersionError) Error() string {
 // Unwrap returns [nextstep.ErrVersion].
 func (e *VersionError) Unwrap() error { return nextstep.ErrVersion }
 
-// The types of records in the JSON form.
+// The types of records in the JSON form, see [TypeOf].
 const (
-	typeStarted   = "started"
-	typeResumed   = "resumed"
-	typeIntended  = "intended"
-	typeAnswered  = "answered"
-	typeAsked     = "asked"
-	typeSuspended = "suspended"
-	typeReplied   = "replied"
-	typeNoted     = "noted"
-	typeStopped   = "stopped"
+	TypeStarted   = "started"
+	TypeResumed   = "resumed"
+	TypeIntended  = "intended"
+	TypeAnswered  = "answered"
+	TypeAsked     = "asked"
+	TypeSuspended = "suspended"
+	TypeReplied   = "replied"
+	TypeNoted     = "noted"
+	TypeStopped   = "stopped"
 )
+
+// TypeOf returns the type of a record in the JSON form; "" for what is no record as a value.
+func TypeOf(r Record) string {
+	switch r.(type) {
+	case Started:
+		return TypeStarted
+	case Resumed:
+		return TypeResumed
+	case Intended:
+		return TypeIntended
+	case Answered:
+		return TypeAnswered
+	case Asked:
+		return TypeAsked
+	case Suspended:
+		return TypeSuspended
+	case Replied:
+		return TypeReplied
+	case Noted:
+		return TypeNoted
+	case Stopped:
+		return TypeStopped
+	default:
+		return ""
+	}
+}
 
 // AppendRecord appends the JSON form of a record to dst: one object of one line,
 //
@@ -67,28 +93,28 @@ func AppendRecord(dst []byte, r Record) ([]byte, error) {
 		return appendIntended(dst, &r)
 	case Started:
 		r.At = r.At.UTC()
-		return appendByTags(dst, typeStarted, r)
+		return appendByTags(dst, TypeStarted, r)
 	case Resumed:
 		r.At = r.At.UTC()
-		return appendByTags(dst, typeResumed, r)
+		return appendByTags(dst, TypeResumed, r)
 	case Asked:
 		r.At, r.Wait.Expires = r.At.UTC(), r.Wait.Expires.UTC()
-		return appendByTags(dst, typeAsked, r, r.Effect.check())
+		return appendByTags(dst, TypeAsked, r, r.Effect.check())
 	case Suspended:
 		r.At, r.Waits = r.At.UTC(), slices.Clone(r.Waits)
 		for i := range r.Waits {
 			r.Waits[i].Expires = r.Waits[i].Expires.UTC()
 		}
-		return appendByTags(dst, typeSuspended, r, r.check(), r.Effect.check())
+		return appendByTags(dst, TypeSuspended, r, r.check(), r.Effect.check())
 	case Replied:
 		r.At = r.At.UTC()
-		return appendByTags(dst, typeReplied, r)
+		return appendByTags(dst, TypeReplied, r)
 	case Noted:
 		r.At = r.At.UTC()
-		return appendByTags(dst, typeNoted, r)
+		return appendByTags(dst, TypeNoted, r)
 	case Stopped:
 		r.At = r.At.UTC()
-		return appendByTags(dst, typeStopped, r)
+		return appendByTags(dst, TypeStopped, r)
 	default:
 		return nil, fmt.Errorf("machine: %v is not a record as a value", reflect.TypeOf(r)) // %T would put every record on the heap
 	}
@@ -151,11 +177,11 @@ func appendHead(dst []byte, kind string, at time.Time, id EffectID) ([]byte, err
 
 func appendIntended(dst []byte, r *Intended) ([]byte, error) {
 	if r.Verdict < 0 || int(r.Verdict) >= len(verdictNames) {
-		return nil, formless(typeIntended, fmt.Errorf("no verdict has the number %d", int(r.Verdict)))
+		return nil, formless(TypeIntended, fmt.Errorf("no verdict has the number %d", int(r.Verdict)))
 	}
-	dst, err := appendHead(dst, typeIntended, r.At, r.Effect)
+	dst, err := appendHead(dst, TypeIntended, r.At, r.Effect)
 	if err != nil {
-		return nil, formless(typeIntended, err)
+		return nil, formless(TypeIntended, err)
 	}
 	dst = jsonform.AppendString(append(dst, `,"frame":`...), r.Frame)
 	dst = jsonform.AppendString(append(dst, `,"tool":`...), r.Tool)
@@ -164,9 +190,9 @@ func appendIntended(dst []byte, r *Intended) ([]byte, error) {
 }
 
 func appendAnswered(dst []byte, r *Answered) ([]byte, error) {
-	dst, err := appendHead(dst, typeAnswered, r.At, r.Effect)
+	dst, err := appendHead(dst, TypeAnswered, r.At, r.Effect)
 	if err != nil {
-		return nil, formless(typeAnswered, err)
+		return nil, formless(TypeAnswered, err)
 	}
 	dst = appendText(dst, `,"frame":`, r.Frame)
 	dst = appendText(dst, `,"kind":`, string(r.Kind))
@@ -186,7 +212,7 @@ func appendAnswered(dst []byte, r *Answered) ([]byte, error) {
 	}
 	if r.Answer != nil {
 		if dst, err = nextstep.AppendAnswer(append(dst, `,"answer":`...), r.Answer); err != nil {
-			return nil, formless(typeAnswered, err)
+			return nil, formless(TypeAnswered, err)
 		}
 	}
 	switch {
@@ -195,7 +221,7 @@ func appendAnswered(dst []byte, r *Answered) ([]byte, error) {
 		dst = strconv.AppendInt(append(dst, `,"size":`...), r.Ref.Size, 10)
 		dst = append(jsonform.AppendString(append(dst, `,"type":`...), r.Ref.Type), '}')
 	case r.Answer == nil && !r.NotBegun:
-		return nil, formless(typeAnswered, errEmpty)
+		return nil, formless(TypeAnswered, errEmpty)
 	}
 	return append(dst, '}'), nil
 }
@@ -221,15 +247,15 @@ var answeredForm = jsonform.Of[answeredFields]("v", "type")
 
 // readers read the records of each type.
 var readers = map[string]func([]byte) (Record, error){
-	typeStarted:   reader[Started](),
-	typeResumed:   reader[Resumed](),
-	typeIntended:  reader[Intended](),
-	typeAnswered:  readAnswered,
-	typeAsked:     reader[Asked](),
-	typeSuspended: reader[Suspended](),
-	typeReplied:   reader[Replied](),
-	typeNoted:     reader[Noted](),
-	typeStopped:   reader[Stopped](),
+	TypeStarted:   reader[Started](),
+	TypeResumed:   reader[Resumed](),
+	TypeIntended:  reader[Intended](),
+	TypeAnswered:  readAnswered,
+	TypeAsked:     reader[Asked](),
+	TypeSuspended: reader[Suspended](),
+	TypeReplied:   reader[Replied](),
+	TypeNoted:     reader[Noted](),
+	TypeStopped:   reader[Stopped](),
 }
 
 func reader[R Record]() func([]byte) (Record, error) {

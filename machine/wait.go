@@ -32,6 +32,7 @@ type Wait struct {
 const (
 	WaitApproval = "approval"         // may the call be made? Reply.Approve says
 	WaitQuestion = tools.KindQuestion // Reply.Text says
+	WaitTimer    = tools.KindTimer    // nobody is asked: the effect goes on at Expires
 	WaitStep     = "step"             // a Handler cannot perform the effect now, and said no more
 	WaitUnknown  = "unknown"          // the call may have had its effect: with Reply.Approve it is made again, else Text or Reason says what is known
 )

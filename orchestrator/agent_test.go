@@ -262,7 +262,7 @@ func TestAgentTool_suspendAndResume(t *testing.T) {
 	metas := end.Output.ToolMetas()
 	require.Equal(t, []string{"a knows A", "b knows B", "nothing to ask"}, []string{metas[0].Output, metas[1].Output, metas[2].Output})
 	require.EqualValues(t, 7, asked.Load())
-	require.Equal(t, []string{"r"}, store.Runs(), "the journal of the agents is that of their run")
+	require.Equal(t, []string{"r"}, runsIn(t, store), "the journal of the agents is that of their run")
 }
 
 // A run that is broken off while agents work is resumed with them: what they were answered is not

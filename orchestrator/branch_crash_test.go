@@ -32,16 +32,19 @@ type cutStore struct {
 
 var errPowerCut = errors.New("the power was cut")
 
-func (s *cutStore) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
+func (s *cutStore) Append(ctx context.Context, b checkpoint.Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(b.Records) == 0 { // the lease ends
+		return s.Memory.Append(ctx, b)
+	}
 	s.appends++
 	if s.appends != s.at {
-		return s.Memory.Append(ctx, run, records...)
+		return s.Memory.Append(ctx, b)
 	}
 	s.cut = true
 	if s.after {
-		if err := s.Memory.Append(ctx, run, records...); err != nil {
+		if err := s.Memory.Append(ctx, b); err != nil {
 			return err
 		}
 	}
@@ -121,7 +124,7 @@ func (f *firm) build(t *testing.T) *orchestrator.Orchestrator {
 func (f *firm) stored(t *testing.T) map[string]bool {
 	t.Helper()
 	kept := map[string]bool{}
-	for rec, err := range f.store.Read(t.Context(), "r", 1) {
+	for rec, err := range f.store.Read(t.Context(), checkpoint.Key{Run: "r"}, 1) {
 		if err != nil {
 			break // nothing was written
 		}
@@ -152,7 +155,7 @@ func (f *firm) run(t *testing.T) (res orchestrator.Result, kept map[string]bool,
 		case res.Status == orchestrator.StatusDone:
 			return res, kept, made
 		}
-		if f.store.Runs() == nil {
+		if runsIn(t, f.store) == nil {
 			res, err = f.build(t).Run(t.Context(), task("go"))
 			continue
 		}
@@ -180,7 +183,7 @@ func TestBranches_cutAnywhere(t *testing.T) {
 		whole := &firm{store: new(cutStore), parallel: parallel}
 		want, _, _ := whole.run(t)
 		require.Contains(t, want.Output.Text(), "go.a.x")
-		require.Equal(t, []string{"r"}, whole.store.Runs())
+		require.Equal(t, []string{"r"}, runsIn(t, whole.store))
 		for key, n := range whole.made {
 			require.Equal(t, 1, n, key)
 		}

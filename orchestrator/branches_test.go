@@ -62,7 +62,7 @@ func TestBranches_threeDeep(t *testing.T) {
 		require.Equal(t, deepText, end.Output.Text())
 		require.Equal(t, delegation.Counts{Steps: 29, ModelCalls: 22, ToolCalls: 14}, end.Output.Counts)
 		require.Equal(t, 22*tokens.Total, end.Output.Usage.Total)
-		require.Equal(t, []string{"r"}, store.Runs())
+		require.Equal(t, []string{"r"}, runsIn(t, store))
 
 		calls, texts := map[string]string{}, map[string]string{}
 		for _, e := range events {

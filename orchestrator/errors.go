@@ -3,7 +3,9 @@ package orchestrator
 import (
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/strategy"
@@ -49,17 +51,26 @@ func (o *Orchestrator) startError(err error) error {
 // under its id. It wraps checkpoint.ErrConflict.
 type RunExistsError struct {
 	Run        string
-	InProgress bool // in this Orchestrator, now; else it has a journal
+	InProgress bool // now, in this Orchestrator or, if Err wraps [checkpoint.ErrLeased], elsewhere; else it has a journal
 	Err        error
 }
 
 // Error names the run and says what to do.
 func (e *RunExistsError) Error() string {
+	if leased, ok := errors.AsType[*checkpoint.LeasedError](e.Err); ok {
+		return fmt.Sprintf("orchestrator: run %.64q is in progress in another process, or that has died: wait until %s, or take it over", e.Run, leased.Until.UTC().Format(time.RFC3339))
+	}
 	if e.InProgress {
 		return fmt.Sprintf("orchestrator: run %.64q is in progress; wait until it has ended, or choose another id", e.Run)
 	}
 	return fmt.Sprintf("orchestrator: run %.64q exists already; Resume it, or choose another id", e.Run)
 }
+
+// leasedError is the error of a lease that somebody else has, as a conflict.
+type leasedError struct{ err error }
+
+func (e *leasedError) Error() string   { return e.err.Error() }
+func (e *leasedError) Unwrap() []error { return []error{e.err, checkpoint.ErrConflict} }
 
 // Unwrap returns the cause, such as a [*JournalError].
 func (e *RunExistsError) Unwrap() error { return e.Err }

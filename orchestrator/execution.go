@@ -283,7 +283,7 @@ func (r *run) finish(x *execution, answer nextstep.Answer, err error) bool {
 		}
 		answer = r.failure(e.Kind, err)
 	}
-	if r.consumer.gone && isCut(answer) {
+	if r.leaving() && isCut(answer) {
 		return false // it is done again when the run is resumed
 	}
 	r.answer(e, answer, elapsed)

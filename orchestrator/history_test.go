@@ -49,7 +49,7 @@ func TestHistory_digestIsOfWhatStandsInTheStep(t *testing.T) {
 		})
 		_, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
-		for rec, err := range store.Read(t.Context(), "r", 1) {
+		for rec, err := range store.Read(t.Context(), checkpoint.Key{Run: "r"}, 1) {
 			require.NoError(t, err)
 			var entry struct{ Digest string }
 			require.NoError(t, json.Unmarshal(rec.Data, &entry))
@@ -88,7 +88,7 @@ func TestHistory_digestNamesTheTools(t *testing.T) {
 		}), stored(store), with(echo("a"), echo("b")))
 		_, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
-		for rec, err := range store.Read(t.Context(), "r", 2) {
+		for rec, err := range store.Read(t.Context(), checkpoint.Key{Run: "r"}, 2) {
 			require.NoError(t, err)
 			var entry struct{ Digest string }
 			require.NoError(t, json.Unmarshal(rec.Data, &entry))

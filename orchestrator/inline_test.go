@@ -21,7 +21,7 @@ func TestInline_isNotReadOnly(t *testing.T) {
 		res, err := o.Run(t.Context(), task("go"))
 		require.NoError(t, err)
 		intents := 0
-		for e, err := range store.Read(t.Context(), res.Run, 1) {
+		for e, err := range store.Read(t.Context(), checkpoint.Key{Run: res.Run}, 1) {
 			require.NoError(t, err)
 			r, err := machine.ReadRecord(e.Data)
 			if _, ok := r.(machine.Intended); ok && err == nil {

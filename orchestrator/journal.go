@@ -1,11 +1,15 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
@@ -33,12 +37,21 @@ func (e *JournalError) Unwrap() error { return e.Err }
 // journal is what a run keeps of itself: its records, in the order in which they were applied.
 type journal struct {
 	store   checkpoint.Store // nil: nothing is kept
+	key     checkpoint.Key
 	run     string
+	writer  string // this opening of the run
+	epoch   int64
 	last    int // the place of the last record that is stored
 	pending []checkpoint.Record
 	lazy    bool   // of pending, one is stored only together with others: that somebody looked at the run
 	text    []byte // the forms of what is pending
 	next    []byte // the same with what was encoded last
+
+	header   checkpoint.Header // as it is stored
+	stale    bool              // another version of the program has stored it
+	taken    []string          // messages that pending, or what was stored before it, has dealt with
+	progress bool              // an effect has an answer since the last append
+	patience time.Duration     // how long an append that fails is tried again
 
 	lasting context.Context // see lastingContext
 	done    context.CancelFunc
@@ -59,12 +72,15 @@ func (j *journal) encode(rec machine.Record) (data []byte, err error) {
 	return data, nil
 }
 
-// add keeps a record that was applied for the next append. It is what encode returned last.
-func (j *journal) add(data []byte) {
-	if j.store != nil {
-		j.pending = append(j.pending, checkpoint.Record{Seq: j.last + len(j.pending) + 1, Data: data})
-		j.text = j.next
+// add keeps a record that was applied for the next append. Data is what encode returned last.
+func (j *journal) add(rec machine.Record, data []byte) {
+	if j.store == nil {
+		return
 	}
+	kind := machine.TypeOf(rec)
+	j.pending = append(j.pending, checkpoint.Record{Seq: j.last + len(j.pending) + 1, Type: kind, Data: data})
+	j.text = j.next
+	j.progress = j.progress || kind == machine.TypeAnswered
 }
 
 // patienceOfStore bounds how long a store may take for a record once the context of the run has
@@ -78,7 +94,11 @@ func (r *run) store() error {
 	if len(j.pending) == 0 || j.lazy && len(j.pending) == 1 {
 		return nil
 	}
-	err := j.append(r.ctx)
+	b := j.batch()
+	b.Header = r.changedHeader()
+	b.Lease = r.lease.next(r.isLast())
+	err := j.append(r.ctx, &b)
+	r.lease.appended(b.Lease, err)
 	if err == nil {
 		return nil
 	}
@@ -94,33 +114,74 @@ func (r *run) storeStarted() error {
 	if r.journal.store == nil {
 		return nil
 	}
-	data, err := r.journal.encode(r.m.Started())
+	started := r.m.Started()
+	data, err := r.journal.encode(started)
 	if err != nil {
 		return err
 	}
-	r.journal.add(data)
+	r.journal.add(started, data)
 	return r.store()
 }
 
-// append writes what is pending. The end of ctx does not keep it from being written, nor cut off
-// what the store has begun.
-func (j *journal) append(ctx context.Context) (err error) {
+// batch returns what the next append adds.
+func (j *journal) batch() checkpoint.Batch {
+	return checkpoint.Batch{
+		Key: j.key, Records: j.pending, Writer: j.writer, Epoch: j.epoch, Taken: j.taken, Progress: j.progress,
+	}
+}
+
+// append writes a batch of all that is pending, and tries again while the store fails. The end of
+// ctx does not keep the batch from being written, nor cut off what the store has begun.
+func (j *journal) append(ctx context.Context, b *checkpoint.Batch) error {
+	lasting := j.lastingContext(ctx)
+	began := time.Now()
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := j.tryAppend(lasting, b)
+		if err == nil {
+			break
+		}
+		if isFinal(err) || time.Since(began)+pause > j.patience || !sleep(lasting, pause) {
+			return &JournalError{Run: j.run, Record: j.last + 1, Err: err}
+		}
+	}
+	j.last += len(j.pending)
+	if b.Header != nil {
+		j.header, j.stale = *b.Header, false
+	}
+	clear(j.pending)
+	j.pending, j.lazy, j.text, j.taken, j.progress = j.pending[:0], false, j.text[:0], nil, false
+	return nil
+}
+
+func (j *journal) tryAppend(ctx context.Context, b *checkpoint.Batch) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
-		if err != nil {
-			err = &JournalError{Run: j.run, Record: j.last + 1, Err: err}
-		}
 	}()
-	if err := j.store.Append(j.lastingContext(ctx), j.run, j.pending...); err != nil {
+	if err := j.store.Append(ctx, *b); err != nil {
 		_, data := readError(err)
 		return data
 	}
-	j.last += len(j.pending)
-	clear(j.pending)
-	j.pending, j.lazy, j.text = j.pending[:0], false, j.text[:0]
 	return nil
+}
+
+// isFinal reports whether an append that failed would fail again.
+func isFinal(err error) bool {
+	_, panicked := errors.AsType[*PanicError](err)
+	return panicked || errors.Is(err, checkpoint.ErrConflict) || errors.Is(err, checkpoint.ErrNotFound) || errors.Is(err, checkpoint.ErrRunID)
+}
+
+// sleep waits, and reports whether ctx goes on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // lastingContext returns a context for what is finished although ctx ends: its own end comes a
@@ -159,12 +220,62 @@ func patient(ctx context.Context, patience time.Duration) (context.Context, cont
 
 // claim takes a run for this Orchestrator: nobody else in it may work on the same.
 func (r *run) claim() error {
-	if r.o.cfg.Store == nil {
+	j := &r.journal
+	if j.store == nil {
 		return nil
 	}
-	if _, taken := r.o.active.LoadOrStore(r.id, true); taken {
+	if r.box.open(); !r.o.keeper.add(r.o, r) {
 		return &RunExistsError{Run: r.id, InProgress: true, Err: checkpoint.ErrConflict}
 	}
 	r.claimed = true
+	writer, err := uuid.NewV7()
+	if err != nil {
+		return &JournalError{Run: r.id, Err: err}
+	}
+	j.writer = writer.String()
 	return nil
+}
+
+// changedHeader returns how the run stands, for readers of the store; nil if that is as it was
+// stored last.
+func (r *run) changedHeader() *checkpoint.Header {
+	was := &r.journal.header
+	status := checkpoint.Status(cmp.Or(string(r.m.Status()), string(checkpoint.StatusRunning)))
+	waits := r.m.Waits()
+	if !r.journal.stale && status == was.Status && sameWaits(was.Waits, waits) {
+		return nil
+	}
+	now := *was
+	if r.journal.stale || was.Status == "" || was.Status == checkpoint.StatusParked {
+		now = r.o.header(r.m.Started())
+	}
+	now.Status, now.Waits, now.Due = status, nil, time.Time{}
+	for i := range waits {
+		w := &waits[i]
+		now.Waits = append(now.Waits, checkpoint.Wait{ID: w.ID, Kind: w.Kind})
+		if !w.Expires.IsZero() && (now.Due.IsZero() || w.Expires.Before(now.Due)) {
+			now.Due = w.Expires
+		}
+	}
+	return &now
+}
+
+func sameWaits(stored []checkpoint.Wait, now []Wait) bool {
+	return slices.EqualFunc(stored, now, func(a checkpoint.Wait, b Wait) bool { return a.ID == b.ID })
+}
+
+// header returns the part of a run's header that does not change while a program works on it.
+func (o *Orchestrator) header(s machine.Started) checkpoint.Header {
+	h := checkpoint.Header{
+		Strategy: s.Strategy, Format: machine.RecordVersion, Version: o.cfg.Version, Labels: s.Labels,
+	}
+	if s.Origin != nil {
+		h.Origin = checkpoint.Origin{Run: s.Origin.Run, Record: s.Origin.Record}
+	}
+	return h
+}
+
+// isLast reports whether the run does not go on in this process after what is pending.
+func (r *run) isLast() bool {
+	return r.m.Done() || r.m.Status() == machine.StatusWaiting && r.o.cfg.Reply == nil && len(r.executions) == 0
 }

@@ -24,7 +24,7 @@ import (
 // recordsOf counts the records of a run.
 func recordsOf(t *testing.T, store checkpoint.Store, run string) (n int) {
 	t.Helper()
-	for _, err := range store.Read(t.Context(), run, 1) {
+	for _, err := range store.Read(t.Context(), checkpoint.Key{Run: run}, 1) {
 		require.NoError(t, err)
 		n++
 	}
@@ -75,7 +75,7 @@ func TestJournal_resumeOfALiveRun(t *testing.T) {
 		first <- end{res, err}
 	}()
 	<-in
-	second, err := orchestrator.Collect(build().Resume(t.Context(), resuming("r")))
+	second, err := orchestrator.Collect(build().Resume(t.Context(), orchestrator.Resumption{Run: "r", TakeOver: true}))
 	require.NoError(t, err)
 	require.Equal(t, orchestrator.StatusWaiting, second.Status)
 	require.Equal(t, orchestrator.WaitUnknown, second.Waits[0].Kind)
@@ -83,7 +83,9 @@ func TestJournal_resumeOfALiveRun(t *testing.T) {
 	live := <-first
 	require.EqualValues(t, 1, paid.Load())
 	require.ErrorIs(t, live.err, checkpoint.ErrConflict, "the run is another's now")
-	require.Equal(t, delegation.CodeStorage, live.res.Output.Err.Code)
+	require.ErrorIs(t, live.err, orchestrator.ErrTakenOver)
+	require.Equal(t, orchestrator.StatusTakenOver, live.res.Status)
+	require.Equal(t, delegation.CodeTakenOver, live.res.Output.Err.Code)
 
 	reply := orchestrator.Reply{WaitID: second.Waits[0].ID, Text: "it was paid"}
 	second, err = orchestrator.Collect(build().Resume(t.Context(), resuming("r", reply)))
@@ -120,11 +122,12 @@ func TestJournal_storeFails(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, err, full)
-			require.Equal(t, orchestrator.StatusFailed, res.Status)
 			if from == 1 {
+				require.Equal(t, orchestrator.StatusFailed, res.Status)
 				require.Zero(t, asked.Load(), "nothing was begun")
 				return
 			}
+			require.Equal(t, orchestrator.StatusInterrupted, res.Status)
 			require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
 			before := paid.Load()
 			res, err = orchestrator.Collect(build(&disk.Memory).Resume(t.Context(), resuming("r")))

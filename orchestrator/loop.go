@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/nextstep"
@@ -54,6 +55,7 @@ const (
 // roundTakenOver.
 func (r *run) rounds() round {
 	for {
+		r.applyPosted()
 		switch end := r.round(); {
 		case end == roundWaits && !r.next():
 			r.endWaiting()
@@ -77,8 +79,9 @@ func (r *run) round() round {
 	case r.m.Done():
 		r.drain(nil, false)
 		return roundOver
-	case r.consumer.gone:
+	case r.leaving():
 		r.breakOff(rd.Effects)
+		r.endLeft()
 		return roundOver
 	}
 	r.withdraw(rd.Withdrawn)
@@ -108,7 +111,7 @@ func (r *run) apply(rec machine.Record) error {
 	if err := r.m.Apply(rec); err != nil {
 		return err
 	}
-	r.journal.add(data)
+	r.journal.add(rec, data)
 	return nil
 }
 
@@ -194,9 +197,9 @@ func (r *run) next() bool {
 		case r.stopped():
 			r.applyStop()
 			return true
-		case r.overdue():
+		case r.overdue(), r.applyPosted():
 			return true
-		case r.consumer.gone:
+		case r.leaving():
 			return true
 		case len(r.executions) == 0 && len(mails) == 0:
 			return false
@@ -261,12 +264,16 @@ func (r *run) unanswered(waits []Wait) error {
 	return refused
 }
 
-// endBroken ends a run whose journal cannot be written. What could not be stored is told all the
-// same.
+// endBroken ends a run whose journal cannot be written, here: it goes on from what is stored. The
+// status says whether somebody else has it now.
 func (r *run) endBroken(err error) {
 	out := r.m.Output()
-	out.Err = &delegation.Error{Code: delegation.CodeStorage, Message: err.Error()}
-	e := r.event(EventRunFinished, r.m.Finished(StatusFailed, out))
+	status, code := StatusInterrupted, delegation.CodeStorage
+	if errors.Is(err, checkpoint.ErrConflict) {
+		status, code, err = StatusTakenOver, delegation.CodeTakenOver, errors.Join(ErrTakenOver, err)
+	}
+	out.Err = &delegation.Error{Code: code, Message: err.Error()}
+	e := r.event(EventRunFinished, r.m.Finished(status, out))
 	r.consumer.last(&e, &outcomeError{err: out.Err, cause: err})
 	r.drain(err, false)
 }

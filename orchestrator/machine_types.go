@@ -106,6 +106,9 @@ const (
 	StatusStopped = machine.StatusStopped
 	StatusWaiting = machine.StatusWaiting
 
+	StatusInterrupted = machine.StatusInterrupted
+	StatusTakenOver   = machine.StatusTakenOver
+
 	VerdictAsk    = machine.VerdictAsk
 	VerdictAllow  = machine.VerdictAllow
 	VerdictRefuse = machine.VerdictRefuse
@@ -114,6 +117,7 @@ const (
 	WaitQuestion = machine.WaitQuestion
 	WaitStep     = machine.WaitStep
 	WaitUnknown  = machine.WaitUnknown
+	WaitTimer    = machine.WaitTimer
 
 	UnknownAsk  = machine.UnknownAsk
 	UnknownTell = machine.UnknownTell

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,20 @@ type Config struct {
 	// Store keeps a journal of every run, from which [Orchestrator.Resume] goes on: an answer is
 	// stored before the run goes on with it. Nil keeps none; then a run that waits cannot go on.
 	Store checkpoint.Store
+
+	// Lease is how long a run counts as being worked on after the process has last been heard of,
+	// where the Store is a [checkpoint.Leaser]. Every append is heard of, and every third of the
+	// time something is said. 0: 30 seconds; negative: there are no leases.
+	Lease time.Duration
+
+	// InboxEvery is how often runs in progress look for what other processes have posted to them,
+	// where the Store is a [checkpoint.Inbox]. 0: every second; negative: never.
+	InboxEvery time.Duration
+
+	// Version names the program with its strategies, prompts and tools, such as a release or a
+	// commit. It stands with every run that the program works on. A run that one version cannot go
+	// on with is tried again by another; see [Orchestrator.Recover].
+	Version string
 
 	// Reply answers what runs wait for, in this process: what [tools.Ask] asks, and approvals. It
 	// may take as long as a person does; its context ends with the run, its step, or the wait's
@@ -96,6 +111,7 @@ type Timeouts struct {
 	Model     time.Duration // of one request to a model, the attempts inside the client included
 	ModelIdle time.Duration // between two pieces of a streamed reply; the client may have a shorter one of its own
 	Tool      time.Duration // of one tool call, where its definition has none; 0: 60 seconds; negative: none
+	Store     time.Duration // how long an append that fails is tried again; 0: 10 seconds; negative: it is not
 }
 
 // Result is how a run ended. Output.Messages holds the conversation so far whatever happened.
@@ -126,8 +142,9 @@ type Orchestrator struct {
 	names         func() []string // of the tools of the Config
 	toolNames     []string        // those of strategies among them
 	agentTimeouts bool            // an agent has one
-	active        sync.Map        // ids of runs with a journal that are in progress here
-	workspaces    sync.Pool       // of *workspace
+	leaser        checkpoint.Leaser
+	keeper        keeper
+	workspaces    sync.Pool // of *workspace
 }
 
 // New checks the configuration and returns an Orchestrator, so that no mistake in it costs a model
@@ -155,11 +172,29 @@ func New(cfg Config) (*Orchestrator, error) {
 	}
 	o.tools, o.names, o.toolNames = c.tools, c.tools.Names, c.toolNames()
 	o.prices = llmclient.KnownPrices().With(cfg.Prices)
+	o.configureStore()
 	o.configure()
 	if len(c.tableless) > 0 {
 		o.log(context.Background(), slog.LevelWarn, "strategies without a table: their states and caps are not checked", slog.Any("strategies", c.tableless))
 	}
 	return o, nil
+}
+
+// configureStore finds what the Store is able to do.
+func (o *Orchestrator) configureStore() {
+	cfg := &o.cfg
+	cfg.Timeouts.Store = cmp.Or(cfg.Timeouts.Store, 10*time.Second)
+	cfg.Lease, cfg.InboxEvery = cmp.Or(cfg.Lease, 30*time.Second), cmp.Or(cfg.InboxEvery, time.Second)
+	if leaser, ok := checkpoint.As[checkpoint.Leaser](cfg.Store); ok && cfg.Lease > 0 {
+		o.leaser = leaser
+		o.keeper.every = cfg.Lease / 3
+	}
+	if inbox, ok := checkpoint.As[checkpoint.Inbox](cfg.Store); ok {
+		o.keeper.inbox = inbox
+		if cfg.InboxEvery > 0 && (o.keeper.every == 0 || cfg.InboxEvery < o.keeper.every) {
+			o.keeper.every = cfg.InboxEvery
+		}
+	}
 }
 
 // configure puts together what Machines work with.

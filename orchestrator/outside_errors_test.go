@@ -141,18 +141,25 @@ type diskOf struct {
 	appendErr, readErr error
 }
 
-func (d *diskOf) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
-	if d.appendErr != nil && records[0].Seq > 1 {
+func (d *diskOf) Append(ctx context.Context, b checkpoint.Batch) error {
+	if d.appendErr != nil && len(b.Records) > 0 && b.Records[0].Seq > 1 {
 		return d.appendErr
 	}
-	return d.Memory.Append(ctx, run, records...)
+	return d.Memory.Append(ctx, b)
 }
 
-func (d *diskOf) Read(ctx context.Context, run string, from int) iter.Seq2[checkpoint.Record, error] {
+func (d *diskOf) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
 	if d.readErr == nil {
-		return d.Memory.Read(ctx, run, from)
+		return d.Memory.Read(ctx, key, from)
 	}
 	return func(yield func(checkpoint.Record, error) bool) { yield(checkpoint.Record{}, d.readErr) }
+}
+
+func (d *diskOf) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
+	if d.readErr == nil {
+		return d.Memory.Head(ctx, key)
+	}
+	return checkpoint.Head{Header: checkpoint.Header{Status: checkpoint.StatusDone}}, nil
 }
 
 // Whoever returns an error whose methods panic fails the step, and nothing else: the run ends, its

@@ -25,11 +25,11 @@ type bursting struct {
 	value any
 }
 
-func (b *bursting) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
-	if records[0].Seq > 1 {
-		panic(b.value)
+func (s *bursting) Append(ctx context.Context, b checkpoint.Batch) error {
+	if len(b.Records) > 0 && b.Records[0].Seq > 1 {
+		panic(s.value)
 	}
-	return b.Memory.Append(ctx, run, records...)
+	return s.Memory.Append(ctx, b)
 }
 
 // The value of a panic may be an error as hostile as any: the run ends, and its error can be read

@@ -49,7 +49,7 @@ func (r *reports) where() (list []string) {
 // brittle is a store that panics when a record is appended.
 type brittle struct{ checkpoint.Memory }
 
-func (*brittle) Append(context.Context, string, ...checkpoint.Record) error { panic("disk") }
+func (*brittle) Append(context.Context, checkpoint.Batch) error { panic("disk") }
 
 // brittleEnd panics when the run is stopped.
 type brittleEnd struct{ scene }

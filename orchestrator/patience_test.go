@@ -28,16 +28,16 @@ type slowDisk struct {
 	begun  func() // is called when it begins
 }
 
-func (d *slowDisk) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
-	if records[0].Seq != d.record {
-		return d.Memory.Append(ctx, run, records...)
+func (d *slowDisk) Append(ctx context.Context, b checkpoint.Batch) error {
+	if len(b.Records) == 0 || b.Records[0].Seq != d.record {
+		return d.Memory.Append(ctx, b)
 	}
 	d.begun()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-time.After(d.takes):
-		return d.Memory.Append(ctx, run, records...)
+		return d.Memory.Append(ctx, b)
 	}
 }
 
@@ -88,9 +88,9 @@ type asking struct {
 
 type tenantKey struct{}
 
-func (a *asking) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
+func (a *asking) Append(ctx context.Context, b checkpoint.Batch) error {
 	a.found = append(a.found, ctx.Value(tenantKey{}))
-	return a.Memory.Append(ctx, run, records...)
+	return a.Memory.Append(ctx, b)
 }
 
 // A store is given the values of the run's context, whose end it is not given.

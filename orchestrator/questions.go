@@ -39,13 +39,13 @@ func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 	e := x.effect
 	w := Wait{
 		Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Kind: a.Kind, CallID: e.Call.ID, Tool: e.Call.Name, Arguments: e.Call.Arguments,
-		Text: a.Text, Options: a.Options, Untrusted: e.Untrusted,
+		Text: a.Text, Options: a.Options, Untrusted: e.Untrusted, Expires: a.Until,
 	}
 	w = w.Identified(e.ID)
 	x.mu.Lock()
 	ended := x.ended
 	for _, ex := range x.replies {
-		if ex.Wait.ID == w.ID {
+		if ex.Wait.ID == w.ID || w.Kind == WaitTimer && ex.Wait.Kind == WaitTimer && ex.Wait.Text == w.Text {
 			x.mu.Unlock()
 			return answerOf(ex)
 		}
@@ -90,6 +90,8 @@ func answerOf(ex machine.Exchange) (string, error) {
 	switch {
 	case ex.Err != nil:
 		return "", ex.Err
+	case ex.Wait.Kind == WaitTimer:
+		return "", nil
 	case ex.Reply.Text == "" && ex.Reply.Reason != "":
 		return "", &tools.DeclinedError{Reason: ex.Reply.Reason}
 	default:
@@ -102,7 +104,7 @@ func (r *run) ask(q *question) bool {
 	if r.questions == nil {
 		r.questions = map[string][]*question{}
 	}
-	if r.stopped() || r.ending != goesOn || r.consumer.gone {
+	if r.stopped() || r.ending != goesOn || r.leaving() {
 		q.answer <- answered{err: &endError{cause: errStop, err: context.Canceled}}
 		return false
 	}
@@ -174,6 +176,11 @@ func (x *execution) askPerson() {
 		var end context.CancelFunc
 		ctx, end = context.WithDeadlineCause(ctx, w.Expires, &ExpiredError{Wait: w})
 		defer end()
+	}
+	if w.Kind == WaitTimer {
+		<-ctx.Done()
+		m.err = causeOfEnd(ctx)
+		return
 	}
 	m.err = errNobody // if it ends the goroutine
 	reply, err := x.run.o.cfg.Reply(ctx, w)

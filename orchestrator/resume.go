@@ -16,12 +16,20 @@ import (
 
 // Resumption says how a run goes on that stands in a journal. Run is required.
 type Resumption struct {
-	Run     string
-	Replies []Reply                  // to what it waits for; those that are missing are waited for again
-	Stop    <-chan struct{}          // as in [Task]
-	Factory func() strategy.Strategy // the Factory of the [Task], if it had one; else nil
-	Limits  delegation.Limits        // of the whole run from now on, what it has used included; zero fields stay as they are
-	Unknown machine.Unknown          // what becomes of calls that may have had their effect when the run broke off; "": a person is asked
+	Run       string
+	Namespace string                   // as in the [Task]
+	Replies   []Reply                  // to what it waits for; those that are missing are waited for again
+	Stop      <-chan struct{}          // as in [Task]
+	Factory   func() strategy.Strategy // the Factory of the [Task], if it had one; else nil
+	Limits    delegation.Limits        // of the whole run from now on, what it has used included; zero fields stay as they are
+	Unknown   machine.Unknown          // what becomes of calls that may have had their effect when the run broke off; "": a person is asked
+
+	// TakeOver goes on with the run although another process has its lease and may be at work: that
+	// one is fenced off, and what it is doing may be done twice if that is safe. Without it such a
+	// run is a [*RunExistsError].
+	TakeOver bool
+
+	expires bool // waits that have expired end, all of them; else timers alone do, and others are asked anew
 }
 
 // Resume goes on with a run from its journal in Config.Store, in whatever process: nothing that has
@@ -52,6 +60,7 @@ func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Eve
 			yield(Event{}, err)
 			return
 		}
+		r.collectPosted()
 		r.drive(yield)
 	}
 }
@@ -69,23 +78,75 @@ func (r *run) ended(replies []Reply, yield func(Event, error) bool) {
 
 // load makes a run of what its journal says.
 func (o *Orchestrator) load(ctx context.Context, how *Resumption) (*run, error) {
-	id := how.Run
-	if o.cfg.Store == nil {
-		return nil, &ConfigError{Field: "Store", Err: errors.New("is nil: there is no journal to resume a run from")}
-	}
-	if checkpoint.CheckRun(id) != nil { // nothing can be kept under it
-		return nil, &JournalError{Run: id, Err: &checkpoint.NotFoundError{Run: id}}
-	}
-	r := o.newRun(ctx, id, true)
-	err := r.claim()
-	if err == nil {
-		err = r.read(how.Factory)
-	}
+	r, _, err := o.open(ctx, how)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.read(how.Factory); err != nil {
 		r.close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// open takes a run for this process, so that it can be read and gone on with, and returns its head
+// as it is then. One that has ended is not taken.
+func (o *Orchestrator) open(ctx context.Context, how *Resumption) (*run, checkpoint.Head, error) {
+	var head checkpoint.Head
+	key := checkpoint.Key{Namespace: how.Namespace, Run: how.Run}
+	if o.cfg.Store == nil {
+		return nil, head, &ConfigError{Field: "Store", Err: errors.New("is nil: there is no journal to resume a run from")}
+	}
+	if key.Check() != nil { // nothing can be kept under it
+		return nil, head, &JournalError{Run: key.Run, Err: &checkpoint.NotFoundError{Key: key}}
+	}
+	r := o.newRun(ctx, key, true)
+	err := r.claim()
+	if err == nil {
+		head, err = r.openJournal(how.TakeOver)
+	}
+	if err != nil {
+		r.close()
+		return nil, head, err
+	}
+	return r, head, nil
+}
+
+// openJournal takes the lease of a run, and begins an epoch of its own.
+func (r *run) openJournal(takeOver bool) (head checkpoint.Head, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			r.o.panicked(r.ctx, &PanicReport{Run: r.id, Where: "the store", Value: v, Stack: p.Stack})
+			err = &JournalError{Run: r.id, Err: p}
+		}
+	}()
+	j := &r.journal
+	head, err = j.store.Head(r.ctx, j.key)
+	j.epoch = head.Epoch + 1
+	leases := err == nil && r.lease.time > 0 && !head.Header.Status.Ended()
+	switch {
+	case err != nil:
+	case takeOver && !head.Header.Status.Ended(): // fences off at once whoever works on it
+		err = j.store.Append(r.ctx, checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: r.lease.time})
+	case leases:
+		head, err = r.o.leaser.Lease(r.ctx, j.key, j.writer, r.lease.time)
+		j.epoch = head.Epoch
+	}
+	switch {
+	case errors.Is(err, checkpoint.ErrLeased):
+		return head, &RunExistsError{Run: r.id, InProgress: true, Err: &leasedError{err}}
+	case err != nil:
+		_, data := readError(err)
+		err = &JournalError{Run: r.id, Err: data}
+		r.logStoreFault(r.ctx, "a journal could not be read", err)
+		return head, err
+	case leases:
+		r.lease.take()
+	}
+	j.header = head.Header
+	j.stale = head.Header.Version != r.o.cfg.Version || head.Header.Format != machine.RecordVersion
+	return head, nil
 }
 
 // read applies the records of the journal.
@@ -105,7 +166,7 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 		}
 	}()
 	j := &r.journal
-	for rec, err := range j.store.Read(r.ctx, r.id, 1) {
+	for rec, err := range j.store.Read(r.ctx, j.key, 1) {
 		if err != nil {
 			record = 0
 			_, data := readError(err)
@@ -141,8 +202,8 @@ func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 		return err
 	}
 	if s, ok := rec.(machine.Started); ok {
-		if s.Run != r.id {
-			return fmt.Errorf("it begins the run %.64q", s.Run)
+		if s.Run != r.id || s.Namespace != r.journal.key.Namespace {
+			return fmt.Errorf("it begins the run %.64q", checkpoint.Key{Namespace: s.Namespace, Run: s.Run}.String())
 		}
 		if err := r.useFactory(&s, factory); err != nil {
 			return err
@@ -179,10 +240,26 @@ func (r *run) diverged(a *machine.Answered, err error) error {
 	return e
 }
 
+// expire ends the waits whose time has come: timers alone, or all of them.
+func (r *run) expire(all bool) error {
+	for _, w := range r.m.Waits() {
+		if w.Expires.IsZero() || w.Expires.After(r.now) || w.Kind != WaitTimer && !all {
+			continue
+		}
+		if err := r.apply(machine.Replied{At: r.now, Reply: Reply{WaitID: w.ID}, Expired: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // applyResumption goes on with a run, and gives it the replies: all of them or none. That it was
 // taken up is stored together with what comes of it.
 func (r *run) applyResumption(how *Resumption) error {
 	r.now = time.Now()
+	if err := r.expire(how.expires); err != nil {
+		return err
+	}
 	if err := r.apply(machine.Resumed{At: r.now, Limits: how.Limits, Unknown: how.Unknown}); err != nil {
 		return err
 	}

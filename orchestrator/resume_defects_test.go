@@ -197,8 +197,12 @@ func TestResume_replyToQuestion(t *testing.T) {
 // panics is a store that panics when it is read.
 type panics struct{ checkpoint.Memory }
 
-func (*panics) Read(context.Context, string, int) iter.Seq2[checkpoint.Record, error] {
+func (*panics) Read(context.Context, checkpoint.Key, int) iter.Seq2[checkpoint.Record, error] {
 	panic("no disk")
+}
+
+func (*panics) Head(context.Context, checkpoint.Key) (checkpoint.Head, error) {
+	return checkpoint.Head{Header: checkpoint.Header{Status: checkpoint.StatusDone}}, nil
 }
 
 // A store that panics is a journal that cannot be read, and the run can be tried again.

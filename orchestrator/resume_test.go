@@ -24,7 +24,20 @@ import (
 )
 
 func stored(store checkpoint.Store) func(*orchestrator.Config) {
-	return func(c *orchestrator.Config) { c.Store = store }
+	return func(c *orchestrator.Config) { c.Store, c.Timeouts.Store = store, -1 }
+}
+
+// runsIn returns the ids of the runs of a store.
+func runsIn(t *testing.T, store checkpoint.Store) (ids []string) {
+	t.Helper()
+	lister, ok := checkpoint.As[checkpoint.Lister](store)
+	require.True(t, ok)
+	page, err := lister.List(t.Context(), checkpoint.Query{All: true})
+	require.NoError(t, err)
+	for _, h := range page.Heads {
+		ids = append(ids, h.Key.Run)
+	}
+	return ids
 }
 
 func approving(cfg orchestrator.ApprovalConfig) func(*orchestrator.Config) {
@@ -178,7 +191,7 @@ func TestResume_twice(t *testing.T) {
 	for e := range first.Resume(t.Context(), resuming("r", yes)) {
 		if e.Kind == orchestrator.EventRunResumed {
 			_, err := resumed(t, build(), "r", yes)
-			require.ErrorContains(t, err, "does not wait for it")
+			require.ErrorIs(t, err, checkpoint.ErrLeased)
 		}
 	}
 	require.EqualValues(t, 1, runs.Load())
@@ -221,7 +234,7 @@ func TestResume_cannot(t *testing.T) {
 	require.Equal(t, 1, count(events, orchestrator.EventDrifted))
 	require.EqualValues(t, 1, runs.Load())
 
-	require.NoError(t, store.Append(t.Context(), "odd", checkpoint.Record{Seq: 1, Data: []byte(`{"v":9,"type":"start"}`)}))
+	require.NoError(t, store.Append(t.Context(), checkpoint.Batch{Key: checkpoint.Key{Run: "odd"}, Records: []checkpoint.Record{{Seq: 1, Data: []byte(`{"v":9,"type":"start"}`)}}}))
 	_, err = resumed(t, o, "odd")
 	require.ErrorContains(t, err, "record 1: ")
 	require.ErrorContains(t, err, "format 9")
@@ -234,11 +247,11 @@ type failing struct {
 	err  error
 }
 
-func (f *failing) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
-	if records[0].Seq >= f.from {
+func (f *failing) Append(ctx context.Context, b checkpoint.Batch) error {
+	if len(b.Records) > 0 && b.Records[0].Seq >= f.from {
 		return f.err
 	}
-	return f.Memory.Append(ctx, run, records...)
+	return f.Memory.Append(ctx, b)
 }
 
 // What cannot be stored did not happen; what was there comes back.
@@ -253,7 +266,7 @@ func TestJournal_cannotBeWritten(t *testing.T) {
 	events, err = collect(t, o, task("go"))
 	require.ErrorIs(t, err, full)
 	end := finished(t, events)
-	require.Equal(t, orchestrator.StatusFailed, end.Status)
+	require.Equal(t, orchestrator.StatusInterrupted, end.Status)
 	require.Equal(t, delegation.CodeStorage, end.Output.Err.Code)
 	require.Len(t, end.Output.Messages, 3, "the call that has no stored result is closed")
 	require.NoError(t, end.Output.Messages.Validate())

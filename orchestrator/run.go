@@ -41,6 +41,8 @@ type run struct {
 	questions  map[string][]*question // by the id of their wait
 
 	journal  journal
+	lease    lease
+	inbox    inbox
 	claimed  bool
 	replays  bool    // the journal is being read
 	drifted  []Event // what reading it has shown, to be told
@@ -72,7 +74,12 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 	} else if err := checkpoint.CheckRun(id); err != nil {
 		return nil, &ConfigError{Field: "Task.Run", Err: err}
 	}
-	r := o.newRun(ctx, id, streams)
+	key := checkpoint.Key{Namespace: task.Namespace, Run: id}
+	if err := key.Check(); err != nil {
+		return nil, &ConfigError{Field: "Task.Namespace", Err: err}
+	}
+	r := o.newRun(ctx, key, streams)
+	r.journal.epoch = 1
 	r.stop = task.Stop
 	if err := r.applyStarted(task); err != nil {
 		r.close()
@@ -108,10 +115,13 @@ func (r *run) applyStarted(task *Task) error {
 }
 
 // newRun makes a run without a record.
-func (o *Orchestrator) newRun(ctx context.Context, id string, streams bool) *run {
-	r := &run{o: o, id: id, streams: streams, now: time.Now()}
+func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams bool) *run {
+	r := &run{o: o, id: key.Run, streams: streams, now: time.Now()}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	r.journal = journal{store: o.cfg.Store, run: id}
+	r.journal = journal{store: o.cfg.Store, key: key, run: key.Run, patience: o.cfg.Timeouts.Store}
+	if o.leaser != nil {
+		r.lease.time = o.cfg.Lease
+	}
 	b, ok := o.workspaces.Get().(*workspace)
 	if !ok {
 		b = &workspace{execution: execution{request: new(request)}}
@@ -132,6 +142,10 @@ func (r *run) close() {
 	if r.detach != nil {
 		r.detach() // else the end of ctx costs a goroutine
 	}
+	if r.claimed {
+		r.release()
+		r.o.keeper.remove(r)
+	}
 	r.cancel(nil)
 	r.journal.close()
 	r.box.close()
@@ -140,9 +154,6 @@ func (r *run) close() {
 	}
 	if r.timer != nil {
 		r.timer.Stop()
-	}
-	if r.claimed {
-		r.o.active.Delete(r.id)
 	}
 	if b := r.workspace; b != nil {
 		r.workspace, r.m, r.inline = nil, nil, nil

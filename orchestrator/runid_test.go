@@ -26,11 +26,11 @@ type strict struct {
 	handed []string
 }
 
-func (s *strict) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
+func (s *strict) Append(ctx context.Context, b checkpoint.Batch) error {
 	s.mu.Lock()
-	s.handed = append(s.handed, run)
+	s.handed = append(s.handed, b.Key.Run)
 	s.mu.Unlock()
-	return s.Memory.Append(ctx, run, records...)
+	return s.Memory.Append(ctx, b)
 }
 
 var badIDs = map[string]string{

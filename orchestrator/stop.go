@@ -22,7 +22,7 @@ var errStop = errors.New("stop was asked for")
 // stopped reports whether the run is to be stopped, and the Machine does not know.
 func (r *run) stopped() bool {
 	if r.ending < stopsNow && r.ctx.Err() != nil {
-		return !r.consumer.gone
+		return !r.leaving()
 	}
 	if r.stop == nil {
 		return false
@@ -33,6 +33,18 @@ func (r *run) stopped() bool {
 	default:
 		return false
 	}
+}
+
+// leaving reports whether this process leaves the run as it is: it has not ended.
+func (r *run) leaving() bool {
+	if r.consumer.gone {
+		return true
+	}
+	if r.ctx.Err() == nil {
+		return false
+	}
+	cause := context.Cause(r.ctx)
+	return errors.Is(cause, ErrInterrupted) || errors.Is(cause, ErrTakenOver)
 }
 
 // applyStop has the Machine end the run, and reports whether that is a record.
@@ -47,6 +59,9 @@ func (r *run) applyStop() bool {
 	r.stop = nil
 	rec.Reason = cause.Error()
 	r.causes.note(delegation.CodeStopped, rec.Reason, cause)
+	for _, m := range r.inbox.take() { // whatever was posted: the run ends
+		r.journal.taken = append(r.journal.taken, m.ID)
+	}
 	return r.apply(rec) == nil
 }
 
@@ -65,7 +80,26 @@ func (e *endError) Error() string { return e.cause.Error() }
 
 func (e *endError) Unwrap() []error { return []error{e.cause, e.err} }
 
-// breakOff ends the work on a run whose consumer went away. The run has not ended: it can be
+// ErrInterrupted is the cause of a context that has a run left as it is, with a Store: cancel the
+// context of the run with it, as [context.WithCancelCause] does, such as where the process is told
+// to end. What is in progress is cut off, what has ended is stored, and the run goes on when it is
+// resumed, here or elsewhere. Its status here is [StatusInterrupted]. Without a Store the run is
+// lost.
+var ErrInterrupted = errors.New("orchestrator: the run was interrupted: it goes on when it is resumed")
+
+// endLeft tells a consumer that still listens that the run goes on elsewhere, or later.
+func (r *run) endLeft() {
+	cause := context.Cause(r.ctx)
+	out, status, code := r.m.Output(), StatusInterrupted, delegation.CodeInterrupted
+	if errors.Is(cause, ErrTakenOver) {
+		status, code = StatusTakenOver, delegation.CodeTakenOver
+	}
+	out.Err = &delegation.Error{Code: code, Message: cause.Error()}
+	e := r.event(EventRunFinished, r.m.Finished(status, out))
+	r.consumer.last(&e, &outcomeError{err: out.Err, cause: causeOfEnd(r.ctx)})
+}
+
+// breakOff ends the work on a run that this process leaves. The run has not ended: it can be
 // resumed, and results that come in now are kept. So is that calls were not begun which a stored
 // intent stands for: else somebody would be asked about them.
 func (r *run) breakOff(left []machine.Effect) {
@@ -74,7 +108,11 @@ func (r *run) breakOff(left []machine.Effect) {
 			_ = r.apply(machine.Answered{At: r.now, Effect: e.ID, NotBegun: true})
 		}
 	}
-	r.drain(errBreak, true)
+	cause := context.Cause(r.ctx)
+	if cause == nil {
+		cause = errBreak
+	}
+	r.drain(cause, true)
 	_ = r.store() // nobody is there to be told; what is not stored is done again
 	r.o.log(r.ctx, slog.LevelInfo, "run broke off", slog.String("run", r.id), slog.Int("seq", r.m.Seq()))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -25,7 +26,7 @@ func (c *stopsCase) readJournal() stopsJournal {
 	j := c.stored
 	j.results = map[int]messages.ToolOutput{}
 	maps.Copy(j.results, c.stored.results)
-	for rec, err := range c.store.Read(context.Background(), "r", j.records+1) {
+	for rec, err := range c.store.Read(context.Background(), checkpoint.Key{Run: "r"}, j.records+1) {
 		if err != nil {
 			break // there is none
 		}

@@ -165,12 +165,12 @@ type stopsStore struct {
 
 var errStopsDisk = errors.New("the disk is full")
 
-func (s *stopsStore) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
-	if !s.world.reached(stopsAtRecord) {
-		return s.Memory.Append(ctx, run, records...)
+func (s *stopsStore) Append(ctx context.Context, b checkpoint.Batch) error {
+	if len(b.Records) == 0 || !s.world.reached(stopsAtRecord) {
+		return s.Memory.Append(ctx, b)
 	}
 	if s.world.now.stop.how == stopsOddDisk {
-		if err := s.Memory.Append(ctx, run, records...); err != nil {
+		if err := s.Memory.Append(ctx, b); err != nil {
 			return err
 		}
 	}

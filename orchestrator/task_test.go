@@ -104,7 +104,7 @@ func TestTask_checks(t *testing.T) {
 		var refused *orchestrator.ConfigError
 		require.ErrorAs(t, err, &refused, field)
 		require.Equal(t, field, refused.Field)
-		for _, err := range store.Read(t.Context(), "r", 1) {
+		for _, err := range store.Read(t.Context(), checkpoint.Key{Run: "r"}, 1) {
 			require.ErrorIs(t, err, checkpoint.ErrNotFound, field)
 		}
 	}
@@ -217,7 +217,7 @@ func TestTask_Metadata(t *testing.T) {
 	require.NoError(t, err)
 	meta["user"] = "u2"
 	require.Equal(t, map[string]string{"user": "u1"}, events[0].Detail.(orchestrator.RunStarted).Metadata)
-	for rec, err := range store.Read(t.Context(), "r", 1) {
+	for rec, err := range store.Read(t.Context(), checkpoint.Key{Namespace: "tenant", Run: "r"}, 1) {
 		require.NoError(t, err)
 		began, err := machine.ReadRecord(rec.Data)
 		require.NoError(t, err)
@@ -227,7 +227,9 @@ func TestTask_Metadata(t *testing.T) {
 		require.Equal(t, "tenant", s.Namespace)
 		break
 	}
-	events, err = resumed(t, o, "r", orchestrator.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
+	how := resuming("r", orchestrator.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
+	how.Namespace = "tenant"
+	events, err = all(t, o.Resume(t.Context(), how))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"user": "u1"}, events[0].Detail.(orchestrator.RunResumed).Metadata)
 }

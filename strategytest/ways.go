@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -80,7 +81,7 @@ func (w *ways) crash() {
 	for n := range whole.log {
 		begun := new(store)
 		for _, records := range whole.log[:n+1] {
-			require.NoError(w.t, begun.Append(w.t.Context(), storyID, records...))
+			require.NoError(w.t, begun.Append(w.t.Context(), checkpoint.Batch{Key: checkpoint.Key{Run: storyID}, Records: records}))
 		}
 		w.resume(fmt.Sprintf("resumed after %d of %d appends", n+1, len(whole.log)), begun)
 	}

@@ -23,12 +23,12 @@ type store struct {
 }
 
 // Append implements checkpoint.Store.
-func (s *store) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
+func (s *store) Append(ctx context.Context, b checkpoint.Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.Memory.Append(ctx, run, records...)
-	if err == nil {
-		kept := slices.Clone(records)
+	err := s.Memory.Append(ctx, b)
+	if err == nil && len(b.Records) > 0 {
+		kept := slices.Clone(b.Records)
 		for i := range kept {
 			kept[i].Data = bytes.Clone(kept[i].Data)
 		}
@@ -41,7 +41,7 @@ func (s *store) Append(ctx context.Context, run string, records ...checkpoint.Re
 func (s *store) journal(t *testing.T) []machine.Record {
 	t.Helper()
 	var list []machine.Record
-	for stored, err := range s.Read(t.Context(), storyID, 1) {
+	for stored, err := range s.Read(t.Context(), checkpoint.Key{Run: storyID}, 1) {
 		if errors.Is(err, checkpoint.ErrNotFound) {
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/segue-go/segue/messages"
 )
@@ -41,6 +42,9 @@ type Question struct {
 	Kind    string   // what is asked for, for whoever shows it; "" means "question"
 	Text    string   // what to tell the person
 	Options []string // answers to choose from; none means any text. The person may say something else all the same
+
+	// Until is when an answer is not waited for any longer; zero: it is, without end.
+	Until time.Time
 }
 
 // Ask asks a person, through whoever runs the tool of ctx or [WithAsk], and returns the answer. It
@@ -80,6 +84,22 @@ func (c *Running) askFor(ctx context.Context, a Asked) (string, error) {
 	}
 	return text, err
 }
+
+// WaitUntil waits for a time, such as tomorrow at nine, without a process that waits: as [Ask] does
+// it returns an error that wraps [ErrSuspended], which the tool has to return at once, and the tool
+// is called again from its beginning once the time has come; then WaitUntil returns nil. What names
+// the wait, for people and for the tool: it has to be the same in both calls, and another for each
+// wait of a call. The time of the first call is the one that counts.
+//
+// It takes a run with a journal and somebody who resumes it then, such as the Recover of package
+// orchestrator. Where the run has somebody to ask in its process, WaitUntil waits there.
+func WaitUntil(ctx context.Context, at time.Time, what string) error {
+	_, err := Ask(ctx, Question{Kind: KindTimer, Text: what, Until: at})
+	return err
+}
+
+// KindTimer is the kind of a [Question] that nobody is asked: see [WaitUntil].
+const KindTimer = "timer"
 
 // KindQuestion is the kind of a [Question] that names none.
 const KindQuestion = "question"

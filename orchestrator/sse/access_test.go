@@ -46,14 +46,14 @@ type watched struct {
 	uses int
 }
 
-func (s *watched) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
+func (s *watched) Append(ctx context.Context, b checkpoint.Batch) error {
 	s.use()
-	return s.Memory.Append(ctx, run, records...)
+	return s.Memory.Append(ctx, b)
 }
 
-func (s *watched) Read(ctx context.Context, run string, from int) iter.Seq2[checkpoint.Record, error] {
+func (s *watched) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
 	s.use()
-	return s.Memory.Read(ctx, run, from)
+	return s.Memory.Read(ctx, key, from)
 }
 
 func (s *watched) use() {

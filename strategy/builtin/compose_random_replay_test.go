@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -16,7 +17,7 @@ import (
 func (w *composed) replay(res orchestrator.Result) {
 	m := machine.New(w.machine())
 	var again []string
-	for stored, err := range w.store.Read(context.Background(), composedRun, 1) {
+	for stored, err := range w.store.Read(context.Background(), checkpoint.Key{Run: composedRun}, 1) {
 		var rec machine.Record
 		if err == nil {
 			rec, err = machine.ReadRecord(stored.Data)

@@ -102,21 +102,28 @@ func answer(ctx context.Context, wait orchestrator.Wait) (orchestrator.Reply, er
 // caseStore is the store of the case.
 type caseStore struct{}
 
-func (caseStore) Append(ctx context.Context, run string, records ...checkpoint.Record) error {
+func (caseStore) Append(ctx context.Context, b checkpoint.Batch) error {
 	w := caseOf(ctx)
 	if w.Slow {
 		time.Sleep(time.Microsecond)
 	}
+	if len(b.Records) == 0 { // the lease ends
+		return w.store.Append(ctx, b)
+	}
 	if w.appends++; w.appends == w.Fails {
 		return errRefused
 	}
-	return w.store.Append(ctx, run, records...)
+	return w.store.Append(ctx, b)
 }
 
 var errRefused = errors.New("the store refuses")
 
-func (caseStore) Read(ctx context.Context, run string, from int) iter.Seq2[checkpoint.Record, error] {
-	return caseOf(ctx).store.Read(ctx, run, from)
+func (caseStore) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
+	return caseOf(ctx).store.Read(ctx, key, from)
+}
+
+func (caseStore) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
+	return caseOf(ctx).store.Head(ctx, key)
 }
 
 // edit is a middleware that changes the calls of tools, what they return, and replies.

@@ -1,0 +1,242 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
+)
+
+// What is posted to a run, see [checkpoint.Inbox].
+const (
+	postedReply = "reply"
+	postedNote  = "note"
+	postedStop  = "stop"
+)
+
+// posting is the JSON form of a message to a run.
+type posting struct {
+	Version int    `json:"v"`
+	Type    string `json:"type"`
+	Reply   *Reply `json:"reply,omitempty"`
+	Text    string `json:"text,omitempty"` // of a note; why it is stopped
+	Now     bool   `json:"now,omitempty"`  // of a stop
+}
+
+const postingVersion = 1
+
+// errPostedStop is why a run ends that was stopped by a message.
+type errPostedStop struct{ reason string }
+
+func (e *errPostedStop) Error() string {
+	if e.reason == "" {
+		return "stop was asked for"
+	}
+	return "stop was asked for: " + e.reason
+}
+
+// inbox is what was posted to a run in progress and is not dealt with.
+type inbox struct {
+	some  atomic.Bool // messages holds some
+	mu    sync.Mutex
+	known map[string]bool // the ids of all that came
+	queue []checkpoint.Message
+}
+
+// add keeps a message, unless it came before.
+func (b *inbox) add(m checkpoint.Message) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.known[m.ID] {
+		return false
+	}
+	if b.known == nil {
+		b.known = map[string]bool{}
+	}
+	b.known[m.ID] = true
+	b.queue = append(b.queue, m)
+	b.some.Store(true)
+	return true
+}
+
+// take returns what came since the last take.
+func (b *inbox) take() []checkpoint.Message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	queue := b.queue
+	b.queue = nil
+	b.some.Store(false)
+	return queue
+}
+
+// post hands a message to the loop. It is called from any goroutine.
+func (r *run) post(m checkpoint.Message) {
+	if !r.inbox.add(m) {
+		return
+	}
+	var p posting
+	if json.Unmarshal(m.Data, &p) == nil && p.Type == postedStop && p.Now {
+		r.cancel(&errPostedStop{p.Text}) // also what is performed on the goroutine of the loop
+	}
+	r.box.signal()
+}
+
+// collectPosted collects what was posted while nobody worked on the run.
+func (r *run) collectPosted() { r.o.keeper.collect(r.o, []*run{r}) }
+
+// applyPosted applies what was posted to the run, and reports whether a record was applied.
+func (r *run) applyPosted() (applied bool) {
+	if !r.inbox.some.Load() || r.ending == stopsNow || r.consumer.gone {
+		return false
+	}
+	for _, m := range r.inbox.take() {
+		r.now = time.Now()
+		did, err := r.applyMessage(&m)
+		if errors.Is(err, errLater) {
+			continue
+		}
+		if err != nil {
+			r.o.log(r.ctx, slog.LevelWarn, "message refused", slog.String("run", r.id), slog.String("message", m.ID), slog.String("problem", err.Error()))
+		}
+		r.journal.taken = append(r.journal.taken, m.ID)
+		applied = applied || did
+	}
+	return applied
+}
+
+// errLater says that a message is not dealt with here: it stays in the inbox.
+var errLater = errors.New("orchestrator: the message is for a later version")
+
+// applyMessage applies a message, and reports whether that is a record.
+func (r *run) applyMessage(m *checkpoint.Message) (bool, error) {
+	var p posting
+	if err := json.Unmarshal(m.Data, &p); err != nil {
+		return false, fmt.Errorf("it is not JSON: %w", err)
+	}
+	switch {
+	case p.Version > postingVersion:
+		return false, errLater
+	case p.Type == postedReply && p.Reply != nil:
+		return r.applyReply(*p.Reply)
+	case p.Type == postedNote:
+		err := r.apply(machine.Noted{At: r.now, Text: p.Text})
+		return err == nil, err
+	case p.Type == postedStop && !p.Now:
+		r.ending = stopsAfter
+		cause := &errPostedStop{p.Text}
+		r.causes.note(delegation.CodeStopped, cause.Error(), cause)
+		err := r.apply(machine.Stopped{At: r.now, Reason: cause.Error()})
+		return err == nil, err
+	case p.Type == postedStop:
+		return false, nil // the context of the run has ended by it
+	default:
+		return false, fmt.Errorf("its type is %.64q", p.Type)
+	}
+}
+
+// applyReply applies a reply to something that this process may be asking about as well.
+func (r *run) applyReply(reply Reply) (bool, error) {
+	if err := r.apply(machine.Replied{At: r.now, Reply: reply}); err != nil {
+		return false, err
+	}
+	for _, x := range r.executions {
+		if w := x.effect.Wait; w != nil && w.ID == reply.WaitID {
+			r.remove(x)
+			break
+		}
+	}
+	return true, nil
+}
+
+// Answer replies to something that a run waits for, from any process: whoever works on the run
+// takes the reply within a second or so ([Config].InboxEvery), and where nobody does, the reply
+// waits until the run is resumed, such as by [Orchestrator.Recover]. A wait is answered once: the
+// first reply that the run takes is the one.
+//
+// An error is a [*ReplyError] if the run has ended, or does not wait for that as far as its store
+// says; a [*JournalError] if there is no such run, or the store fails; a [*ConfigError] if the
+// store has no [checkpoint.Inbox].
+func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Reply) error {
+	head, err := o.head(ctx, key)
+	if err != nil {
+		return err
+	}
+	waits := false
+	for _, w := range head.Header.Waits {
+		waits = waits || w.ID == reply.WaitID
+	}
+	switch {
+	case head.Header.Status.Ended():
+		return &ReplyError{Run: key.Run, WaitID: reply.WaitID, Problem: "the run has ended"}
+	case !waits:
+		return &ReplyError{Run: key.Run, WaitID: reply.WaitID, Problem: "the run does not wait for it"}
+	}
+	return o.post(ctx, key, posting{Type: postedReply, Reply: &reply})
+}
+
+// Stop ends a run from any process: after what is in progress, or with now at once, as the Stop and
+// the context of a [Task] do. Where nobody works on the run, it ends when it is resumed. The reason
+// stands in the journal; it may be empty. Of a run that has ended, Stop does nothing. The errors
+// are those of [Orchestrator.Answer].
+func (o *Orchestrator) Stop(ctx context.Context, key checkpoint.Key, reason string, now bool) error {
+	head, err := o.head(ctx, key)
+	if err != nil || head.Header.Status.Ended() {
+		return err
+	}
+	return o.post(ctx, key, posting{Type: postedStop, Text: reason, Now: now})
+}
+
+// Note keeps a text with a run, from any process: it stands in the journal and in the event
+// EventNoted. The errors are those of [Orchestrator.Answer].
+func (o *Orchestrator) Note(ctx context.Context, key checkpoint.Key, text string) error {
+	head, err := o.head(ctx, key)
+	if err != nil {
+		return err
+	}
+	if head.Header.Status.Ended() {
+		return &ReplyError{Run: key.Run, Problem: "the run has ended"}
+	}
+	return o.post(ctx, key, posting{Type: postedNote, Text: text})
+}
+
+// head returns how a run stands, for those who have something to say to it.
+func (o *Orchestrator) head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
+	if o.keeper.inbox == nil {
+		return checkpoint.Head{}, &ConfigError{Field: "Store", Err: errors.New("has no checkpoint.Inbox: nothing can be posted to a run")}
+	}
+	head, err := o.cfg.Store.Head(ctx, key)
+	if err != nil {
+		return head, &JournalError{Run: key.Run, Err: err}
+	}
+	return head, nil
+}
+
+func (o *Orchestrator) post(ctx context.Context, key checkpoint.Key, p posting) error {
+	p.Version = postingVersion
+	data, err := json.Marshal(p)
+	if err != nil {
+		return &JournalError{Run: key.Run, Err: err}
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return &JournalError{Run: key.Run, Err: err}
+	}
+	m := checkpoint.Message{ID: id.String(), Key: key, Data: data}
+	if err := o.keeper.inbox.Post(ctx, m); err != nil {
+		return &JournalError{Run: key.Run, Err: err}
+	}
+	if r := o.keeper.get(key); r != nil {
+		r.post(m)
+	}
+	return nil
+}
