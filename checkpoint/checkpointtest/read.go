@@ -24,8 +24,8 @@ func from(ctx context.Context, s checkpoint.Store) error {
 func noSuchRun(ctx context.Context, s checkpoint.Store) error {
 	missing := func() error {
 		for _, first := range []int{-1, 1, 7} {
-			for _, id := range []string{run, ""} {
-				if err := expectNone(ctx, s, id, first); err != nil {
+			for _, id := range []string{run.Run, ""} {
+				if err := expectNone(ctx, s, named(id), first); err != nil {
 					return err
 				}
 			}
@@ -35,7 +35,7 @@ func noSuchRun(ctx context.Context, s checkpoint.Store) error {
 	if err := missing(); err != nil {
 		return err
 	}
-	if err := fill(ctx, s, "another", numbered(1, 9)); err != nil {
+	if err := fill(ctx, s, named("another"), numbered(1, 9)); err != nil {
 		return err
 	}
 	return missing()
@@ -48,11 +48,11 @@ func doneContext(ctx context.Context, s checkpoint.Store) error {
 	}
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := wraps(s.Append(done, run, numbered(3, 1)...), context.Canceled, "append with a context that is done"); err != nil {
+	if err := wraps(s.Append(done, batch(run, numbered(3, 1)...)), context.Canceled, "append with a context that is done"); err != nil {
 		return err
 	}
-	for _, id := range []string{run, "missing"} {
-		got, err := read(done, s, id, 1)
+	for _, id := range []string{run.Run, "missing"} {
+		got, err := read(done, s, named(id), 1)
 		if err := wraps(err, context.Canceled, "run %q: read with a context that is done", id); err != nil {
 			return err
 		}
@@ -126,17 +126,17 @@ func appendWhileReading(ctx context.Context, s checkpoint.Store) error {
 		if r.Seq > len(want) { // it may be yielded
 			break
 		}
-		if err := fill(ctx, s, "a copy", []checkpoint.Record{r}); err != nil {
+		if err := fill(ctx, s, named("a copy"), []checkpoint.Record{r}); err != nil {
 			return fmt.Errorf("append to another run while one is read: %w", err)
 		}
 		if err := fill(ctx, s, run, numbered(len(want)+r.Seq, 1)); err != nil {
 			return fmt.Errorf("append to the run that is read: %w", err)
 		}
-		if err := expect(ctx, s, "a copy", 1, want[:r.Seq]); err != nil {
+		if err := expect(ctx, s, named("a copy"), 1, want[:r.Seq]); err != nil {
 			return fmt.Errorf("read while another is read: %w", err)
 		}
 	}
-	if err := expect(ctx, s, "a copy", 1, want); err != nil {
+	if err := expect(ctx, s, named("a copy"), 1, want); err != nil {
 		return err
 	}
 	return expect(ctx, s, run, 1, numbered(1, 2*len(want)))
@@ -144,20 +144,18 @@ func appendWhileReading(ctx context.Context, s checkpoint.Store) error {
 
 // deleted checks Delete, where there is one.
 func deleted(ctx context.Context, s checkpoint.Store) error {
-	d, ok := s.(interface {
-		Delete(ctx context.Context, run string) error
-	})
-	if !ok {
-		return nil
+	p, err := able[checkpoint.Pruner](s)
+	if err != nil {
+		return err
 	}
 	kept := numbered(1, 3)
-	for _, id := range []string{run, "another"} {
-		if err := fill(ctx, s, id, kept); err != nil {
+	for _, id := range []string{run.Run, "another"} {
+		if err := fill(ctx, s, named(id), kept); err != nil {
 			return err
 		}
 	}
-	for _, id := range []string{run, run, "missing", ""} {
-		if err := d.Delete(ctx, id); err != nil {
+	for _, id := range []string{run.Run, run.Run, "missing", ""} {
+		if err := p.Delete(ctx, named(id)); err != nil {
 			return fmt.Errorf("delete of run %q: %w", id, err)
 		}
 	}
@@ -172,8 +170,8 @@ func deleted(ctx context.Context, s checkpoint.Store) error {
 	}
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := wraps(d.Delete(done, "another"), context.Canceled, "delete with a context that is done"); err != nil {
+	if err := wraps(p.Delete(done, named("another")), context.Canceled, "delete with a context that is done"); err != nil {
 		return err
 	}
-	return expect(ctx, s, "another", 1, kept)
+	return expect(ctx, s, named("another"), 1, kept)
 }
