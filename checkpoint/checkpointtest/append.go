@@ -3,6 +3,7 @@ package checkpointtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -163,19 +164,32 @@ func bytesKept(ctx context.Context, s checkpoint.Store) error {
 	return expect(ctx, s, run, 1, want)
 }
 
+// largeRecords appends some of a mebibyte, among small ones, and one of eight.
 func largeRecords(ctx context.Context, s checkpoint.Store) error {
-	large := `"` + strings.Repeat("0123456789abcdef", 1<<16) + `"` // 1 MiB
-	want := append(journal(1, "1", large, "3", large), numbered(5, 1000)...)
-	if err := fill(ctx, s, run, want[:2]); err != nil {
-		return err
-	}
-	if err := fill(ctx, s, run, want[2:4]); err != nil {
-		return err
-	}
-	if err := fill(ctx, s, run, want[4:]); err != nil {
-		return err
+	mebibyte := strings.Repeat("0123456789abcdef", 1<<16)
+	want := journal(1, "1", mebibyte, "3", mebibyte, strings.Repeat(mebibyte, 8), "6")
+	for i := 0; i < len(want); i += 2 {
+		if err := fill(ctx, s, run, want[i:i+2]); err != nil {
+			return err
+		}
 	}
 	return expect(ctx, s, run, 1, want)
+}
+
+// manyRecords appends 10,000 in one batch, and a few behind them.
+func manyRecords(ctx context.Context, s checkpoint.Store) error {
+	const many = 10_000
+	want := numbered(1, many+3)
+	b := batch(run, want[:many]...)
+	if err := errors.Join(put(ctx, s, b), retried(ctx, s, b)); err != nil {
+		return err
+	}
+	for i := many; i < len(want); i++ {
+		if err := fill(ctx, s, run, want[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return errors.Join(expect(ctx, s, run, 1, want), expect(ctx, s, run, many-1, want[many-2:]))
 }
 
 // slicesNotKept writes over what it handed to Append.

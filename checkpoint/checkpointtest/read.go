@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 )
@@ -61,6 +62,43 @@ func doneContext(ctx context.Context, s checkpoint.Store) error {
 		}
 	}
 	return expect(ctx, s, run, 1, kept)
+}
+
+// doneAbilities calls each method of each ability with a context that is done.
+func doneAbilities(ctx context.Context, s checkpoint.Store) error {
+	if err := fill(ctx, s, run, numbered(1, 1)); err != nil {
+		return err
+	}
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	calls := map[string]error{}
+	_, calls["head"] = s.Head(done, run)
+	if l, ok := checkpoint.As[checkpoint.Lister](s); ok {
+		_, calls["list"] = l.List(done, checkpoint.Query{})
+	}
+	in, posts := checkpoint.As[checkpoint.Inbox](s)
+	if posts {
+		calls["post"] = in.Post(done, note(run, "1"))
+		_, calls["posted"] = in.Posted(done, run)
+	}
+	if l, ok := checkpoint.As[checkpoint.Leaser](s); ok {
+		_, calls["lease"] = l.Lease(done, run, owner, time.Hour)
+	}
+	if p, ok := checkpoint.As[checkpoint.Pruner](s); ok {
+		calls["delete"] = p.Delete(done, run)
+		calls["vacuum"] = p.Vacuum(done)
+	}
+	for what, err := range calls {
+		if err := wraps(err, context.Canceled, "%s with a context that is done", what); err != nil {
+			return err
+		}
+	}
+	if posts {
+		if err := (&posted{in, s}).expect(ctx, run); err != nil {
+			return err
+		}
+	}
+	return expectHead(ctx, s, checkpoint.Head{Key: run, Header: checkpoint.Header{Status: checkpoint.StatusRunning}, Last: 1, Epoch: 1})
 }
 
 func doneWhileReading(ctx context.Context, s checkpoint.Store) error {
