@@ -25,3 +25,6 @@ func Broken(ctx context.Context, names []string, open func() checkpoint.Store) m
 	}
 	return found
 }
+
+// Told returns what the client was told.
+func (o Operation) Told() error { return o.told }

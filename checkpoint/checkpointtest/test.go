@@ -31,17 +31,21 @@ const patience = time.Minute
 func Test(t *testing.T, open func(t *testing.T) checkpoint.Store) {
 	t.Helper()
 	for _, c := range checks {
-		t.Run(c.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			err := c.run(ctx, open(t))
-			if without, ok := errors.AsType[lacking](err); ok {
-				t.Skip(without)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { report(t, func(ctx context.Context) error { return c.run(ctx, open(t)) }) })
+	}
+}
+
+// report makes a check, and says what it says.
+func report(t *testing.T, check func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err := check(ctx)
+	if without, ok := errors.AsType[lacking](err); ok {
+		t.Skip(without)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 
