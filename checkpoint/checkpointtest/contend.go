@@ -188,6 +188,14 @@ func (c *client) goOn(ctx context.Context, writer string, head checkpoint.Head) 
 			return err
 		}
 		head.Last += len(b.Records)
+		if c.leaser == nil || c.random.IntN(3) > 0 {
+			continue
+		}
+		op, err := c.lease(ctx, writer, time.Hour) // the heartbeat, if it has the lease
+		if err != nil || op.told != nil {
+			return err
+		}
+		head.Epoch = op.head.Epoch
 	}
 	if c.leaser != nil && c.random.IntN(4) > 0 {
 		_, err := c.lease(ctx, writer, 0)
@@ -196,7 +204,8 @@ func (c *client) goOn(ctx context.Context, writer string, head checkpoint.Head) 
 	return nil
 }
 
-// append appends a batch; where the outcome is unclear, again.
+// append appends a batch; where the outcome is unclear, again, and sometimes where it is not, as if
+// the answer had been lost.
 func (c *client) append(ctx context.Context, b checkpoint.Batch) (told, err error) {
 	for try := 0; ; try++ {
 		op, err := c.add(Operation{asked: "Append", batch: b}, func(*Operation) error {
@@ -209,7 +218,8 @@ func (c *client) append(ctx context.Context, b checkpoint.Batch) (told, err erro
 			defer timer.Stop()
 			return c.s.Append(ctx, b)
 		})
-		if err != nil || op.told != errUnclear { //nolint:errorlint // it is never wrapped
+		lost := op.told == nil && c.random.IntN(4) == 0
+		if err != nil || op.told != errUnclear && !lost { //nolint:errorlint // it is never wrapped
 			return op.told, err
 		}
 	}
