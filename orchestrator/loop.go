@@ -251,7 +251,7 @@ func (r *run) endWaiting() {
 		return
 	}
 	waits := r.m.Waits()
-	e := r.event(EventRunFinished, r.m.Finished(StatusWaiting, r.m.Output()))
+	e := r.finished(StatusWaiting, r.m.Output())
 	r.consumer.last(&e, r.unanswered(waits))
 }
 
@@ -273,7 +273,7 @@ func (r *run) endBroken(err error) {
 		status, code, err = StatusTakenOver, delegation.CodeTakenOver, errors.Join(ErrTakenOver, err)
 	}
 	out.Err = &delegation.Error{Code: code, Message: err.Error()}
-	e := r.event(EventRunFinished, r.m.Finished(status, out))
+	e := r.finished(status, out)
 	r.consumer.last(&e, &outcomeError{err: out.Err, cause: err})
 	r.drain(err, false)
 }

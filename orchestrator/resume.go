@@ -72,7 +72,7 @@ func (r *run) ended(replies []Reply, yield func(Event, error) bool) {
 		return
 	}
 	out := r.m.Output()
-	e := r.event(EventRunFinished, r.m.Finished(r.m.Status(), out))
+	e := r.finished(r.m.Status(), out)
 	yield(e, r.causes.outcome(out.Err))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 )
@@ -132,9 +133,12 @@ func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams b
 	return r
 }
 
-// event returns an event of the root.
-func (r *run) event(kind EventKind, detail Detail) Event {
-	return Event{Run: r.id, Frame: "0", Depth: 1, Seq: r.m.Seq(), Record: r.m.Records(), Time: r.now, Kind: kind, Detail: detail}
+// finished returns the last event of a run that the Machine does not tell itself.
+func (r *run) finished(status Status, out delegation.Output) Event {
+	return Event{
+		Run: r.id, Frame: "0", Depth: 1, Seq: r.m.Seq(), Record: r.m.Records(), Time: r.now, Kind: EventRunFinished,
+		Detail: r.m.Finished(status, out),
+	}
 }
 
 // close lets go of the run. Its Machine is used again, unless somebody performs an effect of it.

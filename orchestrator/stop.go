@@ -43,7 +43,7 @@ func (r *run) leaving() bool {
 	if r.ctx.Err() == nil {
 		return false
 	}
-	cause := context.Cause(r.ctx)
+	cause := causeOfContext(r.ctx)
 	return errors.Is(cause, ErrInterrupted) || errors.Is(cause, ErrTakenOver)
 }
 
@@ -89,13 +89,13 @@ var ErrInterrupted = errors.New("orchestrator: the run was interrupted: it goes 
 
 // endLeft tells a consumer that still listens that the run goes on elsewhere, or later.
 func (r *run) endLeft() {
-	cause := context.Cause(r.ctx)
+	cause := causeOfContext(r.ctx)
 	out, status, code := r.m.Output(), StatusInterrupted, delegation.CodeInterrupted
 	if errors.Is(cause, ErrTakenOver) {
 		status, code = StatusTakenOver, delegation.CodeTakenOver
 	}
 	out.Err = &delegation.Error{Code: code, Message: cause.Error()}
-	e := r.event(EventRunFinished, r.m.Finished(status, out))
+	e := r.finished(status, out)
 	r.consumer.last(&e, &outcomeError{err: out.Err, cause: causeOfEnd(r.ctx)})
 }
 
