@@ -260,6 +260,9 @@ func (r *run) applyResumption(how *Resumption) error {
 	if err := r.expire(how.expires); err != nil {
 		return err
 	}
+	if err := r.lookUp(); err != nil {
+		return err
+	}
 	if err := r.apply(machine.Resumed{At: r.now, Limits: how.Limits, Unknown: how.Unknown}); err != nil {
 		return err
 	}

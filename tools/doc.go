@@ -18,6 +18,7 @@
 // What a tool may have besides the two methods of [Tool], found by type assertion:
 //
 //	Inline() bool   Call is made on the goroutine of the run: it has no time-out, and no goroutine of its own
+//	Lookup(…)       finds out what became of a call whose process died, see [Lookuper]
 //	Check() error   the tool was put together wrongly: NewSet fails with it
 //	Unwrap() Tool   the tool is a wrapper around another, which is checked, too; whether it is inline it says itself
 //
