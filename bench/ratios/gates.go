@@ -51,6 +51,22 @@ var gates = []gate{
 		why: "a fifth of the loop's throughput: many runs at once share nothing that they would have to wait for",
 	},
 	{
+		row: "Journal/memory", metric: "cpu-ns/step", base: "Journal/without", most: 2,
+		why: "a record is encoded once, and its effect digested once",
+	},
+	{
+		row: "JournalGrowth", metric: "late-cpu-ns/step", base: "JournalGrowth", baseMetric: "early-cpu-ns/step", most: 1.15,
+		why: "what is encoded and digested once a step is what is new",
+	},
+	{
+		row: "Resume", metric: "cpu-ms/resume", most: 300,
+		why: "10,000 records are read and applied: a person waits for that",
+	},
+	{
+		row: "Resume", metric: "MiB/resume", most: 64,
+		why: "all that is allocated meanwhile, the run itself included",
+	},
+	{
 		row: "W8/raw", metric: "cpu-ns/step", most: 60,
 		why: "a delta is a value: no goroutine, no channel, no event on the heap",
 	},
