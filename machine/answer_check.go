@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// answerProblem says why a does not answer the effect; "" if it does. An answer that is formless
-// cannot stand in a journal.
+// answerProblem says why a does not answer the effect; "" if it does. formless is the error if the
+// answer has no JSON form.
 func answerProblem(e *effect, a nextstep.Answer, formless error) string {
 	kind := nextstep.KindExecuteTools
 	if e.kind != EffectTool {
@@ -59,7 +59,8 @@ func answerProblem(e *effect, a nextstep.Answer, formless error) string {
 	return ""
 }
 
-// badResult says why a is no result of a call; "" if it is one. It need not name its tool.
+// badResult says why a is not a result of call c; "" if it is. A result may omit the name of its
+// tool.
 func badResult(c *messages.ToolCall, a *nextstep.ToolResult) string {
 	o := &a.Output
 	switch {
@@ -77,7 +78,7 @@ func badResult(c *messages.ToolCall, a *nextstep.ToolResult) string {
 	return ""
 }
 
-// BadReply says what is wrong with a model's reply, whoever asked for it; "" if nothing is.
+// BadReply says what is wrong with a model's reply; "" if nothing is wrong.
 func BadReply(r *llmclient.Response) string {
 	if problem := badMessage(r.Message); problem != "" {
 		return problem
@@ -85,7 +86,7 @@ func BadReply(r *llmclient.Response) string {
 	return badUsage(r.Usage, r.Attempts)
 }
 
-// badUsage says what is wrong with what a step is said to have used; "" if nothing is.
+// badUsage says what is wrong with the reported usage of a step; "" if nothing is wrong.
 func badUsage(u messages.Usage, attempts []llmclient.Attempt) string {
 	if negative(u) {
 		return "reports a negative usage"
@@ -102,7 +103,7 @@ func negative(u messages.Usage) bool {
 	return u.Input < 0 || u.Output < 0 || u.Total < 0 || u.Cached < 0 || u.Reasoning < 0
 }
 
-// badMessage says what is wrong with a reply that could not stand in a history; "" if nothing is.
+// badMessage says why a reply is not valid in a history; "" if it is valid.
 func badMessage(a messages.Assistant) string {
 	ids := map[string]bool{}
 	for _, part := range a.Content {
