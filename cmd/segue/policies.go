@@ -16,7 +16,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// shownTool stands in instructions where there is no other.
+// shownTool is the example tool in instructions if no tools are given.
 var shownTool = tools.Definition{
 	Name:        "get_weather",
 	Description: "Says what the weather is in a city.",
@@ -78,7 +78,7 @@ func (c *cli) listPolicies(form string, defs []tools.Definition) error {
 	return write(c.stdout, strings.TrimSuffix(b.String(), "\n"))
 }
 
-// offerPolicy adds the flag for the name of a policy.
+// offerPolicy adds the flag for the names of policies.
 func offerPolicy(cmd *cobra.Command, name *string, usual, usage string) {
 	cmd.Flags().StringVar(name, "policy", usual, usage)
 	names := markdownpolicy.Names()
@@ -92,7 +92,7 @@ func offerTools(cmd *cobra.Command, file *string) {
 	_ = cmd.MarkFlagFilename("tools", "json") // the only error is an unknown flag
 }
 
-// readTools reads a file of tool definitions; no file is none.
+// readTools reads a file of tool definitions; without a file it returns none.
 func readTools(file string) ([]tools.Definition, error) {
 	if file == "" {
 		return nil, nil
@@ -117,7 +117,7 @@ func readTools(file string) ([]tools.Definition, error) {
 	return defs, checkTools(defs)
 }
 
-// checkTools returns what is wrong with definitions from a file.
+// checkTools returns an error if definitions from a file are invalid.
 func checkTools(defs []tools.Definition) error {
 	places := map[string]int{}
 	for i, d := range defs {
