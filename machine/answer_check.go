@@ -43,7 +43,7 @@ func answerProblem(e *effect, a nextstep.Answer, formless error) string {
 			return "its output " + problem
 		}
 		if c := a.Output.Counts; c.Steps < 0 || c.ModelCalls < 0 || c.ToolCalls < 0 {
-			return "its output reports that less than nothing was used"
+			return "its output reports negative counts"
 		}
 		if a.Output.Cost < 0 || a.Output.Unpriced < 0 {
 			return "its output reports a negative cost"
@@ -67,13 +67,13 @@ func badResult(c *messages.ToolCall, a *nextstep.ToolResult) string {
 	case o.CallID != c.ID:
 		return fmt.Sprintf("it answers call %.64q, not %.64q", o.CallID, c.ID)
 	case o.ToolName != "" && o.ToolName != c.Name:
-		return fmt.Sprintf("it is of tool %.64q, and call %.64q is of %.64q", o.ToolName, c.ID, c.Name)
+		return fmt.Sprintf("it names tool %.64q, but call %.64q is of tool %.64q", o.ToolName, c.ID, c.Name)
 	case o.Status != "" && o.Status != messages.StatusOK && o.Status != messages.StatusFailed && o.Status != messages.StatusUnknown:
-		return fmt.Sprintf("it has the status %.64q, which is none", o.Status)
+		return fmt.Sprintf("it has the unknown status %.64q", o.Status)
 	case o.Reason == tools.ReasonSuspended:
 		return "a call that waits has no result: it is answered with Suspended"
 	case a.Call != nil && (a.Call.ID != c.ID || a.Call.Name != c.Name):
-		return fmt.Sprintf("it says that the call was %.64q of tool %.64q, and that is %.64q of %.64q", a.Call.ID, a.Call.Name, c.ID, c.Name)
+		return fmt.Sprintf("its call is %.64q of tool %.64q, but the call of the effect is %.64q of %.64q", a.Call.ID, a.Call.Name, c.ID, c.Name)
 	}
 	return ""
 }
@@ -118,7 +118,7 @@ func badMessage(a messages.Assistant) string {
 			}
 			ids[c.ID] = true
 		default:
-			return fmt.Sprintf("holds a %T, which is no part as a value", part)
+			return fmt.Sprintf("holds a %T, which is not a part", part)
 		}
 	}
 	return ""

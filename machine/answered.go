@@ -72,7 +72,7 @@ func (e *effect) complete(r *Answered) {
 // record.
 func (m *Machine) compare(e *effect, id EffectID, frame string, kind EffectKind, tool, digest string, a nextstep.Answer) error {
 	if e == nil || id.Wait > 0 {
-		return m.answerError(nil, id, a, "there is no such effect that is open")
+		return m.answerError(nil, id, a, "no such effect is open")
 	}
 	same := frame == "" || frame == e.frame.name && kind == e.kind && tool == e.call.Name
 	if same && (!m.cfg.Strict || digest == "" || e.digest == "" || digest == e.digest) {

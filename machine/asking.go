@@ -90,7 +90,7 @@ func (m *Machine) badWait(e *effect, w *Wait) string {
 	case w.Kind == WaitApproval || w.Kind == WaitUnknown:
 		return fmt.Sprintf("waits of kind %q are the machine's", w.Kind)
 	case w.ID != w.identity(e.id):
-		return "the id of the wait is not that of what it says"
+		return "the id of the wait does not match its content"
 	default:
 		return ""
 	}

@@ -22,7 +22,7 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	for i := range calls {
 		id := calls[i].ID
 		if id == "" || ids[id] {
-			return m.defect(f, "ExecuteTools", fmt.Sprintf("holds a call whose id %q is empty or not its own", id), nil)
+			return m.defect(f, "ExecuteTools", fmt.Sprintf("holds a call whose id %q is empty or a duplicate", id), nil)
 		}
 		ids[id] = true
 		var e effect

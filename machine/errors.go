@@ -69,7 +69,7 @@ func (e *ReplayError) Error() string {
 	if e.Now.Kind != "" {
 		now = e.Now.String()
 	}
-	return fmt.Sprintf("machine: run %.64q cannot go on from its journal: at step %d it recorded %s, and now there is %s; the strategies, their configuration or the tools have changed",
+	return fmt.Sprintf("machine: run %.64q cannot be resumed from its journal: step %d was recorded as %s, and is now %s; the strategies, their configuration or the tools have changed",
 		e.Run, e.Seq, e.Recorded, now)
 }
 

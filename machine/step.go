@@ -66,7 +66,7 @@ func (m *Machine) takeStep(f *frame, next nextstep.NextStep) {
 			m.complete(f, next)
 			return
 		default:
-			next = m.defect(f, "a method", fmt.Sprintf("returned a %v, which is no step: steps are values of the types in package nextstep", reflect.TypeOf(next)), nil)
+			next = m.defect(f, "a method", fmt.Sprintf("returned a %v, which is not a step: steps are values of the types in package nextstep", reflect.TypeOf(next)), nil)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (c *ApprovalConfig) check(names []string) error {
 	if unknown == nil {
 		return nil
 	}
-	return &ConfigError{Field: "Approve", Err: fmt.Errorf("rules name tools that there are not: %s; %s", strings.Join(unknown, ", "), thereAre(names))}
+	return &ConfigError{Field: "Approve", Err: fmt.Errorf("rules name tools that do not exist: %s; %s", strings.Join(unknown, ", "), thereAre(names))}
 }
 
 // nearest returns the name that is most similar to a misspelt one; "" if none is similar.

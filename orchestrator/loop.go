@@ -243,7 +243,7 @@ func (r *run) answerFailed(rec machine.Answered, refused error) {
 // endWaiting ends the run with StatusWaiting.
 func (r *run) endWaiting() {
 	if r.m.Status() != machine.StatusWaiting {
-		r.endBroken(errors.New("orchestrator: the run can neither go on nor wait"))
+		r.endBroken(errors.New("orchestrator: the run can neither continue nor wait"))
 		return
 	}
 	waits := r.m.Waits()

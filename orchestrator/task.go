@@ -80,7 +80,7 @@ func (o *Orchestrator) started(task *Task, s *machine.Started) error {
 	}
 	if t := task.Temperature; t != nil {
 		if math.IsNaN(*t) || math.IsInf(*t, 0) {
-			problems = append(problems, &ConfigError{Field: "Task.Temperature", Err: fmt.Errorf("is %v, which is no temperature", *t)})
+			problems = append(problems, &ConfigError{Field: "Task.Temperature", Err: fmt.Errorf("is %v, which is not a valid temperature", *t)})
 		}
 		s.Temperature = new(*t)
 	}

@@ -106,7 +106,7 @@ func readTools(file string) ([]tools.Definition, error) {
 	d.DisallowUnknownFields()
 	err = d.Decode(&defs)
 	if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
-		err = errors.New("something stands behind it")
+		err = errors.New("there is text after it")
 	}
 	if err == nil && defs == nil {
 		err = errors.New("it is null")
@@ -128,7 +128,7 @@ func checkTools(defs []tools.Definition) error {
 			return fmt.Errorf("the file of --tools: tools %d and %d are both named %q", first, i+1, d.Name)
 		}
 		if len(d.Parameters) > 0 && d.Parameters[0] != '{' {
-			return fmt.Errorf("the file of --tools: the parameters of tool %d, %q, are no JSON object", i+1, d.Name)
+			return fmt.Errorf("the file of --tools: the parameters of tool %d, %q, are not a JSON object", i+1, d.Name)
 		}
 		places[d.Name] = i + 1
 	}

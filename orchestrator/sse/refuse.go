@@ -80,7 +80,7 @@ func refusal(err error) *Error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &Error{Status: http.StatusRequestTimeout, Code: CodeTimeout, Message: "the body did not come in time", Err: err}
 	case errors.Is(err, checkpoint.ErrRunID):
-		return &Error{Status: http.StatusBadRequest, Code: CodeBadRequest, Message: "the id of the run is no UTF-8 text of at most 512 bytes without NUL", Err: err}
+		return &Error{Status: http.StatusBadRequest, Code: CodeBadRequest, Message: "the id of the run is not UTF-8 text of at most 512 bytes without NUL", Err: err}
 	default:
 		return &Error{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "the run could not be started", Err: err}
 	}

@@ -94,7 +94,7 @@ func decode(r *http.Request, v any) error {
 	}
 	switch _, err := d.Token(); {
 	case err == nil:
-		return bad("there is more in the body than one JSON object", nil)
+		return bad("the body holds more than one JSON object", nil)
 	case errors.Is(err, io.EOF):
 		return nil
 	default:

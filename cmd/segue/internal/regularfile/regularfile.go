@@ -27,7 +27,7 @@ func Read(path string, most int64) ([]byte, error) {
 	case info.IsDir():
 		return nil, refuse("it is a folder")
 	case !info.Mode().IsRegular():
-		return nil, refuse("it is no regular file")
+		return nil, refuse("it is not a regular file")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {

@@ -116,7 +116,7 @@ func (s Store) Load() (Record, error) {
 		err = r.check()
 	}
 	if err != nil {
-		return Record{}, fmt.Errorf("cannot use the record of trusted files, %s: %w; remove it to begin anew", s.Path, err)
+		return Record{}, fmt.Errorf("cannot use the record of trusted files, %s: %w; remove it to start again", s.Path, err)
 	}
 	return r, nil
 }
