@@ -97,7 +97,7 @@ func answers(ids []string) messages.History {
 	return h
 }
 
-// Whatever a program does with a history short of rewriting its elements, Check agrees with
+// Whatever a program does with a history, except rewriting its elements, Check agrees with
 // Validate.
 func TestValidatorAgreesWithValidate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -39,7 +39,7 @@ const (
 		"city":{"type":"string","description":"where","enum":["oslo","rome"]},"note":{"type":"string"}}}`
 )
 
-// object is the schema of a struct with one field that is required.
+// object is the schema of a struct with one required field.
 func object(name, schema string) string {
 	return `{"type":"object","additionalProperties":false,"required":["` + name + `"],"properties":{"` + name + `":` + schema + `}}`
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// completeFields writes into the schema of a type what inference leaves out of the tags of fields:
-// the lists of `enum:"a,b"`, and numbers that the option string of json tags puts into quotes. It
-// refuses structs that inference reads in another way than encoding/json.
+// completeFields adds to the schema of a type what inference does not read from the field tags: the
+// lists of `enum:"a,b"`, and quoted numbers, as the option string of json tags demands. It returns
+// an error for structs that inference reads in another way than encoding/json.
 func completeFields(t reflect.Type, s *jsonschema.Schema) error {
 	switch {
 	case s == nil:
@@ -49,7 +49,8 @@ func completeFields(t reflect.Type, s *jsonschema.Schema) error {
 	return nil
 }
 
-// jsonName returns the name of a field in JSON, "" if it is not there, and the options of its tag.
+// jsonName returns the name of a field in JSON, or "" if JSON has no such field, and the options of
+// its tag.
 func jsonName(field reflect.StructField) (name string, options []string) {
 	tag := field.Tag.Get("json")
 	if !field.IsExported() || tag == "-" {
@@ -62,7 +63,8 @@ func jsonName(field reflect.StructField) (name string, options []string) {
 	return parts[0], parts[1:]
 }
 
-// checkEmbedded refuses what does not lend its fields to the struct around it.
+// checkEmbedded returns an error for an embedded field whose fields do not become fields of the
+// struct around it.
 func checkEmbedded(field reflect.StructField) error {
 	t := field.Type
 	if t.Kind() == reflect.Pointer {
@@ -98,8 +100,9 @@ func completeField(field reflect.StructField, options []string, p *jsonschema.Sc
 	return nil
 }
 
-// quote makes a number or a bool one that stands in a string, as the option string has it. It is
-// ignored for other types but strings, whose quotes no model would get right.
+// quote changes a number or bool in the schema to a string that contains it, as the option string
+// demands. The option is refused for strings, because no model would get their quotes right. It is
+// ignored for other types.
 func quote(t reflect.Type, s *jsonschema.Schema) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -125,7 +128,7 @@ func quote(t reflect.Type, s *jsonschema.Schema) error {
 	return nil
 }
 
-// setEnum allows a string, or each string of a list, the listed values alone.
+// setEnum restricts a string, or each string of a list, to the listed values.
 func setEnum(s *jsonschema.Schema, values string) error {
 	if s.Items != nil {
 		s = s.Items
