@@ -12,7 +12,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// reactText draws texts that are hard on the format.
+// reactText draws texts that are difficult for the format.
 func reactText() *rapid.Generator[string] {
 	piece := rapid.SampledFrom([]string{
 		"Thought:", "Action:", "Action Input:", "Final Answer:", "Observation:", "Answer:", "FINISH", "Action: None", "**Action:**", "Thought 2:",
