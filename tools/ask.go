@@ -9,8 +9,8 @@ import (
 )
 
 // ErrSuspended reports that no answer is available yet. Errors of [Ask] may wrap it. The tool must
-// then return the error, wrapped or not: its call has no result, the run is interrupted, which in
-// this library is called waiting, and the call is made again once there is an answer.
+// then return the error, wrapped or not. Its call has no result, and the run waits; other libraries
+// call this an interrupt. Once there is an answer, the run resumes and the call is made again.
 var ErrSuspended = errors.New("tools: nobody can answer now")
 
 // ErrNobody is returned by [Ask] if there is nobody to ask: outside a [Runner] and [WithAsk], or in

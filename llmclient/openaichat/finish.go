@@ -2,8 +2,8 @@ package openaichat
 
 import "github.com/segue-go/segue/llmclient"
 
-// result returns the reply, or what is wrong with it: an error object, a stream that ended too
-// early, no choice at all.
+// result returns the reply, or an error: an error object, a stream that ended too early, or no
+// choice.
 func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
 	if a.err != nil {
 		return nil, errorFromJSON(a.err)
@@ -35,7 +35,7 @@ func (a *accumulator) missingChoice() *llmclient.Error {
 	return &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the answer ended before it began"}
 }
 
-// reason maps the finish reason. One that is missing or unknown is judged by what came.
+// reason maps the finish reason. A missing or unknown one is derived from the content.
 func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
 	switch a.finish {
 	case "length", "model_length", "max_tokens": // model_length: Mistral

@@ -17,8 +17,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The blanks at both ends of a reply are there as they are without a policy: a text that goes on
-// from another needs them.
+// The blanks at both ends of a reply are the same as without a policy: a text that continues
+// another needs them.
 func TestOuterBlanks(t *testing.T) {
 	for name, policy := range builtins(t) {
 		for _, text := range []string{" and so on, \n\n", "\nthis ", "x"} {
@@ -34,8 +34,8 @@ func TestOuterBlanks(t *testing.T) {
 	}
 }
 
-// A call of which the token limit cut the end is not made, as nobody knows what it lacks: it is
-// text. Where the model stopped by itself, it is a call.
+// If the token limit cut off the end of a call, the call is text and is not made, because its
+// missing part is unknown. If the model stopped by itself, it is a call.
 func TestTruncated_open(t *testing.T) {
 	calls := []messages.AssistantContent{messages.Text{Text: "Two."}, messages.ToolCall{Name: "add", Arguments: `{"a":1}`}}
 	for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestTruncated_open(t *testing.T) {
 	}
 }
 
-// So is one that the policy could mend.
+// The same is true of a call that the policy could repair.
 func TestTruncated_mended(t *testing.T) {
 	policy := markdownpolicy.Fenced{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}}
 	text := "Two.\n" + policy.Render([]messages.AssistantContent{messages.ToolCall{Name: "add", Arguments: `{"a":1}`}}) +
@@ -97,8 +97,7 @@ func TestTruncated_mended(t *testing.T) {
 	}
 }
 
-// Texts and thoughts that were released in pieces before a reply broke off are whole in what is
-// left of it.
+// Texts and thoughts that were released in pieces are whole in the rest of a reply that broke off.
 func TestTruncated_pieces(t *testing.T) {
 	text := "One, two,\nthree.\n\n```tool_call\n{\"name\":"
 	model := scripted.New(scripted.Reply{Deltas: pieces(text, 3), Finish: llmclient.FinishLength}, scripted.Reply{Deltas: pieces("<think>a\nb", 2), Finish: llmclient.FinishLength})

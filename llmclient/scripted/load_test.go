@@ -59,7 +59,7 @@ func TestLoad_Strict(t *testing.T) {
 	}
 }
 
-// Whatever a file holds: replies that can be given, or an error.
+// Any file gives usable replies, or an error.
 func FuzzLoad(f *testing.F) {
 	whole, err := os.ReadFile("testdata/replies.json")
 	require.NoError(f, err)

@@ -45,7 +45,10 @@ func (r *repairer) space() bool {
 	}
 }
 
-// space skips blanks and comments.
+// isRemark reports whether a comment after a text is really a comment. After a number or a constant
+// it must begin with a letter: {"n": 90 // 60} is a division in Python, and # and /* before a
+// number may be meant as the second of two values. After a string it must have no quotes, which may
+// belong to the string.
 func isRemark(behind, comment string) bool {
 	if behind == "" {
 		return true
