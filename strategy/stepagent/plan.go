@@ -34,7 +34,7 @@ func (s *stepAgent) makePlan() nextstep.NextStep {
 	}})
 }
 
-// planned takes a plan, and the step it was made for.
+// planned processes a plan, and takes the step that it was made for.
 func (s *stepAgent) planned(resp llmclient.Response) nextstep.NextStep {
 	text := strings.TrimSpace(resp.Message.Text())
 	switch {
@@ -52,7 +52,7 @@ func (s *stepAgent) planned(resp llmclient.Response) nextstep.NextStep {
 	return s.follow(s.take())
 }
 
-// unplanned skips a plan, or ends the run if that was done often enough in a row.
+// unplanned skips a plan, or ends the run after too many failures in a row.
 func (s *stepAgent) unplanned(cause error) nextstep.NextStep {
 	s.misplans++
 	s.failures++

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Keys of plans, of steps and of what stands below a step, in the order in which they are looked
-// for.
+// The keys of plans, of steps and of the parts of a step, in the order in which they are tried.
 var (
 	planKeys   = []string{"steps", "plan", "tasks", "arguments"} // arguments are those of a tool call
 	goalKeys   = []string{"goal", "task", "step", "title", "name", "description", "text", "details"}
