@@ -22,11 +22,11 @@ import (
 
 const canary = "sk-canary-7f3a9c51e2"
 
-// server speaks Chat Completions over HTTP, for a model that does what the tasks of the suite ask.
+// server is a Chat Completions server with a model that does the tasks of the suite.
 type server struct {
 	*httptest.Server
-	whole, streamed atomic.Int64 // requests
-	repeatsKey      atomic.Bool  // the model says the key that it was sent
+	whole, streamed atomic.Int64 // number of requests
+	repeatsKey      atomic.Bool  // the model repeats the key that it was sent
 }
 
 func newServer(t *testing.T) *server {
@@ -124,7 +124,7 @@ func (r wireRequest) call(name, arguments string) wireMessage {
 	}}}
 }
 
-// operands returns what is to be added, as JSON.
+// operands returns the numbers to add, as JSON.
 func (r wireRequest) operands() string {
 	if r.says("Add 8") {
 		return `{"A":42,"B":8}`
@@ -132,7 +132,7 @@ func (r wireRequest) operands() string {
 	return `{"A":19.5,"B":22.5}`
 }
 
-// reply is what the model says.
+// reply returns the model's reply.
 func (r wireRequest) reply() wireMessage {
 	added := r.last().Role == "tool" || strings.Contains(r.last().Content, "Observation: 42")
 	switch {
@@ -156,7 +156,7 @@ func (r wireRequest) reply() wireMessage {
 	return r.inWords(added)
 }
 
-// inWords is what the model says where it is offered no tools.
+// inWords returns the model's reply if no tools are offered.
 func (r wireRequest) inWords(added bool) wireMessage {
 	switch {
 	case strings.Contains(r.last().Content, "APPROVED"):

@@ -15,7 +15,7 @@ var (
 	version = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
 )
 
-// versions returns the versions of a change log as they are tagged, the newest first.
+// versions returns the versions of a change log in the form of tags, the newest first.
 func versions(changelog string) []string {
 	var found []string
 	for _, m := range heading.FindAllStringSubmatch(changelog, -1) {
@@ -37,8 +37,8 @@ func newest(changelog string) (string, error) {
 	return all[0], nil
 }
 
-// withVersion returns a change log whose unreleased changes are those of version v. The change log
-// stays as it is if v is its newest version already.
+// withVersion returns a change log whose unreleased changes become version v. If v is already its
+// newest version, the change log is returned unchanged.
 func withVersion(changelog, v string, on time.Time) (string, error) {
 	if !version.MatchString(v) {
 		return "", fmt.Errorf("release: %q is no version: give one such as 0.2.0", v)
