@@ -31,7 +31,7 @@ func As[T any](c Client) (T, bool) {
 // ask is c.Complete for clients that may be nil, or that return neither a response nor an error.
 func ask(ctx context.Context, c Client, req *Request, onDelta func(Delta)) (*Response, error) {
 	if c == nil {
-		return nil, &Error{Code: CodeNotFound, Model: req.Model, Message: "the client is nil: a wrapper was made around nothing"}
+		return nil, &Error{Code: CodeNotFound, Model: req.Model, Message: "the client is nil: the wrapper has no client"}
 	}
 	resp, err := c.Complete(ctx, req, onDelta)
 	if resp == nil && err == nil {

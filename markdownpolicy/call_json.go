@@ -234,7 +234,7 @@ func repairsAt(at int, changes []jsonrepair.Change) []Repair {
 	return repairs
 }
 
-var errAmbiguous = errors.New("there is no one way to mend it")
+var errAmbiguous = errors.New("it can be repaired in more than one way")
 
 // notObject says where a text stops being a JSON object.
 func notObject(text string, at int, mode Mode) *ParseError {

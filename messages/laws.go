@@ -37,7 +37,7 @@ func (e *LawError) Error() string {
 	case LawDuplicate:
 		return at + fmt.Sprintf("two calls have the id %.64q", e.CallID)
 	case LawUnanswered:
-		return at + fmt.Sprintf("call %.64q is not answered directly behind its message", e.CallID)
+		return at + fmt.Sprintf("call %.64q is not answered directly after its message", e.CallID)
 	case LawOrphan:
 		return at + fmt.Sprintf("the answer to %.64q follows no such call", e.CallID)
 	case LawTwice:

@@ -37,9 +37,9 @@ var repairTexts = map[RepairKind]string{
 	RepairPartDropped:   "a part that is none: left out",
 	RepairDereferenced:  "a pointer: replaced by its value",
 	RepairEmptyDropped:  "an empty assistant message: left out",
-	RepairCallDropped:   "call %s stands twice: left out once",
+	RepairCallDropped:   "call %s occurs twice: one was left out",
 	RepairRenamed:       "call %s has no id of its own: renamed",
-	RepairMoved:         "the answer to %s stands too late: moved up",
+	RepairMoved:         "the answer to %s comes too late: moved up",
 	RepairAnswerDropped: "the answer to %s has no call: left out",
 	RepairClosed:        "call %s has no answer: answered as interrupted",
 }

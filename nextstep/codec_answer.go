@@ -208,7 +208,7 @@ func ReadAnswer(data []byte) (Answer, error) {
 		return nil, err
 	}
 	if version != 0 {
-		return nil, fmt.Errorf("nextstep: an answer of version %d in the place of one without: %w", version, ErrVersion)
+		return nil, fmt.Errorf("nextstep: an answer of version %d, want one without a version: %w", version, ErrVersion)
 	}
 	return readAnswer(data, kind)
 }

@@ -127,7 +127,7 @@ func TestReadAnswer_refuses(t *testing.T) {
 		`null`:                                 `unknown kind of answer ""`,
 		`{"kind":"complete"}`:                  `unknown kind of answer "complete"`,
 		`{"kind":"tool_results","results":[]}`: `unknown kind of answer "tool_results"`,
-		`{"v":1,"kind":"tool_result","output":{}}`:                                        "an answer of version 1 in the place of one without",
+		`{"v":1,"kind":"tool_result","output":{}}`:                                        "an answer of version 1, want one without a version",
 		`{"kind":"api_response"}`:                                                         `nextstep: api_response: the field "response" is missing`,
 		`{"kind":"api_response","response":{}}`:                                           `nextstep: api_response: the field "response.message" is missing`,
 		`{"kind":"api_response","elapsed":1,"response":{"message":{"role":"assistant"}}}`: `the field "elapsed" is unknown`,

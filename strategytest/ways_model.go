@@ -48,7 +48,7 @@ func (m *model) Complete(ctx context.Context, req *llmclient.Request, onDelta fu
 		return r.resp, r.err
 	}
 	if !known {
-		return nil, fmt.Errorf("strategytest: step %s is not asked for when the run is made at once", key)
+		return nil, fmt.Errorf("strategytest: step %s was not requested in the uninterrupted run", key)
 	}
 	if r.cutOff {
 		<-ctx.Done()

@@ -32,7 +32,7 @@ func newest(changelog string) (string, error) {
 		return "", fmt.Errorf("release: CHANGELOG.md names no version: it needs a heading such as %q", "## 0.1.0 - 2026-01-31")
 	}
 	if !version.MatchString(all[0]) {
-		return "", fmt.Errorf("release: %s is no version: %q of CHANGELOG.md must be a semantic version", all[0], strings.TrimPrefix(all[0], "v"))
+		return "", fmt.Errorf("release: %s is not a version: %q of CHANGELOG.md must be a semantic version", all[0], strings.TrimPrefix(all[0], "v"))
 	}
 	return all[0], nil
 }
@@ -41,7 +41,7 @@ func newest(changelog string) (string, error) {
 // newest version, the change log is returned unchanged.
 func withVersion(changelog, v string, on time.Time) (string, error) {
 	if !version.MatchString(v) {
-		return "", fmt.Errorf("release: %q is no version: give one such as 0.2.0", v)
+		return "", fmt.Errorf("release: %q is not a version: give one such as 0.2.0", v)
 	}
 	all := versions(changelog)
 	if len(all) > 0 && all[0] == v {

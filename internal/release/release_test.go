@@ -182,7 +182,7 @@ func TestWithVersion(t *testing.T) {
 		"an old one":       {strings.Replace(log, "0.1.0", "0.3.0 - 2026-02-01\n\n## 0.1.0", 1), "v0.1.0", "", "was released before v0.3.0"},
 		"nothing to say":   {strings.Replace(log, "- Two.\n", "", 1), "v0.2.0", "", "there is nothing to release"},
 		"nothing to cut":   {strings.Replace(log, "Unreleased", "Next", 1), "v0.2.0", "", "no heading"},
-		"no version":       {log, "v0.2", "", `"v0.2" is no version`},
+		"no version":       {log, "v0.2", "", `"v0.2" is not a version`},
 		"version for once": {"## Unreleased\n- A.\n", "v1.0.0-rc.1", "## Unreleased\n\n## 1.0.0-rc.1 - 2026-03-04\n- A.\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 const drainTime = 50 * time.Millisecond
 
 // errIdle is the cause of a context that was canceled because the server sent nothing for too long.
-var errIdle = errors.New("openaichat: the server fell silent")
+var errIdle = errors.New("openaichat: the server stopped sending")
 
 // exchange is one request and its answer.
 type exchange struct {
@@ -170,7 +170,7 @@ func (x *exchange) failed(err error) *llmclient.Error {
 	if errors.Is(context.Cause(x.ctx), errIdle) {
 		return &llmclient.Error{
 			Code:    llmclient.CodeTimeout,
-			Message: fmt.Sprintf("the server was silent for %v", x.client.cfg.IdleTimeout),
+			Message: fmt.Sprintf("the server sent nothing for %v", x.client.cfg.IdleTimeout),
 			Err:     errIdle,
 		}
 	}

@@ -32,7 +32,7 @@ func (a *accumulator) missingChoice() *llmclient.Error {
 	if a.done {
 		return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "the answer holds no choice"}
 	}
-	return &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the answer ended before it began"}
+	return &llmclient.Error{Code: llmclient.CodeTruncated, Message: "empty response"}
 }
 
 // reason maps the finish reason. A missing or unknown one is derived from the content.
@@ -43,7 +43,7 @@ func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
 	case "content_filter":
 		return llmclient.FinishContentFilter, nil
 	case "error", "insufficient_system_resource": // OpenRouter, Mistral; DeepSeek
-		return "", &llmclient.Error{Code: llmclient.CodeUnavailable, Type: a.finish, Message: "the provider broke the reply off"}
+		return "", &llmclient.Error{Code: llmclient.CodeUnavailable, Type: a.finish, Message: "the provider aborted the reply"}
 	case "tool_calls", "function_call":
 		if a.calls.none() {
 			return "", &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "finish reason " + a.finish + ", but no tool call"}

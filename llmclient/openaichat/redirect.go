@@ -34,7 +34,7 @@ func sameServerClient(own *http.Client) *http.Client {
 		case allowed != nil:
 			return allowed(req, via)
 		case len(via) >= maxRedirects:
-			return errors.New("the server redirects again and again")
+			return errors.New("too many redirects")
 		default:
 			return nil
 		}

@@ -21,7 +21,7 @@ func Load(r io.Reader) ([]Reply, error) {
 		return nil, fmt.Errorf("scripted: a script is a JSON array of replies: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("scripted: something follows the array of replies")
+		return nil, errors.New("scripted: there is text after the array of replies")
 	}
 	replies := make([]Reply, len(items))
 	for i, item := range items {

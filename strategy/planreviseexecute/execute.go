@@ -25,7 +25,7 @@ func (s *planReviseExecute) execute() nextstep.NextStep {
 		return s.fail(delegation.CodePanic, err)
 	}
 	if step.Input.Goal == "" && s.PromptErr() == nil {
-		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the prompt Step came out empty"))
+		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the prompt Step is empty"))
 	}
 	return s.then(approved, step)
 }

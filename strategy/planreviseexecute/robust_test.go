@@ -28,11 +28,11 @@ func TestConfigFunctionsPanic(t *testing.T) {
 		return "", "", "ok"
 	})
 	for want, cfg := range map[string]pre.Config{
-		"Judge panicked with a string":   {Evaluation: pre.EvaluateByFunc, Judge: func(pre.Plan) pre.Verdict { panic("secret") }},
-		"Share panicked with a string":   {Evaluation: pre.EvaluateNever, Share: func(messages.History) messages.History { panic("secret") }},
-		"prompt Step":                    {Evaluation: pre.EvaluateNever, Prompts: pre.Prompts{Step: `{{if eq .Step.Goal "A"}}{{index .Results 9}}{{end}}x`}},
-		"the prompt Step came out empty": {Evaluation: pre.EvaluateNever, Prompts: pre.Prompts{Step: `{{if .Feedback}}x{{end}}`}},
-		"":                               {Evaluation: pre.EvaluateByFunc, Judge: func(p pre.Plan) pre.Verdict { p.Steps[0].Goal = "spoilt"; return pre.Verdict{Approved: true} }},
+		"Judge panicked with a string": {Evaluation: pre.EvaluateByFunc, Judge: func(pre.Plan) pre.Verdict { panic("secret") }},
+		"Share panicked with a string": {Evaluation: pre.EvaluateNever, Share: func(messages.History) messages.History { panic("secret") }},
+		"prompt Step":                  {Evaluation: pre.EvaluateNever, Prompts: pre.Prompts{Step: `{{if eq .Step.Goal "A"}}{{index .Results 9}}{{end}}x`}},
+		"the prompt Step is empty":     {Evaluation: pre.EvaluateNever, Prompts: pre.Prompts{Step: `{{if .Feedback}}x{{end}}`}},
+		"":                             {Evaluation: pre.EvaluateByFunc, Judge: func(p pre.Plan) pre.Verdict { p.Steps[0].Goal = "spoilt"; return pre.Verdict{Approved: true} }},
 	} {
 		t.Run(want, func(t *testing.T) {
 			set := strategy.Set{"complete-task": completetask.New(completetask.Config{}), "plan": pre.New(cfg)}

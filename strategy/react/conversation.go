@@ -89,7 +89,7 @@ func (s *react) written(turn messages.Assistant, out messages.ToolOutput) (said,
 			return a.Text(), u.Text(), nil
 		}
 	}
-	return "", "", fmt.Errorf("react: the policy %T does not write an action as one reply and one message behind it", s.policy)
+	return "", "", fmt.Errorf("react: the policy %T does not write an action as one reply and one message after it", s.policy)
 }
 
 // say adds a prompt to the conversation.

@@ -358,7 +358,7 @@ func TestPolicyThatIsOfNoUse(t *testing.T) {
 	s, _ := start(react.Config{Policy: silent{}}, goal)
 	call := s.ProcessAPIResponse(say("Action: get_weather\nAction Input: Rome")).(nextstep.ExecuteTools).Calls[0]
 	step := s.ProcessToolResults([]messages.ToolOutput{{CallID: call.ID, ToolName: call.Name, Output: "Sun"}}).(nextstep.ReportError)
-	require.ErrorContains(t, step.Err, "the policy react_test.silent does not write an action as one reply and one message behind it")
+	require.ErrorContains(t, step.Err, "the policy react_test.silent does not write an action as one reply and one message after it")
 	require.Equal(t, "Sun", step.Output.Messages[2].(messages.Tool).Output, "what was reached is kept")
 }
 

@@ -119,10 +119,10 @@ func compile(cfg Config) *settings {
 	s.Caps = strategy.Caps{capRetries: s.MaxRetries}
 	var problems []error
 	if s.Detect != nil && s.Detector != "" {
-		problems = append(problems, errors.New("retry: Detector and Detect are both set: one of them says what a failure is"))
+		problems = append(problems, errors.New("retry: Detector and Detect are both set: set only one"))
 	}
 	if s.Detect != nil && s.OnEmpty != "" {
-		problems = append(problems, errors.New("retry: OnEmpty and Detect are both set: one of them says what a failure is"))
+		problems = append(problems, errors.New("retry: OnEmpty and Detect are both set: set only one"))
 	}
 	problems = append(problems, frame.Distinct("retry", "Tools", s.Tools), frame.OneOf("retry", "Detector", &s.Detector, DetectError, DetectStrict),
 		frame.OneOf("retry", "OnEmpty", &s.OnEmpty, EmptyFail, EmptyAccept))

@@ -141,7 +141,7 @@ func (s *retry) ProcessDelegationResult(out delegation.Output) nextstep.NextStep
 	if out.Err != nil {
 		return s.fail(out.Err)
 	}
-	return s.fail(delegation.NewError(delegation.CodeFailed, fmt.Errorf("retry: all %d attempts failed, the last one thus: %s", len(s.attempts), last.Failure)))
+	return s.fail(delegation.NewError(delegation.CodeFailed, fmt.Errorf("retry: all %d attempts failed; the last failure: %s", len(s.attempts), last.Failure)))
 }
 
 // note records how an attempt ended.

@@ -39,9 +39,9 @@ func (s *stepAgent) planned(resp llmclient.Response) nextstep.NextStep {
 	text := strings.TrimSpace(resp.Message.Text())
 	switch {
 	case resp.Finish == llmclient.FinishContentFilter || resp.Finish == llmclient.FinishRefusal || resp.Finish == llmclient.FinishLength:
-		return s.unplanned(fmt.Errorf("stepagent: the reply is no plan: the model stopped for the reason %q", resp.Finish))
+		return s.unplanned(fmt.Errorf("stepagent: the reply is not a plan: the model stopped for the reason %q", resp.Finish))
 	case text == "":
-		return s.unplanned(errors.New("stepagent: the reply is no plan: it is empty"))
+		return s.unplanned(errors.New("stepagent: the reply is not a plan: it is empty"))
 	}
 	s.plan, s.misplans = text, 0
 	follow, err := s.prompt("Follow")

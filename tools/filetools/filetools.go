@@ -109,7 +109,7 @@ func explain(name string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("filetools: there is no %s", show(name))
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("filetools: %s: a file stands where a folder is needed", show(name))
+		return fmt.Errorf("filetools: %s: a part of the path is a file, not a folder", show(name))
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("filetools: %s: no permission", show(name))
 	case strings.Contains(inner.Error(), "escapes"): // the error of os.Root is not exported

@@ -207,7 +207,7 @@ func TestWriteFile(t *testing.T) {
 	b.refused("11 bytes are too much", "write_file", write("a", "01234567890"))
 	b.refused(`"d" is a folder`, "write_file", write("d", "x"))
 	b.refused(`"" is a folder`, "write_file", write("", "x"))
-	b.refused("a file stands where a folder is needed", "write_file", write("a/b", "x"))
+	b.refused("a part of the path is a file, not a folder", "write_file", write("a/b", "x"))
 	b.refused(`missing "content"`, "write_file", map[string]any{"path": "a"})
 	require.Equal(t, "new", content("a"))
 

@@ -70,12 +70,12 @@ func checkEmbedded(field reflect.StructField) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 		if !field.IsExported() {
-			return errors.New("JSON cannot be read into a pointer to a type that is not exported")
+			return errors.New("JSON cannot be decoded into an embedded pointer to an unexported type")
 		}
 	}
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	if name != "" || t.Kind() != reflect.Struct && field.IsExported() {
-		return errors.New("JSON takes it for one field: give it a name in Go too")
+		return errors.New("encoding/json treats it as a single field: make it a named field in Go too")
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func quote(t reflect.Type, s *jsonschema.Schema) error {
 	var pattern string
 	switch k := t.Kind(); {
 	case k == reflect.String:
-		return errors.New("a string has no use for the option string")
+		return errors.New("the option string of a json tag cannot be used for a string")
 	case k == reflect.Bool:
 		pattern = "^(true|false)$"
 	case reflect.Int <= k && k <= reflect.Uintptr:
@@ -135,12 +135,12 @@ func setEnum(s *jsonschema.Schema, values string) error {
 	}
 	nullable := slices.Equal(s.Types, []string{"null", "string"})
 	if s.Type != "string" && !nullable {
-		return errors.New("only strings have one")
+		return errors.New("only strings can have one")
 	}
 	for v := range strings.SplitSeq(values, ",") {
 		v = strings.TrimSpace(v)
 		if v == "" || slices.Contains(s.Enum, any(v)) {
-			return fmt.Errorf("%q holds an empty value or one twice", values)
+			return fmt.Errorf("%q has an empty or repeated value", values)
 		}
 		s.Enum = append(s.Enum, v)
 	}
