@@ -78,7 +78,7 @@ func TestSchemaOf_structs(t *testing.T) {
 		{"embedded", tools.SchemaOf[struct{ Place }], placeStrict, true},
 		{"an embedded pointer", tools.SchemaOf[struct{ *Place }], placeStrict, true},
 		{"embedded, not exported", tools.SchemaOf[struct{ place }], object("city", `{"type":"string"}`), true},
-		{"an embedded pointer, not exported", tools.SchemaOf[struct{ *place }], "the embedded field place: JSON cannot be read into a pointer", false},
+		{"an embedded pointer, not exported", tools.SchemaOf[struct{ *place }], "the embedded field place: JSON cannot be decoded into an embedded pointer", false},
 		{"embedded with a name", tools.SchemaOf[struct {
 			Place `json:"place"`
 		}], "the embedded field Place: encoding/json treats it as a single field", false},
@@ -134,7 +134,7 @@ func TestSchemaOf_fields(t *testing.T) {
 		}], object("n", `{"type":"string","pattern":"^(true|false)$"}`), true},
 		{"a quoted string", tools.SchemaOf[struct {
 			N string `json:"n,string"`
-		}], "no use for the option string", false},
+		}], "cannot be used for a string", false},
 	})
 }
 

@@ -72,7 +72,7 @@ func TestStream_Stalls(t *testing.T) {
 			require.NotNil(t, err, name)
 			require.Equal(t, llmclient.CodeTimeout, err.Code)
 			require.Equal(t, 30*time.Millisecond, time.Since(started))
-			require.Contains(t, err.Error(), "silent for 30ms")
+			require.Contains(t, err.Error(), "sent nothing for 30ms")
 			require.False(t, errors.Is(err, context.Canceled))
 			require.Equal(t, strings.Contains(name, "w") || strings.Contains(name, "middle"), err.Partial.Text() == "half")
 		})
