@@ -264,7 +264,7 @@ func readSeparated(before, after string, at, afterAt int, mode Mode) ([]Part, []
 	return []Part{callAt(at, name, arguments)}, repairs, nil
 }
 
-// escapeMark stands around the strings of readEscaped.
+// escapeMark surrounds the strings of readEscaped.
 const escapeMark = "<escape>"
 
 // readEscaped reads call:name{key:<escape>text<escape>,other:1}.
@@ -309,7 +309,7 @@ func escapedJSON(text string) []byte {
 	return b
 }
 
-// readPython reads calls in Python: name(key=value, …), each on a line of its own or all in a list.
+// readPython reads Python calls: name(key=value, …), each on its own line or all in a list.
 func readPython(body string, at int, mode Mode) ([]Part, []Repair, *ParseError) {
 	calls, changes, err := pyliteral.ReadCalls(body, mode == ModeRepair)
 	if err != nil {
@@ -318,7 +318,7 @@ func readPython(body string, at int, mode Mode) ([]Part, []Repair, *ParseError) 
 	return pythonParts(calls, at), repairsAt(at, changes), nil
 }
 
-// pythonParts returns calls of a text that stands at an offset of the reply as parts of the reply.
+// pythonParts converts calls of a text at an offset of the reply to parts of the reply.
 func pythonParts(calls []pyliteral.Call, at int) []Part {
 	var parts []Part
 	for _, c := range calls {

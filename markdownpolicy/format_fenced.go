@@ -88,7 +88,7 @@ func (f Fenced) Render(parts []messages.AssistantContent) string {
 
 func (f Fenced) syntax() *fencedSyntax { return &fencedSyntax{mode: f.Mode, tools: f.Tools} }
 
-// escape writes a text so that it is read as the same text, whatever follows in blocks of its own.
+// escape writes a text so that it is read back unchanged, whatever blocks follow it.
 func (f Fenced) escape(text string) string {
 	s := f.syntax()
 	s.mode = ModeError
@@ -119,14 +119,14 @@ type fencedSyntax struct {
 	tools []tools.Definition
 
 	inCode  bool             // within a block that is text
-	code    commonmark.Fence // which
+	code    commonmark.Fence // the block
 	object  objectBlock
 	objects jsonscan.Ends
 	quoting commonmark.Quoting
 }
 
 // find implements [syntax]. Marks are the runs that begin a block, braces that may begin an object,
-// brackets before such, and all with a backslash before them.
+// brackets before such braces, and any of these after a backslash.
 func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 	if s.inCode {
 		if !s.code.FindEnd(text, final) {
@@ -162,7 +162,7 @@ func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 	return pendingFrom(text, from, final), false
 }
 
-// fencedLeads are the bytes that marks begin with, but for the backslash before one.
+// fencedLeads are the first bytes of marks, except the backslash before a mark.
 var fencedLeads = textscan.NewByteSet("`~{[")
 
 type markKind uint8
@@ -297,8 +297,8 @@ func (e *fencedEscape) literalEnd(text string, at int) int {
 	return v.end
 }
 
-// begin is that of the syntax, but asks what is written whether it is shown as code: a backslash
-// before a fence moves the code that begins with it.
+// begin is begin of the syntax, but it determines from the written text whether a mark is shown as
+// code, because a backslash before a fence moves the code that begins with it.
 func (e *fencedEscape) begin(text string, at int) block {
 	if c := text[at]; c == '{' || c == '[' {
 		return e.beginObject(text, at, e.tools != nil && e.quoting.At(e.written.String(), e.written.Len()))
@@ -306,14 +306,15 @@ func (e *fencedEscape) begin(text string, at int) block {
 	return e.fencedSyntax.begin(text, at)
 }
 
-// markLength returns the length of the mark at a place, without what may follow a fence of three.
+// markLength returns the length of the mark at a position, without what may follow a fence of
+// three.
 func (s *fencedSyntax) markLength(text string, at int) int {
 	switch text[at] {
 	case '\\':
 		return 1 + s.markLength(text, at+1)
 	case '{':
 		return 1
-	case '[': // and the brace
+	case '[': // including the brace
 		return jsonscan.SkipBlanks(text, at+1) + 1 - at
 	default:
 		return 3

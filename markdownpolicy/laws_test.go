@@ -107,7 +107,7 @@ var arguments = rapid.Custom(func(t *rapid.T) string {
 	return strings.TrimSuffix(b.String(), "\n")
 })
 
-// parts draws what a policy can say.
+// parts draws parts that a policy can express.
 func (l lawful) parts(t *rapid.T) (parts []messages.AssistantContent) {
 	name := toolName
 	if l.tools != nil {
@@ -140,7 +140,7 @@ func (l lawful) parts(t *rapid.T) (parts []messages.AssistantContent) {
 
 const blanks = " \t\r\n\v\f"
 
-// normal returns parts as a parser gives them: neighbouring texts as one, nothing blank, ids by
+// normal returns parts as a parser returns them: neighbouring texts joined, no blank parts, ids by
 // number, arguments compact.
 func normal(parts []messages.AssistantContent) []messages.AssistantContent {
 	var out []messages.AssistantContent

@@ -142,15 +142,15 @@ func BenchmarkSpecial(b *testing.B) {
 	}
 }
 
-// took returns how long it takes to read a reply.
+// took returns the time that it takes to read a reply.
 func took(l lawful, text string) time.Duration {
 	began := time.Now()
 	readInPieces(l, text, len(text))
 	return time.Since(began)
 }
 
-// BenchmarkParse reads prose and calls; of ReAct, which has one call in a reply, a short reply.
-// Beside it, encoding/json reads the same calls.
+// BenchmarkParse reads prose and calls. ReAct, with one call per reply, reads a short reply. For
+// comparison, encoding/json reads the same calls.
 func BenchmarkParse(b *testing.B) {
 	benchmarkJSON(b)
 	words := strings.Repeat("The model says (at some length) what it thinks of \"this\", and of that: `code`, 1 < 2, {braces} and [links](x).\n", 1<<13)
@@ -194,7 +194,7 @@ func benchmarkJSON(b *testing.B) {
 	}
 }
 
-// Writing is linear, too: what a model said once is written again in each request.
+// Rendering is linear, too: each request renders all earlier replies again.
 func TestRenderingIsLinear(t *testing.T) {
 	if !counts(t) {
 		return

@@ -50,7 +50,7 @@ func TestReActRoundTrip(t *testing.T) {
 	})
 }
 
-// merged puts neighbouring pieces of texts and thoughts together.
+// merged joins neighbouring pieces of texts and thoughts.
 func merged(parts []markdownpolicy.Part) (texts []string) {
 	kind := ""
 	for _, p := range parts {

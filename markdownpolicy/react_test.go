@@ -305,8 +305,8 @@ func TestReActNullIsNoInputWhereOneIsRequired(t *testing.T) {
 	require.Equal(t, parts(callPart("call_1", "g", "{}")), partsOf(t, p, "Action: g\nAction Input: null"))
 }
 
-// A dict of Python is an input in every mode; what is neither that nor JSON is mended in mode
-// repair only.
+// A Python dict is a valid input in every mode. Any other invalid JSON is repaired in mode repair
+// only.
 func TestS1_21_reactReadsAndRepairs(t *testing.T) {
 	in := func(mode markdownpolicy.Mode, input string) (string, error) {
 		p := markdownpolicy.ReAct{Options: markdownpolicy.Options{Mode: mode}}

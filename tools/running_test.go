@@ -167,7 +167,7 @@ func TestAbandon_PanicIsTold(t *testing.T) {
 	require.Equal(t, out, <-performed)
 }
 
-// A call has one result, whoever asks for it and whenever: that of the tool or that of Abandon.
+// A call has one result, that of the tool or that of Abandon, however often it is requested.
 func TestRunning_hasOneResult(t *testing.T) {
 	bodies := map[string]rawFunc{
 		"ok":     noop,

@@ -252,10 +252,10 @@ func TestBlocksOf(t *testing.T) {
 	require.EqualError(t, err, "line 1: write go, not golang")
 }
 
-// sources are the Go files of the repository by their paths, their lines without indentation.
+// sources are the Go files of the repository by path, with lines without indentation.
 type sources map[string]string
 
-// contain reports whether a file whose name ends so has these lines.
+// contain reports whether a file whose path ends with suffix has these lines.
 func (s sources) contain(suffix, lines string) bool {
 	lines = flat(lines)
 	for file, text := range s {
@@ -266,14 +266,14 @@ func (s sources) contain(suffix, lines string) bool {
 	return false
 }
 
-// flat takes the indentation from lines. The first one begins with a line break, as all others do.
+// flat removes the indentation of lines. The first line begins with a line break, like all others.
 func flat(text string) string {
 	return "\n" + indentation.ReplaceAllString(strings.TrimSpace(text), "") + "\n"
 }
 
 var indentation = regexp.MustCompile(`(?m)^[ \t]+`)
 
-// goCode returns the Go files that are compiled: not what lies in testdata, nor this package, whose
+// goCode returns the Go files that are compiled: not files in testdata, nor this package, whose
 // tests could quote a page.
 func goCode(t *testing.T) sources {
 	t.Helper()

@@ -81,7 +81,7 @@ func walks(t *testing.T, heading string) (lines [][]string) {
 	return lines
 }
 
-// callsOf returns the names that each method of the packages calls, by its receiver and its name.
+// callsOf returns the names that each method of the packages calls, by receiver and name.
 func callsOf(t *testing.T, packages ...string) map[string][]string {
 	t.Helper()
 	calls := map[string][]string{}

@@ -212,7 +212,7 @@ func stream(w http.ResponseWriter, said wireMessage) {
 	_, _ = io.WriteString(w, "\n\ndata: [DONE]\n\n")
 }
 
-// A server goes on when the suite has ended, and the suite leaves it no connection.
+// The server is still running when the suite has ended, and the suite leaves no connection to it.
 func TestSuite_leavesNoConnection(t *testing.T) {
 	var s server
 	var connections atomic.Int64
@@ -229,13 +229,13 @@ func TestSuite_leavesNoConnection(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	cfg := s.config()
-	cfg.HTTPClient = nil // as make live has it
+	cfg.HTTPClient = nil // as in make live
 	t.Run("suite", func(t *testing.T) { live(t, cfg, t.TempDir()) })
 	require.Eventually(t, func() bool { return connections.Load() == 0 }, time.Minute, time.Millisecond)
 }
 
-// The suite works: on a server that speaks the protocol every task is done, in every mode, and is
-// done again by what was recorded, without the server.
+// The suite works: with a server that speaks the protocol every task succeeds, in every mode, and
+// succeeds again with the recordings, without the server.
 func TestSuite_onALocalServer(t *testing.T) {
 	s := newServer(t)
 	dir := folder(t.TempDir(), "local")

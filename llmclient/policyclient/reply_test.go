@@ -113,8 +113,8 @@ func TestTruncated_pieces(t *testing.T) {
 	require.Equal(t, "a\nb", h.thought)
 }
 
-// So it is where a policy had released nothing by then, since it reads whole replies only, or since
-// a thought might still have begun.
+// The same is true if the policy had released nothing yet, because it reads only whole replies, or
+// because a thought could still have begun.
 func TestTruncated_nothingReleased(t *testing.T) {
 	for text, policy := range map[string]markdownpolicy.Policy{
 		"Two.\n!add {\"a\":":                           bang{},
@@ -134,7 +134,7 @@ func TestTruncated_nothingReleased(t *testing.T) {
 	}
 }
 
-// What a client returns counts, also where it streamed something else, or nothing.
+// The returned reply counts, also if the client streamed something else, or nothing.
 func TestStreamUnlikeResponse(t *testing.T) {
 	for _, streamed := range []string{"", "Hel", "Else."} {
 		inner := llmclient.ClientFunc(func(_ context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
@@ -151,7 +151,7 @@ func TestStreamUnlikeResponse(t *testing.T) {
 	}
 }
 
-// refusing is a policy that reads nothing, and says so with an error of its own.
+// refusing is a policy that reads nothing, and returns an error of its own.
 type refusing struct{ markdownpolicy.Policy }
 
 var errRefused = errors.New("not today")
@@ -168,7 +168,7 @@ func TestErrorOfAnotherType(t *testing.T) {
 	require.Zero(t, model.Remaining())
 }
 
-// A reply that may hold no call keeps what looks like one as text.
+// A reply that may contain no call keeps apparent calls as text.
 func TestCallsThatMayNotBe(t *testing.T) {
 	text := "Two.\n\n```tool_call\n{\"name\":\"add\",\"arguments\":{}}\n```\n\nThree."
 	without, none := question(), question()
@@ -189,7 +189,7 @@ func TestCallsThatMayNotBe(t *testing.T) {
 	}
 }
 
-// Neither does one that holds a native call beside the text: it is text, behind all else.
+// So does a reply with a native call beside the text: the call becomes text after everything else.
 func TestNativeCallsThatMayNotBe(t *testing.T) {
 	call := messages.ToolCall{ID: "x", Name: "add", Arguments: `{"a":"<"}`}
 	const asText = `{"name":"add","arguments":{"a":"<"}}`

@@ -283,7 +283,7 @@ func unfenced(text string) string {
 	return strings.TrimSpace(inside)
 }
 
-// conclusion takes the last reply. Calls in it are not run.
+// conclusion processes the last reply. Calls in it are not run.
 func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 	s.asked++
 	s.finish = resp.Finish
@@ -294,9 +294,9 @@ func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 	return s.Then(concluded, s.limited(cmp.Or(resp.Message.Text(), s.reached(""))))
 }
 
-// ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is
-// not forced again, a response format that it refuses gives way to the final tool, and a call that
-// it could not read is the model's to mend.
+// ProcessFailure implements strategy.FailureHandler. A forced choice that the provider refuses is
+// not forced again. A refused response format is replaced by the final tool. A call that the
+// provider could not read is returned to the model for correction.
 func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if frame.RefusesChoice(f) && frame.Forced(s.choice()) && s.Can(unforced) {
 		s.asked++
@@ -311,11 +311,11 @@ func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reasked) {
 		s.asked++
 		if text := f.Partial.Text(); text != "" {
-			s.history = append(s.history, messages.AssistantText(text)) // what it wrote, to learn from
+			s.history = append(s.history, messages.AssistantText(text)) // the model's text, for it to learn from
 		}
 		return s.again("Malformed", map[string]any{"Problem": f.Message, "Generated": f.Partial.Text()})
 	}
-	return s.Fail(frame.ErrorOf(f), s.Conclude("")) // the Machine knows the messages, a part of a reply included
+	return s.Fail(frame.ErrorOf(f), s.Conclude("")) // the Machine has the messages, including the received part of a reply
 }
 
 // Conclude implements strategy.Concluder.
@@ -328,7 +328,7 @@ func (s *completeTask) say(prompt string, data map[string]any) {
 	s.history = append(s.history, messages.UserText(s.prompt(prompt, data)))
 }
 
-// again tells the model what was wrong and asks once more.
+// again tells the model what was wrong and asks again.
 func (s *completeTask) again(prompt string, data map[string]any) nextstep.NextStep {
 	s.say(prompt, data)
 	return s.Then(reasked, s.request())

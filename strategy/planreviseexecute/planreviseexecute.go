@@ -9,7 +9,7 @@
 //
 // The model submits plans and judgements by calling tools of the strategy, [SubmitPlan] and
 // [SubmitEvaluation]. A reply without a usable call is answered with a reminder. With
-// Config.Evaluation, a Go function judges the plan, or nobody does.
+// Config.Evaluation, a Go function can judge the plan instead, or no judgement is made.
 //
 // Each step is delegated to a child. The child sees the goal of the step and results of other
 // steps: those that the step depends on or, if it names none, all done steps (Config.Results). It

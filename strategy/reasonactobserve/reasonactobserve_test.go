@@ -239,7 +239,7 @@ func TestUntrustedResults(t *testing.T) {
 	require.Less(t, len(prompt), 1000)
 }
 
-// A call that a middleware changed stands in the conversation as it was made.
+// A call that a middleware changed is in the conversation in its changed form.
 func TestEditedCalls(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {

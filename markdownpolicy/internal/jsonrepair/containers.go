@@ -171,7 +171,7 @@ func isLetter(b byte) bool { return textscan.IsLetter(b) || b == '$' }
 
 func isNameByte(b byte) bool { return isLetter(b) || textscan.IsDigit(b) || b == '-' }
 
-// constant reads true, false and null in their several spellings.
+// constant reads true, false and null in their different spellings.
 func (r *repairer) constant() bool {
 	at := r.pos
 	for !r.atEnd() && isNameByte(r.text[r.pos]) {
@@ -189,7 +189,7 @@ func (r *repairer) constant() bool {
 	return word == value || r.note(at, "wrote "+value+" for "+word)
 }
 
-// number reads a number. One that ends with the text may have been cut off.
+// number reads a number. A number at the end of the text may have been cut off.
 func (r *repairer) number() bool {
 	at := r.pos
 	for !r.atEnd() && (isNameByte(r.text[r.pos]) || r.text[r.pos] == '.' || r.text[r.pos] == '+') {

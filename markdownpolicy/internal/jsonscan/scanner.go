@@ -154,8 +154,8 @@ func (s *Scanner) literal(text string) bool {
 
 var (
 	literals    = textscan.NewByteSet("+-.0123456789eEtrufalsn") // the bytes of numbers and constants
-	brackets    = textscan.NewByteSet(`"{}[]`)                   // and what begins a string
-	quotes      = textscan.NewByteSet(`"\`)                      // what matters in a string
+	brackets    = textscan.NewByteSet(`"{}[]`)                   // including the quote of a string
+	quotes      = textscan.NewByteSet(`"\`)                      // the bytes with a meaning in a string
 	stringStops = newStringStops()
 )
 

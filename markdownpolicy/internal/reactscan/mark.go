@@ -67,7 +67,7 @@ func ReadMark(line string, final bool) Mark {
 	return Mark{}
 }
 
-// escapeMark looks at backslashes: they escape what would be a mark without them.
+// escapeMark reads backslashes: they escape what would be a mark without them.
 func escapeMark(line string, at int, final bool) Mark {
 	rest := strings.TrimLeft(line[at:], `\`)
 	if rest == "" {
@@ -241,8 +241,8 @@ func StrayFence(text string) int {
 	return last
 }
 
-// SkipFence returns what stands in the code block that the text begins with, and where that is;
-// without a block, all of it.
+// SkipFence returns the content of the code block that the text begins with, and its position.
+// Without a block it returns the whole text.
 func SkipFence(text string) (body string, at int) {
 	at = len(text) - len(textscan.TrimLeft(text))
 	if !ReadMark(text[at:], true).Fence {

@@ -52,10 +52,10 @@ var (
 	emphasis    = regexp.MustCompile(`^\*{1,3}([^*\s](?:[^*]*[^*\s])?)\*{1,3}`)
 )
 
-// readLines takes a text apart.
+// readLines splits a text into lines and determines their kinds.
 func readLines(text string) []line {
 	var lines []line
-	fence := "" // of the code block that is open
+	fence := "" // of the open code block
 	for raw := range strings.SplitSeq(text, "\n") {
 		s := strings.TrimSpace(raw)
 		l := line{raw: raw, kind: code, indent: indentOf(raw)}
