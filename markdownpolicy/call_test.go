@@ -30,7 +30,7 @@ func TestS2_8_BrokenCallByMode(t *testing.T) {
 
 	_, _, err = markdownpolicy.ReadCall(`{"name":"t","arguments":{"a":"b`, markdownpolicy.ModeRepair, "name", "arguments")
 	require.NotNil(t, err, "the string may have been cut off")
-	require.ErrorContains(t, err.Err, "no one way")
+	require.ErrorContains(t, err.Err, "more than one way")
 }
 
 func TestS2_9_Arguments(t *testing.T) {

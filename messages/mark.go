@@ -17,7 +17,7 @@ type Mark struct {
 	length int
 	first  Message
 	last   Message
-	anchor Message // the last message with parts, which identify it
+	anchor Message // the last message with parts; their address identifies it
 	back   int     // the number of messages read after the anchor
 }
 

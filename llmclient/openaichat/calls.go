@@ -46,8 +46,9 @@ func (cs *calls) legacy(p *callPiece) {
 	cs.function.take(p)
 }
 
-// find returns the newest call that a piece may belong to: by id; without an id by index; without
-// either the newest of all. The newest of all also counts if it has no id yet.
+// find returns the call that a piece may belong to, or nil. A call with the id of the piece comes
+// first. Otherwise it is the newest call with the index of the piece; a missing index fits any. If
+// both that call and the piece have an id, the piece belongs to no call so far.
 func (cs *calls) find(p *callPiece) *call {
 	var last, same *call
 	for _, c := range cs.list {
@@ -70,7 +71,7 @@ func (cs *calls) find(p *callPiece) *call {
 // startsAnew reports whether a piece begins a new call, although its id or index is that of c. If c
 // is complete, an id begins a new call, and so does a name with arguments; a repeated announcement
 // without arguments is dropped at the end. If c is incomplete, only the name of another tool begins
-// a new call, unless the id is that of c.
+// a new call, and only if c has no id.
 func (cs *calls) startsAnew(c *call, p *callPiece) bool {
 	if c.object.complete() {
 		return len(p.id) > 0 || len(p.name) > 0 && len(bytes.TrimSpace(p.args)) > 0

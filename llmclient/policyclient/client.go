@@ -84,7 +84,7 @@ func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 func (c *client) check(req *llmclient.Request) error {
 	switch {
 	case c.inner == nil:
-		return &llmclient.Error{Code: llmclient.CodeNotFound, Model: req.Model, Message: "policyclient: the client given to Wrap is nil"}
+		return &llmclient.Error{Code: llmclient.CodeNotFound, Model: req.Model, Message: "policyclient: the client is nil: give Wrap a client"}
 	case c.policy == nil:
 		return &llmclient.Error{Code: llmclient.CodeBadRequest, Model: req.Model, Message: "policyclient: the policy is nil; markdownpolicy.Fenced{} is one"}
 	case c.err != nil:
