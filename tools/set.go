@@ -36,7 +36,7 @@ func (e *DuplicateError) Error() string {
 }
 
 var (
-	errNoFunction = errors.New("no function: set the one to call")
+	errNoFunction = errors.New("no function: give it the function to call")
 	errNoTool     = errors.New("nil: leave it out")
 	errName       = errors.New(`a name is 1 to 64 of letters, digits, "_" and "-"`)
 	namePattern   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
