@@ -42,7 +42,7 @@ These cases hold no reply to parse. The last line of the table above counts them
 |---|---|
 `
 
-// corpusReasons says why cases are read otherwise than the other project expects.
+// corpusReasons says why some cases are read differently from what the other project expects.
 var corpusReasons = map[string]string{
 	"ollama-tooltext cogito CogitoParser_StreamingEdgeCases 1":         "They read no calls if no tools were offered. Here the parser does not decide whether a call is allowed: a call of an unknown tool gets an error that the model sees.",
 	"ollama-tooltext deepseek3 DeepSeek3Parser_parseToolCallContent 8": "They return a call without a name. A call must have a name; here this is an error with feedback.",
