@@ -12,21 +12,26 @@ import (
 func ExampleMemory() {
 	ctx := context.Background()
 	var store checkpoint.Memory
-	_ = store.Append(ctx, "run-1", checkpoint.Record{Seq: 1, Data: []byte(`{"type":"start"}`)})
-	_ = store.Append(ctx, "run-1", checkpoint.Record{Seq: 2, Data: []byte(`{"type":"answer"}`)})
+	key := checkpoint.Key{Run: "run-1"}
+	record := func(seq int, kind string) []checkpoint.Record {
+		return []checkpoint.Record{{Seq: seq, Type: kind, Data: []byte(`{}`)}}
+	}
+	running := &checkpoint.Header{Status: checkpoint.StatusRunning}
+	_ = store.Append(ctx, checkpoint.Batch{Key: key, Writer: "one", Epoch: 1, Header: running, Records: record(1, "start")})
+	_ = store.Append(ctx, checkpoint.Batch{Key: key, Writer: "one", Epoch: 1, Records: record(2, "answer")})
 
-	err := store.Append(ctx, "run-1", checkpoint.Record{Seq: 2, Data: []byte(`{"type":"stop"}`)})
+	err := store.Append(ctx, checkpoint.Batch{Key: key, Writer: "two", Epoch: 1, Records: record(2, "stop")})
 	fmt.Println(errors.Is(err, checkpoint.ErrConflict))
 
-	for record, err := range store.Read(ctx, "run-1", 1) {
+	for record, err := range store.Read(ctx, key, 1) {
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(record.Seq, string(record.Data))
+		fmt.Println(record.Seq, record.Type)
 	}
 	// Output:
 	// true
-	// 1 {"type":"start"}
-	// 2 {"type":"answer"}
+	// 1 start
+	// 2 answer
 }

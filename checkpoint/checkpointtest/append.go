@@ -3,13 +3,14 @@ package checkpointtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/segue-go/segue/checkpoint"
 )
 
-const run = "0197b5a8-1c52-7e7b-9f43-5d1c6a0e2b11"
+var run = named("0197b5a8-1c52-7e7b-9f43-5d1c6a0e2b11")
 
 func order(ctx context.Context, s checkpoint.Store) error {
 	want := numbered(1, 40)
@@ -26,13 +27,11 @@ func order(ctx context.Context, s checkpoint.Store) error {
 	return expect(ctx, s, run, 1, want)
 }
 
-// refused checks that an Append conflicts, and that the run is as it was.
-func refused(ctx context.Context, s checkpoint.Store, kept, batch []checkpoint.Record) error {
-	places := make([]int, len(batch))
-	for i, r := range batch {
-		places[i] = r.Seq
-	}
-	if err := wraps(s.Append(ctx, run, batch...), checkpoint.ErrConflict, "append of records %v after %d", places, len(kept)); err != nil {
+// refused checks that an Append of somebody else conflicts, and that the run is as it was.
+func refused(ctx context.Context, s checkpoint.Store, kept, records []checkpoint.Record) error {
+	b := batch(run, records...)
+	b.Writer = other
+	if err := wraps(s.Append(ctx, b), checkpoint.ErrConflict, "append of records %s after %d", places(records), len(kept)); err != nil {
 		return err
 	}
 	if len(kept) > 0 {
@@ -57,7 +56,7 @@ func conflict(ctx context.Context, s checkpoint.Store) error {
 		}
 	}
 	if err := refused(ctx, s, kept, kept[2:]); err != nil {
-		return fmt.Errorf("the very same record again: %w", err)
+		return fmt.Errorf("the very same record, by another writer: %w", err)
 	}
 	if err := fill(ctx, s, run, journal(4, "[]")); err != nil {
 		return fmt.Errorf("the next record, after conflicts: %w", err)
@@ -66,14 +65,14 @@ func conflict(ctx context.Context, s checkpoint.Store) error {
 }
 
 func conflictWithin(ctx context.Context, s checkpoint.Store) error {
-	batch := func(seqs ...int) (records []checkpoint.Record) {
+	records := func(seqs ...int) (all []checkpoint.Record) {
 		for _, seq := range seqs {
-			records = append(records, journal(seq, fmt.Sprintf("[%d]", seq))...)
+			all = append(all, journal(seq, fmt.Sprintf("[%d]", seq))...)
 		}
-		return records
+		return all
 	}
 	for _, seqs := range [][]int{{1, 3}, {1, 1}, {1, 2, 4}, {2, 1}, {1, 2, 3, 2}} {
-		if err := refused(ctx, s, nil, batch(seqs...)); err != nil {
+		if err := refused(ctx, s, nil, records(seqs...)); err != nil {
 			return err
 		}
 	}
@@ -82,7 +81,7 @@ func conflictWithin(ctx context.Context, s checkpoint.Store) error {
 		return err
 	}
 	for _, seqs := range [][]int{{3, 5}, {3, 3}, {3, 4, 4}, {3, 2}, {2, 3}, {4, 3}, {3, 4, 5, 1}} {
-		if err := refused(ctx, s, kept, batch(seqs...)); err != nil {
+		if err := refused(ctx, s, kept, records(seqs...)); err != nil {
 			return err
 		}
 	}
@@ -90,13 +89,13 @@ func conflictWithin(ctx context.Context, s checkpoint.Store) error {
 }
 
 func noRecords(ctx context.Context, s checkpoint.Store) error {
-	if err := s.Append(ctx, run); err != nil {
-		return fmt.Errorf("append of no records: %w", err)
+	if err := wraps(s.Append(ctx, batch(run)), checkpoint.ErrNotFound, "append of no records, to no run"); err != nil {
+		return err
 	}
 	if err := expectNone(ctx, s, run, 1); err != nil {
 		return err
 	}
-	return wraps(s.Append(ctx, "", journal(1, "[]")...), checkpoint.ErrNoRun, "append to a run without an id")
+	return wraps(s.Append(ctx, batch(named(""), journal(1, "[]")...)), checkpoint.ErrNoRun, "append to a run without an id")
 }
 
 // runsApart uses ids that a careless key, path, pattern or collation takes for one another.
@@ -105,21 +104,21 @@ func runsApart(ctx context.Context, s checkpoint.Store) error {
 	ids := []string{
 		"a", "A", "a ", " a", "a\n", "a/b", "a/", "/a", "a//b", "../a", ".", "..", `a\b`, "a%", "a_", "%", "a*", "a.b", "a:b", "a?b#c",
 		"a'b", "a''b", `a"b`, "a`b", "'; DROP TABLE runs; --", "$1", "{}", "null", "0", "00", "1", "1.0",
-		"caf\u00e9", "cafe\u0301", "\u65e5\u672c", "\U0001f642", "\u202ea", long + "a", long + "b", long + "ab", run,
+		"caf\u00e9", "cafe\u0301", "\u65e5\u672c", "\U0001f642", "\u202ea", long + "a", long + "b", long + "ab", run.Run,
 	}
 	want := func(id string) []checkpoint.Record { return journal(1, fmt.Sprintf("%q", id), "2") }
 	for i, id := range ids {
-		if err := fill(ctx, s, id, want(id)[:1]); err != nil {
+		if err := fill(ctx, s, named(id), want(id)[:1]); err != nil {
 			return fmt.Errorf("after %q: %w", ids[:i], err)
 		}
 	}
 	for _, id := range ids {
-		if err := fill(ctx, s, id, want(id)[1:]); err != nil {
+		if err := fill(ctx, s, named(id), want(id)[1:]); err != nil {
 			return err
 		}
 	}
 	for _, id := range ids {
-		if err := expect(ctx, s, id, 1, want(id)); err != nil {
+		if err := expect(ctx, s, named(id), 1, want(id)); err != nil {
 			return err
 		}
 	}
@@ -132,11 +131,11 @@ func noRunID(ctx context.Context, s checkpoint.Store) error {
 	long := strings.Repeat("é", checkpoint.MaxRunID/2)
 	for _, id := range []string{long + "x", long + long, "a\x00b", "\x00", "a\xff", "\xed\xa0\x80", long[:checkpoint.MaxRunID-1]} {
 		what := fmt.Sprintf("append to a run whose id has %d bytes and begins with %.8q", len(id), id)
-		if err := wraps(s.Append(ctx, id, journal(1, "[]")...), checkpoint.ErrRunID, "%s", what); err != nil {
+		if err := wraps(s.Append(ctx, batch(named(id), journal(1, "[]")...)), checkpoint.ErrRunID, "%s", what); err != nil {
 			return err
 		}
 		for _, kept := range []string{id, long, "a", "ab", "a\ufffd", "\ufffd"} {
-			if err := expectNone(ctx, s, kept, 1); err != nil {
+			if err := expectNone(ctx, s, named(kept), 1); err != nil {
 				return fmt.Errorf("after %s: %w", what, err)
 			}
 		}
@@ -165,19 +164,32 @@ func bytesKept(ctx context.Context, s checkpoint.Store) error {
 	return expect(ctx, s, run, 1, want)
 }
 
+// largeRecords appends some of a mebibyte, among small ones, and one of eight.
 func largeRecords(ctx context.Context, s checkpoint.Store) error {
-	large := `"` + strings.Repeat("0123456789abcdef", 1<<16) + `"` // 1 MiB
-	want := append(journal(1, "1", large, "3", large), numbered(5, 1000)...)
-	if err := fill(ctx, s, run, want[:2]); err != nil {
-		return err
-	}
-	if err := fill(ctx, s, run, want[2:4]); err != nil {
-		return err
-	}
-	if err := fill(ctx, s, run, want[4:]); err != nil {
-		return err
+	mebibyte := strings.Repeat("0123456789abcdef", 1<<16)
+	want := journal(1, "1", mebibyte, "3", mebibyte, strings.Repeat(mebibyte, 8), "6")
+	for i := 0; i < len(want); i += 2 {
+		if err := fill(ctx, s, run, want[i:i+2]); err != nil {
+			return err
+		}
 	}
 	return expect(ctx, s, run, 1, want)
+}
+
+// manyRecords appends 10,000 in one batch, and a few behind them.
+func manyRecords(ctx context.Context, s checkpoint.Store) error {
+	const many = 10_000
+	want := numbered(1, many+3)
+	b := batch(run, want[:many]...)
+	if err := errors.Join(put(ctx, s, b), retried(ctx, s, b)); err != nil {
+		return err
+	}
+	for i := many; i < len(want); i++ {
+		if err := fill(ctx, s, run, want[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return errors.Join(expect(ctx, s, run, 1, want), expect(ctx, s, run, many-1, want[many-2:]))
 }
 
 // slicesNotKept writes over what it handed to Append.

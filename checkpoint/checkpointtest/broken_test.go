@@ -31,9 +31,9 @@ type (
 
 // flaws are methods to be used instead of those of a Memory, where they are given.
 type flaws struct {
-	append func(ctx context.Context, m *memory, run string, rs []record) error
-	read   func(ctx context.Context, m *memory, run string, from int) records
-	delete func(ctx context.Context, m *memory, run string) error
+	append func(ctx context.Context, m *memory, b checkpoint.Batch) error
+	read   func(ctx context.Context, m *memory, key checkpoint.Key, from int) records
+	delete func(ctx context.Context, m *memory, keys []checkpoint.Key) error
 }
 
 type store struct {
@@ -41,48 +41,50 @@ type store struct {
 	flaws
 }
 
-func (s *store) Append(ctx context.Context, run string, rs ...record) error {
+func (s *store) Append(ctx context.Context, b checkpoint.Batch) error {
 	if s.append != nil {
-		return s.append(ctx, &s.memory, run, rs)
+		return s.append(ctx, &s.memory, b)
 	}
-	return s.memory.Append(ctx, run, rs...)
+	return s.memory.Append(ctx, b)
 }
 
-func (s *store) Read(ctx context.Context, run string, from int) records {
+func (s *store) Read(ctx context.Context, key checkpoint.Key, from int) records {
 	if s.read != nil {
-		return s.read(ctx, &s.memory, run, from)
+		return s.read(ctx, &s.memory, key, from)
 	}
-	return s.memory.Read(ctx, run, from)
+	return s.memory.Read(ctx, key, from)
 }
 
-func (s *store) Delete(ctx context.Context, run string) error {
+func (s *store) Delete(ctx context.Context, keys ...checkpoint.Key) error {
 	if s.delete != nil {
-		return s.delete(ctx, &s.memory, run)
+		return s.delete(ctx, &s.memory, keys)
 	}
-	return s.memory.Delete(ctx, run)
+	return s.memory.Delete(ctx, keys...)
 }
 
 // last returns the place of the last record.
-func last(m *memory, run string) (seq int) {
-	for r := range m.Read(context.Background(), run, 1) {
+func last(m *memory, key checkpoint.Key) (seq int) {
+	for r := range m.Read(context.Background(), key, 1) {
 		seq = r.Seq
 	}
 	return seq
 }
 
 // renumbers puts records where there is room.
-func renumbers(ctx context.Context, m *memory, run string, rs []record) error {
-	own := slices.Clone(rs)
-	for i := range own {
-		own[i].Seq = last(m, run) + 1 + i
+func renumbers(ctx context.Context, m *memory, b checkpoint.Batch) error {
+	b.Records = slices.Clone(b.Records)
+	for i := range b.Records {
+		b.Records[i].Seq = last(m, b.Key) + 1 + i
 	}
-	return m.Append(ctx, run, own...)
+	return m.Append(ctx, b)
 }
 
 // appendsInPart keeps the records before one that conflicts.
-func appendsInPart(ctx context.Context, m *memory, run string, rs []record) error {
-	for _, r := range rs {
-		if err := m.Append(ctx, run, r); err != nil {
+func appendsInPart(ctx context.Context, m *memory, b checkpoint.Batch) error {
+	for _, r := range b.Records {
+		part := b
+		part.Records = []record{r}
+		if err := m.Append(ctx, part); err != nil {
 			return err
 		}
 	}
@@ -90,10 +92,10 @@ func appendsInPart(ctx context.Context, m *memory, run string, rs []record) erro
 }
 
 // looksThenLeaps lets everybody succeed who saw room.
-func looksThenLeaps(ctx context.Context, m *memory, run string, rs []record) error {
-	room := len(rs) > 0 && rs[0].Seq == last(m, run)+1
+func looksThenLeaps(ctx context.Context, m *memory, b checkpoint.Batch) error {
+	room := len(b.Records) > 0 && b.Records[0].Seq == last(m, b.Key)+1
 	time.Sleep(time.Millisecond)
-	err := m.Append(ctx, run, rs...)
+	err := m.Append(ctx, b)
 	if room && errors.Is(err, checkpoint.ErrConflict) {
 		return nil
 	}
@@ -101,8 +103,8 @@ func looksThenLeaps(ctx context.Context, m *memory, run string, rs []record) err
 }
 
 // wrapsNothing makes texts of errors.
-func wrapsNothing(ctx context.Context, m *memory, run string, rs []record) error {
-	if err := m.Append(ctx, run, rs...); err != nil {
+func wrapsNothing(ctx context.Context, m *memory, b checkpoint.Batch) error {
+	if err := m.Append(ctx, b); err != nil {
 		return fmt.Errorf("it failed: %s", err.Error())
 	}
 	return nil
@@ -110,23 +112,25 @@ func wrapsNothing(ctx context.Context, m *memory, run string, rs []record) error
 
 // edits keeps something else than it is given.
 func edits(edit func(string) string) flaws {
-	return flaws{append: func(ctx context.Context, m *memory, run string, rs []record) error {
-		own := slices.Clone(rs)
-		for i := range own {
-			own[i].Data = []byte(edit(string(own[i].Data)))
+	return flaws{append: func(ctx context.Context, m *memory, b checkpoint.Batch) error {
+		b.Records = slices.Clone(b.Records)
+		for i := range b.Records {
+			b.Records[i].Data = []byte(edit(string(b.Records[i].Data)))
 		}
-		return m.Append(ctx, run, own...)
+		return m.Append(ctx, b)
 	}}
 }
 
 // renames takes several ids for one.
 func renames(rename func(string) string) flaws {
 	return flaws{
-		append: func(ctx context.Context, m *memory, run string, rs []record) error {
-			return m.Append(ctx, rename(run), rs...)
+		append: func(ctx context.Context, m *memory, b checkpoint.Batch) error {
+			b.Key.Run = rename(b.Key.Run)
+			return m.Append(ctx, b)
 		},
-		read: func(ctx context.Context, m *memory, run string, from int) records {
-			return m.Read(ctx, rename(run), from)
+		read: func(ctx context.Context, m *memory, key checkpoint.Key, from int) records {
+			key.Run = rename(key.Run)
+			return m.Read(ctx, key, from)
 		},
 	}
 }
@@ -135,15 +139,15 @@ func renames(rename func(string) string) flaws {
 func keepsSlices(own bool) flaws {
 	kept := map[*memory][]record{} // for checks of one run and one goroutine
 	return flaws{
-		append: func(ctx context.Context, m *memory, run string, rs []record) error {
-			err := m.Append(ctx, run, rs...)
+		append: func(ctx context.Context, m *memory, b checkpoint.Batch) error {
+			err := m.Append(ctx, b)
 			if err == nil {
-				kept[m] = append(kept[m], rs...)
+				kept[m] = append(kept[m], b.Records...)
 			}
 			return err
 		},
-		read: func(ctx context.Context, m *memory, run string, from int) records {
-			return filtered(m.Read(ctx, run, from), func(r record) record {
+		read: func(ctx context.Context, m *memory, key checkpoint.Key, from int) records {
+			return filtered(m.Read(ctx, key, from), func(r record) record {
 				r = kept[m][r.Seq-1]
 				if !own {
 					r.Data = bytes.Clone(r.Data)
@@ -155,11 +159,12 @@ func keepsSlices(own bool) flaws {
 }
 
 // sharesBuffer is a Read that hands out one buffer again and again.
-func sharesBuffer(ctx context.Context, m *memory, run string, from int) records {
+func sharesBuffer(ctx context.Context, m *memory, key checkpoint.Key, from int) records {
 	var buffer []byte
-	return filtered(m.Read(ctx, run, from), func(r record) record {
+	return filtered(m.Read(ctx, key, from), func(r record) record {
 		buffer = append(buffer[:0], r.Data...)
-		return record{Seq: r.Seq, Data: buffer}
+		r.Data = buffer
+		return r
 	})
 }
 
@@ -177,9 +182,9 @@ func filtered(all records, f func(record) record) records {
 }
 
 // findsAnything is a Read of which a run without records is an empty one.
-func findsAnything(ctx context.Context, m *memory, run string, from int) records {
+func findsAnything(ctx context.Context, m *memory, key checkpoint.Key, from int) records {
 	return func(yield func(record, error) bool) {
-		for r, err := range m.Read(ctx, run, from) {
+		for r, err := range m.Read(ctx, key, from) {
 			if errors.Is(err, checkpoint.ErrNotFound) || !yield(r, err) {
 				return
 			}
@@ -188,12 +193,12 @@ func findsAnything(ctx context.Context, m *memory, run string, from int) records
 }
 
 // readsOnce is a Read whose sequence is good for one range.
-func readsOnce(ctx context.Context, m *memory, run string, from int) records {
+func readsOnce(ctx context.Context, m *memory, key checkpoint.Key, from int) records {
 	used := false
 	return func(yield func(record, error) bool) {
 		if !used {
 			used = true
-			m.Read(ctx, run, from)(yield)
+			m.Read(ctx, key, from)(yield)
 		}
 	}
 }
@@ -202,32 +207,31 @@ func readsOnce(ctx context.Context, m *memory, run string, from int) records {
 func locks() flaws {
 	lock := make(chan struct{}, 1)
 	return flaws{
-		append: func(ctx context.Context, m *memory, run string, rs []record) error {
+		append: func(ctx context.Context, m *memory, b checkpoint.Batch) error {
 			select {
 			case lock <- struct{}{}:
 				defer func() { <-lock }()
-				return m.Append(ctx, run, rs...)
+				return m.Append(ctx, b)
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		},
-		read: func(ctx context.Context, m *memory, run string, from int) records {
+		read: func(ctx context.Context, m *memory, key checkpoint.Key, from int) records {
 			return func(yield func(record, error) bool) {
 				lock <- struct{}{}
 				defer func() { <-lock }()
-				m.Read(ctx, run, from)(yield)
+				m.Read(ctx, key, from)(yield)
 			}
 		},
 	}
 }
 
-func forgetsAll(ctx context.Context, m *memory, _ string) error {
-	for _, run := range m.Runs() {
-		if err := m.Delete(ctx, run); err != nil {
-			return err
-		}
+func forgetsAll(ctx context.Context, m *memory, _ []checkpoint.Key) error {
+	all, err := m.List(ctx, checkpoint.Query{All: true, Limit: 1000})
+	for _, h := range all.Heads {
+		err = errors.Join(err, m.Delete(ctx, h.Key))
 	}
-	return nil
+	return err
 }
 
 // brokenStore is what is wrong with a store, and which checks find it out.
@@ -258,26 +262,26 @@ func brokenStores() map[string]brokenStore {
 		"takes any id":    {renames(hashed), []string{"no run id"}},
 		"repairs ids":     {renames(repaired), []string{"no run id"}},
 		"shares a buffer": {flaws{read: sharesBuffer}, []string{"order", "from"}},
-		"reads all": {flaws{read: func(ctx context.Context, m *memory, run string, _ int) records {
-			return m.Read(ctx, run, 1)
+		"reads all": {flaws{read: func(ctx context.Context, m *memory, key checkpoint.Key, _ int) records {
+			return m.Read(ctx, key, 1)
 		}}, []string{"from"}},
-		"reads backwards": {flaws{read: func(ctx context.Context, m *memory, run string, from int) records {
-			n := last(m, run)
-			return filtered(m.Read(ctx, run, from), func(r record) record { r.Seq = n + 1 - r.Seq; return r })
+		"reads backwards": {flaws{read: func(ctx context.Context, m *memory, key checkpoint.Key, from int) records {
+			n := last(m, key)
+			return filtered(m.Read(ctx, key, from), func(r record) record { r.Seq = n + 1 - r.Seq; return r })
 		}}, []string{"order", "from"}},
 		"finds anything": {flaws{read: findsAnything}, []string{"no such run", "no records", "no run id", "conflict"}},
 		"reads once":     {flaws{read: readsOnce}, []string{"break"}},
 		"waits for ever": {flaws{
-			append: func(_ context.Context, m *memory, run string, rs []record) error {
-				return m.Append(context.Background(), run, rs...)
+			append: func(_ context.Context, m *memory, b checkpoint.Batch) error {
+				return m.Append(context.Background(), b)
 			},
-			read: func(_ context.Context, m *memory, run string, from int) records {
-				return m.Read(context.Background(), run, from)
+			read: func(_ context.Context, m *memory, key checkpoint.Key, from int) records {
+				return m.Read(context.Background(), key, from)
 			},
 		}, []string{"done context", "done while reading"}},
 		"locks":          {locks(), []string{"append while reading"}},
 		"forgets all":    {flaws{delete: forgetsAll}, []string{"delete"}},
-		"forgets none":   {flaws{delete: func(context.Context, *memory, string) error { return nil }}, []string{"delete"}},
+		"forgets none":   {flaws{delete: func(context.Context, *memory, []checkpoint.Key) error { return nil }}, []string{"delete"}},
 		"keeps slices":   {keepsSlices(false), []string{"slices are not kept"}},
 		"shares slices":  {keepsSlices(true), []string{"slices are not kept", "data are the caller's"}},
 		"none whatever":  {},
@@ -312,11 +316,13 @@ func repaired(id string) string {
 }
 
 // halves appends a batch in two goes, between which it can be read.
-func halves(ctx context.Context, m *memory, run string, rs []record) error {
-	half := len(rs) / 2
-	if err := m.Append(ctx, run, rs[:half]...); err != nil {
+func halves(ctx context.Context, m *memory, b checkpoint.Batch) error {
+	first, second := b, b
+	half := len(b.Records) / 2
+	first.Records, second.Records = b.Records[:half], b.Records[half:]
+	if err := m.Append(ctx, first); err != nil {
 		return err
 	}
 	time.Sleep(time.Millisecond)
-	return m.Append(ctx, run, rs[half:]...)
+	return m.Append(ctx, second)
 }

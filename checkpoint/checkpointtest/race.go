@@ -24,7 +24,9 @@ func oneWins(ctx context.Context, s checkpoint.Store) error {
 		for w := range writers {
 			all.Go(func() {
 				<-start
-				errs[w] = s.Append(ctx, run, record(w)...)
+				b := batch(run, record(w)...)
+				b.Writer = fmt.Sprint("writer ", w)
+				errs[w] = s.Append(ctx, b)
 			})
 		}
 		close(start)
@@ -53,7 +55,7 @@ func batchesWhole(ctx context.Context, s checkpoint.Store) error {
 	errs := make([]error, 2*runs)
 	var all sync.WaitGroup
 	for i := range runs {
-		id := fmt.Sprint("run ", i)
+		id := named(fmt.Sprint("run ", i))
 		written := make(chan struct{})
 		all.Go(func() {
 			defer close(written)
@@ -79,7 +81,7 @@ func batchesWhole(ctx context.Context, s checkpoint.Store) error {
 		return err
 	}
 	for i := range runs {
-		if err := expect(ctx, s, fmt.Sprint("run ", i), 1, numbered(1, batches*size)); err != nil {
+		if err := expect(ctx, s, named(fmt.Sprint("run ", i)), 1, numbered(1, batches*size)); err != nil {
 			return err
 		}
 	}
@@ -87,7 +89,7 @@ func batchesWhole(ctx context.Context, s checkpoint.Store) error {
 }
 
 // look reads a run that is being written: it must hold whole batches, and no gap.
-func look(ctx context.Context, s checkpoint.Store, id string, size int) error {
+func look(ctx context.Context, s checkpoint.Store, id checkpoint.Key, size int) error {
 	got, err := read(ctx, s, id, 1)
 	if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
 		return fmt.Errorf("run %q: read while it is written: %w", id, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 )
@@ -24,8 +25,8 @@ func from(ctx context.Context, s checkpoint.Store) error {
 func noSuchRun(ctx context.Context, s checkpoint.Store) error {
 	missing := func() error {
 		for _, first := range []int{-1, 1, 7} {
-			for _, id := range []string{run, ""} {
-				if err := expectNone(ctx, s, id, first); err != nil {
+			for _, id := range []string{run.Run, ""} {
+				if err := expectNone(ctx, s, named(id), first); err != nil {
 					return err
 				}
 			}
@@ -35,7 +36,7 @@ func noSuchRun(ctx context.Context, s checkpoint.Store) error {
 	if err := missing(); err != nil {
 		return err
 	}
-	if err := fill(ctx, s, "another", numbered(1, 9)); err != nil {
+	if err := fill(ctx, s, named("another"), numbered(1, 9)); err != nil {
 		return err
 	}
 	return missing()
@@ -48,11 +49,11 @@ func doneContext(ctx context.Context, s checkpoint.Store) error {
 	}
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := wraps(s.Append(done, run, numbered(3, 1)...), context.Canceled, "append with a context that is done"); err != nil {
+	if err := wraps(s.Append(done, batch(run, numbered(3, 1)...)), context.Canceled, "append with a context that is done"); err != nil {
 		return err
 	}
-	for _, id := range []string{run, "missing"} {
-		got, err := read(done, s, id, 1)
+	for _, id := range []string{run.Run, "missing"} {
+		got, err := read(done, s, named(id), 1)
 		if err := wraps(err, context.Canceled, "run %q: read with a context that is done", id); err != nil {
 			return err
 		}
@@ -61,6 +62,43 @@ func doneContext(ctx context.Context, s checkpoint.Store) error {
 		}
 	}
 	return expect(ctx, s, run, 1, kept)
+}
+
+// doneAbilities calls each method of each ability with a context that is done.
+func doneAbilities(ctx context.Context, s checkpoint.Store) error {
+	if err := fill(ctx, s, run, numbered(1, 1)); err != nil {
+		return err
+	}
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	calls := map[string]error{}
+	_, calls["head"] = s.Head(done, run)
+	if l, ok := checkpoint.As[checkpoint.Lister](s); ok {
+		_, calls["list"] = l.List(done, checkpoint.Query{})
+	}
+	in, posts := checkpoint.As[checkpoint.Inbox](s)
+	if posts {
+		calls["post"] = in.Post(done, note(run, "1"))
+		_, calls["posted"] = in.Posted(done, run)
+	}
+	if l, ok := checkpoint.As[checkpoint.Leaser](s); ok {
+		_, calls["lease"] = l.Lease(done, run, owner, time.Hour)
+	}
+	if p, ok := checkpoint.As[checkpoint.Pruner](s); ok {
+		calls["delete"] = p.Delete(done, run)
+		calls["vacuum"] = p.Vacuum(done)
+	}
+	for what, err := range calls {
+		if err := wraps(err, context.Canceled, "%s with a context that is done", what); err != nil {
+			return err
+		}
+	}
+	if posts {
+		if err := (&posted{in, s}).expect(ctx, run); err != nil {
+			return err
+		}
+	}
+	return expectHead(ctx, s, checkpoint.Head{Key: run, Header: checkpoint.Header{Status: checkpoint.StatusRunning}, Last: 1, Epoch: 1})
 }
 
 func doneWhileReading(ctx context.Context, s checkpoint.Store) error {
@@ -126,17 +164,17 @@ func appendWhileReading(ctx context.Context, s checkpoint.Store) error {
 		if r.Seq > len(want) { // it may be yielded
 			break
 		}
-		if err := fill(ctx, s, "a copy", []checkpoint.Record{r}); err != nil {
+		if err := fill(ctx, s, named("a copy"), []checkpoint.Record{r}); err != nil {
 			return fmt.Errorf("append to another run while one is read: %w", err)
 		}
 		if err := fill(ctx, s, run, numbered(len(want)+r.Seq, 1)); err != nil {
 			return fmt.Errorf("append to the run that is read: %w", err)
 		}
-		if err := expect(ctx, s, "a copy", 1, want[:r.Seq]); err != nil {
+		if err := expect(ctx, s, named("a copy"), 1, want[:r.Seq]); err != nil {
 			return fmt.Errorf("read while another is read: %w", err)
 		}
 	}
-	if err := expect(ctx, s, "a copy", 1, want); err != nil {
+	if err := expect(ctx, s, named("a copy"), 1, want); err != nil {
 		return err
 	}
 	return expect(ctx, s, run, 1, numbered(1, 2*len(want)))
@@ -144,20 +182,18 @@ func appendWhileReading(ctx context.Context, s checkpoint.Store) error {
 
 // deleted checks Delete, where there is one.
 func deleted(ctx context.Context, s checkpoint.Store) error {
-	d, ok := s.(interface {
-		Delete(ctx context.Context, run string) error
-	})
-	if !ok {
-		return nil
+	p, err := able[checkpoint.Pruner](s)
+	if err != nil {
+		return err
 	}
 	kept := numbered(1, 3)
-	for _, id := range []string{run, "another"} {
-		if err := fill(ctx, s, id, kept); err != nil {
+	for _, id := range []string{run.Run, "another"} {
+		if err := fill(ctx, s, named(id), kept); err != nil {
 			return err
 		}
 	}
-	for _, id := range []string{run, run, "missing", ""} {
-		if err := d.Delete(ctx, id); err != nil {
+	for _, id := range []string{run.Run, run.Run, "missing", ""} {
+		if err := p.Delete(ctx, named(id)); err != nil {
 			return fmt.Errorf("delete of run %q: %w", id, err)
 		}
 	}
@@ -172,8 +208,8 @@ func deleted(ctx context.Context, s checkpoint.Store) error {
 	}
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := wraps(d.Delete(done, "another"), context.Canceled, "delete with a context that is done"); err != nil {
+	if err := wraps(p.Delete(done, named("another")), context.Canceled, "delete with a context that is done"); err != nil {
 		return err
 	}
-	return expect(ctx, s, "another", 1, kept)
+	return expect(ctx, s, named("another"), 1, kept)
 }
