@@ -250,4 +250,3 @@ func (l *listing) rest(c *conditions, st *start) {
 		c.and(`EXISTS (SELECT 1 FROM inbox i WHERE i.run = r.id)`)
 	}
 }
-
