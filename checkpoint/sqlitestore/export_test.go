@@ -19,4 +19,3 @@ func OpenWith(ctx context.Context, c Config, more ...string) (*Store, error) {
 	}
 	return openWith(ctx, c, append(migrations(), more...))
 }
-
