@@ -1,6 +1,10 @@
 package sqlitestore
 
-import "context"
+import (
+	"context"
+
+	"github.com/segue-go/segue/checkpoint"
+)
 
 // Commits returns how many transactions a store has committed, and how often its log was drained.
 func Commits(s *Store) (commits, drained int64) { return s.commits.Load(), s.drainer.drained.Load() }
@@ -18,4 +22,31 @@ func OpenWith(ctx context.Context, c Config, more ...string) (*Store, error) {
 		return nil, err
 	}
 	return openWith(ctx, c, append(migrations(), more...))
+}
+
+// SumHeads gives each head the checksum that it should have.
+func SumHeads(s *Store) error {
+	rows, err := s.reads.QueryContext(background, "SELECT id, namespace, run, header FROM runs")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if err := s.writer.exec("BEGIN"); err != nil {
+		return err
+	}
+	for rows.Next() {
+		var id int64
+		var key checkpoint.Key
+		var header string
+		if err := rows.Scan(&id, &key.Namespace, &key.Run, &header); err != nil {
+			return err
+		}
+		if err := s.writer.exec("UPDATE runs SET sum = ? WHERE id = ?", int64(sum(key, "head", "", []byte(header))), id); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return s.writer.exec("COMMIT")
 }
