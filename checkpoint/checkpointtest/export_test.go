@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/segue-go/segue/checkpoint"
 )
 
@@ -22,6 +24,52 @@ func Broken(ctx context.Context, names []string, open func() checkpoint.Store) m
 			found[c.name] = err
 		}
 		cancel()
+	}
+	return found
+}
+
+// Told returns what the client was told.
+func (o Operation) Told() error { return o.told }
+
+// Checks returns the names of all checks.
+func Checks() (names []string) {
+	for _, c := range checks {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// Lacking returns what checks are skipped for, by their names. It panics if another fails.
+func Lacking(ctx context.Context, open func() checkpoint.Store) map[string]string {
+	found := map[string]string{}
+	for _, c := range checks {
+		err := c.run(ctx, open())
+		if without, ok := errors.AsType[lacking](err); ok {
+			found[c.name] = without.Error()
+		} else if err != nil {
+			panic(err)
+		}
+	}
+	return found
+}
+
+// ModelOf drives a store as Model does.
+func ModelOf(t rapid.TB, s checkpoint.Store) { model(t, s) }
+
+// FoundFaults makes the checks of Faults, and returns what they say.
+func FoundFaults(ctx context.Context, open func() Faulty) map[string]error {
+	found := map[string]error{}
+	for _, f := range faults {
+		if err := f.run(ctx, open()); err != nil {
+			found[f.name] = err
+		}
+	}
+	for name := range open().Damages {
+		for _, seq := range damagedPlaces {
+			if err := damaged(ctx, open(), name, seq); err != nil {
+				found["damage"] = err
+			}
+		}
 	}
 	return found
 }

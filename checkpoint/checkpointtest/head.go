@@ -165,10 +165,21 @@ func types(ctx context.Context, s checkpoint.Store) error {
 // namespacesApart uses keys that are one text when they are put together carelessly.
 func namespacesApart(ctx context.Context, s checkpoint.Store) error {
 	keys := []checkpoint.Key{
-		{Namespace: "", Run: "a/b/c"}, {Namespace: "a", Run: "b/c"}, {Namespace: "a/b", Run: "c"}, {Namespace: "a/", Run: "b/c"},
-		{Namespace: "a", Run: "b"}, {Namespace: "b", Run: "a"}, {Namespace: "", Run: "ab"}, {Namespace: "ab", Run: "ab"}, {Namespace: "a", Run: "/b"},
-		{Namespace: "a\n", Run: "b"}, {Namespace: "a", Run: "\nb"}, {Namespace: "null", Run: "b"}, {Namespace: "0", Run: "b"},
-		{Namespace: strings.Repeat("é", 256), Run: "b"}, {Namespace: strings.Repeat("é", 255), Run: "éb"},
+		{Namespace: "", Run: "a/b/c"},
+		{Namespace: "a", Run: "b/c"},
+		{Namespace: "a/b", Run: "c"},
+		{Namespace: "a/", Run: "b/c"},
+		{Namespace: "a", Run: "b"},
+		{Namespace: "b", Run: "a"},
+		{Namespace: "", Run: "ab"},
+		{Namespace: "ab", Run: "ab"},
+		{Namespace: "a", Run: "/b"},
+		{Namespace: "a\n", Run: "b"},
+		{Namespace: "a", Run: "\nb"},
+		{Namespace: "null", Run: "b"},
+		{Namespace: "0", Run: "b"},
+		{Namespace: strings.Repeat("é", 256), Run: "b"},
+		{Namespace: strings.Repeat("é", 255), Run: "éb"},
 	}
 	for _, text := range oddTexts[1:] {
 		keys = append(keys, checkpoint.Key{Namespace: text, Run: run.Run})

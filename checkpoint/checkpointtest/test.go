@@ -9,8 +9,13 @@
 //		})
 //	}
 //
-// What it cannot see is whether records outlive the process: that is for the tests of the
-// implementation.
+// [Test] is the contract, promise by promise. [Model] drives the store beside a checkpoint.Memory, by
+// random operations. [Faults] opens it anew, interrupts it and damages it, by means that a test of
+// the store has. [Contend] has clients contend for a run, and returns what they were told, for a
+// checker of linearizability.
+//
+// What they cannot see is whether records outlive the process, and the machine: that is for the
+// tests of the implementation.
 package checkpointtest
 
 import (
@@ -31,17 +36,21 @@ const patience = time.Minute
 func Test(t *testing.T, open func(t *testing.T) checkpoint.Store) {
 	t.Helper()
 	for _, c := range checks {
-		t.Run(c.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			err := c.run(ctx, open(t))
-			if without, ok := errors.AsType[lacking](err); ok {
-				t.Skip(without)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { report(t, func(ctx context.Context) error { return c.run(ctx, open(t)) }) })
+	}
+}
+
+// report makes a check, and says what it says.
+func report(t *testing.T, check func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err := check(ctx)
+	if without, ok := errors.AsType[lacking](err); ok {
+		t.Skip(without)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 

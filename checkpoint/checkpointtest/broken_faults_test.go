@@ -1,0 +1,141 @@
+package checkpointtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/checkpointtest"
+)
+
+// disk is what a store leaves when its process ends.
+type disk struct {
+	memory
+	wear
+	damage   func(records) records
+	interval chan struct{}
+}
+
+// wear is how a disk does what it is for.
+type wear struct {
+	forgets bool // the process' own memory is all there is
+	writers bool // who has appended stands nowhere
+	tears   bool // an interruption leaves half a batch
+	blind   bool // damage is not seen
+}
+
+func (d *disk) open() *store {
+	return &store{flaws: flaws{
+		append: func(ctx context.Context, _ *memory, b batch) error { return d.append(ctx, b) },
+		read: func(ctx context.Context, _ *memory, k key, from int) records {
+			all := d.Read(ctx, k, from)
+			if d.damage != nil && k.Run != "another" {
+				return d.damage(all)
+			}
+			return all
+		},
+		head: func(ctx context.Context, _ *memory, k key) (checkpoint.Head, error) { return d.Head(ctx, k) },
+		list: func(ctx context.Context, _ *memory, q checkpoint.Query) (checkpoint.Page, error) {
+			return d.List(ctx, q)
+		},
+		post: func(ctx context.Context, _ *memory, m checkpoint.Message) error { return d.Post(ctx, m) },
+		posted: func(ctx context.Context, _ *memory, keys []key) ([]checkpoint.Message, error) {
+			return d.Posted(ctx, keys...)
+		},
+		delete: func(ctx context.Context, _ *memory, keys []key) error { return d.Delete(ctx, keys...) },
+	}}
+}
+
+func (d *disk) append(ctx context.Context, b batch) error {
+	if d.writers {
+		b.Writer = fmt.Sprintf("%p", &b)
+	}
+	if !d.tears || len(b.Records) < 4 {
+		return d.Append(ctx, b)
+	}
+	first := b
+	first.Records, b.Records = b.Records[:1], b.Records[1:]
+	if err := d.Append(ctx, first); err != nil {
+		return err
+	}
+	select {
+	case <-d.interval:
+		return errors.New("the connection is lost")
+	case <-time.After(time.Millisecond):
+		return d.Append(ctx, b)
+	}
+}
+
+func (d *disk) faulty() checkpointtest.Faulty {
+	d.interval = make(chan struct{})
+	return checkpointtest.Faulty{
+		Store: d.open(),
+		Reopen: func() checkpoint.Store {
+			if d.forgets {
+				return new(memory)
+			}
+			return d.open()
+		},
+		Interrupt: func() {
+			select {
+			case d.interval <- struct{}{}:
+			case <-time.After(time.Millisecond):
+			}
+		},
+		Damages: map[string]func(key, int) error{"another text": func(k key, seq int) error {
+			d.damage = func(all records) records {
+				return func(yield func(record, error) bool) {
+					for r, err := range all {
+						if r.Seq == seq && !d.blind {
+							r, err = record{}, fmt.Errorf("run %q: record %d is damaged", k, seq)
+						} else if r.Seq == seq {
+							r.Data = []byte(strings.ToUpper(string(r.Data)))
+						}
+						if !yield(r, err) || err != nil {
+							return
+						}
+					}
+				}
+			}
+			return nil
+		}},
+	}
+}
+
+// A store that has lost something, or does not see that it has, is found out.
+func TestFaults(t *testing.T) {
+	for name, x := range map[string]struct {
+		wear wear
+		want []string
+	}{
+		"none":            {wear{}, nil},
+		"forgets":         {wear{forgets: true}, []string{"damage", "reopen", "retry after reopen"}},
+		"forgets writers": {wear{writers: true}, []string{"interrupt", "retry after reopen"}},
+		"tears":           {wear{tears: true}, []string{"interrupt"}},
+		"sees no damage":  {wear{blind: true}, []string{"damage"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				found := checkpointtest.FoundFaults(t.Context(), func() checkpointtest.Faulty {
+					return (&disk{wear: x.wear}).faulty()
+				})
+				t.Log(found)
+				var names []string
+				for name := range found {
+					names = append(names, name)
+				}
+				slices.Sort(names)
+				require.Equal(t, x.want, names)
+			})
+		})
+	}
+	checkpointtest.Faults(t, func(*testing.T) checkpointtest.Faulty { return new(disk).faulty() })
+}

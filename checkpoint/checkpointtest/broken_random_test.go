@@ -1,0 +1,83 @@
+package checkpointtest_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint/checkpointtest"
+)
+
+// failing is a test that is to fail.
+type failing struct {
+	*testing.T
+	texts []string
+}
+
+func (f *failing) Failed() bool                      { return len(f.texts) > 0 }
+func (f *failing) Logf(format string, args ...any)   { f.T.Logf(format, args...) }
+func (f *failing) Fail()                             { f.texts = append(f.texts, "failed") }
+func (f *failing) FailNow()                          { f.Fail() }
+func (f *failing) Error(args ...any)                 { f.texts = append(f.texts, fmt.Sprint(args...)) }
+func (f *failing) Fatal(args ...any)                 { f.Error(args...) }
+func (f *failing) Errorf(format string, args ...any) { f.Error(fmt.Sprintf(format, args...)) }
+func (f *failing) Fatalf(format string, args ...any) { f.Error(fmt.Sprintf(format, args...)) }
+
+// Random operations find out what is broken, where one client can see it.
+func TestModel_findsBrokenStores(t *testing.T) {
+	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s", "rapid.steps": "60"} {
+		was := flag.Lookup(name).Value.String()
+		require.NoError(t, flag.Set(name, value))
+		t.Cleanup(func() { require.NoError(t, flag.Set(name, was)) })
+	}
+	for _, name := range []string{
+		"renumbers", "appends in part", "reads all", "clears headers", "finds heads", "forgets writers", "knows no writers", "fences first", "fences none",
+		"lets epochs lie", "skips the old", "leases all", "no recoveries", "counts heartbeats", "leases quietly", "appends alone", "no progress",
+		"posts to anybody", "takes in vain", "takes none", "posts twice", "all namespaces", "any label", "any wait", "lists backwards", "forgets none", "deletes one",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				broken, ok := brokenStores()[name]
+				require.True(t, ok)
+				f := &failing{T: t}
+				checkpointtest.ModelOf(f, &store{flaws: broken.flaws})
+				require.NotEmpty(t, f.texts)
+			})
+		})
+	}
+}
+
+// What clients were told shows what is broken, where several at once see it.
+func TestContend_findsBrokenStores(t *testing.T) {
+	for _, name := range []string{
+		"renumbers", "looks, leaps", "knows no writers", "fences first", "fences none", "looks at epochs", "skips the old",
+		"lets epochs lie", "leases all", "leases quietly", "looks at leases", "counts heartbeats",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for seed := range uint64(100) {
+					history, err := checkpointtest.Contend(t.Context(), &store{flaws: brokenStores()[name].flaws}, key{Run: "r"}, 4, 16, seed)
+					require.NoError(t, err)
+					if !linearizable(history) {
+						t.Logf("seed %d: no order of these is right: %v", seed, history)
+						return
+					}
+				}
+				t.Error("not found out")
+			})
+		})
+	}
+}
+
+// An error of which the contract says nothing is told.
+func TestContend_fails(t *testing.T) {
+	full := errors.New("the disk is full")
+	s := &store{flaws: flaws{append: func(context.Context, *memory, batch) error { return full }}}
+	_, err := checkpointtest.Contend(t.Context(), s, key{Run: "r"}, 2, 10, 1)
+	require.ErrorIs(t, err, full)
+}

@@ -1,0 +1,209 @@
+package checkpointtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// Faulty is a store, and how a test gets at what it is made of. What is nil is not tested.
+type Faulty struct {
+	Store checkpoint.Store // empty
+
+	// Reopen ends the store as the end of its process would, and returns another of the same runs.
+	Reopen func() checkpoint.Store
+
+	// Interrupt breaks off what the store does now, as a lost connection would. It is called beside
+	// an Append.
+	Interrupt func()
+
+	// Damages are ways to damage one record by the back door, by their names: to change its data, to
+	// take it away, to give it another place. Where the store would find the damage earlier, it may
+	// find it then.
+	Damages map[string]func(key checkpoint.Key, seq int) error
+}
+
+// Faults checks in subtests what becomes of a store by what [Test] cannot do to it. open opens an
+// empty one for each.
+func Faults(t *testing.T, open func(t *testing.T) Faulty) {
+	t.Helper()
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) { report(t, func(ctx context.Context) error { return f.run(ctx, open(t)) }) })
+	}
+	t.Run("damage", func(t *testing.T) {
+		names := open(t).Damages
+		if len(names) == 0 {
+			t.Skip(lacking("Damages"))
+		}
+		for name := range names {
+			for _, seq := range damagedPlaces {
+				t.Run(fmt.Sprintf("%s/%d", name, seq), func(t *testing.T) {
+					report(t, func(ctx context.Context) error { return damaged(ctx, open(t), name, seq) })
+				})
+			}
+		}
+	})
+}
+
+var faults = []struct {
+	name string
+	run  func(context.Context, Faulty) error
+}{
+	{"reopen", reopened},
+	{"retry after reopen", retryReopened},
+	{"interrupt", interrupted},
+}
+
+// reopened compares all that a store says with what another says of the same runs.
+func reopened(ctx context.Context, f Faulty) error {
+	if f.Reopen == nil {
+		return lacking("Reopen")
+	}
+	s := f.Store
+	var keys []checkpoint.Key
+	for key, header := range population() {
+		keys = append(keys, key)
+		b := batch(key, numbered(1, 3)...)
+		b.Header, b.Lease = &header, time.Duration(len(keys)%3)*time.Hour
+		if err := put(ctx, s, b); err != nil {
+			return err
+		}
+		if in, ok := checkpoint.As[checkpoint.Inbox](s); ok && len(keys)%2 == 0 {
+			if err := (&posted{in, s}).post(ctx, key, key.String()+"1", key.String()+"2"); err != nil {
+				return err
+			}
+		}
+	}
+	if p, ok := checkpoint.As[checkpoint.Pruner](s); ok {
+		if err := p.Delete(ctx, keys[3]); err != nil {
+			return err
+		}
+	}
+	before, err := everything(ctx, s, keys)
+	if err != nil {
+		return err
+	}
+	after, err := everything(ctx, f.Reopen(), keys)
+	if err == nil && before != after {
+		err = fmt.Errorf("the store was\n%s\nand when it is opened again it is\n%s", before, after)
+	}
+	return err
+}
+
+// everything says how runs stand, and what a list says.
+func everything(ctx context.Context, s checkpoint.Store, keys []checkpoint.Key) (string, error) {
+	var all strings.Builder
+	for _, key := range keys {
+		h, err := s.Head(ctx, key)
+		fmt.Fprintln(&all, whole(h), kind(err))
+		records, err := read(ctx, s, key, 1)
+		fmt.Fprintln(&all, records, kind(err))
+		if in, ok := checkpoint.As[checkpoint.Inbox](s); ok {
+			messages, err := in.Posted(ctx, key)
+			for _, m := range messages {
+				fmt.Fprintf(&all, "%s %s %s %d\n", m.Key, m.ID, m.Data, nanos(m.At))
+			}
+			if err != nil {
+				return "", err
+			}
+		}
+	}
+	if l, ok := checkpoint.As[checkpoint.Lister](s); ok {
+		page, err := l.List(ctx, checkpoint.Query{All: true})
+		if err != nil {
+			return "", err
+		}
+		for _, h := range page.Heads {
+			fmt.Fprintln(&all, whole(h))
+		}
+	}
+	return all.String(), nil
+}
+
+// retryReopened makes the very same Append again to a store that was opened anew.
+func retryReopened(ctx context.Context, f Faulty) error {
+	if f.Reopen == nil {
+		return lacking("Reopen")
+	}
+	s := f.Store
+	for i := range 4 {
+		b := by(batch(run, numbered(1+2*i, 2)...), owner, int64(1+i))
+		if err := put(ctx, s, b); err != nil {
+			return err
+		}
+		s = f.Reopen()
+		if err := retried(ctx, s, b); err != nil {
+			return fmt.Errorf("after the store was opened again: %w", err)
+		}
+		if err := refusedAs(ctx, s, by(b, other, b.Epoch), checkpoint.ErrConflict); err != nil {
+			return fmt.Errorf("after the store was opened again: %w", err)
+		}
+		if err := refusedAs(ctx, s, by(batch(run, numbered(3+2*i, 1)...), other, int64(i)), checkpoint.ErrFenced); err != nil {
+			return fmt.Errorf("after the store was opened again: %w", err)
+		}
+	}
+	return nil
+}
+
+// interrupted has Appends interrupted.
+func interrupted(ctx context.Context, f Faulty) error {
+	if f.Interrupt == nil {
+		return lacking("Interrupt")
+	}
+	return brokenOff(ctx, f.Store, 20, func(ctx context.Context, after time.Duration, appends func(context.Context) error) error {
+		done := make(chan error)
+		go func() { done <- appends(ctx) }()
+		time.Sleep(after)
+		f.Interrupt()
+		return <-done
+	})
+}
+
+// damagedPlaces are those of the records that are damaged, of ten: the last one, too, whose loss
+// leaves a journal that looks whole.
+var damagedPlaces = []int{1, 5, 10}
+
+// damaged damages a record: what is read before it is right, and then comes an error that names the
+// run and the record. Other runs are as they were.
+func damaged(ctx context.Context, f Faulty, name string, seq int) error {
+	want := numbered(1, 10)
+	another := named("another")
+	for _, key := range []checkpoint.Key{run, another} {
+		if err := fill(ctx, f.Store, key, want); err != nil {
+			return err
+		}
+	}
+	if err := f.Damages[name](run, seq); err != nil {
+		return fmt.Errorf("the damage cannot be done: %w", err)
+	}
+	s := f.Store
+	if f.Reopen != nil {
+		s = f.Reopen()
+	}
+	for _, from := range []int{1, seq} {
+		got, err := read(ctx, s, run, from)
+		what := fmt.Sprintf("read from %d of a run with a damaged record %d: after %d records", from, seq, len(got))
+		switch {
+		case err == nil:
+			return fmt.Errorf("%s: no error", what)
+		case errors.Is(err, checkpoint.ErrNotFound), errors.Is(err, checkpoint.ErrConflict):
+			return fmt.Errorf("%s: an error that says something else: %w", what, err)
+		case !strings.Contains(err.Error(), run.Run) || !strings.Contains(err.Error(), strconv.Itoa(seq)):
+			return fmt.Errorf("%s: an error that does not name the run and the record: %w", what, err)
+		case len(got) > seq-from:
+			return fmt.Errorf("%s: records that were not to be read", what)
+		}
+		for i, r := range got {
+			if w := want[from+i-1]; r.Seq != w.Seq || string(r.Data) != string(w.Data) {
+				return fmt.Errorf("%s: got record %d, %.80q; want record %d, %.80q", what, r.Seq, r.Data, w.Seq, w.Data)
+			}
+		}
+	}
+	return expect(ctx, s, another, 1, want)
+}
