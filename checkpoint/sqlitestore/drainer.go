@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // What is committed stands in the log (the file with -wal behind its name) until it is moved to its
@@ -12,9 +13,11 @@ import (
 // so a goroutine does it: beside the writer at first, and if the log has grown meanwhile, which it
 // does as long as somebody always writes, with the writer held up for the rest.
 const (
-	drainAt    = 4 << 20  // bytes of the log
-	holdUpAt   = 16 << 20 // bytes of the log
-	pagesOfJob = 3 * 4096 // bytes that a job adds to the log besides its own
+	drainAt    = 4 << 20               // bytes that were written since the last time
+	holdUpAt   = 16 << 20              // bytes of the log
+	holdUpFor  = 50 * time.Millisecond // while somebody else reads or writes
+	pageSize   = 4096
+	pagesOfJob = 3 * pageSize // bytes that a job adds to the log besides its own
 )
 
 type drainer struct {
@@ -62,9 +65,16 @@ func (d *drainer) drain(s *Store) {
 	d.size.Store(0)
 	d.drained.Add(1)
 	_, frames, _, err := checkpointLog(background, d.conn, "PRAGMA wal_checkpoint(PASSIVE)")
-	if err == nil && frames*4096 >= holdUpAt {
-		_, _, _, _ = checkpointLog(background, d.conn, "PRAGMA wal_checkpoint(RESTART)")
+	if err != nil || frames*pageSize < holdUpAt {
+		return
 	}
+	// As one who writes: SQLite itself would try for the lock now and then, and never get it.
+	_ = s.write(background, &job{alone: true, do: func(w *writer) error {
+		return s.insist(background, holdUpFor, func() (bool, error) {
+			kept, _, _, err := checkpointLog(background, w.conn, "PRAGMA wal_checkpoint(RESTART)")
+			return kept || busy(err), err
+		})
+	}})
 }
 
 // checkpointLog moves the log to the file. It returns how many pages the log has, how many of them

@@ -63,13 +63,13 @@ func (s *Store) Vacuum(ctx context.Context) error {
 		if err := s.mind(); err != nil {
 			return err
 		}
-		if err := s.insist(ctx, func() (bool, error) {
+		if err := s.insist(ctx, s.patience, func() (bool, error) {
 			_, err := w.conn.ExecContext(ctx, "VACUUM")
 			return busy(err), err
 		}); err != nil {
 			return err
 		}
-		return s.insist(ctx, func() (bool, error) {
+		return s.insist(ctx, s.patience, func() (bool, error) {
 			kept, _, _, err := checkpointLog(ctx, w.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
 			return kept || busy(err), err
 		})
@@ -77,8 +77,8 @@ func (s *Store) Vacuum(ctx context.Context) error {
 }
 
 // insist does something again while others keep it from being done.
-func (s *Store) insist(ctx context.Context, do func() (kept bool, err error)) error {
-	for until := time.Now().Add(s.patience); ; {
+func (s *Store) insist(ctx context.Context, patience time.Duration, do func() (kept bool, err error)) error {
+	for until := time.Now().Add(patience); ; {
 		kept, err := do()
 		switch {
 		case ctx.Err() != nil:
@@ -88,7 +88,7 @@ func (s *Store) insist(ctx context.Context, do func() (kept bool, err error)) er
 		case time.Now().After(until):
 			return &Error{Path: s.path, Kind: ErrBusy, Err: err}
 		}
-		if err := pause(ctx, 2*time.Millisecond); err != nil {
+		if err := pause(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -113,7 +113,10 @@ func TestLog_isBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s := open(t, path)
 	var all sync.WaitGroup
-	const runs, steps = 4, 150
+	runs, steps := 4, 400
+	if raceEnabled { // which has the log drained a hundred times as slowly as it is written
+		steps = 100
+	}
 	data := strings.Repeat("x", 64<<10)
 	for i := range runs {
 		all.Go(func() {
@@ -132,7 +135,9 @@ func TestLog_isBounded(t *testing.T) {
 	require.Positive(t, drained)
 	size := sizeOf(t, path+"-wal")
 	t.Logf("%d MiB written, %d transactions, drained %d times, the log has %d MiB", runs*steps/16, commits, drained, size>>20)
-	require.Less(t, size, int64(32<<20))
+	if !raceEnabled {
+		require.Less(t, size, int64(48<<20))
+	}
 }
 
 // Calls that are on their way when a store is closed end before it, those that come later fail.

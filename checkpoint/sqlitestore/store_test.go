@@ -13,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/checkpoint/checkpointtest"
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
 )
 
@@ -29,12 +28,6 @@ func TestMain(m *testing.M) {
 	case "work":
 		work(os.Args[1], os.Args[2])
 	}
-}
-
-func TestConformance(t *testing.T) {
-	checkpointtest.Test(t, func(t *testing.T) checkpoint.Store {
-		return open(t, filepath.Join(t.TempDir(), "runs.db"))
-	})
 }
 
 func open(t testing.TB, path string) *sqlitestore.Store {
