@@ -50,3 +50,32 @@ func SumHeads(s *Store) error {
 	}
 	return s.writer.exec("COMMIT")
 }
+
+// Plans says how SQLite finds the runs of a query.
+func Plans(ctx context.Context, s *Store, q checkpoint.Query) (plans string, err error) {
+	l := &listing{s: s, q: &q, until: nanos(s.now())}
+	begin, err := l.best(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, m := range append(begin.marks, mark{})[:max(1, len(begin.marks))] {
+		text, args := l.query(&begin, m)
+		rows, err := s.reads.QueryContext(ctx, "EXPLAIN QUERY PLAN "+text, args...)
+		if err != nil {
+			return "", err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id, parent, unused int
+			var plan string
+			if err := rows.Scan(&id, &parent, &unused, &plan); err != nil {
+				return "", err
+			}
+			plans += plan + "\n"
+		}
+		if err := rows.Err(); err != nil {
+			return "", err
+		}
+	}
+	return plans, nil
+}

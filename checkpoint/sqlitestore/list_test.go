@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,54 +42,78 @@ func waiting(t testing.TB, n int) *sqlitestore.Store {
 	return s
 }
 
-// Pages of 100,000 waiting runs are found without reading all of them, whatever is asked for.
-func TestList_manyRuns(t *testing.T) {
-	n := 100_000
-	if raceEnabled { // which takes twenty times as long
-		n = 4000
-	}
-	s := waiting(t, n)
-	model, err := s.Head(t.Context(), key("model"))
-	require.NoError(t, err)
+// questions are queries, and how many runs the first page of each has, of n runs.
+func questions(created time.Time, n int) map[string]question {
 	status := []checkpoint.Status{checkpoint.StatusWaiting}
 	red := map[string]string{"team": "red"}
-	for name, c := range map[string]struct {
-		q    checkpoint.Query
-		want int
-	}{
+	at := func(i int) time.Time { return created.Add(time.Duration(i) * time.Second) }
+	return map[string]question{
 		"all":                   {checkpoint.Query{}, 100},
 		"every namespace":       {checkpoint.Query{All: true, Limit: 1000}, 1000},
 		"status":                {checkpoint.Query{Status: status}, 100},
-		"two statuses":          {checkpoint.Query{Status: append(status, checkpoint.StatusRunning)}, 100},
+		"two statuses":          {checkpoint.Query{Status: []checkpoint.Status{"waiting", "running"}}, 100},
 		"none of a status":      {checkpoint.Query{Status: []checkpoint.Status{checkpoint.StatusDone}, Labels: red}, 0},
 		"label":                 {checkpoint.Query{Status: status, Labels: red}, 100},
 		"rare label":            {checkpoint.Query{Status: status, Labels: map[string]string{"team": "red", "rare": "yes"}}, min(100, n/1000)},
 		"no such label":         {checkpoint.Query{Status: status, Labels: map[string]string{"team": "blue"}}, 0},
 		"wait":                  {checkpoint.Query{Status: status, Wait: "approval"}, 100},
 		"strategy":              {checkpoint.Query{Strategy: "complete_task", Wait: "approval"}, 100},
-		"few are due":           {checkpoint.Query{Status: status, Due: model.Created.Add(50 * time.Second)}, 50},
-		"all are due":           {checkpoint.Query{Status: status, Due: model.Created.Add(time.Duration(n) * 2 * time.Second)}, 100},
+		"few are due":           {checkpoint.Query{Status: status, Due: at(50)}, 50},
+		"all are due":           {checkpoint.Query{Status: status, Due: at(2 * n)}, 100},
 		"unleased":              {checkpoint.Query{Status: status, Unleased: true}, 100},
-		"due and unleased":      {checkpoint.Query{Status: status, Unleased: true, Due: model.Created.Add(100 * time.Second)}, 50},
+		"due and unleased":      {checkpoint.Query{Status: status, Unleased: true, Due: at(100)}, 50},
 		"leased, of a half":     {checkpoint.Query{Status: status, Labels: map[string]string{"half": "yes"}, Unleased: true}, 0},
 		"posted":                {checkpoint.Query{Status: status, Posted: true}, min(100, n/500)},
 		"posted, all, unleased": {checkpoint.Query{Status: status, All: true, Posted: true, Unleased: true}, 0},
-		"long since":            {checkpoint.Query{Status: status, Updated: model.Created.Add(50)}, 50},
-		"deep in the list":      {checkpoint.Query{Status: status, After: checkpoint.Cursor{Created: model.Created.Add(time.Duration(n / 2)), Key: key("x")}}, 100},
-	} {
+		"long since":            {checkpoint.Query{Status: status, Updated: created.Add(50)}, 50},
+		"deep in the list":      {checkpoint.Query{Status: status, After: checkpoint.Cursor{Created: created.Add(time.Duration(n / 2)), Key: key("x")}}, 100},
+	}
+}
+
+type question struct {
+	query checkpoint.Query
+	want  int
+}
+
+// Whatever is asked for, nothing is read from one end to the other, and nothing put in order but
+// what is known to be few.
+func TestList_searches(t *testing.T) {
+	const n = 4000
+	s := waiting(t, n)
+	model, err := s.Head(t.Context(), key("model"))
+	require.NoError(t, err)
+	for name, c := range questions(model.Created, n) {
 		t.Run(name, func(t *testing.T) {
-			var took []time.Duration
-			for range 3 {
-				began := time.Now()
-				page, err := s.List(t.Context(), c.q)
-				took = append(took, time.Since(began))
-				require.NoError(t, err)
-				require.Len(t, page.Heads, c.want)
-				require.True(t, slices.IsSortedFunc(page.Heads, func(a, b checkpoint.Head) int { return b.Created.Compare(a.Created) }))
+			page, err := s.List(t.Context(), c.query)
+			require.NoError(t, err)
+			require.Len(t, page.Heads, c.want)
+			require.True(t, slices.IsSortedFunc(page.Heads, func(a, b checkpoint.Head) int { return b.Created.Compare(a.Created) }))
+			plans, err := sqlitestore.Plans(t.Context(), s, c.query)
+			require.NoError(t, err)
+			few := strings.Contains(plans, "runs_by_due") || strings.Contains(plans, "SCAN p")
+			for plan := range strings.Lines(plans) {
+				if !few {
+					require.NotContains(t, plan, "SCAN", plans)
+					require.NotContains(t, plan, "TEMP B-TREE FOR ORDER BY", plans)
+				}
 			}
-			t.Log(slices.Min(took))
-			if !raceEnabled {
-				require.Less(t, slices.Min(took), 100*time.Millisecond)
+		})
+	}
+}
+
+// BenchmarkList measures the first page of each question to 100,000 waiting runs.
+func BenchmarkList(b *testing.B) {
+	const n = 100_000
+	s := waiting(b, n)
+	model, err := s.Head(b.Context(), key("model"))
+	require.NoError(b, err)
+	all := questions(model.Created, n)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				page, err := s.List(b.Context(), all[name].query)
+				require.NoError(b, err)
+				require.Len(b, page.Heads, all[name].want)
 			}
 		})
 	}
