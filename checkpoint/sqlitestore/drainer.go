@@ -64,23 +64,23 @@ func (d *drainer) grown(bytes int) {
 func (d *drainer) drain(s *Store) {
 	d.size.Store(0)
 	d.drained.Add(1)
-	_, frames, _, err := checkpointLog(background, d.conn, "PRAGMA wal_checkpoint(PASSIVE)")
+	_, frames, err := checkpointLog(background, d.conn, "PRAGMA wal_checkpoint(PASSIVE)")
 	if err != nil || frames*pageSize < holdUpAt {
 		return
 	}
 	// As one who writes: SQLite itself would try for the lock now and then, and never get it.
 	_ = s.write(background, &job{alone: true, do: func(w *writer) error {
 		return s.insist(background, holdUpFor, func() (bool, error) {
-			kept, _, _, err := checkpointLog(background, w.conn, "PRAGMA wal_checkpoint(RESTART)")
+			kept, _, err := checkpointLog(background, w.conn, "PRAGMA wal_checkpoint(RESTART)")
 			return kept || busy(err), err
 		})
 	}})
 }
 
-// checkpointLog moves the log to the file. It returns how many pages the log has, how many of them
-// were moved, and whether others kept it from being done.
-func checkpointLog(ctx context.Context, conn *sql.Conn, pragma string) (kept bool, frames, moved int, err error) {
-	var one int
+// checkpointLog moves the log to the file. It returns whether others kept it from being done, and how
+// many pages the log has.
+func checkpointLog(ctx context.Context, conn *sql.Conn, pragma string) (kept bool, frames int, err error) {
+	var one, moved int
 	err = conn.QueryRowContext(ctx, pragma).Scan(&one, &frames, &moved)
-	return one != 0, frames, moved, err
+	return one != 0, frames, err
 }

@@ -151,5 +151,5 @@ func kindOf(code int) error {
 // busy reports whether somebody else has a lock that was wanted.
 func busy(err error) bool {
 	var said *sqlite.Error
-	return errors.As(err, &said) && kindOf(said.Code()) == ErrBusy
+	return errors.As(err, &said) && errors.Is(kindOf(said.Code()), ErrBusy)
 }

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -55,22 +56,18 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoin
 func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoint.Message, err error) {
 	const text = `SELECT i.message, i.at, i.data, i.sum FROM runs r CROSS JOIN inbox i ON i.run = r.id
 		WHERE r.namespace = ? AND r.run = ? ORDER BY i.id`
-	rows, err := s.reads.QueryContext(ctx, text, key.Namespace, key.Run)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = s.each(ctx, text, []any{key.Namespace, key.Run}, func(rows *sql.Rows) (bool, error) {
 		var at, want int64
 		m := checkpoint.Message{Key: key}
 		if err := rows.Scan(&m.ID, &at, &m.Data, &want); err != nil {
-			return nil, err
+			return false, err
 		}
 		if int64(sum(key, "message", m.ID, m.Data)) != want {
-			return nil, &Error{Path: s.path, Key: key, Kind: ErrCorrupt, Problem: "the checksum of a message to it does not hold"}
+			return false, &Error{Path: s.path, Key: key, Kind: ErrCorrupt, Problem: "the checksum of a message to it does not hold"}
 		}
 		m.At = time.Unix(0, at)
 		list = append(list, m)
-	}
-	return list, rows.Err()
+		return false, nil
+	})
+	return list, err
 }

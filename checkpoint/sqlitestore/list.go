@@ -185,7 +185,8 @@ func (l *listing) at(m mark) (string, []any) {
 // query returns the query that begins at a start, or at one of its marks.
 func (l *listing) query(st *start, m mark) (string, []any) {
 	c := &conditions{}
-	from, order := ``, `r.created`
+	var from string
+	order := `r.created`
 	switch {
 	case st.due:
 		from = `runs r INDEXED BY runs_by_due`

@@ -69,7 +69,7 @@ func openWith(ctx context.Context, c Config, steps []string) (*Store, error) {
 	}
 	s := &Store{path: c.Path, patience: c.BusyTimeout, version: len(steps), now: time.Now}
 	if err := s.connect(ctx, &c, steps); err != nil {
-		s.release()
+		_ = s.release() // err says why
 		return nil, err
 	}
 	s.drainer.start(s)

@@ -70,7 +70,7 @@ func (s *Store) Vacuum(ctx context.Context) error {
 			return err
 		}
 		return s.insist(ctx, s.patience, func() (bool, error) {
-			kept, _, _, err := checkpointLog(ctx, w.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
+			kept, _, err := checkpointLog(ctx, w.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
 			return kept || busy(err), err
 		})
 	}})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 	"time"
 
@@ -73,33 +74,58 @@ func (s *Store) some(ctx context.Context, key checkpoint.Key, id int64, at, last
 	}
 	defer s.open.RUnlock()
 	const text = `SELECT place, type, data, sum FROM records WHERE place BETWEEN ? AND ? ORDER BY place LIMIT ?`
-	rows, err := s.reads.QueryContext(ctx, text, place(id, at), place(id, last), mostRecords)
-	if err != nil {
-		return nil, s.missing(ctx, key, err)
-	}
-	defer rows.Close()
-	for bytes := 0; bytes < mostAtOnce && rows.Next(); {
-		var where, want int64
-		r := checkpoint.Record{Seq: at + len(some)}
-		if err := rows.Scan(&where, &r.Type, &r.Data, &want); err != nil {
-			return some, &Error{Path: s.path, Key: key, Record: r.Seq, Kind: ErrCorrupt, Problem: "it cannot be read", Err: err}
+	bytes := 0
+	err = s.each(ctx, text, []any{place(id, at), place(id, last), mostRecords}, func(rows *sql.Rows) (enough bool, err error) {
+		r, err := s.record(rows, key, place(id, at+len(some)))
+		if err == nil {
+			some = append(some, r)
+			bytes += len(r.Data)
 		}
-		if where != place(id, r.Seq) {
-			return some, s.gap(key, r.Seq)
-		}
-		if int64(sum(key, strconv.Itoa(r.Seq), r.Type, r.Data)) != want {
-			return some, &Error{Path: s.path, Key: key, Record: r.Seq, Kind: ErrCorrupt, Problem: "its checksum does not hold"}
-		}
-		some = append(some, r)
-		bytes += len(r.Data)
-	}
-	if err := rows.Err(); err != nil {
+		return bytes >= mostAtOnce, err
+	})
+	switch {
+	case err != nil:
 		return some, s.missing(ctx, key, err)
-	}
-	if len(some) == 0 {
+	case len(some) == 0:
 		return nil, s.gone(ctx, key, id, at)
+	default:
+		return some, nil
 	}
-	return some, nil
+}
+
+// record reads the row of a record, which has to stand at a place.
+func (s *Store) record(rows *sql.Rows, key checkpoint.Key, at int64) (r checkpoint.Record, err error) {
+	var where, want int64
+	r.Seq = int(at & math.MaxUint32)
+	if err := rows.Scan(&where, &r.Type, &r.Data, &want); err != nil {
+		return r, &Error{Path: s.path, Key: key, Record: r.Seq, Kind: ErrCorrupt, Problem: "it cannot be read", Err: err}
+	}
+	if where != at {
+		return r, s.gap(key, r.Seq)
+	}
+	if int64(sum(key, strconv.Itoa(r.Seq), r.Type, r.Data)) != want {
+		return r, &Error{Path: s.path, Key: key, Record: r.Seq, Kind: ErrCorrupt, Problem: "its checksum does not hold"}
+	}
+	return r, nil
+}
+
+// each calls a function with each row of a query, until it has enough or fails.
+func (s *Store) each(ctx context.Context, text string, args []any, do func(*sql.Rows) (enough bool, err error)) (err error) {
+	rows, err := s.reads.QueryContext(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := rows.Close(); err == nil {
+			err = closed
+		}
+	}()
+	for enough := false; !enough && rows.Next(); {
+		if enough, err = do(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // gone says why a run has no record where it should: it was deleted meanwhile, or the file is
@@ -120,7 +146,7 @@ func (s *Store) gap(key checkpoint.Key, seq int) error {
 // place returns where a record stands.
 func place(id int64, seq int) int64 { return id<<32 | int64(seq) }
 
-// columns are those of runs that make a head, in the order of heads.scan.
+// columns are those of runs that make a head, in the order of headRow.into.
 const columns = `r.namespace, r.run, r.last, r.epoch, r.created, r.updated, r.lease_writer, r.lease_until, r.recoveries, r.header, r.sum`
 
 // headRow is a row of columns.
@@ -169,21 +195,14 @@ func (s *Store) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, 
 
 // heads reads rows of columns.
 func (s *Store) heads(ctx context.Context, text string, args []any) (list []checkpoint.Head, err error) {
-	rows, err := s.reads.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = s.each(ctx, text, args, func(rows *sql.Rows) (bool, error) {
 		var row headRow
 		if err := rows.Scan(row.into()...); err != nil {
-			return nil, fmt.Errorf("the row of a head: %w", err)
+			return false, fmt.Errorf("the row of a head: %w", err)
 		}
 		h, err := s.whole(&row)
-		if err != nil {
-			return nil, err
-		}
 		list = append(list, h)
-	}
-	return list, rows.Err()
+		return false, err
+	})
+	return list, err
 }

@@ -40,7 +40,7 @@ func (w *writer) exec(text string, args ...any) error {
 
 // change returns how many rows were changed.
 func (w *writer) change(text string, args ...any) (int64, error) {
-	ready, err := w.prepared(text)
+	ready, err := w.prepared(text) //nolint:sqlclosecheck // it is closed with the writer
 	if err != nil {
 		return 0, err
 	}
@@ -53,7 +53,7 @@ func (w *writer) change(text string, args ...any) (int64, error) {
 
 // row reads one row. There is none: found is false.
 func (w *writer) row(text string, args []any, into ...any) (found bool, err error) {
-	ready, err := w.prepared(text)
+	ready, err := w.prepared(text) //nolint:sqlclosecheck // it is closed with the writer
 	if err != nil {
 		return false, err
 	}
