@@ -81,7 +81,7 @@ func (b *inbox) take() []checkpoint.Message {
 
 // post hands a message to the loop. It is called from any goroutine.
 func (r *run) post(m checkpoint.Message) {
-	if !r.inbox.add(m) {
+	if !r.journal.inbox.add(m) {
 		return
 	}
 	var p posting
@@ -96,10 +96,10 @@ func (r *run) collectPosted() { r.o.keeper.collect(r.o, []*run{r}) }
 
 // applyPosted applies what was posted to the run, and reports whether a record was applied.
 func (r *run) applyPosted() (applied bool) {
-	if !r.inbox.some.Load() || r.ending == stopsNow || r.consumer.gone {
+	if r.journal == nil || !r.journal.inbox.some.Load() || r.ending == stopsNow || r.consumer.gone {
 		return false
 	}
-	for _, m := range r.inbox.take() {
+	for _, m := range r.journal.inbox.take() {
 		r.now = time.Now()
 		did, err := r.applyMessage(&m)
 		if errors.Is(err, errLater) {

@@ -54,7 +54,7 @@ func (l *lease) take() {
 // extend is the heartbeat of a run to which nothing was appended for a third of its lease. A run
 // that was taken over is cut off.
 func (r *run) extend(ctx context.Context) {
-	l := &r.lease
+	l := &r.journal.lease
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.held || time.Since(l.renewed) < l.time/3 {
@@ -62,7 +62,7 @@ func (r *run) extend(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.time/3)
 	defer cancel()
-	j := &r.journal
+	j := r.journal
 	switch err := j.tryAppend(ctx, &checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: l.time}); {
 	case err == nil:
 		l.renewed = time.Now()
@@ -76,7 +76,7 @@ func (r *run) extend(ctx context.Context) {
 
 // release ends the lease of a run that this process leaves as it is.
 func (r *run) release() {
-	l, j := &r.lease, &r.journal
+	l, j := &r.journal.lease, r.journal
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.held {

@@ -158,7 +158,7 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 		return err
 	}
 	defer r.close()
-	if r.lease.time == 0 || now.Header.Status.Ended() { // it has ended since it was listed
+	if r.journal.lease.time == 0 || now.Header.Status.Ended() { // it has ended since it was listed
 		return nil
 	}
 	if now.Recoveries > mostRecoveries {
@@ -193,7 +193,7 @@ func (r *run) parkFor(err error) error {
 
 // park says in the head of a run that it goes on only if somebody says so.
 func (r *run) park(reason string) error {
-	j := &r.journal
+	j := r.journal
 	h := j.header
 	h.Status, h.Reason, h.Version = checkpoint.StatusParked, reason, r.o.cfg.Version
 	r.o.log(r.ctx, slog.LevelWarn, "run parked", slog.String("run", r.id))
