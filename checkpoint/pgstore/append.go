@@ -2,7 +2,9 @@ package pgstore
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,8 +15,7 @@ import (
 // mostBytes is how much one statement takes: PostgreSQL has room for twice as much, headers included.
 const mostBytes = 1 << 29
 
-const appendBatch = `SELECT outcome, now_last, now_epoch
-	FROM append_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+const appendBatch = `SELECT append_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 
 // Append implements [checkpoint.Store]. It is one statement, and one transaction: if ctx ends it on
 // its way, it may be carried out nevertheless. The data of a batch may have 512 MiB.
@@ -24,23 +25,28 @@ func (s *Store) Append(ctx context.Context, b checkpoint.Batch) error {
 		return err
 	}
 	return s.do(ctx, b.Key, func(conn *pgx.Conn) error {
-		var outcome string
-		var last *int
-		var epoch *int64
-		if err := conn.QueryRow(ctx, appendBatch, a.args()...).Scan(&outcome, &last, &epoch); err != nil {
+		var refused *string
+		if err := conn.QueryRow(ctx, appendBatch, a.args()...).Scan(&refused); err != nil || refused == nil {
 			return err
 		}
-		switch outcome {
-		case "missing":
-			return &checkpoint.NotFoundError{Key: b.Key}
-		case "fenced":
-			return &checkpoint.FencedError{Key: b.Key, Epoch: b.Epoch, Now: *epoch}
-		case "conflict":
-			return a.conflict(*last)
-		default:
-			return nil
-		}
+		return a.refused(*refused)
 	})
+}
+
+// refused says why a batch was not added.
+func (a *addition) refused(text string) error {
+	why, number, _ := strings.Cut(text, " ")
+	now, err := strconv.ParseInt(number, 10, 64)
+	switch {
+	case why == "missing":
+		return &checkpoint.NotFoundError{Key: a.Key}
+	case why == "fenced" && err == nil:
+		return &checkpoint.FencedError{Key: a.Key, Epoch: a.Epoch, Now: now}
+	case why == "conflict" && err == nil:
+		return a.conflict(int(now))
+	default:
+		return fmt.Errorf("append_1 says %q", text)
+	}
 }
 
 // addition is a batch as it is stored.
@@ -50,7 +56,7 @@ type addition struct {
 	crcs   []int32
 	types  []string
 	data   [][]byte
-	header described
+	header *described // nil: it stays as it is
 }
 
 func (s *Store) addition(b *checkpoint.Batch) (*addition, error) {
@@ -67,8 +73,14 @@ func (s *Store) addition(b *checkpoint.Batch) (*addition, error) {
 	if err := b.Key.Check(); err != nil {
 		return nil, err
 	}
+	header := b.Header
+	if header == nil && n > 0 && b.Records[0].Seq == 1 { // if it is added, the run begins
+		header = &checkpoint.Header{}
+	}
 	var err error
-	a.header, err = describe(b.Key, b.Header)
+	if header != nil {
+		a.header, err = describe(b.Key, header)
+	}
 	return a, err
 }
 
@@ -78,12 +90,15 @@ func (a *addition) args() []any {
 	if n := len(a.Records); n > 0 {
 		first, final = a.Records[0].Seq, a.Records[n-1].Seq
 	}
-	h := &a.header
-	return []any{
+	args := []any{
 		a.Key.Namespace, a.Key.Run, a.Writer, a.Epoch, micros(a.Lease), a.Progress,
 		len(a.Records), a.next, first, final, a.crcs, a.types, a.data,
-		a.Taken, h.text, h.crc, h.state, h.marks, h.due,
+		a.Taken, nil, nil, nil, nil, nil,
 	}
+	if h := a.header; h != nil {
+		copy(args[len(args)-5:], []any{h.text, h.crc, h.state, h.marks, h.due})
+	}
+	return args
 }
 
 // conflict says which record is not the next one of a run whose last has a place.

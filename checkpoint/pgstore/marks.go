@@ -37,33 +37,24 @@ func markOf(class, name, value string) (m mark) {
 
 // described is a header as it is stored.
 type described struct {
-	text  *string // JSON; nil: the header stays as it is
+	text  string // JSON
 	crc   int32
 	state mark
 	marks []mark
 	due   *int64
 }
 
-// empty is the header that a run has that began without one.
-const empty = "{}"
-
-var noState = markOf(byStatus, "", "")
-
 // describe returns how the header of a batch is stored.
-func describe(key checkpoint.Key, header *checkpoint.Header) (d described, err error) {
-	if header == nil {
-		return described{crc: sum(key, "head", "", []byte(empty)), state: noState, marks: []mark{}}, nil
-	}
+func describe(key checkpoint.Key, header *checkpoint.Header) (*described, error) {
 	text, err := json.Marshal(header)
 	if err != nil {
-		return d, fmt.Errorf("pgstore: run %.64q: the header cannot be stored: %w", key.String(), err)
+		return nil, fmt.Errorf("pgstore: run %.64q: the header cannot be stored: %w", key.String(), err)
 	}
 	var h checkpoint.Header // as it will be read
 	if err := json.Unmarshal(text, &h); err != nil {
-		return d, fmt.Errorf("pgstore: run %.64q: the header cannot be stored: %w", key.String(), err)
+		return nil, fmt.Errorf("pgstore: run %.64q: the header cannot be stored: %w", key.String(), err)
 	}
-	whole := string(text)
-	d = described{text: &whole, crc: sum(key, "head", "", text), state: markOf(byStatus, "", string(h.Status)), marks: marksOf(&h)}
+	d := &described{text: string(text), crc: sum(key, "head", "", text), state: markOf(byStatus, "", string(h.Status)), marks: marksOf(&h)}
 	if !h.Due.IsZero() {
 		due := nanos(h.Due)
 		d.due = &due

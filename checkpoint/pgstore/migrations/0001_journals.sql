@@ -50,16 +50,18 @@ CREATE UNIQUE INDEX inbox_by_run ON inbox (run, message);
 -- What writes ends with the version of the schema. A migration drops these, so that programs of the
 -- version before, which are still at work, cannot write any more.
 
--- append_1 adds a batch to a run, or says why not: 'missing', 'fenced' or 'conflict'. Leases are
--- microseconds, or -1 for the end.
+-- append_1 adds a batch to a run and returns nothing, or says why not: 'missing', 'fenced' with the
+-- epoch of the run, or 'conflict' with the place of its last record. Leases are microseconds, or -1
+-- for the end. The first batch of a run has a header.
 CREATE FUNCTION append_1(
   in_namespace text, in_run text, in_writer text, in_epoch bigint, in_lease bigint, in_progress boolean,
   in_count integer, in_next boolean, in_first bigint, in_final bigint, in_crcs integer[], in_types text[], in_data bytea[],
-  in_taken text[], in_header json, in_crc integer, in_state uuid, in_marks uuid[], in_due bigint,
-  OUT outcome text, OUT now_last integer, OUT now_epoch bigint
-) LANGUAGE plpgsql AS $$
+  in_taken text[], in_header json, in_crc integer, in_state uuid, in_marks uuid[], in_due bigint
+) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   the_id     bigint;
+  the_last   integer;
+  the_epoch  bigint;
   the_writer text;
   the_time   timestamptz;
 BEGIN
@@ -87,27 +89,20 @@ BEGIN
     RETURNING id INTO the_id;
     EXIT WHEN FOUND;
 
-    SELECT last, epoch, writer INTO now_last, now_epoch, the_writer FROM runs WHERE namespace = in_namespace AND run = in_run;
+    SELECT last, epoch, writer INTO the_last, the_epoch, the_writer FROM runs WHERE namespace = in_namespace AND run = in_run;
     IF FOUND THEN
-      IF in_count > 0 AND in_writer <> '' AND in_writer = the_writer AND in_final = now_last THEN
-        outcome := 'done'; -- by an append that was the very same
-        RETURN;
-      ELSIF in_epoch < now_epoch THEN
-        outcome := 'fenced';
-        RETURN;
-      ELSIF in_count > 0 AND (NOT in_next OR in_first <> now_last + 1) THEN
-        outcome := 'conflict';
-        RETURN;
+      IF in_count > 0 AND in_writer <> '' AND in_writer = the_writer AND in_final = the_last THEN
+        RETURN NULL; -- it was added by an append that was the very same
+      ELSIF in_epoch < the_epoch THEN
+        RETURN 'fenced ' || the_epoch;
+      ELSIF in_count > 0 AND (NOT in_next OR in_first <> the_last + 1) THEN
+        RETURN 'conflict ' || the_last;
       END IF;
       CONTINUE; -- what was in the way has gone
-    END IF;
-    IF in_count = 0 THEN
-      outcome := 'missing';
-      RETURN;
+    ELSIF in_count = 0 THEN
+      RETURN 'missing';
     ELSIF NOT in_next OR in_first <> 1 THEN
-      outcome := 'conflict';
-      now_last := 0;
-      RETURN;
+      RETURN 'conflict 0';
     END IF;
     the_time := clock_timestamp();
     INSERT INTO runs (
@@ -115,7 +110,7 @@ BEGIN
     ) VALUES (
       in_namespace, in_run, in_count, 0, in_epoch, the_time, the_time,
       CASE WHEN in_lease > 0 THEN the_time + in_lease * interval '1 microsecond' END,
-      in_due, in_state, in_crc, in_writer, CASE WHEN in_lease > 0 THEN in_writer ELSE '' END, in_marks, coalesce(in_header, '{}')
+      in_due, in_state, in_crc, in_writer, CASE WHEN in_lease > 0 THEN in_writer ELSE '' END, in_marks, in_header
     ) ON CONFLICT (namespace, run) DO NOTHING RETURNING id INTO the_id;
     EXIT WHEN FOUND;
   END LOOP;
@@ -129,7 +124,7 @@ BEGIN
   IF in_taken IS NOT NULL THEN
     DELETE FROM inbox WHERE run = the_id AND message = ANY (in_taken);
   END IF;
-  outcome := 'done';
+  RETURN NULL;
 END $$;
 
 -- lease_1 gives or ends a lease, and returns the head as it is then; or 'missing' or 'leased'.
