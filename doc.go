@@ -37,6 +37,8 @@
 //
 // Modules of their own, on top of these:
 //
+//	checkpoint/pgstore                   journals in a PostgreSQL database
+//	checkpoint/pgstore/internal/pgtest   PostgreSQL servers for its tests
 //	cmd/segue                            the command line
 //	cmd/segue/config                     its configuration, for programs too
 //	cmd/segue/internal/...               the rooms of the command
