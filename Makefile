@@ -30,23 +30,19 @@ test: postgres ## run every test of every module with the race detector
 	$(GO) test -run '_allocat' ./machine || status=1; \
 	exit $$status
 
-# Root installs it from Debian's packages, as in a container; nobody else's system is changed. The package must not start a
-# server, the tests start their own.
-POSTGRES := for dir in "$$(command -v initdb)" /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb \
-	/opt/homebrew/opt/postgresql@*/bin/initdb; do [ -x "$$dir" ] && exit; done
+# Root installs it from Debian's packages, as in a container; nobody else's system is changed.
+INITDB := /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb /opt/homebrew/opt/postgresql@*/bin/initdb
 
 postgres: ## find or install the PostgreSQL that the tests of checkpoint/pgstore start; or name one in SEGUE_TEST_POSTGRES
-	@[ -n "$$SEGUE_TEST_POSTGRES" ] && exit; $(POSTGRES); \
+	@if [ -n "$$SEGUE_TEST_POSTGRES" ] || command -v initdb || ls $(INITDB) 2>/dev/null; then exit; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "== installing postgresql"; \
-		mkdir -p /etc/postgresql-common && [ -e /etc/postgresql-common/createcluster.conf ] || \
-			echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf; \
 		for refresh in true 'timeout 120 apt-get -qq update'; do \
 			$$refresh && DEBIAN_FRONTEND=noninteractive timeout 300 apt-get -qq -y -o DPkg::Lock::Timeout=60 \
 				install --no-install-recommends postgresql >/dev/null 2>&1 && exit; \
 		done; \
 	fi; \
-	echo "== the tests of checkpoint/pgstore are skipped: they need PostgreSQL (the package postgresql of Debian), or one that SEGUE_TEST_POSTGRES says how to connect to"
+	echo "== the tests of checkpoint/pgstore are skipped: they need the package postgresql, or a server that SEGUE_TEST_POSTGRES says how to connect to"
 
 # The properties of whole runs, which the race detector would slow down tenfold.
 PROVE ?= $(if $(SHORT),3000,10000)
