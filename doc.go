@@ -39,6 +39,8 @@
 // Modules of their own, on top of these:
 //
 //	checkpoint/sqlitestore               journals of runs in a SQLite file
+//	checkpoint/pgstore                   journals in a PostgreSQL database
+//	checkpoint/pgstore/internal/pgtest   PostgreSQL servers for its tests
 //	cmd/segue                            the command line
 //	cmd/segue/config                     its configuration, for programs too
 //	cmd/segue/internal/...               packages of the command only
