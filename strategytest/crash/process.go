@@ -1,0 +1,174 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// process is a process that works on the run. Once it is killed, nothing that it does counts: it
+// stores nothing, tells nothing, and begins nothing. What it had begun may have had its effect.
+type process struct {
+	w     *world
+	gates *gates
+
+	mu   sync.Mutex
+	dead bool
+}
+
+// boundary is a point at which the process may be killed, and reports whether it still lives.
+func (p *process) boundary(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return false
+	}
+	if p.dead = p.w.cutsAt(name); p.dead {
+		close(p.gates.killed)
+	}
+	return !p.dead
+}
+
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+// configure makes the Config of a case that of the process.
+func (p *process) configure(cfg orchestrator.Config) orchestrator.Config {
+	cfg.Client, cfg.Store = client{p.w}, processStore{p}
+	cfg.Middleware = []orchestrator.Middleware{p.around}
+	if cfg.Reply = nil; !p.w.later {
+		cfg.Reply = p.ask
+	}
+	list := make([]tools.Tool, len(cfg.Tools))
+	for i, t := range cfg.Tools {
+		if list[i] = t; t != nil && machine.AgentOf(t) == nil {
+			list[i] = keyed{Tool: t, w: p.w}
+		}
+	}
+	cfg.Tools = list
+	return cfg
+}
+
+// around is a middleware that has effects begin and end in their turn.
+func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
+	return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
+		if !p.gates.wait(gate{effect: e.ID}) {
+			return nil, errKilled
+		}
+		name := p.w.begins(&e)
+		if !p.boundary("before " + name) {
+			return nil, errKilled
+		}
+		if e.Kind == machine.EffectModel {
+			ctx = context.WithValue(ctx, requestKey{}, p.w.requestOf(e.Frame))
+		}
+		p.w.started(&e)
+		answer, err := next(context.WithValue(ctx, placeKey{}, placeOf(&e)), e)
+		if !p.gates.wait(gate{effect: e.ID, ends: true}) || !p.boundary("after "+name) {
+			return nil, errKilled
+		}
+		return answer, err
+	}
+}
+
+// ask has a person answer.
+func (p *process) ask(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
+	at := gate{effect: machine.EffectID{Seq: w.Seq}, asked: w.CallID + " " + w.ID}
+	name := fmt.Sprintf("the answer to the %s about %s %s", w.Kind, w.Tool, w.CallID)
+	if !p.gates.wait(at) || !p.boundary("before "+name) {
+		return orchestrator.Reply{}, errKilled
+	}
+	reply := p.w.answer(&w)
+	if at.ends = true; !p.gates.wait(at) || !p.boundary("after "+name) {
+		return orchestrator.Reply{}, errKilled
+	}
+	return reply, nil
+}
+
+// ending is how a process ended.
+type ending struct {
+	killed  bool
+	refused error // the run could not be begun or gone on with
+	result  orchestrator.Result
+	err     error
+}
+
+// follow hears what the process tells, until it ends or is killed.
+func (p *process) follow(events iter.Seq2[orchestrator.Event, error]) ending {
+	var end ending
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for e, err := range events {
+			if !p.hear(&e, err, &end) {
+				break
+			}
+		}
+	}()
+	if !p.gates.open(done) {
+		panic("crash: nothing happens any more, and the run has not ended: " + p.w.title())
+	}
+	end.killed = p.isDead()
+	return end
+}
+
+// hear takes an event, and reports whether the process lives.
+func (p *process) hear(e *orchestrator.Event, err error, end *ending) bool {
+	if p.isDead() {
+		return false
+	}
+	if e.Kind == "" {
+		end.refused = err
+		return false
+	}
+	if e.Index > 0 {
+		if !p.boundary(fmt.Sprintf("before the telling of %s of frame %s", e.Kind, e.Frame)) {
+			return false
+		}
+		p.w.told(e)
+	}
+	if d, ok := e.Detail.(orchestrator.RunFinished); ok {
+		end.result = orchestrator.Result{Run: e.Run, Status: d.Status, Output: d.Output, Waits: d.Waits, Strategy: d.Strategy}
+		end.err = err
+	}
+	return true
+}
+
+// keyed is a tool that looks at the idempotency key that it is given.
+type keyed struct {
+	tools.Tool
+	w *world
+}
+
+// Unwrap returns the tool of the case.
+func (k keyed) Unwrap() tools.Tool { return k.Tool }
+
+// Call makes the call.
+func (k keyed) Call(ctx context.Context, arguments string) (string, error) {
+	place, _ := ctx.Value(placeKey{}).(string)
+	k.w.keyGiven(place, tools.IdempotencyKey(ctx))
+	return k.Tool.Call(ctx, arguments)
+}
+
+type placeKey struct{}
+
+// placeOf names a call within its run: before it begins, that it is to be made is stored, or it may
+// be made again.
+func placeOf(e *orchestrator.Effect) string {
+	return fmt.Sprintf("call %s of %s in frame %s, step %d", e.Call.ID, e.Call.Name, e.Frame, e.ID.Seq)
+}
+
+var (
+	_ checkpoint.Leaser = processStore{}
+	_ checkpoint.Inbox  = processStore{}
+)
