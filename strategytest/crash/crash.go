@@ -106,7 +106,7 @@ func Try(t *testing.T, c Case) Report {
 	}
 	e.cut(whole, false)
 	if whole.waited {
-		e.cut(e.play(plan{later: true}), true)
+		e.cut(e.play(plan{apart: true}), true)
 	}
 	e.cutTwice()
 	return e.report
@@ -201,23 +201,23 @@ func (e *explorer) play(p plan) *world {
 
 // cut cuts the run off at each boundary. What the process that goes on finds is often the same; the
 // second cuts are made once for each.
-func (e *explorer) cut(whole *world, later bool) {
+func (e *explorer) cut(whole *world, apart bool) {
 	e.t.Helper()
 	known := map[string]bool{}
 	for at := 1; at <= len(whole.passed[0]) && len(e.report.Problems) < mostProblems; at++ {
-		w := e.play(plan{cuts: []int{at}, later: later})
+		w := e.play(plan{cuts: []int{at}, apart: apart})
 		e.report.Cuts++
 		if w.unknown {
-			e.play(plan{cuts: []int{at}, later: later, denies: true})
+			e.play(plan{cuts: []int{at}, apart: apart, denies: true})
 			e.report.Denied++
 		}
-		found := strings.Join(w.passed[1], "\n")
+		found := w.begunAt + strings.Join(w.passed[1], "\n")
 		if known[found] {
 			continue
 		}
 		known[found] = true
 		for second := range w.passed[1] {
-			e.pairs = append(e.pairs, plan{cuts: []int{at, second + 1}, later: later})
+			e.pairs = append(e.pairs, plan{cuts: []int{at, second + 1}, apart: apart})
 		}
 	}
 }

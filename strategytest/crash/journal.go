@@ -21,6 +21,7 @@ type journal struct {
 	events   map[number]string // as text
 	actors   map[string]string // by the names of their frames
 	requests map[string]int    // by frame: those of a model that were answered
+	left     map[string]int    // by place: how often a call has returned, to be made again once somebody has answered
 }
 
 // number is the place of an event in a run.
@@ -38,7 +39,7 @@ func newJournal(cfg *orchestrator.Config, task *orchestrator.Task) *journal {
 	}
 	return &journal{
 		store: new(checkpoint.Memory), machine: machine.New(m), happened: newHistory(),
-		events: map[number]string{}, actors: map[string]string{}, requests: map[string]int{},
+		events: map[number]string{}, actors: map[string]string{}, requests: map[string]int{}, left: map[string]int{},
 	}
 }
 
@@ -65,8 +66,13 @@ func (j *journal) apply(data []byte) error {
 	if err := j.machine.Apply(rec); err != nil {
 		return err
 	}
-	if a, ok := rec.(machine.Answered); ok && a.Kind == machine.EffectModel && !a.NotBegun {
-		j.requests[a.Frame]++
+	switch r := rec.(type) {
+	case machine.Answered:
+		if r.Kind == machine.EffectModel && !r.NotBegun {
+			j.requests[r.Frame]++
+		}
+	case machine.Suspended:
+		j.left[placeOfWait(&r.Waits[0])]++
 	}
 	events := j.machine.Ready().Events
 	for i := range events {

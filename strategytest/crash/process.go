@@ -46,7 +46,7 @@ func (p *process) isDead() bool {
 func (p *process) configure(cfg orchestrator.Config) orchestrator.Config {
 	cfg.Client, cfg.Store = client{p.w}, processStore{p}
 	cfg.Middleware = []orchestrator.Middleware{p.around}
-	if cfg.Reply = nil; !p.w.later {
+	if cfg.Reply = nil; !p.w.apart {
 		cfg.Reply = p.ask
 	}
 	list := make([]tools.Tool, len(cfg.Tools))
@@ -162,10 +162,14 @@ func (k keyed) Call(ctx context.Context, arguments string) (string, error) {
 
 type placeKey struct{}
 
-// placeOf names a call within its run: before it begins, that it is to be made is stored, or it may
-// be made again.
-func placeOf(e *orchestrator.Effect) string {
-	return fmt.Sprintf("call %s of %s in frame %s, step %d", e.Call.ID, e.Call.Name, e.Frame, e.ID.Seq)
+// placeOf names a call within its run. What the name says is stored before the call begins.
+func placeOf(e *orchestrator.Effect) string { return place(e.Frame, e.ID.Seq, e.Call.ID, e.Call.Name) }
+
+// placeOfWait names the call that a wait is about.
+func placeOfWait(w *orchestrator.Wait) string { return place(w.Frame, w.Seq, w.CallID, w.Tool) }
+
+func place(frame string, seq int, call, tool string) string {
+	return fmt.Sprintf("call %s of %s in frame %s, step %d", call, tool, frame, seq)
 }
 
 var (

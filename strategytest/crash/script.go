@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/nextstep"
 )
 
 // script is what a model has said, request by request. The Client of a case is asked once for each
@@ -27,7 +26,7 @@ type reply struct {
 
 // ask has the client answer a request, and keeps the answer.
 func (s *script) ask(ctx context.Context, client llmclient.Client, name string, r *llmclient.Request) (*llmclient.Response, error) {
-	said := reply{request: textOfRequest(r)}
+	said := reply{request: textOf(r)}
 	said.resp, said.err = client.Complete(ctx, r, func(d llmclient.Delta) { said.deltas = append(said.deltas, d) })
 	if said.resp == nil && said.err == nil {
 		panic(unsupported("the client returned neither a response nor an error"))
@@ -39,14 +38,6 @@ func (s *script) ask(ctx context.Context, client llmclient.Client, name string, 
 	}
 	s.said[name] = said
 	return said.resp, said.err
-}
-
-func textOfRequest(r *llmclient.Request) string {
-	text, err := nextstep.Marshal(nextstep.GetChatCompletion{Request: *r})
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
 }
 
 // names returns the names of all requests.
@@ -66,7 +57,7 @@ func (s *script) again(name string, r *llmclient.Request) (said reply, problem s
 	s.mu.Lock()
 	said, known := s.said[name]
 	s.mu.Unlock()
-	switch text := textOfRequest(r); {
+	switch text := textOf(r); {
 	case !known:
 		return said, fmt.Sprintf("the request %s is one that the oracle did not come to; it made %q", name, s.names())
 	case text != said.request:

@@ -23,11 +23,15 @@ type processStore struct{ *process }
 
 // Append implements checkpoint.Store.
 func (s processStore) Append(ctx context.Context, b checkpoint.Batch) error {
-	what := "an append of " + describe(&b)
-	if !s.boundary("before " + what) {
+	j, what := s.w.journal, "an append of "+describe(&b)
+	switch heartbeat := len(b.Records) == 0 && b.Lease > 0; {
+	case heartbeat && s.isDead():
+		return errKilled
+	case heartbeat: // there may be many, and whoever dies then might have died before as well
+		return j.store.Append(ctx, b)
+	case !s.boundary("before " + what):
 		return errKilled
 	}
-	j := s.w.journal
 	if err := j.store.Append(ctx, b); err != nil {
 		return err
 	}

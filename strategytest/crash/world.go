@@ -16,7 +16,7 @@ import (
 // plan says how a run is made.
 type plan struct {
 	cuts   []int // the boundary at which each process is killed, counted from its beginning, or from the kill before
-	later  bool  // people answer in another process than the one that asked
+	apart  bool  // people answer in another process than the one that asked
 	denies bool  // a person says that no call that may have had its effect is made again
 }
 
@@ -32,6 +32,7 @@ type world struct {
 	toldAs   map[number]string
 	starts   map[string]int // by place; of calls that are not safe to make again
 	again    map[string]int // how often somebody said that such a call shall be made again
+	begunAt  string         // the starts at the first kill, as text
 	keys     map[string]string
 	unknown  bool // somebody was asked about a call that may have had its effect
 	waited   bool // somebody was asked anything else
@@ -53,13 +54,13 @@ func (w *world) title() string {
 		at = append(at, fmt.Sprintf("at boundary %d, %s", len(list), list[len(list)-1]))
 	}
 	switch {
-	case len(at) == 0 && w.later:
+	case len(at) == 0 && w.apart:
 		return "not cut off, with answers in another process"
 	case len(at) == 0:
 		return "not cut off"
 	}
 	text := "cut off " + strings.Join(at, "; then ")
-	if w.later {
+	if w.apart {
 		text += " (with answers in another process)"
 	}
 	if w.denies {
@@ -78,6 +79,9 @@ func (w *world) cutsAt(name string) bool {
 		return false
 	}
 	w.passed = append(w.passed, nil)
+	if last == 0 {
+		w.begunAt = fmt.Sprint(w.starts)
+	}
 	return true
 }
 
@@ -111,9 +115,10 @@ func (w *world) started(e *orchestrator.Effect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	place := placeOf(e)
-	if w.starts[place]++; w.starts[place] > 1+w.again[place] {
+	if w.starts[place]++; w.starts[place] > 1+w.again[place]+w.journal.left[place] {
 		w.problems = append(w.problems, fmt.Sprintf(
-			"the %s was begun %d times, and somebody said %d times that it shall be made again", place, w.starts[place], w.again[place]))
+			"the %s was begun %d times; somebody said %d times that it shall be made again, and %d times it has returned to be made again",
+			place, w.starts[place], w.again[place], w.journal.left[place]))
 	}
 }
 
@@ -156,7 +161,7 @@ func (w *world) answer(wait *orchestrator.Wait) orchestrator.Reply {
 			reply = orchestrator.Reply{Reason: "it is not made again"}
 		}
 		if reply.Approve {
-			w.again[fmt.Sprintf("call %s of %s in frame %s, step %d", wait.CallID, wait.Tool, wait.Frame, wait.Seq)]++
+			w.again[placeOfWait(wait)]++
 		}
 	} else {
 		w.waited = true
@@ -189,10 +194,7 @@ func (w *world) play(ctx context.Context) ending {
 		case end.refused != nil:
 			w.complain("a process could not go on with the run: " + end.refused.Error())
 		case end.result.Status == orchestrator.StatusWaiting:
-			for i := range end.result.Waits {
-				replies = append(replies, w.answer(&end.result.Waits[i]))
-			}
-			if len(replies) > 0 && w.later {
+			if replies = w.replies(end.result.Waits); w.apart && len(end.result.Waits) > 0 {
 				continue
 			}
 			w.complain("the run waits, and everybody has answered: " + fmt.Sprint(end.err))
@@ -201,6 +203,18 @@ func (w *world) play(ctx context.Context) ending {
 	}
 	w.complain(fmt.Sprintf("the run has not ended after %d processes", mostProcesses))
 	return ending{}
+}
+
+// replies has people answer what the run waits for, and waits for what nobody has to answer.
+func (w *world) replies(waits []orchestrator.Wait) (replies []orchestrator.Reply) {
+	for i := range waits {
+		if wait := &waits[i]; wait.Kind == orchestrator.WaitTimer {
+			time.Sleep(time.Until(wait.Expires))
+		} else {
+			replies = append(replies, w.answer(wait))
+		}
+	}
+	return replies
 }
 
 // leaseOver is how long the others wait until the lease of a killed process is over.
