@@ -31,10 +31,10 @@ test: ## run every test of every module with the race detector
 
 # The properties of whole runs, which the race detector would slow down tenfold.
 PROVE ?= $(if $(SHORT),3000,10000)
-PROPERTIES := TestReplay_isLive|TestCrash_endsAsItWouldHave|TestLimits_countsAreWhatWasDone|TestRandomCompositions|TestStops|TestSuspendedRuns|TestLend_races|TestRun_toolReturnsAsItsTimeEnds
+PROPERTIES := TestReplay_isLive|TestCrash_endsAsItWouldHave|TestLimits_countsAreWhatWasDone|TestRandomCompositions|TestStops|TestSuspendedRuns|TestLend_races|TestRun_toolReturnsAsItsTimeEnds|TestCrash_builtIn|TestCrash_compositions
 
 prove: ## hold the properties of whole runs against PROVE=n cases; SHORT=1 for fewer
-	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -v -run '^($(PROPERTIES))$$' ./machine ./strategy/builtin ./orchestrator
+	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -v -run '^($(PROPERTIES))$$' ./machine ./strategy/builtin ./orchestrator ./strategytest/crash
 
 breaks: ## break the library as docs/scenarios.md says, and hold the tests to fail
 	@SEGUE_BREAK=1 $(GO) test -count 1 -timeout 60m -run '^TestBreakages$$' ./internal/archtest

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/segue-go/segue/internal/prove"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
@@ -31,10 +32,14 @@ var later = tools.NewRaw(tools.Definition{Name: "later", Timeout: -1, ReadOnly: 
 	return "it is time", tools.WaitUntil(ctx, time.Date(2000, 1, 1, 0, 5, 0, 0, time.UTC), "five past")
 })
 
-// TestCompositions cuts compositions of agents off: each process that dies leaves branches open.
-func TestCompositions(t *testing.T) {
+// TestCrash_compositions cuts compositions of agents off: each process that dies leaves branches open.
+func TestCrash_compositions(t *testing.T) {
 	for name, c := range compositions() {
-		t.Run(name, func(t *testing.T) { crash.Test(t, c) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.Pairs = prove.Cases()
+			crash.Test(t, c)
+		})
 	}
 }
 
@@ -49,13 +54,22 @@ func compositions() map[string]crash.Case {
 		calls(call("c1", "agent"), call("c2", "pay")), // its agent
 		calls(call("c1", "pay"), call("c2", "book")), text("deep"),
 		text("in the middle"), text("done"))
-	parallel := of(set, append(every, plain),
-		calls(fanOut, call("c2", "pay"), call("c3", "look"), call("c4", "agent")),
-		calls(call("c1", "pay"), call("c2", "alone")), text("north is done"),
-		calls(call("c1", "pay")), text("south is done"),
-		text("the other is done"), text("done"))
+	parallel := func(most int) crash.Case {
+		c := of(set, append(every, plain),
+			calls(fanOut, call("c2", "pay"), call("c3", "look"), call("c4", "agent")),
+			calls(call("c1", "pay"), call("c2", "alone")), text("north is done"),
+			calls(call("c1", "pay")), text("south is done"),
+			text("the other is done"), text("done"))
+		config := c.Config
+		c.Config = func() orchestrator.Config {
+			cfg := config()
+			cfg.Parallel = most
+			return cfg
+		}
+		return c
+	}
 	return map[string]crash.Case{
-		"nested": nested, "parallel": parallel,
+		"nested": nested, "parallel": parallel(0), "parallel, one after the other": parallel(1),
 		"approvals": of(set, append(every, plain, careful, sign),
 			calls(call("c1", "careful"), call("c2", "sign"), call("c3", "agent")),
 			calls(call("c1", "sign")), text("careful"), calls(call("c1", "pay")), text("plain"), text("done")),

@@ -47,6 +47,7 @@ type Report struct {
 	Boundaries int       // of the run that is not cut off
 	Cuts       int       // runs that were cut off once
 	Denied     int       // those of them that were made once more, with a person who denies that a call is made again
+	Frozen     int       // runs whose process was frozen, and woken when another one had ended the run
 	Pairs      int       // runs that were cut off a second time, as they went on
 	AllPairs   int       // how many such runs there are; if more than Pairs, those were drawn by Seed
 	Seed       uint64    // of the Case
@@ -62,7 +63,7 @@ type Problem struct {
 // String says what was tried, and what is wrong.
 func (r *Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d boundaries: %d runs cut off once, %d of them again with no call made twice, ", r.Boundaries, r.Cuts, r.Denied)
+	fmt.Fprintf(&b, "%d boundaries: %d runs cut off once, %d of them again with no call made twice, %d frozen, ", r.Boundaries, r.Cuts, r.Denied, r.Frozen)
 	if r.Pairs < r.AllPairs {
 		fmt.Fprintf(&b, "%d of %d runs cut off twice (seed %d)", r.Pairs, r.AllPairs, r.Seed)
 	} else {
@@ -105,6 +106,7 @@ func Try(t *testing.T, c Case) Report {
 		return e.report // it is another run already
 	}
 	e.cut(whole, false)
+	e.freeze(whole)
 	if whole.waited {
 		e.cut(e.play(plan{apart: true}), true)
 	}
@@ -192,6 +194,7 @@ func (e *explorer) play(p plan) *world {
 	synctest.Test(e.t, func(*testing.T) {
 		ctx := context.Background()
 		end := w.play(ctx)
+		w.wake()
 		for _, problem := range w.check(ctx, &end, &e.want) {
 			e.report.Problems = append(e.report.Problems, Problem{Where: w.title(), What: problem})
 		}
@@ -219,6 +222,15 @@ func (e *explorer) cut(whole *world, apart bool) {
 		for second := range w.passed[1] {
 			e.pairs = append(e.pairs, plan{cuts: []int{at, second + 1}, apart: apart})
 		}
+	}
+}
+
+// freeze freezes the process at each boundary, until another one has ended the run.
+func (e *explorer) freeze(whole *world) {
+	e.t.Helper()
+	for at := 1; at <= len(whole.passed[0]) && len(e.report.Problems) < mostProblems; at++ {
+		e.play(plan{cuts: []int{at}, freezes: true})
+		e.report.Frozen++
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 // is killed. So a run takes the same course each time.
 type gates struct {
 	news   chan struct{} // receives when somebody waits
-	killed chan struct{} // closed when the process is
+	killed chan struct{} // closed when the process is killed, or has ended
+	once   sync.Once
 
 	mu      sync.Mutex
 	waiting []*gate
@@ -51,6 +52,9 @@ func (g *gates) wait(own gate) bool {
 	}
 }
 
+// close lets everybody go who waits.
+func (g *gates) close() { g.once.Do(func() { close(g.killed) }) }
+
 // next lets one go on, and reports whether one waited.
 func (g *gates) next() bool {
 	g.mu.Lock()
@@ -78,13 +82,15 @@ func (g *gate) compare(other *gate) int {
 // patience is how long nothing at all may happen, by the clock of the bubble.
 const patience = 30 * 24 * time.Hour
 
-// open lets one after the other go on, until done is closed. It returns false if nothing happens
-// any more.
-func (g *gates) open(done <-chan struct{}) bool {
+// open lets one after the other go on, until one of two channels is closed. It returns false if
+// nothing happens any more.
+func (g *gates) open(done, frozen <-chan struct{}) bool {
 	for {
 		synctest.Wait()
 		select {
 		case <-done:
+			return true
+		case <-frozen:
 			return true
 		default:
 		}
@@ -94,6 +100,7 @@ func (g *gates) open(done <-chan struct{}) bool {
 		timer := time.NewTimer(patience)
 		select {
 		case <-done:
+		case <-frozen:
 		case <-g.news:
 		case <-timer.C:
 			return false

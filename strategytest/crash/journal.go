@@ -21,6 +21,8 @@ type journal struct {
 	events   map[number]string // as text
 	actors   map[string]string // by the names of their frames
 	requests map[string]int    // by frame: those of a model that were answered
+	answered map[string]bool   // effects, by frame and id
+	intended map[string]bool   // the same of those that are to begin
 	left     map[string]int    // by place: how often a call has returned, to be made again once somebody has answered
 }
 
@@ -40,6 +42,7 @@ func newJournal(cfg *orchestrator.Config, task *orchestrator.Task) *journal {
 	return &journal{
 		store: new(checkpoint.Memory), machine: machine.New(m), happened: newHistory(),
 		events: map[number]string{}, actors: map[string]string{}, requests: map[string]int{}, left: map[string]int{},
+		answered: map[string]bool{}, intended: map[string]bool{},
 	}
 }
 
@@ -67,7 +70,10 @@ func (j *journal) apply(data []byte) error {
 		return err
 	}
 	switch r := rec.(type) {
+	case machine.Intended:
+		j.intended[r.Frame+" "+r.Effect.String()] = r.Verdict == machine.VerdictAllow
 	case machine.Answered:
+		j.answered[r.Frame+" "+r.Effect.String()] = !r.NotBegun
 		if r.Kind == machine.EffectModel && !r.NotBegun {
 			j.requests[r.Frame]++
 		}

@@ -14,37 +14,63 @@ import (
 )
 
 // process is a process that works on the run. Once it is killed, nothing that it does counts: it
-// stores nothing, tells nothing, and begins nothing. What it had begun may have had its effect.
+// stores nothing, tells nothing, and begins nothing. What it had begun may have had its effect. One
+// that is frozen instead does nothing until it is woken, when others have worked on the run.
 type process struct {
-	w     *world
-	gates *gates
+	w      *world
+	gates  *gates
+	frozen chan struct{} // closed when the process is
+	woken  chan struct{} // closed when it is woken
+	done   chan struct{} // closed when it has ended
+	end    ending
 
-	mu   sync.Mutex
-	dead bool
+	mu     sync.Mutex
+	dead   bool
+	sleeps bool // it is frozen, or was
 }
 
-// boundary is a point at which the process may be killed, and reports whether it still lives.
+func newProcess(w *world) *process {
+	return &process{w: w, gates: newGates(), frozen: make(chan struct{}), woken: make(chan struct{}), done: make(chan struct{})}
+}
+
+// boundary is a point at which the process may be killed or frozen, and reports whether it still
+// lives.
 func (p *process) boundary(name string) bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.dead {
-		return false
+	if !p.dead && !p.sleeps && p.w.cutsAt(name) {
+		if p.sleeps = p.w.freezes; p.sleeps {
+			close(p.frozen)
+		} else {
+			p.dead = true
+			p.gates.close()
+		}
 	}
-	if p.dead = p.w.cutsAt(name); p.dead {
-		close(p.gates.killed)
-	}
-	return !p.dead
+	p.mu.Unlock()
+	return !p.isDead()
 }
 
+// isDead reports whether the process was killed. One that is frozen reports nothing until it is
+// woken.
 func (p *process) isDead() bool {
 	p.mu.Lock()
+	dead, sleeps := p.dead, p.sleeps
+	p.mu.Unlock()
+	if sleeps {
+		<-p.woken
+	}
+	return dead
+}
+
+// wasFrozen reports whether the process is frozen, or was.
+func (p *process) wasFrozen() bool {
+	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.dead
+	return p.sleeps
 }
 
 // configure makes the Config of a case that of the process.
 func (p *process) configure(cfg orchestrator.Config) orchestrator.Config {
-	cfg.Client, cfg.Store = client{p.w}, processStore{p}
+	cfg.Client, cfg.Store = client{p}, processStore{p}
 	cfg.Middleware = []orchestrator.Middleware{p.around}
 	if cfg.Reply = nil; !p.w.apart {
 		cfg.Reply = p.ask
@@ -72,7 +98,7 @@ func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
 		if e.Kind == machine.EffectModel {
 			ctx = context.WithValue(ctx, requestKey{}, p.w.requestOf(e.Frame))
 		}
-		p.w.started(&e)
+		p.w.started(&e, p.wasFrozen())
 		answer, err := next(context.WithValue(ctx, placeKey{}, placeOf(&e)), e)
 		if !p.gates.wait(gate{effect: e.ID, ends: true}) || !p.boundary("after "+name) {
 			return nil, errKilled
@@ -103,32 +129,50 @@ type ending struct {
 	err     error
 }
 
-// follow hears what the process tells, until it ends or is killed.
+// follow hears what the process tells, until it ends, is killed, or is frozen.
 func (p *process) follow(events iter.Seq2[orchestrator.Event, error]) ending {
-	var end ending
-	done := make(chan struct{})
 	go func() {
-		defer close(done)
+		defer close(p.done)
 		for e, err := range events {
-			if !p.hear(&e, err, &end) {
+			if !p.hear(&e, err) {
 				break
 			}
 		}
 	}()
-	if !p.gates.open(done) {
+	if p.goOn(); p.wasFrozen() {
+		return ending{killed: true}
+	}
+	p.end.killed = p.isDead()
+	return p.end
+}
+
+// goOn has the process go on until it ends, or is frozen.
+func (p *process) goOn() {
+	if !p.gates.open(p.done, p.frozen) {
 		panic("crash: nothing happens any more, and the run has not ended: " + p.w.title())
 	}
-	end.killed = p.isDead()
-	return end
+	select {
+	case <-p.done: // nobody hears of what was abandoned
+		p.gates.close()
+	default:
+	}
+}
+
+// wake has a process go on that was frozen, and returns how it ended.
+func (p *process) wake() ending {
+	close(p.woken)
+	p.frozen = nil
+	p.goOn()
+	return p.end
 }
 
 // hear takes an event, and reports whether the process lives.
-func (p *process) hear(e *orchestrator.Event, err error, end *ending) bool {
+func (p *process) hear(e *orchestrator.Event, err error) bool {
 	if p.isDead() {
 		return false
 	}
 	if e.Kind == "" {
-		end.refused = err
+		p.end.refused = err
 		return false
 	}
 	if e.Index > 0 {
@@ -138,8 +182,8 @@ func (p *process) hear(e *orchestrator.Event, err error, end *ending) bool {
 		p.w.told(e)
 	}
 	if d, ok := e.Detail.(orchestrator.RunFinished); ok {
-		end.result = orchestrator.Result{Run: e.Run, Status: d.Status, Output: d.Output, Waits: d.Waits, Strategy: d.Strategy}
-		end.err = err
+		p.end.result = orchestrator.Result{Run: e.Run, Status: d.Status, Output: d.Output, Waits: d.Waits, Strategy: d.Strategy}
+		p.end.err = err
 	}
 	return true
 }

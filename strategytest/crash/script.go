@@ -67,9 +67,7 @@ func (s *script) again(name string, r *llmclient.Request) (said reply, problem s
 }
 
 // client answers the requests of a process from a script.
-type client struct {
-	w *world
-}
+type client struct{ *process }
 
 type requestKey struct{}
 
@@ -78,6 +76,8 @@ func (c client) Complete(ctx context.Context, r *llmclient.Request, onDelta func
 	name, _ := ctx.Value(requestKey{}).(string)
 	said, problem := c.w.script.again(name, r)
 	switch {
+	case c.wasFrozen():
+		return nil, errors.New("crash: the model does not answer a process that was frozen")
 	case c.w.isOther() && said.resp == nil && said.err == nil:
 		return nil, errors.New("crash: the model has nothing to say to what it was not asked before")
 	case problem != "" && !c.w.isOther():

@@ -18,6 +18,8 @@ type plan struct {
 	cuts   []int // the boundary at which each process is killed, counted from its beginning, or from the kill before
 	apart  bool  // people answer in another process than the one that asked
 	denies bool  // a person says that no call that may have had its effect is made again
+
+	freezes bool // processes are frozen, not killed, and woken when the run has ended
 }
 
 // world is a run of a case with all that it meets: processes, a store, a model, people.
@@ -30,6 +32,7 @@ type world struct {
 	mu       sync.Mutex
 	passed   [][]string // the boundaries, up to each kill and after the last
 	toldAs   map[number]string
+	sleepers []*process     // that were frozen
 	starts   map[string]int // by place; of calls that are not safe to make again
 	again    map[string]int // how often somebody said that such a call shall be made again
 	begunAt  string         // the starts at the first kill, as text
@@ -53,13 +56,17 @@ func (w *world) title() string {
 		list := w.passed[i]
 		at = append(at, fmt.Sprintf("at boundary %d, %s", len(list), list[len(list)-1]))
 	}
+	verb := "cut off "
+	if w.freezes {
+		verb = "frozen "
+	}
 	switch {
 	case len(at) == 0 && w.apart:
 		return "not cut off, with answers in another process"
 	case len(at) == 0:
 		return "not cut off"
 	}
-	text := "cut off " + strings.Join(at, "; then ")
+	text := verb + strings.Join(at, "; then ")
 	if w.apart {
 		text += " (with answers in another process)"
 	}
@@ -107,14 +114,20 @@ func (w *world) requestOf(frame string) string {
 	return requestOf(w.journal.actors[frame], w.journal.requests[frame]+1)
 }
 
-// started notes that an effect begins.
-func (w *world) started(e *orchestrator.Effect) {
+// started notes that an effect begins, in a process that may have slept.
+func (w *world) started(e *orchestrator.Effect, slept bool) {
+	name, place := e.Frame+" "+e.ID.String(), placeOf(e)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.journal.answered[name] && !slept {
+		w.problems = append(w.problems, fmt.Sprintf("the effect %s of frame %s begins, and its answer is stored", e.ID, e.Frame))
+	}
 	if e.Safe() {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	place := placeOf(e)
+	if !w.journal.intended[name] {
+		w.problems = append(w.problems, fmt.Sprintf("the %s begins, and that it is to begin is not stored", place))
+	}
 	if w.starts[place]++; w.starts[place] > 1+w.again[place]+w.journal.left[place] {
 		w.problems = append(w.problems, fmt.Sprintf(
 			"the %s was begun %d times; somebody said %d times that it shall be made again, and %d times it has returned to be made again",
@@ -229,16 +242,35 @@ func (w *world) process(ctx context.Context, replies []orchestrator.Reply) endin
 			w.journal.store = w.c.broken(w.journal.store)
 		}
 	}
-	p := &process{w: w, gates: newGates()}
+	p := newProcess(w)
 	o, err := orchestrator.New(p.configure(cfg))
 	if err != nil {
 		return ending{refused: err}
 	}
-	if w.journal.records == 0 {
-		return p.follow(o.Stream(ctx, w.c.Task))
-	}
 	t := &w.c.Task
-	return p.follow(o.Resume(ctx, orchestrator.Resumption{Run: t.Run, Namespace: t.Namespace, Factory: t.Factory, Replies: replies}))
+	events := o.Stream(ctx, *t)
+	if w.journal.records > 0 {
+		events = o.Resume(ctx, orchestrator.Resumption{Run: t.Run, Namespace: t.Namespace, Factory: t.Factory, Replies: replies})
+	}
+	end := p.follow(events)
+	if p.wasFrozen() {
+		w.sleepers = append(w.sleepers, p)
+	}
+	return end
+}
+
+// wake wakes the processes that were frozen: they cannot go on with the run, which has ended.
+func (w *world) wake() {
+	for _, p := range w.sleepers {
+		records := w.journal.records
+		end := p.wake()
+		if w.journal.records != records {
+			w.complain(fmt.Sprintf("a process that was frozen has stored %d records behind the end of the run", w.journal.records-records))
+		}
+		if s := end.result.Status; end.refused == nil && s != orchestrator.StatusTakenOver && s != w.journal.machine.Status() {
+			w.complain(fmt.Sprintf("a process that was frozen says that the run has ended as %q: %v", s, end.err))
+		}
+	}
 }
 
 // check says what of the run is not as it should be. What a person has denied makes it another one.
