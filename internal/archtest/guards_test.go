@@ -109,7 +109,7 @@ var guards = []guard{
 	},
 	{
 		"calls that were not begun", "somebody is asked about a call that nobody has made",
-		disabled("orchestrator TestResume_brokenOffInABatch", "orchestrator/stop.go", "if !e.Safe() && r.executions[e.ID] == nil {", "if false {"),
+		disabled("orchestrator TestResume_brokenOff", "orchestrator/stop.go", "if !e.Safe() && r.executions[e.ID] == nil {", "if false {"),
 	},
 	{
 		"the place of a record", "two processes write one run",
@@ -128,7 +128,11 @@ var guards = []guard{
 		disabled("checkpoint TestMemory_Conformance", "checkpoint/memory.go", "case h.Lease.Until.After(now):", "case false:"),
 	},
 	{
-		"the heartbeat", "a run whose calls take long is taken from the process that works on it",
+		"the heartbeat", "a run whose calls take long seems to have died",
+		disabled("orchestrator TestLease_takenOver", "orchestrator/lease.go", "if !l.held || time.Since", "if true || time.Since"),
+	},
+	{
+		"the end of who was taken over", "a process works on, though nothing of it is kept",
 		disabled("orchestrator TestLease_takenOver", "orchestrator/lease.go", "		r.cancel(ErrTakenOver)\n", ""),
 	},
 	{
@@ -157,7 +161,7 @@ var guards = []guard{
 	},
 	{
 		"the same form live and replayed", "a resumed run decides otherwise than the live one",
-		disabled("machine TestApply_liveIsReplay", "machine/canonical.go", "		resp.Raw = nil\n", ""),
+		disabled("machine TestCanonical_isWhatTheCodecGivesBack", "machine/canonical.go", "		resp.Raw = nil\n", ""),
 	},
 	{
 		"the hash of what a reply answers", "a reply approves another call than the one that was shown",
