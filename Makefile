@@ -46,13 +46,13 @@ postgres: ## find or install the PostgreSQL that the tests of checkpoint/pgstore
 
 # The properties of whole runs, which the race detector would slow down tenfold.
 PROVE ?= $(if $(SHORT),3000,10000)
-PROPERTIES := TestReplay_isLive|TestCrash_endsAsItWouldHave|TestLimits_countsAreWhatWasDone|TestRandomCompositions|TestStops|TestSuspendedRuns|TestLend_races|TestRun_toolReturnsAsItsTimeEnds
+PROPERTIES := TestReplay_isLive|TestCrash_endsAsItWouldHave|TestLimits_countsAreWhatWasDone|TestRandomCompositions|TestStops|TestSuspendedRuns|TestLend_races|TestRun_toolReturnsAsItsTimeEnds|TestCrash_builtIn|TestCrash_compositions
 
 prove: ## hold the properties of whole runs against PROVE=n cases; SHORT=1 for fewer
-	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -v -run '^($(PROPERTIES))$$' ./machine ./strategy/builtin ./orchestrator
+	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -v -run '^($(PROPERTIES))$$' ./machine ./strategy/builtin ./orchestrator ./strategytest/crash
 
-breaks: ## break the library as docs/scenarios.md says, and hold the tests to fail
-	@SEGUE_BREAK=1 $(GO) test -count 1 -timeout 60m -run '^TestBreakages$$' ./internal/archtest
+breaks: ## break the library as docs/scenarios.md and docs/durability-guards.md say, and hold the tests to fail
+	@SEGUE_BREAK=1 $(GO) test -count 1 -timeout 60m -run '^(TestBreakages|TestGuards)$$' ./internal/archtest
 
 lint: $(LINT) ## run the linters
 	@status=0; for dir in $(MODULES); do \
@@ -67,7 +67,7 @@ bench: ## measure speed beside a hand-written loop; COUNT=n rounds, BENCH=regexp
 
 generate: ## write the generated documents anew
 	@$(GO) test -run 'TestStatePages|TestS2_14_CorpusCases' ./strategy/builtin ./markdownpolicy -rewrite
-	@$(GO) test -run TestScenariosAreShown ./internal/archtest -rewrite
+	@$(GO) test -run 'TestScenariosAreShown|TestGuards' ./internal/archtest -rewrite
 
 cover: ## measure test coverage
 	@for dir in $(MODULES); do (cd $$dir && $(GO) test -coverprofile=coverage.out ./... && $(GO) tool cover -func=coverage.out | tail -1) || exit 1; done
