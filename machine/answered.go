@@ -78,7 +78,7 @@ func (m *Machine) compare(e *effect, id EffectID, frame string, kind EffectKind,
 		return nil
 	}
 	return &ReplayError{
-		Run: m.run, Seq: id.Seq,
+		Run: m.run, Record: m.records + 1, Seq: id.Seq,
 		Recorded: StepID{Effect: id, Frame: frame, Kind: kind, Tool: tool, Digest: digest},
 		Now:      e.stepID(),
 	}

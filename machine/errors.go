@@ -48,7 +48,9 @@ func (e *AnswerError) Error() string {
 // [Config].Strict all that stands in a step is; else a difference there is told as [Drifted].
 type ReplayError struct {
 	Run      string
-	Seq      int // of the step
+	Record   int   // the place in the journal of the record that does not fit
+	Epoch    int64 // in which the journal was read: whoever knows it fills it in; 0: nobody did
+	Seq      int   // of the step
 	Recorded StepID
 	Now      StepID
 }
@@ -62,18 +64,28 @@ type StepID struct {
 	Digest string // of all that stands in the step
 }
 
-// Error names the run, the sequence number, and both effects.
+// Error names the run, the place, and both effects.
 func (e *ReplayError) Error() string {
-	now := "no such effect"
-	if e.Now.Kind != "" {
-		now = e.Now.String()
+	place := fmt.Sprintf("at step %d", e.Seq)
+	if e.Record > 0 {
+		place = fmt.Sprintf("record %d, step %d", e.Record, e.Seq)
 	}
-	return fmt.Sprintf("machine: run %.64q cannot go on from its journal: at step %d it recorded %s, and now there is %s; the strategies, their configuration or the tools have changed",
-		e.Run, e.Seq, e.Recorded, now)
+	if e.Epoch > 0 {
+		place += fmt.Sprintf(", epoch %d", e.Epoch)
+	}
+	return fmt.Sprintf("machine: run %.64q cannot go on from its journal: %s: it recorded %s, and now there is %s; the strategies, their configuration or the tools have changed",
+		e.Run, place, e.Recorded, e.Now)
 }
+
+// Diff returns both effects in two lines: what was recorded behind a minus, what there is now
+// behind a plus.
+func (e *ReplayError) Diff() string { return "- " + e.Recorded.String() + "\n+ " + e.Now.String() }
 
 // String names kind, tool, frame and digest.
 func (s StepID) String() string {
+	if s.Kind == "" {
+		return "no such effect"
+	}
 	text := string(s.Kind)
 	if s.Tool != "" {
 		text += " " + s.Tool

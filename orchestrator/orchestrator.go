@@ -46,6 +46,11 @@ type Config struct {
 	// stored before the run goes on with it. Nil keeps none; then a run that waits cannot go on.
 	Store checkpoint.Store
 
+	// Factory returns the [Task].Factory of a run that was begun with one, for those who read its
+	// journal and do not go on with it: [Orchestrator.Replay], Follow, Fork, Diff and Import. It
+	// returns nil for a run that it does not know. It is called from several goroutines at once.
+	Factory func(checkpoint.Head) func() strategy.Strategy
+
 	// Lease is how long a run counts as being worked on after the process has last been heard of,
 	// where the Store is a [checkpoint.Leaser]. Every append is heard of, and every third of the
 	// time something is said. 0: 30 seconds; negative: there are no leases.
@@ -144,6 +149,7 @@ type Orchestrator struct {
 	agentTimeouts bool            // an agent has one
 	leaser        checkpoint.Leaser
 	keeper        keeper
+	followers     followers
 	workspaces    sync.Pool // of *workspace
 }
 

@@ -10,10 +10,11 @@ import (
 
 // consumer is who reads the events of a run. They are yielded always on the goroutine of the loop.
 type consumer struct {
-	yield  func(Event, error) bool
-	log    func(Event) // logs what is told; may be nil
-	cancel context.CancelCauseFunc
-	gone   bool // the consumer broke out, or has had the last event
+	yield    func(Event, error) bool
+	log      func(Event) // logs what is told; may be nil
+	followed *run        // whose events that no journal keeps go to those who follow it; nil: nobody can
+	cancel   context.CancelCauseFunc
+	gone     bool // the consumer broke out, or has had the last event
 
 	yielding bool // the consumer has the word; left true only by a panic in it
 }
@@ -25,6 +26,9 @@ func (c *consumer) deliver(e *Event) {
 	}
 	if c.log != nil {
 		c.log(*e)
+	}
+	if c.followed != nil && e.Index == 0 {
+		c.followed.o.followers.told(c.followed.journal.key, e)
 	}
 	c.yielding = true
 	listens := c.yield(*e, nil)

@@ -43,6 +43,14 @@ type Task struct {
 	Metadata  map[string]string // anything; stands in the events RunStarted and RunResumed, and in the journal
 	Labels    map[string]string // stand in the journal, to find runs by
 	Namespace string            // stands in the journal: whose run it is
+
+	// Session names the conversation that the run goes on with, in its namespace: it begins with
+	// the messages that the session's last run has left, unless Input has some. "" is none. The run
+	// has the labels [LabelSession] and [LabelTurn], and the id "session.turn" unless Run names it,
+	// so that of two who would begin the same turn one gets a [*RunExistsError]; so does who begins
+	// a turn while somebody works on the last. It needs a Config.Store that is a
+	// [checkpoint.Lister]. See [Orchestrator.History].
+	Session string
 }
 
 // taskStrategy is the name of a task's own strategy where the task has none for it.
