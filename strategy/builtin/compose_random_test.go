@@ -36,6 +36,8 @@ import (
 //   - Its journal, applied to a new Machine, tells the same events and gives the same output: also if
 //     the store was slow or refused an append, the consumer left, or a middleware changed what was
 //     done, and the run was resumed.
+//   - Orchestrator.Replay tells the same events, and a fork of any beginning of the journal can go on
+//     and obeys the same laws.
 //   - There is one terminal event, the last, and every frame that is entered is left, unless the run waits.
 func TestRandomCompositions(t *testing.T) {
 	shards := runtime.GOMAXPROCS(0)
@@ -173,6 +175,7 @@ func (w *composed) run() {
 	w.judge(res)
 	if w.Stored {
 		w.resume(res)
+		w.replayAndFork()
 	}
 	w.end = string(res.Status)
 	if res.Output.Err != nil {
