@@ -116,7 +116,17 @@ func (rd *reading) useFactory(ctx context.Context, s *machine.Started) error {
 	return nil
 }
 
-// headOf returns how a run stands, as its store says.
+// Head returns how a run stands, as the store says: its status, what it waits for, who works on it.
+// An error is a [*JournalError], which wraps checkpoint.ErrNotFound if there is no such run, or a
+// [*ConfigError] if there is no store.
+func (o *Orchestrator) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
+	if _, err := o.newReading(key); err != nil {
+		return checkpoint.Head{}, err
+	}
+	return o.headOf(ctx, key)
+}
+
+// headOf is Head of an Orchestrator that has a store.
 func (o *Orchestrator) headOf(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
 	head, err := o.cfg.Store.Head(ctx, key)
 	if err != nil {

@@ -15,17 +15,31 @@
 //
 // Each event has its kind as its name, and the JSON form of [orchestrator.Event] in one line as its
 // data; docs/events.md describes them all. Its id says where in the run it stands: "7/2" is the
-// second event of record 7, in whichever stream of the run. A number alone is that of the record
-// after which the event came, as of deltas, which share it. The last event is run_finished; a
-// stream that ends without it was cut off. Lines that begin with a colon are comments, which keep
-// the connection alive while nothing happens.
+// second event of record 7, in whichever stream of the run. Events that no journal keeps, such as
+// deltas, have the id of the one before. The last event is run_finished; a stream that ends without
+// it was cut off. Lines that begin with a colon are comments, which keep the connection alive while
+// nothing happens.
 //
-// When the client goes away the run is stopped now, and its journal says so, if it has one; see
-// [Start] for runs that go on without it. A client that reads slowly slows the run down. Nothing is
-// kept of a stream, so it cannot be taken up again in the middle: a request with a Last-Event-ID,
-// which is how a browser's EventSource asks again by itself, is answered 204 (No Content), which
-// has it stop asking, and starts no second run. A run that waits for somebody goes on in a stream
-// of its own, where the end of one that has ended is told as well; see [Replies].
+// When the client goes away the run is stopped now, and its journal says so, if it has one;
+// [Config].Detached has it go on. A client that reads slowly slows the run down. A run that waits
+// for somebody goes on in a stream of its own, where the end of one that has ended is told as well;
+// see [Replies].
+//
+// # Streams that are taken up again
+//
+// Where the Orchestrator has a Store, a Handler with [Config].Follow lets any number of clients
+// follow a run that there is, and come back to it:
+//
+//	handler, err := sse.New(sse.Config{Start: sse.Tasks(o), Follow: o, Detached: true, Owner: userOf})
+//	http.Handle("POST /runs", handler)
+//	http.Handle("GET /runs/{run}", handler)
+//
+// A browser's EventSource asks again by itself when its connection breaks, and says in its
+// Last-Event-ID what it had last: the stream goes on behind that, from the journal, and then live.
+// Nothing is lost, nothing is told twice but what no journal keeps, and no second run is begun.
+// Following neither stops nor slows a run, also while the server still lets go of the connection
+// before. A client that has had all of a run is answered 204 (No Content), which has an EventSource
+// stop asking. Without Follow every request with a Last-Event-ID is.
 //
 // # Whose runs are whose
 //

@@ -30,11 +30,25 @@ const (
 // client. The events are ranged over on the goroutine of the request, once and to their end.
 type Start func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error)
 
-// Config says what a [Handler] serves. Start is required.
+// Config says what a [Handler] serves. Start is required, unless there is Follow.
 type Config struct {
 	Start   Start
-	Methods []string // what is served; nil: POST. GET brings HEAD with it, which starts nothing
-	MaxBody int64    // bytes of a request's body; 0: 1 MiB; negative: no bound
+	Methods []string // what Start is for; nil: POST. GET brings HEAD with it, which starts nothing
+
+	// Follow has GET requests follow a run that there is, by [orchestrator.Orchestrator.Follow]:
+	// that which the wildcard {run} of the pattern names, or the parameter run of the query. It is
+	// told from the beginning, or from behind the Last-Event-ID of the request, which a browser's
+	// EventSource sends when it asks again. Any number of clients may follow a run; none of them
+	// starts, stops or slows one. Owner or Authorize say who may: with neither, nobody. A client
+	// that has had all of a run that has ended is answered 204 (No Content). Nil follows none.
+	Follow *orchestrator.Orchestrator
+
+	// Detached has the runs of Start go on when their client goes away, as long as the process
+	// does: the context that Start is given does not end with the request. Whoever comes back
+	// follows the run. It needs Follow.
+	Detached bool
+
+	MaxBody int64 // bytes of a request's body; 0: 1 MiB; negative: no bound
 
 	// Owner returns whose the runs of a request are, such as the user or the tenant that a handler
 	// around this one has found out. The ids of the runs of an owner begin with the owner and a
@@ -75,11 +89,14 @@ type Handler struct {
 
 // New checks the configuration and returns a Handler.
 func New(cfg Config) (*Handler, error) {
-	if cfg.Start == nil {
-		return nil, errors.New("sse: Config.Start is nil: there is nothing to stream")
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
-	if cfg.Methods == nil {
+	if cfg.Methods == nil && cfg.Start != nil {
 		cfg.Methods = []string{http.MethodPost}
+	}
+	if cfg.Follow != nil {
+		cfg.Methods = append(slices.Clip(cfg.Methods), http.MethodGet)
 	}
 	if slices.Contains(cfg.Methods, http.MethodGet) && !slices.Contains(cfg.Methods, http.MethodHead) {
 		cfg.Methods = append(slices.Clip(cfg.Methods), http.MethodHead)
@@ -91,6 +108,20 @@ func New(cfg Config) (*Handler, error) {
 	return &Handler{cfg: cfg, allow: strings.Join(cfg.Methods, ", ")}, nil
 }
 
+// check says what cannot be served.
+func (c *Config) check() error {
+	switch {
+	case c.Start == nil && c.Follow == nil:
+		return errors.New("sse: Config.Start is nil: there is nothing to stream")
+	case c.Detached && c.Follow == nil:
+		return errors.New("sse: Config.Detached needs Config.Follow: nobody could hear of a run again whose client is gone")
+	case c.Follow != nil && slices.Contains(c.Methods, http.MethodGet):
+		return errors.New("sse: Config.Methods has GET, which Config.Follow is for")
+	default:
+		return nil
+	}
+}
+
 func withDefault[N int64 | time.Duration](n, otherwise N) N {
 	if n == 0 {
 		return otherwise
@@ -98,7 +129,7 @@ func withDefault[N int64 | time.Duration](n, otherwise N) N {
 	return n
 }
 
-// ServeHTTP starts a run and streams its events until it ends. A panic of Start or Filter ends the
+// ServeHTTP starts a run, or follows one, and streams its events until it ends. A panic of Start or Filter ends the
 // work on the run and goes on to the server.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	limitReads(w, h.cfg.ReadTimeout)
@@ -108,6 +139,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: CodeMethod, Message: "the method is not one of " + h.allow})
 	case r.Method == http.MethodHead:
 		setHeaders(w.Header())
+	case h.cfg.Follow != nil && r.Method == http.MethodGet:
+		h.follow(w, r)
 	case r.Header.Get("Last-Event-ID") != "":
 		w.WriteHeader(http.StatusNoContent)
 	default:
@@ -119,6 +152,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	leave := cancel // the run, when its client is gone
+	if h.cfg.Detached {
+		ctx, leave = context.WithoutCancel(ctx), func() {}
+	}
 	r = r.WithContext(ctx)
 	if h.cfg.MaxBody > 0 {
 		r.Body = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
@@ -138,11 +175,12 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 		}
 		if !begun {
 			begun = true
-			if err := s.begin(h.cfg.KeepAlive, cancel); err != nil {
+			if err := s.begin(h.cfg.KeepAlive, leave); err != nil {
 				h.breakOff(s, r, err)
 				return
 			}
 		}
+		s.stands(&e)
 		if gone || h.cfg.Filter != nil && !h.cfg.Filter(&e) {
 			continue
 		}
@@ -153,7 +191,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 		}
 		if s.send(block) != nil {
 			gone = true
-			cancel() // and wait for the run to end, so that its journal says how
+			leave() // and wait for the run to end, so that its journal says how
 		}
 	}
 	if !begun {

@@ -22,6 +22,7 @@ type stream struct {
 	reading time.Duration // for what is left of the body; the server's own if not positive
 	timeout time.Duration // for one write; none if not positive
 	buf     bytes.Buffer
+	last    orchestrator.Position // behind the last event that has one
 	begun   bool
 	done    chan struct{} // closed by end
 	beats   sync.WaitGroup
@@ -121,7 +122,7 @@ func (s *stream) beat(silence time.Duration) (time.Duration, error) {
 func (s *stream) encode(e orchestrator.Event) ([]byte, error) {
 	s.buf.Reset()
 	s.buf.WriteString("id: ")
-	s.buf.WriteString(idOf(e))
+	s.buf.WriteString(s.id(&e))
 	s.buf.WriteString("\nevent: ")
 	s.buf.WriteString(oneLine.Replace(string(e.Kind)))
 	s.buf.WriteString("\ndata: ")
@@ -134,14 +135,21 @@ func (s *stream) encode(e orchestrator.Event) ([]byte, error) {
 	return s.buf.Bytes(), nil
 }
 
-// idOf returns where an event stands in its run. It is never empty: a browser that asks again says
-// the last id, and only so can it be told to stop asking.
-func idOf(e orchestrator.Event) string {
-	id := strconv.Itoa(e.Record)
+// stands notes where in its run an event stands, whether it is sent or not.
+func (s *stream) stands(e *orchestrator.Event) {
 	if e.Index > 0 {
-		id += "/" + strconv.Itoa(e.Index)
+		s.last = orchestrator.PositionOf(*e)
 	}
-	return id
+}
+
+// id returns the place from which the stream is taken up by a client for which this event is the
+// last: behind it or, of one that no journal keeps, behind the one before. It is never empty: a
+// browser that asks again says the last id, and only so can it be told to stop asking.
+func (s *stream) id(e *orchestrator.Event) string {
+	if s.last.Record == 0 {
+		return strconv.Itoa(e.Record)
+	}
+	return s.last.String()
 }
 
 // oneLine keeps a kind, which may be somebody's own, from ending its line.
