@@ -19,6 +19,8 @@ type reading struct {
 	cfg  machine.Config
 	m    *machine.Machine
 	last int // the place of the last record that was applied
+
+	head *checkpoint.Head // of a run that is not in the store; nil: it is
 }
 
 // newReading makes the reading of a run, before its first record.
@@ -100,11 +102,14 @@ func (rd *reading) useFactory(ctx context.Context, s *machine.Started) error {
 	refuse := func(err error) error { return &FactoryError{Run: rd.key.Run, Strategy: s.Strategy, Err: err} }
 	var factory func() strategy.Strategy
 	if rd.o.cfg.Factory != nil {
-		head, err := rd.o.headOf(ctx, rd.key)
-		if err != nil {
-			return err
+		if rd.head == nil {
+			head, err := rd.o.headOf(ctx, rd.key)
+			if err != nil {
+				return err
+			}
+			rd.head = &head
 		}
-		factory = rd.o.cfg.Factory(head)
+		factory = rd.o.cfg.Factory(*rd.head)
 	}
 	if factory == nil {
 		return refuse(errors.New("it was begun with a Task.Factory, and Config.Factory does not know it"))
