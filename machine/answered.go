@@ -114,6 +114,8 @@ func (m *Machine) reportDrift(f *frame, what string) {
 	}
 	m.drifted[f.name] = true
 	m.emit(f, EventDrifted, Drifted{What: what})
+	m.out.Events[len(m.out.Events)-1].Index = 0 // the places of the others are the same without it
+	m.index--
 }
 
 // compareTable tells if the table of the frame's strategy is not the one that the run began with.

@@ -17,7 +17,7 @@ type Event struct {
 	Depth  int       `json:"depth"`            // of the frame; the root's is 1
 	Seq    int       `json:"seq"`              // the number of the frame's last step, over the whole run, from 1; 0 before the first
 	Record int       `json:"record,omitempty"` // the record that brought it about; of deltas and the like, the one after which their effect was released
-	Index  int       `json:"index,omitempty"`  // among the events of that record, from 1; 0: the Machine does not know of it, as of deltas
+	Index  int       `json:"index,omitempty"`  // among the events of that record, from 1; 0: no record has it, as of deltas and of Drifted
 	Time   time.Time `json:"time"`             // when; a delta carries the time at which its step began
 	Kind   EventKind `json:"kind"`
 	Text   string    `json:"text,omitempty"`   // of deltas and progress
