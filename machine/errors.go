@@ -10,19 +10,19 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// AnswerError says that a Machine was given a record that does not fit. The Machine is unchanged:
-// the right one still works.
+// AnswerError reports that a record does not fit the state of the Machine. The Machine is
+// unchanged: the right record still works.
 type AnswerError struct {
 	Run     string
-	Effect  EffectID        // that the record is about; zero if it is about none
-	Frame   string          // whose effect it is; "" if there is no such effect
-	State   strategy.State  // of the frame's strategy, where it tells
-	Kind    EffectKind      // of the effect
+	Effect  EffectID        // the effect of the record; zero if it names none
+	Frame   string          // the frame of the effect; "" if there is no such effect
+	State   strategy.State  // state of the frame's strategy, if it has an FSM
+	Kind    EffectKind      // kind of the effect
 	Answer  nextstep.Answer // nil if the record holds none
 	Problem string
 }
 
-// Error says what was given, to which effect, and what is wrong with it.
+// Error names the record, the effect, and the problem.
 func (e *AnswerError) Error() string {
 	text := fmt.Sprintf("machine: run %.64q", e.Run)
 	if e.Effect != (EffectID{}) {
@@ -40,45 +40,46 @@ func (e *AnswerError) Error() string {
 	return text + ": " + e.Problem
 }
 
-// ReplayError says that a run cannot be taken up again from its journal: with what it was answered,
-// a strategy wants something else now. Its code, its configuration or the tools of the run have
+// ReplayError reports that a run cannot be resumed from its journal: given the same answers, a
+// strategy now requests another step. Its code, its configuration or the tools of the run have
 // changed.
 //
-// As a rule only the shape is compared: the frame, the kind of the effect and the tool. With
-// [Config].Strict all that stands in a step is; else a difference there is told as [Drifted].
+// By default only the shape is compared: the frame, the kind of the effect and the tool. With
+// [Config].Strict the whole step is compared. Without it, other differences are reported by the
+// event [Drifted].
 type ReplayError struct {
 	Run      string
-	Record   int   // the place in the journal of the record that does not fit
-	Epoch    int64 // in which the journal was read: whoever knows it fills it in; 0: nobody did
-	Seq      int   // of the step
+	Record   int   // number of the record that does not fit, from 1
+	Epoch    int64 // epoch in which the orchestrator read the journal; 0: unknown
+	Seq      int   // number of the step
 	Recorded StepID
 	Now      StepID
 }
 
-// StepID says which effect of a run was asked for.
+// StepID describes the effect that a run requested.
 type StepID struct {
 	Effect EffectID
 	Frame  string
 	Kind   EffectKind
 	Tool   string
-	Digest string // of all that stands in the step
+	Digest string // digest of the whole step
 }
 
-// Error names the run, the place, and both effects.
+// Error names the run, the record, and both effects.
 func (e *ReplayError) Error() string {
-	place := fmt.Sprintf("at step %d", e.Seq)
+	place := fmt.Sprintf("step %d", e.Seq)
 	if e.Record > 0 {
 		place = fmt.Sprintf("record %d, step %d", e.Record, e.Seq)
 	}
 	if e.Epoch > 0 {
 		place += fmt.Sprintf(", epoch %d", e.Epoch)
 	}
-	return fmt.Sprintf("machine: run %.64q cannot go on from its journal: %s: it recorded %s, and now there is %s; the strategies, their configuration or the tools have changed",
+	return fmt.Sprintf("machine: run %.64q cannot be resumed from its journal: %s was recorded as %s, and is now %s; the strategies, their configuration or the tools have changed",
 		e.Run, place, e.Recorded, e.Now)
 }
 
-// Diff returns both effects in two lines: what was recorded behind a minus, what there is now
-// behind a plus.
+// Diff returns both effects in two lines: the recorded one after a minus, the current one after a
+// plus.
 func (e *ReplayError) Diff() string { return "- " + e.Recorded.String() + "\n+ " + e.Now.String() }
 
 // String names kind, tool, frame and digest.
@@ -93,8 +94,8 @@ func (s StepID) String() string {
 	return fmt.Sprintf("%s of frame %s (effect %s, digest %.8s)", text, s.Frame, s.Effect, s.Digest)
 }
 
-// ReplyError says why a [Reply] was not taken. Nothing has changed: the right reply is still waited
-// for.
+// ReplyError says why a [Reply] was rejected. Nothing has changed: the run still waits for the
+// right reply.
 type ReplyError struct {
 	Run     string
 	WaitID  string
@@ -106,13 +107,13 @@ func (e *ReplyError) Error() string {
 	return fmt.Sprintf("machine: run %.64q: the reply to the wait %.64q cannot be taken: %s", e.Run, e.WaitID, e.Problem)
 }
 
-// LimitError says that a limit was reached. It is the cause of an output's error with
+// LimitError reports that a limit was reached. It is the cause of an output's error with
 // delegation.CodeLimit.
 type LimitError struct {
 	Run   string
-	Frame string // whose limit it is: "0" for the limits of the run
+	Frame string // the frame with the limit: "0" for the limits of the run
 	Limit string // as in the JSON form of delegation.Limits: "steps", "model_calls", …
-	Max   int64  // in the unit of that field: of "cost" millionths of a dollar, of "duration" nanoseconds
+	Max   int64  // in the unit of that field: millionths of a dollar for "cost", nanoseconds for "duration"
 }
 
 // Error names the limit.
@@ -127,8 +128,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("machine: run %s frame %s: the limit of %s is reached", e.Run, e.Frame, most)
 }
 
-// ConfigError says which field of a [Config], or of what a run is begun with, cannot be used, and
-// why.
+// ConfigError says which field of a [Config] or a [Started] is invalid, and why.
 type ConfigError struct {
 	Field string
 	Err   error
@@ -142,15 +142,15 @@ func (e *ConfigError) Error() string {
 // Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// StrategyError says what a strategy did that ended its frame: it panicked, or returned a step that
-// nobody can perform.
+// StrategyError says why a strategy's own fault ended its frame: the strategy panicked, or returned
+// an invalid step.
 type StrategyError struct {
 	Run      string
 	Frame    string
 	Strategy string
-	Method   string // that was called, such as "Initialize"
+	Method   string // the method that was called, such as "Initialize"
 	Problem  string
-	Err      error // the cause where there is one, such as a *messages.LawError
+	Err      error // the cause, such as a *messages.LawError; may be nil
 }
 
 // Error names the frame, the strategy and the method.
@@ -165,8 +165,8 @@ func (e *StrategyError) Error() string {
 // Unwrap returns the cause.
 func (e *StrategyError) Unwrap() error { return e.Err }
 
-// PanicError is a panic of a strategy, a client, a middleware or a remote. Its text does not show
-// the value, which may hold a secret, unless it is an error of the Go runtime.
+// PanicError is a panic of a strategy, a client, a middleware or a remote. Its text omits the panic
+// value, which may hold a secret, unless the value is an error of the Go runtime.
 type PanicError struct {
 	Value any
 	Stack []byte // where it was recovered
@@ -180,8 +180,9 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("panicked with a %T", e.Value)
 }
 
-// Unwrap returns an error in which errors.Is and errors.As find the value, and what the value
-// wraps, if the value is an error. The methods of the value may panic.
+// Unwrap returns nil unless the value is an error. For an error it returns one in which errors.Is
+// and errors.As find the value and the errors that it wraps; they are safe to use even if methods
+// of the value panic.
 func (e *PanicError) Unwrap() error {
 	err, ok := e.Value.(error)
 	if !ok {
@@ -190,11 +191,11 @@ func (e *PanicError) Unwrap() error {
 	return guard.New(err, e.Error())
 }
 
-// PanicReport is a panic that was contained: its call or its step failed, and the process goes on.
-// What a run tells of it leaves out the value, which may hold a secret, and the stack.
+// PanicReport is a panic that was contained: its call or its step failed, and the process
+// continues. Events and errors of the run omit the value, which may hold a secret, and the stack.
 type PanicReport struct {
-	Run   string // the run's id; "" where there is none yet
-	Frame string // whose step or strategy it was; "" where that is over
+	Run   string // the run's id; "" if there is none yet
+	Frame string // the frame of the step or strategy; "" if it has ended
 	Seq   int    // of the step
 	Where string // what panicked, for people: "the tool search", "the strategy solve in Initialize", "the client", …
 	Value any

@@ -4,7 +4,7 @@
 //	handler, err := sse.New(sse.Config{Start: sse.Tasks(o)})
 //	http.Handle("/runs", handler)
 //
-// A client posts a task and reads what happens while it happens:
+// A client posts a task and reads the events while they happen:
 //
 //	POST /runs                                   HTTP/1.1 200 OK
 //	Content-Type: application/json               Content-Type: text/event-stream
@@ -14,38 +14,38 @@
 //	                                             data: {"run":"…","frame":"0","depth":1,"kind":"run_started",…}
 //
 // Each event has its kind as its name, and the JSON form of [orchestrator.Event] in one line as its
-// data; docs/events.md describes them all. Its id says where in the run it stands: "7/2" is the
-// second event of record 7, in whichever stream of the run. Events that no journal keeps, such as
-// deltas, have the id of the one before. The last event is run_finished; a stream that ends without
-// it was cut off. Lines that begin with a colon are comments, which keep the connection alive while
+// data; docs/events.md describes them all. Its id is its position in the run: "7/2" is the second
+// event of record 7, in every stream of the run. Events that no journal keeps, such as deltas, have
+// the id of the event before them. The last event is run_finished; a stream that ends without it
+// was cut off. Lines that begin with a colon are comments, which keep the connection alive while
 // nothing happens.
 //
-// When the client goes away the run is stopped now, and its journal says so, if it has one;
-// [Config].Detached has it go on. A client that reads slowly slows the run down. A run that waits
-// for somebody goes on in a stream of its own, where the end of one that has ended is told as well;
-// see [Replies].
+// When the client disconnects, the run is stopped now, and its journal, if any, records the stop;
+// with [Config].Detached the run continues. A client that reads slowly slows the run down. A run
+// that waits for a person is resumed in a new stream; for a run that has ended, that stream holds
+// its last event. See [Replies].
 //
-// # Streams that are taken up again
+// # Reconnecting
 //
-// Where the Orchestrator has a Store, a Handler with [Config].Follow lets any number of clients
-// follow a run that there is, and come back to it:
+// If the Orchestrator has a Store, a Handler with [Config].Follow lets any number of clients follow
+// an existing run, and reconnect to it:
 //
 //	handler, err := sse.New(sse.Config{Start: sse.Tasks(o), Follow: o, Detached: true, Owner: userOf})
 //	http.Handle("POST /runs", handler)
 //	http.Handle("GET /runs/{run}", handler)
 //
-// A browser's EventSource asks again by itself when its connection breaks, and says in its
-// Last-Event-ID what it had last: the stream goes on behind that, from the journal, and then live.
-// Nothing is lost, nothing is told twice but what no journal keeps, and no second run is begun.
-// Following neither stops nor slows a run, also while the server still lets go of the connection
-// before. A client that has had all of a run is answered 204 (No Content), which has an EventSource
-// stop asking. Without Follow every request with a Last-Event-ID is.
+// A browser's EventSource reconnects by itself when its connection breaks, and sends the id of its
+// last event in the header Last-Event-ID. The stream continues after that event, from the journal
+// and then live. No event of the journal is lost or repeated, and no second run starts. Following
+// neither stops nor slows a run, even while the server is still closing the old connection. A
+// client that has all events of a run that has ended gets the status 204 (No Content), which makes
+// EventSource stop. Without Follow, every request with a Last-Event-ID gets it.
 //
 // # Whose runs are whose
 //
-// Whoever can post can make runs, and say anything in their messages. Who can post, and what other
-// sites may do, is for the handlers around this one. What such a handler has found out decides
-// which runs a client may name:
+// Every client that can post can start runs, with any messages. Use other handlers around this one
+// to authenticate clients, and to control requests from other sites. The rules here decide which
+// runs an authenticated client may name:
 //
 //	sse.Config{
 //		Start: sse.Replies(o),
@@ -53,14 +53,14 @@
 //	}
 //
 // With [Config].Owner the ids of a user's runs begin with the user and a colon, and a client names
-// no others. With [Config].Authorize a function of your own decides about each id. With neither, a
-// client names no run: a run could be named by whoever learns or guesses the id, and to name a run
-// is to read its conversation and to answer its waits. The rules are asked before anything of the
-// run is read or stored. No id that a client names holds a slash.
+// no others. With [Config].Authorize your function decides about each id. With neither, a client
+// may name no run: otherwise anybody who learns or guesses an id could read the conversation of the
+// run and answer its waits. The rules are checked before anything of the run is read or stored. An
+// id from a client must not hold a slash.
 //
-// A run that is unknown, one that is taken and one that the client may not name are refused alike,
-// with the same status and body: ids cannot be probed. [Config].OnError hears the reason.
+// An unknown run, a run that is in use, and a run that the client may not name are refused with the
+// same status and body, so that clients cannot probe ids. [Config].OnError gets the reason.
 //
-// A body has [Config].MaxBody bytes at most and comes within [Config].ReadTimeout, so that a client
-// that sends slowly or not at all holds nothing for long.
+// A body must have at most [Config].MaxBody bytes and arrive within [Config].ReadTimeout, so that a
+// slow client does not hold resources for long.
 package sse

@@ -208,7 +208,7 @@ func TestFollow_refuses(t *testing.T) {
 	_, err := o.Run(t.Context(), orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}})
 	require.NoError(t, err)
 	server, _ := serve(t, sse.Config{Follow: o})
-	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, sse.CodeRun, "cannot be begun")
+	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, sse.CodeRun, "cannot be started")
 	require.Equal(t, http.StatusMethodNotAllowed, post(t, t.Context(), server, "{}").StatusCode)
 
 	server, _ = serve(t, sse.Config{Follow: o, Authorize: anyRun})
@@ -220,7 +220,7 @@ func TestFollow_refuses(t *testing.T) {
 	defer resp.Body.Close()
 	refused(t, resp, http.StatusBadRequest, sse.CodeBadRequest, "names no run")
 	server, _ = serve(t, sse.Config{Follow: agent(t, scripted.New(), inMemory), Authorize: anyRun})
-	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, sse.CodeRun, "cannot be begun")
+	refused(t, get(t.Context(), t, server, ""), http.StatusForbidden, sse.CodeRun, "cannot be started")
 
 	for _, cfg := range []sse.Config{
 		{Start: sse.Tasks(o), Detached: true},
