@@ -137,7 +137,8 @@ type Inbox interface {
 	Post(ctx context.Context, m Message) error
 
 	// Posted returns the messages to runs that nobody has taken, each run's in the order in which
-	// they were posted. They are taken by [Batch].Taken. Runs that do not exist have none.
+	// they were posted. They are taken by [Batch].Taken. Runs that do not exist have none. Messages
+	// that come beside an error are as they should be; it is about others.
 	Posted(ctx context.Context, keys ...Key) ([]Message, error)
 }
 

@@ -49,8 +49,8 @@ func (e *SuspendedError) Unwrap() error { return ErrSuspended }
 // are filled in. Its kind is one of your own, then without a Detail, or EventToolProgress, with a
 // [ToolProgress] or none. All other kinds are the library's, which alone tells them: an event of
 // such a kind, with another Detail, or with a kind that is empty or not UTF-8 is dropped, and
-// logged. Emit may be called from any goroutine. With a context that no run has made, and once the
-// effect is over, it does nothing.
+// logged. Emit may be called from any goroutine. With a context that no run has made, once the
+// effect is over, and where Config.Redact has events held back, it does nothing.
 func Emit(ctx context.Context, e Event) {
 	x := executionOf(ctx)
 	if x == nil {
@@ -58,6 +58,9 @@ func Emit(ctx context.Context, e Event) {
 	}
 	if problem := adopt(&e); problem != "" {
 		x.run.logEventRefused(x.effect, e.Kind, problem)
+		return
+	}
+	if x.run.o.heldBack() {
 		return
 	}
 	x.emit(e)

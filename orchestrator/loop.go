@@ -79,6 +79,9 @@ func (r *run) round() round {
 	case r.m.Done():
 		r.drain(nil, false)
 		return roundOver
+	case r.unkept != nil:
+		r.endUnkept()
+		return roundOver
 	case r.leaving():
 		r.breakOff(rd.Effects)
 		r.endLeft()
@@ -95,15 +98,26 @@ func (r *run) commit() error {
 	for intents := r.m.Ready().Intents; len(intents) > 0; intents = r.m.Ready().Intents {
 		intent := intents[0].(machine.Intended)
 		intent.At = r.now
-		if err := r.apply(intent); err != nil {
+		if err := r.apply(intent); r.unkept != nil {
+			break // what was applied before is kept
+		} else if err != nil {
 			return err
 		}
 	}
 	return r.store()
 }
 
-// apply makes a record part of the run, and keeps it for the next append.
+// apply makes a record, redacted, part of the run, and keeps it for the next append.
 func (r *run) apply(rec machine.Record) error {
+	rec, err := r.redact(rec)
+	if err != nil {
+		return err
+	}
+	return r.applyRedacted(rec)
+}
+
+// applyRedacted makes a record part of the run as it is, and keeps it for the next append.
+func (r *run) applyRedacted(rec machine.Record) error {
 	data, err := r.journal.encode(rec)
 	if err != nil {
 		return err
@@ -199,7 +213,7 @@ func (r *run) next() bool {
 			return true
 		case r.overdue(), r.applyPosted():
 			return true
-		case r.leaving():
+		case r.leaving(), r.unkept != nil:
 			return true
 		case len(r.executions) == 0 && len(mails) == 0:
 			return false
@@ -230,7 +244,12 @@ func (r *run) await() {
 func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration) {
 	rec := e.Answered(a, r.now, elapsed)
 	r.o.price(e, &rec)
-	if err := r.apply(rec); err != nil && !errors.Is(err, machine.ErrDone) {
+	redacted, err := r.redact(rec)
+	if err != nil {
+		return // which ends the run
+	}
+	r.deliverRedacted(e, redacted)
+	if err := r.applyRedacted(redacted); err != nil && !errors.Is(err, machine.ErrDone) {
 		r.answerFailed(rec, err)
 	}
 }

@@ -46,6 +46,27 @@ type Config struct {
 	// stored before the run goes on with it. Nil keeps none; then a run that waits cannot go on.
 	Store checkpoint.Store
 
+	// Redact takes out of a record what is not to be kept, such as card numbers, before the record
+	// becomes part of the run: the run goes on with what Redact returns, and so does whoever
+	// resumes it. Strategies, models, tools, events and the journal see nothing else of it. What
+	// somebody has written may be changed: inputs, answers, questions, replies, notes, reasons,
+	// metadata and labels. All that says what happened has to stay; an answer keeps its kind, a tool
+	// result its call. Journals that are read are not redacted again.
+	//
+	// Redact must come to the same for the same, and leave alone what it has returned: the question
+	// of a tool is redacted each time that the tool asks it, and what is posted to a run both before
+	// it is posted and when it is applied. It is called from several goroutines at once, and must
+	// not change what it is given, but what it returns. If it returns an error, or panics, or changes
+	// what has to stay, nothing of the record is kept: the run does not begin, or is interrupted
+	// and parked, with a [*RedactionError].
+	//
+	// What is told while it happens has not been redacted: deltas of a reply, progress of tools,
+	// events of middleware and the errors of retries. It is held back; the reply is told, redacted
+	// and whole, before its step. TellUnredacted has all of it told as it comes. Hooks of your own
+	// (Middleware, Approve, OnPanic, the Logger with LogContent) see what they see.
+	Redact         func(machine.Record) (machine.Record, error)
+	TellUnredacted bool
+
 	// Lease is how long a run counts as being worked on after the process has last been heard of,
 	// where the Store is a [checkpoint.Leaser]. Every append is heard of, and every third of the
 	// time something is said. 0: 30 seconds; negative: there are no leases.

@@ -48,6 +48,7 @@ type run struct {
 	drifted  []Event // what reading it has shown, to be told
 	takeover takeover
 	causes   causes
+	unkept   error           // a record could not be redacted: the run ends here
 	discards bool            // what comes in is worth nothing any more
 	refused  []error         // replies of Config.Reply to other waits than those it was asked about
 	replied  map[string]bool // waits whose replies came with the resumption
@@ -108,6 +109,13 @@ func (r *run) applyStarted(task *Task) error {
 		return err
 	}
 	s.At, s.Run = r.now, r.id
+	if r.o.cfg.Redact != nil {
+		redacted, err := r.redact(*s)
+		if err != nil {
+			return err
+		}
+		*s = redacted.(machine.Started)
+	}
 	if err := r.m.Apply(*s); err != nil {
 		return err
 	}
