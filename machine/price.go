@@ -8,13 +8,13 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// Priced returns the record with what a model's answer has cost by a list of prices, attempts that
-// are hidden behind it included. An engine calls it before it applies the record. So the journal
-// says what was charged, and another list later changes nothing.
+// Priced returns the record with the cost of a model's answer, hidden attempts included. The engine
+// calls it before it applies the record. So the journal stores what was charged, and later changes
+// of prices do not change it.
 //
-// The price is that of the model that answered or, where there is none, of the model that was asked
-// for. Tokens of a model without a price cost nothing, and Unpriced counts their requests. The
-// record of any other answer is returned as it is.
+// The price is looked up by the model that answered, and then by the model that was asked for.
+// Tokens of a model without a price cost nothing, and Unpriced counts such requests. Records of
+// other answers are returned unchanged.
 func (r Answered) Priced(prices llmclient.Prices, asked string) Answered {
 	if r.Cost, r.Unpriced = 0, 0; r.Kind != EffectModel {
 		return r
@@ -54,7 +54,7 @@ func (r *Answered) charge(prices llmclient.Prices, model, asked string, u messag
 	r.Cost = r.Cost.Add(price.Cost(u))
 }
 
-// costProblem says what is wrong with the cost of an answer; "" if nothing is.
+// costProblem says what is wrong with the cost of an answer; "" if nothing is wrong.
 func costProblem(e *effect, r *Answered) string {
 	switch {
 	case r.Cost < 0 || r.Unpriced < 0:

@@ -50,7 +50,7 @@ func TestS4_4_RecordedReplies(t *testing.T) {
 		if text := strings.TrimSpace(r.Text); json.Valid([]byte(text)) {
 			require.Equal(t, text, object, r.ID)
 		}
-		var last map[string]any // what follows the last brace at the beginning of a line, or behind a colon, must be it
+		var last map[string]any // what follows the last brace at the beginning of a line, or after a colon, must be it
 		if i := strings.Index(r.Text, ": {"); i >= 0 && !strings.HasPrefix(strings.TrimSpace(r.Text), "{") && !strings.Contains(r.Text[:i], "{") {
 			require.NoError(t, json.NewDecoder(strings.NewReader(r.Text[i+2:])).Decode(&last), r.ID)
 			require.True(t, strings.HasPrefix(r.Text[i+2:], object), r.ID)

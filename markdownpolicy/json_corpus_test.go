@@ -70,7 +70,7 @@ func TestS2_8_LangChainJSON(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(data, &cases))
 	same := 0
-	for _, c := range cases.Partial { // all but the first end within a string, which may go on
+	for _, c := range cases.Partial { // all except the first end within a string, which may continue
 		fixed, _, ok := jsonrepair.Repair(c[0])
 		if ok {
 			require.JSONEq(t, c[1], fixed)

@@ -14,9 +14,9 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// RedactionError says that Config.Redact could not redact a record: the record was neither applied
-// nor stored, and nothing of it was told. A run in progress is interrupted by it, and parked where
-// it has a journal. Its text holds nothing of the record, and nothing of Err, which may quote it.
+// RedactionError says that Config.Redact failed for a record. The record was neither applied nor
+// stored, and no event of it was emitted. A run in progress is interrupted, and parked if it has a
+// journal. The text of the error quotes neither the record nor Err, which may quote the record.
 type RedactionError struct {
 	Run    string
 	Record string // the type of the record, such as "answered"
@@ -31,11 +31,8 @@ func (e *RedactionError) Error() string {
 // Unwrap returns the cause.
 func (e *RedactionError) Unwrap() error { return e.Err }
 
-// redact returns the record that is to be applied in the place of another.
+// redact returns a record as Config.Redact, which is not nil, returns it.
 func (o *Orchestrator) redact(ctx context.Context, run string, rec machine.Record) (redacted machine.Record, err error) {
-	if o.cfg.Redact == nil {
-		return rec, nil
-	}
 	kind := machine.TypeOf(rec)
 	defer func() {
 		if v := recover(); v != nil {
@@ -46,7 +43,7 @@ func (o *Orchestrator) redact(ctx context.Context, run string, rec machine.Recor
 	}()
 	redacted, err = o.cfg.Redact(rec)
 	if err == nil && !onlyContentDiffers(rec, redacted) {
-		err = errors.New("orchestrator: it has changed more than what somebody has written")
+		err = errors.New("orchestrator: it changed more than what somebody wrote")
 	}
 	if err != nil {
 		_, data := readError(err)
@@ -55,9 +52,12 @@ func (o *Orchestrator) redact(ctx context.Context, run string, rec machine.Recor
 	return redacted, nil
 }
 
-// redact returns the record that is to be applied in the place of another. After one that could not
-// be redacted there are no others.
+// redact returns a record as the run must apply it. After a record that could not be redacted it
+// redacts no other.
 func (r *run) redact(rec machine.Record) (machine.Record, error) {
+	if r.o.cfg.Redact == nil {
+		return rec, nil
+	}
 	if r.unkept != nil {
 		return nil, r.unkept
 	}
@@ -65,11 +65,12 @@ func (r *run) redact(rec machine.Record) (machine.Record, error) {
 	if err != nil {
 		r.unkept = err
 	}
+	r.redacted = redacted
 	return redacted, err
 }
 
-// redactWait returns a wait as it is to be applied: a tool that asks the same again, after a
-// resume, comes to the same.
+// redactWait returns a redacted wait with its ID. A tool that asks the same question again, after a
+// resume, gets the same ID.
 func (r *run) redactWait(of machine.EffectID, w Wait) (Wait, error) {
 	if r.o.cfg.Redact == nil {
 		return w.Identified(of), nil
@@ -81,7 +82,7 @@ func (r *run) redactWait(of machine.EffectID, w Wait) (Wait, error) {
 	return rec.(machine.Asked).Wait.Identified(of), nil
 }
 
-// redactPosting returns a message to a run as it is to be posted.
+// redactPosting returns a redacted message to a run.
 func (o *Orchestrator) redactPosting(ctx context.Context, run string, p posting) (posting, error) {
 	var rec machine.Record
 	switch {
@@ -106,8 +107,7 @@ func (o *Orchestrator) redactPosting(ctx context.Context, run string, p posting)
 	return p, err
 }
 
-// onlyContentDiffers reports whether two records differ in what somebody has written alone: all
-// that says what happened is the same.
+// onlyContentDiffers reports whether two records differ at most in what somebody wrote.
 func onlyContentDiffers(was, now machine.Record) bool {
 	if machine.TypeOf(was) != machine.TypeOf(now) {
 		return false
@@ -125,8 +125,8 @@ func onlyContentDiffers(was, now machine.Record) bool {
 	return errAfter == nil && bytes.Equal(before, after)
 }
 
-// withContentOf returns a record with the content of another of its type. It reports whether both
-// have content of one kind.
+// withContentOf returns a record with the content of another record of the same type. It reports
+// whether both have the same kind of content.
 func withContentOf(rec, other machine.Record) (machine.Record, bool) {
 	switch rec := rec.(type) {
 	case machine.Started:
@@ -177,25 +177,31 @@ func waitWithContentOf(w, other *Wait) Wait {
 	return with
 }
 
-// heldBack reports whether what is told while it happens is kept from the consumer: nobody has
-// redacted it.
+// heldBack reports whether events that no record stands behind are held back.
 func (o *Orchestrator) heldBack() bool { return o.cfg.Redact != nil && !o.cfg.TellUnredacted }
 
-// deliverRedacted tells a redacted reply whole, whose pieces were held back.
-func (r *run) deliverRedacted(e *machine.Effect, rec machine.Record) {
-	answered, ok := rec.(machine.Answered)
-	if !ok || !r.streams || !r.o.heldBack() {
-		return
+// heldBackDelta returns an event of an effect for the text of its reply; nil if no delta of the
+// reply was held back.
+func (r *run) heldBackDelta(e *machine.Effect) *Event {
+	if !r.streams || !r.o.heldBack() {
+		return nil
 	}
-	a, ok := answered.Answer.(nextstep.APIResponse)
-	if !ok || a.Response == nil {
-		return
-	}
-	event := Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: r.now}
-	r.deliverParts(&event, &a.Response.Message)
+	return &Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: r.now}
 }
 
-// deliverParts tells the text of a reply.
+// deliverRedacted emits the text of the reply that was applied last, in the place of the deltas that
+// were held back. A nil delta emits nothing.
+func (r *run) deliverRedacted(delta *Event) {
+	answered, ok := r.redacted.(machine.Answered)
+	if delta == nil || !ok {
+		return
+	}
+	if a, ok := answered.Answer.(nextstep.APIResponse); ok && a.Response != nil {
+		r.deliverParts(delta, &a.Response.Message)
+	}
+}
+
+// deliverParts emits the text of a reply.
 func (r *run) deliverParts(e *Event, m *messages.Assistant) {
 	for _, part := range m.Content {
 		switch c := part.(type) {
@@ -210,7 +216,7 @@ func (r *run) deliverParts(e *Event, m *messages.Assistant) {
 	}
 }
 
-// endUnkept ends a run of which a record could not be redacted: it goes on once somebody says so.
+// endUnkept interrupts and parks a run after a record that could not be redacted.
 func (r *run) endUnkept() {
 	err := r.unkept
 	if r.journal.store != nil {

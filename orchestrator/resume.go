@@ -72,7 +72,7 @@ func (r *run) ended(replies []Reply, yield func(Event, error) bool) {
 		return
 	}
 	out := r.m.Output()
-	e := r.event(EventRunFinished, r.m.Finished(r.m.Status(), out))
+	e := r.finished(r.m.Status(), out)
 	yield(e, r.causes.outcome(out.Err))
 }
 
@@ -258,6 +258,9 @@ func (r *run) expire(all bool) error {
 func (r *run) applyResumption(how *Resumption) error {
 	r.now = time.Now()
 	if err := r.expire(how.expires); err != nil {
+		return err
+	}
+	if err := r.lookUp(); err != nil {
 		return err
 	}
 	if err := r.apply(machine.Resumed{At: r.now, Limits: how.Limits, Unknown: how.Unknown}); err != nil {

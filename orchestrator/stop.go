@@ -13,13 +13,13 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// errBreak is the cause of a run's end when its consumer broke out of the loop.
+// errBreak is the cause when the consumer broke out of the loop.
 var errBreak = errors.New("the consumer of the events went away")
 
-// errStop is why a run ends whose Stop was closed.
+// errStop is the cause when Stop was closed.
 var errStop = errors.New("stop was asked for")
 
-// stopped reports whether the run is to be stopped, and the Machine does not know.
+// stopped reports whether the run must be stopped and the Machine does not know it yet.
 func (r *run) stopped() bool {
 	if r.ending < stopsNow && r.ctx.Err() != nil {
 		return !r.leaving()
@@ -43,11 +43,11 @@ func (r *run) leaving() bool {
 	if r.ctx.Err() == nil {
 		return false
 	}
-	cause := context.Cause(r.ctx)
+	cause := causeOfContext(r.ctx)
 	return errors.Is(cause, ErrInterrupted) || errors.Is(cause, ErrTakenOver)
 }
 
-// applyStop has the Machine end the run, and reports whether that is a record.
+// applyStop applies a Stopped, and reports whether it applied a record.
 func (r *run) applyStop() bool {
 	rec := machine.Stopped{At: r.now}
 	var cause error
@@ -65,7 +65,7 @@ func (r *run) applyStop() bool {
 	return r.apply(rec) == nil
 }
 
-// causeOfEnd is the cause of a context that is done, with its error within reach of errors.Is.
+// causeOfEnd returns the cause of a context that is done, wrapping its error for errors.Is.
 func causeOfEnd(ctx context.Context) error {
 	cause := causeOfContext(ctx)
 	if _, complete := errors.AsType[*endError](cause); complete || errors.Is(cause, ctx.Err()) {
@@ -80,28 +80,28 @@ func (e *endError) Error() string { return e.cause.Error() }
 
 func (e *endError) Unwrap() []error { return []error{e.cause, e.err} }
 
-// ErrInterrupted is the cause of a context that has a run left as it is, with a Store: cancel the
-// context of the run with it, as [context.WithCancelCause] does, such as where the process is told
-// to end. What is in progress is cut off, what has ended is stored, and the run goes on when it is
-// resumed, here or elsewhere. Its status here is [StatusInterrupted]. Without a Store the run is
-// lost.
+// ErrInterrupted interrupts a run instead of stopping it: cancel the context of the run with this
+// cause (see [context.WithCancelCause]), for example when the process is told to shut down. Effects
+// in progress are cut off, results that have arrived are stored, and the run continues when it is
+// resumed, in this process or in another. Its status here is [StatusInterrupted]. Without a Store
+// the run cannot be resumed.
 var ErrInterrupted = errors.New("orchestrator: the run was interrupted: it goes on when it is resumed")
 
-// endLeft tells a consumer that still listens that the run goes on elsewhere, or later.
+// endLeft yields the last event of a run that continues later, or in another process.
 func (r *run) endLeft() {
-	cause := context.Cause(r.ctx)
+	cause := causeOfContext(r.ctx)
 	out, status, code := r.m.Output(), StatusInterrupted, delegation.CodeInterrupted
 	if errors.Is(cause, ErrTakenOver) {
 		status, code = StatusTakenOver, delegation.CodeTakenOver
 	}
 	out.Err = &delegation.Error{Code: code, Message: cause.Error()}
-	e := r.event(EventRunFinished, r.m.Finished(status, out))
+	e := r.finished(status, out)
 	r.consumer.last(&e, &outcomeError{err: out.Err, cause: causeOfEnd(r.ctx)})
 }
 
 // breakOff ends the work on a run that this process leaves. The run has not ended: it can be
-// resumed, and results that come in now are kept. So is that calls were not begun which a stored
-// intent stands for: else somebody would be asked about them.
+// resumed, and results that arrive now are stored. It also stores which calls with an intent were
+// not begun; otherwise a person would be asked about them.
 func (r *run) breakOff(left []machine.Effect) {
 	for _, e := range slices.Clone(left) {
 		if !e.Safe() && r.executions[e.ID] == nil {
@@ -113,11 +113,11 @@ func (r *run) breakOff(left []machine.Effect) {
 		cause = errBreak
 	}
 	r.drain(cause, true)
-	_ = r.store() // nobody is there to be told; what is not stored is done again
+	_ = r.store() // there is no consumer for the error; effects that are not stored are performed again
 	r.o.log(r.ctx, slog.LevelInfo, "run broke off", slog.String("run", r.id), slog.Int("seq", r.m.Seq()))
 }
 
-// drain cuts off whatever is performed, and waits until it has returned or is abandoned.
+// drain cancels all effects in progress, and waits until each has returned or was abandoned.
 func (r *run) drain(cause error, keep bool) {
 	if len(r.executions) > 0 {
 		r.cancel(cause)
@@ -135,8 +135,7 @@ func (r *run) drain(cause error, keep bool) {
 	}
 }
 
-// isCut reports whether an answer shows that its effect was cut off, and not that it came to its
-// end.
+// isCut reports whether an answer shows that its effect was cut off.
 func isCut(a nextstep.Answer) bool {
 	switch a := a.(type) {
 	case nextstep.ToolResult:
@@ -148,7 +147,7 @@ func isCut(a nextstep.Answer) bool {
 	}
 }
 
-// causes keeps the live causes of failures, to wrap the error that the caller of Run gets.
+// causes keeps the original errors of failures, so that the error of Run can wrap them.
 type causes []cause
 
 type cause struct {
@@ -157,7 +156,7 @@ type cause struct {
 	err  error
 }
 
-// note keeps a cause. The last few are enough: a run ends by a late one.
+// note stores an error. It keeps only the last few, because a late one ends the run.
 func (c *causes) note(code delegation.Code, text string, err error) {
 	const most = 16
 	if len(*c) == most {
@@ -166,7 +165,7 @@ func (c *causes) note(code delegation.Code, text string, err error) {
 	*c = append(*c, cause{code, text, err})
 }
 
-// find returns the live cause of an error that is data; nil if the process knows none.
+// find returns the original error for an error that is data; nil if this process has none.
 func (c causes) find(err *delegation.Error) error {
 	for _, known := range slices.Backward(c) {
 		if known.code == err.Code && strings.Contains(err.Message, known.text) {
@@ -176,7 +175,8 @@ func (c causes) find(err *delegation.Error) error {
 	return nil
 }
 
-// outcome is the error of a run: that of its output, with its cause where the process knows one.
+// outcome returns the error of a run: the error of its output, with the original error if this
+// process has one.
 func (c causes) outcome(err *delegation.Error) error {
 	if err == nil {
 		return nil
@@ -187,7 +187,7 @@ func (c causes) outcome(err *delegation.Error) error {
 	return err
 }
 
-// outcomeError is the error of a run with its cause.
+// outcomeError is the error of a run with its original error.
 type outcomeError struct {
 	err   *delegation.Error
 	cause error

@@ -85,6 +85,9 @@ func (s Standing) appended(b *checkpoint.Batch) (Standing, error) {
 	case n > 0 && b.Records[0].Seq != s.last+1:
 		return s, checkpoint.ErrConflict
 	}
+	if b.Epoch > s.epoch {
+		s.holder = ""
+	}
 	s.last, s.epoch = s.last+n, b.Epoch
 	if n > 0 {
 		s.writer = b.Writer

@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// S1-16: the texts of a run are the plan and what each step said, and its tool results are those of
-// the steps. An earlier conversation is not among them.
+// S1-16: the texts of a run are the plan and the texts of each step, and its tool results are those
+// of the steps. An earlier conversation is not among them.
 func TestS1_16_textsOfSteps(t *testing.T) {
 	look := tools.NewRaw(tools.Definition{Name: "look", ReadOnly: true}, func(context.Context, string) (string, error) { return "seen", nil })
 	o, err := orchestrator.New(orchestrator.Config{
@@ -38,7 +38,7 @@ func TestS1_16_textsOfSteps(t *testing.T) {
 	require.Len(t, res.Output.Messages, 4, "what steps said is no part of the conversation")
 }
 
-// S1-19: the texts of a step that failed are kept, and the step after it does not run.
+// S1-19: the texts of a failed step are kept, and the step after it does not run.
 func TestS1_19_textsAreKept(t *testing.T) {
 	half := scripted.Text("half a text")
 	half.Finish = "length"

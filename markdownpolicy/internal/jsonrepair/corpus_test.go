@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
 )
 
-// refused are the lines of json_repair-py.jsonl that are not mended, by the reason. All others
-// become what is expected there.
+// refused are the lines of json_repair-py.jsonl that are not repaired, by the reason. All other
+// lines are repaired to what the corpus expects.
 var refused = map[string][]int{
 	"text before or behind the JSON":          {11, 12, 13, 14, 19, 21, 22, 23, 99, 174, 192, 195, 212, 213, 214, 215},
 	"neither an object nor an array":          {54, 76, 77, 80, 81, 87, 122, 170, 171, 172, 173, 198, 227, 228, 229},

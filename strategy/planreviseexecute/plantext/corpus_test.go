@@ -54,7 +54,7 @@ func corpusTexts(t *testing.T) []corpusText {
 	return texts
 }
 
-// TestS1_17_corpus reads recorded texts. The golden file has the number of the steps of each text,
+// TestS1_17_corpus reads recorded texts. For each text the golden file has the number of its steps
 // or the problem, and the beginning of the SHA-256 of the steps.
 func TestS1_17_corpus(t *testing.T) {
 	var b strings.Builder
@@ -75,8 +75,8 @@ func TestS1_17_corpus(t *testing.T) {
 	require.Equal(t, string(golden), b.String(), "run with -update, judge what has changed, and say so in %s", judgedFile)
 }
 
-// TestS1_17_ours reads texts that were written for this test, in the form of the recorded ones,
-// with the steps that they stand for.
+// TestS1_17_ours reads texts that were written for this test, in the form of the recorded ones, and
+// compares the steps.
 func TestS1_17_ours(t *testing.T) {
 	lines := 0
 	for line := range fileLines(t, "testdata/ours.jsonl") {
@@ -99,8 +99,8 @@ func digest(steps []string) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// TestS1_17_judged holds that the judgement by eye is of the texts that its seed picks, and of the
-// steps that are read today.
+// TestS1_17_judged checks that the manual judgement is about the texts that its seed picks, and
+// about the steps that are read today.
 func TestS1_17_judged(t *testing.T) {
 	golden := map[string]string{} // by id
 	for line := range fileLines(t, goldenFile) {

@@ -1,0 +1,220 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// addition is a batch as it is stored.
+type addition struct {
+	s      *Store
+	batch  *checkpoint.Batch
+	next   bool     // the places of the records follow each other
+	sums   []uint32 // of the records
+	header []byte   // JSON; nil: none
+}
+
+// Append implements [checkpoint.Store]. While the batch waits for others that write, ctx ends it,
+// and nothing is added; once its transaction is on its way it is waited for.
+func (s *Store) Append(ctx context.Context, b checkpoint.Batch) error {
+	if err := s.enter(ctx, b.Key); err != nil {
+		return err
+	}
+	defer s.open.RUnlock()
+	if err := b.Key.Check(); err != nil {
+		return err
+	}
+	a := &addition{s: s, batch: &b, next: true, sums: make([]uint32, len(b.Records))}
+	bytes := 0
+	for i, r := range b.Records {
+		a.next = a.next && r.Seq == b.Records[0].Seq+i
+		a.sums[i] = sum(b.Key, strconv.Itoa(r.Seq), r.Type, r.Data)
+		bytes += len(r.Data)
+	}
+	if b.Header != nil {
+		var err error
+		if a.header, err = json.Marshal(b.Header); err != nil {
+			return fmt.Errorf("sqlitestore: run %.64q: the header cannot be stored: %w", b.Key.String(), err)
+		}
+	}
+	return s.write(ctx, &job{key: b.Key, bytes: bytes, do: a.do})
+}
+
+// do adds the batch. Most are the next record of a run that stands as before: one change of the
+// head, which looks whether all is as the writer thinks, and one row.
+func (a *addition) do(w *writer) error {
+	b, now := a.batch, a.s.now()
+	if a.header == nil && a.next && len(b.Records) > 0 && len(b.Taken) == 0 {
+		changed, err := w.change(stepHead, a.headArgs(now, b.Records[0].Seq-1)...)
+		if err != nil {
+			return err
+		}
+		if changed == 1 {
+			return a.records(w)
+		}
+	}
+	var h held
+	found, err := w.row(heldRun, []any{b.Key.Namespace, b.Key.Run}, h.into()...)
+	if err != nil {
+		return err
+	}
+	if err := a.check(&h, found); err != nil || a.repeats(&h) {
+		return err
+	}
+	if !found {
+		if h, err = a.begin(w, now); err != nil {
+			return err
+		}
+	}
+	return a.change(w, &h, now)
+}
+
+const stepHead = `UPDATE runs SET last = ?4, epoch = ?5, updated = max(created, ?6),
+	writer = iif(?4 > last, ?7, writer),
+	lease_writer = CASE WHEN ?8 > 0 THEN ?7 WHEN epoch < ?5 OR ?8 < 0 AND lease_writer = ?7 THEN '' ELSE lease_writer END,
+	lease_until = CASE WHEN ?8 > 0 THEN ?9 WHEN epoch < ?5 OR ?8 < 0 AND lease_writer = ?7 THEN 0 ELSE lease_until END,
+	recoveries = iif(?10, 0, recoveries)
+	WHERE namespace = ?1 AND run = ?2 AND last = ?3 AND epoch <= ?5`
+
+// headArgs are those of stepHead, for a run whose last record has a place.
+func (a *addition) headArgs(now time.Time, last int) []any {
+	b := a.batch
+	sign, until := 0, int64(0)
+	switch {
+	case b.Lease > 0:
+		sign, until = 1, nanos(now.Add(b.Lease))
+	case b.Lease < 0:
+		sign = -1
+	}
+	return []any{b.Key.Namespace, b.Key.Run, last, last + len(b.Records), b.Epoch, nanos(now), b.Writer, sign, until, b.Progress}
+}
+
+const addRecord = `INSERT INTO records (place, type, data, sum)
+	SELECT id << 32 | ?3, ?4, ?5, ?6 FROM runs WHERE namespace = ?1 AND run = ?2`
+
+func (a *addition) records(w *writer) error {
+	key := a.batch.Key
+	for i, r := range a.batch.Records {
+		if err := w.exec(addRecord, key.Namespace, key.Run, r.Seq, r.Type, bytesOf(r.Data), int64(a.sums[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// held is what is read of a run before it is changed.
+type held struct {
+	id, epoch, created, sum int64
+	last                    int
+	writer, header          string
+}
+
+const heldRun = `SELECT id, last, epoch, created, writer, header, sum FROM runs WHERE namespace = ? AND run = ?`
+
+func (h *held) into() []any {
+	return []any{&h.id, &h.last, &h.epoch, &h.created, &h.writer, &h.header, &h.sum}
+}
+
+// repeats reports whether the batch is the one that was appended last, by the same writer.
+func (a *addition) repeats(h *held) bool {
+	n, w := len(a.batch.Records), a.batch.Writer
+	return n > 0 && h.last > 0 && w != "" && w == h.writer && a.batch.Records[n-1].Seq == h.last
+}
+
+// check says why the batch is not what comes next; nil too for one that was appended already.
+func (a *addition) check(h *held, found bool) error {
+	b := a.batch
+	switch {
+	case !found && len(b.Records) == 0:
+		return refused{&checkpoint.NotFoundError{Key: b.Key}}
+	case a.repeats(h):
+		return nil
+	case found && b.Epoch < h.epoch:
+		return refused{&checkpoint.FencedError{Key: b.Key, Epoch: b.Epoch, Now: h.epoch}}
+	}
+	for i, r := range b.Records {
+		if want := h.last + i + 1; r.Seq != want {
+			return refused{&checkpoint.ConflictError{Key: b.Key, Seq: r.Seq, Want: want}}
+		}
+	}
+	return nil
+}
+
+const addRun = `INSERT INTO runs
+	(namespace, run, last, epoch, created, updated, lease_until, recoveries, status, strategy, origin, due, writer, lease_writer, header, sum)
+	VALUES (?, ?, 0, ?, ?, ?, 0, 0, '', '', '', NULL, '', '', '{}', ?)`
+
+// begin makes a run without records, whose header says nothing.
+func (a *addition) begin(w *writer, now time.Time) (h held, err error) {
+	key, at := a.batch.Key, nanos(now)
+	h = held{epoch: a.batch.Epoch, created: at, header: "{}", sum: int64(sum(key, "head", "", []byte("{}")))}
+	if err := w.exec(addRun, key.Namespace, key.Run, h.epoch, at, at, h.sum); err != nil {
+		return h, err
+	}
+	if _, err := w.row(heldRun, []any{key.Namespace, key.Run}, h.into()...); err != nil {
+		return h, err
+	}
+	return h, addMarks(w, key, &h, []mark{{class: everyRun}, {class: byStatus}})
+}
+
+const takeMessage = `DELETE FROM inbox WHERE run = ? AND message = ?`
+
+// change adds the batch to the run that is held.
+func (a *addition) change(w *writer, h *held, now time.Time) error {
+	if err := w.exec(stepHead, a.headArgs(now, h.last)...); err != nil {
+		return err
+	}
+	if a.header != nil && string(a.header) != h.header {
+		if err := a.describe(w, h); err != nil {
+			return err
+		}
+	}
+	for _, id := range a.batch.Taken {
+		if err := w.exec(takeMessage, h.id, id); err != nil {
+			return err
+		}
+	}
+	return a.records(w)
+}
+
+// bytesOf returns data as SQLite takes them: nil would be NULL.
+func bytesOf(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sum is the checksum of something of a run. What it is called keeps it from passing for something
+// else.
+func sum(key checkpoint.Key, name, kind string, data []byte) uint32 {
+	var room [256]byte
+	bound := append(room[:0], key.Namespace...)
+	for _, part := range []string{key.Run, name, kind} {
+		bound = append(append(bound, 0), part...)
+	}
+	bound = append(bound, 0)
+	return crc32.Update(crc32.Checksum(bound, castagnoli), castagnoli, data)
+}
+
+// nanos returns a time as it is stored. Times beyond those that there are room for are the first, or
+// the last.
+func nanos(t time.Time) int64 {
+	switch year := t.UTC().Year(); {
+	case year < 1678:
+		return math.MinInt64
+	case year > 2261:
+		return math.MaxInt64
+	default:
+		return t.UnixNano()
+	}
+}

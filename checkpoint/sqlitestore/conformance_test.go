@@ -1,0 +1,74 @@
+package sqlitestore_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/checkpointtest"
+)
+
+func TestConformance(t *testing.T) {
+	checkpointtest.Test(t, func(t *testing.T) checkpoint.Store { return fresh(t) })
+}
+
+func TestModel(t *testing.T) {
+	checkpointtest.Model(t, func(t *testing.T) checkpoint.Store { return fresh(t) })
+}
+
+func TestFaults(t *testing.T) {
+	checkpointtest.Faults(t, func(t *testing.T) checkpointtest.Faulty {
+		path := filepath.Join(t.TempDir(), "runs.db")
+		damage := func(text string) func(checkpoint.Key, int) error {
+			return func(key checkpoint.Key, seq int) error {
+				db, err := sql.Open("sqlite", path)
+				require.NoError(t, err)
+				defer db.Close()
+				_, err = db.ExecContext(t.Context(), text+` WHERE place = (SELECT id << 32 | ?1 FROM runs WHERE namespace = ?2 AND run = ?3)`, seq, key.Namespace, key.Run)
+				return err
+			}
+		}
+		return checkpointtest.Faulty{
+			Store:  open(t, path),
+			Reopen: func() checkpoint.Store { return open(t, path) }, // the other one is not closed, as by a kill
+			Damages: map[string]func(checkpoint.Key, int) error{
+				"a byte less":  damage(`UPDATE records SET data = substr(data, 2)`),
+				"no data":      damage(`UPDATE records SET data = x''`),
+				"another type": damage(`UPDATE records SET type = type || 'x'`),
+				"gone":         damage(`DELETE FROM records`),
+				"elsewhere":    damage(`UPDATE records SET place = place + 1000`),
+				"another's":    damage(`UPDATE records SET data = (SELECT data FROM records o WHERE o.place = records.place + (1 << 32)), sum = (SELECT sum FROM records o WHERE o.place = records.place + (1 << 32))`),
+			},
+		}
+	})
+}
+
+// Clients contend for a run: each sees what could be if they came one
+// after the other.
+func TestContend(t *testing.T) {
+	model := (&porcupine.NondeterministicModel{
+		Init: func() []any { return []any{checkpointtest.Standing{}} },
+		Step: func(state, op, _ any) (next []any) {
+			for _, s := range state.(checkpointtest.Standing).After(op.(checkpointtest.Operation)) {
+				next = append(next, s)
+			}
+			return next
+		},
+	}).ToModel()
+	path := filepath.Join(t.TempDir(), "runs.db")
+	s := open(t, path)
+	for seed := range uint64(10) {
+		key := checkpoint.Key{Namespace: string(rune('a' + seed)), Run: "r"}
+		history, err := checkpointtest.Contend(t.Context(), s, key, 5, 24, seed)
+		require.NoError(t, err)
+		var all []porcupine.Operation
+		for _, op := range history {
+			all = append(all, porcupine.Operation{ClientId: op.Client, Input: op, Call: int64(op.Began), Return: int64(op.Ended)})
+		}
+		require.True(t, porcupine.CheckOperations(model, all), "%v", history)
+	}
+}

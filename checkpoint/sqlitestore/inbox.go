@@ -1,0 +1,73 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+const (
+	findRun    = `SELECT id FROM runs WHERE namespace = ? AND run = ?`
+	addMessage = `INSERT INTO inbox (run, message, at, data, sum) VALUES (?, ?, ?, ?, ?) ON CONFLICT (run, message) DO NOTHING`
+)
+
+// Post implements [checkpoint.Inbox].
+func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
+	if err := s.enter(ctx, m.Key); err != nil {
+		return err
+	}
+	defer s.open.RUnlock()
+	if err := m.Key.Check(); err != nil {
+		return err
+	}
+	want := int64(sum(m.Key, "message", m.ID, m.Data))
+	return s.write(ctx, &job{key: m.Key, bytes: len(m.Data), do: func(w *writer) error {
+		var id int64
+		found, err := w.row(findRun, []any{m.Key.Namespace, m.Key.Run}, &id)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return refused{&checkpoint.NotFoundError{Key: m.Key}}
+		}
+		return w.exec(addMessage, id, m.ID, nanos(s.now()), bytesOf(m.Data), want)
+	}})
+}
+
+// Posted implements [checkpoint.Inbox].
+func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoint.Message, error) {
+	if err := s.enter(ctx, checkpoint.Key{}); err != nil {
+		return nil, err
+	}
+	defer s.open.RUnlock()
+	var posted []checkpoint.Message
+	for _, key := range keys {
+		some, err := s.posted(ctx, key)
+		if err != nil {
+			return nil, s.missing(ctx, key, err)
+		}
+		posted = append(posted, some...)
+	}
+	return posted, nil
+}
+
+func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoint.Message, err error) {
+	const text = `SELECT i.message, i.at, i.data, i.sum FROM runs r CROSS JOIN inbox i ON i.run = r.id
+		WHERE r.namespace = ? AND r.run = ? ORDER BY i.id`
+	err = s.each(ctx, text, []any{key.Namespace, key.Run}, func(rows *sql.Rows) (bool, error) {
+		var at, want int64
+		m := checkpoint.Message{Key: key}
+		if err := rows.Scan(&m.ID, &at, &m.Data, &want); err != nil {
+			return false, err
+		}
+		if int64(sum(key, "message", m.ID, m.Data)) != want {
+			return false, &Error{Path: s.path, Key: key, Kind: ErrCorrupt, Problem: "the checksum of a message to it does not hold"}
+		}
+		m.At = time.Unix(0, at)
+		list = append(list, m)
+		return false, nil
+	})
+	return list, err
+}

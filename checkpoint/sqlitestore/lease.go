@@ -1,0 +1,70 @@
+package sqlitestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// Lease implements [checkpoint.Leaser]. Times are those of the machine's clock.
+func (s *Store) Lease(ctx context.Context, key checkpoint.Key, who string, d time.Duration) (checkpoint.Head, error) {
+	if err := s.enter(ctx, key); err != nil {
+		return checkpoint.Head{}, err
+	}
+	defer s.open.RUnlock()
+	if err := key.Check(); err != nil {
+		return checkpoint.Head{}, err
+	}
+	var head checkpoint.Head
+	err := s.write(ctx, &job{key: key, do: func(w *writer) (err error) {
+		head, err = s.lease(w, key, who, d)
+		return err
+	}})
+	if err != nil {
+		return checkpoint.Head{}, err
+	}
+	return head, nil
+}
+
+const (
+	wholeRun = `SELECT ` + columns + ` FROM runs r WHERE namespace = ? AND run = ?`
+	leaseRun = `UPDATE runs SET epoch = ?, lease_writer = ?, lease_until = ?, recoveries = ? WHERE namespace = ? AND run = ?`
+)
+
+func (s *Store) lease(w *writer, key checkpoint.Key, who string, d time.Duration) (checkpoint.Head, error) {
+	var row headRow
+	found, err := w.row(wholeRun, []any{key.Namespace, key.Run}, row.into()...)
+	if err != nil {
+		return checkpoint.Head{}, err
+	}
+	if !found {
+		return checkpoint.Head{}, refused{&checkpoint.NotFoundError{Key: key}}
+	}
+	h, err := s.whole(&row)
+	if err != nil {
+		return checkpoint.Head{}, err
+	}
+	now := s.now()
+	switch mine := h.Lease.Writer == who; {
+	case d <= 0 && !mine:
+		return h, nil
+	case d <= 0:
+		h.Lease = checkpoint.Lease{}
+	case mine:
+		h.Lease.Until = time.Unix(0, nanos(now.Add(d)))
+	case h.Lease.Until.After(now):
+		return checkpoint.Head{}, refused{&checkpoint.LeasedError{Key: key, Until: h.Lease.Until}}
+	default:
+		if h.Lease.Writer != "" {
+			h.Recoveries++
+		}
+		h.Epoch++
+		h.Lease = checkpoint.Lease{Writer: who, Until: time.Unix(0, nanos(now.Add(d)))}
+	}
+	until := int64(0)
+	if !h.Lease.Until.IsZero() {
+		until = h.Lease.Until.UnixNano()
+	}
+	return h, w.exec(leaseRun, h.Epoch, h.Lease.Writer, until, h.Recoveries, key.Namespace, key.Run)
+}

@@ -1,0 +1,189 @@
+package sqlitestore_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/sqlitestore"
+)
+
+func TestOpen_filesAreTheirOwners(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	path := filepath.Join(dir, "runs.db")
+	s := open(t, path)
+	require.NoError(t, s.Append(t.Context(), first("r", "1")))
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		require.Equal(t, fs.FileMode(0o600), info.Mode().Perm(), name)
+	}
+	for _, name := range []string{dir, filepath.Dir(dir)} {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		require.Equal(t, fs.FileMode(0o700), info.Mode().Perm(), name)
+	}
+}
+
+// A name is that of the file, whatever stands in it.
+func TestOpen_strangeNames(t *testing.T) {
+	for _, name := range []string{"a b", "a?b=c", "a#b", "a%20b", "ä", "file:x", ":memory:", "a&_pragma=x", "'"} {
+		if runtime.GOOS == "windows" && name != "a b" && name != "a#b" && name != "a%20b" && name != "ä" {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), name)
+		s := open(t, path)
+		require.NoError(t, s.Append(t.Context(), first("r", "1")))
+		require.FileExists(t, path)
+		require.FileExists(t, path+"-wal")
+		require.NoError(t, s.Close())
+	}
+}
+
+func TestOpen_config(t *testing.T) {
+	for want, c := range map[string]sqlitestore.Config{
+		"sqlitestore: Config.Path is empty: name the file that is to hold the runs":             {},
+		`sqlitestore: Config.Synchronous is "OFF": it may be "FULL" or "NORMAL"`:                {Path: "x", Synchronous: "OFF"},
+		"sqlitestore: Config.BusyTimeout is -1ns and Config.Readers 0: neither may be negative": {Path: "x", BusyTimeout: -1},
+	} {
+		_, err := sqlitestore.Open(t.Context(), c)
+		require.EqualError(t, err, want)
+	}
+}
+
+// What something else has written is refused by name, and not changed.
+func TestOpen_foreign(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "other.db")
+	raw(t, other, "CREATE TABLE runs (id)")
+	marked := filepath.Join(dir, "marked.db")
+	raw(t, marked, "PRAGMA application_id = 7", "CREATE TABLE runs (id)")
+	counted := filepath.Join(dir, "counted.db")
+	raw(t, counted, "PRAGMA user_version = 1")
+	text := filepath.Join(dir, "text")
+	require.NoError(t, os.WriteFile(text, []byte("# Notes\n"), 0o644))
+	long := filepath.Join(dir, "long")
+	require.NoError(t, os.WriteFile(long, bytes.Repeat([]byte("long text\n"), 10_000), 0o644))
+	for _, path := range []string{other, marked, counted, text, long, dir} {
+		before, _ := os.ReadFile(path)
+		_, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path})
+		require.ErrorIs(t, err, sqlitestore.ErrForeign, path)
+		require.ErrorContains(t, err, path)
+		after, _ := os.ReadFile(path)
+		require.Equal(t, before, after)
+	}
+	_, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: other})
+	require.EqualError(t, err, "sqlitestore: "+other+": the file is no store of runs: it is the SQLite database of another program (application_id 0x0, user_version 0, 1 tables and indexes) (name another file, it was not changed)")
+	_, err = sqlitestore.Open(t.Context(), sqlitestore.Config{Path: filepath.Join(text, "runs.db")})
+	require.ErrorIs(t, err, sqlitestore.ErrDisk)
+}
+
+// An empty file is as good as none.
+func TestOpen_emptyFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, open(t, path).Append(t.Context(), first("r", "1")))
+}
+
+// A program that knows fewer migrations refuses a file: when it opens it, and when a newer program
+// changes it while it is open. The newer one brings an older file up to date.
+func TestSchema_newer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	old := open(t, path)
+	require.NoError(t, old.Append(t.Context(), first("r", "1")))
+
+	newer, err := sqlitestore.OpenWith(t.Context(), sqlitestore.Config{Path: path}, "ALTER TABLE runs ADD COLUMN mood TEXT; CREATE TABLE more (id)")
+	require.NoError(t, err)
+	defer newer.Close()
+	require.NoError(t, newer.Append(t.Context(), next("r", 2, "2")))
+
+	want := &sqlitestore.SchemaError{Path: path, Version: 2, Known: 1}
+	require.Equal(t, want, old.Append(t.Context(), next("r", 3, "3")))
+	_, err = sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path})
+	require.Equal(t, want, err)
+	require.ErrorIs(t, err, sqlitestore.ErrNewer)
+	require.EqualError(t, err, "sqlitestore: "+path+": a newer program has changed the file: its schema is version 2, and this program knows versions up to 1 (run the newer program, or name another file)")
+	data, err := journal(t.Context(), newer, "r")
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "2"}, data)
+}
+
+// A migration that fails leaves the file as it was.
+func TestSchema_failedMigration(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	s := open(t, path)
+	require.NoError(t, s.Append(t.Context(), first("r", "1")))
+	require.NoError(t, s.Close())
+	_, err := sqlitestore.OpenWith(t.Context(), sqlitestore.Config{Path: path}, "CREATE TABLE more (id); CREATE TABLE runs (id)")
+	require.ErrorIs(t, err, sqlitestore.ErrDisk)
+	require.NoError(t, open(t, path).Append(t.Context(), next("r", 2, "2")))
+}
+
+// The file of the first version can be opened for ever. It was written by
+//
+//	SEGUE_REWRITE=1 go test -run TestSchema_golden
+func TestSchema_golden(t *testing.T) {
+	golden := filepath.Join("testdata", "v1.db")
+	if os.Getenv("SEGUE_REWRITE") != "" {
+		writeGolden(t, golden)
+	}
+	path := filepath.Join(t.TempDir(), "runs.db")
+	bytes, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, bytes, 0o600))
+	s := open(t, path)
+	data, err := journal(t.Context(), s, "waits")
+	require.NoError(t, err)
+	require.Equal(t, []string{`{"record":1}`, `{"record":2}`}, data)
+	page, err := s.List(t.Context(), checkpoint.Query{Labels: map[string]string{"team": "red"}, Wait: "approval", Posted: true})
+	require.NoError(t, err)
+	require.Len(t, page.Heads, 1)
+	h := page.Heads[0]
+	require.Equal(t, "s", h.Header.Strategy)
+	require.Equal(t, checkpoint.StatusWaiting, h.Header.Status)
+	require.EqualValues(t, 1, h.Epoch)
+	require.Equal(t, 2, h.Last)
+	require.True(t, h.Updated.After(h.Created))
+	posted, err := s.Posted(t.Context(), key("waits"))
+	require.NoError(t, err)
+	require.Equal(t, "yes", string(posted[0].Data))
+	require.NoError(t, s.Append(t.Context(), next("waits", 3, "3")))
+}
+
+func writeGolden(t *testing.T, path string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	_ = os.Remove(path)
+	s := open(t, path)
+	b := first("waits", `{"record":1}`)
+	b.Header.Status, b.Header.Labels = checkpoint.StatusWaiting, map[string]string{"team": "red"}
+	b.Header.Waits = []checkpoint.Wait{{ID: "1", Kind: "approval"}}
+	require.NoError(t, s.Append(t.Context(), b))
+	require.NoError(t, s.Append(t.Context(), next("waits", 2, `{"record":2}`)))
+	require.NoError(t, s.Append(t.Context(), first("runs", `{"record":1}`)))
+	require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("waits"), Data: []byte("yes")}))
+	require.NoError(t, s.Vacuum(t.Context()))
+	require.NoError(t, s.Close())
+}
+
+// Two stores of one process may have one file open, and close it in any order.
+func TestOpen_twice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	a, b := open(t, path), open(t, path)
+	require.NoError(t, a.Append(t.Context(), first("r", "1")))
+	require.NoError(t, b.Append(t.Context(), next("r", 2, "2")))
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Append(t.Context(), next("r", 3, "3")))
+	data, err := journal(t.Context(), b, "r")
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "2", "3"}, data)
+}

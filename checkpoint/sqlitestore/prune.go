@@ -1,0 +1,95 @@
+package sqlitestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// Delete implements [checkpoint.Pruner]. Each run is deleted by itself: if one cannot be, those
+// before it are gone.
+func (s *Store) Delete(ctx context.Context, keys ...checkpoint.Key) error {
+	if err := s.enter(ctx, checkpoint.Key{}); err != nil {
+		return err
+	}
+	defer s.open.RUnlock()
+	for _, key := range keys {
+		if err := s.write(ctx, &job{key: key, do: func(w *writer) error { return s.forget(w, key) }}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// What is deleted of a run, by its id. All of its marks are found only by its header.
+var deletions = []string{
+	`DELETE FROM records WHERE place BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295`,
+	`DELETE FROM inbox WHERE run = ?1`,
+	`DELETE FROM runs WHERE id = ?1`,
+}
+
+const removeEveryMark = `DELETE FROM marks WHERE run = ?`
+
+func (s *Store) forget(w *writer, key checkpoint.Key) error {
+	var h held
+	found, err := w.row(heldRun, []any{key.Namespace, key.Run}, h.into()...)
+	if err != nil || !found {
+		return err
+	}
+	if header, damaged := s.header(key, h.header, h.sum); damaged == nil {
+		err = removeMarks(w, key, &h, marksOf(&header))
+	} else { // so they are looked for one by one
+		err = w.exec(removeEveryMark, h.id)
+	}
+	for _, text := range deletions {
+		if err == nil {
+			err = w.exec(text, h.id)
+		}
+	}
+	return err
+}
+
+// Vacuum implements [checkpoint.Pruner]. It writes the file anew without free pages, which takes as
+// much room on the disk again for the time being, and empties the log. Others cannot write
+// meanwhile, and those who read for long make it fail with an error that wraps [ErrBusy] after
+// Config.BusyTimeout: what was deleted may be in the log still, so it has to be called again.
+func (s *Store) Vacuum(ctx context.Context) error {
+	if err := s.enter(ctx, checkpoint.Key{}); err != nil {
+		return err
+	}
+	defer s.open.RUnlock()
+	return s.write(ctx, &job{alone: true, do: func(w *writer) error {
+		if err := s.mind(); err != nil {
+			return err
+		}
+		if err := s.insist(ctx, s.patience, func() (bool, error) {
+			_, err := w.conn.ExecContext(ctx, "VACUUM")
+			return busy(err), err
+		}); err != nil {
+			return err
+		}
+		return s.insist(ctx, s.patience, func() (bool, error) {
+			kept, _, err := checkpointLog(ctx, w.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
+			return kept || busy(err), err
+		})
+	}})
+}
+
+// insist does something again while others keep it from being done.
+func (s *Store) insist(ctx context.Context, patience time.Duration, do func() (kept bool, err error)) error {
+	for until := time.Now().Add(patience); ; {
+		kept, err := do()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !kept:
+			return err
+		case time.Now().After(until):
+			return &Error{Path: s.path, Kind: ErrBusy, Err: err}
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+}

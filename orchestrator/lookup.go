@@ -1,0 +1,101 @@
+package orchestrator
+
+import (
+	"context"
+	"time"
+
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/tools"
+)
+
+// lookUp asks tools that can say so what became of their calls that may have had their effect when
+// the process died. A call that had it has its result; one that had none is to be made. Of the
+// others nothing is known still.
+func (r *run) lookUp() error {
+	for _, e := range r.m.Open() {
+		if e.Kind != machine.EffectTool || e.Safe() {
+			continue
+		}
+		t, _ := r.o.toolOf(&e)
+		l := tools.LookuperOf(t)
+		if l == nil {
+			continue
+		}
+		rec := machine.Answered{At: r.now, Effect: e.ID, NotBegun: true}
+		switch output, found := r.askTool(l, &e); {
+		case output.Status != messages.StatusOK:
+			continue
+		case found:
+			rec = e.Answered(nextstep.ToolResult{Output: output}, r.now, 0)
+		}
+		if err := r.apply(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askTool has a tool look one of its calls up, in the time that a call has.
+func (r *run) askTool(l tools.Lookuper, e *machine.Effect) (messages.ToolOutput, bool) {
+	found := make(chan bool, 1)
+	runner := r.o.runner
+	runner.OnPanic = func(call messages.ToolCall, value any, stack []byte) {
+		r.o.panicked(r.ctx, &PanicReport{Run: r.id, Frame: e.Frame, Seq: e.ID.Seq, Where: "the Lookup of the tool " + call.Name, Value: value, Stack: stack})
+	}
+	c := runner.Begin(r.ctx, tools.Job{Call: e.Call, Key: e.Key(), Tool: &lookup{Lookuper: l, key: e.Key(), found: found}})
+	done := make(chan messages.ToolOutput, 1)
+	go func() {
+		returned := false
+		defer func() {
+			if !returned {
+				done <- c.Exited()
+			}
+		}()
+		output := c.Perform()
+		returned = true
+		done <- output
+	}()
+	var late <-chan time.Time
+	if at, ok := c.Due(); ok {
+		timer := time.NewTimer(time.Until(at) + max(0, runner.Grace))
+		defer timer.Stop()
+		late = timer.C
+	}
+	var output messages.ToolOutput
+	select {
+	case output = <-done:
+	case <-late:
+		output = c.Abandon(tools.ReasonTimeout)
+	}
+	select {
+	case yes := <-found:
+		return output, yes
+	default:
+		return messages.ToolOutput{}, false
+	}
+}
+
+// lookup is a tool whose call looks another one up.
+type lookup struct {
+	tools.Lookuper
+	key   string
+	found chan<- bool
+}
+
+// Definition returns that of the tool, whose results it returns.
+func (l *lookup) Definition() tools.Definition {
+	def := l.Lookuper.Definition()
+	def.ReadOnly = true
+	return def
+}
+
+// Call implements [tools.Tool].
+func (l *lookup) Call(ctx context.Context, arguments string) (string, error) {
+	result, found, err := l.Lookup(ctx, l.key, arguments)
+	if err == nil {
+		l.found <- found
+	}
+	return result, err
+}
