@@ -79,7 +79,7 @@ func (r *run) round() round {
 	case r.m.Done():
 		r.drain(nil, false)
 		return roundOver
-	case r.unkept != nil:
+	case r.unkept() != nil:
 		r.endUnkept()
 		return roundOver
 	case r.leaving():
@@ -97,7 +97,7 @@ func (r *run) commit() error {
 	for intents := r.m.Ready().Intents; len(intents) > 0; intents = r.m.Ready().Intents {
 		intent := intents[0].(machine.Intended)
 		intent.At = r.now
-		if err := r.apply(intent); r.unkept != nil {
+		if err := r.apply(intent); r.unkept() != nil {
 			break // what was applied before is kept
 		} else if err != nil {
 			return err
@@ -208,7 +208,7 @@ func (r *run) next() bool {
 			return true
 		case r.overdue(), r.applyPosted():
 			return true
-		case r.leaving(), r.unkept != nil:
+		case r.leaving(), r.unkept() != nil:
 			return true
 		case len(r.executions) == 0 && len(mails) == 0:
 			return false
@@ -243,7 +243,7 @@ func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration
 	switch err := r.apply(rec); {
 	case err == nil:
 		r.deliverRedacted(delta)
-	case r.unkept == nil && !errors.Is(err, machine.ErrDone):
+	case r.unkept() == nil && !errors.Is(err, machine.ErrDone):
 		r.answerFailed(rec, err)
 	}
 }

@@ -270,7 +270,7 @@ func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
 		w.CallID, w.Tool, w.Arguments = e.Call.ID, e.Call.Name, e.Call.Arguments
 		w.Untrusted = e.Untrusted
 		if w, err = r.redactWait(e.ID, w); err != nil {
-			r.unkept = err
+			r.redaction.failed = err
 			return true
 		}
 		if !seen[w.ID] {
@@ -279,7 +279,7 @@ func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
 		}
 	}
 	err = r.apply(rec)
-	if err == nil || r.unkept != nil {
+	if err == nil || r.unkept() != nil {
 		return true
 	}
 	r.o.log(r.ctx, slog.LevelWarn, "a wait was refused", slog.String("run", r.id), slog.String("effect", e.ID.String()))

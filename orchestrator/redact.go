@@ -31,6 +31,12 @@ func (e *RedactionError) Error() string {
 // Unwrap returns the cause.
 func (e *RedactionError) Unwrap() error { return e.Err }
 
+// redaction is what a run knows of its records before and after Config.Redact.
+type redaction struct {
+	last   machine.Record // as Config.Redact returned it
+	failed error          // a record could not be redacted: the run ends here
+}
+
 // redact returns a record as Config.Redact, which is not nil, returns it.
 func (o *Orchestrator) redact(ctx context.Context, run string, rec machine.Record) (redacted machine.Record, err error) {
 	kind := machine.TypeOf(rec)
@@ -58,15 +64,22 @@ func (r *run) redact(rec machine.Record) (machine.Record, error) {
 	if r.o.cfg.Redact == nil {
 		return rec, nil
 	}
-	if r.unkept != nil {
-		return nil, r.unkept
+	if r.redaction == nil {
+		r.redaction = new(redaction)
 	}
-	redacted, err := r.o.redact(r.ctx, r.id, rec)
-	if err != nil {
-		r.unkept = err
+	state := r.redaction
+	if state.failed == nil {
+		state.last, state.failed = r.o.redact(r.ctx, r.id, rec)
 	}
-	r.redacted = redacted
-	return redacted, err
+	return state.last, state.failed
+}
+
+// unkept returns why a record of the run could not be redacted; nil if all were.
+func (r *run) unkept() error {
+	if r.redaction == nil {
+		return nil
+	}
+	return r.redaction.failed
 }
 
 // redactWait returns a redacted wait with its ID. A tool that asks the same question again, after a
@@ -192,8 +205,11 @@ func (r *run) heldBackDelta(e *machine.Effect) *Event {
 // deliverRedacted emits the text of the reply that was applied last, in the place of the deltas that
 // were held back. A nil delta emits nothing.
 func (r *run) deliverRedacted(delta *Event) {
-	answered, ok := r.redacted.(machine.Answered)
-	if delta == nil || !ok {
+	if delta == nil {
+		return
+	}
+	answered, ok := r.redaction.last.(machine.Answered)
+	if !ok {
 		return
 	}
 	if a, ok := answered.Answer.(nextstep.APIResponse); ok && a.Response != nil {
@@ -218,8 +234,8 @@ func (r *run) deliverParts(e *Event, m *messages.Assistant) {
 
 // endUnkept interrupts and parks a run after a record that could not be redacted.
 func (r *run) endUnkept() {
-	err := r.unkept
-	if r.journal.store != nil {
+	err := r.unkept()
+	if r.journal != nil {
 		if parked := r.park(err.Error()); parked != nil {
 			err = errors.Join(err, parked)
 		}

@@ -121,16 +121,16 @@ func (r *run) openJournal(takeOver bool) (head checkpoint.Head, err error) {
 			err = &JournalError{Run: r.id, Err: p}
 		}
 	}()
-	j := &r.journal
+	j := r.journal
 	head, err = j.store.Head(r.ctx, j.key)
 	j.epoch = head.Epoch + 1
-	leases := err == nil && r.lease.time > 0 && !head.Header.Status.Ended()
+	leases := err == nil && r.journal.lease.time > 0 && !head.Header.Status.Ended()
 	switch {
 	case err != nil:
 	case takeOver && !head.Header.Status.Ended(): // fences off at once whoever works on it
-		err = j.store.Append(r.ctx, checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: r.lease.time})
+		err = j.store.Append(r.ctx, checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: r.journal.lease.time})
 	case leases:
-		head, err = r.o.leaser.Lease(r.ctx, j.key, j.writer, r.lease.time)
+		head, err = r.o.leaser.Lease(r.ctx, j.key, j.writer, r.journal.lease.time)
 		j.epoch = head.Epoch
 	}
 	switch {
@@ -142,7 +142,7 @@ func (r *run) openJournal(takeOver bool) (head checkpoint.Head, err error) {
 		r.logStoreFault(r.ctx, "a journal could not be read", err)
 		return head, err
 	case leases:
-		r.lease.take()
+		r.journal.lease.take()
 	}
 	j.header = head.Header
 	j.stale = head.Header.Version != r.o.cfg.Version || head.Header.Format != machine.RecordVersion
@@ -165,7 +165,7 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 			r.logStoreFault(r.ctx, "a journal could not be read", err)
 		}
 	}()
-	j := &r.journal
+	j := r.journal
 	for rec, err := range j.store.Read(r.ctx, j.key, 1) {
 		if err != nil {
 			record = 0

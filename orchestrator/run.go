@@ -41,19 +41,16 @@ type run struct {
 	agents     []agentDeadline
 	questions  map[string][]*question // questions by the id of their wait
 
-	journal  journal
-	lease    lease
-	inbox    inbox
-	claimed  bool
-	replays  bool    // the journal is being read
-	drifted  []Event // events from reading the journal, to be emitted
-	takeover takeover
-	causes   causes
-	unkept   error           // a record could not be redacted: the run ends here
-	redacted machine.Record  // as Config.Redact returned it last
-	discards bool            // results that arrive now are dropped
-	refused  []error         // rejected replies of Config.Reply to other waits
-	replied  map[string]bool // waits whose replies came with the Resumption
+	journal   *journal // nil without a Store
+	claimed   bool
+	replays   bool    // the journal is being read
+	drifted   []Event // events from reading the journal, to be emitted
+	takeover  takeover
+	causes    causes
+	redaction *redaction      // nil without Config.Redact
+	discards  bool            // results that arrive now are dropped
+	refused   []error         // rejected replies of Config.Reply to other waits
+	replied   map[string]bool // waits whose replies came with the Resumption
 }
 
 // stopping says how the run was asked to stop.
@@ -82,7 +79,9 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 		return nil, &ConfigError{Field: "Task.Namespace", Err: err}
 	}
 	r := o.newRun(ctx, key, streams)
-	r.journal.epoch = 1
+	if r.journal != nil {
+		r.journal.epoch = 1
+	}
 	r.stop = task.Stop
 	if err := r.applyStarted(task); err != nil {
 		r.close()
@@ -128,9 +127,11 @@ func (r *run) applyStarted(task *Task) error {
 func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams bool) *run {
 	r := &run{o: o, id: key.Run, streams: streams, now: time.Now()}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	r.journal = journal{store: o.cfg.Store, key: key, run: key.Run, patience: o.cfg.Timeouts.Store}
-	if o.leaser != nil {
-		r.lease.time = o.cfg.Lease
+	if o.cfg.Store != nil {
+		r.journal = &journal{store: o.cfg.Store, key: key, run: key.Run, patience: o.cfg.Timeouts.Store}
+		if o.leaser != nil {
+			r.journal.lease.time = o.cfg.Lease
+		}
 	}
 	b, ok := o.workspaces.Get().(*workspace)
 	if !ok {
