@@ -151,10 +151,10 @@ func TestRedact_holdsDeltasBack(t *testing.T) {
 		events, err := collect(t, o, task("go"))
 		require.NoError(t, err)
 		for _, e := range events {
-			switch e.Kind {
-			case orchestrator.EventTextDelta:
+			if e.Kind == orchestrator.EventTextDelta {
 				text += e.Text
-			case orchestrator.EventToolProgress:
+			}
+			if e.Kind == orchestrator.EventToolProgress {
 				progress += e.Text
 			}
 		}

@@ -20,12 +20,30 @@ import (
 // kept are the types that a store keeps, the variants of sums among them. What they hold is found
 // by reflection.
 var kept = []any{
-	checkpoint.Head{}, checkpoint.Record{}, checkpoint.Message{},
-	machine.Started{}, machine.Resumed{}, machine.Intended{}, machine.Answered{}, machine.Asked{}, machine.Suspended{},
-	machine.Replied{}, machine.Noted{}, machine.Stopped{},
-	nextstep.APIResponse{}, nextstep.ToolResult{}, nextstep.DelegationResult{}, nextstep.Failure{},
-	messages.System{}, messages.User{}, messages.Assistant{}, messages.Tool{},
-	messages.Text{}, messages.Image{}, messages.Thought{}, messages.ToolCall{},
+	checkpoint.Head{},
+	checkpoint.Record{},
+	checkpoint.Message{},
+	machine.Started{},
+	machine.Resumed{},
+	machine.Intended{},
+	machine.Answered{},
+	machine.Asked{},
+	machine.Suspended{},
+	machine.Replied{},
+	machine.Noted{},
+	machine.Stopped{},
+	nextstep.APIResponse{},
+	nextstep.ToolResult{},
+	nextstep.DelegationResult{},
+	nextstep.Failure{},
+	messages.System{},
+	messages.User{},
+	messages.Assistant{},
+	messages.Tool{},
+	messages.Text{},
+	messages.Image{},
+	messages.Thought{},
+	messages.ToolCall{},
 }
 
 // fieldsKept returns the fields of all structs of this module that a store keeps, by the name of
