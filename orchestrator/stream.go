@@ -11,10 +11,11 @@ import (
 // consumer passes the events of a run to the code that reads them. It always yields on the
 // goroutine of the loop.
 type consumer struct {
-	yield  func(Event, error) bool
-	log    func(Event) // logs the events; may be nil
-	cancel context.CancelCauseFunc
-	gone   bool // the consumer broke out, or got the last event
+	yield   func(Event, error) bool
+	log     func(Event)  // logs the events; may be nil
+	observe func(*Event) // observes the events; may be nil
+	cancel  context.CancelCauseFunc
+	gone    bool // the consumer broke out, or got the last event
 
 	yielding bool // the consumer is handling an event; stays true only if it panics
 }
@@ -23,6 +24,9 @@ type consumer struct {
 func (c *consumer) deliver(e *Event) {
 	if c.gone || c.yielding { // the consumer left or panicked
 		return
+	}
+	if c.observe != nil {
+		c.observe(e)
 	}
 	if c.log != nil {
 		c.log(*e)
@@ -39,6 +43,9 @@ func (c *consumer) deliver(e *Event) {
 func (c *consumer) last(e *Event, err error) {
 	if !c.gone {
 		c.gone = true
+		if c.observe != nil {
+			c.observe(e)
+		}
 		if c.log != nil {
 			c.log(*e)
 		}
