@@ -12,6 +12,7 @@
 //	checkpoint                           journals of runs (checkpoints), and an in-memory store
 //	delegation                           the input and the output of a strategy
 //	tools                                functions that a model can call, and how to run them safely
+//	checkpoint/sealed                    encryption of the records of any store
 //	checkpoint/checkpointtest            a conformance test for stores
 //	markdownpolicy                       tool calls as text, for models without native ones
 //	tools/filetools                      tools for the files of one folder

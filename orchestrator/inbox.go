@@ -102,7 +102,7 @@ func (r *run) applyPosted() (applied bool) {
 	for _, m := range r.journal.inbox.take() {
 		r.now = time.Now()
 		did, err := r.applyMessage(&m)
-		if errors.Is(err, errLater) {
+		if errors.Is(err, errLater) || r.unkept() != nil {
 			continue
 		}
 		if err != nil {
@@ -163,8 +163,8 @@ func (r *run) applyReply(reply Reply) (bool, error) {
 // is resumed, for example by [Orchestrator.Recover]. The first reply to a wait counts.
 //
 // The error is a [*ReplyError] if the run has ended or does not have that wait, a [*JournalError] if
-// there is no such run or the store fails, and a [*ConfigError] if the store has no
-// [checkpoint.Inbox].
+// there is no such run or the store fails, a [*ConfigError] if the store has no [checkpoint.Inbox],
+// and a [*RedactionError] if the reply cannot be redacted.
 func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Reply) error {
 	head, err := o.head(ctx, key)
 	if err != nil {
@@ -221,6 +221,10 @@ func (o *Orchestrator) head(ctx context.Context, key checkpoint.Key) (checkpoint
 }
 
 func (o *Orchestrator) post(ctx context.Context, key checkpoint.Key, p posting) error {
+	p, err := o.redactPosting(ctx, key.Run, p)
+	if err != nil {
+		return err
+	}
 	p.Version = postingVersion
 	data, err := json.Marshal(p)
 	if err != nil {

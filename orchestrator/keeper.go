@@ -87,7 +87,6 @@ func (k *keeper) collect(o *Orchestrator, runs []*run) {
 		cancel()
 		if err != nil {
 			o.log(ctx, slog.LevelWarn, "the inbox could not be read", slog.Int("runs", len(keys)))
-			continue
 		}
 		for _, m := range posted {
 			if r := k.get(m.Key); r != nil {

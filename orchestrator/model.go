@@ -7,7 +7,6 @@ import (
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 )
 
@@ -100,6 +99,9 @@ func (x *execution) deltas() func(llmclient.Delta) {
 // delta emits a piece of a reply.
 func (x *execution) delta(d llmclient.Delta) {
 	e := &x.request.event
+	if x.run.o.heldBack() {
+		return
+	}
 	x.sawDelta = true
 	e.Kind, e.Text = EventTextDelta, d.Text
 	if d.Kind == llmclient.DeltaThought {
@@ -117,27 +119,17 @@ func (x *execution) delta(d llmclient.Delta) {
 // stream.
 func (r *run) deliverWhole(x *execution, answer nextstep.Answer) {
 	a, ok := answer.(nextstep.APIResponse)
-	if !ok || a.Response == nil || x.sawDelta {
+	if !ok || a.Response == nil || x.sawDelta || r.o.heldBack() {
 		return
 	}
 	e := x.event()
-	for _, part := range a.Response.Message.Content {
-		switch c := part.(type) {
-		case messages.Text:
-			e.Kind, e.Text = EventTextDelta, c.Text
-		case messages.Thought:
-			e.Kind, e.Text = EventThoughtDelta, c.Text
-		default: // calls have events of their own
-			continue
-		}
-		r.consumer.deliver(&e)
-	}
+	r.deliverParts(&e, &a.Response.Message)
 }
 
 // notice emits an event about what a client's wrapper does.
 func (x *execution) notice(n llmclient.Notice) {
 	d := RetryWaiting{Kind: n.Kind, Model: n.Model, Attempt: n.Attempt, Wait: n.Wait, Discard: n.Discard}
-	if n.Err != nil {
+	if n.Err != nil && !x.run.o.heldBack() {
 		d.Error = x.readError(n.Err, "the client").Error()
 	}
 	if x.idle != nil {

@@ -53,4 +53,4 @@ func (o *Orchestrator) config(r *run) *machine.Config {
 }
 
 // observed reports whether the events of the run's steps and tools are consumed or logged.
-func (r *run) observed() bool { return r.streams || r.o.cfg.Logger != nil }
+func (r *run) observed() bool { return r.streams || r.o.cfg.Logger != nil || r.observation != nil }

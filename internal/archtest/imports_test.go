@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"messages":                   {"internal/jsonform"},
 	"checkpoint":                 {},
 	"checkpoint/checkpointtest":  {"checkpoint", "pgregory.net/rapid"},
+	"checkpoint/sealed":          {"checkpoint"},
 	"delegation":                 {"messages"},
 	"tools":                      {"messages", "internal/guard", "internal/jsonform", "tools/internal/typeschema", "github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
 	"tools/filetools":            {"tools"},

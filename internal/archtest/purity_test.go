@@ -50,6 +50,7 @@ var acting = []string{
 	".",
 	"checkpoint",
 	"checkpoint/checkpointtest",
+	"checkpoint/sealed",
 	"tools",
 	"tools/filetools",
 	"llmclient",
