@@ -102,7 +102,7 @@ func TestPages_lines(t *testing.T) {
 func TestPages_programs(t *testing.T) {
 	tree, err := filepath.Abs(root)
 	require.NoError(t, err)
-	dir := t.TempDir()
+	dir, html := t.TempDir(), webPage(t)
 	overlay := map[string]string{}
 	folders := map[string]bool{}
 	add := func(folder, name, text string) string {
@@ -125,6 +125,9 @@ func TestPages_programs(t *testing.T) {
 				name = "main_test.go"
 			}
 			places = append(places, fmt.Sprintf("%s is %s:%d", add(folder, name, b.text), page, b.line))
+			if strings.Contains(b.text, "\n//go:embed index.html\n") {
+				add(folder, "index.html", html)
+			}
 		}
 	}
 	require.Greater(t, len(places), 20)
@@ -138,6 +141,21 @@ func TestPages_programs(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	slices.Sort(places)
 	require.NoError(t, err, "%s\n%s", out, strings.Join(places, "\n"))
+}
+
+// webPage returns the page of the one program that has any.
+func webPage(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docs/examples/approval/index.html"))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// TestPages_web finds the page of the web app beside its program.
+func TestPages_web(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/web.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "\n```html\n"+webPage(t)+"```\n")
 }
 
 // TestPages_outputs finds the body of each program that says what it prints in an Example of the
