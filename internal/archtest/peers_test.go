@@ -1,0 +1,65 @@
+package archtest
+
+import (
+	"go/format"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+// peerRow is a row of the table of docs/side-by-side.md: a program, its lines, and those of the
+// same programs written with other libraries.
+var peerRow = regexp.MustCompile(`(?m)^\| \[(\w+)\]\(examples/(\w+)/main\.go\) \| (\d+) \| (.*) \| (.*) \|$`)
+
+// peerCell is a number of lines, and the program that has them.
+var peerCell = regexp.MustCompile(`^\[(\d+)\]\(peers/([\w-]+)/(\w+)\.txt\)$`)
+
+// TestPages_peers counts the lines of the programs of docs/peers, and holds none of them to be
+// shorter than ours, and each to be in the table.
+func TestPages_peers(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/side-by-side.md"))
+	require.NoError(t, err)
+	ours, shown := exampleTexts(t), map[string]bool{}
+	for _, row := range peerRow.FindAllStringSubmatch(string(page), -1) {
+		name := row[1]
+		require.Equal(t, name, row[2])
+		require.Equal(t, row[3], strconv.Itoa(codeLines(ours[name+"/main.go"])), name)
+		for i, library := range []string{"fantasy", "openai-agents-go"} {
+			if row[4+i] == "not possible" {
+				require.Contains(t, string(page), "- **"+name+"**: ", "no reason")
+				continue
+			}
+			cell := peerCell.FindStringSubmatch(row[4+i])
+			require.NotNil(t, cell, row[0])
+			require.Equal(t, []string{library, name}, cell[2:])
+			theirs := peerText(t, library+"/"+name+".txt")
+			require.Equal(t, cell[1], strconv.Itoa(codeLines(theirs)), row[0])
+			require.GreaterOrEqual(t, codeLines(theirs), codeLines(ours[name+"/main.go"]), "ours is longer: %s", row[0])
+			shown[library+"/"+name+".txt"] = true
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(root, "docs/peers/*/*"))
+	require.NoError(t, err)
+	require.Len(t, files, len(shown), "a program that is not in the table, or is there twice")
+	require.Len(t, files, 20)
+}
+
+// peerText returns a program, which is formatted as ours are.
+func peerText(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docs/peers", filepath.FromSlash(name)))
+	require.NoError(t, err)
+	formatted, err := format.Source(text)
+	require.NoError(t, err, name)
+	require.Equal(t, string(formatted), string(text), "%s is not formatted by gofmt", name)
+	for line := range strings.Lines(string(text)) {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), 131, name)
+	}
+	return string(text)
+}
