@@ -10,16 +10,16 @@ type knownPrice struct {
 // The pages that the list was read from, all on 2026-11-22, most of them as stored copies. A commit
 // names the version of a file. The provider's own page comes first where one was found.
 const (
-	pageAnthropic    = "https://platform.claude.com/docs/en/about-claude/pricing, of September 2026"
+	pageAnthropic    = "https://platform.claude.com/docs/en/about-claude/pricing, of about September 2026"
 	pageAnthropicOld = "https://platform.claude.com/docs/zh-CN/about-claude/pricing, of about March 2026"
-	pageSonnet5      = "https://platform.claude.com/docs/zh-CN/models/sonnet-5/overview, of September 2026"
+	pageSonnet5      = "https://platform.claude.com/docs/zh-CN/models/sonnet-5/overview, of about September 2026"
 	pageGrok43       = "https://docs.x.ai/docs/models/grok-4-fast (Grok 4.3), of about May 2026"
-	pageGrok45       = "https://docs.x.ai/developers/grok-4-5, of July 2026"
+	pageGrok45       = "https://docs.x.ai/developers/grok-4-5, of about July 2026"
 	listGitHub       = "https://github.com/github/docs 024f6b0f data/tables/copilot/models-and-pricing.yml, of about September 2026"
 	listMorph        = "https://www.morphllm.com/openai-api-pricing, of June 2026"
 	listMorphGoo     = "https://www.morphllm.com/gemini-api-pricing, of about May 2026"
-	listWillison     = "https://github.com/simonw/llm-prices e99b335f data/openai.json, of November 2025"
-	listWillisonG    = "https://github.com/simonw/llm-prices 96ead2e0 data/google.json, of November 2025"
+	listWillison     = "https://github.com/simonw/llm-prices e99b335f data/openai.json, of about November 2025"
+	listWillisonG    = "https://github.com/simonw/llm-prices 96ead2e0 data/google.json, of about November 2025"
 	listCatwalk      = "https://github.com/charmbracelet/catwalk 0029fc4b openai.json, of about November 2025"
 	listCatwalkG     = "https://github.com/charmbracelet/catwalk 021b34d3 gemini.json, of about October 2026"
 	listCatwalkX     = "https://github.com/charmbracelet/catwalk 031d27f0 xai.json, of about August 2026"
