@@ -12,7 +12,6 @@ import (
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -145,11 +144,12 @@ func (e *WaitingError) Error() string {
 //
 // Below it: [orchestrator.Orchestrator.Stream], which yields every event.
 func (a *Agent) Stream(ctx context.Context, task string) iter.Seq2[string, error] {
-	return a.stream(ctx, delegation.Input{Goal: task}, func(delegation.Output) {})
+	return a.stream(ctx, delegation.Input{Goal: task}, func(delegation.Output) error { return nil })
 }
 
-// stream is Stream for any input; the output, unless the run waits, goes to done.
-func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(delegation.Output)) iter.Seq2[string, error] {
+// stream is Stream for any input; the output, unless the run waits, goes to done, whose error is one
+// of the stream.
+func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(delegation.Output) error) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		o, err := a.Orchestrator()
 		if err != nil {
@@ -162,10 +162,12 @@ func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(deleg
 			case orchestrator.FrameEntered:
 				branches[e.Frame] = d.CallID != "" || branches[parent(e.Frame)]
 			case orchestrator.RunFinished:
-				if d.Status != orchestrator.StatusWaiting {
-					done(d.Output)
-				}
 				err = unlessWaiting(orchestrator.Result{Run: e.Run, Status: d.Status, Waits: d.Waits}, err)
+				if d.Status != orchestrator.StatusWaiting {
+					if kept := done(d.Output); kept != nil {
+						err = errors.Join(err, kept)
+					}
+				}
 			}
 			if err != nil {
 				yield("", err)
@@ -224,46 +226,4 @@ func Ask[T any](ctx context.Context, a *Agent, task string) (T, error) {
 func readable[T any](answer json.RawMessage) error {
 	var v T
 	return json.Unmarshal(answer, &v)
-}
-
-// Chat is a conversation with an agent, turn by turn. It is not safe for concurrent use.
-//
-// To go on in another process, write History as JSON, and hand it to [Agent.Chat] there.
-type Chat struct {
-	agent *Agent
-
-	// History is the conversation so far. It obeys the laws of [messages.History.Validate] whatever
-	// became of a turn.
-	History messages.History
-}
-
-// Chat begins a conversation, or goes on with one: System takes the place of the system prompt that
-// it was held under. The slice is read-only from then on.
-func (a *Agent) Chat(history messages.History) *Chat { return &Chat{agent: a, History: history} }
-
-// Ask is [Agent.Ask] with all that was said before. What was said in a turn that fails stays in the
-// History; of a turn that waits for somebody nothing does.
-func (c *Chat) Ask(ctx context.Context, text string) (string, error) {
-	o, err := c.agent.Orchestrator()
-	if err != nil {
-		return "", err
-	}
-	res, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: text, Messages: c.History}})
-	if res.Status != orchestrator.StatusWaiting {
-		c.keep(res.Output)
-	}
-	return res.Output.Text(), unlessWaiting(res, err)
-}
-
-// Stream is [Agent.Stream] with all that was said before. A turn that is broken out of leaves the
-// History as it was.
-func (c *Chat) Stream(ctx context.Context, text string) iter.Seq2[string, error] {
-	return c.agent.stream(ctx, delegation.Input{Goal: text, Messages: c.History}, c.keep)
-}
-
-// keep takes the conversation over, unless the turn did not begin.
-func (c *Chat) keep(out delegation.Output) {
-	if len(out.Messages) > 0 {
-		c.History = out.Messages
-	}
 }

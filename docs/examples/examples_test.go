@@ -210,6 +210,7 @@ func TestPrograms(t *testing.T) {
 			},
 			"Dear editor, trains. <nil>\n",
 		},
+		{"twice", []reply{{text: "It is a long story."}, {text: "It is a table."}}, "It is a table. <nil>\n"},
 		{"fallback", []reply{{status: 401}, {text: "The second."}}, "The second. <nil>\n"},
 		{
 			"toolbox",
