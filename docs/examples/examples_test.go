@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,15 +94,28 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if asked.Stream {
 		w.Header().Set("Content-Type", "text/event-stream")
 		choice["delta"] = message
+		message["content"] = "" // it comes before
 	}
 	data, err := json.Marshal(map[string]any{"id": "1", "model": asked.Model, "choices": []any{choice}})
 	if err != nil {
 		panic(err)
 	}
 	if asked.Stream {
-		data = fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", data)
+		data = fmt.Appendf(streamed(next.text), "data: %s\n\ndata: [DONE]\n\n", data)
 	}
 	_, _ = w.Write(data)
+}
+
+// streamed returns a text as the events of a stream, in pieces of some characters.
+func streamed(text string) (events []byte) {
+	for piece := range slices.Chunk([]rune(text), 9) {
+		data, err := json.Marshal(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]string{"content": string(piece)}}}})
+		if err != nil {
+			panic(err)
+		}
+		events = fmt.Appendf(events, "data: %s\n\n", data)
+	}
+	return events
 }
 
 // programs is the folder in which they are built, all at once.
@@ -159,6 +173,11 @@ func TestPrograms(t *testing.T) {
 			"structured",
 			[]reply{{text: `{"name":"Pancakes","taste":"hot","steps":[],"oven":null}`}, {text: `{"name":"Pancakes","taste":"sweet","steps":["Mix.","Bake."],"oven":null}`}},
 			"Pancakes (sweet)\n1. Mix.\n2. Bake.\n",
+		},
+		{
+			"partial",
+			[]reply{{text: `{"name":"Pancakes","steps":"None."}`}, {text: `{"name":"Pancakes","steps":["Mix.","Bake well."]}`}},
+			"Pancakes\nNo, another one.\nPancakes\n1. Mix.\n2. Bake well.\n",
 		},
 		{"strategy", []reply{{text: "It is a long story."}, {text: "It is a table."}}, "It is a table. <nil>\n"},
 		{
