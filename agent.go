@@ -2,11 +2,9 @@ package segue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"reflect"
 	"strings"
 	"sync"
 
@@ -57,18 +55,22 @@ func (a *Agent) Orchestrator() (*orchestrator.Orchestrator, error) {
 			a.err = &ConfigError{Field: "System", Err: errors.New("is for an Agent without a Strategy: give the prompt to the Strategy")}
 			return
 		}
-		a.made, a.err = a.orchestrator(how)
+		a.made, a.err = a.orchestrator(how, nil)
 	})
 	return a.made, a.err
 }
 
-func (a *Agent) orchestrator(how func() strategy.Strategy) (*orchestrator.Orchestrator, error) {
+// orchestrator makes one. The Config goes to see, which may be nil, when it is as it will be used.
+func (a *Agent) orchestrator(how func() strategy.Strategy, see func(*orchestrator.Config)) (*orchestrator.Orchestrator, error) {
 	cfg := orchestrator.Config{Client: a.Model, Tools: a.Tools, Strategies: strategy.Set{root: how}, Default: root}
 	if a.Configure != nil {
 		a.Configure(&cfg)
 	}
 	if cfg.Client == nil {
 		return nil, &ConfigError{Field: "Model", Err: errors.New("is nil: give it the Client of a model, such as openaichat.New returns")}
+	}
+	if see != nil {
+		see(&cfg)
 	}
 	return orchestrator.New(cfg)
 }
@@ -182,48 +184,3 @@ func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(deleg
 
 // parent is the name of the frame above one.
 func parent(frame string) string { return frame[:max(0, strings.LastIndexByte(frame, '.'))] }
-
-// answers makes runs whose answers are read into a type.
-type answers struct {
-	once sync.Once
-	made *orchestrator.Orchestrator
-	err  error
-}
-
-// Ask has an agent work on a task whose answer is read into a T, a struct: the model is told its
-// JSON Schema ([llmclient.SchemaOf]), the answer is held against the schema here, and a model whose
-// answer is not of the schema is told what is wrong, twice at most. The agent must be without a
-// Strategy.
-//
-// Below it: completetask.Config.Schema and [delegation.Output.Decode].
-func Ask[T any](ctx context.Context, a *Agent, task string) (T, error) {
-	var v T
-	kept, _ := a.typed.LoadOrStore(reflect.TypeFor[T](), new(answers))
-	t := kept.(*answers)
-	t.once.Do(func() {
-		schema, err := llmclient.SchemaOf[T]()
-		switch {
-		case err != nil:
-			t.err = &ConfigError{Field: "T", Err: err}
-		case a.Strategy != nil:
-			t.err = &ConfigError{Field: "Strategy", Err: errors.New("must be nil for segue.Ask, and the Agent has a Strategy of its own: give that the schema of llmclient.SchemaOf, and read the answer with Output.Decode")}
-		default:
-			t.made, t.err = a.orchestrator(completetask.New(completetask.Config{System: a.System, Schema: schema, Validate: readable[T]}))
-		}
-	})
-	if t.err != nil {
-		return v, t.err
-	}
-	out, err := run(ctx, t.made, delegation.Input{Goal: task})
-	if err == nil {
-		err = out.Decode(&v)
-	}
-	return v, err
-}
-
-// readable says why an answer that fits the schema of a T cannot be read into one, as a date that
-// is none.
-func readable[T any](answer json.RawMessage) error {
-	var v T
-	return json.Unmarshal(answer, &v)
-}

@@ -51,6 +51,7 @@
 //
 //	internal/guard                       errors and panics of code outside this module
 //	internal/jsonform                    what the JSON forms have in common
+//	internal/jsonprefix                  JSON of JSON that has come in part
 //	internal/prompts                     templates of what is said to a model
 //	tools/internal/typeschema            JSON Schemas of Go types
 //	markdownpolicy/internal/textscan     bytes, blanks and marks in texts

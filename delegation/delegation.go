@@ -98,8 +98,20 @@ func (o Output) ToolMetas() []messages.ToolOutput {
 }
 
 // Metadata is what a strategy tells about its own work (iterations, plan, attempts), by name, as
-// JSON.
+// JSON; see [MetadataRun] for what the Machine adds.
 type Metadata map[string]json.RawMessage
+
+// MetadataRun is the name under which the metadata of the output of a run that has ended hold a
+// [RunMetadata], whatever the strategy has put there. The Machine sets it. A run that waits has
+// none, and neither have the outputs of children.
+const MetadataRun = "run"
+
+// RunMetadata says what a run was given, and what it has left.
+type RunMetadata struct {
+	Strategy string `json:"strategy"` // of the root
+	Limits   Limits `json:"limits"`   // of the run; negative: there is no limit
+	Left     Limits `json:"left"`     // of the Limits
+}
 
 // Set stores v under name. It fails only for what encoding/json cannot encode.
 func (m *Metadata) Set(name string, v any) error {

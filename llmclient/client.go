@@ -40,7 +40,8 @@ type Delta struct {
 // DeltaKind says what a [Delta] is a piece of.
 type DeltaKind uint8
 
-// Tool calls are not streamed in pieces: they appear in the Response, whole.
+// Tool calls are not among them: they stand in the Response, whole. Who wants their pieces calls
+// [WithCallDeltas].
 const (
 	DeltaText    DeltaKind = iota // of the visible text
 	DeltaThought                  // of the model's thoughts

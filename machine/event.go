@@ -37,6 +37,7 @@ const (
 	EventStepTaken    EventKind = "step_taken"    // StepTaken: a step was performed, and answered
 	EventTextDelta    EventKind = "text_delta"    // Text: a piece of a model's reply
 	EventThoughtDelta EventKind = "thought_delta" // Text: a piece of a model's thoughts
+	EventCallDelta    EventKind = "call_delta"    // CallDelta, Text: a piece of the arguments of a tool call that a model writes
 	EventToolStarted  EventKind = "tool_started"  // ToolStarted
 	EventToolProgress EventKind = "tool_progress" // ToolProgress, Text: what the tool says
 	EventToolFinished EventKind = "tool_finished" // ToolFinished; one for each call, started or not
@@ -109,6 +110,13 @@ type StepTaken struct {
 	Elapsed time.Duration     `json:"elapsed,omitzero"`
 	Err     *delegation.Error `json:"error,omitempty"` // the step could not be performed
 	Left    delegation.Limits `json:"left,omitzero"`   // of the limits of the run, after this step; negative: there is no limit
+}
+
+// CallDelta tells which call of a reply the event's Text is a piece of. The reply is not there yet,
+// and the call has no id.
+type CallDelta struct {
+	Index    int    `json:"index"`     // tells the calls of one reply apart; from 0
+	ToolName string `json:"tool_name"` // as the model writes it
 }
 
 // ToolStarted tells of a call that begins to run.
@@ -184,6 +192,7 @@ func (RunResumed) isDetail()   {}
 func (FrameEntered) isDetail() {}
 func (StateChanged) isDetail() {}
 func (StepTaken) isDetail()    {}
+func (CallDelta) isDetail()    {}
 func (ToolStarted) isDetail()  {}
 func (ToolProgress) isDetail() {}
 func (ToolFinished) isDetail() {}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -25,6 +26,41 @@ func TestS4_1_flatStartAndEnd(t *testing.T) {
 		{Type: orchestrator.FlatReason, Step: 1, Message: "Done!"},
 		{Type: orchestrator.FlatCompletion, Steps: 1, Answer: "Done!"},
 	}, told)
+}
+
+// S4-27: each of the nine types comes of one event of a loop, and reaches a front end under its
+// name, with what it carries.
+func TestS4_27_oneToOne(t *testing.T) {
+	call, answer := messages.ToolCall{ID: "c1", Name: "look", Arguments: "{}"}, "Done!"
+	flat := orchestrator.Flat{MaxSteps: 3}
+	require.Empty(t, flat.From(orchestrator.Event{Frame: "0", Detail: orchestrator.FrameEntered{Strategy: "react"}}))
+	names := map[string]bool{}
+	for _, c := range []struct {
+		detail orchestrator.Detail
+		name   string
+		want   orchestrator.FlatEvent
+	}{
+		{orchestrator.RunStarted{Strategy: "react"}, "agent_start", orchestrator.FlatEvent{Strategy: "react", MaxSteps: 3}},
+		{orchestrator.StateChanged{To: "awaiting_model"}, "agent_turn_start", orchestrator.FlatEvent{Step: 1}},
+		{orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion}, "agent_reason", orchestrator.FlatEvent{Step: 1, Message: "I look."}},
+		{orchestrator.ToolStarted{Call: call}, "tool_start", orchestrator.FlatEvent{Step: 1, Tool: "look", CallID: "c1"}},
+		{orchestrator.WaitStarted{Wait: machine.Wait{Text: "Which?"}}, "agent_request_input", orchestrator.FlatEvent{Step: 1, Question: "Which?"}},
+		{orchestrator.ToolFinished{Output: messages.ToolOutput{CallID: "c1", ToolName: "look", Output: "seen"}}, "tool_complete", orchestrator.FlatEvent{Step: 1, Tool: "look", CallID: "c1", Result: "seen"}},
+		{orchestrator.StepTaken{Kind: nextstep.KindExecuteTools}, "agent_observe", orchestrator.FlatEvent{Step: 1}},
+		{orchestrator.RunFinished{Status: orchestrator.StatusDone, Output: delegation.Output{Result: &answer}}, "agent_completion", orchestrator.FlatEvent{Steps: 1, Answer: "Done!"}},
+		{orchestrator.RunFinished{Status: orchestrator.StatusFailed, Output: delegation.Output{Err: &delegation.Error{Message: "broken"}}}, "agent_error", orchestrator.FlatEvent{Message: "broken"}},
+	} {
+		told := flat.From(orchestrator.Event{Frame: "0", Detail: c.detail})
+		require.Len(t, told, 1, c.name)
+		require.Equal(t, c.name, told[0].UpdateType())
+		c.want.Type = told[0].Type
+		require.Equal(t, c.want, told[0])
+		names[c.name] = true
+		if c.name == "agent_turn_start" {
+			require.Empty(t, flat.From(orchestrator.Event{Frame: "0", Kind: orchestrator.EventTextDelta, Text: "I look."}))
+		}
+	}
+	require.Len(t, names, 9)
 }
 
 // An agent that is called as a tool is told as a tool: of what it does inside, only questions are.

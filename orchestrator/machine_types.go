@@ -24,6 +24,8 @@ type (
 	StateChanged = machine.StateChanged
 	// StepTaken is [machine.StepTaken].
 	StepTaken = machine.StepTaken
+	// CallDelta is [machine.CallDelta].
+	CallDelta = machine.CallDelta
 	// ToolStarted is [machine.ToolStarted].
 	ToolStarted = machine.ToolStarted
 	// ToolProgress is [machine.ToolProgress].
@@ -85,6 +87,7 @@ const (
 	EventStepTaken    = machine.EventStepTaken
 	EventTextDelta    = machine.EventTextDelta
 	EventThoughtDelta = machine.EventThoughtDelta
+	EventCallDelta    = machine.EventCallDelta
 	EventToolStarted  = machine.EventToolStarted
 	EventToolProgress = machine.EventToolProgress
 	EventToolFinished = machine.EventToolFinished

@@ -14,7 +14,9 @@ import (
 // request is what an execution asks a model, and what the pieces of the reply have in common.
 type request struct {
 	llmclient.Request
-	event Event
+	event  Event
+	call   CallDelta // the last that was told a piece of
+	detail Detail    // the same
 }
 
 // askModel asks a model.
@@ -35,6 +37,9 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	var onDelta func(llmclient.Delta)
 	if x.run.streams {
 		onDelta = x.deltas()
+		if o.cfg.CallDeltas {
+			ctx = llmclient.WithCallDeltas(ctx, x.callDelta)
+		}
 		if t := o.cfg.Timeouts.ModelIdle; t > 0 {
 			ctx, x.idle = newIdleTimer(ctx, t)
 			defer func() {
@@ -111,6 +116,19 @@ func (x *execution) delta(d llmclient.Delta) {
 	}
 	piece := *e
 	x.run.box.deliver(x, mail{execution: x, event: &piece})
+}
+
+// callDelta tells a piece of a tool call that a model writes.
+func (x *execution) callDelta(d llmclient.CallDelta) {
+	if w := x.idle; w != nil {
+		w.pieces.Add(1) // as idleTimer.around does
+		defer w.pieces.Add(1)
+	}
+	r := x.request
+	if now := (CallDelta{Index: d.Index, ToolName: d.Tool}); r.call != now || r.detail == nil {
+		r.call, r.detail = now, now // put into an interface once a call, and not once a piece
+	}
+	x.emit(Event{Kind: EventCallDelta, Text: d.Text, Detail: r.detail})
 }
 
 // deliverWhole tells a reply that came without deltas: a client need not stream.

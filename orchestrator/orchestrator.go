@@ -56,6 +56,11 @@ type Config struct {
 	// them. "" is "[stopped]"; "-" adds none.
 	StopNote string
 
+	// CallDeltas has a run that is streamed tell the tool calls that a model writes piece by piece,
+	// as EventCallDelta, where the client hands them on ([llmclient.WithCallDeltas]). A caller who
+	// wants whole calls needs no pieces: EventToolStarted has them.
+	CallDeltas bool
+
 	Parallel      int // most model calls, tool calls and remote delegations of a run at once; 0: 8; negative: any number
 	MaxToolResult int // bytes of a tool's result that are kept; 0: 256 KiB; negative: all
 

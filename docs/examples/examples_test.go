@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -94,10 +95,9 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		message["tool_calls"] = next.calls(number)
 	}
 	if next.half != nil {
-		message["content"] = next.text[len(next.text)/2:]
 		w.Header().Set("Content-Type", "text/event-stream")
-		first := map[string]any{"index": 0, "delta": map[string]any{"role": "assistant", "content": next.text[:len(next.text)/2]}}
-		fmt.Fprintf(w, "data: %s\n\n", chunk(asked.Model, first))
+		_, _ = w.Write(streamed(asked.Model, next.text[:len(next.text)/2]))
+		next.text = next.text[len(next.text)/2:]
 		_ = http.NewResponseController(w).Flush()
 		select {
 		case <-next.half:
@@ -109,10 +109,11 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if asked.Stream {
 		w.Header().Set("Content-Type", "text/event-stream")
 		choice["delta"] = message
+		message["content"] = "" // it comes before
 	}
 	data := chunk(asked.Model, choice)
 	if asked.Stream {
-		data = fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", data)
+		data = fmt.Appendf(streamed(asked.Model, next.text), "data: %s\n\ndata: [DONE]\n\n", data)
 	}
 	_, _ = w.Write(data)
 }
@@ -135,6 +136,15 @@ func chunk(model string, choice any) []byte {
 		panic(err)
 	}
 	return data
+}
+
+// streamed returns a text as the events of a stream, in pieces of some characters.
+func streamed(model, text string) (events []byte) {
+	for piece := range slices.Chunk([]rune(text), 9) {
+		delta := map[string]any{"index": 0, "delta": map[string]string{"content": string(piece)}}
+		events = fmt.Appendf(events, "data: %s\n\n", chunk(model, delta))
+	}
+	return events
 }
 
 // programs is the folder in which they are built, all at once.
@@ -197,6 +207,11 @@ func TestPrograms(t *testing.T) {
 			"structured",
 			[]reply{{text: `{"name":"Pancakes","taste":"hot","steps":[],"oven":null}`}, {text: `{"name":"Pancakes","taste":"sweet","steps":["Mix.","Bake."],"oven":null}`}},
 			"Pancakes (sweet)\n1. Mix.\n2. Bake.\n",
+		},
+		{
+			"partial",
+			[]reply{{text: `{"name":"Pancakes","steps":"None."}`}, {text: `{"name":"Pancakes","steps":["Mix.","Bake well."]}`}},
+			"Pancakes\nNo, another one.\nPancakes\n1. Mix.\n2. Bake well.\n",
 		},
 		{"strategy", []reply{{text: "It is a long story."}, {text: "It is a table."}}, "It is a table. <nil>\n"},
 		{

@@ -15,6 +15,7 @@ type call struct {
 	name   string
 	args   []byte
 	object object // how far args are
+	told   int    // how many bytes of args were handed on
 	extras messages.Extras
 }
 
@@ -24,14 +25,16 @@ type calls struct {
 	function *call // function_call, which counts where there are no tool calls
 }
 
-// add adds a whole call, or a piece to the call that it belongs to.
-func (cs *calls) add(p *callPiece, whole bool) {
+// add adds a whole call, or a piece to the call that it belongs to, and returns the place of the
+// call.
+func (cs *calls) add(p *callPiece, whole bool) int {
 	c := cs.find(p)
 	if c == nil || whole || cs.startsAnew(c, p) {
 		c = &call{index: p.index}
 		cs.list = append(cs.list, c)
 	}
 	c.take(p)
+	return slices.Index(cs.list, c)
 }
 
 // legacy adds a function_call or a piece of it. An empty one stands beside tool_calls with some

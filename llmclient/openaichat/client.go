@@ -125,6 +125,9 @@ func (c *Client) complete(ctx context.Context, req *llmclient.Request, model str
 		return nil, err
 	}
 	acc := &accumulator{onDelta: onDelta, index: noIndex, names: idMaker{history: req.Messages}}
+	if onDelta != nil {
+		acc.onCall = llmclient.CallDeltas(ctx)
+	}
 	return x.read(acc)
 }
 
