@@ -202,7 +202,18 @@ func TestAsk_typedFails(t *testing.T) {
 	e, ok := errors.AsType[*delegation.Error](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, delegation.CodeInvalid, e.Code)
+	require.EqualError(t, err, "completetask: the answer is not as it was asked for: the JSON does not fit the schema: not JSON: unexpected 'o' at byte 1")
 	require.Len(t, model.Requests(), 3)
+	require.Equal(t, messages.UserText("Your answer is not of the form that was asked for: the JSON does not fit the schema: not JSON: unexpected 'o' at byte 1\n"+
+		"Answer again with the JSON alone."), model.Requests()[1].Messages.Last())
+
+	// A model may decline.
+	model = scripted.New(scripted.Reply{Text: "I cannot help with that.", Finish: llmclient.FinishRefusal})
+	_, err = segue.Ask[weather](t.Context(), &segue.Agent{Model: model}, "go")
+	e, ok = errors.AsType[*delegation.Error](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, delegation.CodeFailed, e.Code)
+	require.ErrorContains(t, err, `the model declined to answer: "I cannot help with that."`)
 
 	// What fits the schema and cannot be read is told to the model too.
 	model = scripted.New(scripted.Text(`{"at":"tomorrow"}`), scripted.Text(`{"at":"2026-01-02T03:04:05Z"}`))

@@ -2,10 +2,10 @@ package completetask
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -65,7 +65,7 @@ func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.Nex
 		case i != at:
 			s.history = append(s.history, frame.NotRun(c, "not_run", s.prompt("NotRun", map[string]any{"Tool": c.Name, "Final": FinalTool})))
 		case wrong != nil:
-			said := s.prompt("Arguments", map[string]any{"Final": FinalTool, "Problem": wrong.Error()})
+			said := s.prompt("Arguments", map[string]any{"Final": FinalTool, "Problem": guard.Bare(wrong)})
 			s.history = append(s.history, frame.NotRun(c, tools.ReasonArguments, said))
 		default:
 			s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
@@ -94,7 +94,7 @@ func (s *completeTask) check(answer string) error {
 
 // invalid ends with an answer that is not as it should be.
 func (s *completeTask) invalid(answer string, wrong error) nextstep.NextStep {
-	step := s.fail(delegation.CodeInvalid, fmt.Errorf("completetask: the answer is not of the schema: %w", wrong))
+	step := s.fail(delegation.CodeInvalid, guard.New(wrong, "completetask: the answer is not as it was asked for: "+guard.Bare(wrong)))
 	return withResult(step, answer)
 }
 
