@@ -25,7 +25,6 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
-	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -266,7 +265,7 @@ func (s *completeTask) checked(text string) nextstep.NextStep {
 		return s.again("Final", map[string]any{"Final": FinalTool})
 	default:
 		s.pieces, s.refused = nil, text
-		return s.again("Schema", map[string]any{"Problem": guard.Bare(wrong)})
+		return s.again("Schema", map[string]any{"Problem": bare(wrong)})
 	}
 }
 
