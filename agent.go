@@ -43,8 +43,11 @@ type Agent struct {
 	typed sync.Map // from reflect.Type to *answers
 }
 
-// root is the name of an agent's strategy.
-const root = "agent"
+// The names of an agent's strategies: its own, and the one of a task whose answer has a type.
+const (
+	root  = "agent"
+	typed = "typed-agent"
+)
 
 // Orchestrator returns the orchestrator that the agent works with, one for all calls. It is the way
 // to all that an Agent does not show: events, usage, stops, waits, resumption.
@@ -104,14 +107,8 @@ func (a *Agent) Ask(ctx context.Context, task string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := run(ctx, o, delegation.Input{Goal: task})
-	return out.Text(), err
-}
-
-// run makes a run. One that waits has no answer.
-func run(ctx context.Context, o *orchestrator.Orchestrator, in delegation.Input) (delegation.Output, error) {
-	res, err := o.Run(ctx, orchestrator.Task{Input: in})
-	return res.Output, unlessWaiting(res, err)
+	res, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: task}})
+	return res.Output.Text(), unlessWaiting(res, err)
 }
 
 func unlessWaiting(res orchestrator.Result, err error) error {
@@ -181,11 +178,11 @@ func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(deleg
 // parent is the name of the frame above one.
 func parent(frame string) string { return frame[:max(0, strings.LastIndexByte(frame, '.'))] }
 
-// answers makes runs whose answers are read into a type.
+// answers makes the strategy of tasks whose answers are read into a type.
 type answers struct {
-	once sync.Once
-	made *orchestrator.Orchestrator
-	err  error
+	once    sync.Once
+	factory func() strategy.Strategy
+	err     error
 }
 
 // Ask has an agent work on a task whose answer is read into a T, a struct: the model is told its
@@ -193,7 +190,8 @@ type answers struct {
 // answer is not of the schema is told what is wrong, twice at most. The agent must be without a
 // Strategy.
 //
-// Below it: completetask.Config.Schema and [delegation.Output.Decode].
+// Below it: [orchestrator.Task.Factory], completetask.Config.Schema and [delegation.Output.Decode].
+// A task that waits for somebody is resumed with such a Factory.
 func Ask[T any](ctx context.Context, a *Agent, task string) (T, error) {
 	var v T
 	kept, _ := a.typed.LoadOrStore(reflect.TypeFor[T](), new(answers))
@@ -206,15 +204,19 @@ func Ask[T any](ctx context.Context, a *Agent, task string) (T, error) {
 		case a.Strategy != nil:
 			t.err = &ConfigError{Field: "Strategy", Err: errors.New("must be nil for segue.Ask, and the Agent has a Strategy of its own: give that the schema of llmclient.SchemaOf, and read the answer with Output.Decode")}
 		default:
-			t.made, t.err = a.orchestrator(completetask.New(completetask.Config{System: a.System, Schema: schema, Validate: readable[T]}))
+			t.factory = completetask.New(completetask.Config{System: a.System, Schema: schema, Validate: readable[T]})
 		}
 	})
 	if t.err != nil {
 		return v, t.err
 	}
-	out, err := run(ctx, t.made, delegation.Input{Goal: task})
-	if err == nil {
-		err = out.Decode(&v)
+	o, err := a.Orchestrator()
+	if err != nil {
+		return v, err
+	}
+	res, err := o.Run(ctx, orchestrator.Task{Strategy: typed, Factory: t.factory, Input: delegation.Input{Goal: task}})
+	if err = unlessWaiting(res, err); err == nil {
+		err = res.Output.Decode(&v)
 	}
 	return v, err
 }
