@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,14 +35,18 @@ type Agent struct {
 	// for: limits, time-outs, a store, approval, middleware, a logger. It may be nil.
 	Configure func(*orchestrator.Config)
 
-	once  sync.Once
-	made  *orchestrator.Orchestrator
-	err   error
-	typed sync.Map // from reflect.Type to *answers
+	once      sync.Once
+	made      *orchestrator.Orchestrator
+	err       error
+	finalTool string   // whose arguments may be an answer of a type; "": that name is one of a tool of its own
+	typed     sync.Map // from reflect.Type to *answers
 }
 
-// root is the name of an agent's strategy.
-const root = "agent"
+// The names of an agent's strategies: its own, and the one of a task whose answer has a type.
+const (
+	root  = "agent"
+	typed = "typed-agent"
+)
 
 // Orchestrator returns the orchestrator that the agent works with, one for all calls. It is the way
 // to all that an Agent does not show: events, usage, stops, waits, resumption.
@@ -55,13 +60,13 @@ func (a *Agent) Orchestrator() (*orchestrator.Orchestrator, error) {
 			a.err = &ConfigError{Field: "System", Err: errors.New("is for an Agent without a Strategy: give the prompt to the Strategy")}
 			return
 		}
-		a.made, a.err = a.orchestrator(how, nil)
+		a.made, a.err = a.orchestrator(how)
 	})
 	return a.made, a.err
 }
 
-// orchestrator makes one. The Config goes to see, which may be nil, when it is as it will be used.
-func (a *Agent) orchestrator(how func() strategy.Strategy, see func(*orchestrator.Config)) (*orchestrator.Orchestrator, error) {
+// orchestrator makes one, whose streams tell the arguments of calls, too.
+func (a *Agent) orchestrator(how func() strategy.Strategy) (*orchestrator.Orchestrator, error) {
 	cfg := orchestrator.Config{Client: a.Model, Tools: a.Tools, Strategies: strategy.Set{root: how}, Default: root}
 	if a.Configure != nil {
 		a.Configure(&cfg)
@@ -69,8 +74,10 @@ func (a *Agent) orchestrator(how func() strategy.Strategy, see func(*orchestrato
 	if cfg.Client == nil {
 		return nil, &ConfigError{Field: "Model", Err: errors.New("is nil: give it the Client of a model, such as openaichat.New returns")}
 	}
-	if see != nil {
-		see(&cfg)
+	cfg.CallDeltas = true
+	taken := func(o tools.Tool) bool { return o != nil && o.Definition().Name == completetask.FinalTool }
+	if !slices.ContainsFunc(cfg.Tools, taken) {
+		a.finalTool = completetask.FinalTool
 	}
 	return orchestrator.New(cfg)
 }
@@ -105,14 +112,8 @@ func (a *Agent) Ask(ctx context.Context, task string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := run(ctx, o, delegation.Input{Goal: task})
-	return out.Text(), err
-}
-
-// run makes a run. One that waits has no answer.
-func run(ctx context.Context, o *orchestrator.Orchestrator, in delegation.Input) (delegation.Output, error) {
-	res, err := o.Run(ctx, orchestrator.Task{Input: in})
-	return res.Output, unlessWaiting(res, err)
+	res, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: task}})
+	return res.Output.Text(), unlessWaiting(res, err)
 }
 
 func unlessWaiting(res orchestrator.Result, err error) error {

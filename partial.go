@@ -7,7 +7,6 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/internal/jsonprefix"
 	"github.com/segue-go/segue/orchestrator"
 )
@@ -46,13 +45,13 @@ type Partial[T any] struct {
 // the pieces: the answer is the text of a reply, or the arguments of a call.
 func Stream[T any](ctx context.Context, a *Agent, task string) iter.Seq2[Partial[T], error] {
 	return func(yield func(Partial[T], error) bool) {
-		t, err := typedAnswers[T](a)
+		o, work, err := typedTask[T](a, task)
 		if err != nil {
 			yield(Partial[T]{}, err)
 			return
 		}
-		p := partials[T]{tool: t.tool}
-		for e, err := range t.made.Stream(ctx, orchestrator.Task{Input: delegation.Input{Goal: task}}) {
+		p := partials[T]{tool: a.finalTool}
+		for e, err := range o.Stream(ctx, work) {
 			var v T
 			end, over := e.Detail.(orchestrator.RunFinished)
 			if over {

@@ -5,26 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"slices"
 	"sync"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
-	"github.com/segue-go/segue/tools"
 )
 
-// answers makes runs whose answers are read into a type.
+// answers makes the strategy of tasks whose answers are read into a type.
 type answers struct {
-	once sync.Once
-	made *orchestrator.Orchestrator
-	err  error
-	tool string // whose arguments may be the answer; "": that name is taken by a tool of the agent
+	once    sync.Once
+	factory func() strategy.Strategy
+	err     error
 }
 
-// typedAnswers returns what makes runs whose answers are read into a T, one for all calls.
-func typedAnswers[T any](a *Agent) (*answers, error) {
+// typedTask returns an agent's orchestrator, and a task for it whose answer is read into a T.
+func typedTask[T any](a *Agent, goal string) (*orchestrator.Orchestrator, orchestrator.Task, error) {
 	kept, _ := a.typed.LoadOrStore(reflect.TypeFor[T](), new(answers))
 	t := kept.(*answers)
 	t.once.Do(func() {
@@ -35,20 +33,14 @@ func typedAnswers[T any](a *Agent) (*answers, error) {
 		case a.Strategy != nil:
 			t.err = &ConfigError{Field: "Strategy", Err: errors.New("must be nil for segue.Ask, and the Agent has a Strategy of its own: give that the schema of llmclient.SchemaOf, and read the answer with Output.Decode")}
 		default:
-			how := completetask.New(completetask.Config{System: a.System, Schema: schema, Validate: readable[T]})
-			t.made, t.err = a.orchestrator(how, t.see)
+			t.factory = completetask.New(completetask.Config{System: a.System, Schema: schema, Validate: readable[T]})
 		}
 	})
-	return t, t.err
-}
-
-// see looks at a Config, and has streams tell the arguments of calls.
-func (t *answers) see(cfg *orchestrator.Config) {
-	cfg.CallDeltas = true
-	taken := slices.ContainsFunc(cfg.Tools, func(o tools.Tool) bool { return o != nil && o.Definition().Name == completetask.FinalTool })
-	if !taken {
-		t.tool = completetask.FinalTool
+	if t.err != nil {
+		return nil, orchestrator.Task{}, t.err
 	}
+	o, err := a.Orchestrator()
+	return o, orchestrator.Task{Strategy: typed, Factory: t.factory, Input: delegation.Input{Goal: goal}}, err
 }
 
 // Ask has an agent work on a task whose answer is read into a T, a struct: the model is told its
@@ -56,16 +48,17 @@ func (t *answers) see(cfg *orchestrator.Config) {
 // answer is not of the schema is told what is wrong, twice at most. The agent must be without a
 // Strategy.
 //
-// Below it: completetask.Config.Schema and [delegation.Output.Decode].
+// Below it: [orchestrator.Task.Factory], completetask.Config.Schema and [delegation.Output.Decode].
+// A task that waits for somebody is resumed with such a Factory.
 func Ask[T any](ctx context.Context, a *Agent, task string) (T, error) {
 	var v T
-	t, err := typedAnswers[T](a)
+	o, work, err := typedTask[T](a, task)
 	if err != nil {
 		return v, err
 	}
-	out, err := run(ctx, t.made, delegation.Input{Goal: task})
-	if err == nil {
-		err = out.Decode(&v)
+	res, err := o.Run(ctx, work)
+	if err = unlessWaiting(res, err); err == nil {
+		err = res.Output.Decode(&v)
 	}
 	return v, err
 }

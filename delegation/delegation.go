@@ -52,19 +52,29 @@ func (o Output) Text() string {
 
 // Decode reads the answer into v, as [json.Unmarshal] does: Data or, where there is none, the
 // Result, which must then be JSON. The error says what stood there instead; where Err is set, it is
-// that.
+// that. That the model declined to answer, which is no Err, is an [*Error] here.
 func (o Output) Decode(v any) error {
 	if o.Err != nil {
 		return o.Err
 	}
 	answer := o.Data
 	if answer == nil {
+		if o.declined() {
+			return &Error{Code: CodeFailed, Message: fmt.Sprintf("delegation: the model declined to answer: %.500q", o.Text())}
+		}
 		answer = json.RawMessage(o.Text())
 	}
 	if err := json.Unmarshal(answer, v); err != nil {
 		return fmt.Errorf("delegation: the answer is not JSON of a %T: %w: %.80q", v, err, answer)
 	}
 	return nil
+}
+
+// declined reports whether the metadata says that the model stopped with a refusal.
+func (o Output) declined() bool {
+	var why string
+	found, err := o.Metadata.Decode("finish", &why)
+	return found && err == nil && why == "refusal"
 }
 
 // Texts returns the texts of the assistant messages of this turn in order, those without text left

@@ -10,8 +10,8 @@ import (
 //
 // They are shared by the whole tree: what a child uses, its parents have used. A limit may be
 // reached, never passed: the step that would pass it is not performed. Tokens and Cost are known
-// only when a reply is there: no model is asked once they are used up, and the last reply may pass
-// them.
+// only when a reply is there: no model is asked once they are used up, and the replies that are on
+// their way then may pass them. That is one reply, and one for each agent that works beside others.
 //
 // Duration counts from the beginning of the run or subtree, and is looked at when a step is to be
 // made: what is in progress then is not cut off. The time in which only people could bring the run

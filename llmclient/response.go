@@ -13,6 +13,7 @@ type Response struct {
 	Finish   FinishReason       `json:"finish,omitempty"`
 	Usage    messages.Usage     `json:"usage,omitzero"`
 	Model    string             `json:"model,omitempty"`    // the model that answered, as the provider names it
+	Asked    string             `json:"asked,omitempty"`    // the model that the client asked for, where Model is another name; it may have a price by this one
 	ID       string             `json:"id,omitempty"`       // the provider's id of the reply
 	Raw      json.RawMessage    `json:"raw,omitempty"`      // the body as received, where the client was asked to keep it; nil otherwise
 	Attempts []Attempt          `json:"attempts,omitempty"` // what failed before this reply, inside wrappers; oldest first

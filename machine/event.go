@@ -69,6 +69,16 @@ type RunResumed struct {
 	Limits   delegation.Limits `json:"limits"`             // of the run from now on
 	Left     delegation.Limits `json:"left,omitzero"`      // of the Limits
 	Metadata map[string]string `json:"metadata,omitempty"` // of the task; read-only
+	Open     []OpenFrame       `json:"open,omitempty"`     // the frames that were entered before, in the order of the tree; read-only
+}
+
+// OpenFrame is a frame that goes on where a run is resumed. It is not entered again.
+type OpenFrame struct {
+	Frame    string         `json:"frame"` // its position in the delegation tree
+	Strategy string         `json:"strategy"`
+	State    strategy.State `json:"state,omitempty"`   // of the strategy's FSM, where it tells
+	CallID   string         `json:"call_id,omitempty"` // the tool call that it answers, of the first frame of a branch
+	Tool     string         `json:"tool,omitempty"`    // of that call
 }
 
 // FrameEntered tells what a strategy was started with. A child sees nothing of its parent but the

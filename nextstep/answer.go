@@ -51,6 +51,7 @@ type Failure struct {
 	Source   Source              `json:"source"`
 	Code     delegation.Code     `json:"code"`
 	Message  string              `json:"message"`
+	Model    string              `json:"model,omitempty"`    // the model that was asked, where the client says which
 	Partial  messages.Assistant  `json:"partial,omitzero"`   // what had arrived of a reply that broke off
 	Usage    messages.Usage      `json:"usage,omitzero"`     // what was billed all the same
 	Attempts []llmclient.Attempt `json:"attempts,omitempty"` // what failed before, inside wrappers

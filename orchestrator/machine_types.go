@@ -18,6 +18,8 @@ type (
 	RunStarted = machine.RunStarted
 	// RunResumed is [machine.RunResumed].
 	RunResumed = machine.RunResumed
+	// OpenFrame is [machine.OpenFrame].
+	OpenFrame = machine.OpenFrame
 	// FrameEntered is [machine.FrameEntered].
 	FrameEntered = machine.FrameEntered
 	// StateChanged is [machine.StateChanged].

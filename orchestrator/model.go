@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client returned neither a response nor an error"}
 	}
 	if problem := machine.BadReply(resp); problem != "" {
-		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client's reply " + problem, Usage: resp.Usage, Attempts: resp.Attempts}
+		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: cmp.Or(resp.Asked, resp.Model, step.Request.Model), Message: "the client's reply " + problem, Usage: resp.Usage, Attempts: resp.Attempts}
 	}
 	return nextstep.APIResponse{Response: resp}, nil
 }

@@ -159,7 +159,7 @@ func New(cfg Config) (*Orchestrator, error) {
 		o.cfg.Default = names[0]
 	}
 	o.tools, o.names, o.toolNames = c.tools, c.tools.Names, c.toolNames()
-	o.prices = llmclient.KnownPrices().With(cfg.Prices)
+	o.prices = llmclient.KnownPrices()
 	o.configure()
 	if len(c.tableless) > 0 {
 		o.log(context.Background(), slog.LevelWarn, "strategies without a table: their states and caps are not checked", slog.Any("strategies", c.tableless))

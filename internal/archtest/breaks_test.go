@@ -189,12 +189,12 @@ var breakages = []breakage{
 	{
 		scenario{"S4", 1},
 		"strategy/reasonactobserve TestS4_1_finishesAtOnce", "the first event does not say how many steps there may be",
-		"orchestrator/flat.go", `Strategy: strategy, MaxSteps: f.MaxSteps}`, `Strategy: strategy}`,
+		"orchestrator/flat.go", `Strategy: cmp.Or(f.Strategy, d.Strategy), MaxSteps: f.MaxSteps}`, `Strategy: cmp.Or(f.Strategy, d.Strategy)}`,
 	},
 	{
 		scenario{"S4", 1},
 		"strategy/reasonactobserve TestS4_1_finishesAtOnce", "the last event does not say how many steps there were",
-		"orchestrator/flat.go", `{Type: FlatCompletion, Steps: f.step, Answer`, `{Type: FlatCompletion, Answer`,
+		"orchestrator/flat.go", `{Type: FlatCompletion, Steps: f.Turns, Answer`, `{Type: FlatCompletion, Answer`,
 	},
 	{
 		scenario{"S4", 1},
@@ -229,11 +229,11 @@ var breakages = []breakage{
 	{
 		scenario{"S4", 27},
 		"orchestrator TestS4_27_oneToOne", "nobody hears that the results of calls are there",
-		"orchestrator/flat.go", `return []FlatEvent{{Type: FlatObserve, Step: f.step}}`, `return nil`,
+		"orchestrator/flat.go", `return []FlatEvent{{Type: FlatObserve, Step: f.Turns}}`, `return nil`,
 	},
 	{
 		scenario{"S4", 27},
 		"orchestrator TestS4_27_oneToOne", "a question ends the turn without a word",
-		"orchestrator/flat.go", `return []FlatEvent{{Type: FlatRequestInput, Step: f.step, Question: d.Wait.Text}}`, `return nil`,
+		"orchestrator/flat.go", `return []FlatEvent{{Type: FlatRequestInput, Step: f.Turns, Question: d.Wait.Text}}`, `return nil`,
 	},
 }

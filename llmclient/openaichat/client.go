@@ -108,6 +108,9 @@ func (c *Client) once(ctx context.Context, req *llmclient.Request, onDelta func(
 		}
 		return nil, err
 	}
+	if resp.Model != model {
+		resp.Asked = model
+	}
 	return resp, nil
 }
 
