@@ -59,9 +59,14 @@ func setHeaders(h http.Header) {
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
 }
 
-// begin sends the header and keeps the connection alive from now on; gone is called when a comment
-// cannot be sent. The error says that nothing has been sent, because this ResponseWriter cannot
-// stream.
+// firstID has an id and no data, so that a browser tells nobody of it and knows an id from now on.
+// One that asks again says it, even if it has been cut off before the first event; without one it
+// would start a second run.
+const firstID = "id: 0\n\n"
+
+// begin sends the header and an id, and keeps the connection alive from now on; gone is called when
+// a comment cannot be sent. The error says that nothing has been sent, because this ResponseWriter
+// cannot stream.
 func (s *stream) begin(keepAlive time.Duration, gone func()) error {
 	setHeaders(s.w.Header())
 	s.limit()
@@ -72,7 +77,8 @@ func (s *stream) begin(keepAlive time.Duration, gone func()) error {
 		return fmt.Errorf("sse: the ResponseWriter %T cannot be flushed: one that wraps another needs a method Unwrap: %w", s.w, err)
 	}
 	s.unlimit()
-	s.begun, s.err, s.wrote = true, err, time.Now()
+	s.begun, s.err = true, err
+	_ = s.send([]byte(firstID)) // if it cannot be sent the first event cannot either
 	if keepAlive > 0 {
 		s.beats.Go(func() { s.keepAlive(keepAlive, gone) })
 	}
