@@ -24,6 +24,8 @@ const (
 	listCatwalkG     = "https://github.com/charmbracelet/catwalk 021b34d3 gemini.json, of about October 2026"
 	listCatwalkX     = "https://github.com/charmbracelet/catwalk 031d27f0 xai.json, of about August 2026"
 	listCatwalkM     = "https://github.com/charmbracelet/catwalk 00f9a0b8 mistral.json, of about May 2026"
+	pageHub          = "https://llmcloudhub.com/openai/gpt-4o-2024-05-13, of 2026-05-08"
+	pagePricing      = "https://www.llmpricing.site/models/openai/openai-gpt-4o-2024-05-13, of about May 2026"
 	listPuter        = "https://developer.puter.com/tutorials/mistral-api-pricing/, of June 2026"
 	listAPIYI        = "https://docs.apiyi.com/models/index.md, of about September 2026"
 	notesFuel19      = "https://github.com/TheKrush/PromptFuel/releases/tag/v1.0.19, of 2026-09-07"
@@ -54,6 +56,7 @@ var knownPrices = []knownPrice{
 	{"gpt-4.1-mini", Price{0.4, 0.1, 1.6}, listWillison + "; " + listCatwalk},
 	{"gpt-4.1-nano", Price{0.1, 0.025, 0.4}, listWillison + "; " + listCatwalk},
 	{"gpt-4o", Price{2.5, 1.25, 10}, listWillison + "; " + listCatwalk},
+	{"gpt-4o-2024-05-13", Price{5, 0, 15}, pageHub + "; " + pagePricing},
 	{"gpt-4o-mini", Price{0.15, 0.075, 0.6}, listWillison + "; " + listCatwalk},
 	{"o3", Price{2, 0.5, 8}, listCatwalk + "; https://deploybase.ai/articles/openai-pricing, of March 2026 (input and output)"},
 	{"o4-mini", Price{1.1, 0.275, 4.4}, listWillison + "; " + listCatwalk},
