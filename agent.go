@@ -51,6 +51,9 @@ const (
 // Orchestrator returns the orchestrator that the agent works with, one for all calls. It is the way
 // to all that an Agent does not show: events, usage, stops, waits, resumption.
 func (a *Agent) Orchestrator() (*orchestrator.Orchestrator, error) {
+	if a == nil {
+		return nil, errNoAgent
+	}
 	a.once.Do(func() {
 		how := a.Strategy
 		switch {
@@ -69,6 +72,7 @@ func (a *Agent) Orchestrator() (*orchestrator.Orchestrator, error) {
 func (a *Agent) orchestrator(how func() strategy.Strategy) (*orchestrator.Orchestrator, error) {
 	cfg := orchestrator.Config{Client: a.Model, Tools: a.Tools, Strategies: strategy.Set{root: how}, Default: root}
 	if a.Configure != nil {
+		a.err = &ConfigError{Field: "Configure", Err: errors.New("panicked when it was called first")} // unless it returns
 		a.Configure(&cfg)
 	}
 	if cfg.Client == nil {
@@ -82,20 +86,27 @@ func (a *Agent) orchestrator(how func() strategy.Strategy) (*orchestrator.Orches
 	return orchestrator.New(cfg)
 }
 
+// errNoAgent is what each method of a nil Agent returns.
+var errNoAgent = &ConfigError{Err: errors.New("the *Agent is nil: make one, such as &segue.Agent{Model: model}")}
+
 // ConfigError says which field of an [Agent] cannot be used, why, and what to do. What an
 // orchestrator has against the Agent is an [*orchestrator.ConfigError].
 type ConfigError struct {
-	Field string // "T" for the type that [Ask] is to read an answer into
+	Field string // "T" for the type that [Ask] is to read an answer into; "" where the Agent is nil
 	Err   error
 }
 
 // Error names the field.
 func (e *ConfigError) Error() string {
 	problem := strings.TrimPrefix(e.Err.Error(), "tools: ") // one prefix is enough
-	if e.Field == "T" {
+	switch e.Field {
+	case "":
+		return "segue: " + problem
+	case "T":
 		return "segue: Ask[T]: " + problem
+	default:
+		return "segue: Agent." + e.Field + ": " + problem
 	}
-	return "segue: Agent." + e.Field + ": " + problem
 }
 
 // Unwrap returns the cause.

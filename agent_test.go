@@ -325,3 +325,14 @@ func TestAsk_typedWaits(t *testing.T) {
 	require.Equal(t, "Oslo", got.City)
 	require.NotNil(t, model.Requests()[1].Schema)
 }
+
+// A Configure that panics leaves an agent that says so, and no orchestrator that is nil.
+func TestAgent_configurePanics(t *testing.T) {
+	a := &segue.Agent{Model: scripted.New(), Configure: func(*orchestrator.Config) { panic("a map is nil") }}
+	require.PanicsWithValue(t, "a map is nil", func() { _, _ = a.Ask(t.Context(), "go") })
+	_, err := a.Ask(t.Context(), "go")
+	require.ErrorAs(t, err, new(*segue.ConfigError))
+	require.EqualError(t, err, "segue: Agent.Configure: panicked when it was called first")
+	_, err = segue.Ask[weather](t.Context(), a, "go")
+	require.ErrorAs(t, err, new(*segue.ConfigError))
+}

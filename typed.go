@@ -23,6 +23,9 @@ type answers struct {
 
 // typedTask returns an agent's orchestrator, and a task for it whose answer is read into a T.
 func typedTask[T any](a *Agent, goal string) (*orchestrator.Orchestrator, orchestrator.Task, error) {
+	if a == nil {
+		return nil, orchestrator.Task{}, errNoAgent
+	}
 	kept, _ := a.typed.LoadOrStore(reflect.TypeFor[T](), new(answers))
 	t := kept.(*answers)
 	t.once.Do(func() {
