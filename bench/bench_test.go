@@ -24,9 +24,9 @@ func benchmark(b *testing.B, name string) {
 	}
 }
 
-// measure reports what a step costs: wall time, CPU time of the whole process (collector and server
-// included), bytes and allocations. The first run warms up and is proven right; each run that is
-// measured is checked.
+// measure reports the cost of a step: wall time, CPU time of the whole process (including collector
+// and server), bytes and allocations. The first run is a warm-up and is fully verified; each
+// measured run is checked.
 func measure(b *testing.B, r row) {
 	ctx := b.Context()
 	o, err := r.run(ctx)

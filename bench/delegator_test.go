@@ -11,8 +11,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// delegator is a strategy that asks its model which task to hand out next, and hands it to "work".
-// It is written like the library's own, with a table.
+// delegator is a strategy that asks its model for the next task, and delegates it to "work". It is
+// written like the library's own strategies, with a table.
 type delegator struct {
 	strategy.Defaults
 	fsm     *strategy.FSM

@@ -6,8 +6,8 @@ import (
 	"github.com/looplab/fsm"
 )
 
-// withFSM is run with a machine of looplab/fsm that makes two transitions a round, and nothing
-// else: what the machine alone costs.
+// withFSM is run with a looplab/fsm machine that makes two transitions a round, and nothing else.
+// It shows the cost of the machine alone.
 func (l *loop) withFSM(ctx context.Context, goal string) ([]message, error) {
 	machine := fsm.NewFSM("thinking", []fsm.EventDesc{
 		{Name: "called", Src: []string{"thinking"}, Dst: "acting"},

@@ -8,15 +8,16 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// BenchmarkGrowth measures what a step costs early in a run and late in a long one, within one
+// BenchmarkGrowth compares the cost of a step early in a run and late in a long one, within one
 // benchmark:
 //
 //   - early-cpu-ns/step is the cost of the rounds 70 to 140, over twenty runs;
 //   - late-cpu-ns/step is the cost of the rounds 8,000 to 10,000 of one run.
 //
-// In each of these windows a slice of the length of the history grows once, as append does it: by
-// the double when it is short, by a quarter when it is long. The collector's work counts where it
-// happens. More memory lives late in a run, so a step is a little dearer there, for the loop too.
+// In each of these windows a slice of the length of the history grows once, as append grows it: a
+// short slice to double its size, a long one by a quarter. The collector's work counts where it
+// happens. More memory is live late in a run, so a step costs a little more there, for the loop
+// too.
 func BenchmarkGrowth(b *testing.B) {
 	b.Run("loop", func(b *testing.B) { growth(b, loopWatched) })
 	b.Run("raw", func(b *testing.B) { growth(b, libraryWatched) })

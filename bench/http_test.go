@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The loop over HTTP, written with nothing but the standard library. It knows the fields it needs
-// and no errors but the status.
+// The loop over HTTP, written with only the standard library. It knows only the fields it needs,
+// and no errors other than the status.
 
 type wireMessage struct {
 	Role       string     `json:"role"`

@@ -14,7 +14,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// many is a limit that is counted and never reached: all limits are on in every row.
+// many is a limit that counts but is never reached: all limits are on in every row.
 const many = 1 << 30
 
 var limits = delegation.Limits{
@@ -29,12 +29,12 @@ var addDefinition = tools.Definition{
 	ReadOnly: true,
 }
 
-// The kinds of tool that can be given to the library.
+// The kinds of tools for the library.
 
 func (a *adder) raw() tools.Tool { return tools.NewRaw(addDefinition, a.call) }
 
-// inline is a raw tool that says it neither waits nor needs a context: it runs on the goroutine of
-// the run, as it does in the loop.
+// inline is a raw tool that neither waits nor needs a context: it runs on the goroutine of the run,
+// as in the loop.
 func (a *adder) inline() tools.Tool { return tools.NewInlineRaw(addDefinition, a.add) }
 
 func (a *adder) typed() tools.Tool {
@@ -49,7 +49,7 @@ func (a *adder) inlineTyped() tools.Tool {
 	return tools.NewInline(def, func(in numbers) (string, error) { return strconv.Itoa(a.sum(in)), nil })
 }
 
-// client plays a script to the library.
+// client answers the library from a script.
 func (s *script) client() llmclient.ClientFunc {
 	replies := s.responses()
 	return func(ctx context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
@@ -61,7 +61,7 @@ func (s *script) client() llmclient.ClientFunc {
 	}
 }
 
-// library is an orchestrator as a program would set it up once.
+// library is an orchestrator as a program would set it up, once.
 func library(client llmclient.Client, offered ...tools.Tool) *orchestrator.Orchestrator {
 	o, err := orchestrator.New(orchestrator.Config{
 		Client: client,
@@ -78,7 +78,7 @@ func library(client llmclient.Client, offered ...tools.Tool) *orchestrator.Orche
 	return o
 }
 
-// agents is an orchestrator whose strategy "boss" hands out work by calls of an agent.
+// agents is an orchestrator whose strategy "boss" delegates work by calling an agent.
 func agents(client llmclient.Client, a *adder) *orchestrator.Orchestrator {
 	hired := orchestrator.AgentTool(orchestrator.Agent{
 		Definition: tools.Definition{
@@ -111,7 +111,7 @@ func agents(client llmclient.Client, a *adder) *orchestrator.Orchestrator {
 func stream(ctx context.Context, o *orchestrator.Orchestrator, name, goal string) (outcome, error) {
 	var out delegation.Output
 	var text strings.Builder
-	var run, frame string // whose text it is
+	var run, frame string // of the current text
 	for e, err := range o.Stream(ctx, orchestrator.Task{Strategy: name, Input: delegation.Input{Goal: goal}}) {
 		if err != nil {
 			return outcome{}, err

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// What follows is the loop that a program would write by hand: message slices, a map of tools, and
-// nothing else. It is the measure of all rows.
+// The loop that a program would write by hand: message slices, a map of tools, and nothing else.
+// All rows are compared with it.
 
 type message struct {
 	Role    string
@@ -79,7 +79,7 @@ func (l *loop) parallel(ctx context.Context, goal string) ([]message, error) {
 	return history, errTooMany
 }
 
-// stream makes one request and gathers the pieces of its reply.
+// stream makes one request and joins the pieces of its reply.
 func (l *loop) stream(ctx context.Context, goal string) (string, []message, error) {
 	history := []message{{Role: "user", Content: goal}}
 	var b strings.Builder
@@ -102,7 +102,7 @@ func (l *loop) call(ctx context.Context, c toolCall) string {
 	return out
 }
 
-// model plays a script.
+// model answers from a script.
 func (s *script) model() model {
 	replies := s.messages()
 	return func(ctx context.Context, history []message, _ func(string)) (message, error) {
@@ -114,7 +114,7 @@ func (s *script) model() model {
 	}
 }
 
-// adder is the one tool. It counts its calls.
+// adder is the only tool. It counts its calls.
 type adder struct{ ran atomic.Int64 }
 
 type numbers struct {
@@ -139,7 +139,7 @@ func (a *adder) add(arguments string) (string, error) {
 	return strconv.Itoa(a.sum(in)), nil
 }
 
-// delegate is the tool by which the loop delegates: it is the loop, within the loop.
+// delegate is the tool with which the loop delegates: it runs the loop within the loop.
 func (l *loop) delegate(ctx context.Context, arguments string) (string, error) {
 	var in task
 	if err := json.Unmarshal([]byte(arguments), &in); err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// memoryGates are the most bytes and allocations that a step may take: a tenth above what was
-// measured. They hardly vary from run to run, unlike times, so that a step that became dearer shows
-// here. Lower them when it becomes cheaper; go test -run TestMemoryOfAStep -v prints what is
-// measured.
+// memoryGates are the most bytes and allocations that a step may take: a tenth more than was
+// measured. Unlike times, they hardly vary from run to run, so a more expensive step is noticed
+// here. Lower them when a step becomes cheaper; go test -run TestMemoryOfAStep -v prints the
+// measured values.
 var memoryGates = map[string]struct{ bytes, allocs float64 }{
 	"W1/raw":     {4030, 40},
 	"W2/raw":     {3210, 29},
@@ -35,7 +35,7 @@ var memoryGates = map[string]struct{ bytes, allocs float64 }{
 	"H8/raw":     {49, 0.15},
 }
 
-// TestMemoryOfAStep measures each row and holds it against its gate.
+// TestMemoryOfAStep measures each row and compares it with its gate.
 func TestMemoryOfAStep(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates too: run this test without -race")
@@ -46,7 +46,7 @@ func TestMemoryOfAStep(t *testing.T) {
 			name := w.name + "/" + r.name
 			gate, ok := memoryGates[name]
 			if !ok {
-				continue // the loops, and what differs little from a row that has a gate
+				continue // the loops, and rows that differ little from one with a gate
 			}
 			gated[name] = true
 			bytes, allocs := memory(t, r)

@@ -8,8 +8,8 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// The loop over HTTP, written with openai-go as its manual shows. It is the measure of the HTTP
-// rows.
+// The loop over HTTP, written with openai-go as its manual shows. The HTTP rows are compared with
+// it.
 
 func newOpenAI(url string) openai.Client {
 	return openai.NewClient(option.WithBaseURL(url+"/v1"), option.WithAPIKey("none"), option.WithMaxRetries(0))

@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// outcome is what a run leaves, with the history in the words of whoever made it.
+// outcome is the result of a run, with the history in the types of the code that made it.
 type outcome struct {
 	answer  string
 	library messages.History
@@ -20,7 +20,7 @@ type outcome struct {
 
 func (o outcome) length() int { return len(o.library) + len(o.loop) + len(o.wire) + len(o.openai) }
 
-// check looks at what is cheap to look at: it is made after every run that is measured.
+// check checks what is cheap to check, after every measured run.
 func (s *script) check(o outcome) error {
 	if length := 1 + s.steps() + s.calls(); o.answer != s.answer() || o.length() != length {
 		return fmt.Errorf("bench: answer %.40q and %d messages, not %.40q and %d", o.answer, o.length(), s.answer(), length)
@@ -28,7 +28,7 @@ func (s *script) check(o outcome) error {
 	return nil
 }
 
-// prove looks at all of it.
+// prove checks everything.
 func (s *script) prove(o outcome) error {
 	if err := s.check(o); err != nil {
 		return err
@@ -52,7 +52,7 @@ func same(got, want []string) error {
 	return nil
 }
 
-// transcript is the history, a line for each message.
+// transcript returns the history, a line for each message.
 func (o outcome) transcript() ([]string, error) {
 	var lines []string
 	for _, m := range o.library {

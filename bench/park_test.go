@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// BenchmarkPark weighs runs that wait for their model at the sixth request, with eleven messages
-// said: heap and stacks, in kilobytes of 1,024 bytes a run, and goroutines a run.
+// BenchmarkPark measures runs that wait for their model at the sixth request, with eleven messages
+// so far: heap and stacks, in kilobytes of 1,024 bytes per run, and goroutines per run.
 func BenchmarkPark(b *testing.B) {
 	b.Run("loop", func(b *testing.B) {
 		park(b, func(s *script, wait func(messages int)) func(context.Context) (outcome, error) {
@@ -75,10 +75,10 @@ func park(b *testing.B, waiting func(*script, func(messages int)) func(context.C
 	b.ReportMetric(goroutines/parked, "goroutines/run")
 }
 
-// inUse is what lives on heap and stacks.
+// inUse returns the bytes in use on heap and stacks.
 func inUse() uint64 {
 	runtime.GC()
-	runtime.GC() // the first may have found what the second frees
+	runtime.GC() // the first collection may only find what the second frees
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc + m.StackInuse

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestRowsAreRight shows that each row of each workload gives the answer, makes the calls and
-// leaves the history that its script says.
+// leaves the history of its script.
 func TestRowsAreRight(t *testing.T) {
 	for _, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func requireRight(t *testing.T, r row) {
 	require.EqualValues(t, r.calls, r.adder.ran.Load()-before, "calls to add")
 }
 
-// requireRequests requires that each request told the server all that had been said until then.
+// requireRequests requires that each request contains the whole conversation so far.
 func requireRequests(t *testing.T, r row, run func() error) {
 	bodies, err := r.server.record(run)
 	require.NoError(t, err)

@@ -13,14 +13,14 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// row is one way to do the work of a workload.
+// row is one way to do a workload.
 type row struct {
 	name   string
-	script *script // that a run follows
-	steps  int     // of an iteration
-	calls  int     // to add, of an iteration
+	script *script // the script that a run follows
+	steps  int     // in an iteration
+	calls  int     // calls of add in an iteration
 	adder  *adder
-	run    func(ctx context.Context) (outcome, error) // an iteration
+	run    func(ctx context.Context) (outcome, error) // executes an iteration
 	server *server                                    // for the HTTP rows
 }
 
@@ -44,7 +44,7 @@ var workloads = []workload{
 	{"H8", streamedOverHTTP},
 }
 
-// made is a row whose iterations are single runs of a script, with add as the only tool.
+// made returns a row whose iterations are single runs of a script, with add as the only tool.
 func made(name string, s *script, a *adder, run func(context.Context) (outcome, error)) row {
 	return row{name: name, script: s, steps: s.steps(), calls: s.calls(), adder: a, run: run}
 }
@@ -61,10 +61,10 @@ func rounds(n int) []row {
 	return append(all, s.libraryRows(a)...)
 }
 
-// few leaves out what need not be measured at every length: the loop and the raw tool remain.
+// few leaves out rows that need not be measured at every length: the loop and the raw tool remain.
 func few(all []row) []row { return []row{all[0], all[2]} }
 
-// libraryRows has a row for each kind of tool, with all its events consumed and without.
+// libraryRows returns a row for each kind of tool, with all its events consumed and without events.
 func (s *script) libraryRows(a *adder) []row {
 	var all []row
 	for _, kind := range []struct {
@@ -100,7 +100,7 @@ func batches(n, width int) []row {
 		made("loop-inline", s, a, func(ctx context.Context) (outcome, error) { return looped(byHand.run(ctx, s.goal)) }),
 	}
 	for i, r := range s.libraryRows(a) {
-		if i%2 == 0 { // with events; without, W2 is enough
+		if i%2 == 0 { // with events; without them, W2 is enough
 			all = append(all, r)
 		}
 	}
@@ -137,8 +137,8 @@ func subtasks(n, rounds int) []row {
 	return all
 }
 
-// crowd has many runs at once. Their model lets the others go first, as one that has to be waited
-// for does, so that all are in progress together.
+// crowd has many concurrent runs. Their model yields to the other runs, as a real model would, so
+// that all are in progress together.
 func crowd(n, rounds int) []row {
 	s := adding(goal, rounds, 1)
 	a := new(adder)
@@ -167,7 +167,7 @@ func crowd(n, rounds int) []row {
 	return one
 }
 
-// together runs n iterations of a row at once, checks each, and returns the last.
+// together runs n iterations of a row concurrently, checks each, and returns the last.
 func together(ctx context.Context, n int, r row) (outcome, error) {
 	outcomes, errs := make([]outcome, n), make([]error, n)
 	var wg sync.WaitGroup
@@ -200,7 +200,7 @@ func streamed() []row {
 	return eachDelta(all)
 }
 
-// streamedBelow has the reply come to a child, so that two frames are on the stack.
+// streamedBelow streams the reply to a child, so that two frames are on the stack.
 func streamedBelow(s *script, pieces []string, a *adder) row {
 	parent := delegating(1, s)
 	parents, children := parent.client(), s.streamingClient(pieces)
@@ -222,8 +222,8 @@ func eachDelta(all []row) []row {
 	return all
 }
 
-// overHTTP is rounds(10) with a provider on loopback. Server and client share the process: both are
-// measured.
+// overHTTP is rounds(10) with a provider on loopback. Server and client share the process, so both
+// are measured.
 func overHTTP(tb testing.TB) []row {
 	s := adding(goal, 10, 1)
 	a := new(adder)
@@ -254,7 +254,7 @@ func streamedOverHTTP(tb testing.TB) []row {
 	}))
 }
 
-// onServers serves the bodies in turn to the rows that it is given.
+// onServers serves the bodies in turn to the given rows.
 func onServers(tb testing.TB, kind string, bodies [][]byte, rows func(url string) []row) []row {
 	srv := newServer(kind, bodies)
 	tb.Cleanup(srv.Close)

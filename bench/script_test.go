@@ -14,8 +14,8 @@ const (
 	finalTxt = "All numbers are added."
 )
 
-// script is a conversation as data: what the model replies, and what its tools must answer. The
-// library, the loops and the server all work from it.
+// script is a conversation as data: the replies of the model, and the expected answers of its
+// tools. The library, the loops and the server all use it.
 type script struct {
 	goal    string
 	replies []reply // the last one has no calls
@@ -47,8 +47,8 @@ func adding(goal string, rounds, width int) *script {
 	return s
 }
 
-// delegating returns a conversation that hands out n tasks, each answered by what the child says
-// last.
+// delegating returns a conversation that delegates n tasks, each answered by the child's last
+// reply.
 func delegating(n int, child *script) *script {
 	s := &script{goal: "Hand out the work."}
 	for i := range n {
@@ -77,7 +77,7 @@ func (s *script) calls() int {
 
 func (s *script) answer() string { return s.replies[len(s.replies)-1].text }
 
-// width is the number of calls in a round.
+// width returns the number of calls in a round.
 func (s *script) width() int { return max(1, len(s.replies[0].calls)) }
 
 // next finds the reply to a history of n messages.
@@ -89,7 +89,7 @@ func (s *script) next(n int) (int, error) {
 	return i, nil
 }
 
-// responses are the replies for the library.
+// responses returns the replies for the library.
 func (s *script) responses() []*llmclient.Response {
 	var all []*llmclient.Response
 	for _, r := range s.replies {
@@ -106,7 +106,7 @@ func (s *script) responses() []*llmclient.Response {
 	return all
 }
 
-// messages are the replies for the loop.
+// messages returns the replies for the loop.
 func (s *script) messages() []message {
 	var all []message
 	for _, r := range s.replies {
@@ -119,7 +119,7 @@ func (s *script) messages() []message {
 	return all
 }
 
-// transcript is the history that a run must leave, a line for each message.
+// transcript returns the history that a run must leave, a line for each message.
 func (s *script) transcript() []string {
 	lines := []string{line("user", s.goal, "")}
 	for _, r := range s.replies {

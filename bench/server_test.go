@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 )
 
-// server answers Chat Completions requests in order, from replies that were encoded beforehand. It
-// reads each request to its end and looks into none, so that the clients are what is measured.
+// server answers Chat Completions requests in order, from replies that were encoded in advance. It
+// reads each request to its end without parsing it, so that only the clients are measured.
 type server struct {
 	*httptest.Server
 	kind     string // of content
@@ -21,7 +21,7 @@ type server struct {
 	requests atomic.Int64
 
 	mu   sync.Mutex
-	kept [][]byte // request bodies, while keep
+	kept [][]byte // request bodies, if keep is set
 	keep bool
 }
 
@@ -57,7 +57,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(s.bodies[n%len(s.bodies)])
 }
 
-// record keeps the requests that run makes.
+// record records the requests that run makes.
 func (s *server) record(run func() error) ([][]byte, error) {
 	s.mu.Lock()
 	s.keep, s.kept = true, nil
@@ -69,8 +69,7 @@ func (s *server) record(run func() error) ([][]byte, error) {
 	return slices.Clone(s.kept), err
 }
 
-// bodies are the replies of a script as the provider sends them, with all the fields that come with
-// them.
+// bodies returns the replies of a script in the form that the provider sends, with all its fields.
 func (s *script) bodies() [][]byte {
 	var all [][]byte
 	for i, r := range s.replies {
@@ -92,7 +91,7 @@ func (s *script) bodies() [][]byte {
 	return all
 }
 
-// events is a reply as a stream of server-sent events.
+// events returns a reply as a stream of server-sent events.
 func events(pieces []string) []byte {
 	const chunk = `data: {"id":"chatcmpl-0","object":"chat.completion.chunk","created":1782321954,"model":"gpt-4o-2024-08-06",` +
 		`"service_tier":"default","system_fingerprint":"fp_cbf1785567","choices":[{"index":0,"delta":%s,"logprobs":null,"finish_reason":%s}],"usage":null}` + "\n\n"
@@ -107,7 +106,7 @@ func events(pieces []string) []byte {
 	return []byte(b.String())
 }
 
-// spoken reads the messages of a request, a line for each.
+// spoken returns the messages of a request, a line for each.
 func spoken(body []byte) ([]string, error) {
 	var req struct {
 		Messages []wireMessage `json:"messages"`

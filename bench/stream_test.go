@@ -11,7 +11,7 @@ import (
 
 const deltas = 2000
 
-// telling returns a conversation of one reply, and the pieces in which it comes.
+// telling returns a conversation of one reply, and the pieces of the reply.
 func telling(pieces int) (*script, []string) {
 	all := make([]string, pieces)
 	for i := range all {
@@ -20,7 +20,7 @@ func telling(pieces int) (*script, []string) {
 	return &script{goal: "Count.", replies: []reply{{text: strings.Join(all, "")}}}, all
 }
 
-// streamingModel plays a reply in pieces to the loop.
+// streamingModel streams a reply to the loop.
 func (s *script) streamingModel(pieces []string) model {
 	reply := s.messages()[0]
 	return func(ctx context.Context, _ []message, onDelta func(string)) (message, error) {
@@ -31,7 +31,7 @@ func (s *script) streamingModel(pieces []string) model {
 	}
 }
 
-// streamingClient plays a reply in pieces to the library.
+// streamingClient streams a reply to the library.
 func (s *script) streamingClient(pieces []string) llmclient.ClientFunc {
 	resp := &llmclient.Response{Message: messages.AssistantText(s.answer()), Finish: llmclient.FinishStop}
 	return func(ctx context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {

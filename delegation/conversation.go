@@ -6,13 +6,14 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Conversation returns what a strategy begins its own with: the system prompt; Messages, restored
-// where they break the laws of a history; and the Goal, if there is one, as a user message.
+// Conversation returns the first messages of a strategy's conversation. They are the system prompt,
+// then Messages, repaired where they break the laws of a history, then the Goal as a user message
+// if it is not empty.
 //
-// The system prompt is that of the agent that works now: it takes the place of the system messages
-// that Messages begin with, which were another agent's or this one's at an earlier time. With ""
-// those stay. repaired says in words what was restored. The slice is the caller's, with room for
-// more.
+// The system prompt is that of the current agent. It replaces the system messages at the beginning
+// of Messages, which belong to another agent or to an earlier run of this one. If system is "",
+// these messages stay. Repaired describes the repairs in words. The caller owns the slice, which
+// has spare capacity.
 func (in Input) Conversation(system string) (h messages.History, repaired []string) {
 	before, repairs := in.Messages.Repair()
 	for _, r := range repairs {
@@ -32,8 +33,8 @@ func (in Input) Conversation(system string) (h messages.History, repaired []stri
 	return h, repaired
 }
 
-// Question returns the Goal or, if that is empty, the text of the last user message; "" if there is
-// neither.
+// Question returns the Goal or, if that is empty, the text of the last user message. It returns ""
+// if there is neither.
 func (in Input) Question() string {
 	if in.Goal != "" {
 		return in.Goal

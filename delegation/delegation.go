@@ -8,34 +8,34 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Input is all that a strategy is given to start with. A delegated strategy sees nothing else of
-// its parent.
+// Input is everything that a strategy receives at its start. A delegated strategy sees nothing else
+// of its parent.
 type Input struct {
-	Goal     string           `json:"goal,omitempty"`     // what to achieve, in words; may be empty when Messages say it
+	Goal     string           `json:"goal,omitempty"`     // what to achieve, in words; may be empty if Messages say it
 	Messages messages.History `json:"messages,omitempty"` // the conversation so far; read-only
 	Data     json.RawMessage  `json:"data,omitempty"`     // anything else, as JSON
 }
 
-// Output is what a strategy leaves: its result, or an error with everything reached until then.
+// Output is the final state of a strategy: its result, or an error and the work done so far.
 type Output struct {
 	Messages messages.History `json:"messages,omitempty"` // the whole conversation, input included
-	Result   *string          `json:"result,omitempty"`   // the answer; nil means that there is none, which is not an empty one
-	Data     json.RawMessage  `json:"data,omitempty"`     // the answer as JSON where a schema was asked for
+	Result   *string          `json:"result,omitempty"`   // the answer; nil means no answer, "" is an empty answer
+	Data     json.RawMessage  `json:"data,omitempty"`     // the answer as JSON, if a schema was requested
 	Metadata Metadata         `json:"metadata,omitempty"`
 	Err      *Error           `json:"error,omitempty"` // nil means success
-	Parts    []Part           `json:"parts,omitempty"` // what children did that Messages do not hold, in order; set by the strategy
+	Parts    []Part           `json:"parts,omitempty"` // work of children that Messages do not contain, in order; set by the strategy
 
-	// Set by the Machine, over the whole subtree; what a strategy sets here is ignored.
+	// Set by the Machine, for the whole subtree. Values set by a strategy are ignored.
 	Usage     messages.Usage `json:"usage,omitzero"`
 	Counts    Counts         `json:"counts,omitzero"`
-	Cost      messages.Cost  `json:"cost,omitempty"`      // of the Usage, in millionths of a dollar
-	Unpriced  int            `json:"unpriced,omitempty"`  // model calls that used tokens of a model without a price: the Cost is without them
+	Cost      messages.Cost  `json:"cost,omitempty"`      // of Usage, in millionths of a dollar
+	Unpriced  int            `json:"unpriced,omitempty"`  // model calls whose tokens have no price; Cost does not include them
 	Untrusted bool           `json:"untrusted,omitempty"` // text from outside has been read
-	Begin     int            `json:"begin,omitempty"`     // where in Messages this turn begins; see Texts
-	Elapsed   time.Duration  `json:"elapsed,omitzero"`    // the time of its effects, added up
+	Begin     int            `json:"begin,omitempty"`     // index in Messages at which this turn begins; see Texts
+	Elapsed   time.Duration  `json:"elapsed,omitzero"`    // the total time of the effects
 }
 
-// Counts are what a strategy and all below it have used, besides tokens.
+// Counts are what a strategy and its descendants have used, besides tokens.
 type Counts struct {
 	Steps      int `json:"steps,omitempty"`
 	ModelCalls int `json:"model_calls,omitempty"`
@@ -50,9 +50,10 @@ func (o Output) Text() string {
 	return *o.Result
 }
 
-// Decode reads the answer into v, as [json.Unmarshal] does: Data or, where there is none, the
-// Result, which must then be JSON. The error says what stood there instead; where Err is set, it is
-// that. That the model declined to answer, which is no Err, is an [*Error] here.
+// Decode reads the answer into v, as [json.Unmarshal] does. The answer is Data or, without Data,
+// the Result, which must then be JSON. If Err is set, Decode returns it. If the model declined to
+// answer, which is no Err, Decode returns an [*Error]. Otherwise its error shows the answer that
+// could not be decoded.
 func (o Output) Decode(v any) error {
 	if o.Err != nil {
 		return o.Err
@@ -77,12 +78,12 @@ func (o Output) declined() bool {
 	return found && err == nil && why == "refusal"
 }
 
-// Texts returns the texts of the assistant messages of this turn in order, those without text left
-// out. Those of Parts are among them, at their places.
+// Texts returns the texts of the assistant messages of this turn, in order. Messages without text
+// are left out. Texts of Parts are included at their places.
 //
-// The turn begins at Messages[Begin]: what stands before is the system prompt and the conversation
-// of the input. Begin is 0 if the input had no messages, or if the strategy did not keep the last
-// of them at its place; then the turn is the whole conversation.
+// The turn begins at Messages[Begin]. The earlier messages are the system prompt and the
+// conversation of the input. Begin is 0 if the input had no messages, or if the strategy did not
+// keep the last of them at its place; then the turn is the whole conversation.
 func (o Output) Texts() []string {
 	var texts []string
 	o.turn(func(m messages.Message) {
@@ -95,8 +96,8 @@ func (o Output) Texts() []string {
 	return texts
 }
 
-// ToolMetas returns the outputs of the tool messages of this turn in order. Those of Parts are
-// among them, at their places. For the turn, see Texts.
+// ToolMetas returns the outputs of the tool messages of this turn, in order. Outputs of Parts are
+// included at their places. [Output.Texts] says where the turn begins.
 func (o Output) ToolMetas() []messages.ToolOutput {
 	var metas []messages.ToolOutput
 	o.turn(func(m messages.Message) {
@@ -107,8 +108,8 @@ func (o Output) ToolMetas() []messages.ToolOutput {
 	return metas
 }
 
-// Metadata is what a strategy tells about its own work (iterations, plan, attempts), by name, as
-// JSON; see [MetadataRun] for what the Machine adds.
+// Metadata is what a strategy reports about its own work, such as iterations, plan and attempts. It
+// maps names to JSON values. See [MetadataRun] for what the Machine adds.
 type Metadata map[string]json.RawMessage
 
 // MetadataRun is the name under which the metadata of the output of a run that has ended hold a
@@ -123,7 +124,7 @@ type RunMetadata struct {
 	Left     Limits `json:"left"`     // of the Limits
 }
 
-// Set stores v under name. It fails only for what encoding/json cannot encode.
+// Set stores v under name. It returns an error only if encoding/json cannot encode v.
 func (m *Metadata) Set(name string, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -136,7 +137,7 @@ func (m *Metadata) Set(name string, v any) error {
 	return nil
 }
 
-// Decode reads the value stored under name into v and reports whether there is one.
+// Decode reads the value stored under name into v, and reports whether there is one.
 func (m Metadata) Decode(name string, v any) (bool, error) {
 	raw, ok := m[name]
 	if !ok {

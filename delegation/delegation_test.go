@@ -97,7 +97,7 @@ func TestOutputViews(t *testing.T) {
 	require.Nil(t, delegation.Output{}.ToolMetas())
 }
 
-// A turn is what came after the conversation of the input; what children did stands at its place.
+// A turn is what follows the conversation of the input. The work of children is at its place.
 func TestOutputTurn(t *testing.T) {
 	tool := func(id string) messages.Tool { return messages.Tool{ToolOutput: messages.ToolOutput{CallID: id}} }
 	grandchild := delegation.Output{Messages: messages.History{messages.AssistantText("grandchild"), tool("3")}}
@@ -201,7 +201,7 @@ func TestStack(t *testing.T) {
 	require.Equal(t, []string{"0"}, s.All())
 }
 
-// A stack is a slice of which only the end is touched.
+// A stack behaves as a slice of which only the end changes.
 func TestStackLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s delegation.Stack[int]

@@ -8,18 +8,19 @@ import (
 
 // Limits bound a run or a subtree of it. Zero means the default, negative means no limit.
 //
-// They are shared by the whole tree: what a child uses, its parents have used. A limit may be
-// reached, never passed: the step that would pass it is not performed. Tokens and Cost are known
-// only when a reply is there: no model is asked once they are used up, and the replies that are on
-// their way then may pass them. That is one reply, and one for each agent that works beside others.
+// Limits are shared by the whole tree: what a child uses counts for its parents, too. A limit may
+// be reached but not exceeded: a step that would exceed it is not performed. Tokens and Cost are
+// the exception. They are known only after a reply; once they are used up, no model is called, but
+// replies that are on their way then may exceed them: one, and one for each agent that works beside
+// others.
 //
-// Duration counts from the beginning of the run or subtree, and is looked at when a step is to be
-// made: what is in progress then is not cut off. The time in which only people could bring the run
-// further is not counted, nor is the time in which no process worked on it. How late it is says the
-// time of the last record of the run.
+// Duration counts from the beginning of the run or subtree. It is checked before each step; work in
+// progress is not cut off. Two kinds of time do not count: time in which the run only waits for
+// people, and time in which no process works on the run. The time of the last record of the run
+// shows by how much Duration was exceeded.
 //
-// Whatever Steps says, a frame ends at a limit once 10,000 steps in a row have needed neither a
-// model nor a tool, such as delegations and calls of what is not offered.
+// Regardless of Steps, a frame reaches a limit after 10,000 consecutive steps that need neither a
+// model nor a tool, such as delegations and calls of tools that are not offered.
 type Limits struct {
 	Depth        int   `json:"depth,omitempty"`         // frames on the stack; default 16. Reaching it fails the child, not the run
 	Steps        int   `json:"steps,omitempty"`         // steps performed; default 1000

@@ -2,19 +2,19 @@ package delegation
 
 import "github.com/segue-go/segue/messages"
 
-// Part is a piece of what a child did for a strategy that shows no more of it than a result: a step
-// of a plan, or an attempt before the last one.
+// Part is a piece of a child's work of which the parent's Messages show only the result, such as a
+// step of a plan, or an attempt before the last one.
 type Part struct {
-	// Name is what the child was to its parent, such as the id of a step; "a/b" is b of the child
-	// a.
+	// Name identifies the child to its parent, such as the id of a step. "a/b" is the child b of
+	// the child a.
 	Name string `json:"name,omitempty"`
 
-	After    int              `json:"after,omitempty"`    // how many of the Messages of the Output came before it
-	Messages messages.History `json:"messages,omitempty"` // the child's own, without those of its input; read-only
+	After    int              `json:"after,omitempty"`    // the number of Messages of the Output before it
+	Messages messages.History `json:"messages,omitempty"` // the child's messages, without those of its input; read-only
 }
 
-// PartsOf returns what a child did as Parts of its parent's Output: one, or several where the child
-// has Parts itself. After is the length of the parent's conversation when the child began.
+// PartsOf returns a child's work as Parts of its parent's Output: one Part, or several if the child
+// has Parts of its own. After is the length of the parent's conversation when the child began.
 func PartsOf(child Output, name string, after int) []Part {
 	var parts []Part
 	at := child.begin()
@@ -32,10 +32,10 @@ func PartsOf(child Output, name string, after int) []Part {
 	return parts
 }
 
-// begin is Begin, within Messages.
+// begin returns Begin, limited to the range of Messages.
 func (o Output) begin() int { return max(0, min(o.Begin, len(o.Messages))) }
 
-// turn yields the messages of this turn, with those of the Parts at their places.
+// turn yields the messages of this turn, with the messages of Parts at their places.
 func (o Output) turn(yield func(messages.Message)) {
 	begin, next := o.begin(), 0
 	for i := begin; i <= len(o.Messages); i++ {

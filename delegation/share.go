@@ -2,13 +2,12 @@ package delegation
 
 import "github.com/segue-go/segue/messages"
 
-// Share chooses what a child sees of its parent's conversation: it is given the parent's messages
-// and returns those to hand over. It must be pure and must not change what it is given. A nil Share
-// hands over nothing: the child sees its goal.
+// Share chooses what a child sees of its parent's conversation. It receives the parent's messages
+// and returns the messages for the child. It must be pure and must not change its argument. A nil
+// Share returns no messages: the child sees only its goal.
 type Share func(messages.History) messages.History
 
-// Of returns the messages to hand over: those that s chooses of h, made to obey the laws of a
-// history.
+// Of returns the messages that s chooses from h, repaired to obey the laws of a history.
 func (s Share) Of(h messages.History) messages.History {
 	if s == nil {
 		return nil
@@ -17,7 +16,7 @@ func (s Share) Of(h messages.History) messages.History {
 	return chosen.Clip()
 }
 
-// ShareAll hands over the whole conversation.
+// ShareAll returns the whole conversation.
 func ShareAll(h messages.History) messages.History { return h }
 
 // ShareLast returns a Share of the last n messages. Answers whose calls are not among them are left

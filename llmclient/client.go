@@ -4,23 +4,23 @@ import "context"
 
 // Client asks a model.
 //
-// With a nil onDelta the reply is fetched whole. Otherwise it is streamed: onDelta is called for
-// each piece in order, on the goroutine that called Complete, never after Complete has returned;
-// the pieces of one kind, joined, equal that part of the Response. Deltas are a view: the Response
-// holds everything.
+// With a nil onDelta the reply is fetched as a whole. Otherwise it is streamed: onDelta is called
+// for each piece, in order, on the goroutine that called Complete, and never after Complete has
+// returned. The pieces of one kind, joined, equal that part of the Response. Deltas are only for
+// display: the Response holds everything.
 //
-// An error is an [*Error] wherever the client can say what happened; the context's cause stays
-// reachable with errors.Is. A Client is safe for concurrent use. It returns soon after ctx is done
+// An error is an [*Error] if the client can say what happened. The cause of a canceled context can
+// be found with errors.Is. A Client is safe for concurrent use. It returns soon after ctx is done
 // and leaves no goroutine behind.
 //
-// Wrappers ([Retry], [Fallback], [RateLimit]) are Clients around Clients. They hand on context,
-// request and deltas as they are, and show what they wrap with a method Unwrap() Client, so that
-// [As] finds what a client can do besides.
+// Wrappers ([Retry], [Fallback], [RateLimit]) are Clients that use other Clients. They pass on
+// context, request and deltas unchanged. Their method Unwrap() Client returns the wrapped client,
+// so that [As] finds its optional abilities.
 type Client interface {
 	Complete(ctx context.Context, req *Request, onDelta func(Delta)) (*Response, error)
 }
 
-// ClientFunc is a function as a [Client].
+// ClientFunc is a function that implements [Client].
 type ClientFunc func(ctx context.Context, req *Request, onDelta func(Delta)) (*Response, error)
 
 // Complete calls f. A nil f is an error.
@@ -37,12 +37,12 @@ type Delta struct {
 	Text string
 }
 
-// DeltaKind says what a [Delta] is a piece of.
+// DeltaKind says what kind of content a [Delta] is.
 type DeltaKind uint8
 
-// Tool calls are not among them: they stand in the Response, whole. Who wants their pieces calls
-// [WithCallDeltas].
+// The kinds. Tool calls are not among them: the Response holds them whole. [WithCallDeltas] reports
+// their pieces.
 const (
-	DeltaText    DeltaKind = iota // of the visible text
-	DeltaThought                  // of the model's thoughts
+	DeltaText    DeltaKind = iota // visible text
+	DeltaThought                  // the model's thoughts
 )

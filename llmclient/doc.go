@@ -1,14 +1,14 @@
-// Package llmclient is the contract between the library and language models: [Request], [Response],
-// the one-method [Client], errors by what a caller can do about them, and wrappers that retry, fall
-// back and limit.
+// Package llmclient defines the contract between the library and language models: [Request],
+// [Response], the one-method interface [Client], and errors classified by what the caller can do.
+// It also has wrappers that retry, fall back to other models, and limit the rate.
 //
-// It knows no provider. Clients of real servers are in openaichat; scripted ones for tests in
-// scripted. A client of your own implements one method; see [Client] for what it promises, and
-// llmclienttest for a test of that.
+// This package knows no provider. Package openaichat has clients for real servers; package scripted
+// has clients for tests. To write your own client, implement one method. [Client] says what a
+// client promises, and package llmclienttest tests it.
 //
-// [Retry], [Fallback] and [RateLimit] make a Client around others, and [Router] chooses among
-// several; they nest in any order. What they do besides asking once is told live to the function of
-// [WithNotify], and listed in Response.Attempts or Error.Attempts: what is listed there, and the
-// outcome itself, are all requests that were made. An ability that a client has beyond Complete is
-// found through them by [As].
+// [Retry], [Fallback] and [RateLimit] wrap other Clients, and [Router] chooses among several; they
+// can be nested in any order. They report what they do to the function given to [WithNotify], as it
+// happens, and list extra requests in Response.Attempts or Error.Attempts. The listed attempts and
+// the outcome itself are all requests that were made. [As] finds abilities of a wrapped client
+// beyond Complete.
 package llmclient

@@ -10,24 +10,24 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Code says why a request failed, by what the caller can do about it.
+// Code classifies a failed request by what the caller can do about it.
 type Code string
 
-// The codes. The first group may succeed when tried again as it is; see [Code.Temporary].
+// The codes. For the first group, the same request may succeed later; see [Code.Temporary].
 const (
-	CodeRateLimited Code = "rate_limited" // wait: Error.RetryAfter says how long where the provider does
-	CodeUnavailable Code = "unavailable"  // the provider, or the way to it, is down; also 5xx and cut connections
+	CodeRateLimited Code = "rate_limited" // wait; Error.RetryAfter says how long, if the provider does
+	CodeUnavailable Code = "unavailable"  // the provider or the connection is down; also 5xx and cut connections
 	CodeTimeout     Code = "timeout"      // no answer, or no next piece of it, in time
 	CodeTruncated   Code = "truncated"    // the stream ended early, with neither a finish reason nor an end mark
 
 	CodeContextLength     Code = "context_length"      // shorten the messages
 	CodeAuth              Code = "auth"                // the key is missing, wrong, or not allowed to do this
 	CodeQuota             Code = "quota"               // the account has no credit left
-	CodeNotFound          Code = "not_found"           // no such model or address
+	CodeNotFound          Code = "not_found"           // the provider does not accept the request
 	CodeBadRequest        Code = "bad_request"         // the request is not one the provider takes
 	CodeContentFilter     Code = "content_filter"      // withheld by the provider's policy
-	CodeMalformedToolCall Code = "malformed_tool_call" // the model's call was unreadable: Error.Generated holds it; ask again
-	CodeBadResponse       Code = "bad_response"        // the provider's answer is not one this library can read
+	CodeMalformedToolCall Code = "malformed_tool_call" // the model's call was unreadable: see Error.Generated; ask again
+	CodeBadResponse       Code = "bad_response"        // the library cannot read the provider's answer
 	CodeCanceled          Code = "canceled"            // the caller gave up
 )
 
@@ -41,9 +41,9 @@ func (c Code) Temporary() bool {
 	}
 }
 
-// Error is a request to a model that failed. Its text never holds a key or a header.
+// Error is a failed request to a model. Its text never contains a key or a header.
 type Error struct {
-	Code       Code               // "" if the cause is not one that has a code
+	Code       Code               // "" if the cause has no code
 	Status     int                // HTTP status; 0 if there was no HTTP answer
 	Type       string             // the provider's own type or code, such as "insufficient_quota"
 	Message    string             // the provider's message, or ours
@@ -52,13 +52,13 @@ type Error struct {
 	RetryAfter time.Duration      // how long the provider asks to wait; 0 if it does not say
 	Generated  string             // for CodeMalformedToolCall: what the model wrote
 	Partial    messages.Assistant // what had arrived when the reply broke off: complete calls are kept, a cut one is not
-	Usage      messages.Usage     // what was billed all the same, where known
-	Attempts   []Attempt          // what failed before, inside wrappers
+	Usage      messages.Usage     // the part received before the reply broke off: complete calls are kept, a cut one is not
+	Attempts   []Attempt          // tokens that were billed nevertheless, if known
 	Err        error              // the cause; may be nil
 }
 
-// Error says what failed, in one line: "llmclient: rate_limited (status 429, request req_1, attempt
-// 4): slow down".
+// Error describes the failure in one line: "llmclient: rate_limited (status 429, request req_1,
+// attempt 4): slow down".
 func (e *Error) Error() string {
 	var about []string
 	if e.Status != 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/segue-go/segue/llmclient/scripted"
 )
 
-// Wrappers compose: each model is asked twice before the next one is, and what failed is told as it happens and listed.
+// Wrappers compose: each model is asked twice before the next one, and failures are reported as
+// they happen and listed.
 func ExampleFallback() {
 	busy := scripted.Reply{Err: &llmclient.Error{Code: llmclient.CodeUnavailable, Status: 503}, Times: 2}
 	retry := llmclient.RetryConfig{MaxAttempts: 2, Base: time.Millisecond}
@@ -36,7 +37,7 @@ func ExampleFallback() {
 	// main unavailable
 }
 
-// A Router is a map from models to clients; the key "" is for all others.
+// A Router is a map from models to clients; the key "" is for all other models.
 func ExampleRouter() {
 	model := llmclient.Router{"small": scripted.New(scripted.Text("Hi.")), "large": scripted.New(scripted.Text("Good morning."))}
 	resp, _ := model.Complete(context.Background(), &llmclient.Request{Model: "large"}, nil)

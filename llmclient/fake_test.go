@@ -20,8 +20,8 @@ type outcome struct {
 	err    error // nil: the reply "ok"
 }
 
-// fake answers the n-th request with the n-th outcome, and all further ones with the last. It keeps
-// when it was asked.
+// fake answers the n-th request with the n-th outcome, and all later ones with the last. It records
+// the times of the requests.
 type fake struct {
 	mu       sync.Mutex
 	outcomes []outcome
@@ -70,7 +70,7 @@ func after(code llmclient.Code, wait time.Duration) *llmclient.Error {
 	return &llmclient.Error{Code: code, RetryAfter: wait}
 }
 
-// listen returns a context that appends what wrappers tell to notices.
+// listen returns a context that appends the notices of wrappers to notices.
 func listen(ctx context.Context, notices *[]llmclient.Notice) context.Context {
 	return llmclient.WithNotify(ctx, func(n llmclient.Notice) { *notices = append(*notices, n) })
 }

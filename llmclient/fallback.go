@@ -9,32 +9,30 @@ import (
 // Candidate is one client of a [Fallback].
 type Candidate struct {
 	Client Client
-	Model  string // asked for in place of Request.Model; "" leaves that
+	Model  string // replaces Request.Model; "" keeps it
 }
 
-// FallbackConfig says when [Fallback] turns to its next candidate. The zero value is good for use.
+// FallbackConfig says when [Fallback] asks its next candidate. The zero value is ready to use.
 type FallbackConfig struct {
-	// On lists the codes after which the next candidate is asked; "" stands for errors that are no
-	// [*Error] and have no code of their own. nil means all codes but those where the answer of
-	// another would be no help or would hide what the caller must see: canceled, bad_request (the
-	// request is at fault), malformed_tool_call (the model must be told), content_filter (a refusal
-	// is not to be shopped around).
+	// On lists the codes after which the next candidate is asked; "" stands for errors that are not
+	// an [*Error] and have no code. Nil means all codes except four: canceled; bad_request, because
+	// the request is wrong; malformed_tool_call, because the model must be told; and
+	// content_filter, because a refusal should not be avoided by asking another model.
 	On []Code
 
-	// AfterOutput also turns to the next candidate when the reply broke off after parts of it were
-	// handed to onDelta. The Notice then has Discard set: whoever shows the parts must drop them.
+	// AfterOutput also asks the next candidate if the reply broke off after parts of it were passed
+	// to onDelta. Discard of the Notice is then set: code that shows the parts must remove them.
 	AfterOutput bool
 }
 
-// Fallback returns a Client that asks the candidates in order until one replies, fails with a code
-// that is not in cfg.On, or was cut off in the middle of its output. Nothing is remembered from
-// call to call.
+// Fallback returns a Client that asks the candidates in order. It stops when one replies, fails
+// with a code that is not in cfg.On, or is cut off in the middle of its output. It keeps no state
+// between calls.
 //
-// Each candidate that failed is told as [NoticeFallback], and listed in Response.Attempts or
-// Error.Attempts together with what it lists itself, in order of time; when all have failed, the
-// error is the last one's. Once ctx is done, no further candidate is asked. Errors and responses
-// are copied where something is added, never changed. The request is handed on as it is, or as a
-// copy with another Model.
+// Each candidate that failed is reported as [NoticeFallback], and listed, with its own attempts, in
+// Response.Attempts or Error.Attempts, in order of time. If all fail, the error is that of the
+// last. Once ctx is done, no further candidate is asked. Fallback copies errors and responses
+// before it adds to them. It passes on the request unchanged, or a copy with another Model.
 func Fallback(candidates []Candidate, cfg FallbackConfig) Client {
 	return &fallback{candidates: slices.Clone(candidates), cfg: cfg}
 }
@@ -44,7 +42,7 @@ type fallback struct {
 	cfg        FallbackConfig
 }
 
-// Unwrap returns the client that is asked first.
+// Unwrap returns the first candidate's client.
 func (f *fallback) Unwrap() Client {
 	if len(f.candidates) == 0 {
 		return nil
@@ -82,7 +80,7 @@ func (c Candidate) request(req *Request) *Request {
 	return &own
 }
 
-// next reports whether the next candidate is to be asked after err.
+// next reports whether to ask the next candidate after err.
 func (f *fallback) next(err error, output bool) bool {
 	if output && !f.cfg.AfterOutput {
 		return false
@@ -99,8 +97,8 @@ func (f *fallback) next(err error, output bool) bool {
 	}
 }
 
-// done returns the outcome of a call whose ctx was done when its last try had failed with err: err,
-// if that says so, or else an error that does.
+// done returns the outcome of a call whose ctx was done when its last try failed with err. It
+// returns err if err says so, or else an error that does.
 func done(ctx context.Context, model string, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err

@@ -53,7 +53,7 @@ func TestFallback_ModelsNoticesAndAttempts(t *testing.T) {
 	a, b, c := failing(down), failing(noKey), failing(late)
 	candidates := []llmclient.Candidate{{Client: a}, {Client: b, Model: "small"}, {Client: c, Model: "tiny"}}
 	fallback := llmclient.Fallback(candidates, llmclient.FallbackConfig{})
-	candidates[0].Client = nil // what was handed over is not looked at again
+	candidates[0].Client = nil // later changes of the slice have no effect
 	var notices []llmclient.Notice
 	req := &llmclient.Request{Model: "big", Stop: []string{"x"}}
 
@@ -122,13 +122,13 @@ func TestFallback_NothingToAsk(t *testing.T) {
 	require.Len(t, resp.Attempts, 1)
 }
 
-// Through any nest of wrappers, as many attempts are listed as calls were made besides the last, in
-// the order of time.
+// In any nest of wrappers, the number of listed attempts is the number of calls without the last,
+// in order of time.
 func TestWrappers_AttemptsLaw(t *testing.T) {
 	codes := []llmclient.Code{"", llmclient.CodeRateLimited, llmclient.CodeUnavailable, llmclient.CodeAuth, llmclient.CodeTruncated}
 	rapid.Check(t, func(t *rapid.T) {
 		rapid.SyncTest(t, func(t *rapid.T) {
-			script := rapid.SliceOfN(rapid.SampledFrom(codes), 1, 12).Draw(t, "script") // "": a reply
+			script := rapid.SliceOfN(rapid.SampledFrom(codes), 1, 12).Draw(t, "script") // "" is a reply
 			var calls []llmclient.Code
 			model := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
 				code := script[min(len(calls), len(script)-1)]

@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// A gate lets callers through one after another in the order in which they came, and none while it
-// is closed or its limits are used up. A caller that waits is never passed by one that came later.
-// The zero value is open and has no limits. It is safe for concurrent use.
+// A gate lets callers pass in the order of their arrival, and none while it is closed or its limits
+// are used up. No caller passes one that waits. The zero value is open and has no limits. A gate is
+// safe for concurrent use.
 type gate struct {
 	mu      sync.Mutex
-	arrived uint64    // callers so far
+	arrived uint64    // number of callers so far
 	until   time.Time // closed until then
-	limits  *limits   // nil: none
-	waiting []*waiter // by number; only the first watches the clock
+	limits  *limits   // nil means none
+	waiting []*waiter // by number; only the first uses a timer
 }
 
-// A waiter is one caller at a gate. It keeps its number when it comes back.
+// A waiter is one caller at a gate. It keeps its number when it returns.
 type waiter struct {
-	number uint64        // 0 before it came
-	tokens int           // what it takes of the limits beside one request
-	again  chan struct{} // holds something when it has to look again; room for one
+	number uint64        // 0 before its arrival
+	tokens int           // the tokens it takes, in addition to one request
+	again  chan struct{} // signals that it must check again; capacity 1
 }
 
 func newWaiter() *waiter { return &waiter{again: make(chan struct{}, 1)} }
 
-// errDeadline says that a caller would have to wait longer than its context lasts.
+// errDeadline reports that a caller would have to wait longer than its context lasts.
 var errDeadline = errors.New("the wait would outlast the context")
 
-// close lets nobody pass until then. A gate that is closed for longer stays so.
+// close closes the gate until a time. A gate that is closed for longer stays closed.
 func (g *gate) close(until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -45,9 +45,9 @@ func (g *gate) close(until time.Time) {
 	}
 }
 
-// pass returns when w may go on. It calls onWait before it waits, and again when the wait becomes
-// longer. It returns the context's error when ctx is done, and errDeadline at once when the wait,
-// returned with it, would outlast ctx.
+// pass returns when w may continue. It calls onWait before it waits, and again when the wait
+// becomes longer. It returns the context's error when ctx is done. If the wait would outlast ctx,
+// it returns the wait and errDeadline at once.
 func (g *gate) pass(ctx context.Context, w *waiter, onWait func(time.Duration)) (time.Duration, error) {
 	var announced time.Time
 	for {
@@ -70,8 +70,8 @@ func (g *gate) pass(ctx context.Context, w *waiter, onWait func(time.Duration)) 
 	}
 }
 
-// try lets w pass if its turn and its time have come. Otherwise w takes its place among those who
-// wait, and the wait it must expect is returned.
+// try lets w pass if its turn and its time have come. Otherwise w joins the queue, and try returns
+// the expected wait.
 func (g *gate) try(w *waiter) (wait time.Duration, first, passed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,7 +97,7 @@ func (g *gate) try(w *waiter) (wait time.Duration, first, passed bool) {
 	return wait, place == 0, false
 }
 
-// leave takes w out of those who wait.
+// leave removes w from the queue.
 func (g *gate) leave(w *waiter) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,7 +106,8 @@ func (g *gate) leave(w *waiter) {
 	}
 }
 
-// remove takes the waiter at place out, and wakes who is first now. g.mu must be held.
+// remove removes the waiter at place from the queue and notifies the new first one. g.mu must be
+// held.
 func (g *gate) remove(place int) {
 	g.waiting = slices.Delete(g.waiting, place, place+1)
 	if place == 0 {
@@ -114,22 +115,22 @@ func (g *gate) remove(place int) {
 	}
 }
 
-// notifyFirst tells the first waiter, if any, to look again. g.mu must be held.
+// notifyFirst notifies the first waiter, if any. g.mu must be held.
 func (g *gate) notifyFirst() {
 	if len(g.waiting) > 0 {
 		g.waiting[0].notify()
 	}
 }
 
-// notify tells w to look again.
+// notify makes w check again.
 func (w *waiter) notify() {
 	select {
 	case w.again <- struct{}{}:
-	default: // it has been told already
+	default: // it was already notified
 	}
 }
 
-// sleep waits until w is told to look again, or, if it is the first, for the given time.
+// sleep waits until w is notified or, if it is the first, for at most the given time.
 func (w *waiter) sleep(ctx context.Context, wait time.Duration, first bool) error {
 	var clock <-chan time.Time
 	if first {
@@ -147,7 +148,7 @@ func (w *waiter) sleep(ctx context.Context, wait time.Duration, first bool) erro
 	}
 }
 
-// outlasts reports whether ctx would be done by the end of a wait.
+// outlasts reports whether ctx would be done before the end of a wait.
 func outlasts(ctx context.Context, wait time.Duration) bool {
 	deadline, ok := ctx.Deadline()
 	return ok && wait > 0 && time.Until(deadline) <= wait

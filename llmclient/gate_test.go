@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// At the very moment when a gate opens, callers go on in the order in which they came, whoever
-// wakes first.
+// When a gate opens, callers pass in the order of their arrival, whoever wakes first.
 func TestGate_OrderAtOneInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gate
@@ -17,7 +16,7 @@ func TestGate_OrderAtOneInstant(t *testing.T) {
 		a, b, c, late := newWaiter(), newWaiter(), newWaiter(), newWaiter()
 		require.True(t, came(a), "an open gate")
 		g.close(time.Now().Add(time.Second))
-		g.close(time.Now().Add(time.Millisecond)) // a shorter wish does not open it sooner
+		g.close(time.Now().Add(time.Millisecond)) // a shorter time does not open it sooner
 		require.False(t, came(b))
 		require.False(t, came(c))
 		require.False(t, came(a), "who comes back keeps its place before those who came later")

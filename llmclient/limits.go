@@ -7,11 +7,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limits are two token buckets that each caller of a gate takes from at once, when its turn has
-// come. A nil *limits has enough of everything. It is guarded by the mutex of its gate.
+// limits are two token buckets. Each caller of a gate takes from both at once when its turn comes.
+// A nil *limits never runs out. The mutex of the gate guards it.
 type limits struct{ requests, tokens *bucket }
 
-// wait returns how long w has to wait behind those ahead of it. For all but the first it is a lower
+// wait returns how long w has to wait after those ahead of it. For all but the first it is a lower
 // bound.
 func (l *limits) wait(now time.Time, ahead []*waiter, w *waiter) time.Duration {
 	if l == nil {
@@ -31,13 +31,13 @@ func (l *limits) take(now time.Time, w *waiter) {
 	}
 }
 
-// A bucket is a token bucket that can be put right afterwards. A nil one is bottomless.
+// A bucket is a token bucket that can be corrected afterwards. A nil bucket never runs out.
 type bucket struct {
 	limiter *rate.Limiter
-	credit  int // what was taken too much; the limiter itself takes nothing back
+	credit  int // tokens to give back; the limiter itself takes nothing back
 }
 
-// newBucket returns a full bucket; nil if perMinute is no limit.
+// newBucket returns a full bucket, or nil if perMinute means no limit.
 func newBucket(perMinute, size int) *bucket {
 	if perMinute <= 0 {
 		return nil
@@ -45,7 +45,7 @@ func newBucket(perMinute, size int) *bucket {
 	return &bucket{limiter: rate.NewLimiter(rate.Limit(float64(perMinute)/60), max(size, 1))}
 }
 
-// fit returns what can be taken of n at once: not more than a full bucket.
+// fit limits n to a full bucket, the most that can be taken at once.
 func (b *bucket) fit(n int) int {
 	if b == nil {
 		return 0
@@ -53,19 +53,19 @@ func (b *bucket) fit(n int) int {
 	return min(max(n, 0), b.limiter.Burst())
 }
 
-// wait returns how long it takes until n have come.
+// wait returns how long it takes until n are available.
 func (b *bucket) wait(now time.Time, n int) time.Duration {
 	if b == nil {
 		return 0
 	}
 	level := b.limiter.TokensAt(now)
-	b.credit = min(b.credit, int(float64(b.limiter.Burst())-level)) // what a full bucket cannot hold is lost
+	b.credit = min(b.credit, int(float64(b.limiter.Burst())-level)) // what exceeds a full bucket is lost
 	missing := float64(n) - float64(b.credit) - level
 	wait := math.Ceil(missing / float64(b.limiter.Limit()) * float64(time.Second))
 	return time.Duration(min(wait, math.MaxInt64/2))
 }
 
-// take takes n, at once and even if there are not as many: the next ones will wait for them.
+// take takes n at once, even if fewer are available: later callers wait for the rest.
 func (b *bucket) take(now time.Time, n int) {
 	if b == nil {
 		return
@@ -79,7 +79,7 @@ func (b *bucket) take(now time.Time, n int) {
 	b.limiter.SetBurstAt(now, size)
 }
 
-// giveBack gives n back.
+// giveBack returns n to the bucket.
 func (b *bucket) giveBack(n int) {
 	if b != nil {
 		b.credit += n

@@ -9,33 +9,33 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// RateLimitConfig says how much [RateLimit] lets through.
+// RateLimitConfig sets the limits of [RateLimit].
 type RateLimitConfig struct {
-	RequestsPerMinute int // 0: no limit
+	RequestsPerMinute int // 0 means no limit
 	RequestBurst      int // requests at once after a pause; default 1, which spaces them evenly
 
-	TokensPerMinute int // input and output together; 0: no limit
+	TokensPerMinute int // input and output together; 0 means no limit
 	TokenBurst      int // tokens at once after a pause; default TokensPerMinute
 
-	// Estimate foretells the tokens of a request, which are taken before it is made. The default
-	// takes a quarter of the bytes of messages and tool definitions, and all of MaxTokens; it reads
-	// the whole request.
+	// Estimate estimates the tokens of a request, which are taken before it is made. The default is
+	// a quarter of the bytes of messages and tool definitions, plus MaxTokens; it reads the whole
+	// request.
 	Estimate func(*Request) int
 }
 
-// RateLimit returns a Client that holds calls back so that c gets no more requests and tokens per
-// minute than cfg says, by token buckets (golang.org/x/time/rate). One RateLimit serves all who
-// share the provider's limit.
+// RateLimit returns a Client that delays calls so that c gets no more requests and tokens per
+// minute than cfg allows. It uses token buckets (golang.org/x/time/rate). Share one RateLimit among
+// all callers that share the provider's limit.
 //
-// Tokens are estimated before the request and put right by the usage that comes back with the
-// response or the error: what was estimated too much is given to those who wait, what was too
-// little they wait for. Where no usage comes back, the estimate stands. An estimate above
+// The tokens of a request are estimated before it is made, and corrected by the usage in the
+// response or the error. Tokens that were not used become available to waiting calls; tokens used
+// beyond the estimate delay later calls. Without a usage, the estimate stands. An estimate above
 // TokenBurst counts as TokenBurst.
 //
-// Calls go on in the order in which they came, whatever their size. A wait is told as
+// Calls are made in the order of their arrival, whatever their size. A wait is reported as
 // [NoticeRateLimit] before it begins. If it would outlast ctx, the call fails at once with
-// [CodeRateLimited] and the wait as RetryAfter; if ctx is done while it lasts, with [CodeCanceled]
-// or [CodeTimeout] and the cause of ctx.
+// [CodeRateLimited] and the wait as RetryAfter. If ctx is done during the wait, the call fails with
+// [CodeCanceled] or [CodeTimeout] and the cause of ctx.
 func RateLimit(c Client, cfg RateLimitConfig) Client {
 	l := &rateLimit{client: c, estimate: cfg.Estimate}
 	if l.estimate == nil {
@@ -54,7 +54,7 @@ type rateLimit struct {
 	gate     gate
 }
 
-// Unwrap returns the client that is held back.
+// Unwrap returns the limited client.
 func (l *rateLimit) Unwrap() Client { return l.client }
 
 // Complete asks the client as soon as the limits allow.
@@ -79,7 +79,7 @@ func (l *rateLimit) Complete(ctx context.Context, req *Request, onDelta func(Del
 	return resp, nil
 }
 
-// correct puts right what place took, by what was used in all.
+// correct corrects what place took by the tokens that were used in all.
 func (l *rateLimit) correct(place *waiter, u messages.Usage, attempts []Attempt) {
 	for _, a := range attempts {
 		u = u.Add(a.Usage)

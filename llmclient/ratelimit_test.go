@@ -18,9 +18,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// costs asks a model that is limited as cfg says, one request after the other without a pause, and
-// returns when each was made. The size of a request stands in MaxTokens; what it turns out to use,
-// in used.
+// costs asks a model that is limited by cfg, one request after the other without a pause, and
+// returns the times of the requests. MaxTokens is the size of a request; used is what it really
+// uses.
 func costs(t *testing.T, cfg llmclient.RateLimitConfig, sizes []int, used []messages.Usage) []time.Duration {
 	var at []time.Duration
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestRateLimit_CreditIsNoMoreThanAFullBucket(t *testing.T) {
 			return time.Since(start).Round(time.Millisecond)
 		}
 		require.Zero(t, ask())
-		time.Sleep(time.Hour) // what was given back and what came since would fill the bucket more than once
+		time.Sleep(time.Hour) // enough to fill the bucket more than once
 		require.Zero(t, ask())
 		require.Equal(t, time.Second, ask())
 	})
@@ -184,7 +184,7 @@ func TestRateLimit_TellsAndGivesUp(t *testing.T) {
 					require.ErrorIs(t, err, test.is)
 					require.ErrorIs(t, err, context.Canceled)
 				}
-				if err != nil { // what was reserved is free again
+				if err != nil { // the reservation is free again
 					require.Equal(t, 1, f.calls())
 					_, err = limited.Complete(t.Context(), &llmclient.Request{}, nil)
 					require.NoError(t, err)
@@ -195,11 +195,11 @@ func TestRateLimit_TellsAndGivesUp(t *testing.T) {
 	}
 }
 
-// Those in a queue are told, or refused, at once by what stands before them.
+// Calls in a queue are notified, or refused, at once, according to the calls before them.
 func TestRateLimit_Queue(t *testing.T) {
 	for size, passes := range map[int][]time.Duration{
-		1:  {0, 10 * time.Second, 20 * time.Second, 30 * time.Second}, // the requests are scarce
-		30: {0, 10 * time.Second, 30 * time.Second, 60 * time.Second}, // the tokens are
+		1:  {0, 10 * time.Second, 20 * time.Second, 30 * time.Second}, // requests are scarce
+		30: {0, 10 * time.Second, 30 * time.Second, 60 * time.Second}, // tokens are scarce
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			limited := llmclient.RateLimit(failing(nil), llmclient.RateLimitConfig{
@@ -275,7 +275,7 @@ func TestRateLimit_DefaultEstimateReadsAllOfTheRequest(t *testing.T) {
 	})
 }
 
-// requireWithin checks that in no stretch of time more passed than a burst and what came meanwhile.
+// requireWithin checks that in no period more passed than a burst and the supply of that period.
 func requireWithin(t require.TestingT, callers []*caller, size func(*caller) int, burst, perMinute float64) {
 	callers = slices.DeleteFunc(slices.Clone(callers), func(c *caller) bool { return len(c.passed) == 0 })
 	for i, from := range callers {
@@ -287,8 +287,8 @@ func requireWithin(t require.TestingT, callers []*caller, size func(*caller) int
 	}
 }
 
-// With requests of any size at any time, some of which give up: none passes one that came before,
-// and no more tokens and requests pass in any stretch of time than the limits allow.
+// With requests of any size at any time, some of which give up: none passes an earlier one, and in
+// no period do more tokens and requests pass than the limits allow.
 func TestRateLimit_Law(t *testing.T) {
 	const perMinute, requestBurst, tokenBurst = 600, 3, 50 // ten requests and ten tokens a second
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,26 +7,26 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Request is one question to a model. It is read-only once handed to a [Client], and a client keeps
-// nothing of it after Complete returns.
+// Request is one request to a model. It is read-only once it was passed to a [Client]. A client
+// keeps no reference to it after Complete returns.
 type Request struct {
-	Model       string             `json:"model,omitempty"`       // "" means the client's own
+	Model       string             `json:"model,omitempty"`       // "" means the client's own model
 	Messages    messages.History   `json:"messages"`              // must obey the laws of messages.History.Validate
-	Tools       []tools.Definition `json:"tools,omitempty"`       // what the model may call; nil sends no tools at all
+	Tools       []tools.Definition `json:"tools,omitempty"`       // what the model may call; nil sends no tools
 	ToolFormat  ToolFormat         `json:"tool_format,omitempty"` // how tools are offered; "" means native
 	ToolChoice  ToolChoice         `json:"tool_choice,omitzero"`
 	Schema      *Schema            `json:"schema,omitempty"`      // the final answer must be JSON of this schema
 	Stop        []string           `json:"stop,omitempty"`        // stop sequences
 	Temperature *float64           `json:"temperature,omitempty"` // nil means the provider's default
 	MaxTokens   int                `json:"max_tokens,omitempty"`  // most tokens in the reply; 0 means the provider's default
-	Extras      messages.Extras    `json:"extras,omitempty"`      // more fields for the provider's request body, sent as they are
+	Extras      messages.Extras    `json:"extras,omitempty"`      // more fields for the provider's request body, sent unchanged
 }
 
 // ToolFormat says how tools are offered to a model.
 type ToolFormat string
 
-// Text tools stand in Request.Tools so that they may be executed, but a client never sends them
-// natively: they are described in the messages.
+// The formats. With ToolsText the tools are in Request.Tools so that they can be executed, but a
+// client never sends them natively: the messages describe them.
 const (
 	ToolsNative ToolFormat = "native"
 	ToolsText   ToolFormat = "text"
@@ -42,7 +42,7 @@ type ToolChoice struct {
 // auto.
 type ToolChoiceMode string
 
-// The modes, as Chat Completions has them.
+// The modes, with the names of Chat Completions.
 const (
 	ChooseAuto     ToolChoiceMode = "auto"
 	ChooseNone     ToolChoiceMode = "none"

@@ -12,18 +12,18 @@ type Response struct {
 	Message  messages.Assistant `json:"message"` // may be empty: some models answer with nothing
 	Finish   FinishReason       `json:"finish,omitempty"`
 	Usage    messages.Usage     `json:"usage,omitzero"`
-	Model    string             `json:"model,omitempty"`    // the model that answered, as the provider names it
+	Model    string             `json:"model,omitempty"`    // the model that answered, as named by the provider
 	Asked    string             `json:"asked,omitempty"`    // the model that the client asked for, where Model is another name; it may have a price by this one
 	ID       string             `json:"id,omitempty"`       // the provider's id of the reply
-	Raw      json.RawMessage    `json:"raw,omitempty"`      // the body as received, where the client was asked to keep it; nil otherwise
-	Attempts []Attempt          `json:"attempts,omitempty"` // what failed before this reply, inside wrappers; oldest first
+	Raw      json.RawMessage    `json:"raw,omitempty"`      // the body as received, if the client was told to keep it; otherwise nil
+	Attempts []Attempt          `json:"attempts,omitempty"` // earlier failures, inside wrappers; oldest first
 }
 
 // FinishReason says why a model stopped.
 type FinishReason string
 
-// The reasons. A client maps a provider's own words to these, and judges a missing or unknown one
-// by what arrived.
+// The reasons. A client maps a provider's own names to these. A missing or unknown reason is
+// derived from the content.
 const (
 	FinishStop          FinishReason = "stop"
 	FinishToolCalls     FinishReason = "tool_calls"
@@ -32,12 +32,12 @@ const (
 	FinishRefusal       FinishReason = "refusal"        // the model declined; the text says how
 )
 
-// Attempt is a request that a wrapper made besides the one whose outcome it returned: a failed try,
-// or a reply that was sent back for repair.
+// Attempt is a request that a wrapper made in addition to the one whose outcome it returned: a
+// failed try, or a reply that was sent back for repair.
 type Attempt struct {
 	Model string         `json:"model,omitempty"`
 	Usage messages.Usage `json:"usage,omitzero"`
-	Code  Code           `json:"code,omitempty"`  // why it did not do
-	Error string         `json:"error,omitempty"` // the same in words, without secrets
+	Code  Code           `json:"code,omitempty"`  // why it failed
+	Error string         `json:"error,omitempty"` // the text of the error, without secrets
 	Wait  time.Duration  `json:"wait,omitzero"`   // the wait after it
 }

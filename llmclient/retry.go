@@ -10,43 +10,42 @@ import (
 	"time"
 )
 
-// RetryConfig says how [Retry] tries again. The zero value is good for use.
+// RetryConfig configures [Retry]. The zero value is ready to use.
 type RetryConfig struct {
-	MaxAttempts   int           // tries in all, the first included; default 4; negative: no end
+	MaxAttempts   int           // tries in all, including the first; default 4; negative: no limit
 	Base          time.Duration // backoff after the first failed try, doubled after each further one; default 500 ms; negative: none
-	MaxWait       time.Duration // longest backoff; default 30 s; negative: no bound
-	MaxRetryAfter time.Duration // longest Retry-After that is waited for; default 2 min; negative: no bound
+	MaxWait       time.Duration // longest backoff; default 30 s; negative: no limit
+	MaxRetryAfter time.Duration // longest Retry-After that is obeyed; default 2 min; negative: no limit
 
-	// AfterOutput also retries when the reply broke off after parts of it were handed to onDelta.
-	// The Notice before the new try then has Discard set: whoever shows the parts must drop them.
+	// AfterOutput also retries if the reply broke off after parts of it were passed to onDelta.
+	// Discard of the Notice before the next try is then set: code that shows the parts must remove
+	// them.
 	AfterOutput bool
 
-	// Jitter returns a number from 0 up to 1; default math/rand/v2. It must be safe for concurrent
-	// use.
+	// Jitter returns a number in [0,1); default math/rand/v2. It must be safe for concurrent use.
 	Jitter func() float64
 }
 
 // Retry returns a Client that asks c again after errors whose code is temporary (see
-// [Code.Temporary]). Of errors that are no [*Error], it takes context.DeadlineExceeded,
-// io.ErrUnexpectedEOF, [*net.OpError] and [*net.DNSError] for temporary and no others.
+// [Code.Temporary]). Among errors that are not an [*Error], only context.DeadlineExceeded,
+// io.ErrUnexpectedEOF, [*net.OpError] and [*net.DNSError] are temporary.
 //
-// The wait before another try is Error.RetryAfter, or the backoff if that is longer. The backoff is
-// jittered equally: between half of Base·2ⁿ⁻¹ and the whole of it, at most MaxWait. The error is
-// returned at once if its RetryAfter is longer than MaxRetryAfter, or the wait would outlast ctx.
-// If ctx is done during a wait, the error has [CodeCanceled] or [CodeTimeout] and wraps the cause
-// of ctx and the last error.
+// The wait before the next try is Error.RetryAfter, or the backoff if that is longer. The backoff
+// is a random time between half of Base·2ⁿ⁻¹ and the whole of it, at most MaxWait. The error is
+// returned at once if its RetryAfter is longer than MaxRetryAfter, or if the wait would outlast
+// ctx. If ctx is done during a wait, the error has [CodeCanceled] or [CodeTimeout] and wraps the
+// cause of ctx and the last error.
 //
-// A RetryAfter that is not too long, and any wait after [CodeRateLimited], holds back every call of
-// this Client, even if the one that was told is not tried again: those that come meanwhile wait
-// too, told as [NoticeRateLimit], and all go on in the order in which they came, so that none is
-// passed by one that came later. A call that would be held back before its first try until after
-// ctx ends fails at once with [CodeRateLimited]. A backoff for any other reason is a call's own
-// affair.
+// Some waits delay all calls of this Client: a RetryAfter that is not too long, and any wait after
+// [CodeRateLimited], even if the call that received it does not try again. Calls that arrive in the
+// meantime wait too, reported as [NoticeRateLimit]. All continue in the order of their arrival;
+// none passes an earlier one. If a call would have to wait before its first try until after ctx
+// ends, it fails at once with [CodeRateLimited]. Any other backoff delays only its own call.
 //
-// Every failed try is told as [NoticeRetry] before the wait, and listed in Response.Attempts or
-// Error.Attempts together with what clients further in list, in order of time; the last one is the
-// outcome itself and not listed. Errors and responses of c are copied where something is added,
-// never changed.
+// Every failed try except the last is reported as [NoticeRetry] before the wait, and listed in
+// Response.Attempts or Error.Attempts together with the attempts of inner clients, in order of
+// time. The last one is the outcome itself and is not listed. Retry copies errors and responses of
+// c before it adds to them.
 func Retry(c Client, cfg RetryConfig) Client {
 	cfg.MaxAttempts = cmp.Or(cfg.MaxAttempts, 4)
 	cfg.Base = cmp.Or(cfg.Base, 500*time.Millisecond)
@@ -64,7 +63,7 @@ type retry struct {
 	gate   gate
 }
 
-// Unwrap returns the client that is asked.
+// Unwrap returns the wrapped client.
 func (r *retry) Unwrap() Client { return r.client }
 
 // Complete asks until a try succeeds, fails for good, or is the last.
@@ -94,16 +93,16 @@ func (r *retry) Complete(ctx context.Context, req *Request, onDelta func(Delta))
 	}
 }
 
-// A try is one that failed.
+// A try is a failed try.
 type try struct {
 	number int    // from 1
 	err    *Error // a copy
-	cause  error  // as the client returned it
-	output bool   // parts of its reply were handed on
+	cause  error  // the error that the client returned
+	output bool   // parts of its reply were passed on
 }
 
-// holdOthersBack holds back all calls, whether or not this one is tried again, where the provider
-// asks to wait. The refusal of a gate further in concerns one call alone.
+// holdOthersBack delays all calls if the provider asks to wait, whether or not this call tries
+// again. A refusal by an inner gate concerns only one call.
 func (r *retry) holdOthersBack(t *try) {
 	if t.err.RetryAfter > 0 && t.err.Code.Temporary() && !r.tooLong(t.err.RetryAfter) && !errors.Is(t.cause, errDeadline) {
 		r.gate.close(time.Now().Add(t.err.RetryAfter))
@@ -114,7 +113,7 @@ func (r *retry) tooLong(retryAfter time.Duration) bool {
 	return r.cfg.MaxRetryAfter > 0 && retryAfter > r.cfg.MaxRetryAfter
 }
 
-// mayTryAgain reports whether the same request may be made once more.
+// mayTryAgain reports whether the same request may be made again.
 func (r *retry) mayTryAgain(t *try) bool {
 	switch {
 	case !t.err.Code.Temporary():
@@ -136,7 +135,8 @@ func (r *retry) hold(ctx context.Context, place *waiter, req *Request) error {
 	return heldBack(ctx, req, wait, err)
 }
 
-// heldBack returns the error of a call that a gate did not let through, for pass's results.
+// heldBack returns the error of a call that a gate did not let pass. wait and err are the results
+// of pass.
 func heldBack(ctx context.Context, req *Request, wait time.Duration, err error) error {
 	switch {
 	case err == nil:
@@ -149,8 +149,8 @@ func heldBack(ctx context.Context, req *Request, wait time.Duration, err error) 
 	}
 }
 
-// wait waits between a failed try and the next. It returns what the call ends with if there will be
-// no next try.
+// wait waits between a failed try and the next. If there will be no next try, it returns the final
+// error.
 func (r *retry) wait(ctx context.Context, place *waiter, req *Request, t *try) error {
 	onWait := func(wait time.Duration) {
 		Notify(ctx, Notice{Kind: NoticeRetry, Model: req.Model, Attempt: t.number, Wait: wait, Err: t.cause, Discard: t.output})
@@ -198,7 +198,7 @@ func (r *retry) backoff(n int) time.Duration {
 	return half + time.Duration(r.cfg.Jitter()*float64(wait-half))
 }
 
-// sleep waits, unless ctx is done before.
+// sleep waits, unless ctx is done earlier.
 func sleep(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

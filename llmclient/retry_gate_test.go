@@ -15,8 +15,8 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// A Retry-After given to one call holds back those that come while it lasts, also the first tries
-// of new ones.
+// A Retry-After of one call delays the calls that arrive during it, including first tries of new
+// calls.
 func TestRetry_RetryAfterHoldsBackAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := failing(after(llmclient.CodeRateLimited, 10*time.Second), nil)
@@ -40,8 +40,8 @@ func TestRetry_RetryAfterHoldsBackAll(t *testing.T) {
 	})
 }
 
-// That holds although the call that was told to wait has given up, unless nobody would wait for so
-// long.
+// This is so even if the call that was told to wait has given up, unless the wait is too long for
+// everyone.
 func TestRetry_LastRetryAfterHoldsBackTheNextCall(t *testing.T) {
 	for asked, waited := range map[time.Duration]time.Duration{10 * time.Second: 10 * time.Second, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestRetry_LastRetryAfterHoldsBackTheNextCall(t *testing.T) {
 	}
 }
 
-// A rate limit further in that refuses one large call in a hurry does not hold back the small ones.
+// If an inner rate limit refuses one large call with a short deadline, small calls are not delayed.
 func TestRetry_RefusalOfALimitHoldsBackNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		retry := llmclient.Retry(llmclient.RateLimit(failing(nil), llmclient.RateLimitConfig{TokensPerMinute: 60}), llmclient.RetryConfig{})
@@ -130,8 +130,8 @@ func TestRetry_HeldBackWithoutATry(t *testing.T) {
 	}
 }
 
-// A longer Retry-After, given while others wait already, makes all of them wait longer, and tells
-// them so.
+// A longer Retry-After that arrives while others wait makes all of them wait longer, and they are
+// notified.
 func TestRetry_LongerRetryAfterPostponesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := make(chan struct{})
@@ -169,9 +169,8 @@ func TestRetry_LongerRetryAfterPostponesAll(t *testing.T) {
 	})
 }
 
-// Whatever a provider answers: as many attempts are listed as calls were made besides the last,
-// never more calls than allowed, and the time that passes is the sum of the waits, each within its
-// bounds.
+// For any answers of a provider: the listed attempts are all calls except the last, there are no
+// more calls than allowed, and the elapsed time is the sum of the waits, each within its limits.
 func TestRetry_Law(t *testing.T) {
 	codes := []llmclient.Code{
 		llmclient.CodeRateLimited, llmclient.CodeUnavailable, llmclient.CodeTimeout, llmclient.CodeTruncated, llmclient.CodeAuth, llmclient.CodeBadRequest,
@@ -224,14 +223,14 @@ func TestRetry_Law(t *testing.T) {
 	})
 }
 
-// caller is one of many that ask at once: when it came, and when it was let through, time and
-// again.
+// caller is one of many concurrent callers: when it arrived, and when it was let through, several
+// times.
 type caller struct {
 	came   time.Duration
 	passed []time.Duration
 }
 
-// requireNobodyOvertakes checks that none was let through while one that came before was waiting.
+// requireNobodyOvertakes checks that none passed while an earlier one was waiting.
 func requireNobodyOvertakes(t require.TestingT, callers []*caller, since func(c *caller, n int) time.Duration) {
 	for i, early := range callers {
 		for n, passed := range early.passed {
@@ -245,8 +244,7 @@ func requireNobodyOvertakes(t require.TestingT, callers []*caller, since func(c 
 	}
 }
 
-// With rate limit answers at random, no call reaches the provider while one that came before is
-// held back.
+// With random rate limit answers, no call reaches the provider while an earlier one waits.
 func TestRetry_NobodyOvertakesLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rapid.SyncTest(t, func(t *rapid.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// What the codes of recorded provider errors mean for another try. The numbers are those of the
-// wire scenarios.
+// Which codes of recorded provider errors lead to another try. The numbers are those of the wire
+// scenarios.
 func TestW13_W14_W15_RetryByCode(t *testing.T) {
 	for _, test := range []struct {
 		name  string

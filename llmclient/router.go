@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// Router is a Client that hands each request, unchanged, to the client whose key is Request.Model,
-// or else to the one whose key is "". A model without a client, or with a nil one, is an [*Error]
-// with [CodeNotFound] that lists the models there are. The map must not change while it is in use.
+// Router is a Client that passes each request, unchanged, to the client whose key is Request.Model,
+// or else to the one whose key is "". A model without a client, or with a nil client, is an
+// [*Error] with [CodeNotFound] that lists the known models. The map must not change while it is in
+// use.
 type Router map[string]Client
 
 // Complete asks the client for req.Model.

@@ -69,7 +69,7 @@ func ptr(f llmclient.ClientFunc) *llmclient.Client {
 	return &c
 }
 
-// able is a client that can do more.
+// able is a client with more abilities.
 type able struct{ llmclient.Client }
 
 func (able) Models() []string { return []string{"m"} }

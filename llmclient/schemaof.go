@@ -7,8 +7,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// SchemaOf returns the [Schema] of answers that are read into a T, a struct, under the name of its
-// type; see [tools.SchemaOf]. The error says what cannot stand in a schema.
+// SchemaOf returns the [Schema] of answers that are decoded into a T, a struct, with the name of
+// its type; see [tools.SchemaOf]. The error says what a schema cannot express.
 func SchemaOf[T any]() (*Schema, error) {
 	raw, strict, err := tools.SchemaOf[T]()
 	if err != nil {
@@ -18,11 +18,11 @@ func SchemaOf[T any]() (*Schema, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	name, _, _ := strings.Cut(t.Name(), "[") // without the types that a generic one is made of
+	name, _, _ := strings.Cut(t.Name(), "[") // without type parameters
 	return &Schema{Name: schemaName(name), Schema: raw, Strict: strict}, nil
 }
 
-// schemaName makes the name of a type one that a [Schema] may have.
+// schemaName changes a type name to one that a [Schema] may have.
 func schemaName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {

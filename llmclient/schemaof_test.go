@@ -10,7 +10,7 @@ import (
 
 type sized[T any] struct{ Size T }
 
-// The name of a schema is that of the type, without what a provider refuses.
+// The name of a schema is that of the type, without characters that providers refuse.
 func TestSchemaOf_names(t *testing.T) {
 	type größe struct{ Size int }
 	for want, of := range map[string]func() (*llmclient.Schema, error){

@@ -9,10 +9,10 @@ import (
 	"slices"
 )
 
-// As returns the first client that is a T, searching c and what it wraps. It is how an ability
-// beyond [Client] is found behind wrappers, as errors.As finds an error: a wrapper shows what it
-// wraps with a method Unwrap() Client. Of the clients of a [Fallback] the first is searched; a
-// [Router] shows none, since the request decides.
+// As returns the first client that is a T, in c and the clients that it wraps. It finds abilities
+// of a client behind wrappers, in the way errors.As finds an error: a wrapper has a method Unwrap()
+// Client that returns what it wraps. Of a [Fallback] the first candidate is searched. A [Router] is
+// not searched, because the request decides which client is used.
 func As[T any](c Client) (T, bool) {
 	for c != nil {
 		if found, ok := c.(T); ok {
@@ -28,11 +28,10 @@ func As[T any](c Client) (T, bool) {
 	return none, false
 }
 
-// ask is c.Complete for clients that may be nil or break their promise to return either a response
-// or an error.
+// ask is c.Complete for clients that may be nil, or that return neither a response nor an error.
 func ask(ctx context.Context, c Client, req *Request, onDelta func(Delta)) (*Response, error) {
 	if c == nil {
-		return nil, &Error{Code: CodeNotFound, Model: req.Model, Message: "the client is nil: a wrapper was made around nothing"}
+		return nil, &Error{Code: CodeNotFound, Model: req.Model, Message: "the client is nil: the wrapper has no client"}
 	}
 	resp, err := c.Complete(ctx, req, onDelta)
 	if resp == nil && err == nil {
@@ -41,8 +40,8 @@ func ask(ctx context.Context, c Client, req *Request, onDelta func(Delta)) (*Res
 	return resp, err
 }
 
-// noteOutput returns onDelta with a note of whether it was handed any output. A nil onDelta stays
-// nil.
+// noteOutput returns an onDelta that also records whether it received any output. A nil onDelta
+// stays nil.
 func noteOutput(onDelta func(Delta), output *bool) func(Delta) {
 	if onDelta == nil {
 		return nil
@@ -53,9 +52,9 @@ func noteOutput(onDelta func(Delta), output *bool) func(Delta) {
 	}
 }
 
-// classify returns the code of any error that a client may return. Errors that are no [*Error]
-// count by their cause: the context's, a connection that broke or was never made; "" for all
-// others.
+// classify returns the code of any error that a client may return. Errors that are not an [*Error]
+// are classified by their cause: the context, or a connection that broke or was never made. All
+// others have the code "".
 func classify(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -68,7 +67,7 @@ func classify(err error) Code {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return CodeUnavailable
 	}
-	// Not any net.Error: *url.Error is one even where the request could never have been sent.
+	// Not any net.Error: *url.Error is one even if the request could never have been sent.
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return codeOfNet(op)
 	}
@@ -85,8 +84,8 @@ func codeOfNet(err net.Error) Code {
 	return CodeUnavailable
 }
 
-// asError returns err as an [*Error] of the caller's own: a copy of the one in it, or a new one
-// around it.
+// asError returns err as an [*Error] that the caller may change: a copy of the one in it, or a new
+// one around it.
 func asError(err error) *Error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -99,8 +98,8 @@ func asError(err error) *Error {
 	return &own
 }
 
-// failed appends err, as the outcome of one try, to attempts: first what err itself lists, then
-// err.
+// failed appends err, as the outcome of one try, to attempts: first the attempts that err lists,
+// then err.
 func failed(attempts []Attempt, model string, err error) []Attempt {
 	e := asError(err)
 	if e.Model != "" {
@@ -110,7 +109,7 @@ func failed(attempts []Attempt, model string, err error) []Attempt {
 	return append(attempts, Attempt{Model: model, Usage: e.Usage, Code: e.Code, Error: err.Error()})
 }
 
-// errorAfter returns err as the outcome of a call, with the attempts made before it.
+// errorAfter returns err as the outcome of a call, with the earlier attempts.
 func errorAfter(attempts []Attempt, err error) error {
 	if len(attempts) == 0 {
 		return err
@@ -120,7 +119,7 @@ func errorAfter(attempts []Attempt, err error) error {
 	return e
 }
 
-// responseAfter returns resp as the outcome of a call, with the attempts made before it.
+// responseAfter returns resp as the outcome of a call, with the earlier attempts.
 func responseAfter(attempts []Attempt, resp *Response) *Response {
 	if len(attempts) == 0 {
 		return resp
@@ -130,9 +129,8 @@ func responseAfter(attempts []Attempt, resp *Response) *Response {
 	return &own
 }
 
-// gaveUp returns the error of a call whose ctx was done while it was doing something other than
-// asking a client. It stands for the last try as well, so that its usage is counted; last is nil if
-// there was none.
+// gaveUp returns the error of a call whose ctx was done while it was not asking a client. The error
+// also represents the last try, so that its usage is counted; last is nil if there was none.
 func gaveUp(ctx context.Context, model, doing string, last error) *Error {
 	cause := context.Cause(ctx)
 	if cause != ctx.Err() { //nolint:errorlint // the very same value

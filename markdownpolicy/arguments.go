@@ -8,11 +8,10 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 )
 
-// argument is a named argument of a call that is written as plain text, without saying of which
-// type it is.
+// argument is a named argument of a call, written as plain text without a type.
 type argument struct{ name, text string }
 
-// repeatedName returns the first name that two arguments have.
+// repeatedName returns the first name that two arguments share.
 func repeatedName(arguments []argument) (name string, again bool) {
 	seen := make(map[string]bool, len(arguments))
 	for _, a := range arguments {
@@ -24,8 +23,8 @@ func repeatedName(arguments []argument) (name string, again bool) {
 	return "", false
 }
 
-// argumentsObject writes arguments, each of another name, as a JSON object, each of the type that
-// the schema of the tool has for it; without one it is a string.
+// argumentsObject writes arguments, which have different names, as a JSON object. Each gets the
+// type that the schema of the tool gives it, or is a string if the schema says nothing.
 func argumentsObject(arguments []argument, schema map[string]property) string {
 	b := []byte("{")
 	for _, a := range arguments {
@@ -38,13 +37,13 @@ func argumentsObject(arguments []argument, schema map[string]property) string {
 	return string(append(b, '}'))
 }
 
-// property is what is read of the schema of an argument.
+// property is the part of an argument's schema that is used.
 type property struct {
 	Type  any        `json:"type"` // a string or an array of strings
 	AnyOf []property `json:"anyOf"`
 }
 
-// properties returns the arguments of the tool of that name, nil if nothing is known of them.
+// properties returns the arguments of the tool with that name, or nil if nothing is known of them.
 func (o Options) properties(name string) map[string]property {
 	tool := o.tool(name)
 	if tool == nil {
@@ -59,8 +58,8 @@ func (o Options) properties(name string) map[string]property {
 	return schema.Properties
 }
 
-// append writes a value as the first type that it can be: null, a boolean, a number, an array or
-// object, or else a string.
+// append writes a value as the first of these types that fits: null, a boolean, a number, an array
+// or object, a string.
 func (p property) append(dst []byte, text string) []byte {
 	trimmed := strings.TrimSpace(text)
 	if lower := strings.ToLower(trimmed); lower == "true" || lower == "false" || lower == "null" {
@@ -72,7 +71,7 @@ func (p property) append(dst []byte, text string) []byte {
 	return jsonscan.AppendString(dst, text)
 }
 
-// kindOf guesses the JSON type of what may be a value.
+// kindOf guesses the JSON type of a text that may be a value.
 func kindOf(text string) string {
 	switch {
 	case text == "null":
@@ -92,7 +91,7 @@ func kindOf(text string) string {
 	}
 }
 
-// allows reports whether the schema names the type.
+// allows reports whether the schema includes the type.
 func (p property) allows(kind string) bool {
 	switch t := p.Type.(type) {
 	case string:
@@ -107,9 +106,9 @@ func (p property) allows(kind string) bool {
 	return slices.ContainsFunc(p.AnyOf, func(p property) bool { return p.allows(kind) })
 }
 
-// unclosedParameter returns the first argument whose text holds the tag of a parameter without its
-// end, and the name of that. A tag of a parameter that stands elsewhere in the call is text: it
-// cannot be another one.
+// unclosedParameter returns the first argument whose text contains a parameter tag without its end,
+// and the name in that tag. A tag of a parameter that the call already has does not count: it is
+// text, because it cannot be another parameter.
 func unclosedParameter(arguments []argument) (in argument, name string) {
 	given := make(map[string]bool, len(arguments))
 	for _, a := range arguments {
@@ -125,7 +124,7 @@ func unclosedParameter(arguments []argument) (in argument, name string) {
 	return argument{}, ""
 }
 
-// unclosedParameters returns the names of the parameters that begin in a text and do not end there.
+// unclosedParameters returns the names of the parameters that begin in a text and do not end in it.
 func unclosedParameters(text string) (open []string) {
 	const end = "</parameter>"
 	for pos := 0; ; {
@@ -145,8 +144,8 @@ func unclosedParameters(text string) (open []string) {
 	}
 }
 
-// parameterTag reads a tag that seems to begin a parameter, and returns the name and the place
-// behind the tag: <parameter=name>, in whatever case, and <parameter name="name">.
+// parameterTag reads a tag that seems to begin a parameter. It returns the name and the position
+// after the tag. The forms are <parameter=name>, in any letter case, and <parameter name="name">.
 func parameterTag(text string, pos int) (name string, end int, ok bool) {
 	const mark, most = "<parameter", 256 // bytes of a tag
 	window := text[pos:min(len(text), pos+most)]

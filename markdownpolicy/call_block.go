@@ -11,23 +11,23 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// callBlock reads what stands between two marks: calls as JSON, one behind the other or in a list,
-// or else a body that goes to the closing mark. The closing mark may be missing at the end of the
-// text, and the end of a list before the closing mark.
+// callBlock reads the text between two marks. It holds calls as JSON, one after another or in a
+// list, or a body in another form, which ends at the closing mark. At the end of the text the
+// closing mark may be missing. The end of a list may be missing before the closing mark.
 type callBlock struct {
 	Options
-	start int              // the place of the opening mark
-	after int              // the place behind it
+	start int              // the position of the opening mark
+	after int              // the position after it
 	close string           // the closing mark
-	ends  *textscan.Finder // of closing marks
+	ends  *textscan.Finder // finds closing marks
 
-	limited bool       // a body that holds another opening mark has no end
-	ahead   *markAhead // whether the closing mark comes behind something unexpected; nil: not looked for yet
+	limited bool       // a body that contains another opening mark has no end
+	ahead   *markAhead // whether the closing mark comes after something unexpected; nil: not yet searched for
 
-	pos     int // looked at so far
+	pos     int // the text before it was read
 	state   callState
 	scan    jsonscan.Scanner
-	value   int  // where the value that is scanned begins
+	value   int  // where the current value begins
 	listed  bool // the values are in a list
 	calls   []Part
 	repairs []Repair
@@ -36,9 +36,9 @@ type callBlock struct {
 type callState uint8
 
 const (
-	callStart callState = iota // before a value, or behind all of them
+	callStart callState = iota // before a value, or after all of them
 	callValue                  // in JSON
-	callBody                   // in something else
+	callBody                   // in another form
 )
 
 // limitLookahead implements [lookaheadLimiter].
@@ -62,7 +62,7 @@ func (b *callBlock) read(text string, final bool) verdict {
 	}
 }
 
-// next looks at what begins behind the mark or behind a value.
+// next reads what follows the mark or a value.
 func (b *callBlock) next(text string, final bool) (verdict, bool) {
 	b.pos = jsonscan.SkipBlanks(text, max(b.pos, b.after))
 	closed, wait := textscan.StandsAt(text, b.pos, b.close, final)
@@ -102,7 +102,7 @@ const (
 	listMark           // the beginning of a list of objects, a comma in it, or its end
 )
 
-// kindAt says what stands here, or that more has to come for that.
+// kindAt classifies the text at the current position; wait means that more text is needed.
 func (b *callBlock) kindAt(text string, final bool) (kind listKind, wait bool) {
 	switch c := text[b.pos]; {
 	case c == '{':
@@ -120,9 +120,9 @@ func (b *callBlock) kindAt(text string, final bool) (kind listKind, wait bool) {
 	}
 }
 
-// unclosed deals with something that stands where the closing mark should. A few brackets too many
-// are left out. What goes on with the call, or stands before the closing mark, was said in the
-// call, and is no text behind one without that mark.
+// unclosed handles text in the place of the closing mark. A few superfluous brackets are dropped.
+// Text that continues the call, or that precedes the closing mark, belongs to the call: it is not
+// text after a call without a closing mark.
 func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	if b.Mode != ModeRepair {
 		return b.broken(brokenFrom(text, b.pos, b.close), b.pos), true
@@ -154,8 +154,8 @@ func (b *callBlock) unclosed(text string, final bool) (verdict, bool) {
 	return b.done(b.pos), true
 }
 
-// continues is [jsonscan.Continues] for a call in marks, where a key goes on with the call without
-// a comma, too.
+// continues is [jsonscan.Continues] for a call between marks, where a key continues the call even
+// without a comma.
 func (b *callBlock) continues(text string, final bool) (yes, wait bool) {
 	next := jsonscan.Lookahead{Text: text, Pos: b.pos}
 	if _, yes = next.Key(); yes || next.Partial {
@@ -164,8 +164,8 @@ func (b *callBlock) continues(text string, final bool) (yes, wait bool) {
 	return jsonscan.Continues(text, b.pos, final)
 }
 
-// excessBrackets returns the place behind the closing brackets and blanks that stand at a place, or
-// that more may come.
+// excessBrackets returns the position after the closing brackets and blanks at pos; wait means that
+// more of them may come.
 func excessBrackets(text string, pos int, final bool) (end int, wait bool) {
 	const most = 16
 	window := text[:min(len(text), pos+most)]
@@ -179,7 +179,7 @@ func (b *callBlock) json(text string, final bool) (verdict, bool) {
 	end := stop
 	switch {
 	case state == jsonscan.Done:
-	case state == jsonscan.Invalid && b.Mode == ModeText: // nothing mends it
+	case state == jsonscan.Invalid && b.Mode == ModeText: // repairs cannot help
 		return b.broken(broken(end, hermesForm.expects(), "", nil), end), true
 	case state == jsonscan.More && !final:
 		return verdict{}, true
@@ -196,8 +196,7 @@ func (b *callBlock) json(text string, final bool) (verdict, bool) {
 	return verdict{}, false
 }
 
-// brokenEnd returns where JSON that is broken ends: where its brackets do, or before the first
-// closing mark.
+// brokenEnd returns the end of broken JSON: after its brackets, or before the first closing mark.
 func (b *callBlock) brokenEnd(text string, final bool) (end int, known bool) {
 	closing := b.ends.Next(text, b.value)
 	upTo := text
@@ -210,7 +209,7 @@ func (b *callBlock) brokenEnd(text string, final bool) (end int, known bool) {
 	return len(upTo), closing >= 0 || final
 }
 
-// add takes a JSON value as calls.
+// add reads a JSON value as calls.
 func (b *callBlock) add(text string, from, to int) *ParseError {
 	values, repairs, err := callValues(text[from:to], from, b.Mode)
 	if err != nil {
@@ -246,7 +245,7 @@ func callValues(text string, at int, mode Mode) (iter.Seq2[int, string], []Repai
 	if mode != ModeRepair || !ok || fixed == "" || fixed[0] != '[' {
 		return nil, nil, broken(at, "", text, nil)
 	}
-	whole := func(yield func(int, string) bool) { // the offsets in what was mended are not those of the text
+	whole := func(yield func(int, string) bool) { // the offsets in repaired text are not those of the original text
 		for _, value := range jsonscan.Elements(fixed) {
 			if !yield(0, value) {
 				return
@@ -256,7 +255,7 @@ func callValues(text string, at int, mode Mode) (iter.Seq2[int, string], []Repai
 	return whole, repairsAt(at, changes), nil
 }
 
-// plain looks for the end of a body that is not JSON.
+// plain searches for the end of a body that is not JSON.
 func (b *callBlock) plain(text string, final bool) verdict {
 	closing := b.ends.Next(text, b.pos)
 	if closing < 0 && !final {
@@ -280,8 +279,8 @@ func (b *callBlock) plain(text string, final bool) verdict {
 	return b.done(end)
 }
 
-// done says that the block ends there. Each call goes from its beginning, the first from the mark,
-// to that of the next.
+// done ends the block at end. Each call extends from its beginning, the first from the mark, to the
+// beginning of the next.
 func (b *callBlock) done(end int) verdict {
 	last := end
 	for i := len(b.calls) - 1; i >= 0; i-- {
@@ -294,19 +293,19 @@ func (b *callBlock) done(end int) verdict {
 	return verdict{kind: isParts, end: end, parts: b.calls, repairs: b.repairs}
 }
 
-// unended is done where the text ends before the closing mark.
+// unended is done for a text that ends before the closing mark.
 func (b *callBlock) unended(end int) verdict {
 	leaveOpen(b.calls)
 	return b.done(end)
 }
 
-// broken says that it is meant as a call and is none. As text it is the mark alone, so that what is
-// right behind it is found.
+// broken reports a text that is meant as a call but is not one. If it becomes text, only the mark
+// does, so that a mark directly after it is found.
 func (b *callBlock) broken(err *ParseError, looked int) verdict {
 	return verdict{kind: isBroken, end: b.after, seen: looked, err: err}
 }
 
-// callAt is a call that begins at a place.
+// callAt returns a call that begins at a position.
 func callAt(at int, name, arguments string) Part {
 	return Part{Content: messages.ToolCall{Name: name, Arguments: arguments}, Start: at}
 }

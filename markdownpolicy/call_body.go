@@ -11,10 +11,10 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// This file reads calls that models write between marks in forms other than JSON. Each reader gets
-// what stands between the marks, and its offset.
+// This file reads calls that models write between marks in forms other than JSON. Each reader
+// receives the text between the marks and its offset.
 
-// readBody tells the forms apart.
+// readBody chooses the reader for the form.
 func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 	lead := len(text) - len(textscan.TrimLeft(text))
 	body, at := textscan.Trim(text), at+lead
@@ -34,8 +34,8 @@ func (o Options) readBody(text string, at int) ([]Part, []Repair, *ParseError) {
 	return readPython(body, at, o.Mode)
 }
 
-// readJSON reads a call as JSON: {"name":…,"arguments":{…}}, the same as the "function" of an
-// object, or an object whose only key is the name of a tool.
+// readJSON reads a call as JSON. The forms are {"name":…,"arguments":{…}}, the same as the
+// "function" of an object, and an object whose only key is the name of a tool.
 func (o Options) readJSON(text string, at int) (messages.ToolCall, []Repair, *ParseError) {
 	call, repairs, err := hermesForm.read(text, at, o.Mode)
 	if err == nil || !json.Valid([]byte(text)) || text[0] != '{' {
@@ -44,10 +44,10 @@ func (o Options) readJSON(text string, at int) (messages.ToolCall, []Repair, *Pa
 	return o.readOtherJSON(text, at, err)
 }
 
-// readElement is readJSON for JSON that is known to be valid.
+// readElement is readJSON for text that is known to be valid JSON.
 func (o Options) readElement(text string, at int) (messages.ToolCall, []Repair, *ParseError) {
 	if text[0] != '{' {
-		return o.readJSON(text, at) // which says what is wrong
+		return o.readJSON(text, at) // which describes the error
 	}
 	call, repairs, err := hermesForm.readValid(text, text, nil, at, o.Mode)
 	if err == nil {
@@ -56,7 +56,8 @@ func (o Options) readElement(text string, at int) (messages.ToolCall, []Repair, 
 	return o.readOtherJSON(text, at, err)
 }
 
-// readOtherJSON reads the forms of readJSON that are not that of Hermes: to that, err applies.
+// readOtherJSON reads the forms of readJSON other than the Hermes form. err is the error of the
+// Hermes form.
 func (o Options) readOtherJSON(text string, at int, err *ParseError) (call messages.ToolCall, repairs []Repair, _ *ParseError) {
 	n, functions, function := 0, 0, ""
 	for key, value := range jsonscan.Members(text) {
@@ -87,10 +88,10 @@ func (o Options) readOtherJSON(text string, at int, err *ParseError) (call messa
 	return call, repairs, err
 }
 
-// readFunction reads <function=name><parameter=key>value</parameter>…</function>, of which the last
-// closing tags may be missing. A value ends at the first closing tag that is followed by another
-// tag of these. One that holds the tag of another parameter, and not its end, may be two of which
-// the first has no end: that is an error.
+// readFunction reads <function=name><parameter=key>value</parameter>…</function>. The last closing
+// tags may be missing. A value ends at the first closing tag that another of these tags follows. A
+// value that contains the tag of another parameter without its end is an error, because it may be
+// two parameters of which the first has no end.
 func (o Options) readFunction(body string, at int) ([]Part, []Repair, *ParseError) {
 	expected := func(pos int, what string) ([]Part, []Repair, *ParseError) {
 		return nil, nil, broken(at+pos, what, body[pos:], nil)
@@ -125,7 +126,8 @@ func (o Options) readFunction(body string, at int) ([]Part, []Repair, *ParseErro
 	return []Part{callAt(at, name, argumentsObject(arguments, o.properties(name)))}, nil, nil
 }
 
-// attribute reads a tag such as <function=name>, and returns the name and the place behind the tag.
+// attribute reads a tag such as <function=name>. It returns the name and the position after the
+// tag.
 func attribute(text string, pos int, open string) (name string, end int, ok bool) {
 	rest, ok := strings.CutPrefix(text[pos:], open)
 	if !ok {
@@ -138,7 +140,7 @@ func attribute(text string, pos int, open string) (name string, end int, ok bool
 	return strings.TrimSpace(rest[:i]), pos + len(open) + i + 1, true
 }
 
-// parameterEnd returns the place of the tag that ends the value that begins at pos, or -1.
+// parameterEnd returns the position of the tag that ends the value at pos, or -1.
 func parameterEnd(body string, pos int) int {
 	for {
 		i := strings.Index(body[pos:], "</parameter>")
@@ -153,7 +155,7 @@ func parameterEnd(body string, pos int) int {
 	}
 }
 
-// trimLines takes away what models set around a value: blanks, if it is one line, or else the line
+// trimLines removes what models write around a value: blanks around a single line, or else one line
 // break at either end.
 func trimLines(value string) string {
 	if trimmed := textscan.Trim(value); strings.IndexByte(trimmed, '\n') < 0 {
@@ -168,10 +170,10 @@ func trimLines(value string) string {
 	return value
 }
 
-// readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…: the first key belongs to
-// the first value. A text ends at the first closing tag that is followed by another tag of these.
-// Tags in a key, and those in a value that are not whole pairs, say that an end is missing: that is
-// an error, and so is a key that stands twice.
+// readPairs reads name<arg_key>key</arg_key><arg_value>value</arg_value>…, where each key belongs
+// to the value after it. A text ends at the first closing tag that another of these tags follows.
+// Tags in a key, and tags in a value that are not whole pairs, mean that an end is missing: this is
+// an error. A repeated key is an error, too.
 func (o Options) readPairs(body string, at int) ([]Part, []Repair, *ParseError) {
 	name, _, _ := strings.Cut(body, "<arg_")
 	pos := len(name)
@@ -212,15 +214,15 @@ var (
 	pairValue = tagPair{open: "<arg_value>", close: "</arg_value>"}
 )
 
-// wholePairs reports whether each tag of a pair that begins in a text has its end there, and each
-// key its value.
+// wholePairs reports whether every tag of a pair that begins in a text ends in it, and every key
+// has a value.
 func wholePairs(text string) bool {
 	keys, values := strings.Count(text, pairKey.open), strings.Count(text, pairValue.open)
 	return keys == values && strings.Count(text, pairKey.close) >= keys && strings.Count(text, pairValue.close) >= values
 }
 
-// between returns the text between two marks of which the first stands at a place, and the place
-// behind it and blanks.
+// between returns the text between two marks, the first of which is at pos, and the position after
+// the second mark and blanks.
 func between(body string, pos int, marks tagPair) (held string, end int, ok bool) {
 	rest, ok := strings.CutPrefix(body[pos:], marks.open)
 	if !ok {
@@ -240,8 +242,8 @@ func between(body string, pos int, marks tagPair) (held string, end int, ok bool
 	}
 }
 
-// readSeparated reads what stands before and after a separator: name and {…}, or "function" and the
-// name with a block of JSON behind it.
+// readSeparated reads the text before and after a separator: name and {…}, or "function" and the
+// name with a block of JSON after it.
 func readSeparated(before, after string, at, afterAt int, mode Mode) ([]Part, []Repair, *ParseError) {
 	name, object := textscan.Trim(before), after
 	if name == "function" {
@@ -262,7 +264,7 @@ func readSeparated(before, after string, at, afterAt int, mode Mode) ([]Part, []
 	return []Part{callAt(at, name, arguments)}, repairs, nil
 }
 
-// escapeMark stands around the strings of readEscaped.
+// escapeMark surrounds the strings of readEscaped.
 const escapeMark = "<escape>"
 
 // readEscaped reads call:name{key:<escape>text<escape>,other:1}.
@@ -307,7 +309,7 @@ func escapedJSON(text string) []byte {
 	return b
 }
 
-// readPython reads calls in Python: name(key=value, …), each on a line of its own or all in a list.
+// readPython reads Python calls: name(key=value, …), each on its own line or all in a list.
 func readPython(body string, at int, mode Mode) ([]Part, []Repair, *ParseError) {
 	calls, changes, err := pyliteral.ReadCalls(body, mode == ModeRepair)
 	if err != nil {
@@ -316,7 +318,7 @@ func readPython(body string, at int, mode Mode) ([]Part, []Repair, *ParseError) 
 	return pythonParts(calls, at), repairsAt(at, changes), nil
 }
 
-// pythonParts returns calls of a text that stands at an offset of the reply as parts of the reply.
+// pythonParts converts calls of a text at an offset of the reply to parts of the reply.
 func pythonParts(calls []pyliteral.Call, at int) []Part {
 	var parts []Part
 	for _, c := range calls {

@@ -13,18 +13,18 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// callForm says how a call is written as a JSON object: {"name":…,"arguments":{…}}.
+// callForm describes how a call is written as a JSON object, such as {"name":…,"arguments":{…}}.
 type callForm struct {
 	name      string   // the key of the name
 	arguments string   // the key of the arguments
-	others    []string // more keys that are read as the arguments, where those are not there
-	beside    []string // more keys that hold no arguments, and are left out
+	others    []string // more keys for the arguments, if that key is missing
+	beside    []string // more keys that hold no arguments and are dropped
 }
 
-// read reads a call from the JSON that stands at an offset of the reply. Arguments are kept as they
-// are written, and a JSON string that holds an object is decoded once. Missing, null and empty ones
-// are {}. A member that is no part of a call may be meant as an argument, whether there are others
-// or not: it is an error. So is a key of a call that stands twice.
+// read reads a call from JSON at an offset of the reply. Arguments are kept as written; a JSON
+// string that holds an object is decoded once. Missing, null and empty arguments become {}. A
+// member that does not belong to a call is an error, because it may be meant as an argument. A
+// repeated key of a call is an error, too.
 func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
 	object, repairs, err := readObject(text, at, mode)
 	if err != nil {
@@ -36,8 +36,8 @@ func (f callForm) read(text string, at int, mode Mode) (messages.ToolCall, []Rep
 	return f.readValid(text, object, repairs, at, mode)
 }
 
-// readValid is read for text of which a valid object was made by repairs. With an error it returns
-// the name, if there is one.
+// readValid is read for text whose repair gave a valid object. With an error it still returns the
+// name, if there is one.
 func (f callForm) readValid(text, object string, repairs []Repair, at int, mode Mode) (messages.ToolCall, []Repair, *ParseError) {
 	name, arguments, key, again := f.fields(object)
 	if again != "" {
@@ -59,16 +59,16 @@ func (f callForm) readValid(text, object string, repairs []Repair, at int, mode 
 	return call, append(repairs, more...), nil
 }
 
-// expects is what a model is told that it should have written.
+// expects describes the expected form in an error for the model.
 func (f callForm) expects() string {
 	return `a JSON object {"` + f.name + `": …, "` + f.arguments + `": {…}}`
 }
 
-// fields returns the values of the name and of the arguments, as they are written in a valid
-// object, and the key of the arguments; "" if there is none. again is the first key of these that
-// stands there twice, in whatever case.
+// fields returns the raw values of the name and of the arguments of a valid object, and the key of
+// the arguments ("" if there is none). again is the first of these keys that occurs twice, in any
+// letter case.
 func (f callForm) fields(object string) (name, arguments, under, again string) {
-	rank := len(f.others) + 1 // of the key that the arguments were found under: the smaller, the better
+	rank := len(f.others) + 1 // of the key found for the arguments: the smallest wins
 	var seen uint
 	for key, value := range jsonscan.Members(object) {
 		bit := f.bit(key)
@@ -88,7 +88,7 @@ func (f callForm) fields(object string) (name, arguments, under, again string) {
 	return name, arguments, under, ""
 }
 
-// bit is a number of its own, of one bit, for each key of a call, and 0 for other keys.
+// bit returns a different bit for each key of a call, and 0 for other keys.
 func (f callForm) bit(key string) uint {
 	same := func(other string) bool { return strings.EqualFold(key, other) }
 	switch {
@@ -103,8 +103,8 @@ func (f callForm) bit(key string) uint {
 	return 0
 }
 
-// isHarmless reports whether a member beside the name of a call is what servers write there, and so
-// no argument: the type of the call, its place, or its id.
+// isHarmless reports whether a member is one that servers add to a call and not an argument: the
+// type of the call, its index, or its id.
 func isHarmless(key, value string) bool {
 	switch key {
 	case "type":
@@ -118,8 +118,8 @@ func isHarmless(key, value string) bool {
 	}
 }
 
-// unexpectedKeys returns the keys, in quotes, of members that are no part of a call whose arguments
-// stand under a key.
+// unexpectedKeys returns, in quotes, the keys of members that do not belong to a call whose
+// arguments have the key under.
 func (f callForm) unexpectedKeys(object, under string) (keys []string) {
 	for key, value := range jsonscan.Members(object) {
 		switch {
@@ -132,7 +132,7 @@ func (f callForm) unexpectedKeys(object, under string) (keys []string) {
 	return keys
 }
 
-// checkKeys returns an error where a valid object has members that are no part of a call.
+// checkKeys returns an error if a valid object has members that do not belong to a call.
 func (f callForm) checkKeys(object, name, under string, at int) *ParseError {
 	keys := f.unexpectedKeys(object, under)
 	if len(keys) == 0 {
@@ -145,8 +145,7 @@ func (f callForm) checkKeys(object, name, under string, at int) *ParseError {
 	return broken(at, expected+", and nothing beside it", strings.Join(keys, ", ")+` beside "`+under+`"`, nil)
 }
 
-// isEmptyObject reports whether a valid JSON value is an object without members, or a string that
-// holds one.
+// isEmptyObject reports whether a valid JSON value is an empty object, or a string that holds one.
 func isEmptyObject(value string) bool {
 	if value[0] == '"' {
 		value = textscan.Trim(jsonscan.Unquote(value))
@@ -154,8 +153,8 @@ func isEmptyObject(value string) bool {
 	return strings.HasPrefix(value, "{") && textscan.Trim(value[1:]) == "}"
 }
 
-// saysNothing reports whether the value of the arguments of a call is missing, null, or a string
-// that is blank or null.
+// saysNothing reports whether the arguments of a call are missing, null, or a string that is blank
+// or null.
 func saysNothing(value string) bool {
 	if strings.HasPrefix(value, `"`) {
 		value = strings.TrimSpace(jsonscan.Unquote(value))
@@ -163,7 +162,7 @@ func saysNothing(value string) bool {
 	return value == "" || value == "null"
 }
 
-// readArguments reads the value of the arguments of a call.
+// readArguments reads the arguments of a call.
 func readArguments(value string, at int, mode Mode) (string, []Repair, *ParseError) {
 	switch {
 	case saysNothing(value):
@@ -183,7 +182,7 @@ func readArguments(value string, at int, mode Mode) (string, []Repair, *ParseErr
 	return object, repairs, nil
 }
 
-// write writes a call as JSON, on one line. Arguments that are not JSON are written as a JSON
+// write writes a call as JSON on one line. Arguments that are not JSON are written as a JSON
 // string.
 func (f callForm) write(c messages.ToolCall) string {
 	b := jsonscan.AppendString([]byte("{"), f.name)
@@ -209,8 +208,8 @@ func appendArguments(dst []byte, arguments string) []byte {
 	}
 }
 
-// readObject reads a JSON object that stands at an offset of the reply, and nothing else. What is
-// none is an error, or in mode repair it is mended; the dict of Python is such an object too.
+// readObject reads a JSON object at an offset of the reply, and nothing else. Text that is not an
+// object is an error, or is repaired in mode repair; a Python dict is repaired to an object, too.
 func readObject(text string, at int, mode Mode) (object string, repairs []Repair, err *ParseError) {
 	start := jsonscan.SkipBlanks(text, 0)
 	object = textscan.TrimRight(text[start:])
@@ -226,8 +225,7 @@ func readObject(text string, at int, mode Mode) (object string, repairs []Repair
 	return "", nil, notObject(text, at, mode)
 }
 
-// repairsAt returns changes of a text that stands at an offset of the reply as repairs of the
-// reply.
+// repairsAt converts changes of a text at an offset of the reply to repairs of the reply.
 func repairsAt(at int, changes []jsonrepair.Change) []Repair {
 	var repairs []Repair
 	for _, c := range changes {
@@ -236,7 +234,7 @@ func repairsAt(at int, changes []jsonrepair.Change) []Repair {
 	return repairs
 }
 
-var errAmbiguous = errors.New("there is no one way to mend it")
+var errAmbiguous = errors.New("it can be repaired in more than one way")
 
 // notObject says where a text stops being a JSON object.
 func notObject(text string, at int, mode Mode) *ParseError {
@@ -256,10 +254,10 @@ func notObject(text string, at int, mode Mode) *ParseError {
 	return e
 }
 
-// FindObject finds the JSON object that a reply holds beside other text, such as fences and prose.
-// Of several it is the last that has one of the keys, or the last of all if no keys are given. Only
-// whole objects count: those within another are part of it, and what is not valid JSON is none. The
-// object is returned as it is written.
+// FindObject finds a JSON object in a reply that also holds other text, such as fences and prose.
+// Of several objects it returns the last that has one of the keys, or the last of all if no keys
+// are given. Only whole objects count: an object within another is part of it, and invalid JSON is
+// not an object. The object is returned as written.
 func FindObject(text string, keys ...string) (object string, ok bool) {
 	return jsonscan.FindObject(text, func(object string) bool {
 		if len(keys) == 0 {

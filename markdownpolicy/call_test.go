@@ -30,7 +30,7 @@ func TestS2_8_BrokenCallByMode(t *testing.T) {
 
 	_, _, err = markdownpolicy.ReadCall(`{"name":"t","arguments":{"a":"b`, markdownpolicy.ModeRepair, "name", "arguments")
 	require.NotNil(t, err, "the string may have been cut off")
-	require.ErrorContains(t, err.Err, "no one way")
+	require.ErrorContains(t, err.Err, "more than one way")
 }
 
 func TestS2_9_Arguments(t *testing.T) {
@@ -150,7 +150,7 @@ func TestS2_9_ArgumentsElsewhereAreNotNone(t *testing.T) {
 	require.Equal(t, parts(textPart(reply)), partsOf(t, hermes, reply))
 }
 
-// What a string of JSON holds is looked at once: a string in it is no object.
+// A JSON string is decoded once: a string within it is not an object.
 func TestS2_9_ArgumentsAreDecodedOnce(t *testing.T) {
 	const twice = `"\"{\\\"a\\\":1}\""`
 	for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {

@@ -9,15 +9,14 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Chain reads a reply in whichever of its formats comes first in it: the policy whose first call,
-// or whose error, begins earliest reads the whole reply. A call counts before an error at the same
-// place, then the order of the chain decides. Where there is no call the earliest thought decides,
-// and where there is none either, the reply is text. Which policy it was stands in
-// [Document].Policy.
+// Chain tries several formats for each reply. The policy whose first call or error begins earliest
+// reads the whole reply. At the same position a call counts before an error; then the order of the
+// chain decides. Without a call, the earliest thought decides. Without a thought, the reply is
+// text. [Document].Policy names the policy that matched.
 //
-// Instructions, rendering and stop sequences are those of the first policy. What it renders is read
-// back unless a text in it holds a call or a thought of another policy of the chain, for which the
-// first knows no escape. An empty chain is that of [Fenced] alone.
+// Instructions, rendering and stop sequences are those of the first policy. Rendered text is read
+// back correctly, unless it contains a call or thought of another policy of the chain, which the
+// first policy does not escape. An empty chain means [Fenced] alone.
 type Chain []Policy
 
 // Name returns "chain".
@@ -49,7 +48,7 @@ func (c Chain) FormatQuery(h messages.History) (messages.History, error) {
 	return c.first().FormatQuery(h)
 }
 
-// Render implements [Renderer]. Where the first policy is none, it is that of [Fenced].
+// Render implements [Renderer]. If the first policy is not a Renderer, it renders as [Fenced] does.
 func (c Chain) Render(parts []messages.AssistantContent) string { return render(c.first(), parts) }
 
 // Stop implements [Stopper].
@@ -67,7 +66,8 @@ func (c Chain) NewParser() Parser {
 	return p
 }
 
-// newParser returns a parser for any policy: one that cannot read pieces is given the whole.
+// newParser returns a parser for any policy. If the policy is not a Streamer, the parser reads the
+// reply as a whole.
 func newParser(p Policy) Parser {
 	if s, ok := p.(Streamer); ok {
 		return s.NewParser()
@@ -96,7 +96,7 @@ func render(p Policy, parts []messages.AssistantContent) string {
 	return Fenced{}.Render(parts)
 }
 
-// wholeParser is a [Parser] for a policy that has none.
+// wholeParser is a [Parser] for a policy that is not a Streamer.
 type wholeParser struct {
 	policy Policy
 	text   strings.Builder
@@ -112,25 +112,25 @@ func (p *wholeParser) Close() (Document, []Part, error) {
 	return doc, doc.Parts, err
 }
 
-// chainParser runs the parsers of a chain next to each other until it is certain which one counts.
+// chainParser runs the parsers of a chain side by side until it is certain which one counts.
 type chainParser struct {
 	links  []*link
 	winner *link
-	differ bool // the links released texts that do not begin alike
+	differ bool // the links released texts that begin differently
 }
 
 // link is a parser of a chain.
 type link struct {
 	Parser
 	name  string
-	parts []Part // released by it, and not by the chain yet
-	call  int    // where its first call begins; -1: none was released
-	reach int    // it has released all that begins before
+	parts []Part // released by the parser, but not yet by the chain
+	call  int    // where its first call begins; -1 if none was released
+	reach int    // everything that begins before it has been released
 }
 
 func newLink(p Policy) *link { return &link{Parser: newParser(p), name: nameOf(p), call: -1} }
 
-// take takes what the parser released.
+// take adds parts that the parser released.
 func (l *link) take(parts []Part) {
 	l.parts = append(l.parts, parts...)
 	if l.call < 0 {
@@ -141,7 +141,7 @@ func (l *link) take(parts []Part) {
 	}
 }
 
-// firstStart returns where the first part of a kind begins, or -1.
+// firstStart returns the position of the first part of a kind, or -1.
 func firstStart[C messages.AssistantContent](parts []Part) int {
 	for _, p := range parts {
 		if _, ok := p.Content.(C); ok {
@@ -151,7 +151,7 @@ func firstStart[C messages.AssistantContent](parts []Part) int {
 	return -1
 }
 
-// front returns the text that comes next, or "".
+// front returns the next text, or "".
 func (l *link) front() string {
 	if len(l.parts) == 0 {
 		return ""
@@ -160,7 +160,7 @@ func (l *link) front() string {
 	return t.Text
 }
 
-// cut takes n bytes from the text that comes next.
+// cut removes n bytes from the next text.
 func (l *link) cut(n int) Part {
 	head := l.parts[0]
 	text := l.front()
@@ -176,7 +176,7 @@ func (l *link) cut(n int) Part {
 	return head
 }
 
-// rest returns what the chain has not released.
+// rest returns the parts that the chain has not released.
 func (l *link) rest() []Part {
 	parts := l.parts
 	l.parts = nil
@@ -197,7 +197,7 @@ func (p *chainParser) Write(piece string) []Part {
 	return p.agreed()
 }
 
-// certain returns the link that no other can be earlier than, or nil.
+// certain returns the link that certainly matches earliest, or nil.
 func (p *chainParser) certain() *link {
 	if len(p.links) == 1 {
 		return p.links[0]
@@ -269,15 +269,15 @@ func (p *chainParser) Close() (Document, []Part, error) {
 	return bestDoc, best.rest(), bestErr
 }
 
-// What a policy found, the better first.
+// The ranks of what a policy found, the best first.
 const (
 	rankCall = iota // or an error
 	rankThought
 	rankNone
 )
 
-// rankOf says how early a policy found something: the less, the earlier. Twice the place leaves
-// room for an error behind a call at the same place.
+// rankOf returns how early a policy found something: less is earlier. Positions are doubled so that
+// an error ranks after a call at the same position.
 func rankOf(doc Document, err error) [2]int {
 	if at := firstStart[messages.ToolCall](doc.Parts); at >= 0 {
 		return [2]int{rankCall, 2 * at}
@@ -295,7 +295,7 @@ func rankOf(doc Document, err error) [2]int {
 	return [2]int{rankNone, 0}
 }
 
-// matched returns the name of the policy that read a reply, or "" if there was nothing but text.
+// matched returns the name of the policy that read a reply, or "" if the reply was only text.
 func matched(name string, doc Document, err error) string {
 	switch {
 	case rankOf(doc, err)[0] == rankNone:

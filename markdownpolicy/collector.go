@@ -7,26 +7,26 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// collector puts parts in a row: neighbouring texts become one, without the blanks around it, and
-// one that is blank is none. A thought may arrive in pieces, too.
+// collector arranges parts in order. Neighbouring texts become one, without surrounding blanks, and
+// a blank text is dropped. A thought may arrive in pieces, too.
 type collector struct {
 	parts   []Part
 	repairs []Repair
 
-	run        textBuffer // the text or thought that may still go on, without blanks before it
+	run        textBuffer // the text or thought that may still continue, without blanks before it
 	thought    bool       // run is a thought
-	start, end int        // where it stands, without blanks around it
+	start, end int        // its position, without surrounding blanks
 	trimmed    int        // run[:trimmed] does not end in blanks
 
 	released   int    // run[:released] has been released
-	behind     int    // the place behind what has been released of run
-	unreleased []Part // what is to be released
+	behind     int    // the position after the released part of run
+	unreleased []Part // parts to be released
 }
 
-// text adds a piece of text that stands at a place.
+// text adds a piece of text at a position.
 func (c *collector) text(s string, at int) { c.literal(s, at, at+len(s)) }
 
-// literal adds text that stands for what is written between two places.
+// literal adds text that represents the source between two positions.
 func (c *collector) literal(s string, start, end int) {
 	if c.thought {
 		c.close()
@@ -34,7 +34,7 @@ func (c *collector) literal(s string, start, end int) {
 	c.append(s, start, end)
 }
 
-// think adds to the thought, which ends with endThought or the next text.
+// think adds to the thought, which ends with endThought or at the next text.
 func (c *collector) think(s string, start, end int) {
 	if !c.thought {
 		if textscan.Trim(s) == "" {
@@ -46,7 +46,7 @@ func (c *collector) think(s string, start, end int) {
 	c.append(s, start, end)
 }
 
-// endThought ends the thought, if there is one: the next is another.
+// endThought ends the current thought, if there is one. The next thought is a new part.
 func (c *collector) endThought() {
 	if c.thought {
 		c.close()
@@ -74,7 +74,7 @@ func (c *collector) append(s string, start, end int) {
 	c.run.add(s)
 }
 
-// add adds a part. A text stands for what is written there, as an escaped mark does.
+// add adds a part. The source of a text may differ from it, as for an escaped mark.
 func (c *collector) add(p Part) {
 	if t, ok := p.Content.(messages.Text); ok {
 		c.literal(t.Text, p.Start, p.End)
@@ -88,7 +88,7 @@ func (c *collector) add(p Part) {
 // close ends the text or thought.
 func (c *collector) close() {
 	switch {
-	case c.trimmed > 0 && c.released == 0: // one part is both
+	case c.trimmed > 0 && c.released == 0: // the whole text is one part
 		whole := c.piece(0, c.start)
 		c.parts, c.unreleased = append(c.parts, whole), append(c.unreleased, whole)
 	case c.trimmed > 0:
@@ -99,7 +99,7 @@ func (c *collector) close() {
 	c.thought, c.trimmed, c.released = false, 0, 0
 }
 
-// flush adds what is certain of the text to unreleased.
+// flush adds the certain part of the text to unreleased.
 func (c *collector) flush() {
 	if c.trimmed > c.released {
 		c.unreleased = append(c.unreleased, c.piece(c.released, c.behind))
@@ -107,7 +107,7 @@ func (c *collector) flush() {
 	}
 }
 
-// piece is the text from a place in run on, which stands at start.
+// piece is the text of run after from; its position is start.
 func (c *collector) piece(from, start int) Part {
 	s := c.run.string()[from:c.trimmed]
 	if c.thought {
@@ -116,7 +116,7 @@ func (c *collector) piece(from, start int) Part {
 	return Part{Content: messages.Text{Text: s}, Start: start, End: c.end}
 }
 
-// release returns what is certain and was not released before.
+// release returns the parts that are certain and were not yet released.
 func (c *collector) release() []Part {
 	c.flush()
 	unreleased := c.unreleased
@@ -124,10 +124,10 @@ func (c *collector) release() []Part {
 	return unreleased
 }
 
-// textBuffer is a text that comes in pieces, most often in one.
+// textBuffer is a text that arrives in pieces, most often in one.
 type textBuffer struct {
-	one  string          // all of it, while it is one piece
-	many strings.Builder // all of it, then
+	one  string          // the whole text, while it is one piece
+	many strings.Builder // the whole text after that
 }
 
 func (b *textBuffer) add(s string) {

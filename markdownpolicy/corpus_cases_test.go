@@ -22,17 +22,17 @@ import (
 
 var rewriteCorpusTable = flag.Bool("rewrite", false, "write docs/markdown-corpus.md anew")
 
-// corpusCase is a test case of another project: a reply, how it is read here, and what that project
-// expects.
+// corpusCase is a test case of another project: a reply, what it should parse to, and what that
+// project expects.
 type corpusCase struct {
 	id     string
 	policy markdownpolicy.Policy
 	pieces []string
 	calls  []corpusCall
-	text   string // blanks aside; not compared if anyText
+	text   string // without blanks; not compared if anyText
 	check  func(markdownpolicy.Document) bool
 
-	streamed bool // the text is what has been released before the end
+	streamed bool // the text is what was released before the end
 	anyText  bool
 	anyName  bool // only the arguments are compared
 	first    bool // only the first call is compared
@@ -130,7 +130,8 @@ func writeReasons(table *strings.Builder, head string, reasons map[string]string
 
 func percent(n, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of)) }
 
-// disagreement reads a case, in its pieces and as a whole, and returns what is other than expected.
+// disagreement reads a case, in its pieces and as a whole, and returns the differences from what is
+// expected.
 func disagreement(t *testing.T, c corpusCase) string {
 	t.Helper()
 	whole := strings.Join(c.pieces, "")
@@ -165,7 +166,7 @@ func disagreement(t *testing.T, c corpusCase) string {
 		}
 	}
 	sameText := c.anyText || noBlanks(text) == noBlanks(c.text)
-	if err != nil { // what could not be read, which they leave out, is text of ours
+	if err != nil { // they drop unreadable text, we keep it as text
 		sameText = c.anyText || strings.HasPrefix(noBlanks(text), noBlanks(c.text))
 	}
 	if len(calls) != len(c.calls) || len(calls) > 0 && !reflect.DeepEqual(calls, c.calls) || !sameText {
@@ -197,7 +198,7 @@ func noBlanks(s string) string {
 	}, s)
 }
 
-// vllmCases are of the parsers of vLLM. They compare the calls only.
+// vllmCases are the cases of vLLM's parsers. They compare only the calls.
 func vllmCases(t *testing.T, from corpus) (cases []corpusCase) {
 	type line struct {
 		Format, Case, Input string
@@ -223,8 +224,8 @@ func vllmCases(t *testing.T, from corpus) (cases []corpusCase) {
 	return cases
 }
 
-// rooCases are of the parser of Roo Code, which knows its tools by name. Whether a part is complete
-// is not compared.
+// rooCases are the cases of Roo Code's parser, which knows its tools by name. Whether a part is
+// complete is not compared.
 func rooCases(t *testing.T, from corpus) (cases []corpusCase) {
 	type check struct {
 		On    any
@@ -256,7 +257,7 @@ func rooCases(t *testing.T, from corpus) (cases []corpusCase) {
 	return cases
 }
 
-// rooParts are the parts of a document by the paths that Roo's checks use.
+// rooParts returns the parts of a document by the paths that Roo's checks use.
 func rooParts(t *testing.T, doc markdownpolicy.Document) map[string]any {
 	paths := map[string]any{"#0": len(doc.Parts)}
 	for i, p := range doc.Parts {
@@ -293,9 +294,9 @@ func rooHolds(paths map[string]any, on, check string, value any) bool {
 	}
 }
 
-// recordedContents is what the replies of each file of a corpus hold. Of replies that models really
-// gave none has a call of these formats; of twelve with tags, eleven hold a thought, three of which
-// were cut off within it.
+// recordedContents is what the replies of each file of a corpus hold. Replies recorded from models
+// hold no calls of these formats. Of twelve replies with tags, eleven hold a thought, and three of
+// these thoughts were cut off.
 var recordedContents = map[string]map[string]string{
 	"ours": {
 		"xml-recorded.jsonl":             "hermes.Text 3, hermes.Thought 3, mistral.Text 4, xml.Text 3, xml.Thought 3",

@@ -23,7 +23,7 @@ type ollamaLine struct {
 	Case       json.RawMessage
 }
 
-// ollamaCase holds the fields of all tests, the same ones in one.
+// ollamaCase holds the fields of all tests. Equal fields of several tests are one field.
 type ollamaCase struct {
 	Tmpl struct {
 		Ident string `json:"_ident"`
@@ -33,7 +33,7 @@ type ollamaCase struct {
 	Input  looseText
 	Steps  []ollamaStep
 
-	Content, Buffer looseText // of tests of a part of a parser: what it is given
+	Content, Buffer looseText // for tests of a part of a parser: its input
 	RawToolCall     looseText
 	Xml, Raw        looseText
 
@@ -64,8 +64,8 @@ type ollamaStep struct {
 	}
 }
 
-// looseText is a string; anything else, which stands for an empty one or one that the corpus does
-// not have, is "".
+// looseText is a string. Any other JSON value becomes "": it stands for an empty text, or for one
+// that the corpus does not have.
 type looseText string
 
 func (s *looseText) UnmarshalJSON(data []byte) error {
@@ -75,7 +75,7 @@ func (s *looseText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ollamaCalls are calls, or one call. Arguments that are given as a string are JSON.
+// ollamaCalls are calls, or one call. Arguments given as a string are JSON.
 type ollamaCalls []corpusCall
 
 func (c *ollamaCalls) UnmarshalJSON(data []byte) error {
@@ -160,8 +160,8 @@ func ollamaCorpusCase(t *testing.T, l ollamaLine) corpusCase {
 	return c
 }
 
-// restore puts in what the corpus lost of a case: the minus of a number that is expected, and a
-// text that their test computes.
+// restore adds what the corpus lost of a case: the minus sign of an expected number, and a text
+// that their test computes.
 func (o *ollamaCase) restore(l ollamaLine) {
 	switch fmt.Sprint(strings.TrimPrefix(l.Func, "Test"), " ", l.N) {
 	case "LFM2Parser_parseToolCallsContent 19":
@@ -174,7 +174,8 @@ func (o *ollamaCase) restore(l ollamaLine) {
 	}
 }
 
-// objectFinder reads a text with FindObject: the object is the arguments of a call without a name.
+// objectFinder reads a text with FindObject: the object becomes the arguments of a call without a
+// name.
 type objectFinder struct{ markdownpolicy.Policy }
 
 func (objectFinder) ParseResponse(text string) (doc markdownpolicy.Document, _ error) {
@@ -184,7 +185,7 @@ func (objectFinder) ParseResponse(text string) (doc markdownpolicy.Document, _ e
 	return doc, nil
 }
 
-// ollamaDialects are the dialects of the parsers that have one, and the marks of a call in them.
+// ollamaDialects are the dialects of the parsers that have one, and their marks around a call.
 var ollamaDialects = map[string]struct {
 	dialect     markdownpolicy.Dialect
 	open, close string
@@ -198,20 +199,20 @@ var ollamaDialects = map[string]struct {
 	"qwen3coder_test.go":    {markdownpolicy.DialectHermes, "<tool_call>", "</tool_call>"},
 }
 
-// thinks says whether a reply begins within a thought.
+// thinks reports whether a reply begins within a thought.
 func (o ollamaCase) thinks(file string) bool {
 	return o.HasThinking || o.HasThinkingSupport || o.ThinkValue.Value ||
 		file == "cogito_test.go" && o.ExpectedThinking != "" || file == "qwen3vl_thinking_test.go" && o.PrefillMsg == nil
 }
 
-// body sets the marks of a call around what a part of a parser is given.
+// body puts the marks of a call around the input of a part of a parser.
 func (o ollamaCase) body(c *corpusCase, file string, held looseText) {
 	marks := ollamaDialects[file]
 	c.pieces = []string{marks.open + strings.TrimSuffix(strings.TrimPrefix(string(held), marks.open), marks.close) + marks.close}
 	c.anyText = true
 }
 
-// template reads the cases of the parser that goes by a template, and of the functions below it.
+// template reads the cases of the template-based parser and of the functions below it.
 func (o ollamaCase) template(c *corpusCase, test string, options markdownpolicy.Options) {
 	options.Tools = definitions(map[string][]string{
 		"get_temperature": nil, "get_conditions": nil, "say_hello": nil, "say_hello_world": nil, "get_address": nil, "add": nil,
@@ -228,7 +229,7 @@ func (o ollamaCase) template(c *corpusCase, test string, options markdownpolicy.
 	}[o.Tmpl.Ident]
 	c.streamed = true
 	switch test {
-	case "TestContent": // what of a text is text, when no more comes
+	case "TestContent": // the part of a text that is text at the end
 		c.streamed = false
 		c.policy, c.pieces = markdownpolicy.Llama{Options: options}, []string{string(o.Content)}
 		if o.Tag == "<tool_call>" {
@@ -254,9 +255,8 @@ func (o ollamaCase) template(c *corpusCase, test string, options markdownpolicy.
 	}
 }
 
-// events takes what their parser gives for each piece. Where it gives the body of a call that is
-// none of any model, such as "abc", a call as JSON with that body in its arguments stands there
-// instead.
+// events sets what their parser returns for each piece. If it returns the body of a call that is
+// not of any model, such as "abc", the case gets a call as JSON with that body as its arguments.
 func (o ollamaCase) events(c *corpusCase) {
 	if o.Steps == nil {
 		return
@@ -298,7 +298,7 @@ func (o ollamaCase) events(c *corpusCase) {
 	c.pieces = strings.SplitAfter(b.String()+rest, "l") // anywhere
 }
 
-// bodies reads the cases of what stands between the tags of Qwen-Coder and GLM.
+// bodies reads the cases for the text between the tags of Qwen-Coder and GLM.
 func (o ollamaCase) bodies(t *testing.T, c *corpusCase) {
 	switch {
 	case o.Xml != "":
@@ -310,12 +310,12 @@ func (o ollamaCase) bodies(t *testing.T, c *corpusCase) {
 		c.calls = []corpusCall{{"function_name", arguments}}
 	case o.RawToolCall != "":
 		o.body(c, "glm46_test.go", o.RawToolCall)
-		if strings.Contains(string(o.Tools), "_unresolved") { // the corpus does not have the tools: they are told from what is expected
+		if strings.Contains(string(o.Tools), "_unresolved") { // the corpus does not have the tools: they are derived from what is expected
 			hermes := c.policy.(markdownpolicy.Hermes)
 			hermes.Tools = typedAs(t, c.calls[0])
 			c.policy = hermes
 		}
-	case o.Raw != "": // they make XML of it, with the names as attributes
+	case o.Raw != "": // they convert it to XML, with the names as attributes
 		o.body(c, "glm46_test.go", o.Raw)
 		var function struct {
 			Name      string `xml:"name,attr"`
@@ -333,7 +333,7 @@ func (o ollamaCase) bodies(t *testing.T, c *corpusCase) {
 	}
 }
 
-// olmoValue makes a call with that argument of a value.
+// olmoValue returns a call with the value as its argument.
 func olmoValue(t *testing.T, line json.RawMessage) json.RawMessage {
 	var value []any
 	require.NoError(t, json.Unmarshal(line, &value))
@@ -343,7 +343,7 @@ func olmoValue(t *testing.T, line json.RawMessage) json.RawMessage {
 	return made
 }
 
-// definitions makes tools of names and string parameters.
+// definitions returns tools with these names and string parameters.
 func definitions(parameters map[string][]string) (defs []tools.Definition) {
 	for name, names := range parameters {
 		properties := map[string]any{}
@@ -355,7 +355,7 @@ func definitions(parameters map[string][]string) (defs []tools.Definition) {
 	return defs
 }
 
-// typedAs makes a tool with arguments of the types that the call has.
+// typedAs returns a tool whose parameters have the types of the call's arguments.
 func typedAs(t *testing.T, call corpusCall) []tools.Definition {
 	properties := map[string]any{}
 	for name, value := range call.arguments.(map[string]any) {

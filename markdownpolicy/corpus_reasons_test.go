@@ -41,7 +41,7 @@ There is nothing in them to read. The last line of the table above counts them a
 |---|---|
 `
 
-// corpusReasons says why cases are read otherwise than the other project expects.
+// corpusReasons says why some cases are read differently from what the other project expects.
 var corpusReasons = map[string]string{
 	"ollama-tooltext cogito CogitoParser_StreamingEdgeCases 1":         "They read no calls where no tools were offered. Whether a call is allowed is not for the parser to say: a call of an unknown tool is answered with an error that the model sees.",
 	"ollama-tooltext deepseek3 DeepSeek3Parser_parseToolCallContent 8": "They return a call without a name. A call has a name; this is an error with feedback.",

@@ -20,13 +20,14 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// Tests of laws of time count steps: every call of a function of this package and of those below
-// it, every turn of a loop, and every byte that a function of strings or encoding/json looks at.
-// The counter is not in the package: counts builds the tests anew, of files into which it was
-// written. So it counts whatever the package does, and costs nothing where nobody looks at it.
+// The tests of linear time count steps: every call of a function of this package and its internal
+// packages, every iteration of a loop, and every byte that a function of strings or encoding/json
+// examines. The counter is not part of the package: counts builds the tests again, from files with
+// the counter inserted. So everything that the package does is counted, and other builds pay
+// nothing.
 
-// counts reports whether steps are counted. Where they are not, it runs the test in a binary in
-// which they are, and the test has nothing left to do.
+// counts reports whether steps are counted in this binary. If not, it runs the test in a binary
+// that counts them, and the calling test has nothing left to do.
 func counts(t *testing.T) bool {
 	t.Helper()
 	if markdownpolicy.Steps != nil {
@@ -40,14 +41,14 @@ func counts(t *testing.T) bool {
 	return false
 }
 
-// steps returns how many steps a function makes.
+// steps returns the number of steps that a function takes.
 func steps(f func()) int {
 	before := markdownpolicy.Steps()
 	f()
 	return markdownpolicy.Steps() - before
 }
 
-// countingDir is where the binary is built; "": it is not.
+// countingDir is the folder in which the binary is built; "" if it is not.
 var countingDir string
 
 func TestMain(m *testing.M) {
@@ -82,8 +83,8 @@ var countingBinary = sync.OnceValues(func() (binary string, err error) {
 	return binary, nil
 })
 
-// overlay writes the files of this package and of those below it with a counter into a folder. It
-// returns by which file each is replaced, and the files of the counter itself.
+// overlay writes the files of this package and its internal packages, with a counter inserted, into
+// a folder. It returns the replacement of each file, and the files of the counter itself.
 func overlay(dir string) (map[string]string, error) {
 	here, err := filepath.Abs(".")
 	if err != nil {
@@ -119,14 +120,15 @@ func overlay(dir string) (map[string]string, error) {
 	return replace, nil
 }
 
-// insertion is a text that is written into a file before a place.
+// insertion is a text to be inserted into a file before a position.
 type insertion struct {
 	at   int
 	text string
 }
 
-// withCounter returns a Go file with a counter in it. It counts at the beginning of each function
-// and of each turn of a loop, where texts are copied, and in packages that read texts.
+// withCounter returns a Go file with a counter inserted. It counts at the beginning of each
+// function and of each iteration of a loop, where texts are copied, and in packages that read
+// texts.
 func withCounter(file string) ([]byte, error) {
 	source, err := os.ReadFile(file)
 	if err != nil {
@@ -183,7 +185,7 @@ func withCounter(file string) ([]byte, error) {
 	return append(out, source[done:]...), nil
 }
 
-// isConversion reports whether a call converts a text: string(b) or []byte(s).
+// isConversion reports whether a call converts a text, as string(b) and []byte(s) do.
 func isConversion(call *ast.CallExpr) bool {
 	to := call.Fun
 	if list, ok := to.(*ast.ArrayType); ok && list.Len == nil {

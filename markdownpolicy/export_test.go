@@ -21,7 +21,8 @@ func ReadObject(text string, at int, mode Mode) (string, []Repair, *ParseError) 
 	return readObject(text, at, mode)
 }
 
-// ReadCall reads a call whose keys are given: of the name, of the arguments, and others for these.
+// ReadCall reads a call with these keys: of the name, of the arguments, and alternatives for the
+// arguments.
 func ReadCall(text string, mode Mode, name, arguments string, others ...string) (messages.ToolCall, []Repair, *ParseError) {
 	return callForm{name: name, arguments: arguments, others: others}.read(text, 0, mode)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// fencedBlock is a fenced block of which it is not known yet that it is text.
+// fencedBlock is a fenced block that may be a call or text.
 type fencedBlock struct {
 	syntax *fencedSyntax
 	fence  commonmark.Fence
 	kind   fencedKind
 	cut    bool   // it ends with the text, as if it were closed there
-	marks  int    // then: how much of the closing run there is
-	words  string // behind the name of a call, on its line
+	marks  int    // if cut: the length of the closing run so far
+	words  string // the text after the name of a call, on its line
 }
 
 type fencedKind uint8
@@ -25,7 +25,7 @@ type fencedKind uint8
 const (
 	fencedUnknown fencedKind = iota
 	fencedCall
-	fencedMaybe // a call if it has the keys of one
+	fencedMaybe // a call if it has the keys of a call
 	fencedThought
 	fencedText
 )
@@ -92,12 +92,12 @@ func (b *fencedBlock) open(text string, final bool) bool {
 	return true
 }
 
-// sameLine looks for an object on the opening line, behind the name, which CommonMark takes for
-// attributes: the content of the block begins there, and may end there, too.
+// sameLine searches the opening line for an object after the name, which CommonMark treats as
+// attributes. The content of the block begins there, and may end there, too.
 func (b *fencedBlock) sameLine(text string, name int) {
 	f := &b.fence
 	behind := strings.TrimLeft(f.Info[name:], " \t")
-	if !strings.EqualFold(strings.TrimSpace(behind), "json") { // which says what the content is
+	if !strings.EqualFold(strings.TrimSpace(behind), "json") { // which describes the content
 		b.words = behind
 	}
 	if len(behind) < 2 || behind[0] != '{' {
@@ -131,7 +131,7 @@ func (b *fencedBlock) calls(text string) verdict {
 	}
 	v := verdict{kind: isParts, end: f.End}
 	objects, places := jsonscan.Objects(body)
-	if len(objects) == 0 { // one object that is broken
+	if len(objects) == 0 { // one broken object
 		objects, places = []string{body}, []int{0}
 	}
 	var err *ParseError
@@ -145,7 +145,8 @@ func (b *fencedBlock) calls(text string) verdict {
 	return v
 }
 
-// meant reports whether the content of a block that is not named as a call is meant as one.
+// meant reports whether the content of a block is meant as a call, although the block's name is not
+// that of a call.
 func (b *fencedBlock) meant(body string) bool {
 	object := body
 	if list, _ := jsonscan.BeginsObjects(body, 0); list {
@@ -160,8 +161,8 @@ func (b *fencedBlock) meant(body string) bool {
 	return strings.Contains(body, `"`+fencedForm.name+`"`) && strings.Contains(body, `"`+fencedForm.arguments+`"`)
 }
 
-// closeBehindObject ends the block where the closing run stands on the last line of the object, or
-// is cut off by the end of the text, which CommonMark does not take for its end.
+// closeBehindObject ends the block if the closing run is on the last line of the object, or is cut
+// off by the end of the text. CommonMark does not accept either as the end of a block.
 func (b *fencedBlock) closeBehindObject(text string) {
 	f := &b.fence
 	raw := f.Raw(text)
@@ -190,8 +191,8 @@ func (b *fencedBlock) closeBehindObject(text string) {
 	}
 }
 
-// beginObject starts to read an object or a list of such, which is perhaps shown to the user, as
-// code or a quotation.
+// beginObject starts to read an object or a list of objects. shown says that it may be shown to the
+// user, as code or a quotation.
 func (s *fencedSyntax) beginObject(text string, at int, shown bool) block {
 	if text[at] == '[' {
 		return &listBlock{syntax: s, at: at, shown: shown}
@@ -204,7 +205,7 @@ func (s *fencedSyntax) beginObject(text string, at int, shown bool) block {
 type objectBlock struct {
 	syntax *fencedSyntax
 	at     int
-	shown  bool // to the user, as code or a quotation
+	shown  bool // shown to the user, as code or a quotation
 }
 
 func (b *objectBlock) read(text string, final bool) verdict {
@@ -229,8 +230,8 @@ func (b *objectBlock) read(text string, final bool) verdict {
 	return verdict{kind: isText, end: end}
 }
 
-// exact reports whether a valid object has the keys of a call and no other: the name alone is
-// enough for a known tool.
+// exact reports whether a valid object has the keys of a call and no others. For a known tool the
+// name alone is enough.
 func (s *fencedSyntax) exact(object string) bool {
 	named, n, name := false, 0, ""
 	for key, value := range jsonscan.Members(object) {
@@ -279,7 +280,7 @@ func (b *listBlock) read(text string, final bool) verdict {
 	return verdict{kind: isParts, end: end, parts: parts, repairs: repairs}
 }
 
-// exactAll reports whether valid JSON is an object as exact says, or a list of such.
+// exactAll reports whether valid JSON is an object that exact accepts, or a list of such objects.
 func (s *fencedSyntax) exactAll(text string) bool {
 	objects, _ := jsonscan.Objects(text)
 	for _, object := range objects {
@@ -290,7 +291,7 @@ func (s *fencedSyntax) exactAll(text string) bool {
 	return len(objects) > 0
 }
 
-// readObjects reads objects as calls, each at its place behind an offset of the reply.
+// readObjects reads objects as calls. Their positions are relative to an offset of the reply.
 func readObjects(objects []string, places []int, at int, mode Mode) (calls []Part, repairs []Repair, err *ParseError) {
 	for i, object := range objects {
 		call, more, err := fencedForm.read(object, at+places[i], mode)
@@ -303,8 +304,8 @@ func readObjects(objects []string, places []int, at int, mode Mode) (calls []Par
 	return calls, repairs, nil
 }
 
-// divide divides what stands between two places among the calls in it: each goes to the next, so
-// that the marks and commas around them belong to one.
+// divide divides the text between two positions among its calls. Each call extends to the next one,
+// so that the marks and commas around calls belong to a call.
 func divide(calls []Part, start, end int) {
 	for i := range calls {
 		calls[i].End = end

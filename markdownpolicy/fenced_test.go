@@ -175,7 +175,7 @@ func TestShownCallsAreText(t *testing.T) {
 		"A path C:\\```x and `\\``":         "A path C:\\```x and `\\``",
 		"\\\\```json\n" + call + "\n\\```x": "\\```json\n" + call + "\n```x",
 	} {
-		if strings.Contains(want, "json") { // the object in it is one in prose then
+		if strings.Contains(want, "json") { // then the object in it is an object in prose
 			continue
 		}
 		require.Equal(t, []messages.AssistantContent{textPart(want)}, partsOf(t, markdownpolicy.Fenced{}, reply), "%q", reply)
@@ -308,8 +308,8 @@ func TestS2_12_ObjectsInProseAreCallsOfKnownTools(t *testing.T) {
 	}
 }
 
-// A backslash that is written before a fence moves the code that begins with it: what stands behind
-// it is shown no more.
+// Escaping a fence with a backslash moves the beginning of the code block: the text after the fence
+// is no longer code.
 func TestS2_1_CodeThatBackslashesMove(t *testing.T) {
 	for _, text := range []string{
 		"\\``` and ``` {\"name\":\"t\",\"arguments\":{}}",

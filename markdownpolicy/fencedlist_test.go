@@ -10,7 +10,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// A list of calls is one call for each element, and nothing of the list is text.
+// A list of calls gives one call for each element, and no text.
 func TestS2_12_FencedLists(t *testing.T) {
 	two := []messages.AssistantContent{textPart("Both:"), callPart("call_1", "a", `{"x":1}`), callPart("call_2", "b", `{}`), textPart("So.")}
 	const list = `[{"name":"a","arguments":{"x":1}},` + "\n" + `  {"arguments":{},"name":"b"} ]`

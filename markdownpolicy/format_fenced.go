@@ -10,22 +10,21 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Fenced is the default policy: a call is a JSON object in a fenced code block named tool_call, a
+// Fenced is the default policy. A call is a JSON object in a fenced code block named tool_call. A
 // thought is the text of a block named thought.
 //
 //	```tool_call
 //	{"name":"get_weather","arguments":{"city":"Paris"}}
 //	```
 //
-// Models that fall back into what they know are understood, too: a block named json or not at all,
-// or an object in prose, is a call if it has the keys "name" and "arguments" and no other; a list
-// of such objects is as many calls. If Options.Tools are given, an object in prose must have the
-// name of a tool, and must not stand behind an open backquote on its line, in a line that begins
-// with ">", or in one that is indented as code. A block of calls may hold several objects, or a
-// list. Other blocks are text, whatever stands in them. Blocks are found as CommonMark says; the
-// last may lack its end.
+// Fenced also accepts habits of models. A block that is named json or has no name, or an object in
+// prose, is a call if it has the keys "name" and "arguments" and no others. A list of such objects
+// is several calls. If Options.Tools are given, an object in prose must have the name of a tool,
+// and must not follow an open backquote on its line, or be on a line that begins with ">" or is
+// indented as code. A block of calls may hold several objects, or a list. All other blocks are
+// text. Blocks are found by the rules of CommonMark; the last may have no end.
 //
-// To show such a block instead of using it, a backslash stands before it, which is taken away.
+// To show such a block without a call, write a backslash before it. The backslash is removed.
 type Fenced struct{ Options }
 
 const (
@@ -89,7 +88,7 @@ func (f Fenced) Render(parts []messages.AssistantContent) string {
 
 func (f Fenced) syntax() *fencedSyntax { return &fencedSyntax{mode: f.Mode, tools: f.Tools} }
 
-// escape writes a text so that it is read as the same text, whatever follows in blocks of its own.
+// escape writes a text so that it is read back unchanged, whatever blocks follow it.
 func (f Fenced) escape(text string) string {
 	s := f.syntax()
 	s.mode = ModeError
@@ -120,14 +119,14 @@ type fencedSyntax struct {
 	tools []tools.Definition
 
 	inCode  bool             // within a block that is text
-	code    commonmark.Fence // which
+	code    commonmark.Fence // the block
 	object  objectBlock
 	objects jsonscan.Ends
 	quoting commonmark.Quoting
 }
 
 // find implements [syntax]. Marks are the runs that begin a block, braces that may begin an object,
-// brackets before such, and all with a backslash before them.
+// brackets before such braces, and any of these after a backslash.
 func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 	if s.inCode {
 		if !s.code.FindEnd(text, final) {
@@ -163,18 +162,18 @@ func (s *fencedSyntax) find(text string, from int, final bool) (int, bool) {
 	return pendingFrom(text, from, final), false
 }
 
-// fencedLeads are the bytes that marks begin with, but for the backslash before one.
+// fencedLeads are the first bytes of marks, except the backslash before a mark.
 var fencedLeads = textscan.NewByteSet("`~{[")
 
 type markKind uint8
 
 const (
 	markNone  markKind = iota
-	markMaybe          // the text ends too early to tell
+	markMaybe          // the text ends too early to decide
 	markFound
 )
 
-// braceMark says whether the brace at a place is a mark.
+// braceMark reports whether the brace at a position is a mark.
 func braceMark(text string, at int, escaped bool) markKind {
 	switch {
 	case escaped:
@@ -192,12 +191,12 @@ func braceMark(text string, at int, escaped bool) markKind {
 	return markFound
 }
 
-// mostBlanks bounds how many blanks are looked through at a brace.
+// mostBlanks limits how many blanks are skipped at a brace.
 const mostBlanks = 64
 
-// callKey says whether an object begins with a key of a call.
+// callKey reports whether an object begins with a key of a call.
 func callKey(object string) markKind {
-	const most = mostBlanks + 16 // with the key
+	const most = mostBlanks + 16 // including the key
 	rest := textscan.TrimLeft(object[1:min(len(object), most)])
 	for _, key := range []string{`"` + fencedForm.name + `"`, `"` + fencedForm.arguments + `"`} {
 		if strings.HasPrefix(rest, key) {
@@ -210,7 +209,7 @@ func callKey(object string) markKind {
 	return markNone
 }
 
-// fenceMark says whether the run of mark characters between two places is a mark.
+// fenceMark reports whether a run of fence characters is a mark.
 func fenceMark(text string, at, behind int, escaped bool) markKind {
 	first := at
 	if escaped {
@@ -240,7 +239,7 @@ func (s *fencedSyntax) begin(text string, at int) block {
 	}
 }
 
-// escapedMark is a mark with a backslash before it, which is text without it.
+// escapedMark is a mark with a backslash before it. It is text without the backslash.
 type escapedMark struct{ at, end int }
 
 func (m escapedMark) read(text string, _ bool) verdict {
@@ -248,8 +247,8 @@ func (m escapedMark) read(text string, _ bool) verdict {
 	return verdict{kind: isParts, end: m.end, parts: []Part{part}}
 }
 
-// bracketMark says whether the bracket at a place is a mark: the beginning of a list of objects,
-// the first of which may be a call.
+// bracketMark reports whether the bracket at a position is a mark: the beginning of a list of
+// objects whose first object may be a call.
 func bracketMark(text string, at int, escaped bool) markKind {
 	switch yes, wait := jsonscan.BeginsObjects(text, at); {
 	case wait:
@@ -263,15 +262,15 @@ func bracketMark(text string, at int, escaped bool) markKind {
 	}
 }
 
-// fencedEscape finds out where backslashes must stand in a text that is to be read as text.
+// fencedEscape determines where a text needs backslashes in order to be read as text.
 type fencedEscape struct {
 	*fencedSyntax
-	written  *strings.Builder // what stands before, as it will be read: with backslashes
-	unclosed map[byte]int     // the least length of a run from which on no block is closed
+	written  *strings.Builder // the text before, as it will be read: with backslashes
+	unclosed map[byte]int     // the least length of a run that closes no block
 }
 
-// literalEnd returns the place up to which what stands at a mark may be written as it is; the place
-// of the mark if a backslash must stand before it.
+// literalEnd returns the position up to which the text at a mark may be written unchanged. It
+// returns the position of the mark if a backslash is needed before it.
 func (e *fencedEscape) literalEnd(text string, at int) int {
 	s, c := e.fencedSyntax, text[at]
 	isFence := c == '`' || c == '~'
@@ -298,8 +297,8 @@ func (e *fencedEscape) literalEnd(text string, at int) int {
 	return v.end
 }
 
-// begin is that of the syntax, but asks what is written whether it is shown as code: a backslash
-// before a fence moves the code that begins with it.
+// begin is begin of the syntax, but it determines from the written text whether a mark is shown as
+// code, because a backslash before a fence moves the code that begins with it.
 func (e *fencedEscape) begin(text string, at int) block {
 	if c := text[at]; c == '{' || c == '[' {
 		return e.beginObject(text, at, e.tools != nil && e.quoting.At(e.written.String(), e.written.Len()))
@@ -307,14 +306,15 @@ func (e *fencedEscape) begin(text string, at int) block {
 	return e.fencedSyntax.begin(text, at)
 }
 
-// markLength returns the length of the mark at a place, without what may follow a fence of three.
+// markLength returns the length of the mark at a position, without what may follow a fence of
+// three.
 func (s *fencedSyntax) markLength(text string, at int) int {
 	switch text[at] {
 	case '\\':
 		return 1 + s.markLength(text, at+1)
 	case '{':
 		return 1
-	case '[': // and the brace
+	case '[': // including the brace
 		return jsonscan.SkipBlanks(text, at+1) + 1 - at
 	default:
 		return 3

@@ -10,37 +10,38 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Hermes is the format that Hermes, Qwen and many other open models were trained on: a JSON object
-// with "name" and "arguments" between <tool_call> and </tool_call>, and thoughts between <think>
-// and </think>. The zero value is ready. See
+// Hermes is the format that Hermes, Qwen and many other open models were trained on. A call is a
+// JSON object with "name" and "arguments" between <tool_call> and </tool_call>. Thoughts are
+// between <think> and </think>. The zero value is ready to use. See
 // https://github.com/NousResearch/Hermes-Function-Calling.
 //
-// Between the tags it reads as well what other models write there: several objects, an array of
-// them, the parameters of Qwen3-Coder (<function=name><parameter=key>value</parameter></function>),
-// the pairs of GLM-4.5 and later (name<arg_key>key</arg_key><arg_value>value</arg_value>), and
-// calls in Python. Values that do not say of which type they are become what the schema in
-// Options.Tools allows, else strings. Calls are always written as JSON. What stands in a call and
-// is neither read as an argument nor known to hold none is an error.
+// Between the tags, Hermes also reads what other models write there: several objects, an array of
+// objects, the parameters of Qwen3-Coder
+// (<function=name><parameter=key>value</parameter></function>), the pairs of GLM-4.5 and later
+// (name<arg_key>key</arg_key><arg_value>value</arg_value>), and calls in Python syntax. Values
+// without a type get a type that the schema in Options.Tools allows, or else become strings. Calls
+// are always written as JSON. Text in a call that is neither an argument nor known to be harmless
+// is an error.
 //
-// A call that is not closed is one at the end of the text, if its JSON is complete; a thought that
-// is not closed goes to the end.
+// A call without a closing tag is accepted at the end of the text, if its JSON is complete. A
+// thought without a closing tag extends to the end.
 type Hermes struct {
 	Options
-	Dialect  Dialect  // whose marks stand around a call; "" is DialectHermes
+	Dialect  Dialect  // the marks around a call; "" is DialectHermes
 	Thoughts Thoughts // "" is ThoughtsTagged
 }
 
-// Thoughts says how a model writes its thoughts, as [Hermes] reads them.
+// Thoughts says how a model writes its thoughts, for [Hermes].
 type Thoughts string
 
 // The ways to write thoughts.
 const (
 	ThoughtsTagged Thoughts = "tagged" // between <think> and </think>
-	ThoughtsOpen   Thoughts = "open"   // as the prompt ends with <think>, a reply begins within a thought; a call ends one that is not closed
-	ThoughtsNone   Thoughts = "none"   // not at all: <think> is text, and past thoughts are not rendered
+	ThoughtsOpen   Thoughts = "open"   // the prompt ends with <think>, so a reply begins within a thought; a call ends an unclosed thought
+	ThoughtsNone   Thoughts = "none"   // never: <think> is text, and past thoughts are not rendered
 )
 
-// hermesForm is a call as JSON.
+// hermesForm is the form of a call as JSON.
 var hermesForm = callForm{name: "name", arguments: "arguments", others: []string{"parameters"}}
 
 // Name implements [Namer].
@@ -78,7 +79,8 @@ func isThought(c messages.AssistantContent) bool {
 	return ok
 }
 
-// FormatQuery implements [Policy]. Results stand between <tool_response> and </tool_response>.
+// FormatQuery implements [Policy]. Results are written between <tool_response> and
+// </tool_response>.
 func (h Hermes) FormatQuery(history messages.History) (messages.History, error) {
 	return formatQuery(history, h.Render, taggedResults("tool_response"))
 }
@@ -127,7 +129,7 @@ func (h Hermes) syntax() *hermesSyntax {
 // hermesSyntax is the syntax of [Hermes].
 type hermesSyntax struct {
 	tagSyntax
-	within *thoughtBlock // that the reply begins in, until that has begun
+	within *thoughtBlock // the thought at the beginning of the reply, until it has begun
 }
 
 func (s *hermesSyntax) find(text string, from int, final bool) (int, bool) {
@@ -140,7 +142,7 @@ func (s *hermesSyntax) find(text string, from int, final bool) (int, bool) {
 		return at, false
 	}
 	s.within.start, s.within.body = at, at
-	if opened { // it may write the tag all the same
+	if opened { // the model may still write the tag
 		s.within.body += len(thoughtTags.open)
 	}
 	s.within.pos = s.within.body
@@ -155,12 +157,12 @@ func (s *hermesSyntax) begin(text string, at int) block {
 	return s.tagSyntax.begin(text, at)
 }
 
-// Dialect is a family of models that write calls as [Hermes] reads them, by the marks that they set
-// around a call.
+// Dialect names a family of models by the marks that it writes around a call. [Hermes] reads them
+// all.
 type Dialect string
 
-// The dialects. The marks of a dialect that stand around a list of calls, or say that the reply
-// ends, are left out of the text.
+// The dialects. Marks around a list of calls, and marks at the end of a reply, are left out of the
+// text.
 const (
 	DialectHermes   Dialect = "hermes"   // <tool_call>: Hermes, Qwen, Qwen-Coder, GLM, Nemotron
 	DialectDeepSeek Dialect = "deepseek" // <｜tool▁call▁begin｜>name<｜tool▁sep｜>{…}: DeepSeek V3 and R1, Cogito
@@ -169,13 +171,13 @@ const (
 	DialectGemma    Dialect = "gemma"    // <start_function_call>call:name{key:<escape>value<escape>}: FunctionGemma
 )
 
-// deepSeekSeparators stand between the name and the arguments of a call.
+// deepSeekSeparators are the marks between the name and the arguments of a call.
 var deepSeekSeparators = []string{"<｜tool▁sep｜>", "<|tool▁sep|>"}
 
 // marks returns the marks that the dialect writes around a call.
 func (d Dialect) marks() tagPair { return d.pairs()[0] }
 
-// pairs returns the marks that may stand around a call.
+// pairs returns the marks that the dialect accepts around a call.
 func (d Dialect) pairs() []tagPair {
 	switch d {
 	case DialectDeepSeek:
@@ -192,8 +194,8 @@ func (d Dialect) pairs() []tagPair {
 	}
 }
 
-// leftOut returns the tags of what is left out of the text: marks that say nothing, and results
-// that the model made up.
+// leftOut returns the tags of what is left out of the text: marks without a meaning, and results
+// that the model hallucinated.
 func (d Dialect) leftOut() (tags []tag) {
 	if d != DialectDeepSeek {
 		return nil
@@ -212,7 +214,7 @@ func (d Dialect) leftOut() (tags []tag) {
 	return tags
 }
 
-// omittedBlock leaves out what stands between two marks.
+// omittedBlock drops the text between two marks.
 type omittedBlock struct{ block }
 
 func (b omittedBlock) read(text string, final bool) verdict {
@@ -221,5 +223,5 @@ func (b omittedBlock) read(text string, final bool) verdict {
 	return v
 }
 
-// asciiBars returns a mark with the bars that some templates write.
+// asciiBars returns a mark with ASCII bars, which some templates write.
 func asciiBars(mark string) string { return strings.ReplaceAll(mark, "｜", "|") }

@@ -9,19 +9,19 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Llama is the format that Llama 3.1 to 3.3 were trained on: calls are JSON objects with "name" and
-// "parameters", as they are in the text, one on each line or with semicolons between them, perhaps
-// after <|python_tag|>. Thoughts stand between <think> and </think>. The zero value is ready.
+// Llama is the format that Llama 3.1 to 3.3 were trained on. Calls are JSON objects with "name" and
+// "parameters", directly in the text, one per line or with semicolons between them. <|python_tag|>
+// may precede them. Thoughts are between <think> and </think>. The zero value is ready to use.
 //
-// An object in the text is a call if its members are in this order: perhaps a "type", the "name",
-// and "parameters" or "arguments"; or these first. If Options.Tools are given, the name must be
-// that of a tool, unless the reply begins with the call or <|python_tag|> stands before it. Any
-// other JSON is text.
+// An object in the text is a call if its members are in this order: an optional "type", the "name",
+// and "parameters" or "arguments"; or the last two first. If Options.Tools are given, the name must
+// be that of a tool, unless the reply begins with the call or <|python_tag|> precedes it. Any other
+// JSON is text.
 //
 // See https://github.com/meta-llama/llama-models/blob/main/models/llama3_1/prompt_format.md.
 type Llama struct{ Options }
 
-// llamaForm is a call as JSON.
+// llamaForm is the form of a call as JSON.
 var llamaForm = callForm{name: "name", arguments: "parameters", others: []string{"arguments"}}
 
 const pythonTag = "<|python_tag|>"
@@ -46,7 +46,7 @@ func (l Llama) Render(parts []messages.AssistantContent) string {
 	s := l.syntax()
 	text := func(text string) string {
 		text = s.escape(text)
-		if strings.HasSuffix(text, ";") { // not one between two calls
+		if strings.HasSuffix(text, ";") { // not a semicolon between two calls
 			text += "\n"
 		}
 		return text
@@ -54,7 +54,8 @@ func (l Llama) Render(parts []messages.AssistantContent) string {
 	return writeParts(parts, "\n", text, thoughtTags.write, llamaForm.write)
 }
 
-// FormatQuery implements [Policy]. Results stand between <tool_response> and </tool_response>.
+// FormatQuery implements [Policy]. Results are written between <tool_response> and
+// </tool_response>.
 func (l Llama) FormatQuery(history messages.History) (messages.History, error) {
 	return formatQuery(history, l.Render, taggedResults("tool_response"))
 }
@@ -76,11 +77,11 @@ func (l Llama) syntax() untaggedSyntax {
 	return s
 }
 
-// llamaMark is the beginning of an object with one of the keys of a call; or a semicolon between a
+// llamaMark is the beginning of an object with one of the keys of a call, or a semicolon between a
 // call and such an object.
 type llamaMark struct {
 	Options
-	last    int // the place behind the last call; 0: there is none
+	last    int // the position after the last call; 0 if there is none
 	objects jsonscan.Ends
 }
 
@@ -96,10 +97,10 @@ func (m *llamaMark) stands(text string, at int) (yes, partly bool) {
 	return object > 0, partly
 }
 
-// llamaGap is how many blanks may stand before a semicolon, and behind it.
+// llamaGap is the greatest number of blanks before a semicolon, and after it.
 const llamaGap = 64
 
-// hasLlamaKey reports whether the object at a place begins with one of the keys of a call.
+// hasLlamaKey reports whether the object at a position begins with one of the keys of a call.
 func hasLlamaKey(text string, at int) (yes, partly bool) {
 	h := jsonscan.Lookahead{Text: text, Pos: at + 1}
 	key, ok := h.Key()
@@ -109,8 +110,8 @@ func hasLlamaKey(text string, at int) (yes, partly bool) {
 	return key == "name" || key == "parameters" || key == "arguments" || key == "type", false
 }
 
-// afterSemicolon returns the place of the call before which a semicolon stands, with one line break
-// in between at most; or 0.
+// afterSemicolon returns the position of the call after a semicolon, with at most one line break in
+// between, or 0.
 func afterSemicolon(text string, at int) (object int, partly bool) {
 	object = at + 1
 	for object < len(text) && object-at < llamaGap && textscan.IsBlank(text[object]) {
@@ -137,13 +138,13 @@ func (m *llamaMark) begin(start int) block {
 type llamaBlock struct {
 	Options
 	mark  *llamaMark
-	start int // with the semicolon
+	start int // including the semicolon
 	scan  jsonscan.Scanner
 	begun bool // it is meant as a call
-	end   int  // of the object; 0 while that is not known
-	cut   bool // it ends with the text only
+	end   int  // of the object; 0 while unknown
+	cut   bool // it ends only with the text
 
-	limited bool // an object that is no JSON is text
+	limited bool // an object that is not JSON is text
 }
 
 // limitLookahead implements [lookaheadLimiter].
@@ -191,7 +192,7 @@ func (b *llamaBlock) read(text string, final bool) verdict {
 	return b.call(text, object, continued)
 }
 
-// call reads the object, behind which something goes on or not.
+// call reads the object. continued says whether text after it continues the object.
 func (b *llamaBlock) call(text string, object int, continued bool) verdict {
 	end := b.end
 	call, repairs, err := llamaForm.read(text[object:end], object, b.Mode)
@@ -207,8 +208,8 @@ func (b *llamaBlock) call(text string, object int, continued bool) verdict {
 	return verdict{kind: isParts, end: end, repairs: repairs, parts: []Part{{Content: call, Start: b.start, End: end, Open: b.cut}}}
 }
 
-// isMeant reports whether an object begins as a call does. If not, partly says that more of it has
-// to come for that.
+// isMeant reports whether an object begins like a call. If not, partly says that more text may make
+// it one.
 func (b *llamaBlock) isMeant(text string, object int) (meant, partly bool) {
 	if follows(text, object, pythonTag) {
 		return true, false
@@ -232,7 +233,7 @@ func (b *llamaBlock) isMeant(text string, object int) (meant, partly bool) {
 	}
 }
 
-// allowed reports whether an object that names a tool is a call.
+// allowed reports whether an object with the name of a tool is a call.
 func (b *llamaBlock) allowed(text string, object int, name string) bool {
 	return b.mayCall(name) || isStart(text, object) || follows(text, object, pythonTag)
 }

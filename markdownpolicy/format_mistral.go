@@ -10,14 +10,14 @@ import (
 )
 
 // Mistral is the format of Mistral's models: [TOOL_CALLS] and a JSON array of objects with "name"
-// and "arguments". The newer form, [TOOL_CALLS]name[ARGS]{…} and [TOOL_CALLS]name{…}, with a mark
-// for each call, is read as well. Thoughts stand between [THINK] and [/THINK]. The zero value is
-// ready. See https://docs.mistral.ai/cookbooks/concept-deep-dive-tokenization-tool_calling.
+// and "arguments". It also reads the newer forms [TOOL_CALLS]name[ARGS]{…} and [TOOL_CALLS]name{…},
+// with a mark for each call. Thoughts are between [THINK] and [/THINK]. The zero value is ready to
+// use. See https://docs.mistral.ai/cookbooks/concept-deep-dive-tokenization-tool_calling.
 //
-// Many servers take the mark away. Where Options.Tools names the tools, a reply that begins with an
-// array of objects is read as if it were there, if each is a call of one of the tools.
+// Many servers remove the mark. If Options.Tools are given, a reply that begins with an array of
+// objects is read as if it had the mark, provided that each object is a call of one of the tools.
 //
-// JSON that is cut off is an error; a thought that is not closed goes to the end.
+// JSON that is cut off is an error. A thought without a closing mark extends to the end.
 type Mistral struct{ Options }
 
 const (
@@ -53,8 +53,8 @@ func (m Mistral) Render(parts []messages.AssistantContent) string {
 	return text
 }
 
-// FormatQuery implements [Policy]. Results stand between [TOOL_RESULTS] and [/TOOL_RESULTS], under
-// a line of JSON that says which call they answer.
+// FormatQuery implements [Policy]. Results are written between [TOOL_RESULTS] and [/TOOL_RESULTS],
+// after a line of JSON that says which call they answer.
 func (m Mistral) FormatQuery(history messages.History) (messages.History, error) {
 	return formatQuery(history, m.Render, func(outputs []messages.ToolOutput) string {
 		texts := make([]string, len(outputs))
@@ -85,21 +85,21 @@ func (m Mistral) syntax() *mistralSyntax {
 	}})}
 }
 
-// mistralBlock reads what stands behind [TOOL_CALLS]: JSON, or a name and JSON.
+// mistralBlock reads the text after [TOOL_CALLS]: JSON, or a name and JSON.
 type mistralBlock struct {
 	Options
 	start, after int
 
-	pos   int // looked at so far
-	value int // where the JSON begins; 0 while that is not known
+	pos   int // the text before it was read
+	value int // where the JSON begins; 0 while unknown
 	json  jsonEnd
 }
 
-// jsonEnd finds where JSON ends by its brackets, or with the text.
+// jsonEnd finds the end of JSON by its brackets, or at the end of the text.
 type jsonEnd struct {
 	scan jsonscan.Scanner
-	end  int  // 0 while that is not known
-	cut  bool // it ends with the text only
+	end  int  // 0 while unknown
+	cut  bool // it ends only with the text
 }
 
 // find reports whether the end is known.
@@ -123,7 +123,7 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 		}
 	}
 	if b.Mode == ModeText && b.json.end == 0 {
-		if stop, state := b.json.scan.Scan(text); state == jsonscan.Invalid { // nothing mends it
+		if stop, state := b.json.scan.Scan(text); state == jsonscan.Invalid { // repairs cannot help
 			err := broken(stop, "JSON behind "+mistralMark, "", nil)
 			return verdict{kind: isBroken, end: b.after, seen: stop, err: err}
 		}
@@ -159,7 +159,7 @@ func (b *mistralBlock) read(text string, final bool) verdict {
 	return call.done(end)
 }
 
-// head looks for the beginning of the JSON, behind a name if there is one.
+// head searches for the beginning of the JSON, after a name if there is one.
 func (b *mistralBlock) head(text string, final bool) (verdict, bool) {
 	const longest = 256 // name and marks
 	for ; b.pos < len(text) && b.pos < b.after+longest; b.pos++ {
@@ -177,7 +177,7 @@ func (b *mistralBlock) head(text string, final bool) (verdict, bool) {
 	return verdict{kind: isBroken, end: b.after, seen: b.pos, err: err}, true
 }
 
-// isMark reports whether the bracket belongs to a mark behind the name, rather than to an array.
+// isMark reports whether the bracket belongs to a mark after the name, and not to an array.
 func (b *mistralBlock) isMark(text string) bool {
 	return textscan.Trim(text[b.after:b.pos]) != ""
 }
@@ -201,14 +201,14 @@ func (b *mistralBlock) calls(into *callBlock, text string) *ParseError {
 	return nil
 }
 
-// mistralSyntax is the syntax of [Mistral]. Beside marks, it knows replies that begin with an
-// array.
+// mistralSyntax is the syntax of [Mistral]. In addition to marks, it recognizes replies that begin
+// with an array.
 type mistralSyntax struct {
 	Options
 	tagSyntax
-	begun bool // the beginning has been looked at
-	array bool // what has been found is an array, or backslashes before one
-	pos   int  // of the beginning, looked at so far
+	begun bool // the beginning was examined
+	array bool // an array was found, or backslashes before one
+	pos   int  // the part of the beginning that was read
 }
 
 func (s *mistralSyntax) find(text string, from int, final bool) (int, bool) {
@@ -239,7 +239,7 @@ func (s *mistralSyntax) begin(text string, at int) block {
 	return &unmarkedArray{callBlock: callBlock{Options: s.Options, start: at, after: at + 1}, array: jsonEnd{scan: jsonscan.At(at)}}
 }
 
-// unmarkedArray reads an array that may be one of calls.
+// unmarkedArray reads an array that may hold calls.
 type unmarkedArray struct {
 	callBlock
 	array jsonEnd

@@ -9,11 +9,11 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Pythonic is the format that Llama 4, Llama 3.2 and other models were trained on: a list of calls
-// in the syntax of Python, such as [get_weather(city="Paris"), get_time()], at the beginning of a
-// line, perhaps between <|python_start|> and <|python_end|>. Arguments are literals with names;
-// **{…} stands for names that Python has not. Thoughts stand between <think> and </think>. The zero
-// value is ready.
+// Pythonic is the format that Llama 4, Llama 3.2 and other models were trained on. It is a list of
+// calls in Python syntax, such as [get_weather(city="Paris"), get_time()], at the beginning of a
+// line, optionally between <|python_start|> and <|python_end|>. Arguments are literals with names;
+// **{…} is used for names that are not valid in Python. Thoughts are between <think> and </think>.
+// The zero value is ready to use.
 //
 // If Options.Tools are given, the first name must be that of a tool, unless the reply begins with
 // the list.
@@ -41,7 +41,7 @@ func (p Pythonic) ParseResponse(text string) (Document, error) { return parse(p.
 // NewParser implements [Streamer].
 func (p Pythonic) NewParser() Parser { return newMarkParser(p.Name(), p.Mode, p.syntax()) }
 
-// Render implements [Renderer]. Calls that follow each other stand in one list.
+// Render implements [Renderer]. Consecutive calls are written as one list.
 func (p Pythonic) Render(parts []messages.AssistantContent) string {
 	s := p.syntax()
 	var texts, calls []string
@@ -67,7 +67,8 @@ func (p Pythonic) Render(parts []messages.AssistantContent) string {
 	return strings.Join(texts, "\n")
 }
 
-// FormatQuery implements [Policy]. Results stand between <tool_response> and </tool_response>.
+// FormatQuery implements [Policy]. Results are written between <tool_response> and
+// </tool_response>.
 func (p Pythonic) FormatQuery(history messages.History) (messages.History, error) {
 	return formatQuery(history, p.Render, taggedResults("tool_response"))
 }
@@ -87,7 +88,7 @@ func (p Pythonic) syntax() untaggedSyntax {
 	return newUntaggedSyntax("[", pythonicMark(p), thoughtTags.thought(), dropped(pythonStart), dropped(pythonEnd))
 }
 
-// pythonicMark is a bracket at the beginning of a line with a name and a parenthesis behind it.
+// pythonicMark is a bracket at the beginning of a line, followed by a name and a parenthesis.
 type pythonicMark struct{ Options }
 
 // stands implements [untaggedMark].
@@ -100,8 +101,8 @@ func (pythonicMark) stands(text string, at int) (yes, partly bool) {
 	return yes, !yes && h.Partial
 }
 
-// beginsLine reports whether only a few blanks and backslashes, or one of the marks, stand before a
-// place on its line.
+// beginsLine reports whether only a few blanks and backslashes, or one of the marks, precede a
+// position on its line.
 func beginsLine(text string, at int) bool {
 	const most = 64
 	if at > 0 && strings.IndexByte("\\ \t\n\r>", text[at-1]) < 0 {
@@ -125,8 +126,8 @@ func (m pythonicMark) begin(start int) block {
 type pythonicBlock struct {
 	Options
 	start int
-	end   int  // of the list, once it is known
-	cut   bool // it ends with the text only
+	end   int  // of the list, once known
+	cut   bool // it ends only with the text
 	scan  pyliteral.Scanner
 	begun bool // it is meant as a list of calls
 
@@ -156,7 +157,7 @@ func (b *pythonicBlock) read(text string, final bool) verdict {
 		return verdict{kind: isText, end: b.start + 1, seen: len(text)}
 	case b.end == 0:
 		b.end, b.cut = len(text), true
-	case b.end < len(text) && text[b.end] == '(': // a link of Markdown
+	case b.end < len(text) && text[b.end] == '(': // a Markdown link
 		return verdict{kind: isText, end: b.end}
 	}
 	continued, wait := pyliteral.Continues(text, b.end, final)
@@ -176,8 +177,8 @@ func (b *pythonicBlock) read(text string, final bool) verdict {
 	return verdict{kind: isParts, end: b.end, parts: parts, repairs: repairs}
 }
 
-// isMeant reports whether the first name is that of a tool, and what stands behind the first
-// argument is no comparison.
+// isMeant reports whether the first name is that of a tool and the first argument is not followed
+// by a comparison.
 func (b *pythonicBlock) isMeant(text string) (meant, partly bool) {
 	h := pyliteral.Lookahead{Text: text, Pos: b.start + 1}
 	name := h.Name()
@@ -191,8 +192,7 @@ func (b *pythonicBlock) isMeant(text string) (meant, partly bool) {
 	return b.mayCall(name) || isStart(text, b.start) || follows(text, b.start, pythonStart), false
 }
 
-// readPythonList reads the list of calls that stands between a place of the reply and the end of
-// the text.
+// readPythonList reads a list of calls from an offset of the reply to the end of the text.
 func readPythonList(text string, at int, mode Mode) ([]Part, []Repair, *ParseError) {
 	calls, changes, err := pyliteral.ReadList(text, at, mode == ModeRepair)
 	if err != nil {
@@ -201,7 +201,7 @@ func readPythonList(text string, at int, mode Mode) ([]Part, []Repair, *ParseErr
 	return pythonParts(calls, 0), repairsAt(0, changes), nil
 }
 
-// writePythonCall writes a call on one line. Arguments that are no JSON object are written as a
+// writePythonCall writes a call on one line. Arguments that are not a JSON object are written as a
 // string.
 func writePythonCall(c messages.ToolCall) string {
 	arguments := string(appendArguments(nil, c.Arguments))

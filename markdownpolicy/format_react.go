@@ -11,45 +11,44 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// ReAct is the format of Thought, Action, Action Input and Observation lines (Yao et al., "ReAct:
-// Synergizing Reasoning and Acting in Language Models", 2022), which ends with a Final Answer. A
+// ReAct is the format of Thought, Action, Action Input and Observation lines, which ends with a
+// Final Answer (Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", 2022). A
 // reply holds thoughts, and then one call or the answer:
 //
 //	Thought: I need to check the weather.
 //	Action: get_weather
 //	Action Input: {"city": "London"}
 //
-// It reads what models make of that, too: numbered lines (Action 1: Search[London]), bold or
-// indented keywords, keyword and value on two lines, one line for Action and Action Input, a whole
-// reply in a code block, "Action: FINISH" with the answer as its input, and one JSON object with
-// "action" and "action_input". A reply without a keyword is the answer; text before the first
-// keyword is a thought.
+// ReAct also reads common variations: numbered lines (Action 1: Search[London]), bold or indented
+// keywords, keyword and value on two lines, one line for Action and Action Input, a whole reply in
+// a code block, "Action: FINISH" with the answer as its input, and one JSON object with "action"
+// and "action_input". A reply without a keyword is the answer. Text before the first keyword is a
+// thought.
 //
-// Two laws of the package hold in part only. What follows the first call or the answer is a
-// hallucinated observation, and is dropped: no byte is lost of [Turn.Kept].
-// But what seems to go on with the input, such as a second one, is an error. And a reply that holds
-// several calls, or text besides a call, cannot be said in this format: [ReAct.Render] writes text
-// before a call as a thought, and further calls as cycles that follow, of which only the first is
-// read.
+// ReAct obeys two laws of the package only in part. First, text after the first call or the answer
+// is a hallucinated observation and is dropped; no byte of [Turn.Kept] is lost. Text that seems to
+// continue the input, such as a second input, is an error instead. Second, the format cannot
+// express a reply with several calls, or with text besides a call. [ReAct.Render] writes text
+// before a call as a thought, and further calls as later cycles, of which only the first is read.
 //
-// Nothing marks the end of an input. One that is an object ends behind its last bracket, any other
-// where the next keyword stands; where the reply ends instead, or ends behind the name of the tool,
-// [Part].Open is set.
+// An input has no end mark. An input that is an object ends after its last bracket; any other ends
+// at the next keyword. [Part].Open is set if the reply ends first, or ends after the name of the
+// tool.
 //
-// An input that is no object becomes the one parameter of the tool, if it has one; of a tool that
-// [Options.Tools] does not know, it becomes a JSON string.
+// An input that is not an object becomes the only parameter of the tool, if the tool has one. If
+// [Options.Tools] does not contain the tool, the input becomes a JSON string.
 type ReAct struct{ Options }
 
-// Turn is what a model does in one reply: it acts or answers, or, where something is missing,
-// neither.
+// Turn is what a model does in one reply. It acts or answers, or does neither if something is
+// missing.
 type Turn struct {
 	Thought  string             // its thoughts, with an empty line between them
-	Action   *messages.ToolCall // the call to make; nil: none
-	Answer   *string            // the answer; nil: none
-	Implicit bool               // there was no keyword at all, and the reply is the answer
-	Missing  string             // what to ask for: "Action" (or an answer), "Action Input", "Final Answer"; "": nothing
-	Invented bool               // the model went on with an observation of its own, which is dropped
-	Kept     string             // the reply as it should stand in the history: without what was dropped
+	Action   *messages.ToolCall // the call to make; nil if there is none
+	Answer   *string            // the answer; nil if there is none
+	Implicit bool               // there was no keyword, and the reply is the answer
+	Missing  string             // what to ask for: "Action" (or an answer), "Action Input", "Final Answer"; "" if complete
+	Invented bool               // the model continued with a hallucinated observation, which is dropped
+	Kept     string             // the reply as it should be kept in the history: without the dropped text
 }
 
 // Name implements [Namer].
@@ -61,15 +60,16 @@ func (p ReAct) WithTools(defs []tools.Definition) Policy {
 	return p
 }
 
-// Stop implements [Stopper]: a model that is stopped there cannot invent an observation.
+// Stop implements [Stopper]. Stopping there keeps a model from hallucinating an observation.
 func (p ReAct) Stop() []string { return []string{"\nObservation:"} }
 
-// ParseResponse implements [Policy]: the thoughts, and the call or, as a text, the answer.
+// ParseResponse implements [Policy]. The parts are the thoughts, and the call or, as a text, the
+// answer.
 func (p ReAct) ParseResponse(text string) (Document, error) { return parse(p.NewParser(), text) }
 
-// ParseTurn reads a reply as a turn. Whatever is missing or cannot be read is a [*ParseError], as
-// it is for ParseResponse, and the Turn holds the rest. In [ModeText] an action that cannot be read
-// is an implicit answer.
+// ParseTurn reads a reply as a turn. If something is missing or cannot be read, it returns a
+// [*ParseError], as ParseResponse does, and the rest of the Turn. In [ModeText] an unreadable
+// action is an implicit answer.
 func (p ReAct) ParseTurn(text string) (Turn, error) {
 	r := newReactParser(p)
 	r.Write(text)
@@ -77,11 +77,11 @@ func (p ReAct) ParseTurn(text string) (Turn, error) {
 	return r.turn, err
 }
 
-// NewParser implements [Streamer]. Thoughts and answers are released as they come, the text before
-// the first keyword and the call when it is known that they end.
+// NewParser implements [Streamer]. Thoughts and answers are released as they arrive. The call, and
+// text before the first keyword, are released once their end is known.
 func (p ReAct) NewParser() Parser { return newReactParser(p) }
 
-// kindOf says what kind of action stands behind "Action:".
+// kindOf returns the kind of the action after "Action:".
 func (p ReAct) kindOf(value string) reactscan.ActionKind { return p.readAction(value, 0).kind }
 
 // reactParser reads one reply.
@@ -99,7 +99,7 @@ func newReactParser(p ReAct) *reactParser {
 	return r
 }
 
-// reactOutput gives what the scanner releases to a collector.
+// reactOutput passes what the scanner releases to a collector.
 type reactOutput struct{ out *collector }
 
 // Thought implements [reactscan.Output].
@@ -144,7 +144,7 @@ func (r *reactParser) Close() (Document, []Part, error) {
 	return doc, out.release(), err
 }
 
-// fill fills in what a turn says besides the decision.
+// fill sets the fields of a turn other than its decision.
 func (r *reactParser) fill(text string, sections []reactscan.Section) {
 	var thoughts []string
 	for _, p := range r.out.parts {
@@ -161,7 +161,7 @@ func (r *reactParser) fill(text string, sections []reactscan.Section) {
 		to = sections[len(sections)-1].To
 	}
 	if parts := r.out.parts; len(sections) > 1 && (len(parts) == 0 || parts[0].Start >= sections[1].Mark) {
-		from = sections[1].Mark // before it, there is nothing but the beginning of a code block
+		from = sections[1].Mark // only the beginning of a code block precedes it
 	}
 	if n := len(r.out.parts); n > 0 && r.turn.Action != nil {
 		to = r.out.parts[n-1].End
@@ -169,7 +169,7 @@ func (r *reactParser) fill(text string, sections []reactscan.Section) {
 	r.turn.Kept = textscan.Trim(text[from:to])
 }
 
-// decide says what the sections come to, and adds the call.
+// decide sets the turn's decision from the sections, and adds the call.
 func (r *reactParser) decide(text string, sections []reactscan.Section) *ParseError {
 	last := sections[len(sections)-1]
 	if last.Key == reactscan.Answer {
@@ -204,7 +204,7 @@ func (r *reactParser) decide(text string, sections []reactscan.Section) *ParseEr
 	return broken(last.To, `an "Action:" line with an "Action Input:" line, or a "Final Answer:" line`, text[last.To:], nil)
 }
 
-// answer takes the last part, the text that is in the section, as the answer.
+// answer uses the last part, the text of the section, as the answer.
 func (r *reactParser) answer(s reactscan.Section) *ParseError {
 	parts := r.out.parts
 	if n := len(parts); n > 0 {
@@ -217,7 +217,7 @@ func (r *reactParser) answer(s reactscan.Section) *ParseError {
 	return broken(s.To, `an answer behind "Final Answer:"`, "", nil)
 }
 
-// act takes an action.
+// act adds an action.
 func (r *reactParser) act(text string, s reactscan.Section, a action, end int) *ParseError {
 	out := &r.out
 	if a.err != nil {
@@ -251,7 +251,7 @@ func (r *reactParser) act(text string, s reactscan.Section, a action, end int) *
 	return nil
 }
 
-// unread takes what cannot be read as text, which in [ModeText] is the answer.
+// unread treats unreadable text as text. In [ModeText] it is the answer.
 func (r *reactParser) unread(text string, from, to int, err *ParseError) *ParseError {
 	out := &r.out
 	raw := textscan.Trim(text[from:to])
@@ -263,7 +263,7 @@ func (r *reactParser) unread(text string, from, to int, err *ParseError) *ParseE
 	return err
 }
 
-// trimStray takes off the end of a code block that the reply stands in.
+// trimStray removes the end of a code block around the reply.
 func trimStray(value string) string {
 	if at := reactscan.StrayFence(value); at >= 0 {
 		return value[:at]
@@ -311,8 +311,9 @@ func (p ReAct) FormatQuery(history messages.History) (messages.History, error) {
 	return formatQuery(history, p.Render, p.results)
 }
 
-// Render implements [Renderer]: thoughts and calls as lines, a text at the end as the final answer,
-// any other text as a thought. Arguments that are not JSON are written as a JSON string.
+// Render implements [Renderer]. Thoughts and calls are written as lines, a text at the end as the
+// final answer, and any other text as a thought. Arguments that are not JSON are written as a JSON
+// string.
 func (p ReAct) Render(parts []messages.AssistantContent) string {
 	parts = joinTexts(parts)
 	var lines []string
@@ -333,7 +334,7 @@ func (p ReAct) Render(parts []messages.AssistantContent) string {
 	return strings.Join(lines, "\n")
 }
 
-// writeInput writes arguments so that they are read as they are.
+// writeInput writes arguments so that they are read back unchanged.
 func writeInput(arguments string) string {
 	switch arguments = textscan.Trim(arguments); {
 	case arguments == "":
@@ -344,8 +345,8 @@ func writeInput(arguments string) string {
 	return jsonscan.Quote(arguments)
 }
 
-// results writes each result as an observation: with tool and call id if there are several, and
-// with how the call ended if not well.
+// results writes each result as an observation. It includes the tool and the call id if there are
+// several results, and the status if it is not ok.
 func (p ReAct) results(outputs []messages.ToolOutput) string {
 	lines := make([]string, len(outputs))
 	for i, o := range outputs {

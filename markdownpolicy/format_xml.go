@@ -9,19 +9,20 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// XML is a format of tags alone: <tool_call><name>…</name><arguments>{…}</arguments></tool_call>,
-// with the arguments as a JSON object, and thoughts between <think> and </think>. Nothing is
-// escaped as in XML: entities stay what they are. The zero value is ready.
+// XML is a format that uses only tags:
+// <tool_call><name>…</name><arguments>{…}</arguments></tool_call>, with the arguments as a JSON
+// object, and thoughts between <think> and </think>. Unlike in XML, nothing is escaped: entities
+// are not decoded. The zero value is ready to use.
 //
-// Where Options.Tools names the tools, calls in tags with the names of tool and parameters are read
-// as well, such as <read_file><path>main.go</path></read_file>. A parameter ends at the first
-// closing tag that is followed by another parameter of the tool, or by its end: the text may hold
-// any tags. But where the text holds the tag of a parameter that is given nowhere else, without the
-// closing tag, one of two closing tags is missing: an error. Each becomes what its schema allows,
-// else a string.
+// If Options.Tools are given, XML also reads calls in tags with the names of a tool and its
+// parameters, such as <read_file><path>main.go</path></read_file>. A parameter ends at the first
+// closing tag that is followed by another parameter of the tool, or by the end of the tool. Its
+// text may hold any tags, with one exception: the opening tag of a parameter that the call has
+// nowhere else, without the closing tag, is an error, because one of two closing tags is missing.
+// Each parameter gets the type that its schema allows, or else is a string.
 //
-// Closing tags may be missing at the end of the text, except that of a parameter that is not JSON,
-// which may be cut off. A thought that is not closed goes to the end.
+// At the end of the text, closing tags may be missing, except the tag of a parameter that is not
+// JSON, because the parameter may be cut off. A thought without a closing tag extends to the end.
 type XML struct{ Options }
 
 // Name implements [Namer].
@@ -43,14 +44,14 @@ func (x XML) NewParser() Parser { return newMarkParser(x.Name(), x.Mode, x.synta
 func (x XML) Render(parts []messages.AssistantContent) string {
 	return x.syntax().render(parts, thoughtTags, func(c messages.ToolCall) string {
 		arguments := string(appendArguments(nil, c.Arguments))
-		if arguments[0] != '{' { // the end of an object is found by its brackets, that of other values by the tag
+		if arguments[0] != '{' { // an object ends at its last bracket, other values end at the tag
 			arguments = strings.ReplaceAll(arguments, "<", `\u003c`)
 		}
 		return "<tool_call>\n<name>" + c.Name + "</name>\n<arguments>" + arguments + "</arguments>\n</tool_call>"
 	})
 }
 
-// FormatQuery implements [Policy]. Results stand between <tool_result> and </tool_result>.
+// FormatQuery implements [Policy]. Results are written between <tool_result> and </tool_result>.
 func (x XML) FormatQuery(history messages.History) (messages.History, error) {
 	return formatQuery(history, x.Render, taggedResults("tool_result"))
 }
@@ -67,11 +68,11 @@ To write one of these opening tags as plain text, put a backslash before it.`, x
 func (x XML) examples() []example { return workedExamples(x.Render) }
 
 func (x XML) syntax() tagSyntax {
-	reused := new(elementBlock) // there is one at a time
+	reused := new(elementBlock) // only one is used at a time
 	ends := childEnds{}
 	tags := []tag{thoughtTags.thought(), {"<tool_call>", func(start, after int) block {
 		e := element{name: "tool_call", closing: "</tool_call>", start: start, after: after, pos: after, children: []string{"name", "arguments"}, json: "arguments", ends: ends, noRepair: x.Mode == ModeText}
-		e.scan = reused.scan // for its memory
+		e.scan = reused.scan // reuses its memory
 		e.scan.Begin(after)
 		*reused = elementBlock{element: e, mode: x.Mode, call: x.readCall}
 		return reused
@@ -97,7 +98,7 @@ func (x XML) syntax() tagSyntax {
 	return newTagSyntax(tags...)
 }
 
-// readCall makes a call of a name and arguments.
+// readCall makes a call from a name and arguments.
 func (x XML) readCall(fields []field) (Part, []Repair, *ParseError) {
 	var name, arguments field
 	for _, f := range fields {
@@ -125,7 +126,7 @@ func (x XML) readCall(fields []field) (Part, []Repair, *ParseError) {
 	return callAt(0, called, object), repairs, nil
 }
 
-// readNamed makes a call of parameters in tags of their own.
+// readNamed makes a call from parameters in tags of their own.
 func readNamed(name string, at int, fields []field, schema map[string]property) (Part, []Repair, *ParseError) {
 	arguments := make([]argument, len(fields))
 	for i, f := range fields {

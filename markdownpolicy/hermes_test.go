@@ -140,7 +140,7 @@ func TestS2_22_HermesThoughts(t *testing.T) {
 	require.Equal(t, "a", markdownpolicy.Hermes{Thoughts: markdownpolicy.ThoughtsNone}.Render(parts(thoughtPart("t"), textPart("a"))))
 }
 
-// What stands around the pairs of GLM, or behind what looks like the end of a value, is not lost.
+// Text around the pairs of GLM, or after what looks like the end of a value, is not lost.
 func TestS2_3_HermesPairsWithWords(t *testing.T) {
 	const key = "<tool_call>f<arg_key>a</arg_key>"
 	require.Equal(t, parts(callPart("call_1", "f", `{"a":"x</arg_value>y"}`)),

@@ -19,8 +19,8 @@ import (
 type lawful struct {
 	markdownpolicy.Policy
 	name   string
-	tools  []tools.Definition // that it was told of
-	around string             // what may stand around calls besides blanks
+	tools  []tools.Definition // tools that the policy knows
+	around string             // what may be around calls besides blanks
 	drops  bool               // text around what it reads is dropped
 	turns  bool               // a reply is thoughts, and then one call or a text
 	mixes  bool               // text of one format may hold marks of another
@@ -34,7 +34,7 @@ func (l lawful) parser() markdownpolicy.Parser {
 	return l.Policy.(markdownpolicy.Streamer).NewParser()
 }
 
-// policies are the built-in ones, and some made of them.
+// policies are the built-in policies, and some made from them.
 func policies(t testing.TB) (all []lawful) {
 	for _, name := range markdownpolicy.Names() {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
@@ -67,7 +67,7 @@ func policies(t testing.TB) (all []lawful) {
 	return all
 }
 
-// lawTools are tools that policies are told of, some with names that are keys or marks elsewhere.
+// lawTools are the tools that policies know. Some names are keys or marks elsewhere.
 var lawTools = []tools.Definition{
 	{Name: "t", Parameters: []byte(`{"type":"object","properties":{"a":{"type":["string","integer"]}}}`)},
 	{Name: "read_file", Parameters: []byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},
@@ -77,8 +77,7 @@ var lawTools = []tools.Definition{
 	{Name: "_1"},
 }
 
-// scraps are pieces of replies: the marks of every format, whole and cut, and what stands around
-// them.
+// scraps are pieces of replies: the marks of every format, whole and cut, and texts around them.
 var scraps = []string{
 	"```", "~~~", "````", "```tool_call\n", "```json", "```thought\n", "\n```\n", "`", "``", "\\", "\\\\", "{", "}", "[", "]", "\"", "'", ",", ":",
 	`{"name":"t","arguments":{"a":"b"}}`, "}; {", ";", "<t>", "</t>", "<a>", "</a>", "<read_file><path>", "</path></read_file>", `[{"name":"t"}]`, `{"name":"t","arguments":{`, `{"foo":`, `{"name"`, `"arguments"`, "{}", "null",
@@ -108,7 +107,7 @@ var arguments = rapid.Custom(func(t *rapid.T) string {
 	return strings.TrimSuffix(b.String(), "\n")
 })
 
-// parts draws what a policy can say.
+// parts draws parts that a policy can express.
 func (l lawful) parts(t *rapid.T) (parts []messages.AssistantContent) {
 	name := toolName
 	if l.tools != nil {
@@ -141,7 +140,7 @@ func (l lawful) parts(t *rapid.T) (parts []messages.AssistantContent) {
 
 const blanks = " \t\r\n\v\f"
 
-// normal returns parts as a parser gives them: neighbouring texts as one, nothing blank, ids by
+// normal returns parts as a parser returns them: neighbouring texts joined, no blank parts, ids by
 // number, arguments compact.
 func normal(parts []messages.AssistantContent) []messages.AssistantContent {
 	var out []messages.AssistantContent
@@ -222,8 +221,8 @@ func TestS2_2_ExamplesAreWhatTheyShow(t *testing.T) {
 	}
 }
 
-// checkReply checks the laws for one reply: read in pieces it gives the same, what is released adds
-// up to it, and nothing of it is lost or doubled.
+// checkReply checks the laws for one reply: read in pieces it gives the same parts, the released
+// parts add up to these, and nothing is lost or doubled.
 func checkReply(t require.TestingT, l lawful, reply string, size int) {
 	doc, err := l.ParseResponse(reply)
 	if err != nil {
@@ -253,7 +252,7 @@ func checkReply(t require.TestingT, l lawful, reply string, size int) {
 	require.Equal(t, joined(doc.Parts), joined(append(released, rest...)), "%s: %q in pieces of %d", l.name, reply, size)
 }
 
-// joined joins neighbouring texts, and neighbouring thoughts, as one who is given pieces does.
+// joined joins neighbouring texts, and neighbouring thoughts, as the receiver of pieces does.
 func joined(parts []markdownpolicy.Part) (out []messages.AssistantContent) {
 	for _, p := range parts {
 		var last messages.AssistantContent
@@ -277,7 +276,7 @@ func joined(parts []markdownpolicy.Part) (out []messages.AssistantContent) {
 	return out
 }
 
-// checkPlaces checks that parts stand where they say, one after the other, with nothing but blanks
+// checkPlaces checks that parts are at their stated positions, in order, with only blanks in
 // between.
 func checkPlaces(t require.TestingT, l lawful, reply string, parts []markdownpolicy.Part) {
 	at := 0
@@ -304,7 +303,7 @@ func checkPlaces(t require.TestingT, l lawful, reply string, parts []markdownpol
 	l.requireBlank(t, reply, reply[at:])
 }
 
-// isWithin reports whether text is what is left of another if something is left out.
+// isWithin reports whether text is whole with parts left out.
 func isWithin(text, whole string) bool {
 	for i := range len(whole) {
 		if text != "" && text[0] == whole[i] {
@@ -314,8 +313,7 @@ func isWithin(text, whole string) bool {
 	return text == ""
 }
 
-// marksOfNothing, and blanks, may be left out: they stand around a thought that is blank, or say
-// nothing by themselves.
+// marksOfNothing, and blanks, may be left out: they surround a blank thought, or have no meaning.
 var marksOfNothing = strings.NewReplacer(" ", "", "\t", "", "\n", "", "\r", "", "thought", "", "`", "", "~", "", "<think>", "", "</think>", "",
 	"<thought>", "", "</thought>", "", "[THINK]", "", "[/THINK]", "", "\\", "", "<|python_tag|>", "", "<|eom_id|>", "")
 

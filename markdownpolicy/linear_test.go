@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestS2_20_TimeIsLinear reads each unit over and over, whole and in pieces: twice the text takes
-// about twice the steps, whatever the policy, the mode and the tools.
+// TestS2_20_TimeIsLinear reads each unit many times, whole and in pieces: twice the text takes
+// about twice the steps, for every policy, mode and set of tools.
 func TestS2_20_TimeIsLinear(t *testing.T) {
 	if !counts(t) {
 		return
@@ -25,7 +25,7 @@ func TestS2_20_TimeIsLinear(t *testing.T) {
 	for _, l := range timed(t) {
 		texts := scraps
 		if l.mixes {
-			texts = specials() // for all policies at once
+			texts = specials() // for all policies together
 		}
 		for _, s := range texts {
 			requireLinearReading(t, l, "", s, 8<<10)
@@ -39,7 +39,7 @@ func TestS2_20_TimeIsLinear(t *testing.T) {
 	}
 }
 
-// requireLinearReading reads what begins with a text and goes on with a unit, whole and in pieces.
+// requireLinearReading reads a text that begins with begin and repeats unit, whole and in pieces.
 func requireLinearReading(t *testing.T, l lawful, begin, unit string, size int) {
 	t.Helper()
 	for _, c := range []struct{ size, piece int }{{size, 64 * size}, {size / 4, 3}} {
@@ -58,9 +58,9 @@ func readInPieces(l lawful, text string, size int) {
 	_, _, _ = p.Close()
 }
 
-// requireLinear counts the steps that work on a unit takes, repeated to half a size and to the
-// whole. A parser may look far ahead in vain up to some bound, by a square law: where the whole
-// takes much more than twice the steps, the same is asked of sizes far behind that bound.
+// requireLinear counts the steps that work takes for unit, repeated to half a size and to the whole
+// size. Up to some limit a parser may look ahead in vain in quadratic time. If the whole takes much
+// more than twice the steps, the test is repeated with sizes far beyond that limit.
 func requireLinear(t *testing.T, unit string, size int, work func(text string), about string, args ...any) {
 	t.Helper()
 	const much, more = 2.25, 16
@@ -77,7 +77,7 @@ func requireLinear(t *testing.T, unit string, size int, work func(text string), 
 	require.Less(t, times, much, append([]any{about + ": steps for twice the text"}, args...)...)
 }
 
-// units are texts that, repeated, tempt a parser to look far ahead again and again.
+// units are texts that, when repeated, tempt a parser to look far ahead each time.
 var units = []string{
 	"``` ", "```json\n{", "{\"", "{\"a\":", "{\"name\":", "\n```\n", "\n~~~", "\n```tool_call\n{\"a\":\"", "<think></think>", "\\<think>", "\nAction:", "{ ", "\n``` x", "[{", "t(", "[t(", "\"<think>",
 	"<add>", "<add><a>", "<add><a>1</a></add>", "<think>a</think>" + `{"name":"t","arguments":{}}`, "Action: None\n", "Action: None\nThought: t\n", "Action: None\nAction Input: None\nThought: t\n",
@@ -142,15 +142,15 @@ func BenchmarkSpecial(b *testing.B) {
 	}
 }
 
-// took returns how long it takes to read a reply.
+// took returns the time that it takes to read a reply.
 func took(l lawful, text string) time.Duration {
 	began := time.Now()
 	readInPieces(l, text, len(text))
 	return time.Since(began)
 }
 
-// BenchmarkParse reads prose and calls; of ReAct, which has one call in a reply, a short reply.
-// Beside it, encoding/json reads the same calls.
+// BenchmarkParse reads prose and calls. ReAct, with one call per reply, reads a short reply. For
+// comparison, encoding/json reads the same calls.
 func BenchmarkParse(b *testing.B) {
 	benchmarkJSON(b)
 	words := strings.Repeat("The model says (at some length) what it thinks of \"this\", and of that: `code`, 1 < 2, {braces} and [links](x).\n", 1<<13)
@@ -194,7 +194,7 @@ func benchmarkJSON(b *testing.B) {
 	}
 }
 
-// Writing is linear, too: what a model said once is written again in each request.
+// Rendering is linear, too: each request renders all earlier replies again.
 func TestRenderingIsLinear(t *testing.T) {
 	if !counts(t) {
 		return
@@ -208,7 +208,7 @@ func TestRenderingIsLinear(t *testing.T) {
 	}
 }
 
-// Repairs, literals of Python and objects in prose are read in linear time, whatever stands there.
+// Repairs, Python literals and objects in prose are read in linear time, whatever they contain.
 func TestS2_8_RepairIsLinear(t *testing.T) {
 	if !counts(t) {
 		return
@@ -223,7 +223,7 @@ func TestS2_8_RepairIsLinear(t *testing.T) {
 	}
 }
 
-// However much looks like an object and is none, calls behind it are read.
+// Calls are read even after much text that looks like objects but is not.
 func TestS2_20_CallsBehindWhatIsNoObject(t *testing.T) {
 	call := callPart("call_1", "t", `{"a":1}`)
 	tree := strings.Repeat(`{"k": "v", "c": `, 150) + "..." + strings.Repeat("}", 150)
@@ -238,7 +238,7 @@ func TestS2_20_CallsBehindWhatIsNoObject(t *testing.T) {
 	require.Equal(t, parts(textPart(tree), call), partsOf(t, markdownpolicy.Fenced{}, tree+again))
 }
 
-// Marks that are no beginning of a call again and again do not hide a call behind them.
+// Repeated marks that do not begin a call do not hide a call after them.
 func TestS2_20_CallsBehindBrokenOnes(t *testing.T) {
 	for _, c := range []struct {
 		policy       markdownpolicy.Policy
@@ -256,7 +256,7 @@ func TestS2_20_CallsBehindBrokenOnes(t *testing.T) {
 	}
 }
 
-// A chain whose policies do not agree looks once at what they released.
+// A chain whose policies disagree examines released parts only once.
 func TestChainInPiecesIsLinear(t *testing.T) {
 	if !counts(t) {
 		return

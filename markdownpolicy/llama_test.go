@@ -21,8 +21,8 @@ func contents(parts ...messages.AssistantContent) []messages.AssistantContent {
 	return append([]messages.AssistantContent{}, parts...)
 }
 
-// inPieces parses a reply in pieces of n bytes, and requires that the pieces that were released are
-// the parts.
+// inPieces parses a reply in pieces of n bytes, and requires that the released pieces add up to the
+// parts.
 func inPieces(t *testing.T, p markdownpolicy.Streamer, reply string, n int) (markdownpolicy.Document, error) {
 	t.Helper()
 	parser := p.NewParser()
@@ -179,7 +179,7 @@ func FuzzLlama(f *testing.F) {
 	})
 }
 
-// fuzzPolicy requires that a reply in pieces gives the same as the whole.
+// fuzzPolicy requires that a reply in pieces gives the same result as the whole reply.
 func fuzzPolicy(t *testing.T, p interface {
 	markdownpolicy.Policy
 	markdownpolicy.Streamer
@@ -196,7 +196,7 @@ func fuzzPolicy(t *testing.T, p interface {
 	}
 }
 
-// roundTrip requires that a text comes back when it is rendered between two calls.
+// roundTrip requires that a text rendered between two calls is read back unchanged.
 func roundTrip(t *testing.T, p interface {
 	markdownpolicy.Policy
 	markdownpolicy.Renderer

@@ -12,7 +12,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// wordy are calls in every format, cut into their marks and what stands between.
+// wordy are calls in every format, split into their marks and the text between them.
 var wordy = []struct {
 	policy  func(markdownpolicy.Options) markdownpolicy.Policy
 	replies [][]string
@@ -66,8 +66,8 @@ var wordy = []struct {
 	}},
 }
 
-// TestS2_3_WordsBetweenMarksAreNotLost puts words between any two marks of a call. They are in a
-// text, in the call, or in an error; or what became of them is listed as a repair.
+// TestS2_3_WordsBetweenMarksAreNotLost puts words between any two marks of a call. The words must
+// be in a text, in the call, or in an error, or a repair must describe what happened to them.
 func TestS2_3_WordsBetweenMarksAreNotLost(t *testing.T) {
 	for _, w := range wordy {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {

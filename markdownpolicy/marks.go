@@ -8,15 +8,15 @@ import (
 )
 
 // tagSyntax is the syntax of formats whose marks are fixed texts, such as "<tool_call>" and
-// "[THINK]". A backslash before a mark makes it text; one backslash is then taken away.
+// "[THINK]". A backslash before a mark makes it text; one backslash is then removed.
 type tagSyntax struct {
 	tags    []tag
 	leads   string            // the bytes that marks begin with
-	seconds *textscan.ByteSet // the bytes that come next
+	seconds *textscan.ByteSet // the possible second bytes
 	first   *textscan.ByteSet // leads
 }
 
-// tag is a mark, and what reads the thing that begins with it.
+// tag is a mark and the reader of the text that begins with it.
 type tag struct {
 	mark  string
 	begin func(start, after int) block
@@ -49,8 +49,8 @@ func (s tagSyntax) find(text string, from int, final bool) (int, bool) {
 	}
 }
 
-// lead returns the place of the first byte at or after from that a mark may begin with, for all
-// that the next byte says; or len(text).
+// lead returns the position of the first byte from from on that may begin a mark, as far as the
+// next byte shows; or len(text).
 func (s tagSyntax) lead(text string, from int) int {
 	for at := from; ; at++ {
 		if len(s.leads) > 1 {
@@ -72,8 +72,8 @@ func (s tagSyntax) lead(text string, from int) int {
 	}
 }
 
-// match returns the mark that stands at a place. If there is none, partly says that the text may
-// end within one.
+// match returns the mark at a position. If there is none, partly means that the text may end within
+// a mark.
 func (s tagSyntax) match(text string, at int) (found *tag, partly bool) {
 	if at+1 < len(text) && !s.seconds[text[at+1]] {
 		return nil, false
@@ -89,7 +89,7 @@ func (s tagSyntax) match(text string, at int) (found *tag, partly bool) {
 	return nil, partly
 }
 
-// pendingFrom returns the place from which on a text without a mark may be the beginning of one: a
+// pendingFrom returns the position from which a text without a mark may be the beginning of one: a
 // backslash at its end.
 func pendingFrom(text string, from int, final bool) int {
 	if final {
@@ -98,7 +98,7 @@ func pendingFrom(text string, from int, final bool) int {
 	return escapeBefore(text, from, len(text))
 }
 
-// escapeBefore returns the place of the backslash before at, or at if there is none.
+// escapeBefore returns the position of the backslash before at, or at if there is none.
 func escapeBefore(text string, from, at int) int {
 	if at > from && text[at-1] == '\\' {
 		return at - 1
@@ -118,7 +118,7 @@ func (s tagSyntax) begin(text string, at int) block {
 	return t.begin(at, at+len(t.mark))
 }
 
-// escape writes a text such that no mark is read in it.
+// escape writes a text so that no mark is read in it.
 func (s tagSyntax) escape(text string) string {
 	var b strings.Builder
 	done := 0
@@ -139,26 +139,26 @@ func (s tagSyntax) render(parts []messages.AssistantContent, thought tagPair, ca
 	return writeParts(parts, "\n", s.escape, thought.write, call)
 }
 
-// fixedBlock is a block that is known from its mark.
+// fixedBlock is a block whose verdict is known from its mark.
 type fixedBlock verdict
 
 func (b fixedBlock) read(string, bool) verdict { return verdict(b) }
 
-// dropped is the tag of a mark that is left out of the text.
+// dropped returns the tag of a mark that is left out of the text.
 func dropped(mark string) tag {
 	return tag{mark, func(_, after int) block { return fixedBlock{kind: isParts, end: after} }}
 }
 
-// tagPair is the marks around something.
+// tagPair is a pair of marks around a text.
 type tagPair struct {
 	open, close string
-	until       []string // more marks that end it, and are not part of it
+	until       []string // more marks that end it but are not part of it
 }
 
-// thoughtTags are the marks around a thought that most models write.
+// thoughtTags are the marks that most models write around a thought.
 var thoughtTags = tagPair{open: "<think>", close: "</think>"}
 
-// write writes text between the marks, on lines of its own, such that its end is not read in it.
+// write writes text between the marks, on lines of its own, so that no end mark is read in it.
 func (p tagPair) write(text string) string {
 	for _, m := range p.ends() {
 		text = strings.ReplaceAll(text, m, `\`+m)
@@ -166,10 +166,10 @@ func (p tagPair) write(text string) string {
 	return p.open + "\n" + text + "\n" + p.close
 }
 
-// ends returns the marks that end it.
+// ends returns the marks that end the text.
 func (p tagPair) ends() []string { return append([]string{p.close}, p.until...) }
 
-// thought is the tag of thoughts. One that is not closed goes to the end.
+// thought returns the tag of thoughts. A thought that is not closed extends to the end.
 func (p tagPair) thought() tag {
 	ends := p.finders()
 	return tag{p.open, func(start, after int) block {
@@ -177,7 +177,7 @@ func (p tagPair) thought() tag {
 	}}
 }
 
-// finders find the marks that end it.
+// finders returns finders for the marks that end the text.
 func (p tagPair) finders() (all []*textscan.Finder) {
 	for _, mark := range p.ends() {
 		all = append(all, &textscan.Finder{Mark: mark})
@@ -190,7 +190,7 @@ type thoughtBlock struct {
 	start, body int
 	marks       tagPair
 	ends        []*textscan.Finder
-	pos         int // before it there is no end
+	pos         int // there is no end before it
 }
 
 func (b *thoughtBlock) read(text string, final bool) verdict {
@@ -213,7 +213,7 @@ func (b *thoughtBlock) read(text string, final bool) verdict {
 	}
 }
 
-// next returns the first mark that ends the thought, and its place, or -1.
+// next returns the position of the first mark that ends the thought, and the mark; or -1.
 func (b *thoughtBlock) next(text string) (at int, mark string) {
 	at = -1
 	for _, f := range b.ends {
@@ -232,16 +232,15 @@ func (b *thoughtBlock) verdict(text string, bodyEnd, end int) verdict {
 	return verdict{kind: isParts, end: end, parts: []Part{{Content: messages.Thought{Text: body}, Start: b.start, End: end}}}
 }
 
-// markAhead finds out whether something that lacks its closing mark at a place has one behind that,
-// before another opening mark. All looks together take linear time.
+// markAhead determines whether a missing closing mark comes later, before another opening mark. All
+// searches together take linear time.
 type markAhead struct{ open, closing textscan.Finder }
 
 func newMarkAhead(open, closing string) *markAhead {
 	return &markAhead{textscan.Finder{Mark: open}, textscan.Finder{Mark: closing}}
 }
 
-// closes reports whether the closing mark comes first. wait says that more of the text has to come
-// to tell.
+// closes reports whether the closing mark comes first. wait means that more text is needed.
 func (m *markAhead) closes(text string, pos int, final bool) (yes, wait bool) {
 	limit := len(text)
 	opening := m.open.Next(text, pos)
@@ -254,20 +253,20 @@ func (m *markAhead) closes(text string, pos int, final bool) (yes, wait bool) {
 	return false, opening < 0 && !final
 }
 
-// untaggedSyntax is the syntax of formats whose calls stand in the text without tags around them:
-// beside tags, it has a mark that is told by how a call begins. A backslash before a mark makes it
-// text; one backslash is then taken away.
+// untaggedSyntax is the syntax of formats whose calls have no tags around them. In addition to
+// tags, it has a mark that is recognized by how a call begins. A backslash before a mark makes it
+// text; one backslash is then removed.
 type untaggedSyntax struct {
 	tags        tagSyntax
-	leads       *textscan.ByteSet // the bytes that tags and the mark begin with
-	unescapable string            // those of them that no backslash goes before
+	leads       *textscan.ByteSet // the bytes that may begin tags and the mark
+	unescapable string            // those of leads that cannot be escaped by a backslash
 	mark        untaggedMark
 }
 
-// untaggedMark is how a call begins.
+// untaggedMark is the beginning of a call.
 type untaggedMark interface {
-	// stands reports whether the mark stands at a place, where one of the leads is. If not, partly
-	// says that the text may end within it. It looks at a bounded number of bytes.
+	// stands reports whether the mark is at a position that holds one of the leads. If not, partly
+	// means that the text may end within it. It examines a limited number of bytes.
 	stands(text string, at int) (yes, partly bool)
 
 	// begin starts to read at the mark.
@@ -295,8 +294,7 @@ func (s untaggedSyntax) find(text string, from int, final bool) (int, bool) {
 	}
 }
 
-// escapeBefore returns the place of the backslash before the mark at a place, or at if there is
-// none.
+// escapeBefore returns the position of the backslash before the mark at at, or at if there is none.
 func (s untaggedSyntax) escapeBefore(text string, from, at int) int {
 	if s.isUnescapable(text[at]) {
 		return at
@@ -333,7 +331,7 @@ func (s untaggedSyntax) begin(text string, at int) block {
 	}
 }
 
-// escape writes a text such that no mark is read in it, where it stands at the beginning of a line.
+// escape writes a text so that no mark is read in it, if it is put at the beginning of a line.
 func (s untaggedSyntax) escape(text string) string {
 	var b strings.Builder
 	done := 0
@@ -348,10 +346,10 @@ func (s untaggedSyntax) escape(text string) string {
 	}
 }
 
-// isStart reports whether only blanks stand before a place.
+// isStart reports whether only blanks precede a position.
 func isStart(text string, at int) bool { return textscan.TrimLeft(text[:at]) == "" }
 
-// follows reports whether a mark stands before a place, with a few blanks in between at most.
+// follows reports whether a mark precedes a position, with at most a few blanks in between.
 func follows(text string, at int, mark string) bool {
 	const gap = 16
 	before := text[max(0, at-gap-len(mark)):at]

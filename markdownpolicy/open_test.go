@@ -10,7 +10,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// A call whose end mark has not come says so: nobody else can tell whether it was cut off.
+// A call without its end mark is reported as open: only the caller can know whether it was cut off.
 func TestOpenCalls(t *testing.T) {
 	mended := markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}
 	known := markdownpolicy.Options{Tools: []tools.Definition{{Name: "t", Parameters: []byte(`{"type":"object","properties":{"a":{"type":"string"}}}`)}}}

@@ -12,8 +12,9 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// TestS2_14_OurCases runs cases that were written for this test, in the way of those of other
-// projects, which lie beside the repository: each format once at least, whole and in pieces.
+// TestS2_14_OurCases runs cases that were written for this test in the form of the other projects'
+// cases, which are not part of this repository. Each format occurs at least once, whole and in
+// pieces.
 func TestS2_14_OurCases(t *testing.T) {
 	policies := map[string]markdownpolicy.Policy{
 		"fenced": markdownpolicy.Fenced{}, "hermes": markdownpolicy.Hermes{}, "mistral": markdownpolicy.Mistral{},

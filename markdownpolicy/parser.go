@@ -10,32 +10,32 @@ import (
 
 // Parser reads one reply that arrives in pieces.
 type Parser interface {
-	// Write takes the next piece and returns what is certain by now: texts and thoughts that cannot
-	// become part of a call any more, at once and perhaps in pieces, and whole calls.
+	// Write processes the next piece and returns the parts that are certain now: whole calls, and
+	// texts and thoughts that can no longer become part of a call, perhaps in several pieces.
 	Write(piece string) []Part
 
-	// Close says that nothing more comes. It returns the whole, as ParseResponse of the whole text
-	// does, and what of it Write had not returned.
+	// Close ends the reply. It returns the Document that ParseResponse returns for the whole text,
+	// and the parts that Write had not returned.
 	Close() (doc Document, rest []Part, err error)
 }
 
-// Document is a reply that was read.
+// Document is a parsed reply.
 type Document struct {
-	Policy  string   // the name of the policy whose format was found; of a [Chain] the one that matched, "" if none did
-	Parts   []Part   // in order; neighbouring texts are one, none is blank
-	Repairs []Repair // what was mended, in order
+	Policy  string   // the name of the matching policy; for a [Chain] "" if none matched
+	Parts   []Part   // in order; neighbouring texts are joined, none is blank
+	Repairs []Repair // the repairs, in order
 }
 
-// Part is a part of a reply, and where it stood in bytes of the text: [Start, End).
+// Part is a part of a reply and its position in bytes of the text: [Start, End).
 type Part struct {
-	Content messages.AssistantContent // Text, Thought, or ToolCall (its ID made by the parser: "call_1", "call_2", … in the reply)
+	Content messages.AssistantContent // Text, Thought, or ToolCall (with an ID from the parser: "call_1", "call_2", … in the reply)
 	Start   int
 	End     int
 
-	// Open says of a call that the reply ended before the mark that ends the call, such as a
-	// closing fence or tag, and that there may have been more of it. Of a whole reply, a model
-	// forgot the mark; of one that was cut off, part of the call may be missing, so it must not be
-	// made. A call without such a mark, such as an object in prose, ends behind its last bracket.
+	// Open reports that the reply ended before the end mark of a call, such as a closing fence or
+	// tag, so that the call may be incomplete. In a complete reply the model forgot the mark. In a
+	// reply that was cut off, part of the call may be missing, so the call must not be made. A call
+	// whose form has no end mark, such as an object in prose, ends after its last bracket.
 	Open bool
 }
 
@@ -48,58 +48,58 @@ func (d Document) Contents() []messages.AssistantContent {
 	return contents
 }
 
-// Repair is something that was mended in a reply.
+// Repair is one repair of a reply.
 type Repair struct {
 	Offset int    // in bytes of the text
 	Line   int    // from 1
 	What   string // such as "added the missing } at the end of the arguments"
 }
 
-// syntax is what differs between formats that set calls and thoughts off from the text by marks:
-// where something other than text may begin, and how it is read. The markParser does the rest:
-// text, places, pieces, bounds.
+// syntax is the part of a parser that depends on the format, for formats that mark calls and
+// thoughts in the text: where something other than text may begin, and how it is read. The
+// markParser does the rest: text, positions, pieces, limits.
 type syntax interface {
-	// find returns the place of the first mark at or after from, and true. If there is none it
-	// returns false, and the place from which on the text may be the beginning of a mark that is
-	// not all there yet: len(text) where it cannot be. final says that nothing more comes: what is
-	// not all there then is no mark, and does not hide those behind it. A mark is whatever has to
-	// be looked at, such as an escaped one.
+	// find returns the position of the first mark from from on, and true. If there is none, it
+	// returns false and the position from which the text may be the beginning of an incomplete
+	// mark, or len(text). final means that no more text comes: then an incomplete mark is not a
+	// mark, and does not hide the marks after it. Everything that needs attention is a mark, such
+	// as an escaped one.
 	find(text string, from int, final bool) (at int, found bool)
 
-	// begin starts to read what stands at a mark.
+	// begin returns a block that reads the text at a mark.
 	begin(text string, at int) block
 }
 
-// block is something that begins at a mark.
+// block is the text that begins at a mark.
 type block interface {
-	// read looks at the whole text, of which there is more each time; final says that nothing more
-	// comes, and then the verdict is not more. It must not look again at what it has looked at, so
-	// that the time for all reads of a block is linear in its length.
+	// read examines the whole text so far. Each call passes a longer text. final means that no more
+	// text comes; the verdict then must not be more. A block must not examine text twice, so that
+	// all reads of a block take time linear in its length.
 	read(text string, final bool) verdict
 }
 
-// lookaheadLimiter is a block that may look far ahead in vain. limitLookahead is called before it
-// is read, if at all: then it looks ahead no further than the time for a reply stays linear in its
-// length.
+// lookaheadLimiter is a block that may look far ahead in vain. If limitLookahead is called, it is
+// called before read. The block then limits its lookahead, so that the time for a reply stays
+// linear in its length.
 type lookaheadLimiter interface{ limitLookahead() }
 
-// verdict is what a block says of itself.
+// verdict is the result of reading a block.
 type verdict struct {
 	kind    verdictKind
-	end     int         // the place behind it, greater than that of its mark; for more: not used
-	parts   []Part      // of isParts: without ids
-	seen    int         // how far it looked, where that is further than end; the same however the text arrives
-	repairs []Repair    // of isParts
-	err     *ParseError // of isBroken: what is wrong; Policy and Line are filled in
+	end     int         // the position after the block, greater than that of its mark; unused for more
+	parts   []Part      // for isParts: the parts, without ids
+	seen    int         // how far it looked, if that is beyond end; does not depend on how the text arrives
+	repairs []Repair    // for isParts
+	err     *ParseError // for isBroken: the error; Policy and Line are filled in later
 }
 
 type verdictKind uint8
 
 const (
-	more     verdictKind = iota // it cannot say yet
-	isText                      // what stands between its mark and end is text, as it is
-	isParts                     // what stands there is parts; none is text that is not there
-	isBroken                    // it is meant as a call, and is none
+	more     verdictKind = iota // undecided: more text is needed
+	isText                      // the text from its mark to end is plain text
+	isParts                     // the text consists of parts; none is a text that was not written
+	isBroken                    // it is meant as a call but is not one
 )
 
 // markParser is a [Parser] for a syntax.
@@ -108,17 +108,17 @@ type markParser struct {
 	mode   Mode
 	syntax syntax
 
-	text  strings.Builder // all that has come
-	pos   int             // text before it has been dealt with
-	block block           // what begins at pos; nil: text
+	text  strings.Builder // all the text so far
+	pos   int             // the text before it was processed
+	block block           // the block at pos; nil for text
 	calls int
 	out   collector
 	lines lineCounter
 	err   *ParseError
 
-	seen     int  // how far any block looked
-	lookedAt int  // bytes that blocks looked at to find that they are text
-	limited  bool // blocks must not look far ahead
+	seen     int  // how far any block has looked
+	lookedAt int  // bytes examined by blocks that turned out to be text
+	limited  bool // blocks must limit their lookahead
 }
 
 func newMarkParser(policy string, mode Mode, s syntax) *markParser {
@@ -171,7 +171,7 @@ func (p *markParser) run(text string, final bool) {
 	}
 }
 
-// next finds the next mark, and deals with the text before it. It returns false if there is none.
+// next finds the next mark and processes the text before it. It returns false if there is none.
 func (p *markParser) next(text string, final bool) bool {
 	at, found := p.syntax.find(text, p.pos, final)
 	p.plain(text, at)
@@ -184,7 +184,7 @@ func (p *markParser) next(text string, final bool) bool {
 	return found
 }
 
-// take deals with a block.
+// take processes a block.
 func (p *markParser) take(text string, v verdict) {
 	p.block = nil
 	switch v.kind {
@@ -205,7 +205,7 @@ func (p *markParser) take(text string, v verdict) {
 		p.err = v.err
 		p.err.Policy, p.err.Line = p.policy, p.lines.line(text, p.err.Offset)
 	default:
-		if v.kind == more { // a block that does not know its end
+		if v.kind == more { // the block does not know its end yet
 			v.end = len(text)
 		}
 		p.takeAsText(text, v)
@@ -229,15 +229,15 @@ func (p *markParser) add(part Part) {
 	p.out.add(part)
 }
 
-// leaveOpen says of the last of some calls that the text ended before its end mark.
+// leaveOpen marks the last of calls as open: the text ended before its end mark.
 func leaveOpen(calls []Part) {
 	if n := len(calls); n > 0 {
 		calls[n-1].Open = true
 	}
 }
 
-// takeAsText takes a block as text. Where blocks look far ahead and find nothing again and again,
-// the others must not.
+// takeAsText treats a block as text. If blocks repeatedly look far ahead in vain, it limits the
+// lookahead of later ones.
 func (p *markParser) takeAsText(text string, v verdict) {
 	const allowance = 8
 	p.seen = max(p.seen, v.seen, v.end)
@@ -246,7 +246,7 @@ func (p *markParser) takeAsText(text string, v verdict) {
 	p.plain(text, v.end)
 }
 
-// plain takes what stands before to as text.
+// plain treats everything before to as text.
 func (p *markParser) plain(text string, to int) {
 	if to > p.pos {
 		p.out.text(text[p.pos:to], p.pos)
@@ -254,5 +254,5 @@ func (p *markParser) plain(text string, to int) {
 	}
 }
 
-// callID is the id of the n-th call of a reply.
+// callID returns the id of the n-th call of a reply.
 func callID(n int) string { return "call_" + strconv.Itoa(n) }

@@ -11,26 +11,26 @@ import (
 
 // Policy is a text format for thoughts and tool calls.
 //
-// A policy may be able to do more, found by type assertion:
+// A Policy may implement these optional interfaces, found by type assertion:
 //
 //	Namer     Name() string                                        for errors and reports
 //	Streamer  NewParser() Parser                                   reads a reply while it arrives
 //	Renderer  Render(parts []messages.AssistantContent) string     writes what ParseResponse reads
 //	Stopper   Stop() []string                                      stop sequences for providers that take them
 type Policy interface {
-	// FormatInstructions returns what a model is told about the format and the tools: it goes into
-	// the system prompt, once. Without tools it tells of the rest of the format only, which may be
-	// nothing.
+	// FormatInstructions returns the instructions for a model about the format and the tools. They
+	// go into the system prompt, once. Without tools they describe only the rest of the format, and
+	// may be empty.
 	FormatInstructions(defs []tools.Definition) string
 
-	// ParseResponse reads a reply. An error is a [*ParseError]; the Document then holds what was
-	// read before it, and what could not be read as text.
+	// ParseResponse parses a reply. An error is a [*ParseError]. The Document then holds the parts
+	// before the error, and the unreadable rest as text.
 	ParseResponse(text string) (Document, error)
 
-	// FormatQuery renders past thoughts, calls and results in the policy's own format, as plain
-	// system, user and assistant text: no message of the result is a Tool or holds a call. The
-	// history given is not changed. It must obey the laws of messages.History.Validate; if not, the
-	// error says which is broken.
+	// FormatQuery renders past thoughts, calls and results in the policy's format, as plain system,
+	// user and assistant text: the result contains no Tool message and no call. It does not change
+	// history. If history breaks a law of messages.History.Validate, it returns an error that names
+	// the law.
 	FormatQuery(history messages.History) (messages.History, error)
 }
 
@@ -40,38 +40,39 @@ type Namer interface{ Name() string }
 // Streamer is a [Policy] that reads a reply while it arrives.
 type Streamer interface{ NewParser() Parser }
 
-// Renderer is a [Policy] that writes what it reads.
+// Renderer is a [Policy] that can write what it reads.
 type Renderer interface {
 	Render(parts []messages.AssistantContent) string
 }
 
-// Stopper is a [Policy] whose replies should be stopped at some texts, where the provider can.
+// Stopper is a [Policy] whose replies should be stopped at certain texts, if the provider can do
+// so.
 type Stopper interface{ Stop() []string }
 
-// Mode says what becomes of text that is meant as a call but cannot be read as one.
+// Mode selects what happens to text that is meant as a call but cannot be read as one.
 type Mode string
 
 // The modes.
 const (
-	ModeError  Mode = "error"  // an error that says where and what was expected; the default
-	ModeText   Mode = "text"   // it stays text
-	ModeRepair Mode = "repair" // it is mended where that cannot change what it means, else as ModeError
+	ModeError  Mode = "error"  // an error with the position and the expected text; the default
+	ModeText   Mode = "text"   // it becomes text
+	ModeRepair Mode = "repair" // it is repaired if that cannot change its meaning, and an error otherwise
 )
 
-// Options are what all policies have in common. The zero value is ready.
+// Options are common to all policies. The zero value is ready to use.
 type Options struct {
 	Mode Mode // "" is ModeError
 
-	// Tools are the tools that may be called, where they are known to the reader: some formats are
-	// told from prose by the names. Nil: any name.
+	// Tools are the tools that may be called, if they are known. The names help some formats to
+	// distinguish calls from prose. Nil allows any name.
 	Tools []tools.Definition
 }
 
-// Tooled is a [Policy] that reads replies better where it knows the tools. All built-in policies
-// are.
+// Tooled is a [Policy] that reads replies better if it knows the tools. All built-in policies are
+// Tooled.
 type Tooled interface {
-	// WithTools returns the policy for replies in which these tools may be called. One that was
-	// made for tools already keeps them.
+	// WithTools returns the policy for replies in which these tools may be called. A policy that
+	// already has tools keeps them.
 	WithTools(defs []tools.Definition) Policy
 }
 
@@ -90,7 +91,7 @@ func withTools(p Policy, defs []tools.Definition) Policy {
 	return p
 }
 
-// builtins are the policies by name, the default first.
+// builtins are the built-in policies, the default first.
 var builtins = []struct {
 	name  string
 	build func(Options) Policy
@@ -113,7 +114,8 @@ func Names() []string {
 	return names
 }
 
-// New returns the built-in policy of that name; "" is the default. The error is an [*UnknownError].
+// New returns the built-in policy with that name; "" is the default. The error is an
+// [*UnknownError].
 func New(name string, o Options) (Policy, error) {
 	for _, b := range builtins {
 		if b.name == name || name == "" {
@@ -123,18 +125,18 @@ func New(name string, o Options) (Policy, error) {
 	return nil, &UnknownError{Name: name, Known: Names()}
 }
 
-// UnknownError says that there is no policy of some name.
+// UnknownError reports that no policy has that name.
 type UnknownError struct {
 	Name  string
 	Known []string
 }
 
-// Error lists the policies that there are.
+// Error lists the known policies.
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("markdownpolicy: there is no policy %q; there are: %s", e.Name, strings.Join(slices.Clone(e.Known), ", "))
 }
 
-// tool returns the tool of that name, or nil.
+// tool returns the tool with that name, or nil.
 func (o Options) tool(name string) *tools.Definition {
 	i := slices.IndexFunc(o.Tools, func(d tools.Definition) bool { return d.Name == name })
 	if i < 0 {
@@ -143,5 +145,5 @@ func (o Options) tool(name string) *tools.Definition {
 	return &o.Tools[i]
 }
 
-// mayCall reports whether a name is that of a tool, as far as that is known.
+// mayCall reports whether name may be the name of a tool, as far as the tools are known.
 func (o Options) mayCall(name string) bool { return o.Tools == nil || o.tool(name) != nil }

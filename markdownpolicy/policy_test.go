@@ -10,8 +10,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// TestWithTools shows that a policy reads better where it knows the tools, through wrappers too,
-// and that one made for tools keeps them.
+// TestWithTools shows that a policy reads better if it knows the tools, also through wrappers, and
+// that a policy with tools keeps them.
 func TestWithTools(t *testing.T) {
 	search := []tools.Definition{{Name: "Search", Parameters: []byte(`{"type":"object","properties":{"query":{"type":"string"}}}`)}}
 	other := []tools.Definition{{Name: "Other"}}

@@ -12,18 +12,18 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// example is a reply in the instructions of a policy, and what it parses to.
+// example is an example reply in the instructions of a policy, and what it parses to.
 type example struct {
 	about string // what it shows, without a full stop
-	text  string // as the model is to write it
+	text  string // the text that the model should write
 	parts []messages.AssistantContent
 }
 
-// exemplar is a policy with examples, each of which stands in its instructions.
+// exemplar is a policy with examples. Each is part of its instructions.
 type exemplar interface{ examples() []example }
 
-// workedExamples shows how a policy writes a thought with a call, two calls, and an answer. They
-// are rendered by the policy itself, so that what a model is told agrees with what is read.
+// workedExamples returns a thought with a call, two calls, and an answer as examples. The policy
+// itself renders them, so that the instructions agree with the parser.
 func workedExamples(render func([]messages.AssistantContent) string) []example {
 	call := func(id, city string) messages.ToolCall {
 		return messages.ToolCall{ID: id, Name: "get_weather", Arguments: `{"city":"` + city + `"}`}
@@ -41,8 +41,8 @@ func workedExamples(render func([]messages.AssistantContent) string) []example {
 	return shown
 }
 
-// instruct puts instructions together: what the format is, how it looks, and which tools there are.
-// Without tools there is nothing to tell.
+// instruct writes instructions: a description of the format, examples and the tools. Without tools
+// the instructions are empty.
 func instruct(format string, shown []example, defs []tools.Definition) string {
 	if len(defs) == 0 {
 		return ""
@@ -71,7 +71,7 @@ func describeTools(defs []tools.Definition) string {
 	return b.String()
 }
 
-// compactSchema returns the schema on one line. One that is nil takes no arguments.
+// compactSchema returns the schema on one line. A nil schema takes no arguments.
 func compactSchema(schema json.RawMessage) string {
 	if len(schema) == 0 {
 		return `{"type":"object","properties":{}}`
@@ -83,9 +83,8 @@ func compactSchema(schema json.RawMessage) string {
 	return b.String()
 }
 
-// formatQuery is FormatQuery for a policy that writes a reply with render, and the results of the
-// calls of one reply with results. System and user messages stay as they are; a reply of which
-// nothing is left is left out.
+// formatQuery implements FormatQuery. render writes a reply, and results writes the results of its
+// calls. System and user messages stay unchanged. A reply that becomes empty is left out.
 func formatQuery(h messages.History, render func([]messages.AssistantContent) string, results func([]messages.ToolOutput) string) (messages.History, error) {
 	if err := h.Validate(); err != nil {
 		return nil, fmt.Errorf("markdownpolicy: the history cannot be rendered: %w", err)
@@ -112,8 +111,8 @@ func formatQuery(h messages.History, render func([]messages.AssistantContent) st
 	return out.Clip(), nil
 }
 
-// resultText is what a model reads of a result: JSON objects and arrays without blanks, any other
-// text as it is, and what is untrusted between marks.
+// resultText returns a result in the form for a model: JSON objects and arrays without blanks,
+// other text unchanged, and untrusted text between marks.
 func resultText(o messages.ToolOutput) string {
 	if t := textscan.TrimLeft(o.Output); t != "" && (t[0] == '{' || t[0] == '[') {
 		var b bytes.Buffer
@@ -124,7 +123,7 @@ func resultText(o messages.ToolOutput) string {
 	return o.ForModel()
 }
 
-// resultStatus says how the call ended: "ok", or another status with its reason, such as "failed
+// resultStatus returns how the call ended: "ok", or another status with its reason, such as "failed
 // (timeout)".
 func resultStatus(o messages.ToolOutput) string {
 	switch {
@@ -137,8 +136,8 @@ func resultStatus(o messages.ToolOutput) string {
 	}
 }
 
-// joinTexts returns the parts with neighbouring texts as one, texts and thoughts without the blanks
-// around them, and without the blank ones: what the parser of a policy makes of them.
+// joinTexts returns the parts as a policy's parser would return them: neighbouring texts joined,
+// blanks around texts and thoughts removed, and blank parts left out.
 func joinTexts(parts []messages.AssistantContent) []messages.AssistantContent {
 	var out []messages.AssistantContent
 	var text strings.Builder
@@ -182,8 +181,8 @@ func writeParts(parts []messages.AssistantContent, separator string, text, thoug
 	return strings.Join(texts, separator)
 }
 
-// taggedResults returns what writes results for a model, each between tags of that name that say
-// which call it answers.
+// taggedResults returns a function that writes results for a model, each between tags of that name,
+// which give the id of the call.
 func taggedResults(tag string) func([]messages.ToolOutput) string {
 	return func(outputs []messages.ToolOutput) string {
 		texts := make([]string, len(outputs))

@@ -16,21 +16,21 @@ type action struct {
 	name  string
 	kind  reactscan.ActionKind
 	input string
-	at    int         // where the input stands in the reply
+	at    int         // the position of the input in the reply
 	has   bool        // there is an input
-	exact bool        // the input is text as it is, as in Search["x"]
-	end   int         // behind the bracket of that, or the object that holds the action; 0: neither
-	err   *ParseError // it cannot be read, or the input may be meant by something else that stands there
+	exact bool        // the input is literal text, as in Search["x"]
+	end   int         // the position after that bracket, or after the object that holds the action; 0 if neither
+	err   *ParseError // it cannot be read, or something else may be meant as the input
 
-	repairs []Repair // of such an object
+	repairs []Repair // repairs of such an object
 }
 
-// reactForm is an action as JSON.
+// reactForm is the form of an action as JSON.
 var reactForm = callForm{name: "action", arguments: "action_input", beside: []string{"thought", "thoughts"}}
 
 const inlineInput = "Action Input:"
 
-// readAction reads what stands behind "Action:", up to the next keyword, at its place in the reply.
+// readAction reads the text after "Action:", up to the next keyword, at its position in the reply.
 func (p ReAct) readAction(value string, at int) action {
 	trimmed := textscan.TrimLeft(value)
 	at += len(value) - len(trimmed)
@@ -57,8 +57,8 @@ func (p ReAct) readAction(value string, at int) action {
 }
 
 // readActionObject reads an action that is written as one JSON object,
-// {"action":…,"action_input":…}, in a code block or not. An object that cannot be read is an action
-// with an error.
+// {"action":…,"action_input":…}, in a code block or not. An object that cannot be read gives an
+// action with an error.
 func (p ReAct) readActionObject(value string, at int) (action, bool) {
 	if !isObjectLike(value) {
 		return action{}, false
@@ -93,8 +93,9 @@ func (p ReAct) readActionObject(value string, at int) (action, bool) {
 	return a, true
 }
 
-// brackets finds the input in a value such as Search[Nick Park]. It returns the places of the
-// brackets, or 0, as for a name behind a backslash or of a tool, which may hold brackets.
+// brackets finds the input in a value such as Search[Nick Park]. It returns the positions of the
+// brackets, or 0 if there are none. Brackets in the name of a tool, or in a name after a backslash,
+// do not count.
 func (p ReAct) brackets(value, line string) (open, end int) {
 	open = strings.IndexByte(line, '[')
 	if open <= 0 || line[0] == '\\' || p.tool(textscan.Trim(line)) != nil || strings.Trim(line[:open], decoration) == "" {
@@ -111,8 +112,9 @@ func (p ReAct) brackets(value, line string) (open, end int) {
 // decoration is what may surround a name.
 const decoration = textscan.Blanks + "`\"'*[]()<>.,:;!"
 
-// readName reads the name of an action. A name behind a backslash is what it is; else decoration
-// around it is taken off, unless a tool has it in its name, and some names mean no tool.
+// readName reads the name of an action. A name after a backslash is used as written. Otherwise
+// decoration around the name is removed, unless it is part of a tool's name, and some names mean
+// that there is no tool.
 func (p ReAct) readName(text string) (string, reactscan.ActionKind) {
 	text = textscan.Trim(text)
 	if exact, ok := strings.CutPrefix(text, `\`); ok || p.tool(text) != nil {
@@ -138,7 +140,7 @@ func (p ReAct) writeName(name string) string {
 	return `\` + name
 }
 
-// parameters are what matters here of a JSON Schema.
+// parameters are the parts of a JSON Schema that are used here.
 type parameters struct {
 	Properties map[string]struct {
 		Type any `json:"type"`
@@ -148,12 +150,12 @@ type parameters struct {
 
 func parametersOf(d *tools.Definition) (p parameters) {
 	if len(d.Parameters) > 0 {
-		_ = json.Unmarshal(d.Parameters, &p) // a schema that cannot be read says nothing
+		_ = json.Unmarshal(d.Parameters, &p) // an invalid schema has no effect
 	}
 	return p
 }
 
-// only returns the name and the type of the one parameter that must be given, if there is just one.
+// only returns the name and the type of the only required parameter, if there is exactly one.
 func (p parameters) only() (name, kind string, ok bool) {
 	switch {
 	case len(p.Required) == 1:
@@ -168,8 +170,8 @@ func (p parameters) only() (name, kind string, ok bool) {
 	return name, kind, true
 }
 
-// arguments makes JSON of the input of an action. end is the place behind what was used of it, in
-// the reply; open says that the input does not say by itself that it ends there.
+// arguments converts the input of an action to JSON. end is the position in the reply after the
+// used part of the input. open means that the input does not mark its own end.
 func (p ReAct) arguments(a action) (args string, end int, open bool, repairs []Repair, err *ParseError) {
 	value := textscan.TrimLeft(a.input)
 	at := a.at + len(a.input) - len(value)
@@ -206,8 +208,9 @@ func (p ReAct) inputError(a action, at int, value string) *ParseError {
 	return broken(at, `an "Action Input:" line with a JSON object, the arguments of `+a.name, value, nil)
 }
 
-// wrap makes arguments of an input that is no object: of a tool with one parameter, it is that
-// parameter. Where the tool is not known, it is a JSON string, so that no name is made up.
+// wrap converts an input that is not an object to arguments. For a tool with one parameter, the
+// input is that parameter. For an unknown tool it becomes a JSON string, so that no parameter name
+// is invented.
 func (p ReAct) wrap(tool, value string) (string, bool) {
 	def := p.tool(tool)
 	if def == nil {
@@ -264,9 +267,9 @@ func isObject(text string) bool {
 	return json.Unmarshal([]byte(text), &o) == nil && o != nil
 }
 
-// readInputObject reads the object that value begins with, in a code block or not; what follows is
-// no part of it. used is the length of what was read, ended says that the object ends by itself. It
-// is read as readDict does.
+// readInputObject reads the object that value begins with, in a code block or not, and ignores what
+// follows. used is the length of what was read. ended means that the object marks its own end. The
+// object is read as in readDict.
 func readInputObject(value string, at int, mode Mode) (object string, used int, ended bool, repairs []Repair, err *ParseError) {
 	body, skipped := reactscan.SkipFence(value)
 	inBlock := skipped > 0
@@ -283,8 +286,8 @@ func readInputObject(value string, at int, mode Mode) (object string, used int, 
 	return object, used, ended, repairs, err
 }
 
-// inputContinues returns an error if behind the object that an input begins with, there is not only
-// what a model says of it: the object seems to go on, or another one or another input stands there.
+// inputContinues returns an error unless only prose follows the object that an input begins with:
+// the object seems to continue, or another object or input follows.
 func inputContinues(value string, used, at int) *ParseError {
 	continued, _ := jsonscan.Continues(value, used, true)
 	rest := strings.TrimLeft(value[used:], textscan.Blanks+"]}")
@@ -301,10 +304,10 @@ func inputContinues(value string, used, at int) *ParseError {
 	return broken(at+used, "one JSON object with all arguments, and nothing behind it", rest, nil)
 }
 
-// readDict reads an object as readObject does, and in every mode also a dict of Python, with its
-// quotes, constants and a comma behind the last member. The format does not say that an input is
-// JSON, so that is no repair, but it is listed as one. Of a text that is nearly JSON, it must also
-// be what a repair makes of it: the two languages do not have the same escapes.
+// readDict reads an object as readObject does. In every mode it also reads a Python dict, with its
+// quotes, constants and a comma after the last member. This is allowed in every mode because the
+// format does not require JSON, but it is still listed as a repair. A text that is almost JSON must
+// mean the same as a repaired JSON text, because the two languages have different escapes.
 func readDict(text string, at int, mode Mode) (object string, repairs []Repair, err *ParseError) {
 	object, repairs, err = readObject(text, at, mode)
 	if err == nil || mode == ModeRepair {
@@ -321,8 +324,8 @@ func readDict(text string, at int, mode Mode) (object string, repairs []Repair, 
 	return fixed, repairs, nil
 }
 
-// objectEnd returns the place behind the object or dict that text begins with, or 0 if it does not
-// end.
+// objectEnd returns the position after the object or dict that text begins with, or 0 if it does
+// not end.
 func objectEnd(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -340,7 +343,7 @@ func objectEnd(text string) int {
 	return 0
 }
 
-// quoteEnd returns the place of the quote that ends the string which begins at i; len(text) if
+// quoteEnd returns the position of the quote that ends the string that begins at i, or len(text) if
 // there is none.
 func quoteEnd(text string, i int) int {
 	quote := text[i]

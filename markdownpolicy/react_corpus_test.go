@@ -78,7 +78,7 @@ func TestReActOurs(t *testing.T) {
 	require.GreaterOrEqual(t, i, 8)
 }
 
-// turnKind is what a turn comes to.
+// turnKind returns the kind of a turn.
 func turnKind(turn markdownpolicy.Turn) string {
 	switch {
 	case turn.Action != nil:
@@ -91,7 +91,7 @@ func turnKind(turn markdownpolicy.Turn) string {
 	return "error"
 }
 
-// turnSum is a short sum of all that was read.
+// turnSum is a short hash of all that was read.
 func turnSum(turn markdownpolicy.Turn) string {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%q %t %q", turn.Thought, turn.Invented, turn.Kept)
@@ -104,7 +104,7 @@ func turnSum(turn markdownpolicy.Turn) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// What was judged by eye must not change unseen.
+// Results that were checked by hand must not change unnoticed.
 func TestReActJudged(t *testing.T) {
 	eachCorpus(t, func(t *testing.T, c corpus) {
 		texts := map[string]string{}
@@ -138,8 +138,8 @@ func judged(t *testing.T, c corpus) []byte {
 	return data
 }
 
-// reactDisagreements are the cases in which LangChain, whose test cases the others are, expects
-// another result, by the corpus and the number of the case, with the reason.
+// reactDisagreements are the test cases for which we return another result than LangChain, whose
+// test cases the others are, by corpus and number, with the reason.
 var reactDisagreements = map[string]map[int]string{"ours": nil, "others": {
 	2:  "they refuse a tool called \"search Final Answer:\"; here it is a tool that there is not, which the model is told",
 	3:  "a JSON object without an Action line is another format of theirs; here an action is missing",

@@ -12,7 +12,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// reactText draws texts that are hard on the format.
+// reactText draws texts that are difficult for the format.
 func reactText() *rapid.Generator[string] {
 	piece := rapid.SampledFrom([]string{
 		"Thought:", "Action:", "Action Input:", "Final Answer:", "Observation:", "Answer:", "FINISH", "Action: None", "**Action:**", "Thought 2:",
@@ -50,7 +50,7 @@ func TestReActRoundTrip(t *testing.T) {
 	})
 }
 
-// merged puts neighbouring pieces of texts and thoughts together.
+// merged joins neighbouring pieces of texts and thoughts.
 func merged(parts []markdownpolicy.Part) (texts []string) {
 	kind := ""
 	for _, p := range parts {

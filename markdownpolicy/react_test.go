@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// reactTools are tools of each kind that matters to ReAct: by their parameters.
+// reactTools are tools with each kind of parameters that matters to ReAct.
 var reactTools = []tools.Definition{
 	{Name: "search", Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`)},
 	{Name: "count", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
@@ -23,17 +23,17 @@ var reactTools = []tools.Definition{
 	{Name: "now"},
 }
 
-// reactCase is a reply, and the turn that it is.
+// reactCase is a reply and the turn that it gives.
 type reactCase struct {
 	text       string
 	tool, args string // of the action
 	answer     string
 	thought    string
-	missing    string // there is an error then
+	missing    string // then there is an error
 	refused    bool   // there is an error
 	implicit   bool
 	invented   bool
-	kept       string // "": all of the text, without blanks around it
+	kept       string // "" means the whole text, without surrounding blanks
 }
 
 func (c reactCase) check(t *testing.T, p markdownpolicy.ReAct) {
@@ -305,8 +305,8 @@ func TestReActNullIsNoInputWhereOneIsRequired(t *testing.T) {
 	require.Equal(t, parts(callPart("call_1", "g", "{}")), partsOf(t, p, "Action: g\nAction Input: null"))
 }
 
-// A dict of Python is an input in every mode; what is neither that nor JSON is mended in mode
-// repair only.
+// A Python dict is a valid input in every mode. Any other invalid JSON is repaired in mode repair
+// only.
 func TestS1_21_reactReadsAndRepairs(t *testing.T) {
 	in := func(mode markdownpolicy.Mode, input string) (string, error) {
 		p := markdownpolicy.ReAct{Options: markdownpolicy.Options{Mode: mode}}

@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// What stands beside arguments that say nothing may be meant as the arguments: it is not lost.
+// Members beside empty arguments may be meant as the arguments: they are not lost.
 func TestS2_9_KeysBesideEmptyArguments(t *testing.T) {
 	for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeRepair} {
 		for _, nothing := range []string{``, `"arguments":null,`, `"arguments":"",`, `"arguments":" \n",`, `"arguments":"null",`} {
@@ -43,7 +43,7 @@ func TestS2_9_KeysBesideEmptyArguments(t *testing.T) {
 	require.Len(t, partsOf(t, markdownpolicy.ReAct{}, `Action: {"action":"t","action_input":null}`), 1)
 }
 
-// What an error shows does not depend on how much of the reply had come when it was noticed.
+// The text of an error does not depend on how much of the reply had come when it was found.
 func TestS2_20_ErrorsInPieces(t *testing.T) {
 	for _, reply := range []string{
 		"<tool_call>this is no call, but a long text that goes on and on, behind what an error shows of it, and then on</tool_call>",
@@ -69,8 +69,8 @@ func TestS2_20_ErrorsInPieces(t *testing.T) {
 	}
 }
 
-// Every name that providers take for a tool is one that the formats can say, whether or not the
-// tools are known.
+// The formats can express every tool name that providers accept, whether or not the tools are
+// known.
 func TestS2_1_NamesOfTools(t *testing.T) {
 	for _, name := range markdownpolicy.Names() {
 		rapid.Check(t, func(t *rapid.T) {
@@ -93,7 +93,7 @@ func TestS2_1_NamesOfTools(t *testing.T) {
 	}
 }
 
-// Of two members of a call with the same name, nobody knows which is meant.
+// If two members of a call have the same name, it is unknown which is meant.
 func TestS2_9_WhatStandsTwiceInACall(t *testing.T) {
 	for _, c := range []struct {
 		policy, reply, expected string

@@ -54,8 +54,8 @@ func TestS2_20_TagVariantsInPieces(t *testing.T) {
 	}
 }
 
-// checkPieces checks that a reply in pieces is read as the whole is, and that what is released adds
-// up to it.
+// checkPieces checks that a reply in pieces gives the same parts as the whole, and that the
+// released parts add up to them.
 func checkPieces(t require.TestingT, l lawful, reply string, size int) {
 	doc, err := l.ParseResponse(reply)
 	p := l.parser()

@@ -7,26 +7,26 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Think takes a model's thoughts between <think> and </think> out of a reply, and has the rest read
-// by another policy. A thought without an end goes on to the end of the reply. A tag between double
-// quotes on its line, as in the arguments of a call, is none; nor is one with a backslash before
-// it, which is taken away.
+// Think separates a model's thoughts, between <think> and </think>, from a reply; another policy
+// reads the rest. A thought without an end extends to the end of the reply. A tag between double
+// quotes on its line, as in the arguments of a call, is not a tag. Nor is one after a backslash,
+// which is removed.
 type Think struct {
 	Policy Policy // reads the rest; nil is [Fenced]
 	Start  ThinkStart
 }
 
-// ThinkStart says how the first thought of a reply begins.
+// ThinkStart selects how the first thought of a reply begins.
 type ThinkStart string
 
-// The ways to begin.
+// The ways in which a thought begins.
 const (
-	// ThinkAny reads both forms below: what stands before a first tag </think> is a thought.
-	// Nothing is released before the first tag, as it might still be one.
+	// ThinkAny reads both forms below: text before a first </think> is a thought. Nothing is
+	// released before the first tag, because it may still be part of a thought.
 	ThinkAny ThinkStart = ""
 
-	// ThinkTagged is for models that write <think>: a </think> without it is text, and text is
-	// released at once.
+	// ThinkTagged is for models that write <think>: a </think> without a <think> is text, and text
+	// is released at once.
 	ThinkTagged ThinkStart = "tagged"
 
 	// ThinkOpen is for models whose prompt ends with <think>: a reply begins within a thought, with
@@ -58,18 +58,19 @@ func (t Think) WithTools(defs []tools.Definition) Policy {
 // Name returns the name of the policy that reads the rest.
 func (t Think) Name() string { return nameOf(t.policy()) }
 
-// FormatInstructions returns those of the policy that reads the rest: models that think so do it
-// unasked.
+// FormatInstructions returns the instructions of the policy that reads the rest: models that write
+// such thoughts need no instructions for them.
 func (t Think) FormatInstructions(defs []tools.Definition) string {
 	return t.policy().FormatInstructions(defs)
 }
 
-// FormatQuery implements [Policy]. Past thoughts stand between tags.
+// FormatQuery implements [Policy]. Past thoughts are written between tags.
 func (t Think) FormatQuery(h messages.History) (messages.History, error) {
 	return formatQuery(h, t.Render, t.results)
 }
 
-// results writes results as the policy that reads the rest writes them behind their calls.
+// results writes results in the form in which the policy that reads the rest writes them after
+// calls.
 func (t Think) results(outputs []messages.ToolOutput) string {
 	var turn messages.Assistant
 	h := messages.History{nil}
@@ -117,7 +118,7 @@ func (t Think) Render(parts []messages.AssistantContent) string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// escapeTags writes a backslash before each tag that would be read as one.
+// escapeTags writes a backslash before each tag that would be read as a tag.
 func escapeTags(text string) string {
 	var b strings.Builder
 	var q quotes
@@ -137,7 +138,7 @@ func escapeTags(text string) string {
 	}
 }
 
-// nextTag returns the place and the length of the next tag, or 0 for the length.
+// nextTag returns the position and the length of the next tag, or length 0.
 func nextTag(text string, from int) (at, length int) {
 	for at = from; ; at++ {
 		i := strings.IndexByte(text[at:], '<')
@@ -154,15 +155,15 @@ func nextTag(text string, from int) (at, length int) {
 	}
 }
 
-// quotes counts double quotes. One directly behind a digit begins nothing: it stands for inches.
+// quotes counts double quotes. A quote directly after a digit begins nothing: it means inches.
 type quotes struct {
-	pos   int // looked at so far
+	pos   int // the text before it was read
 	odd   bool
-	ahead int // from pos to here nothing closes the quote
+	ahead int // from pos to here no quote closes
 }
 
-// around reports whether a tag stands between two double quotes on its line. sure is false where
-// more of the line has to come for that. Places must not go back.
+// around reports whether a tag is between two double quotes on its line. sure is false if more of
+// the line is needed. Positions must not decrease from call to call.
 func (q *quotes) around(text string, at, behind int, final bool) (quoted, sure bool) {
 	const most = 1 << 16 // bytes from the tag to the second quote
 	if !q.open(text, at) {
@@ -185,7 +186,7 @@ func (q *quotes) around(text string, at, behind int, final bool) (quoted, sure b
 	return false, final || q.ahead >= behind+most
 }
 
-// open reports whether an odd number of quotes stands before a place on its line.
+// open reports whether an odd number of quotes precedes a position on its line.
 func (q *quotes) open(text string, at int) bool {
 	if i := strings.LastIndexByte(text[q.pos:at], '\n'); i >= 0 {
 		q.pos, q.odd = q.pos+i+1, false
@@ -201,7 +202,7 @@ func (q *quotes) open(text string, at int) bool {
 		case text[q.pos-1] == '"' && !q.odd && q.pos > 1 && strings.IndexByte("0123456789", text[q.pos-2]) >= 0:
 		case text[q.pos-1] == '"':
 			q.odd = !q.odd
-		case q.pos < at && q.odd: // what stands behind a backslash counts for nothing
+		case q.pos < at && q.odd: // a character after a backslash does not count
 			q.pos++
 		}
 	}

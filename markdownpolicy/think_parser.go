@@ -20,17 +20,17 @@ func (t Think) NewParser() Parser {
 // Stop implements [Stopper].
 func (t Think) Stop() []string { return stops(t.policy()) }
 
-// thinkParser gives thoughts to its collector, and each segment of the rest to a parser of its own.
+// thinkParser passes thoughts to its collector, and each segment of the rest to a parser for it.
 type thinkParser struct {
 	think Think
 	text  strings.Builder
-	pos   int // text before it has been dealt with
-	scan  int // text before it holds no tag that counts, but those that have been dealt with
+	pos   int // the text before it was processed
+	scan  int // there is no unprocessed tag in the text before it
 
 	within bool // pos is within a thought
-	begun  bool // of a reply that begins within a thought: a tag <think> may still follow
+	begun  bool // if a reply begins within a thought: a tag <think> may still follow
 	tagged bool // a </think> without its <think> is text
-	until  int  // a </think> before it is part of the thought
+	until  int  // a </think> before this position is part of the thought
 	quotes quotes
 
 	segment *segment
@@ -41,14 +41,14 @@ type thinkParser struct {
 	err     error
 }
 
-// segment is what stands between two thoughts.
+// segment is the text between two thoughts.
 type segment struct {
 	parser   Parser
 	length   int
 	notBlank bool
-	calls    int    // in the reply before it
+	calls    int    // the number of calls in the reply before it
 	last     bool   // it ends with the reply
-	spans    []span // where its text stands in the reply
+	spans    []span // the positions of its text in the reply
 }
 
 type span struct{ inner, outer int }
@@ -66,7 +66,7 @@ func (t *thinkParser) Close() (Document, []Part, error) {
 	t.run(text, true)
 	t.out.close()
 	if t.segment == nil && t.err == nil && len(t.out.parts) == 0 {
-		t.begin() // the policy has to judge an empty reply
+		t.begin() // the policy must judge an empty reply
 	}
 	if s := t.segment; s != nil && (s.notBlank || len(t.out.parts) == 0) {
 		t.endSegment(text)
@@ -83,7 +83,7 @@ func (t *thinkParser) run(text string, final bool) {
 	}
 }
 
-// skipTag skips the tag at the beginning of a reply that begins within a thought anyway.
+// skipTag skips the tag at the beginning of a reply that begins within a thought.
 func (t *thinkParser) skipTag(text string, final bool) bool {
 	for t.pos < len(text) && textscan.IsBlank(text[t.pos]) {
 		t.pos++
@@ -98,7 +98,7 @@ func (t *thinkParser) skipTag(text string, final bool) bool {
 	return true
 }
 
-// step deals with the text up to the next tag and with the tag. It returns false where more text is
+// step processes the text up to and including the next tag. It returns false if more text is
 // needed.
 func (t *thinkParser) step(text string, final bool) bool {
 	t.scan = max(t.scan, t.pos)
@@ -146,7 +146,7 @@ func (t *thinkParser) step(text string, final bool) bool {
 	return true
 }
 
-// wait deals with the text before a tag that may be quoted.
+// wait processes the text before a tag that may be quoted.
 func (t *thinkParser) wait(text string, at int) {
 	t.scan = at
 	if to := escapeBefore(text, t.pos, at); t.tagged {
@@ -155,8 +155,8 @@ func (t *thinkParser) wait(text string, at int) {
 	}
 }
 
-// pause deals with text that holds no tag that counts, but may end with the beginning of one. It
-// returns true where the text has to be looked at again.
+// pause processes text without a tag that may end with the beginning of one. It returns true if the
+// text must be examined again.
 func (t *thinkParser) pause(text string, final bool) bool {
 	to := len(text)
 	if !final {
@@ -178,7 +178,7 @@ func (t *thinkParser) pause(text string, final bool) bool {
 	return false
 }
 
-// tagStart returns where a tag, or the backslash before one, may begin at the end of the text.
+// tagStart returns where a tag, or a backslash before a tag, may begin at the end of the text.
 func tagStart(text string) int {
 	from := max(0, len(text)-len(thinkEndTag)+1)
 	at := len(text)
@@ -204,7 +204,7 @@ func (t *thinkParser) thought(text string, from, to int) {
 	t.out.think(text[from:to], from, to)
 }
 
-// rest gives text to the parser of the segment.
+// rest passes text to the parser of the segment.
 func (t *thinkParser) rest(text string, from, to int) {
 	if from == to {
 		return
@@ -256,7 +256,7 @@ func (t *thinkParser) endSegment(text string) {
 	t.err, t.segment = err, nil
 }
 
-// place makes a part of the segment one of the reply.
+// place converts a part of the segment to a part of the reply.
 func (t *thinkParser) place(p Part, calls *int) Part {
 	if c, ok := p.Content.(messages.ToolCall); ok {
 		*calls++
@@ -271,7 +271,7 @@ func (t *thinkParser) place(p Part, calls *int) Part {
 	return p
 }
 
-// outer returns where in the reply a place of the segment is.
+// outer converts a position in the segment to a position in the reply.
 func (s *segment) outer(inner int) int {
 	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].inner > inner })
 	if i == 0 {

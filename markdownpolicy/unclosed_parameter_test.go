@@ -15,14 +15,14 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// moveTools are tools whose parameters can be mistaken for each other.
+// moveTools are tools whose parameters can be confused with each other.
 var moveTools = []tools.Definition{
 	{Name: "move_file", Parameters: []byte(`{"type":"object","properties":{"from":{"type":"string"},"to":{"type":"string"},"note":{"type":"string"}}}`)},
 	{Name: "save_note", Parameters: []byte(`{"type":"object","properties":{"title":{"type":"string"},"body":{"type":"string"}}}`)},
 }
 
-// swallowing are replies in which a mark is missing or something stands where nothing is read: read
-// in silence, a call would be made with other arguments than the model wrote.
+// swallowing are replies with a missing mark, or with text where none is read. If they were read
+// without an error, a call would be made with other arguments than the model wrote.
 var swallowing = []struct {
 	policy  func(markdownpolicy.Options) markdownpolicy.Policy
 	replies []string
@@ -133,8 +133,8 @@ func inHermes(d markdownpolicy.Dialect) func(markdownpolicy.Options) markdownpol
 	}
 }
 
-// What a model wrote as arguments is neither dropped nor made part of another argument: no repair
-// does that either.
+// Arguments that a model wrote are neither dropped nor made part of another argument, not even by a
+// repair.
 func TestNothingIsSwallowed(t *testing.T) {
 	for _, s := range swallowing {
 		for _, reply := range s.replies {
@@ -168,7 +168,7 @@ func checkRefused(t *testing.T, policy func(markdownpolicy.Options) markdownpoli
 	checkEveryCut(t, p, reply)
 }
 
-// A text that seems to hold a mark, and whose own end stands there, is read as it is.
+// A text that contains a mark and its end is read unchanged.
 func TestMarksWithinArguments(t *testing.T) {
 	write := func(content string) []messages.AssistantContent {
 		arguments, err := json.Marshal(content)
@@ -201,7 +201,7 @@ func TestMarksWithinArguments(t *testing.T) {
 	}
 }
 
-// What stands behind a call is text, as long as it does not go on with the call.
+// Text after a call is text, unless it continues the call.
 func TestTextBehindACall(t *testing.T) {
 	save := callPart("call_1", "save_note", "{}")
 	for _, c := range []struct {
@@ -249,8 +249,8 @@ func inXML(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpoli
 
 func inReAct(o markdownpolicy.Options) markdownpolicy.Policy { return markdownpolicy.ReAct{Options: o} }
 
-// wordForm writes a call of the tool t in marks and words: what stands around an argument, its
-// name, and a word.
+// wordForm writes a call of the tool t with marks and words: what surrounds an argument, its name,
+// and a word.
 type wordForm struct {
 	policy            func(markdownpolicy.Options) markdownpolicy.Policy
 	before, after     []string
@@ -277,7 +277,7 @@ var wordForms = []wordForm{
 
 var wordTools = []tools.Definition{{Name: "t", Parameters: []byte(`{"type":"object","properties":{"ka":{"type":"string"},"kb":{"type":"string"},"kc":{"type":"string"}}}`)}}
 
-// write draws a call with some of its marks dropped or doubled, and returns the words in it.
+// write draws a call with some marks dropped or doubled, and returns the words in it.
 func (f wordForm) write(t *rapid.T, changes int) (reply string, words []string) {
 	pieces := slices.Clone(f.before)
 	for i := range rapid.IntRange(1, 3).Draw(t, "arguments") {
@@ -305,10 +305,10 @@ func (f wordForm) write(t *rapid.T, changes int) (reply string, words []string) 
 	return strings.Join(pieces, ""), words
 }
 
-// Whatever happens to the marks of a call: if the call is made, each word that stands in it is in
-// an argument, and no argument holds two of them, unless it holds the end mark between them, too:
-// then all that the model wrote is there to be seen. Where the end of one argument and the
-// beginning of the next are both missing, nobody can tell that they were two.
+// Whatever happens to the marks of a call: if the call is made, each word in it is in an argument.
+// No argument holds two words, unless it also holds the end mark between them; then all that the
+// model wrote is visible. If the end of one argument and the beginning of the next are both
+// missing, it is impossible to know that there were two.
 func TestBrokenMarksLoseNoArgument(t *testing.T) {
 	for n, f := range wordForms {
 		for _, mode := range []markdownpolicy.Mode{markdownpolicy.ModeError, markdownpolicy.ModeText, markdownpolicy.ModeRepair} {
@@ -337,7 +337,7 @@ func checkWords(t *rapid.T, doc markdownpolicy.Document, reply string, words []s
 		held += call.Arguments
 		var arguments map[string]any
 		if json.Unmarshal([]byte(call.Arguments), &arguments) != nil {
-			continue // a string, which is no argument of a tool yet
+			continue // a string, which is not yet an argument of a tool
 		}
 		for _, value := range arguments {
 			n := 0

@@ -8,46 +8,46 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// element reads what stands behind <name>: other elements, up to </name>. A child ends at the first
-// closing tag that is followed by another child or by the end of the element; where it is a JSON
-// object, behind its last bracket.
+// element reads the text after <name>: other elements, up to </name>. A child ends at the first
+// closing tag that is followed by another child or by the end of the element. A child that is a
+// JSON object ends after its last bracket.
 type element struct {
 	name     string
 	closing  string   // the tag that ends it
-	start    int      // the place of the tag
-	after    int      // the place behind it
-	children []string // what may stand in it; empty: any name
+	start    int      // the position of the tag
+	after    int      // the position after it
+	children []string // the allowed children; empty allows any name
 	json     string   // the child that may be a JSON object
 	ends     childEnds
-	noRepair bool // JSON is not mended
-	limited  bool // a value that holds the tag of the element has no end
+	noRepair bool // JSON is not repaired
+	limited  bool // a value that contains the tag of the element has no end
 
-	pos    int // looked at so far
-	next   int // behind blanks that have been looked at, and may be behind pos
-	looked int // how far any scan went
+	pos    int // the text before it was read
+	next   int // the position after blanks that were read; may be after pos
+	looked int // how far any scan has read
 	state  elementState
 	scan   jsonscan.Scanner
-	child  field // the one that is read
+	child  field // the current child
 	fields []field
 }
 
-// childEnds finds, by the name of the child, the closing tags that end one. There is one for all
-// elements of a name.
+// childEnds finds the closing tags that end a child, by the name of the child. All elements of a
+// name share one.
 type childEnds map[string]*childEnd
 
 // childEnd finds the closing tags of a child that are followed by another child or the end of the
 // element.
 type childEnd struct {
-	from  int // from here to at there is none
+	from  int // there is none from here to at
 	at    int
 	found bool // there is one at at
-	next  int  // behind the blanks behind a tag
+	next  int  // the position after the blanks after a tag
 }
 
 // field is an element that holds text.
 type field struct {
 	name, text string
-	at         int    // the place of the text
+	at         int    // the position of the text
 	closing    string // the tag that ends it
 }
 
@@ -60,13 +60,13 @@ const (
 	afterJSON
 	inValue
 	elementClosed     // by its tag
-	elementUnclosed   // the text ends behind a child
-	elementUnexpected // something stands at pos that does not belong there
+	elementUnclosed   // the text ends after a child
+	elementUnexpected // something at pos does not belong there
 	elementCut        // the text ends within a child
-	elementBroken     // a child is no JSON that could be mended
+	elementBroken     // a child is JSON that cannot be repaired
 )
 
-// read looks on, and returns false while the end is not there.
+// read continues, and returns false until the end has come.
 func (e *element) read(text string, final bool) bool {
 	for e.state < elementClosed {
 		var ok bool
@@ -117,7 +117,7 @@ const (
 	tagClose          // of the element
 )
 
-// tagAt returns the tag that stands at a place, and the place behind it.
+// tagAt returns the tag at a position, and the position after it.
 func (e *element) tagAt(text string, pos int, final bool) (name string, end int, kind tagKind) {
 	const longest = 128 // name of a child
 	switch closed, wait := textscan.StandsAt(text, pos, e.closing, final); {
@@ -139,12 +139,12 @@ func (e *element) tagAt(text string, pos int, final bool) (name string, end int,
 	return window[:i], pos + 1 + i + 1, tagOpen
 }
 
-// isNameRune reports whether tags of children may hold it.
+// isNameRune reports whether the tag of a child may contain r.
 func isNameRune(r rune) bool {
 	return r == '_' || r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// before looks whether the value is a JSON object.
+// before determines whether the value is a JSON object.
 func (e *element) before(text string, final bool) bool {
 	e.state = inValue
 	if e.child.name != e.json {
@@ -162,8 +162,8 @@ func (e *element) before(text string, final bool) bool {
 	return true
 }
 
-// object looks for the end of a JSON object. One that is broken ends where its brackets do, if that
-// is before a tag that ends the child, or else as other values do.
+// object searches for the end of a JSON object. A broken object ends where its brackets do, if that
+// is before a tag that ends the child, and otherwise where other values end.
 func (e *element) object(text string, final bool) bool {
 	stop, state := e.scan.Scan(text)
 	switch state {
@@ -197,7 +197,7 @@ func (e *element) object(text string, final bool) bool {
 	return true
 }
 
-// afterObject looks for the closing tag behind a JSON object. At the end of the text it may be
+// afterObject searches for the closing tag after a JSON object. At the end of the text it may be
 // missing.
 func (e *element) afterObject(text string, final bool) bool {
 	closing := e.child.closing
@@ -216,7 +216,7 @@ func (e *element) afterObject(text string, final bool) bool {
 	return true
 }
 
-// value looks for the end of the value.
+// value searches for the end of the value.
 func (e *element) value(text string, final bool) bool {
 	at, found := e.endOf(text, e.pos, final)
 	switch {
@@ -230,8 +230,8 @@ func (e *element) value(text string, final bool) bool {
 	return true
 }
 
-// endOf returns the place of the first tag at or after a place that ends the child, or, and false,
-// the place before which there is none.
+// endOf returns the position of the first tag from from on that ends the child, and true; or the
+// position before which there is none, and false.
 func (e *element) endOf(text string, from int, final bool) (at int, found bool) {
 	f := e.ends[e.child.name]
 	if f == nil {
@@ -261,7 +261,7 @@ func (e *element) endOf(text string, from int, final bool) (at int, found bool) 
 	return f.at, true
 }
 
-// end says where the value ends, and what follows begins.
+// end sets where the value ends and where the following text begins.
 func (e *element) end(text string, at, after int) {
 	e.child.text = text[e.child.at:at]
 	e.fields = append(e.fields, e.child)
@@ -275,7 +275,7 @@ type elementBlock struct {
 	mode                Mode
 	textWithoutChildren bool
 	call                func([]field) (Part, []Repair, *ParseError)
-	ahead               *markAhead // whether the closing tag comes behind something unexpected; nil: not looked for yet
+	ahead               *markAhead // whether the closing tag comes after something unexpected; nil: not yet searched for
 }
 
 // limitLookahead implements [lookaheadLimiter].
@@ -319,9 +319,9 @@ func (b *elementBlock) read(text string, final bool) verdict {
 	return verdict{kind: isParts, end: b.pos, parts: []Part{part}, repairs: append(repairs, more...)}
 }
 
-// within reports whether something unexpected belongs to the element, rather than behind one
-// without its closing tag: it is a tag, it goes on with JSON, or the closing tag stands behind it.
-// What is to be mended is looked at so closely only.
+// within reports whether unexpected text belongs to the element, and not after an element without
+// its closing tag. It belongs if it is a tag, if it continues with JSON, or if the closing tag
+// follows it. Only text that will be repaired is examined so closely.
 func (b *elementBlock) within(text string, final bool) (yes, wait bool) {
 	if b.mode != ModeRepair || text[b.pos] == '<' || text[b.pos] == ',' || text[b.pos] == '"' {
 		return true, false
@@ -332,9 +332,9 @@ func (b *elementBlock) within(text string, final bool) (yes, wait bool) {
 	return b.ahead.closes(text, b.pos, final)
 }
 
-// unclosedChild returns the first field whose text holds the tag of a child without its end, and
-// the name of that: perhaps they are two, of which the first has no end. A tag of a child that
-// stands elsewhere in the element is text.
+// unclosedChild returns the first field whose text contains the tag of a child without its end, and
+// the name in the tag: these may be two fields, the first without an end. The tag of a child that
+// the element already has is text.
 func (b *elementBlock) unclosedChild() (in field, tag string) {
 	for _, f := range b.fields {
 		if f.name == b.json {
@@ -352,8 +352,7 @@ func (b *elementBlock) unclosedChild() (in field, tag string) {
 	return field{}, ""
 }
 
-// doubled returns the first field with the name of one before it: which of them is meant cannot be
-// known.
+// doubled returns the first field with the name of an earlier one: it is unknown which is meant.
 func doubled(fields []field) (field, bool) {
 	seen := make(map[string]bool, len(fields))
 	for _, f := range fields {
@@ -365,13 +364,13 @@ func doubled(fields []field) (field, bool) {
 	return field{}, false
 }
 
-// broken says that it is meant as a call and is none. As text it is the mark alone, so that what is
-// right behind it is found.
+// broken reports a text that is meant as a call but is not one. If it becomes text, only the mark
+// does, so that a mark directly after it is found.
 func (b *elementBlock) broken(err *ParseError, seen int) verdict {
 	return verdict{kind: isBroken, end: b.after, seen: seen, err: err}
 }
 
-// expected is what may stand between children.
+// expected describes what may be between children.
 func (b *elementBlock) expected() string {
 	if len(b.children) == 0 {
 		return "a parameter between tags, or " + b.closing

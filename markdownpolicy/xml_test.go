@@ -175,10 +175,10 @@ func checkEveryCut(t *testing.T, p markdownpolicy.Policy, reply string) {
 	}
 }
 
-// must returns what was read, with or without an error.
+// must returns what was read, and ignores the error.
 func must(doc markdownpolicy.Document, _ error) markdownpolicy.Document { return doc }
 
-// tagVariants are policies of tags with options.
+// tagVariants are tag policies with options.
 func tagVariants() (all []lawful) {
 	for _, h := range []markdownpolicy.Hermes{
 		{Thoughts: markdownpolicy.ThoughtsOpen},

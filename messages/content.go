@@ -23,8 +23,8 @@ type Image struct {
 	Detail string // "low", "high" or "" for the provider's own choice
 }
 
-// Thought is what a model thought aloud: never shown as its answer, and sent back only to providers
-// that want it.
+// Thought is reasoning text of a model. It is never shown as the model's answer, and is sent back
+// only to providers that want it.
 type Thought struct{ Text string }
 
 // ToolCall is a model's request to run a tool.
@@ -41,8 +41,8 @@ func (Text) isAssistantContent()     {}
 func (Thought) isAssistantContent()  {}
 func (ToolCall) isAssistantContent() {}
 
-// Decode reads the arguments into v. Empty arguments and null read as an empty object: several
-// providers send nothing for a tool without parameters.
+// Decode reads the arguments into v. Empty arguments and null read as an empty object, because
+// several providers send nothing for a tool without parameters.
 func (c ToolCall) Decode(v any) error {
 	args := c.Arguments
 	if blank := strings.TrimSpace(args); blank == "" || blank == "null" {

@@ -6,21 +6,20 @@ import (
 	"strings"
 )
 
-// Cost is money, in millionths of a US dollar. It is an integer so that sums are exact, whatever
-// order they are made in, and a limit is reached at the same call in every replay.
+// Cost is an amount of money in millionths of a US dollar. It is an integer, so sums do not depend
+// on the order of the terms, and a limit is reached at the same call in every replay.
 type Cost int64
 
-// Amounts to multiply: 2*Dollar, 50*Cent.
+// Units, to be multiplied: 2*Dollar, 50*Cent.
 const (
 	Cent   Cost = 10_000
 	Dollar Cost = 1_000_000
 )
 
-// Add returns the sum of both, at most what an int64 holds.
+// Add returns c + d, limited to the range of an int64.
 func (c Cost) Add(d Cost) Cost { return Cost(sum(int64(c), int64(d))) }
 
-// String returns the amount in dollars, with two to six digits behind the point: "$1.50",
-// "$0.000125".
+// String returns the amount in dollars, with two to six decimal places: "$1.50", "$0.000125".
 func (c Cost) String() string {
 	sign, n := "", uint64(c)
 	if c < 0 {

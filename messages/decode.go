@@ -1,6 +1,6 @@
 package messages
 
-// readMessage and the others here rely on data being valid JSON.
+// readMessage and the other functions of this file require data to be valid JSON.
 func readMessage(data []byte) (Message, error) {
 	o := readObject(data)
 	var role string
@@ -117,7 +117,7 @@ func readCall(o *object) (c ToolCall) {
 	return c
 }
 
-// shorten keeps a name from the text short enough to be named in an error.
+// shorten cuts a name taken from the text, so that an error can show it.
 func shorten(s string) string {
 	const most = 64
 	if len(s) <= most {

@@ -1,11 +1,12 @@
-// Package messages holds a conversation as data: messages, their parts, tool calls and their
-// outputs, token usage.
+// Package messages represents a conversation as data: messages, their parts, tool calls and tool
+// outputs, and token usage.
 //
-// [Message] and the contents are sealed sums: variants are values, and a switch over them needs a
-// default only for nil and for pointers, which are programming errors. A [History] obeys laws (see
-// [History.Validate]) without which providers refuse a request; [History.Repair] makes any history
-// obey them and says what it changed.
+// [Message] and the content types are sealed sums. Their variants are values; a switch over them
+// needs a default case only for nil and for pointers, which are programming errors.
 //
-// The JSON form is versioned; see [History.MarshalJSON]. Everything here is pure and safe for
-// concurrent reading.
+// Providers refuse a request whose [History] breaks certain laws. [History.Validate] checks these
+// laws. [History.Repair] returns a history that obeys them, and reports what it changed.
+//
+// The JSON form is versioned; see [History.MarshalJSON]. The functions of this package are pure.
+// Its values are safe for concurrent reading.
 package messages

@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/internal/jsonform"
 )
 
-// The types of parts in the JSON form.
+// The types of message parts in the JSON form.
 const (
 	typeText    = "text"
 	typeThought = "thought"
@@ -21,7 +21,7 @@ const (
 	typeCall    = "tool_call"
 )
 
-// The fields of the JSON form beside which extras stand.
+// The fields of the JSON form that extras may not repeat.
 var (
 	systemFields  = []string{"role", "text"}
 	contentFields = []string{"role", "content"}
@@ -29,8 +29,8 @@ var (
 	callFields    = []string{"type", "id", "name", "arguments"}
 )
 
-// AppendMessage appends what [MarshalMessage] returns to dst. It is for those who write many
-// messages.
+// AppendMessage appends the JSON form of m, as [MarshalMessage] returns it, to dst. It avoids an
+// allocation when many messages are written.
 func AppendMessage(dst []byte, m Message) ([]byte, error) {
 	switch m := m.(type) {
 	case System:
@@ -113,8 +113,8 @@ func appendCall(dst []byte, c ToolCall) ([]byte, error) {
 	return closeObject(dst, c.Extras, callFields)
 }
 
-// AppendOutput appends the JSON form of o, which is that of a tool message without its role, to
-// dst.
+// AppendOutput appends the JSON form of o to dst. The form is that of a tool message without its
+// role.
 func AppendOutput(dst []byte, o ToolOutput) []byte {
 	return append(appendOutput(append(dst, '{'), o), '}')
 }
@@ -158,7 +158,8 @@ func appendAttachments(dst []byte, list []Attachment) []byte {
 	return append(dst, ']')
 }
 
-// closeObject appends extras, none of which may be named like one of fields, and the closing brace.
+// closeObject appends extras and the closing brace. It fails if an extra has the name of one of
+// fields.
 func closeObject(dst []byte, extras Extras, fields []string) ([]byte, error) {
 	if len(extras) == 0 {
 		return append(dst, '}'), nil
@@ -177,7 +178,7 @@ func closeObject(dst []byte, extras Extras, fields []string) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// compact returns raw without blanks and as UTF-8. Nil is null.
+// compact returns raw without white space and as UTF-8. Nil becomes null.
 func compact(raw json.RawMessage) (json.RawMessage, error) {
 	if raw == nil {
 		return json.RawMessage("null"), nil

@@ -25,7 +25,7 @@ func ExampleHistory_Repair() {
 	}
 	fmt.Println(h.Validate())
 	// Output:
-	// messages: message 1: call "c2" is not answered directly behind its message
+	// messages: message 1: call "c2" is not answered directly after its message
 	// message 1: call "c2" has no answer: answered as interrupted
 	// <nil>
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Generators of messages. Ids come from a handful, so that they collide.
+// Generators of messages. The ids come from a small set, so that they collide.
 
 var ids = rapid.SampledFrom([]string{"", "a", "a", "b", "c", "a_2", "call_0"})
 
@@ -40,7 +40,7 @@ func attachments(t *rapid.T) (list []messages.Attachment) {
 	return list
 }
 
-// value draws any message that is a value of the sum.
+// value draws a message that is a variant of the sum, as a value.
 func value(t *rapid.T) messages.Message {
 	switch rapid.IntRange(0, 7).Draw(t, "message") {
 	case 0:
@@ -82,7 +82,7 @@ func value(t *rapid.T) messages.Message {
 
 type foreign struct{ messages.User } // satisfies the interface by embedding
 
-// anything draws messages that are none, too.
+// anything draws messages and also values that are not valid messages.
 func anything(t *rapid.T) messages.Message {
 	switch rapid.IntRange(0, 19).Draw(t, "odd") {
 	case 0:

@@ -4,10 +4,10 @@ import "slices"
 
 // History is a conversation, oldest message first.
 //
-// It is append-only: an element that once stood in a history that was handed over is never changed,
-// moved or cut out. To trim or rewrite a conversation, make a new History. Hand a history over with
-// [History.Clip], so that whoever appends to it copies instead of writing into your slice. See
-// [Mark] for what is noticed where this is broken.
+// A History is append-only. Once a history has been passed to other code, its elements must not be
+// changed, moved or removed. To trim or rewrite a conversation, make a new History. Pass a history
+// on with [History.Clip]: then an append by the receiver copies the slice and does not write into
+// yours. [Mark] says which violations of this rule are detected.
 type History []Message
 
 // Clip returns the history with no spare capacity.

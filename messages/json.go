@@ -9,13 +9,13 @@ import (
 // Version is the version of the JSON form that this package writes and reads.
 const Version = 1
 
-// CodecError says where in a JSON text, or in a value to be written, something is wrong.
+// CodecError reports an error in a JSON text, or in a value to be written, and its place.
 type CodecError struct {
 	Path string // such as "messages[2].content[0].text"; "" for the whole
 	Err  error
 }
 
-// Error names the place and what is wrong there.
+// Error returns the place and the cause.
 func (e *CodecError) Error() string {
 	if e.Path == "" {
 		return "messages: " + e.Err.Error()
@@ -23,20 +23,21 @@ func (e *CodecError) Error() string {
 	return "messages: " + e.Path + ": " + e.Err.Error()
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *CodecError) Unwrap() error { return e.Err }
 
-// UnknownError is a variant or version in a JSON text that this package does not know. It may come
-// from a newer version of this library. It comes wrapped in a [*CodecError] that names the place.
+// UnknownError reports a variant or version in a JSON text that this package does not know, such as
+// one written by a newer version of this library. It is wrapped in a [*CodecError] that gives the
+// place.
 type UnknownError struct {
 	What string // "version", "role" or "type"
-	Name string // as it stands in the text, shortened
+	Name string // as written in the text, shortened
 }
 
-// Error names the variant.
+// Error returns the kind and name of the unknown value.
 func (e *UnknownError) Error() string { return fmt.Sprintf("unknown %s %q", e.What, e.Name) }
 
-// at puts a place before the path of err.
+// at prepends place to the path of err.
 func at(place string, err error) error {
 	if err == nil {
 		return nil
@@ -60,14 +61,15 @@ func at(place string, err error) error {
 //	  {"role":"assistant","content":[{"type":"thought","text":"…"},{"type":"tool_call","id":"…","name":"…","arguments":"…"}]},
 //	  {"role":"tool","call_id":"…","tool_name":"…","output":"…","status":"ok","reason":"…","untrusted":true,"elapsed":1000}]}
 //
-// Arguments are a string, as the model wrote them; elapsed is in nanoseconds; detail and the last
-// four fields of a tool message are left out when they are zero. [Extras] stand among the fields of
-// their message or call, sorted by name. Bytes of a string that are not UTF-8 become U+FFFD: JSON
-// has no place for them.
+// Arguments are a string, as the model wrote them. Elapsed is in nanoseconds. Detail and the last
+// four fields of a tool message are left out when they are zero. [Extras] are written among the
+// fields of their message or call, sorted by name. Bytes of a string that are not UTF-8 become
+// U+FFFD, because JSON cannot represent them.
 //
-// The same history always gives the same bytes. It fails with a [*CodecError] for a message or part
-// that is no value of its sum, for extras that are not JSON, and for extras with the name of a
-// field. A nil history is written as an empty one; the laws are not checked.
+// The same history always gives the same bytes. MarshalJSON returns a [*CodecError] for a message
+// or part that is not a value of its sum, for extras that are not JSON, and for extras with the
+// name of a field. A nil history is written as an empty one. MarshalJSON does not check the laws of
+// a history.
 func (h History) MarshalJSON() ([]byte, error) {
 	dst := fmt.Appendf(nil, `{"v":%d,"messages":[`, Version)
 	for i, m := range h {
@@ -82,9 +84,9 @@ func (h History) MarshalJSON() ([]byte, error) {
 	return append(dst, "]}"...), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Fields of a message or call that it does not know
-// become [Extras]; other unknown fields are left out. A version, role or type that it does not know
-// is a [*UnknownError]. An empty list reads as nil. The laws are not checked.
+// UnmarshalJSON reads the form that MarshalJSON writes. Unknown fields of a message or call become
+// [Extras]; other unknown fields are dropped. An unknown version, role or type is an
+// [*UnknownError]. An empty list reads as nil. UnmarshalJSON does not check the laws of a history.
 func (h *History) UnmarshalJSON(data []byte) error {
 	if isNull(data) {
 		return nil
@@ -109,14 +111,14 @@ func (h *History) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// isNull reports whether data is null, which UnmarshalJSON takes for nothing, as encoding/json has
-// it.
+// isNull reports whether data is null. UnmarshalJSON ignores null, as encoding/json recommends.
 func isNull(data []byte) bool { return string(data) == "null" }
 
-// MarshalMessage writes one message as it stands in the form of a [History], without a version.
+// MarshalMessage writes one message in the form that [History.MarshalJSON] gives it, without a
+// version.
 func MarshalMessage(m Message) ([]byte, error) { return AppendMessage(nil, m) }
 
-// UnmarshalMessage reads one message as it stands in the form of a [History].
+// UnmarshalMessage reads one message in the form that [History.MarshalJSON] gives it.
 func UnmarshalMessage(data []byte) (Message, error) {
 	if err := check(data); err != nil {
 		return nil, err
@@ -141,31 +143,31 @@ func unmarshalAs[M Message](data []byte, v *M) error {
 	return nil
 }
 
-// MarshalJSON writes the message as it stands in the form of a [History].
+// MarshalJSON writes the message in the form that [History.MarshalJSON] gives it.
 func (s System) MarshalJSON() ([]byte, error) { return AppendMessage(nil, s) }
 
 // UnmarshalJSON reads a message of role system.
 func (s *System) UnmarshalJSON(data []byte) error { return unmarshalAs(data, s) }
 
-// MarshalJSON writes the message as it stands in the form of a [History].
+// MarshalJSON writes the message in the form that [History.MarshalJSON] gives it.
 func (u User) MarshalJSON() ([]byte, error) { return AppendMessage(nil, u) }
 
 // UnmarshalJSON reads a message of role user.
 func (u *User) UnmarshalJSON(data []byte) error { return unmarshalAs(data, u) }
 
-// MarshalJSON writes the message as it stands in the form of a [History].
+// MarshalJSON writes the message in the form that [History.MarshalJSON] gives it.
 func (a Assistant) MarshalJSON() ([]byte, error) { return AppendMessage(nil, a) }
 
 // UnmarshalJSON reads a message of role assistant.
 func (a *Assistant) UnmarshalJSON(data []byte) error { return unmarshalAs(data, a) }
 
-// MarshalJSON writes the message as it stands in the form of a [History].
+// MarshalJSON writes the message in the form that [History.MarshalJSON] gives it.
 func (t Tool) MarshalJSON() ([]byte, error) { return AppendMessage(nil, t) }
 
 // UnmarshalJSON reads a message of role tool.
 func (t *Tool) UnmarshalJSON(data []byte) error { return unmarshalAs(data, t) }
 
-// MarshalJSON writes the call as it stands among the parts of an assistant message.
+// MarshalJSON writes the call in the form of a part of an assistant message.
 func (c ToolCall) MarshalJSON() ([]byte, error) { return appendCall(nil, c) }
 
 // UnmarshalJSON reads a part of type tool_call.
@@ -193,7 +195,7 @@ func (o ToolOutput) MarshalJSON() ([]byte, error) {
 	return AppendOutput(nil, o), nil
 }
 
-// UnmarshalJSON reads the fields of a tool message. Others are left out.
+// UnmarshalJSON reads the fields of a tool message. Unknown fields are dropped.
 func (o *ToolOutput) UnmarshalJSON(data []byte) error {
 	if isNull(data) {
 		return nil

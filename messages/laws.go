@@ -5,18 +5,18 @@ import "fmt"
 // Law names one of the laws of a [History].
 type Law string
 
-// The laws. LawVariant is about the program; the others are about what providers accept.
+// The laws. LawVariant concerns the program; providers enforce the others.
 const (
-	LawVariant    Law = "variant"        // messages and parts are value variants of the sums: no nil, no pointer
-	LawEmpty      Law = "empty"          // an assistant message says something: a text, a thought or a call
+	LawVariant    Law = "variant"        // messages and parts are variants as values: not nil, not a pointer
+	LawEmpty      Law = "empty"          // an assistant message is not empty: it has a text, a thought or a call
 	LawCallID     Law = "call_id"        // a call has an id
-	LawDuplicate  Law = "duplicate"      // the ids of one assistant message differ
-	LawUnanswered Law = "unanswered"     // each call is answered directly behind its assistant message
+	LawDuplicate  Law = "duplicate"      // the calls of one assistant message have different ids
+	LawUnanswered Law = "unanswered"     // each call is answered directly after its assistant message
 	LawOrphan     Law = "orphan"         // a tool message answers a call of the assistant message before it
-	LawTwice      Law = "answered_twice" // and is the only one that does
+	LawTwice      Law = "answered_twice" // a call has only one answer
 )
 
-// LawError says which message breaks which law of a [History].
+// LawError reports which message breaks which law of a [History].
 type LawError struct {
 	Index  int // of the message; for LawUnanswered, of the assistant message
 	Law    Law
@@ -24,7 +24,7 @@ type LawError struct {
 	Type   string // for LawVariant, the Go type found
 }
 
-// Error names the message, the call and what is wrong with it.
+// Error describes the message, the call and the broken law.
 func (e *LawError) Error() string {
 	at := fmt.Sprintf("messages: message %d: ", e.Index)
 	switch e.Law {
@@ -37,7 +37,7 @@ func (e *LawError) Error() string {
 	case LawDuplicate:
 		return at + fmt.Sprintf("two calls have the id %.64q", e.CallID)
 	case LawUnanswered:
-		return at + fmt.Sprintf("call %.64q is not answered directly behind its message", e.CallID)
+		return at + fmt.Sprintf("call %.64q is not answered directly after its message", e.CallID)
 	case LawOrphan:
 		return at + fmt.Sprintf("the answer to %.64q follows no such call", e.CallID)
 	case LawTwice:
@@ -50,12 +50,14 @@ func (e *LawError) Error() string {
 // Validate checks the laws and returns a [*LawError] for the first message that breaks one:
 //
 //   - messages and their parts are variants as values;
-//   - no assistant message is empty: it has a call, or a text or thought that is not "";
-//   - each call has an id, unlike the others of its message (later messages may use it again);
-//   - the messages directly behind an assistant message with calls are the answers to them, one each, in any order;
+//   - no assistant message is empty: it has a call, or a non-empty text or thought;
+//   - each call has an id, different from the other ids of its message (later messages may use it
+//     again);
+//   - the messages directly after an assistant message with calls answer these calls, one each, in
+//     any order;
 //   - there are no other tool messages.
 //
-// The cost is linear in the length. To check a history again and again while it grows, use a
+// The cost is linear in the length of the history. To check a growing history repeatedly, use a
 // [Validator].
 func (h History) Validate() error {
 	if _, broken := h.check(0); broken != nil {
@@ -64,14 +66,14 @@ func (h History) Validate() error {
 	return nil
 }
 
-// A Validator is [History.Validate] for a history that grows: Check costs only what is new since
+// A Validator validates a growing history. The cost of Check depends only on what was added since
 // the last Check.
 //
-// It relies on histories being append-only, and recognizes the history that it checked last by a
-// [Mark]. Any other is read anew. The zero value is ready. It holds the history it checked last in
-// memory, and is not safe for concurrent use.
+// A Validator relies on histories being append-only. It recognizes the last checked history by a
+// [Mark], and reads any other history from its beginning. It keeps the last checked history in
+// memory. The zero value is ready to use. A Validator is not safe for concurrent use.
 type Validator struct {
-	sound Mark // of the part that obeys the laws and leaves no call open
+	sound Mark // covers the part that obeys the laws and leaves no call open
 }
 
 // Check returns what h.Validate() returns.
@@ -82,13 +84,13 @@ func (v *Validator) Check(h History) error {
 	sound, broken := h.check(v.sound.Known(h))
 	v.sound = h[:sound].Mark()
 	if broken != nil {
-		return h.Validate() // which names the law with all that stands before
+		return h.Validate() // the full check, which names the broken law
 	}
 	return nil
 }
 
-// check checks h from a place at which no call is open. It returns how far the history obeys the
-// laws and leaves no call open, and what breaks them behind that.
+// check checks h from a place where no call is open. It returns the length of the part that obeys
+// the laws and leaves no call open, and the first error after that part.
 func (h History) check(from int) (sound int, broken *LawError) {
 	var t turn
 	sound = from
@@ -130,13 +132,13 @@ func checkUser(index int, content []UserContent) *LawError {
 	return nil
 }
 
-// turn is an assistant message with the answers behind it. Up to 64 parts it allocates nothing.
+// turn is an assistant message and the answers after it. Up to 64 parts it allocates nothing.
 type turn struct {
 	index    int
 	content  []AssistantContent
-	open     int             // calls without an answer
+	open     int             // calls without an answer yet
 	answered uint64          // bit i: the call content[i] is answered; for up to 64 parts
-	ids      map[string]bool // id to answered; for more
+	ids      map[string]bool // id to answered; for more parts
 }
 
 func (t *turn) begin(index int, m Assistant) *LawError {
@@ -179,7 +181,7 @@ func (t *turn) add(part int, id string) *LawError {
 	return nil
 }
 
-// part returns where the call with that id stands among the first n parts, or -1.
+// part returns the index of the call with that id among the first n parts, or -1.
 func (t *turn) part(id string, n int) int {
 	for i, c := range t.content[:n] {
 		if call, ok := c.(ToolCall); ok && call.ID == id {
@@ -210,7 +212,7 @@ func (t *turn) answer(index int, id string) *LawError {
 	return nil
 }
 
-// end ends the turn: what follows is no answer.
+// end ends the turn: the next message is not an answer.
 func (t *turn) end() *LawError {
 	if t.open == 0 {
 		*t = turn{}

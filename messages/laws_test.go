@@ -97,7 +97,7 @@ func answers(ids []string) messages.History {
 	return h
 }
 
-// Whatever a program does with a history short of rewriting its elements, Check agrees with
+// Whatever a program does with a history, except rewriting its elements, Check agrees with
 // Validate.
 func TestValidatorAgreesWithValidate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -128,7 +128,7 @@ func TestValidatorReadsOnlyWhatIsNew(t *testing.T) {
 	h = append(h, messages.UserText("a"), messages.UserText("b"), calls("a"), answer("a"))
 	var v messages.Validator
 	require.NoError(t, v.Check(h))
-	h[1] = nil // against the rules: whoever looked would see it
+	h[1] = nil // against the rules: a second look would find it
 	h = append(h, messages.AssistantText("b"))
 	require.NoError(t, v.Check(h))
 	require.Error(t, v.Check(slices.Clone(h)), "a copy is read anew")

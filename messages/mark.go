@@ -1,26 +1,27 @@
 package messages
 
-// A Mark remembers how far a [History] has been read, so that a longer version of the same history
-// is recognized at a cost that does not depend on its length. [Validator] works by it, and so can
-// whatever else is done once for each message.
+// A Mark remembers how far a [History] has been read. Later it recognizes a longer version of the
+// same history, at a cost that does not depend on the length. [Validator] uses it. Use it for other
+// work that should be done once per message.
 //
-// It relies on histories being append-only: one counts as the old one made longer when it is no
-// shorter, begins at the same address, and the first and the last message of the part that was read
-// are the same in memory. Any other has to be read anew. So what is cut out in place is noticed,
-// with slices.Delete too, since that moves the last message; a message replaced in the middle is
-// not. The conformance test of package strategytest looks for that.
+// A Mark relies on histories being append-only. A history counts as the marked one grown longer if
+// three things hold: it is not shorter, it begins at the same address, and the first and last
+// messages of the marked part are the same in memory. Any other history has to be read again. A
+// Mark therefore detects removal in place, also by slices.Delete, because removal moves the last
+// message. It does not detect a replaced message in the middle; the conformance test of package
+// strategytest does.
 //
 // A Mark keeps the messages that it compares in memory. The zero Mark remembers nothing.
 type Mark struct {
-	at     *Message // where the history begins
+	at     *Message // the address of the first message
 	length int
 	first  Message
 	last   Message
-	anchor Message // the last that has parts, by which it is told from its like
-	back   int     // how many messages behind it were read
+	anchor Message // the last message with parts; their address identifies it
+	back   int     // the number of messages read after the anchor
 }
 
-// Mark returns a Mark of all that stands in the history.
+// Mark returns a Mark of the whole history.
 func (h History) Mark() Mark {
 	if len(h) == 0 {
 		return Mark{}
@@ -34,12 +35,12 @@ func (h History) Mark() Mark {
 	return m
 }
 
-// maxBack bounds how far an anchor lies behind the last message. Answers of tools may look alike,
-// so it lies before them.
+// maxBack is the greatest distance between an anchor and the last message. The anchor is an earlier
+// message because tool answers may look alike.
 const maxBack = 64
 
-// Known returns how many messages of h have been read: all those of the history that was marked, if
-// h is that history or a longer version; else 0.
+// Known returns how many messages of h have been read. The result is the length of the marked
+// history if h is that history or a longer version of it, and 0 otherwise.
 func (m *Mark) Known(h History) int {
 	n := m.length
 	if n == 0 || len(h) < n || m.at != &h[0] || !same(h[0], m.first) || !same(h[n-1], m.last) || !same(h[n-1-m.back], m.anchor) {
@@ -48,7 +49,7 @@ func (m *Mark) Known(h History) int {
 	return n
 }
 
-// hasParts reports whether same tells m from another message with the same words.
+// hasParts reports whether same can distinguish m from another message with the same text.
 func hasParts(m Message) bool {
 	switch m := m.(type) {
 	case User:
@@ -60,9 +61,9 @@ func hasParts(m Message) bool {
 	}
 }
 
-// same reports whether two messages are the same in memory, as far as that can be told: those with
-// parts by where the parts lie, the others by their words. Words that lie in the same place are not
-// compared.
+// same reports whether two messages are the same in memory, as far as that can be determined.
+// Messages with parts are compared by the address of the parts, other messages by their text. Text
+// at the same address is not compared byte by byte.
 func same(a, b Message) bool {
 	switch a := a.(type) {
 	case System:
@@ -79,7 +80,7 @@ func same(a, b Message) bool {
 		return ok && a.CallID == b.CallID && a.ToolName == b.ToolName && a.Status == b.Status && a.Reason == b.Reason &&
 			a.Untrusted == b.Untrusted && a.Elapsed == b.Elapsed && sameParts(a.Attachments, b.Attachments) && a.Output == b.Output
 	default:
-		return false // no message as a value: it is found again each time
+		return false // not a message as a value: reported again each time
 	}
 }
 

@@ -18,7 +18,7 @@ func turn(id, output string) []messages.Message {
 	}
 }
 
-// conversation has room, so that it can be changed in place.
+// conversation has spare capacity, so that it can be changed in place.
 func conversation(msgs ...messages.Message) messages.History {
 	return append(slices.Grow(messages.History{}, 32), msgs...)
 }
@@ -35,7 +35,7 @@ func TestMark(t *testing.T) {
 		"grown in place": {func(h messages.History) messages.History { return append(h, messages.UserText("more")) }, 6},
 		"grown in a copy": {func(h messages.History) messages.History {
 			return append(h.Clip(), messages.UserText("more"))
-		}, 0}, // other memory: read anew
+		}, 0}, // other memory: read again
 		"shorter":          {func(h messages.History) messages.History { return h[:4] }, 0},
 		"another":          {func(messages.History) messages.History { return base() }, 0},
 		"empty":            {func(messages.History) messages.History { return nil }, 0},
@@ -61,12 +61,12 @@ func TestMark(t *testing.T) {
 	require.Zero(t, none.Known(base()))
 }
 
-// What a Validator says of a history that is trimmed in place is what Validate says.
+// For a history that is trimmed in place, a Validator returns what Validate returns.
 func TestValidator_noticesTrimming(t *testing.T) {
 	h := append(conversation(messages.UserText("go"), messages.AssistantText("a")), turn("1", "ok")...)
 	var v messages.Validator
 	require.NoError(t, v.Check(h))
-	h = slices.Delete(h, 1, 3) // the call goes, its answer stays
+	h = slices.Delete(h, 1, 3) // removes the call, keeps its answer
 	h = append(h, messages.UserText("1"), messages.UserText("2"), messages.UserText("3"))
 	require.Equal(t, h.Validate(), v.Check(h))
 	var broken *messages.LawError
@@ -74,7 +74,7 @@ func TestValidator_noticesTrimming(t *testing.T) {
 	require.Equal(t, messages.LawOrphan, broken.Law)
 }
 
-// For any ways to grow, trim and replace a history in place, at its ends, a Validator and Validate
+// However a history is grown, trimmed or replaced in place at its ends, Validator and Validate
 // agree.
 func TestValidator_agreesWithValidate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Role names the speaker of a message in the JSON form.
+// Role names the author of a message in the JSON form.
 type Role string
 
 // The roles, as every chat API spells them.
@@ -18,40 +18,39 @@ const (
 	RoleTool      Role = "tool"
 )
 
-// Message is one turn of a conversation: exactly one of [System], [User], [Assistant] and [Tool],
-// always as a value, never as a pointer. The sum is sealed.
+// Message is one turn of a conversation. It is exactly one of [System], [User], [Assistant] and
+// [Tool], as a value, never a pointer. The sum is sealed.
 //
-// A Message is read-only once it stands in a [History]: copies share the slices and maps inside.
+// A Message is read-only once it is part of a [History]: copies share its slices and maps.
 type Message interface {
 	Role() Role
 	isMessage()
 }
 
-// Extras are fields that a provider, or a newer version of this library, put beside the ones this
-// package knows, by their JSON name. They survive a round trip through JSON and are sent only to
-// providers that want them.
+// Extras are unknown fields, keyed by their JSON name. A provider, or a newer version of this
+// library, added them to the fields that this package knows. They survive a round trip through JSON
+// and are sent only to providers that want them.
 type Extras map[string]json.RawMessage
 
-// System is an instruction from whoever runs the agent.
+// System is an instruction from the operator of the agent.
 type System struct {
 	Text   string
 	Extras Extras
 }
 
-// User is what the person, or the program in the person's place, says.
+// User is a message from the person, or from the program that acts for the person.
 type User struct {
 	Content []UserContent
 	Extras  Extras
 }
 
-// Assistant is one reply of a model: text, thoughts and tool calls in the order in which the model
-// gave them.
+// Assistant is one reply of a model: texts, thoughts and tool calls, in the model's order.
 type Assistant struct {
 	Content []AssistantContent
 	Extras  Extras
 }
 
-// Tool is the answer to one [ToolCall] of the assistant message before it.
+// Tool answers one [ToolCall] of the preceding assistant message.
 type Tool struct {
 	ToolOutput
 	Extras Extras
@@ -74,15 +73,15 @@ func (User) isMessage()      {}
 func (Assistant) isMessage() {}
 func (Tool) isMessage()      {}
 
-// UserText returns a [User] message of one text.
+// UserText returns a [User] message with one text.
 func UserText(text string) User { return User{Content: []UserContent{Text{Text: text}}} }
 
-// AssistantText returns an [Assistant] message of one text.
+// AssistantText returns an [Assistant] message with one text.
 func AssistantText(text string) Assistant {
 	return Assistant{Content: []AssistantContent{Text{Text: text}}}
 }
 
-// Text joins the texts of the message, images aside.
+// Text joins the texts of the message. Images are left out.
 func (u User) Text() string {
 	texts := make([]string, 0, 4)
 	for _, c := range u.Content {
@@ -93,7 +92,7 @@ func (u User) Text() string {
 	return strings.Join(texts, "")
 }
 
-// Text joins the texts of the reply; thoughts and calls are left out.
+// Text joins the texts of the reply. Thoughts and calls are left out.
 func (a Assistant) Text() string {
 	texts := make([]string, 0, 4)
 	for _, c := range a.Content {
@@ -104,8 +103,8 @@ func (a Assistant) Text() string {
 	return strings.Join(texts, "")
 }
 
-// Empty reports whether the reply says nothing: no call, no text and no thought but "". Such a
-// message must not stand in a [History].
+// Empty reports whether the reply is empty: it has no call, and no text or thought other than "".
+// An empty reply must not be added to a [History].
 func (a Assistant) Empty() bool {
 	for _, c := range a.Content {
 		switch c := c.(type) {
@@ -135,12 +134,12 @@ func (a Assistant) Thought() string {
 	return b.String()
 }
 
-// WithCalls returns the reply with those of its calls replaced that one of the calls given has the
-// id of.
+// WithCalls returns the reply with each call replaced by the given call of the same id. Calls
+// without a counterpart are kept.
 func (a Assistant) WithCalls(calls []ToolCall) Assistant {
 	given := make(map[string]ToolCall, len(calls))
 	for _, c := range slices.Backward(calls) {
-		given[c.ID] = c // of two with one id the first
+		given[c.ID] = c // of two calls with one id, the first is used
 	}
 	content := slices.Clone(a.Content)
 	for i, c := range content {
@@ -156,7 +155,8 @@ func (a Assistant) WithCalls(calls []ToolCall) Assistant {
 	return a
 }
 
-// Calls returns the tool calls of the reply in order, in a new slice; nil if there are none.
+// Calls returns the tool calls of the reply in order, in a new slice. It returns nil if there are
+// none.
 func (a Assistant) Calls() []ToolCall {
 	var calls []ToolCall
 	for i, c := range a.Content {
@@ -175,9 +175,9 @@ func (a Assistant) Calls() []ToolCall {
 // Status says how a tool call ended.
 type Status string
 
-// A call that was not started, was refused, or was cut off although read-only or idempotent, has
-// failed. A call that had started, is neither, and was cut off is unknown: it may have had its
-// effect.
+// The statuses. A call is failed if it was not started, if it was refused, or if it was cut off and
+// its tool is read-only or idempotent. A call is unknown if it was started and cut off and its tool
+// is neither: it may have had its effect.
 const (
 	StatusOK      Status = "ok"
 	StatusFailed  Status = "failed"
@@ -188,18 +188,18 @@ const (
 type ToolOutput struct {
 	CallID    string        // ID of the call it answers
 	ToolName  string        // Name of the call it answers
-	Output    string        // the result, or what went wrong; the model reads what ForModel makes of it
+	Output    string        // the result or the error; the model reads ForModel's version of it
 	Status    Status        // "" counts as ok
 	Reason    string        // a short code for a status other than ok: "error", "timeout", "panic", "arguments", …
-	Untrusted bool          // Output came from outside and may hold instructions that nobody here gave
+	Untrusted bool          // Output came from outside and may contain foreign instructions
 	Elapsed   time.Duration // time in the tool
 
-	// Attachments are what the tool made besides, such as files: for whoever watches the run, never
-	// for the model.
+	// Attachments are what the tool made besides its result, such as files. They are shown to
+	// observers of the run, never to the model.
 	Attachments []Attachment
 }
 
-// Attachment is something that a tool made besides its result.
+// Attachment is something that a tool made in addition to its result.
 type Attachment struct {
 	Name      string `json:"name"`
 	MediaType string `json:"media_type,omitempty"` // RFC 6838, such as "image/png"

@@ -78,8 +78,7 @@ func TestOutputOK(t *testing.T) {
 	}
 }
 
-// A provider's figures may be anything: a sum stays at the largest number instead of turning
-// negative.
+// A provider may report any number: a sum stops at the largest int64 and never becomes negative.
 func TestUsage_saturates(t *testing.T) {
 	huge := messages.Usage{Input: math.MaxInt64, Total: math.MaxInt64 - 1}
 	require.Equal(t, messages.Usage{Input: math.MaxInt64, Total: math.MaxInt64, Output: 2}, huge.Add(messages.Usage{Input: 1, Total: 5, Output: 2}))

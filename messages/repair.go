@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// RepairKind says what [History.Repair] did.
+// RepairKind names a kind of change made by [History.Repair].
 type RepairKind string
 
 // The kinds.
@@ -16,11 +16,11 @@ const (
 	RepairDropped       RepairKind = "dropped"        // a message that is nil or of a type outside the sum was left out
 	RepairPartDropped   RepairKind = "part_dropped"   // the same, of a part of a message
 	RepairDereferenced  RepairKind = "dereferenced"   // a pointer to a message or part became the value
-	RepairEmptyDropped  RepairKind = "empty_dropped"  // an assistant message that says nothing was left out
-	RepairCallDropped   RepairKind = "call_dropped"   // a call that stood twice in its message was left out once
-	RepairRenamed       RepairKind = "renamed"        // a call got a new id: it had none, or that of another call
-	RepairMoved         RepairKind = "moved"          // an answer was moved up behind its assistant message
-	RepairAnswerDropped RepairKind = "answer_dropped" // an answer to no call, or to an answered one, was left out
+	RepairEmptyDropped  RepairKind = "empty_dropped"  // an empty assistant message was left out
+	RepairCallDropped   RepairKind = "call_dropped"   // a repeated call of one message was left out
+	RepairRenamed       RepairKind = "renamed"        // a call got a new id: it had none, or the id of another call
+	RepairMoved         RepairKind = "moved"          // an answer was moved up to its assistant message
+	RepairAnswerDropped RepairKind = "answer_dropped" // an answer without a call, or to an answered call, was left out
 	RepairClosed        RepairKind = "closed"         // a call without an answer was answered as interrupted
 )
 
@@ -28,47 +28,49 @@ const (
 type Repair struct {
 	Index  int // of the message in the history that was repaired
 	Kind   RepairKind
-	CallID string // the id as it was, where a call or an answer is concerned
+	CallID string // the original id, for a call or an answer
 }
 
-// repairTexts says each change in words, with %s for the id of the call.
+// repairTexts describes each kind of change; %s is the id of the call.
 var repairTexts = map[RepairKind]string{
 	RepairDropped:       "no message: left out",
 	RepairPartDropped:   "a part that is none: left out",
 	RepairDereferenced:  "a pointer: replaced by its value",
 	RepairEmptyDropped:  "an empty assistant message: left out",
-	RepairCallDropped:   "call %s stands twice: left out once",
+	RepairCallDropped:   "call %s occurs twice: one was left out",
 	RepairRenamed:       "call %s has no id of its own: renamed",
-	RepairMoved:         "the answer to %s stands too late: moved up",
+	RepairMoved:         "the answer to %s comes too late: moved up",
 	RepairAnswerDropped: "the answer to %s has no call: left out",
 	RepairClosed:        "call %s has no answer: answered as interrupted",
 }
 
-// String says the change in words.
+// String describes the change in words.
 func (r Repair) String() string {
 	text := cmp.Or(repairTexts[r.Kind], string(r.Kind))
 	return fmt.Sprintf("message %d: ", r.Index) + strings.Replace(text, "%s", fmt.Sprintf("%.64q", r.CallID), 1)
 }
 
-// What [History.Repair] answers an open call with, beside [StatusUnknown].
+// [History.Repair] answers an open call with this text and reason, and with [StatusUnknown].
 const (
 	ReasonInterrupted = "interrupted"
 	textInterrupted   = "No result: the run was interrupted before this call was answered. Whether it had an effect is unknown."
 )
 
-// Repair returns a history that obeys the laws of [History.Validate], and what was changed for it,
-// by index. A history that obeys them already is returned as it is, with no repairs. The history
-// itself is never changed; what is unchanged is shared with it.
+// Repair returns a history that obeys the laws of [History.Validate], and the changes that it made,
+// in order of index. It returns a lawful history unchanged, with no repairs. It never modifies h;
+// the result shares unchanged elements with h.
 //
-// Pointers are replaced by what they point to; what is no message or part is left out, and so is an
-// assistant message with nothing in it. Then, for each assistant message with calls:
+// Pointers are replaced by the values they point to. Invalid messages, invalid parts and empty
+// assistant messages are left out. Then, for each assistant message with calls:
 //
-//   - The same call (id, name and arguments) is kept once. A different call with the id of another, or with none, gets
-//     a new id.
-//   - An answer belongs to the nearest assistant message before it that has a call of its id. If other messages stand
-//     between, it is moved up; if the call is answered already, or there is none, it is left out. Of calls that had one
-//     id, an answer belongs to the first without an answer that has its ToolName, else to the first without an answer.
-//   - A call without an answer gets one: [StatusUnknown], [ReasonInterrupted] and a text that says so.
+//   - A call that repeats another (same id, name and arguments) is left out. A call without an id,
+//     or with the id of a different call, gets a new id.
+//   - An answer belongs to the nearest earlier assistant message that has a call with its id. If
+//     other messages stand between the two, the answer is moved up. If no call has its id, or the
+//     call is already answered, the answer is left out. Where several calls had one id, an answer
+//     belongs to the first unanswered call with its ToolName, or else to the first unanswered call.
+//   - A call without an answer is answered with [StatusUnknown], [ReasonInterrupted] and a text
+//     that says so.
 func (h History) Repair() (History, []Repair) {
 	if h.Validate() == nil {
 		return h, nil
@@ -82,14 +84,14 @@ func (h History) Repair() (History, []Repair) {
 	return out, r.repairs
 }
 
-// repairer takes a history apart into entries, and answers into the entries that they belong to.
+// repairer splits a history into entries and assigns each answer to its entry.
 type repairer struct {
 	entries []entry
-	latest  map[string]int // id of a call, as it was, to the latest entry with such a call
+	latest  map[string]int // id of a call, before renaming, to the latest entry with such a call
 	repairs []Repair
 }
 
-// entry is a message other than an answer, with the calls in it.
+// entry is a message other than an answer, with its calls.
 type entry struct {
 	index   int
 	message Message
@@ -98,7 +100,7 @@ type entry struct {
 }
 
 type repairedCall struct {
-	was      string // the id as it was
+	was      string // the id before renaming
 	id       string
 	name     string
 	answered bool
@@ -141,7 +143,7 @@ func (r *repairer) addAssistant(index int, m Assistant) {
 	r.entries = append(r.entries, e)
 }
 
-// repairCalls gives each call an id of its own and leaves out calls that stand twice.
+// repairCalls gives each call its own id and leaves out repeated calls.
 func (r *repairer) repairCalls(index int, content []AssistantContent) ([]AssistantContent, []repairedCall) {
 	type key struct{ id, name, arguments string }
 	seen := map[key]bool{}
@@ -181,7 +183,7 @@ func (r *repairer) repairCalls(index int, content []AssistantContent) ([]Assista
 	return kept, calls
 }
 
-// newID derives an id that is not taken, the same for the same history.
+// newID derives an unused id. The same history gives the same ids.
 func newID(was string, index int, taken map[string]bool) string {
 	if was == "" {
 		was = "call_" + strconv.Itoa(index)
@@ -231,7 +233,7 @@ func (e *entry) openCall(o ToolOutput) *repairedCall {
 	return open
 }
 
-// history puts the entries together again and closes what is open.
+// history joins the entries and answers the open calls.
 func (r *repairer) history() History {
 	var h History
 	for _, e := range r.entries {

@@ -160,7 +160,7 @@ func TestRepairLaws(t *testing.T) {
 	})
 }
 
-// What a person or a model said is never lost, nor an answer whose call is there.
+// Repair never loses a text of a person or a model, or an answer whose call is present.
 func TestRepairKeepsWhatWasSaid(t *testing.T) {
 	said := func(h messages.History) (texts []string) {
 		for _, m := range h {
@@ -180,7 +180,7 @@ func TestRepairKeepsWhatWasSaid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := historyOf(value).Draw(t, "history")
 		got, _ := h.Repair()
-		// An assistant message with a call and no text says nothing here, before and after.
+		// An assistant message with a call and no text adds nothing here, before and after.
 		require.Equal(t, strings.Join(said(h), "|"), strings.Join(said(got), "|"))
 	})
 }

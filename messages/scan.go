@@ -13,10 +13,10 @@ func check(data []byte) error {
 	return at("", json.Unmarshal(data, new(json.RawMessage)))
 }
 
-// object is a JSON object whose members are taken out one by one. Of several members of one name
-// the last counts. The first error stays, and nothing is taken after it.
+// object is a JSON object whose members are read one by one. Of several members with one name the
+// last is used. The first error is kept, and nothing is read after it.
 type object struct {
-	members map[string]json.RawMessage // those not taken yet
+	members map[string]json.RawMessage // members not read yet
 	err     error
 }
 
@@ -29,21 +29,21 @@ func readObject(data []byte) *object {
 	return o
 }
 
-// get takes a member and returns it; nil if it is missing.
+// get removes a member and returns it, or nil if it is missing.
 func (o *object) get(name string) json.RawMessage {
 	raw := o.members[name]
 	delete(o.members, name)
 	return raw
 }
 
-// take takes a member into v. A member that is missing or null leaves v as it is.
+// take removes a member and decodes it into v. A missing or null member leaves v unchanged.
 func (o *object) take(name string, v any) {
 	if raw := o.get(name); o.err == nil && raw != nil {
 		o.err = at(name, json.Unmarshal(raw, v))
 	}
 }
 
-// takeList calls read with each element of a list. A list that is missing or null has none.
+// takeList removes a list and calls read for each element. A missing or null list has no elements.
 func (o *object) takeList(name string, read func(raw []byte) error) {
 	raw := o.get(name)
 	if o.err != nil || raw == nil {
@@ -62,7 +62,7 @@ func (o *object) takeList(name string, read func(raw []byte) error) {
 	}
 }
 
-// extras returns what was not taken.
+// extras returns the members that were not read.
 func (o *object) extras() Extras {
 	if o.err != nil || len(o.members) == 0 {
 		return nil

@@ -50,8 +50,8 @@ func TestForModel_TrustedCostsNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = out.ForModel() }))
 }
 
-// Whatever the text and the name of the tool: the marks stand once, the second at the end, and the
-// text between them.
+// For any text and tool name, each mark occurs once, the second at the end, with the text between
+// them.
 func TestForModel_Laws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, name := rapid.String().Draw(t, "text"), rapid.String().Draw(t, "name")
@@ -80,7 +80,7 @@ func TestForModel_Laws(t *testing.T) {
 	})
 }
 
-// An id that occurs already is replaced by another, however often that happens.
+// An id that already occurs in the text is replaced by another, as often as necessary.
 func TestForModel_AnotherID(t *testing.T) {
 	name, seen := "", map[string]bool{}
 	for range 5 {
@@ -91,8 +91,8 @@ func TestForModel_AnotherID(t *testing.T) {
 	}
 }
 
-// A text that holds the very id that comes from it: digits enough to hold many ids, and a number
-// behind them that is tried until the SHA-256 of the whole begins with one of them.
+// A text that contains the very id derived from it. The text has many ids, and a number after them
+// that is tried until the SHA-256 of the whole begins with one of these ids.
 func TestForModel_TextWithItsOwnID(t *testing.T) {
 	var digits strings.Builder
 	var sum [sha256.Size]byte

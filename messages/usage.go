@@ -2,17 +2,17 @@ package messages
 
 import "math"
 
-// Usage counts tokens as a provider billed them. Cached and Reasoning are parts of Input and
-// Output, not additions.
+// Usage counts tokens as billed by a provider. Cached is a part of Input, and Reasoning is a part
+// of Output; neither is added to them.
 type Usage struct {
 	Input     int64 `json:"input,omitempty"`
 	Output    int64 `json:"output,omitempty"`
-	Total     int64 `json:"total,omitempty"` // as the provider says; Input + Output where it does not
+	Total     int64 `json:"total,omitempty"` // as reported by the provider, or else Input + Output
 	Cached    int64 `json:"cached,omitempty"`
 	Reasoning int64 `json:"reasoning,omitempty"`
 }
 
-// Add returns the sum of both, each count at most what an int64 holds.
+// Add returns the sums of the counts, each limited to the range of an int64.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input:     sum(u.Input, v.Input),
@@ -23,7 +23,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// sum adds counts without passing what an int64 holds: a provider's figures are a stranger's.
+// sum adds counts without overflow. The counts come from a provider and may be any number.
 func sum(a, b int64) int64 {
 	if b > 0 && a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -1,10 +1,9 @@
 package messages
 
-// This file turns anything that satisfies the interfaces of the sums into a variant as a value, for
-// Repair.
+// This file converts any value of the interfaces to a variant as a value, for Repair.
 
-// messageValue returns m as a value, and how it came about: "" if it was one. What is no message
-// becomes nil.
+// messageValue returns m as a value and the repair that was needed, or "" if none was. An invalid
+// message becomes nil.
 func messageValue(m Message) (Message, RepairKind) {
 	switch m := m.(type) {
 	case System, User, Assistant, Tool:
@@ -50,7 +49,7 @@ func assistantPartValue(c AssistantContent) (AssistantContent, RepairKind) {
 	}
 }
 
-// dereference returns what p points to as the sum S.
+// dereference returns the value of p as the sum S.
 func dereference[S, V any](p *V) (S, RepairKind) {
 	if p == nil {
 		var none S
@@ -59,7 +58,8 @@ func dereference[S, V any](p *V) (S, RepairKind) {
 	return any(*p).(S), RepairDereferenced
 }
 
-// repairParts returns content with every part as a value: content itself if nothing is to be done.
+// repairParts returns content with every part as a value. It returns content itself if nothing
+// needs to change.
 func repairParts[C any](r *repairer, index int, content []C, value func(C) (C, RepairKind)) []C {
 	var kept []C
 	for i, c := range content {

@@ -9,21 +9,21 @@ import (
 	"github.com/segue-go/segue/internal/jsonform"
 )
 
-// version of the JSON form of steps.
+// version is the version of the JSON form of steps.
 const version = 1
 
-// ErrVersion is wrapped by errors about a JSON form that this version of the library does not read.
+// ErrVersion is wrapped by errors about a version of the JSON form that this package cannot read.
 var ErrVersion = errors.New("unsupported version")
 
-// envelope is the JSON form of a step: which variant, and its fields beside.
+// envelope is the JSON form of a step: the kind of the variant, and its fields.
 type envelope struct {
 	Version int             `json:"v"`
 	Kind    string          `json:"kind"`
 	Body    json.RawMessage `json:"body"`
 }
 
-// Marshal returns the JSON form of a step: {"v":1,"kind":"execute_tools","body":{…}}. An error in
-// ReportError keeps its code and text and loses its cause.
+// Marshal returns the JSON form of a step: {"v":1,"kind":"execute_tools","body":{…}}. An error in a
+// ReportError keeps its code and text, and loses its cause.
 func Marshal(s NextStep) ([]byte, error) {
 	switch s := s.(type) {
 	case GetChatCompletion, ExecuteTools, Delegate, Complete:
@@ -35,7 +35,7 @@ func Marshal(s NextStep) ([]byte, error) {
 	}
 }
 
-// Unmarshal reads what [Marshal] wrote. An unknown kind is an error that names it.
+// Unmarshal reads the form that [Marshal] writes. An unknown kind is an error that names it.
 func Unmarshal(data []byte) (NextStep, error) {
 	e, err := open(data)
 	if err != nil {
@@ -80,8 +80,8 @@ func seal(kind string, v any) ([]byte, error) {
 	return Encode(envelope{Version: version, Kind: kind, Body: raw})
 }
 
-// Encode is json.Marshal without the escapes for HTML, which change the text of a json.RawMessage:
-// what was written and read again must be the same, to the byte.
+// Encode is json.Marshal without the escapes for HTML. These would change the text of a
+// json.RawMessage, which must be the same, byte for byte, after it was written and read.
 func Encode(v any) ([]byte, error) { return jsonform.Marshal(v) }
 
 func open(data []byte) (envelope, error) {

@@ -26,7 +26,8 @@ const (
 )
 
 // MarshalAnswer returns the JSON form of an answer with its version:
-// {"v":2,"kind":"tool_result","output":{…}}. It is what [AppendAnswer] writes, but for the version.
+// {"v":2,"kind":"tool_result","output":{…}}. Apart from the version it is the form of
+// [AppendAnswer].
 func MarshalAnswer(a Answer) ([]byte, error) {
 	head := fmt.Appendf(nil, `{"v":%d,`, answerVersion)
 	text, err := AppendAnswer(head, a)
@@ -36,7 +37,8 @@ func MarshalAnswer(a Answer) ([]byte, error) {
 	return append(text[:len(head)], text[len(head)+1:]...), nil // without the second brace
 }
 
-// UnmarshalAnswer reads what [MarshalAnswer] wrote. An unknown kind is an error that names it.
+// UnmarshalAnswer reads the form that [MarshalAnswer] writes. An unknown kind is an error that
+// names it.
 func UnmarshalAnswer(data []byte) (Answer, error) {
 	kind, version, err := readHead(data)
 	if err != nil {
@@ -48,16 +50,16 @@ func UnmarshalAnswer(data []byte) (Answer, error) {
 	return readAnswer(data, kind)
 }
 
-// AppendAnswer appends the JSON form of an answer to dst, without a version: it is for those who
-// keep answers in a form of their own that has one.
+// AppendAnswer appends the JSON form of an answer to dst, without a version. Use it if answers are
+// stored in another format that has a version.
 //
 //	{"kind":"api_response","response":{…}}
 //	{"kind":"tool_result","output":{…},"call":{…}}
 //	{"kind":"delegation_result","output":{…}}
 //	{"kind":"failure","source":"model","code":"auth","message":"…","model":"…","partial":{…},"usage":{…},"attempts":[…]}
 //
-// The Raw of a response is left out. Bytes of a string that are not UTF-8 become U+FFFD. What has
-// no JSON form is an error.
+// The Raw of a response is left out. Bytes of a string that are not UTF-8 become U+FFFD. A value
+// without a JSON form is an error.
 func AppendAnswer(dst []byte, a Answer) ([]byte, error) {
 	kind, text, err := "", []byte(nil), error(nil)
 	switch a := a.(type) {
@@ -132,7 +134,7 @@ func appendText(dst []byte, name, text string) []byte {
 	return jsonform.AppendString(append(dst, name...), text)
 }
 
-// appendUsage appends what was used as a field, unless that is nothing.
+// appendUsage appends the usage as a field, unless it is zero.
 func appendUsage(dst []byte, u messages.Usage) []byte {
 	if u == (messages.Usage{}) {
 		return dst
@@ -162,8 +164,8 @@ func appendAttempts(dst []byte, attempts []llmclient.Attempt) ([]byte, error) {
 	return appendOther(append(dst, `,"attempts":`...), attempts)
 }
 
-// appendOther appends what is rare enough for encoding/json, which leaves a json.RawMessage as it
-// is, UTF-8 or not.
+// appendOther appends a rare field by encoding/json, which does not change a json.RawMessage, even
+// if it is not UTF-8.
 func appendOther(dst []byte, v any) ([]byte, error) {
 	text, err := Encode(v)
 	if err != nil {
@@ -175,7 +177,7 @@ func appendOther(dst []byte, v any) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// answerHead is what every answer has, in either form.
+// answerHead holds the fields that every answer has, in either form.
 type answerHead struct {
 	Version int    `json:"v,omitempty"`
 	Kind    string `json:"kind"`
@@ -200,20 +202,21 @@ var (
 	}]()
 )
 
-// ReadAnswer reads what [AppendAnswer] wrote. It is strict: an unknown kind, a field that the
-// answer does not have, and one that is missing are errors that name it.
+// ReadAnswer reads the form that [AppendAnswer] writes. It is strict: an unknown kind, an unknown
+// field and a missing field are errors that name it.
 func ReadAnswer(data []byte) (Answer, error) {
 	kind, version, err := readHead(data)
 	if err != nil {
 		return nil, err
 	}
 	if version != 0 {
-		return nil, fmt.Errorf("nextstep: an answer of version %d in the place of one without: %w", version, ErrVersion)
+		return nil, fmt.Errorf("nextstep: an answer of version %d, want one without a version: %w", version, ErrVersion)
 	}
 	return readAnswer(data, kind)
 }
 
-// readHead reads what every answer has. What is no number or no string is neither version nor kind.
+// readHead reads the fields that every answer has. A version that is not a number, or a kind that
+// is not a string, is ignored.
 func readHead(data []byte) (kind string, version int, err error) {
 	if !json.Valid(data) {
 		return "", 0, fmt.Errorf("nextstep: %w", json.Unmarshal(data, new(json.RawMessage)))

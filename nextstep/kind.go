@@ -5,7 +5,7 @@ import "fmt"
 // Kind names the variants of [NextStep].
 type Kind uint8
 
-// The kinds. The zero Kind is none of them.
+// The kinds. The zero Kind is not one of them.
 const (
 	KindGetChatCompletion Kind = iota + 1
 	KindExecuteTools

@@ -73,8 +73,8 @@ func TestAnswer_JSON(t *testing.T) {
 	}
 }
 
-// The append encoder writes what the tags of the answers declare, the kind before it; with its
-// version an answer is the same text.
+// AppendAnswer writes the fields that the tags of the answers declare, after the kind.
+// MarshalAnswer writes the same text with a version.
 func TestAppendAnswer(t *testing.T) {
 	kinds := []string{"api_response", "tool_result", "delegation_result", "failure"}
 	for i, answer := range answers {
@@ -94,7 +94,7 @@ func TestAppendAnswer(t *testing.T) {
 	}
 }
 
-// Bytes that are no text, and bodies as a provider sent them, are not kept.
+// Bytes that are not UTF-8, and raw provider bodies, are not kept.
 func TestAppendAnswer_cleans(t *testing.T) {
 	response := llmclient.Response{Model: "\xff", Raw: json.RawMessage(`{"secret":1}`)}
 	data, err := nextstep.AppendAnswer(nil, nextstep.APIResponse{Response: &response})
@@ -127,7 +127,7 @@ func TestReadAnswer_refuses(t *testing.T) {
 		`null`:                                 `unknown kind of answer ""`,
 		`{"kind":"complete"}`:                  `unknown kind of answer "complete"`,
 		`{"kind":"tool_results","results":[]}`: `unknown kind of answer "tool_results"`,
-		`{"v":1,"kind":"tool_result","output":{}}`:                                        "an answer of version 1 in the place of one without",
+		`{"v":1,"kind":"tool_result","output":{}}`:                                        "an answer of version 1, want one without a version",
 		`{"kind":"api_response"}`:                                                         `nextstep: api_response: the field "response" is missing`,
 		`{"kind":"api_response","response":{}}`:                                           `nextstep: api_response: the field "response.message" is missing`,
 		`{"kind":"api_response","elapsed":1,"response":{"message":{"role":"assistant"}}}`: `the field "elapsed" is unknown`,
@@ -191,7 +191,7 @@ func TestKind_text(t *testing.T) {
 	require.Error(t, new(nextstep.Kind).UnmarshalText([]byte("jump")))
 }
 
-// Any bytes are an error or a value that is written as it was read.
+// Any input gives an error, or a value that is written as it was read.
 func FuzzUnmarshal(f *testing.F) {
 	for _, s := range steps {
 		data, err := nextstep.Marshal(s)

@@ -6,7 +6,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// NextStep is what a strategy wants done: exactly one of [GetChatCompletion], [ExecuteTools],
+// NextStep is what a strategy wants done. It is exactly one of [GetChatCompletion], [ExecuteTools],
 // [Delegate], [Complete] and [ReportError], as a value.
 type NextStep interface {
 	Kind() Kind
@@ -18,8 +18,8 @@ type GetChatCompletion struct {
 	Request llmclient.Request `json:"request"`
 }
 
-// ExecuteTools runs tools that the model called. Calls must not be empty, and their ids must
-// differ.
+// ExecuteTools runs tools that the model called. Calls must not be empty, and their ids must be
+// different.
 type ExecuteTools struct {
 	Calls []messages.ToolCall `json:"calls"`
 }
@@ -27,9 +27,9 @@ type ExecuteTools struct {
 // Delegate runs another strategy as a child and waits for its output.
 type Delegate struct {
 	Strategy string            `json:"strategy"` // its name in the Set
-	Input    delegation.Input  `json:"input"`    // all that the child will see
-	Tools    []string          `json:"tools"`    // names the child may use, of those the parent may; nil means the same as the parent
-	Limits   delegation.Limits `json:"limits"`   // for the child's subtree, within the parent's; zero fields mean the parent's
+	Input    delegation.Input  `json:"input"`    // everything that the child sees
+	Tools    []string          `json:"tools"`    // names of tools for the child, out of the parent's; nil means all of the parent's
+	Limits   delegation.Limits `json:"limits"`   // for the child's subtree, within the parent's limits; zero fields mean the parent's
 }
 
 // Complete ends the frame with an output.
@@ -40,7 +40,7 @@ type Complete struct {
 // ReportError ends the frame with an error.
 type ReportError struct {
 	Err    error             // becomes Output.Err, by delegation.AsError
-	Output delegation.Output // what was reached until now; without Messages, those of the frame are used
+	Output delegation.Output // the work done so far; without Messages, the messages of the frame are used
 }
 
 // Kind returns [KindGetChatCompletion].

@@ -9,7 +9,8 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// BenchmarkFSM_Then is one round of a strategy: it asks whether it may go on, and goes on, twice.
+// BenchmarkFSM_Then is one round of a strategy: it asks whether it may continue, and continues,
+// twice.
 func BenchmarkFSM_Then(b *testing.B) {
 	m, ask, act := rounds()
 	b.ReportAllocs()

@@ -27,8 +27,8 @@ func (t *Table) Mermaid() string {
 	return b.String()
 }
 
-// DOT returns the table in the language of Graphviz (https://graphviz.org/doc/info/lang.html).
-// Equal tables give equal text.
+// DOT returns the table in the Graphviz language (https://graphviz.org/doc/info/lang.html). Equal
+// tables give equal text.
 func (t *Table) DOT() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %q {\n    rankdir=LR;\n    node [shape=box, style=rounded];\n", t.Name)
@@ -48,7 +48,7 @@ func (t *Table) DOT() string {
 	return b.String()
 }
 
-// label is the name of the state, its phase and what it awaits.
+// label returns the name of the state, its phase and what it awaits.
 func (s StateRule) label(newline string) string {
 	label := string(s.Name)
 	if s.Phase != "" {
@@ -60,7 +60,7 @@ func (s StateRule) label(newline string) string {
 	return label
 }
 
-// label is the trigger and its cap.
+// label returns the trigger and its cap.
 func (r Rule) label() string {
 	if r.Cap == "" {
 		return string(r.On)

@@ -1,13 +1,14 @@
-// Package strategy is the contract for deciding what an agent does next, and the tools to write
-// such decisions as explicit state machines.
+// Package strategy defines the contract for deciding what an agent does next, and the means to
+// write such decisions as explicit state machines.
 //
-// A [Strategy] decides and never acts: each call is answered with one [nextstep.NextStep], which
-// somebody else performs. It sees no context, clock, client or goroutine, so a run of it is its
-// input plus the answers it was given.
+// A [Strategy] decides and never acts. It answers each call with one [nextstep.NextStep], which its
+// driver performs. It has no access to a context, clock, client or goroutine. A run of it is
+// therefore determined by its input and the answers it received.
 //
-// A strategy's states stand in a [Table]: which states there are, what kind of step is awaited in
-// each, which trigger leads where, and which cap bounds a loop. The table is not a description of
-// the machine, it is the machine: [Table.New] builds the [FSM] that every decision goes through,
+// A [Table] declares the states of a strategy, the kind of step that each state awaits, the
+// transitions with their triggers, and the caps that limit loops. The table does not merely
+// describe the machine; it is the machine: [Table.New] builds the [FSM] that makes every
+// transition,
 //
 //	return s.fsm.Then(called, nextstep.ExecuteTools{Calls: calls})
 //
@@ -16,17 +17,17 @@
 //
 // # Abilities
 //
-// Whoever drives a strategy looks for these by type assertion:
+// A driver finds these optional methods by type assertion:
 //
-//	FailureHandler   ProcessFailure(nextstep.Failure) nextstep.NextStep   hears of a step that could not be performed; without it the frame fails
-//	CallEditor       EditCalls([]messages.ToolCall)                       hears of calls that a middleware changed; without it the strategy keeps the model's
+//	FailureHandler   ProcessFailure(nextstep.Failure) nextstep.NextStep   decides after a step that could not be performed; without it the frame fails
+//	CallEditor       EditCalls([]messages.ToolCall)                       receives calls that a middleware changed; without it the strategy keeps the model's
 //	Concluder        Conclude(reason string) delegation.Output            gives a last output when the run is stopped; without it the messages so far are the output
-//	Inheritor        Inherit(delegation.Output)                           hears what its child had reached when the run was stopped, before Conclude
-//	ToolUser         UseTools([]tools.Definition)                         hears which of the run's tools its frame may use
-//	ToolNamer        ToolNames() []string                                 says which of the run's tools its configuration names: one that is missing is found at set-up
-//	Delegator        Children() []string                                  says which strategies its configuration names to delegate to: one that is missing is found at set-up
-//	ToolProvider     Tools() []tools.Tool                                 brings tools of its own
-//	Stater           State() State                                        tells its state, for events and diagrams
-//	Tabler           FSM() *FSM                                           has its table and caps checked at set-up, and its state told; without it New of the orchestrator warns
-//	Checker          Check() error                                        was configured wrongly: reported at set-up
+//	Inheritor        Inherit(delegation.Output)                           receives the work of its child when the run was stopped, before Conclude
+//	ToolUser         UseTools([]tools.Definition)                         receives the tools of the run that its frame may use
+//	ToolNamer        ToolNames() []string                                 lists the run's tools that its configuration names: a missing one is found at set-up
+//	Delegator        Children() []string                                  lists the strategies that its configuration delegates to: a missing one is found at set-up
+//	ToolProvider     Tools() []tools.Tool                                 adds tools of its own
+//	Stater           State() State                                        returns its state, for events and diagrams
+//	Tabler           FSM() *FSM                                           has its table and caps checked at set-up, and its state reported; without it New of the orchestrator warns
+//	Checker          Check() error                                        returns an error of its configuration: reported at set-up
 package strategy

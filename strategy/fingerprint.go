@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Fingerprint returns a short hash of what the table allows, as hexadecimal digits: its name, its
-// states with what each awaits, and its rules with their caps. The order in which they are
-// declared, and the phases, which are for people, make no difference. A run that waits for days can
-// tell by it that the table of its strategy is another one now.
+// Fingerprint returns a short hash of the table, as hexadecimal digits. It covers the name, the
+// states with what each awaits, and the rules with their caps. It does not depend on the order of
+// declaration or on the phases, which are for people. A run that was stored for days uses it to
+// detect that the table of its strategy has changed.
 func (t *Table) Fingerprint() string {
 	var lines []string
 	for _, s := range t.States {

@@ -10,25 +10,24 @@ import (
 )
 
 // FSM is the state machine of one frame. Make it with [Table.New]: the zero value refuses every
-// trigger and says so. It is not safe for concurrent use, and needs none: a strategy is called from
-// one goroutine at a time.
+// trigger with an error. An FSM is not safe for concurrent use. It does not need to be, because a
+// strategy is called from one goroutine at a time.
 //
-// looplab/fsm decides: it alone says whether a trigger is allowed, and it alone holds the state.
-// The table adds what each state awaits, the caps, and where a move leads. looplab's Event is not
-// called: it makes a context, an event and a closure for callbacks that there are none of, and
-// those are what can wedge its machine. A test holds the moves made here against those that Event
-// makes, for random tables; another changes what looplab/fsm answers, and expects this package's
-// tests to fail.
+// Package looplab/fsm decides whether a trigger is allowed, and holds the state. The table adds
+// what each state awaits, the caps, and the target of each move. FSM does not call looplab's Event,
+// which makes a context, an event and a closure for callbacks we never register; these can block
+// its machine for good. Tests compare the moves made here with those of Event, for random tables.
+// Another test changes the answers of looplab/fsm, and expects tests of this package to fail.
 type FSM struct {
 	table   *Table
 	machine *fsm.FSM // nil in the zero FSM
-	left    []int    // of each cap; Unbounded counts nothing
-	broken  error    // the table or its caps are wrong: every trigger is refused with this
+	left    []int    // what is left of each cap; Unbounded counts nothing
+	broken  error    // the error of the table or its caps; every trigger is refused with it
 }
 
-// New returns a machine in the initial state. A value must be given for each cap that the rules
-// name. New itself never fails: a machine of an invalid table, or with the wrong caps, refuses
-// every trigger and says why, as [FSM.Check] does. Check tables in a test, with [Table.Validate].
+// New returns a machine in the initial state. Each cap in the rules needs a value. New itself never
+// fails: a machine with an invalid table or invalid caps refuses every trigger with an error, which
+// [FSM.Check] also returns. Check tables in a test, with [Table.Validate].
 func (t *Table) New(caps Caps) *FSM {
 	c := t.compile()
 	f := &FSM{table: t, broken: c.err}
@@ -58,8 +57,8 @@ func (c *compiled) allot(table string, caps Caps) ([]int, error) {
 	return left, nil
 }
 
-// Check returns what is wrong with the table or the values of its caps: [*TableError], joined; nil
-// if the machine can be used.
+// Check returns the errors of the table or of the values of its caps: [*TableError], joined. It
+// returns nil if the machine can be used.
 func (f *FSM) Check() error {
 	if f == nil || f.machine == nil {
 		return &TableError{Problem: "there is none: this FSM was not made by Table.New"}
@@ -75,7 +74,7 @@ func (f *FSM) State() State {
 	return State(f.machine.Current())
 }
 
-// Table returns the table that the machine was made from, which is read-only; nil for the zero FSM.
+// Table returns the table of the machine, which is read-only, or nil for the zero FSM.
 func (f *FSM) Table() *Table {
 	if f == nil {
 		return nil
@@ -83,16 +82,17 @@ func (f *FSM) Table() *Table {
 	return f.table
 }
 
-// Can reports whether on is allowed now: there is a rule for it here and its cap is not used up.
+// Can reports whether the trigger is allowed now: the current state has a rule for it, and its cap
+// is not used up.
 func (f *FSM) Can(on Trigger) bool {
 	_, err := f.target(on)
 	return err == nil
 }
 
-// Then fires the trigger and returns the step, which must be of the kind that the new state awaits.
-// If the trigger is not allowed here, its cap is used up, or the step is of another kind, the state
-// stays as it was and the step returned is a [nextstep.ReportError] with a [*TransitionError] or a
-// [*CapError]; of an FSM that cannot be used at all, with what [FSM.Check] returns.
+// Then fires the trigger and returns the step, whose kind must be the one that the new state
+// awaits. If the trigger is not allowed, its cap is used up, or the step is of another kind, the
+// state does not change, and Then returns a [nextstep.ReportError] with a [*TransitionError] or a
+// [*CapError]. For an FSM that cannot be used, the error is that of [FSM.Check].
 func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
 	to, err := f.target(on)
 	if err != nil {
@@ -105,10 +105,10 @@ func (f *FSM) Then(on Trigger, step nextstep.NextStep) nextstep.NextStep {
 	return step
 }
 
-// OutOfTurn is the answer of a method that nothing in the current state asks for: a
-// [nextstep.ReportError] with a [*TransitionError] that names no trigger; of an FSM that cannot be
-// used at all, with what [FSM.Check] returns. The state stays as it was. Call it before anything of
-// the strategy's own is changed.
+// OutOfTurn is the answer of a method that the current state does not expect. It returns a
+// [nextstep.ReportError] with a [*TransitionError] that names no trigger or, for an FSM that cannot
+// be used, with the error of [FSM.Check]. The state does not change. Call OutOfTurn before the
+// strategy changes anything of its own.
 func (f *FSM) OutOfTurn() nextstep.NextStep {
 	if err := f.Check(); err != nil {
 		return refused(err)
@@ -116,8 +116,8 @@ func (f *FSM) OutOfTurn() nextstep.NextStep {
 	return refused(&TransitionError{Table: f.table.Name, State: f.State()})
 }
 
-// move goes where a trigger leads that is allowed. The machine of a frame that has ended is for the
-// next frame: one that always stands in the final state takes its place.
+// move makes an allowed move. When the frame ends, its machine is released for the next frame, and
+// replaced by one that is always in the final state.
 func (f *FSM) move(to *target) {
 	if to.caps >= 0 && f.left[to.caps] > 0 {
 		f.left[to.caps]--
@@ -130,8 +130,8 @@ func (f *FSM) move(to *target) {
 	f.machine = to.final
 }
 
-// target finds where on leads from here, if it may be taken. Whether there is a way at all,
-// looplab/fsm says: the look-up behind it relies on that.
+// target returns the target of trigger on in the current state, if it is allowed. looplab/fsm
+// decides whether there is a transition; the look-up after it relies on that.
 func (f *FSM) target(on Trigger) (*target, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
@@ -154,19 +154,19 @@ func refused(err error) nextstep.NextStep {
 	return nextstep.ReportError{Err: delegation.NewError(code, err)}
 }
 
-// TransitionError says that a strategy did what its table forbids: a trigger without a rule, or a
-// step that is not of the kind that the next state awaits. It is a defect of the strategy, or a
-// call out of turn.
+// TransitionError reports that a strategy did what its table forbids: it used a trigger without a
+// rule, or returned a step of a kind that the next state does not await. The cause is a defect of
+// the strategy, or a call out of turn.
 type TransitionError struct {
 	Table   string
-	State   State             // where it stands, and stays
+	State   State             // the current state, which does not change
 	Trigger Trigger           // "" for a call out of turn
-	To      State             // the next state, where the step was of the wrong kind
+	To      State             // the next state, if the step was of the wrong kind
 	Want    nextstep.Kind     // what To awaits
-	Step    nextstep.NextStep // what it was given
+	Step    nextstep.NextStep // the step given
 }
 
-// Error names the state, the trigger, and what was wrong.
+// Error includes the state, the trigger, and the problem.
 func (e *TransitionError) Error() string {
 	if e.Trigger == "" {
 		return fmt.Sprintf("strategy: table %q: a method was called out of turn, in state %q", e.Table, e.State)
@@ -182,15 +182,15 @@ func (e *TransitionError) Error() string {
 		e.Table, e.Trigger, e.State, e.To, e.Want, got)
 }
 
-// CapError says that a rule was taken as often as its cap allows.
+// CapError reports that a rule was already taken as often as its cap allows.
 type CapError struct {
 	Table   string
-	State   State // where it stands, and stays
+	State   State // the current state, which does not change
 	Trigger Trigger
 	Cap     string
 }
 
-// Error names the cap, the state and the trigger.
+// Error includes the cap, the state and the trigger.
 func (e *CapError) Error() string {
 	return fmt.Sprintf("strategy: table %q: cap %q is used up: trigger %q refused in state %q", e.Table, e.Cap, e.Trigger, e.State)
 }

@@ -38,8 +38,8 @@ func TestFSM_Then(t *testing.T) {
 	require.Equal(t, strategy.State("acting"), m.State())
 }
 
-// S0-11, S0-12: a trigger out of turn and a step of the wrong kind are errors that leave the state,
-// and the right one still works afterwards.
+// S0-11, S0-12: a trigger out of turn and a step of the wrong kind are errors that do not change
+// the state; the right ones still work afterwards.
 func TestS0_11_S0_12_FSM_refuses(t *testing.T) {
 	m := loop().New(strategy.Caps{"rounds": strategy.Unbounded})
 	for _, test := range []struct {
@@ -62,7 +62,8 @@ func TestS0_11_S0_12_FSM_refuses(t *testing.T) {
 	require.IsType(t, nextstep.GetChatCompletion{}, m.Then("start", nextstep.GetChatCompletion{}))
 }
 
-// A method that is called out of turn is a defect, whatever the caps are, and leaves the state.
+// A method that is called out of turn is a defect, whatever the caps are, and does not change the
+// state.
 func TestFSM_OutOfTurn(t *testing.T) {
 	m := loop().New(strategy.Caps{"rounds": 0})
 	for _, state := range []strategy.State{"ready", "asking", "acting"} {
@@ -92,8 +93,8 @@ func TestFSM_unbounded(t *testing.T) {
 	}
 }
 
-// For any table and any walk, the state that an FSM comes to is the one that looplab's Event leads
-// to, and the triggers that it refuses are those that Event refuses.
+// For any table and any walk, an FSM and looplab's Event reach the same state and refuse the same
+// triggers.
 func TestFSM_agreesWithLooplab(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		states := []strategy.State{"a", "b", "c", "d"}
@@ -112,7 +113,7 @@ func TestFSM_agreesWithLooplab(t *testing.T) {
 			}
 		}
 		if table.Validate() != nil {
-			return // some state cannot be reached
+			return // a state cannot be reached
 		}
 		for _, r := range table.Rules {
 			for _, from := range r.From {
@@ -153,7 +154,7 @@ func TestFSM_selfLoop(t *testing.T) {
 	require.IsType(t, nextstep.ReportError{}, m.Then("again", nextstep.GetChatCompletion{}))
 }
 
-// The sharp edges of looplab/fsm that FSM keeps clear of. If one of these fails, the library has
+// Known pitfalls of looplab/fsm that FSM avoids. If one of these tests fails, the library has
 // changed and the wrapper may be simplified.
 func TestLooplab_sharpEdges(t *testing.T) {
 	events := []fsm.EventDesc{{Name: "go", Src: []string{"a"}, Dst: "b"}, {Name: "stay", Src: []string{"a"}, Dst: "a"}}
@@ -215,8 +216,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// looplab/fsm is asked before anything else: a trigger without a rule here is refused by Can and by
-// Then, in every state.
+// looplab/fsm is asked first: Can and Then refuse a trigger without a rule, in every state.
 func TestFSM_refusesWhatHasNoRule(t *testing.T) {
 	table := loop()
 	for _, path := range [][]strategy.Trigger{{}, {"start"}, {"start", "call"}, {"start", "end"}} {
@@ -245,8 +245,8 @@ func TestFSM_refusesWhatHasNoRule(t *testing.T) {
 	}
 }
 
-// Frames of one table share the machines of their final states, and take over each other's
-// machines: none sees another's state, at whatever point the others are.
+// Frames of one table share the machines of their final states, and reuse each other's machines. No
+// frame sees the state of another at any time.
 func TestFSM_framesOfOneTableStandAlone(t *testing.T) {
 	table, ask, end := loop(), nextstep.GetChatCompletion{}, nextstep.Complete{}
 	over := table.New(strategy.Caps{"rounds": 1})

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// looplab/fsm is load-bearing: with a machine that answers anything, does nothing or forgets where
-// it stands, tests of this package fail. They are built once more against a copy of looplab/fsm
-// whose methods do so where the environment says which.
+// The package really depends on looplab/fsm: with a machine that allows everything, does nothing or
+// forgets its state, tests of this package fail. The tests are built again with a copy of
+// looplab/fsm whose methods behave so if an environment variable says so.
 func TestFSM_looplabDecides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the tests of this package a second time")
@@ -38,7 +38,7 @@ func TestFSM_looplabDecides(t *testing.T) {
 	}
 }
 
-// runAgainst runs the tests, in which the methods that mutant names do what they should not.
+// runAgainst runs the tests; the methods that mutant names behave wrongly.
 func runAgainst(t *testing.T, tests, mutant string) error {
 	cmd := exec.CommandContext(t.Context(), tests, "-test.short", "-test.failfast", "-test.timeout=60s")
 	cmd.Env = append(os.Environ(), "LOOPLAB_MUTANT="+mutant)
@@ -49,8 +49,8 @@ func runAgainst(t *testing.T, tests, mutant string) error {
 	return err
 }
 
-// buildWith returns the tests of this package as a program, with looplab/fsm changed as mutate
-// says. It needs no network.
+// buildWith builds the tests of this package as a program, with looplab/fsm changed by mutate. It
+// needs no network.
 func buildWith(t *testing.T, mutations map[string]string) string {
 	t.Helper()
 	env := append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOFLAGS=")
@@ -80,7 +80,7 @@ func buildWith(t *testing.T, mutations map[string]string) string {
 		}
 		name := filepath.Base(file)
 		if file == looplab.GoMod {
-			name = "go.mod" // the module cache keeps it under the version's name
+			name = "go.mod" // the module cache stores it under the name of the version
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(changed, name), text, 0o600))
 	}
@@ -96,7 +96,7 @@ func buildWith(t *testing.T, mutations map[string]string) string {
 	return program
 }
 
-// mutate has methods of FSM do what they should not where LOOPLAB_MUTANT names them.
+// mutate changes methods of FSM so that they behave wrongly if LOOPLAB_MUTANT names them.
 func mutate(t *testing.T, source []byte, mutations map[string]string) []byte {
 	t.Helper()
 	set := token.NewFileSet()

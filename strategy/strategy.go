@@ -15,13 +15,13 @@ import (
 
 // Strategy decides what happens next.
 //
-// Initialize is called once, first. Every other method is called only as the answer to the step
-// that asked for it, one call at a time. A method called out of turn returns [nextstep.ReportError]
-// and leaves the state as it was.
+// Initialize is called first, once. Every other method is called only with the answer to a step of
+// the matching kind, one call at a time. A method that is called out of turn returns
+// [nextstep.ReportError] and leaves the state unchanged.
 //
-// A strategy is pure: what it returns follows from what it was given. It must not read clocks,
-// random numbers, files, the environment or the network, start goroutines, or depend on the order
-// of a map. What it is given is read-only, and so is what it returned.
+// A strategy is pure: its results depend only on its arguments. It must not read clocks, random
+// numbers, files, the environment or the network, start goroutines, or depend on the order of a
+// map. Its arguments and its results are read-only.
 type Strategy interface {
 	Initialize(in delegation.Input) nextstep.NextStep
 	ProcessAPIResponse(resp llmclient.Response) nextstep.NextStep
@@ -29,82 +29,82 @@ type Strategy interface {
 	ProcessDelegationResult(out delegation.Output) nextstep.NextStep
 }
 
-// FailureHandler is a [Strategy] that wants to decide what happens when a step could not be
-// performed. The failure says what happened in data; it never holds a live cause.
+// FailureHandler is a [Strategy] that decides what happens when a step could not be performed. The
+// failure is data; it never contains a live cause.
 type FailureHandler interface {
 	ProcessFailure(f nextstep.Failure) nextstep.NextStep
 }
 
-// Concluder is a [Strategy] that gives a last output when its run is stopped. No further step will
-// be performed. Messages left nil are filled with those of the frame.
+// Concluder is a [Strategy] that gives a last output when its run is stopped. No further step is
+// performed. If the output has nil Messages, those of the frame are used.
 type Concluder interface {
 	Conclude(reason string) delegation.Output
 }
 
-// Inheritor is a [Strategy] that wants to know what its child had reached when its run was stopped.
-// Inherit is called before Conclude, with the child's last output; it has an error. No further step
-// will be performed.
+// Inheritor is a [Strategy] that receives the work of its child when its run is stopped. Inherit is
+// called before Conclude, with the child's last output, which has an error. No further step is
+// performed.
 type Inheritor interface {
 	Inherit(out delegation.Output)
 }
 
 // ToolUser is a [Strategy] that works with the tools of the run. UseTools is called once for each
-// frame, before Initialize, with those that the frame may use; the slice is read-only.
+// frame, before Initialize, with the tools that the frame may use; the slice is read-only.
 type ToolUser interface {
 	UseTools(defs []tools.Definition)
 }
 
-// ToolNamer is a [Strategy] whose configuration names tools of the run. Whoever sets up a run
-// refuses names that there are not.
+// ToolNamer is a [Strategy] whose configuration names tools of the run. The set-up of a run fails
+// if a name is unknown.
 type ToolNamer interface {
 	ToolNames() []string
 }
 
-// Delegator is a [Strategy] whose configuration names strategies to delegate to. Whoever sets up a
-// run refuses names that there are not. A strategy may delegate to others besides, whose names it
-// learns only in a run.
+// Delegator is a [Strategy] whose configuration names strategies to delegate to. The set-up of a
+// run fails if a name is unknown. A strategy may also delegate to strategies whose names it learns
+// during a run.
 type Delegator interface {
 	Children() []string
 }
 
-// ToolProvider is a [Strategy] that brings tools of its own, by which a model drives it; no
+// ToolProvider is a [Strategy] that adds tools of its own, by which a model drives it. No
 // allow-list applies to them. Tools is called once for each frame, before Initialize. The names
 // must differ from those of the run's tools.
 type ToolProvider interface {
 	Tools() []tools.Tool
 }
 
-// CallEditor is a [Strategy] that keeps the calls of its conversation. EditCalls is called before
-// ProcessToolResults where a middleware changed arguments: what the model sees from then on is the
-// calls as they were made. The slice is read-only.
+// CallEditor is a [Strategy] that keeps the calls of its conversation. If a middleware changed
+// arguments, EditCalls is called before ProcessToolResults, so that the model later sees the calls
+// as they were made. The slice is read-only.
 type CallEditor interface {
 	EditCalls(calls []messages.ToolCall)
 }
 
-// Stater is a [Strategy] that tells its state.
+// Stater is a [Strategy] that reports its state.
 type Stater interface {
 	State() State
 }
 
 // Tabler is a [Strategy] whose moves are those of an [FSM]. The table and the values of its caps
-// are checked when the strategy is first put into use, as a [Checker] is, and the strategy tells
-// the state of its FSM, as a [Stater] does.
+// are checked when the strategy is first used, like those of a [Checker], and the state of the FSM
+// is reported, like that of a [Stater].
 type Tabler interface {
 	FSM() *FSM
 }
 
-// Checker is a [Strategy] that may have been configured wrongly. A constructor that returns a
-// factory has no place for an error; this is where it comes out, when the strategy is first put
-// into use.
+// Checker is a [Strategy] that may have an invalid configuration. A constructor that returns a
+// factory cannot return an error; Check returns it when the strategy is first used.
 type Checker interface {
 	Check() error
 }
 
-// Set holds a factory for each strategy, by name. A factory returns a fresh strategy at each call,
-// so one Set serves any number of runs at once; nothing but the factory may be shared between them.
+// Set holds a factory for each strategy, by name. A factory must return a new strategy at each
+// call, so that any number of concurrent runs can use one Set. Runs must share nothing but the
+// factory.
 type Set map[string]func() Strategy
 
-// New returns a fresh strategy of that name. The error is an [*UnknownError] if there is none.
+// New returns a new strategy with that name, or an [*UnknownError] if there is none.
 func (s Set) New(name string) (Strategy, error) {
 	factory, ok := s[name]
 	if !ok {
@@ -123,13 +123,13 @@ func (s Set) New(name string) (Strategy, error) {
 // Names returns the names in the set, sorted.
 func (s Set) Names() []string { return slices.Sorted(maps.Keys(s)) }
 
-// UnknownError says that a Set has no strategy of a name.
+// UnknownError reports that a Set has no strategy with that name.
 type UnknownError struct {
 	Name  string
 	Known []string // sorted
 }
 
-// Error names the strategy that was asked for and those that there are.
+// Error includes the requested name and the known names.
 func (e *UnknownError) Error() string {
 	known := "none"
 	if len(e.Known) > 0 {
@@ -141,21 +141,21 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("strategy: no strategy %q; known: %s", e.Name, known)
 }
 
-// Defaults answers the methods of [Strategy] that a strategy has no use for: each reports that it
+// Defaults implements the methods of [Strategy] that a strategy does not need: each reports that it
 // was called out of turn. Embed it.
 type Defaults struct{}
 
-// ProcessAPIResponse reports an answer that nobody asked for.
+// ProcessAPIResponse reports an unexpected answer.
 func (Defaults) ProcessAPIResponse(llmclient.Response) nextstep.NextStep {
 	return outOfTurn("a model's reply")
 }
 
-// ProcessToolResults reports an answer that nobody asked for.
+// ProcessToolResults reports an unexpected answer.
 func (Defaults) ProcessToolResults([]messages.ToolOutput) nextstep.NextStep {
 	return outOfTurn("tool results")
 }
 
-// ProcessDelegationResult reports an answer that nobody asked for.
+// ProcessDelegationResult reports an unexpected answer.
 func (Defaults) ProcessDelegationResult(delegation.Output) nextstep.NextStep {
 	return outOfTurn("the output of a delegated strategy")
 }

@@ -11,17 +11,18 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// State names what a strategy is waiting for, such as "awaiting_model". Declare them as constants.
+// State names what a strategy is waiting for, such as "awaiting_model". Declare states as
+// constants.
 type State string
 
-// Trigger names what happened, such as "answered". Declare them as constants.
+// Trigger names what happened, such as "answered". Declare triggers as constants.
 type Trigger string
 
 // Table declares a state machine. Make it a package variable and do not change it after its first
-// use; it may then be used from any number of goroutines.
+// use; it is then safe for concurrent use.
 type Table struct {
-	Name    string // the strategy's, for diagrams and errors
-	Initial State  // where a machine stands before Initialize: it awaits nothing, and no rule leads back to it
+	Name    string // the name of the strategy, for diagrams and errors
+	Initial State  // the state before Initialize: it awaits nothing, and no rule leads back to it
 	States  []StateRule
 	Rules   []Rule
 
@@ -32,34 +33,34 @@ type Table struct {
 // StateRule declares a state.
 type StateRule struct {
 	Name   State
-	Awaits nextstep.Kind // the one kind of step that may be pending in it; Complete and ReportError make the state final
+	Awaits nextstep.Kind // the only kind of step that may be pending in it; Complete and ReportError make the state final
 	Phase  string        // a name for people, for several states of one phase; may be empty
 }
 
-// Rule declares transitions: in each of the states From, On leads to To.
+// Rule declares transitions: in each of the states From, trigger On leads to state To.
 type Rule struct {
 	From []State
 	On   Trigger
 	To   State
-	Cap  string // bounds how often the rule is taken in one frame; its value comes with [Table.New]. "" means uncapped
+	Cap  string // limits how often the rule is taken in one frame; [Table.New] sets its value. "" means no limit
 }
 
-// Caps are the values of a table's caps by name: how often the rules of that cap may be taken in
-// one frame, all of them counted together. [Unbounded] takes a cap away.
+// Caps are the values of a table's caps by name: how often all rules with that cap together may be
+// taken in one frame. [Unbounded] removes a cap.
 type Caps map[string]int
 
-// Unbounded as the value of a cap means that nothing is counted. The run's limits still hold.
+// Unbounded as the value of a cap means no limit. The run's limits still apply.
 const Unbounded = -1
 
-// compiled is what a table is turned into once: indexes, and the declaration as looplab/fsm wants
-// it.
+// compiled is the compiled form of a table: indexes, and the declaration in the form of
+// looplab/fsm.
 type compiled struct {
 	err    error
 	states map[State]StateRule
 	moves  map[move]*target
 	caps   []string
 	events []fsm.EventDesc
-	idle   sync.Pool // of *fsm.FSM whose frames have ended: a machine costs as much to build as a step
+	idle   sync.Pool // of *fsm.FSM whose frames have ended: building a machine costs as much as a step
 }
 
 // machine returns a machine in the initial state.
@@ -76,12 +77,12 @@ type move struct {
 	on   Trigger
 }
 
-// target is where a move leads.
+// target is the target of a move.
 type target struct {
 	to     State
-	awaits nextstep.Kind // in that state
+	awaits nextstep.Kind // the kind that the state awaits
 	caps   int           // index into compiled.caps, or -1
-	final  *fsm.FSM      // stands in that state for ever, for all frames that end there; nil if the state is not final
+	final  *fsm.FSM      // a machine that is always in that state, shared by all frames that end there; nil if the state is not final
 }
 
 // ends makes the machines of the final states.
@@ -98,9 +99,9 @@ func (c *compiled) ends() {
 	}
 }
 
-// Validate reports everything that is wrong with the table, joined: an empty name, unknown,
-// unreachable and dead-end states, ways out of a final state or back to the initial one, two rules
-// for one trigger in one state, and cycles that no cap bounds. Each is a [*TableError].
+// Validate reports all errors of the table, joined: an empty name, unknown, unreachable and
+// dead-end states, rules that leave a final state or return to the initial one, two rules for one
+// trigger in one state, and cycles without a cap. Each is a [*TableError].
 func (t *Table) Validate() error { return t.compile().err }
 
 // compile checks and indexes the table, once.
@@ -111,7 +112,7 @@ func (t *Table) compile() *compiled {
 		check := checker{table: t, compiled: c}
 		check.declarations()
 		check.rules()
-		if len(check.problems) == 0 { // these make sense only on a table that holds together
+		if len(check.problems) == 0 { // these checks need a table without other errors
 			check.paths()
 			check.cycles()
 		}
@@ -121,15 +122,15 @@ func (t *Table) compile() *compiled {
 	return &t.made
 }
 
-// TableError is one thing that is wrong with a [Table].
+// TableError reports one error of a [Table].
 type TableError struct {
 	Table   string
-	State   State   // "" if it is about no state
-	Trigger Trigger // "" if it is about no trigger
+	State   State   // "" if it does not concern a state
+	Trigger Trigger // "" if it does not concern a trigger
 	Problem string
 }
 
-// Error says where and what.
+// Error includes the place and the problem.
 func (e *TableError) Error() string {
 	where := ""
 	if e.State != "" {
@@ -141,7 +142,7 @@ func (e *TableError) Error() string {
 	return fmt.Sprintf("strategy: table %q:%s %s", e.Table, where, e.Problem)
 }
 
-// checker collects what is wrong with a table while it fills the indexes.
+// checker collects the errors of a table while it fills the indexes.
 type checker struct {
 	table    *Table
 	compiled *compiled
@@ -215,7 +216,7 @@ func (c *checker) rule(from State, r Rule) {
 	c.compiled.moves[m] = &target{to: r.To, awaits: c.compiled.states[r.To].Awaits, caps: c.capIndex(r.Cap)}
 }
 
-// capIndex returns where a cap is counted, entering it if it is new.
+// capIndex returns the index of a cap, and adds the cap if it is new.
 func (c *checker) capIndex(name string) int {
 	if name == "" {
 		return -1
@@ -228,8 +229,8 @@ func (c *checker) capIndex(name string) int {
 	return i
 }
 
-// paths reports states that cannot be reached from the initial one, and states from which no final
-// one can be reached.
+// paths reports states that cannot be reached from the initial state, and states from which no
+// final state can be reached.
 func (c *checker) paths() {
 	reached := c.spread(c.table.Initial)
 	for _, s := range c.table.States {
@@ -247,7 +248,7 @@ func (c *checker) paths() {
 	}
 }
 
-// spread returns the states that can be reached from one, itself included.
+// spread returns the states that can be reached from a state, including itself.
 func (c *checker) spread(from State) map[State]bool {
 	seen := map[State]bool{from: true}
 	for queue := []State{from}; len(queue) > 0; queue = queue[1:] {
@@ -261,7 +262,7 @@ func (c *checker) spread(from State) map[State]bool {
 	return seen
 }
 
-// cycles reports each uncapped way by which a state can be left and entered again for ever.
+// cycles reports each path without a cap by which a state can be left and entered again forever.
 func (c *checker) cycles() {
 	const (
 		open = iota + 1
@@ -271,7 +272,7 @@ func (c *checker) cycles() {
 	var visit func(s State)
 	visit = func(s State) {
 		mark[s] = open
-		for _, r := range c.table.Rules { // in declared order, so that the report is always the same
+		for _, r := range c.table.Rules { // in declared order, so that the report is deterministic
 			if r.Cap != "" || !slices.Contains(r.From, s) {
 				continue
 			}

@@ -21,7 +21,7 @@ func rule(from strategy.State, on strategy.Trigger, to strategy.State) strategy.
 	return strategy.Rule{From: []strategy.State{from}, On: on, To: to}
 }
 
-// loop is a sound table: ask, run tools, ask again, end.
+// loop is a valid table: ask, run tools, ask again, end.
 func loop() *strategy.Table {
 	back := rule("acting", "acted", "asking")
 	back.Cap = "rounds"
@@ -132,7 +132,7 @@ func TestTable_diagrams(t *testing.T) {
 }
 
 // A random table is either refused, or every random walk through its machine ends within the bound
-// that its caps give: no rule without a cap can be taken twice between two that have one.
+// of its caps: no rule without a cap can be taken twice between two rules with one.
 func TestTable_boundHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []strategy.State{"a", "b", "c", "d"}

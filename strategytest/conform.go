@@ -17,14 +17,14 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Subject is a strategy to hold to the contract.
+// Subject is a strategy to test against the contract.
 type Subject struct {
-	New      func() strategy.Strategy // a factory, as it would stand in a strategy.Set
-	Input    delegation.Input         // without a goal and messages, "a task" is the goal
+	New      func() strategy.Strategy // a factory, as in a strategy.Set
+	Input    delegation.Input         // without a goal and messages, the goal is "a task"
 	Tools    []tools.Definition       // the run's tools
 	Children []string                 // the strategies it may delegate to; they are answered, not run
-	Replies  []llmclient.Response     // more replies to try, such as one in the form that the strategy asks for
-	Steps    int                      // how many answers deep to explore; 0: 4
+	Replies  []llmclient.Response     // more replies to try, such as one in the form that the strategy expects
+	Steps    int                      // how many answers deep to explore; 0 means 4
 }
 
 // Conform fails the test with everything that [Check] finds.
@@ -35,24 +35,25 @@ func Conform(t *testing.T, s Subject) {
 	}
 }
 
-// Check explores the strategy: it answers each step in every way that matters (a text, nothing, a
-// call of each kind, a reply that was cut off, withheld or refused, a failure, tools that work,
-// fail or end unknown, children that succeed or fail), to the depth of Subject.Steps, and holds it
-// to these laws on every path:
+// Check explores the strategy. It answers each step in every way that matters: a text, an empty
+// reply, a call of each kind, a reply that was cut off, withheld or refused, a failure, tools that
+// succeed, fail or end unknown, children that succeed or fail. It explores paths up to
+// Subject.Steps answers long, and checks these laws on every path:
 //
-//   - the factory returns a fresh strategy each time;
-//   - it does not panic, and returns a step, as a value, each time;
-//   - given the same answers it decides the same, and what it returned does not change afterwards;
+//   - the factory returns a new strategy each time;
+//   - the strategy does not panic, and always returns a step, as a value;
+//   - with the same answers it makes the same decisions, and steps that it returned do not change
+//     later;
 //   - a method called out of turn reports an error and changes nothing;
-//   - the messages of each request obey the laws of a history, and are not changed, moved or cut out afterwards (each message
-//     of each request is compared, and the one that changed is named);
+//   - the messages of each request obey the laws of a history, and are not changed, moved or
+//     removed later (each message of each request is compared, and a changed one is named);
 //   - each step survives its JSON form.
 //
-// It does so with Subject.Input, and less deep with a conversation that has a system prompt, tool
-// calls and their results: once before the goal of Subject.Input, and once without a goal. Where
-// there is no goal the messages say what to do, so that
+// It does so with Subject.Input. It also explores, less deeply, a conversation with a system
+// prompt, tool calls and their results: once before the goal of Subject.Input, and once without a
+// goal. Without a goal the messages define the task, so that
 //
-//   - the first step, if it is a request, holds what the user said last.
+//   - the first step, if it is a request, contains the last user message.
 //
 // It returns the first few violations, joined, each with the answers that lead to it.
 func Check(s Subject) error {
@@ -77,8 +78,8 @@ func Check(s Subject) error {
 	return errors.Join(e.problems...)
 }
 
-// answer is a way to answer a step, with a name for reports. Of a batch each call is answered by
-// itself.
+// answer is a way to answer a step, with a name for reports. Each call of a batch is answered
+// separately.
 type answer struct {
 	name string
 	make func(e *machine.Effect) nextstep.Answer
@@ -86,15 +87,15 @@ type answer struct {
 
 type explorer struct {
 	Subject
-	survived map[string]bool // forms of steps that were read, and written as they were
+	survived map[string]bool // JSON forms of steps that were read and written unchanged
 	problems []error
-	about    string // the input that is tried, for reports; "" for that of the Subject
+	about    string // the input being tried, for reports; "" for the input of the Subject
 }
 
-// most is how many problems are reported.
+// most is the greatest number of problems reported.
 const most = 5
 
-// explore walks the path, and from its end every longer one.
+// explore walks the path, and then every longer path that begins with it.
 func (e *explorer) explore(path []answer) {
 	if len(e.problems) >= most {
 		return
@@ -114,7 +115,7 @@ func (e *explorer) explore(path []answer) {
 	}
 }
 
-// walk runs the path from the start and returns the run at its end, with the steps in their JSON
+// walk runs the path from the start. It returns the run at its end, and the steps in their JSON
 // form.
 func (e *explorer) walk(path []answer) (*driver, []byte, bool) {
 	subject := e.New()
@@ -153,7 +154,7 @@ func (e *explorer) walk(path []answer) (*driver, []byte, bool) {
 	return d, trace.Bytes(), ok
 }
 
-// forms returns the JSON forms of steps as note writes them.
+// forms returns the JSON forms of steps in the form that note writes.
 func forms(steps []nextstep.NextStep) []byte {
 	var b bytes.Buffer
 	for _, s := range steps {
@@ -164,7 +165,7 @@ func forms(steps []nextstep.NextStep) []byte {
 	return b.Bytes()
 }
 
-// note writes down what is pending and holds it to the laws.
+// note records the pending step and checks its laws.
 func (e *explorer) note(trace *bytes.Buffer, path []answer, d *driver, s strategy.Strategy) bool {
 	if d.m.Done() {
 		if err := d.m.Output().Err; err != nil {
@@ -196,8 +197,8 @@ func (e *explorer) note(trace *bytes.Buffer, path []answer, d *driver, s strateg
 	return e.outOfTurn(path, d, s)
 }
 
-// survives says whether the JSON form of a step is read, and written as it was. The same form is
-// tried once: paths that begin alike have the same steps.
+// survives checks that the JSON form of a step can be read and is written unchanged. Each form is
+// checked once, because paths with the same beginning have the same steps.
 func (e *explorer) survives(form []byte) error {
 	if e.survived[string(form)] {
 		return nil
@@ -217,7 +218,7 @@ func (e *explorer) survives(form []byte) error {
 	return nil
 }
 
-// outOfTurn calls the methods that are not due.
+// outOfTurn calls the methods that are out of turn.
 func (e *explorer) outOfTurn(path []answer, d *driver, s strategy.Strategy) (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -24,7 +24,7 @@ func (e *explorer) answers(step nextstep.NextStep) []answer {
 	}
 }
 
-// replies lists what a model may say to a request.
+// replies lists possible replies of a model to a request.
 func (e *explorer) replies(req llmclient.Request) []answer {
 	list := []answer{
 		reply("text", llmclient.FinishStop, messages.Text{Text: "an answer"}),
@@ -64,7 +64,7 @@ func reply(name string, finish llmclient.FinishReason, parts ...messages.Assista
 	}}
 }
 
-// batches lists how tools may end.
+// batches lists the possible ends of tools.
 func batches() []answer {
 	var list []answer
 	for _, status := range []messages.Status{messages.StatusOK, messages.StatusFailed, messages.StatusUnknown} {
@@ -75,7 +75,7 @@ func batches() []answer {
 	return list
 }
 
-// outputs lists how a child may end.
+// outputs lists the possible outputs of a child.
 func outputs() []answer {
 	result, empty := "a result", ""
 	var list []answer
@@ -86,13 +86,13 @@ func outputs() []answer {
 		{Result: &result, Err: &delegation.Error{Code: delegation.CodeFailed, Message: "the child failed"}},
 		{Err: &delegation.Error{Code: delegation.CodeLimit, Message: "too deep"}},
 	} {
-		out.Counts.Steps = 1 // one that reports nothing has used up all that it was handed
+		out.Counts.Steps = 1 // a child that reports nothing counts with all its limits
 		list = append(list, answer{fmt.Sprintf("child %d", name), func(*machine.Effect) nextstep.Answer { return nextstep.DelegationResult{Output: out} }})
 	}
 	return list
 }
 
-// failures lists why a step may not be performed.
+// failures lists the possible failures of a step.
 func failures() []answer {
 	var list []answer
 	for _, code := range []llmclient.Code{llmclient.CodeUnavailable, llmclient.CodeMalformedToolCall} {

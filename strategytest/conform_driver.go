@@ -10,11 +10,10 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// driver drives the run of one strategy by hand, one step after the other. Whoever is asked whether
-// a call may be made says yes.
+// driver drives the run of one strategy, one step after the other. It approves every call.
 type driver struct {
 	m    *machine.Machine
-	open []machine.Effect // of the step that is pending
+	open []machine.Effect // of the pending step
 }
 
 // drive begins a run.
@@ -23,7 +22,7 @@ func drive(cfg *machine.Config, in delegation.Input) (*driver, error) {
 	return d, d.apply(machine.Started{Run: "conform", Input: in, Parallel: -1})
 }
 
-// apply applies a record, and what is due by it.
+// apply applies a record, and the records that are due after it.
 func (d *driver) apply(rec machine.Record) error {
 	due := []machine.Record{rec}
 	for ; len(due) > 0; due = due[1:] {
@@ -45,7 +44,7 @@ func (d *driver) apply(rec machine.Record) error {
 	return nil
 }
 
-// pending returns the step that has to be answered.
+// pending returns the step that must be answered.
 func (d *driver) pending() nextstep.NextStep {
 	if d.open[0].Kind != machine.EffectTool {
 		return d.open[0].Step
@@ -57,7 +56,7 @@ func (d *driver) pending() nextstep.NextStep {
 	return nextstep.ExecuteTools{Calls: calls}
 }
 
-// answer answers the step: of a batch each call, in their order.
+// answer answers the step: for a batch each call, in order.
 func (d *driver) answer(a answer) error {
 	for seq := d.open[0].ID.Seq; len(d.open) > 0 && d.open[0].ID.Seq == seq; {
 		e := d.open[0]

@@ -8,8 +8,8 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// requestHistories are the histories of the requests of a strategy, with the forms that
-// their messages had then.
+// requestHistories are the histories of a strategy's requests, with the original JSON forms of
+// their messages.
 type requestHistories []request
 
 type request struct {
@@ -17,7 +17,7 @@ type request struct {
 	forms    [][]byte
 }
 
-// add keeps the history of a step that is a request.
+// add records the history of a step that is a request.
 func (h *requestHistories) add(step nextstep.NextStep) {
 	ask, ok := step.(nextstep.GetChatCompletion)
 	if !ok {
@@ -30,7 +30,8 @@ func (h *requestHistories) add(step nextstep.NextStep) {
 	*h = append(*h, r)
 }
 
-// changed says which message is not as it was handed over; "" if all are.
+// changed describes a message that has changed since it was passed on, or returns "" if there is
+// none.
 func (h requestHistories) changed() string {
 	for number, r := range h {
 		for i, m := range r.messages {
@@ -43,7 +44,8 @@ func (h requestHistories) changed() string {
 	return ""
 }
 
-// form is the JSON form of a message. What has none breaks a law that is checked elsewhere.
+// form returns the JSON form of a message. A message without one breaks a law that is checked
+// elsewhere.
 func form(m messages.Message) []byte {
 	data, err := messages.AppendMessage(nil, m)
 	if err != nil {

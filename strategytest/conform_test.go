@@ -38,8 +38,7 @@ var table = &strategy.Table{
 	},
 }
 
-// sound asks once, runs what is called, hands over to a child, and ends. The fields are how it goes
-// wrong.
+// sound asks once, runs the calls, delegates to a child, and ends. The fields make it go wrong.
 type sound struct {
 	strategy.Defaults
 	fsm     *strategy.FSM

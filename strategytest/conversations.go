@@ -15,10 +15,10 @@ type conversation struct {
 	in   delegation.Input
 }
 
-// lastSaid is what the user of every conversation said last.
+// lastSaid is the last user message of every conversation.
 const lastSaid = "Tell me what the second look showed."
 
-// conversations lists inputs with messages: with what stands before the goal of an input, and
+// conversations lists inputs with messages: with a conversation before the goal of an input, and
 // without a goal.
 func conversations(in delegation.Input) []conversation {
 	looked := func(id, output string) []messages.Message {
@@ -41,7 +41,7 @@ func conversations(in delegation.Input) []conversation {
 	return []conversation{{"messages and a goal", with}, {"messages without a goal", without}}
 }
 
-// converse explores with another input, less deep.
+// converse explores with another input, less deeply.
 func (e *explorer) converse(c conversation) {
 	with := explorer{Subject: e.Subject, problems: e.problems, survived: e.survived, about: "given " + c.name + ": "}
 	with.Input, with.Steps = c.in, min(2, e.Steps)
@@ -54,7 +54,7 @@ func (e *explorer) converse(c conversation) {
 	e.problems = with.problems
 }
 
-// heard reports a first request that does not hold what the user said last.
+// heard reports a first request that does not contain the last user message.
 func (e *explorer) heard() {
 	d, _, ok := e.walk(nil)
 	if !ok || d.m.Done() {

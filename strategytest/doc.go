@@ -1,6 +1,5 @@
-// Package strategytest tests strategies, anyone's: [Conform] explores one against everything that
-// can be answered to its steps and holds it to the contract of package strategy, [Stories] runs
-// scripts that say what happens in a run and compares it with what is written down, and [Ways]
-// makes the runs of those scripts in every way in which a run can be made: they all have to end
-// alike.
+// Package strategytest tests strategies, also your own. [Conform] explores a strategy with all
+// kinds of answers to its steps, and checks the contract of package strategy. [Stories] runs
+// scripts and compares what happens in the runs with the expected output. [Ways] makes the runs of
+// those scripts in every possible way; all of them must end in the same way.
 package strategytest

@@ -10,8 +10,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// engine drives a Machine by a loop of its own, one effect after the other, and from its journal:
-// each record is applied as it is read back. Nobody answers what is asked.
+// engine drives a Machine with a loop of its own, one effect after the other, and from its journal:
+// each record is applied as it is read back. Nobody answers questions.
 type engine struct {
 	m       *machine.Machine
 	tools   *tools.Set
@@ -23,10 +23,10 @@ type engine struct {
 	events  []machine.Event
 }
 
-// prices are those of an Orchestrator that is given none.
+// prices are the default prices of an Orchestrator.
 var prices = llmclient.KnownPrices()
 
-// run makes a run, to its end or until it waits.
+// run executes a run, to its end or until it waits.
 func (e *engine) run(started machine.Started) error {
 	err := e.apply(started)
 	for err == nil && !e.m.Done() && (len(e.open) > 0 || len(e.stops.held) > 0) {
@@ -43,7 +43,7 @@ func (e *engine) run(started machine.Started) error {
 	return err
 }
 
-// apply makes a record part of the run, and then what is due at once.
+// apply adds a record to the run, and then the records that are due at once.
 func (e *engine) apply(rec machine.Record) error {
 	data, err := machine.AppendRecord(nil, rec)
 	if err == nil {
@@ -70,7 +70,7 @@ func (e *engine) apply(rec machine.Record) error {
 	return e.stopBefore(due.Events)
 }
 
-// perform performs an effect, and applies what comes of it.
+// perform performs an effect, and applies the result.
 func (e *engine) perform(ctx context.Context, x *machine.Effect) error {
 	if x.Kind != machine.EffectTool {
 		req := x.Step.(nextstep.GetChatCompletion).Request

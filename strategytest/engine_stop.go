@@ -7,15 +7,16 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// breakpoint is where an engine stops its run: where an Orchestrator has stopped it before.
+// breakpoint is the place where an engine stops its run: where an Orchestrator has stopped it
+// before.
 type breakpoint struct {
 	spot
 	now     bool
 	stopped bool
-	held    []machine.Effect // those that end only when nothing else is left: where it is stopped, and what is cut off then
+	held    []machine.Effect // effects that end only when nothing else is left: the one at which the run is stopped, and those cut off then
 }
 
-// holds puts an effect aside, if it ends with the stop.
+// holds puts an effect aside if it ends with the stop, and reports whether it did.
 func (e *engine) holds(key string, x *machine.Effect) bool {
 	s := &e.stops
 	said, _ := e.model.recall(key)
@@ -26,7 +27,7 @@ func (e *engine) holds(key string, x *machine.Effect) bool {
 	return holds
 }
 
-// record is that of the stop.
+// record returns the record of the stop.
 func (s *breakpoint) record() machine.Stopped {
 	s.stopped = true
 	if s.now {
@@ -35,7 +36,7 @@ func (s *breakpoint) record() machine.Stopped {
 	return machine.Stopped{Reason: "stop was asked for"}
 }
 
-// stop stops the run, and then performs what was put aside.
+// stop stops the run, and then performs the effects that were put aside.
 func (e *engine) stop() error {
 	s := &e.stops
 	err := e.apply(s.record())
@@ -52,7 +53,7 @@ func (e *engine) stop() error {
 	return err
 }
 
-// stopBefore stops the run if the agents have begun by which it is stopped: they take no step.
+// stopBefore stops the run if the agents have begun at which it is stopped; these take no step.
 func (e *engine) stopBefore(events []machine.Event) error {
 	s := &e.stops
 	begins := func(v machine.Event) bool { return s.agent != "" && v.Frame == s.agent }

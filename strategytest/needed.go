@@ -9,9 +9,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// needed returns the strategies of a set that can be put together with the tools of one story,
-// which are rarely those of all its strategies: those that name what there is not are left out,
-// unless the run begins with them, an agent is one, or they are delegated to from there.
+// needed returns the strategies of a set that can be used with the tools of one story. The story
+// rarely has the tools of all strategies. A strategy that names a missing tool or strategy is left
+// out, unless the run or an agent begins with it, or one of these delegates to it.
 func needed(set strategy.Set, root string, list []tools.Tool) strategy.Set {
 	keep := map[string]bool{}
 	due := []string{root}
@@ -29,7 +29,7 @@ func needed(set strategy.Set, root string, list []tools.Tool) strategy.Set {
 		}
 	}
 	kept := maps.Clone(set)
-	for before := -1; before != len(kept); { // until none is left out because of another
+	for before := -1; before != len(kept); { // until no other becomes unusable
 		before = len(kept)
 		maps.DeleteFunc(kept, func(name string, _ func() strategy.Strategy) bool {
 			return !keep[name] && namesMissing(kept, name, known)
@@ -38,7 +38,7 @@ func needed(set strategy.Set, root string, list []tools.Tool) strategy.Set {
 	return kept
 }
 
-// namesMissing reports whether a strategy names a tool or a strategy that there is not.
+// namesMissing reports whether a strategy names a missing tool or strategy.
 func namesMissing(set strategy.Set, name string, known map[string]bool) bool {
 	if slices.ContainsFunc(childrenOf(set, name), func(child string) bool { return set[child] == nil }) {
 		return true
@@ -54,7 +54,7 @@ func childrenOf(set strategy.Set, name string) []string {
 	return nil
 }
 
-// made returns a strategy; nil if it cannot be made, which is for the story to tell.
+// made returns a strategy, or nil if it cannot be made; the story will report that.
 func made(set strategy.Set, name string) (st strategy.Strategy) {
 	defer func() {
 		if recover() != nil {

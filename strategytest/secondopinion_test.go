@@ -20,7 +20,7 @@ import (
 	"github.com/segue-go/segue/strategytest"
 )
 
-// This is the strategy of docs/writing-a-strategy.md. A test holds the code there against this
+// This is the strategy of docs/writing-a-strategy.md. A test compares the code there with this
 // file.
 
 const (

@@ -20,55 +20,53 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Stories runs every script (*.txt) below dir as a test of its own, against the strategies of the
-// set. With the flag -rewrite what is expected is written anew; read the difference before you
-// believe it.
+// Stories runs every script (*.txt) below dir as a separate test, with the strategies of the set.
+// The flag -rewrite rewrites the expected output; read the difference before you accept it.
 //
-// A script begins with why it is there, in comments, and is then a list of commands in the form of
-// github.com/cockroachdb/datadriven: a command with arguments, lines of input, "----", and the
-// output.
+// A script begins with a comment that says why it exists. After that it is a list of commands in
+// the form of github.com/cockroachdb/datadriven: a command with arguments, lines of input, "----",
+// and the output.
 //
 //	model              what the model will say: replies separated by blank lines, each a list of lines
-//	                     for TEXT               only for a request whose last message of the user holds this
+//	                     for TEXT               only for a request whose last user message contains this
 //	                     say TEXT               a text; one in double quotes may hold \n; another is the next piece of it
 //	                     think TEXT             a thought
 //	                     call ID NAME [ARGS]    a tool call, with the arguments as they are
-//	                     finish REASON          the finish reason, where it is not the usual one
+//	                     finish REASON          the finish reason, if it is not the usual one
 //	                     usage INPUT OUTPUT     tokens
 //	                     fail CODE [TEXT]       no reply: an error of that llmclient.Code
-//	                     nothing                a reply of nothing
+//	                     nothing                an empty reply
 //	                     hang                   it takes a day: all else comes first
 //	tool NAME [FLAG…]  a tool whose result is the input; flags: failed, panics, read-only, sequential
 //	agent NAME STRATEGY [fan-out] [NAME=N…]
 //	                   a tool that runs a strategy, as orchestrator.AgentTool makes it, with limits of each run
 //	limits NAME=N…     limits of the runs below, named as in the JSON form of delegation.Limits
 //	run STRATEGY [history=last] [replies=last] [deltas] [brief] [stop=WHERE] [stop-now=WHERE]
-//	                   a run whose goal is the input, after the messages of the last run and with the replies that it
-//	                   had if so said; brief leaves changes of state out of the output, and of steps all but the
-//	                   results of agents
+//	                   a run whose goal is the input; with history=last after the messages of the last run, with
+//	                   replies=last with its replies; brief leaves changes of state out of the output, and all
+//	                   steps except the results of agents
 //
-// A run has those strategies of the set that name only tools and strategies that the script has,
-// and those that it needs. What orchestrator.New refuses is told instead of a run.
+// A run has the strategies of the set that name only tools and strategies of the script, and those
+// that it needs. If orchestrator.New refuses the configuration, the output is its error.
 //
-// The output of run is what happened: which frames were entered and left, how states changed, what
-// each step asked for (of the messages of a request, those that the last request of its frame did
-// not have) and what it was answered, and what each frame below the root has used. Where the
-// replies are not used up, that is said too. Agents, which work at the same time, are written one
-// after the other, in the step that ran them; each has a name ("4/c1/2": the second goal of the
-// call c1 in step 4) and numbers its own frames and steps.
+// The output of run is what happened: the frames entered and left, the changes of state, what each
+// step requested (of the messages of a request, those that the last request of its frame did not
+// have) and how it was answered, and the usage of each frame below the root. It also lists replies
+// that were not used. Agents, which work concurrently, are written one after the other, in the step
+// that ran them; each has a name ("4/c1/2": the second goal of the call c1 in step 4) and numbers
+// its own frames and steps.
 //
-// A run is stopped in a step ("#3", or "4/c1/2#1" for one of an agent), or in the first step of a
-// frame ("0.1"): after it (stop) or before it has an answer (stop-now). That is the first call of a
-// batch. If others work at the same time, they first get as far as they can. In a step whose first
-// call is that of an agent, the run is stopped when the agent begins, however far others are. A
-// script is played in a bubble of testing/synctest, by its clock.
+// A run can be stopped in a step ("#3", or "4/c1/2#1" for one of an agent), or in the first step of
+// a frame ("0.1"): after it (stop) or before it has an answer (stop-now). In a batch this is the
+// first call. If other calls run at the same time, they first proceed as far as they can. In a step
+// whose first call is that of an agent, the run is stopped when the agent begins, however far the
+// others are. A script runs in a testing/synctest bubble, with its clock.
 func Stories(t *testing.T, dir string, set strategy.Set) {
 	t.Helper()
 	playAll(t, dir, set, nil)
 }
 
-// playAll runs every script below dir. Before a run is made, before is called with it; it may be
-// nil.
+// playAll runs every script below dir. It calls before, which may be nil, before each run.
 func playAll(t *testing.T, dir string, set strategy.Set, before func(*testing.T, *storyRun)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
@@ -86,14 +84,14 @@ func playAll(t *testing.T, dir string, set strategy.Set, before func(*testing.T,
 type story struct {
 	set     strategy.Set
 	before  func(*testing.T, *storyRun)
-	replies []scripted.Reply // of the next run
-	script  []scripted.Reply // of the last one
+	replies []scripted.Reply // for the next run
+	script  []scripted.Reply // of the last run
 	tools   []tools.Tool
 	limits  delegation.Limits
 	last    messages.History
 }
 
-// storyRun is a run that a script asks for.
+// storyRun is a run that a script requests.
 type storyRun struct {
 	config orchestrator.Config // without a Client
 	task   orchestrator.Task
@@ -164,7 +162,7 @@ func (s *story) addTool(t *testing.T, d *datadriven.TestData) {
 	}))
 }
 
-// addAgent makes a strategy a tool.
+// addAgent adds a strategy as a tool.
 func (s *story) addAgent(t *testing.T, d *datadriven.TestData) {
 	t.Helper()
 	if len(d.CmdArgs) < 2 {
@@ -181,7 +179,7 @@ func (s *story) addAgent(t *testing.T, d *datadriven.TestData) {
 	s.add(orchestrator.AgentTool(a))
 }
 
-// add offers a tool to the runs below, in the place of one of the same name.
+// add adds a tool to the following runs, and replaces one of the same name.
 func (s *story) add(tool tools.Tool) {
 	name := tool.Definition().Name
 	s.tools = slices.DeleteFunc(s.tools, func(have tools.Tool) bool { return have.Definition().Name == name })
@@ -208,7 +206,7 @@ func setLimit(t *testing.T, d *datadriven.TestData, l *delegation.Limits, arg da
 	}
 }
 
-// run makes a run, and forgets its script.
+// run executes a run, and removes its script.
 func (s *story) run(t *testing.T, d *datadriven.TestData) (text string) {
 	t.Helper()
 	if len(d.CmdArgs) == 0 {
@@ -251,8 +249,8 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) (text string) {
 	return tr.root.text.String()
 }
 
-// refusal is what orchestrator.New has against a configuration, as a story tells it; "" if it takes
-// it.
+// refusal returns the error of orchestrator.New for a configuration in the form of a story, or ""
+// if there is none.
 func refusal(cfg orchestrator.Config) string {
 	cfg.Client = scripted.New()
 	if _, err := orchestrator.New(cfg); err != nil {
@@ -264,7 +262,7 @@ func refusal(cfg orchestrator.Config) string {
 // storyID is the id of every run.
 const storyID = "story"
 
-// play makes the run and writes it down.
+// play executes the run and writes it as text.
 func (s *story) play(t *testing.T, run *storyRun, tr *trace) {
 	t.Helper()
 	ctx, stops := newStopper(t.Context(), run.stop, tr.places)

@@ -10,20 +10,20 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// places says where something happens in a story, as the events of the run say it. Each agent has a
+// places determines from the events of a run where something happens in a story. Each agent has a
 // name, and numbers its own frames and steps.
 type places struct {
 	mu     sync.Mutex
 	agents map[string]*branch // by their first frames
-	calls  map[stepCall]*fan  // those that have begun
+	calls  map[stepCall]*fan  // the calls that have begun
 	root   branch
 }
 
 // branch is the root and its children, or an agent and its children.
 type branch struct {
-	frame string // the first
-	name  string // of an agent: "4/c1", or "4/c1/2" of one of several goals; "" for the root
-	steps []int  // the numbers that its steps have in the run, in their order
+	frame string // the first frame
+	name  string // the name of an agent: "4/c1", or "4/c1/2" for one of several goals; "" for the root
+	steps []int  // the numbers of its steps in the run, in order
 }
 
 // stepCall is a tool call of a step of a frame.
@@ -33,7 +33,7 @@ type stepCall struct {
 	id    string
 }
 
-// fan is how many agents a call has opened, and whether it may open several.
+// fan is the number of agents that a call has opened, and whether it may open several.
 type fan struct {
 	opened  int
 	several bool
@@ -43,17 +43,17 @@ func newPlaces() *places {
 	return &places{agents: map[string]*branch{}, calls: map[stepCall]*fan{}, root: branch{frame: "0"}}
 }
 
-// place is a step of a branch, or what comes before the first one (number 0).
+// place is a step of a branch, or what precedes the first step (number 0).
 type place struct {
 	agent  string // the name of the branch
-	frame  string // as the branch numbers it
+	frame  string // with the numbers of the branch
 	number int    // of the step
 }
 
-// depth is how deep the frame stands in its branch.
+// depth returns the depth of the frame in its branch.
 func (p place) depth() int { return strings.Count(p.frame, ".") }
 
-// String returns the form in which scripts name a step.
+// String returns the name of a step in scripts.
 func (p place) String() string { return p.agent + "#" + strconv.Itoa(p.number) }
 
 // at returns the place of a step.
@@ -64,7 +64,7 @@ func (p *places) at(frame string, seq int) place {
 	return place{agent: b.name, frame: "0" + strings.TrimPrefix(frame, b.frame), number: b.number(seq)}
 }
 
-// in returns the branch and the frame where something happens that is no step of its own.
+// in returns the branch and the frame of something that is not a step of its own.
 func (p *places) in(frame string) place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,10 +83,10 @@ func (p *places) branch(frame string) *branch {
 	return &p.root
 }
 
-// parent is the frame above one; "" if it is the root.
+// parent returns the parent of a frame, or "" for the root.
 func parent(frame string) string { return frame[:max(0, strings.LastIndexByte(frame, '.'))] }
 
-// number returns the number that a step has in its branch. A step that is new is the next one: a
+// number returns the number of a step in its branch. A new step gets the next number, because a
 // branch does one thing at a time.
 func (b *branch) number(seq int) int {
 	i := slices.Index(b.steps, seq)
@@ -97,8 +97,8 @@ func (b *branch) number(seq int) int {
 	return i + 1
 }
 
-// event notes what an event says about places. It returns the step that called the agent which the
-// event begins, if it begins one.
+// event records what an event says about places. If the event begins an agent, it returns the step
+// that called the agent.
 func (p *places) event(e *machine.Event) (caller place, begins bool) {
 	switch d := e.Detail.(type) {
 	case machine.FrameEntered:
@@ -111,10 +111,10 @@ func (p *places) event(e *machine.Event) (caller place, begins bool) {
 	case machine.ToolStarted:
 		p.at(e.Frame, e.Seq)
 		var args struct{ Goals []json.RawMessage }
-		_ = json.Unmarshal([]byte(d.Call.Arguments), &args) // else it has none
+		_ = json.Unmarshal([]byte(d.Call.Arguments), &args) // no arguments if this fails
 		p.calls[stepCall{e.Frame, e.Seq, d.Call.ID}] = &fan{several: len(args.Goals) > 0}
 	case machine.ToolFinished:
-		if d.Output.Reason != machine.ReasonNotStarted { // of a batch that takes no number
+		if d.Output.Reason != machine.ReasonNotStarted { // in a batch this takes no number
 			p.at(e.Frame, e.Seq)
 		}
 	case machine.StepTaken:

@@ -29,7 +29,7 @@ func parseReplies(input string) ([]scripted.Reply, error) {
 	return replies, nil
 }
 
-// hang is how long a reply takes that all else comes before, by the clock of the bubble.
+// hang is the duration, on the clock of the bubble, of a reply that comes after everything else.
 const hang = 24 * time.Hour
 
 func parseReply(r *scripted.Reply, line string) error {

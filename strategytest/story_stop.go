@@ -11,24 +11,24 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// stop is where a script has a run stopped, and how.
+// stop is where and how a script stops a run.
 type stop struct {
-	where string // "#3", "4/c1/2#1" or "0.1": see Stories; "": nowhere
+	where string // "#3", "4/c1/2#1" or "0.1": see Stories; "" means nowhere
 	now   bool
 }
 
-// hits reports whether it is in that step.
+// hits reports whether the stop is in that step.
 func (s stop) hits(p place) bool {
 	return s.where != "" && (s.where == p.String() || p.agent == "" && s.where == p.frame)
 }
 
-// spot is where a run was stopped, in words that are right in whatever way it is made.
+// spot is where a run was stopped, in a form that does not depend on how the run is made.
 type spot struct {
 	key   string // of the step, or of the last effect before the agents that begin
-	agent string // the frame of the first of these; "": it was stopped in an effect
+	agent string // the frame of the first of these; "" if it was stopped in an effect
 }
 
-// errNow is why runs are stopped at once.
+// errNow is the reason for immediate stops.
 var errNow = errors.New("the user left")
 
 // stopper stops one run: where the script says, or where it was stopped before.
@@ -37,9 +37,9 @@ type stopper struct {
 	*places
 	cancel context.CancelCauseFunc
 	asked  chan struct{} // the Stop of its Task
-	known  *spot         // nil: the script says it
+	known  *spot         // nil if the script says it
 	done   atomic.Bool
-	found  spot // once it is done
+	found  spot // set once it is done
 }
 
 func newStopper(ctx context.Context, s stop, at *places) (context.Context, *stopper) {
@@ -49,18 +49,18 @@ func newStopper(ctx context.Context, s stop, at *places) (context.Context, *stop
 
 func (s *stopper) made() bool { return s.done.Load() }
 
-// around is a middleware that stops the run in a step, of a batch in its first call.
+// around is a middleware that stops the run in a step; in a batch, in its first call.
 func (s *stopper) around(next orchestrator.Handler) orchestrator.Handler {
 	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 		if e.ID.Index <= 1 && s.isHere(ctx, &e) {
-			synctest.Wait() // for those that work at the same time
+			synctest.Wait() // for concurrent calls
 			s.request(spot{key: keyOf(ctx)})
 		}
 		return next(ctx, e)
 	}
 }
 
-// isHere reports whether the run is to be stopped in an effect.
+// isHere reports whether the run should be stopped in an effect.
 func (s *stopper) isHere(ctx context.Context, e *machine.Effect) bool {
 	if s.known != nil {
 		return *s.known == spot{key: keyOf(ctx)}
@@ -68,7 +68,7 @@ func (s *stopper) isHere(ctx context.Context, e *machine.Effect) bool {
 	return s.hits(s.at(e.Frame, e.ID.Seq))
 }
 
-// request asks for the stop, once.
+// request requests the stop, once.
 func (s *stopper) request(where spot) {
 	if s.done.Swap(true) {
 		return

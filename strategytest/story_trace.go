@@ -18,17 +18,17 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// trace writes a run down as text, with its agents.
+// trace writes a run as text, with its agents.
 type trace struct {
 	root   *page
 	deltas bool
-	brief  bool // without states, and without steps but for the answers to those that ran agents
+	brief  bool // without states, and without steps except the answers to those that ran agents
 	*places
 
 	mu    sync.Mutex
 	pages map[string]*page               // by the name of the agent
-	open  map[step]*taken                // the steps that are not written down
-	asked map[string][]messages.ToolCall // by the last reply in each frame
+	open  map[step]*taken                // the steps that were not written yet
+	asked map[string][]messages.ToolCall // those of the last reply in each frame
 }
 
 func newTrace(at *places) *trace {
@@ -36,11 +36,11 @@ func newTrace(at *places) *trace {
 	return &trace{places: at, root: root, pages: map[string]*page{"": root}, open: map[step]*taken{}, asked: map[string][]messages.ToolCall{}}
 }
 
-// page is what is written of the root, or of an agent.
+// page is the text of the root, or of an agent.
 type page struct {
 	lines
-	name     string                      // of an agent, with a blank behind it; "" for the root
-	requests map[string]messages.History // the last one of each frame
+	name     string                      // the name of an agent, followed by a blank; "" for the root
+	requests map[string]messages.History // the last request of each frame
 }
 
 func newPage(agent string) *page {
@@ -56,25 +56,26 @@ type step struct {
 	seq   int
 }
 
-// taken is a step that is not written down yet: of an effect its answer, of a batch all, since its
-// calls begin and end in any order. Its agents come between the calls and their results.
+// taken is a step that was not written yet. An effect has one answer. The calls of a batch, which
+// begin and end in any order, are collected. The agents of a step come between its calls and their
+// results.
 type taken struct {
 	answer lines
 	calls  []*called
-	agents []*page // that the calls opened, in their order
+	agents []*page // opened by the calls, in order
 }
 
 // called is a call of a batch.
 type called struct {
 	id, text, result string // the text is "" if the call never began
-	number           int    // in the batch; 0: nobody says
+	number           int    // in the batch; 0 if unknown
 }
 
 // lines is text that is written line by line.
 type lines struct{ text strings.Builder }
 
-// line writes a line, indented by depth. A text of several lines goes on further in; blank lines
-// are left out.
+// line writes a line, indented by depth. Further lines of a text are indented more; blank lines are
+// left out.
 func (l *lines) line(depth int, format string, args ...any) {
 	indent := strings.Repeat("  ", depth)
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
@@ -85,14 +86,14 @@ func (l *lines) line(depth int, format string, args ...any) {
 	}
 }
 
-// add writes what was written elsewhere, indented by depth.
+// add writes text from elsewhere, indented by depth.
 func (l *lines) add(depth int, other *lines) {
 	for line := range strings.Lines(other.text.String()) {
 		l.text.WriteString(strings.Repeat("  ", depth) + line)
 	}
 }
 
-// step returns a step that is open. tr.mu must be held.
+// step returns an open step. tr.mu must be held.
 func (tr *trace) step(frame string, seq int) *taken {
 	at := step{frame, seq}
 	if tr.open[at] == nil {
@@ -111,8 +112,8 @@ func (s *taken) call(id string) *called {
 	return s.calls[i]
 }
 
-// event writes down an event, where it says what the steps do not. An event that begins an agent
-// says by which step.
+// event writes an event, unless the steps show the same. begins says that the event begins an
+// agent; then the text names the step.
 func (tr *trace) event(e orchestrator.Event, begins bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -139,13 +140,13 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 	case orchestrator.ToolStarted:
 		tr.step(e.Frame, e.Seq).call(detail.Call.ID).text = callText(detail.Call)
 	case orchestrator.ToolFinished:
-		if detail.Output.Reason != machine.ReasonNotOffered { // of what is no step of the run's
+		if detail.Output.Reason != machine.ReasonNotOffered { // a call that is not a step of the run
 			tr.step(e.Frame, e.Seq).call(detail.Output.CallID).result = outputText(detail.Output)
 		}
 	case orchestrator.StepTaken:
 		tr.answered(p, depth, step{e.Frame, e.Seq})
 	case orchestrator.FrameLeft:
-		tr.answered(p, depth, step{e.Frame, e.Seq}) // a step that was cut off is not taken
+		tr.answered(p, depth, step{e.Frame, e.Seq}) // a step that was cut off has no answer
 		if u := detail.Usage; u != (messages.Usage{}) && p.name+at.frame != "0" {
 			p.line(depth, "%s%s used %d input, %d output", p.name, at.frame, u.Input, u.Output)
 		}
@@ -157,11 +158,11 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 		if tr.deltas {
 			p.line(depth, "   %s %q", e.Kind, e.Text)
 		}
-	default: // the steps say it
+	default: // the steps show it
 	}
 }
 
-// waiting writes down the steps that wait for somebody, those of agents before those that called
+// waiting writes the steps that wait for an answer, those of agents before the steps that called
 // them.
 func (tr *trace) waiting() {
 	for _, at := range slices.SortedFunc(maps.Keys(tr.open), func(a, b step) int { return len(b.frame) - len(a.frame) }) {
@@ -199,7 +200,7 @@ func ending[E error](result *string, err E) string {
 	return text
 }
 
-// answered writes down a batch, or the answer to an effect.
+// answered writes a batch, or the answer to an effect.
 func (tr *trace) answered(p *page, depth int, at step) {
 	s := tr.open[at]
 	if s == nil {
@@ -228,8 +229,8 @@ func (tr *trace) answered(p *page, depth int, at step) {
 	}
 }
 
-// order is the place of a call in its batch: that in the reply that asked for it, or that of its
-// effect.
+// order returns the position of a call in its batch: that in the reply with the calls, or that of
+// its effect.
 func (tr *trace) order(frame string, c *called) int {
 	if i := slices.IndexFunc(tr.asked[frame], func(asked messages.ToolCall) bool { return asked.ID == c.id }); i >= 0 {
 		return i + 1
@@ -237,7 +238,7 @@ func (tr *trace) order(frame string, c *called) int {
 	return c.number
 }
 
-// around is a middleware that writes down each step that is an effect, and keeps its answer.
+// around is a middleware that writes each step that is an effect, and records its answer.
 func (tr *trace) around(next orchestrator.Handler) orchestrator.Handler {
 	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 		at := tr.at(e.Frame, e.ID.Seq)
@@ -262,7 +263,7 @@ func (tr *trace) around(next orchestrator.Handler) orchestrator.Handler {
 	}
 }
 
-// ask writes down what a step asks for.
+// ask writes what a step requests.
 func (p *page) ask(at place, e *machine.Effect) {
 	if step, ok := e.Step.(nextstep.GetChatCompletion); ok {
 		p.request(at, step.Request)
@@ -271,8 +272,8 @@ func (p *page) ask(at place, e *machine.Effect) {
 	p.line(at.depth(), "#%d %s", at.number, e.Step.Kind())
 }
 
-// request writes down a request: what is offered, and those messages that the frame's last request
-// did not have.
+// request writes a request: the offered tools, and the messages that the frame's last request did
+// not have.
 func (p *page) request(at place, req llmclient.Request) {
 	depth := at.depth()
 	var about []string
@@ -307,7 +308,7 @@ func (p *page) request(at place, req llmclient.Request) {
 	p.requests[at.frame] = req.Messages
 }
 
-// answered writes down the answer to a step.
+// answered writes the answer to a step.
 func (s *taken) answered(depth int, a nextstep.Answer, err error) {
 	l := &s.answer
 	if err != nil {

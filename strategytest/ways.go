@@ -15,21 +15,22 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// Ways makes every run of the scripts below dir, which are those of [Stories], in every way in
-// which a run can be made, and holds them all to the same end: status, output and error, times
-// aside.
+// Ways makes every run of the scripts below dir, which are those of [Stories], in every possible
+// way, and checks that all of them end with the same status, output and error, times aside:
 //
 //   - Run, and Stream;
-//   - with a journal: broken off at each event, and resumed from the journal by another Orchestrator;
-//   - with a journal: resumed from each beginning of it, as after a crash;
-//   - by another engine than the Orchestrator, which has to make the same events as well.
+//   - with a journal: broken off at each event, and resumed from the journal by another
+//     Orchestrator;
+//   - with a journal: resumed from each prefix of it, as after a crash;
+//   - by an engine other than the Orchestrator, which must make the same events, too.
 //
-// A call that may have had its effect when its run was cut off is made again, since somebody says
-// so. A run that is stopped is stopped in the same place when it is resumed; one that was
-// broken off there, with an answer and before the stop was kept, is another run.
+// A call that may have had its effect when its run was cut off is made again, because the test
+// answers so. A run that is stopped is stopped in the same place when it is resumed. If it was
+// broken off there, with an answer and before the stop was recorded, it is a different run and is
+// not compared.
 //
-// A strategy that decides by anything but what it is given, or that does not survive its own
-// answers in their JSON form, ends differently.
+// A strategy fails this test if its decisions depend on anything but its arguments, or if it does
+// not survive the JSON form of its answers.
 func Ways(t *testing.T, dir string, set strategy.Set) {
 	t.Helper()
 	playAll(t, dir, set, func(t *testing.T, r *storyRun) {
@@ -37,7 +38,7 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 		m := newModel(r.script)
 		plain := newProcess(t, r, m, false)
 		res, err := orchestrator.Collect(plain.stream(nil))
-		res.Run = r.task.Run // one that cannot begin has none
+		res.Run = r.task.Run // a run that cannot begin has none
 		m.again, plain.known = true, &plain.stops.found
 		w := ways{storyRun: r, t: t, want: end(t, res, err, false), resumed: end(t, res, err, true), tried: map[string]bool{}}
 		w.first, w.second = newProcess(t, r, m, true), newProcess(t, r, m, true)
@@ -50,18 +51,18 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 	})
 }
 
-// ways compares the ends of one run. It is begun in one process and resumed in another.
+// ways compares the ends of one run. The run begins in one process and is resumed in another.
 type ways struct {
 	*storyRun
 	t             *testing.T
 	first, second *process
 	known         *spot // where it is stopped
 	want          string
-	resumed       string          // the same with what a run that was resumed cannot know left open
+	resumed       string          // the same, without what a resumed run cannot know
 	tried         map[string]bool // journals that the run was resumed from, as text
 }
 
-// run makes the run without events, unless it is one of these that has it stopped.
+// run executes the run without events, unless its agents' events are needed to stop it.
 func (w *ways) run(p *process) {
 	w.t.Helper()
 	if p.known.agent != "" {
@@ -72,7 +73,7 @@ func (w *ways) run(p *process) {
 	require.Equal(w.t, w.want, end(w.t, res, err, false), "Run: the run of %q", w.task.Strategy)
 }
 
-// crash resumes the run from each beginning of what is stored, the whole of it among them.
+// crash resumes the run from each prefix of its journal, including the whole journal.
 func (w *ways) crash() {
 	w.t.Helper()
 	whole := new(store)
@@ -101,16 +102,16 @@ func (w *ways) breakOff() {
 				break
 			}
 		}
-		if kind == "" { // there are no more, or it cannot even begin
+		if kind == "" { // there are no more events, or it cannot even begin
 			return
 		}
 		w.resume(fmt.Sprintf("broken off at event %d, %s, and resumed", at, kind), begun)
 	}
 }
 
-// resume goes on with the run in another process, unless it was broken off when it was to be
-// stopped, and nothing says so. From the same journal it is resumed once: time is the same in all
-// runs, so where a run was broken off between two records, its journal is that of a crash.
+// resume continues the run in another process. It does not if the run was broken off when it was to
+// be stopped, and no record says so. The run is resumed only once from each journal: time is the
+// same in all runs, so a run that was broken off between two records has the journal of a crash.
 func (w *ways) resume(way string, begun *store) {
 	w.t.Helper()
 	journal := begun.text()
@@ -124,11 +125,11 @@ func (w *ways) resume(way string, begun *store) {
 	w.same(way, true, w.second.resume(begun))
 }
 
-// same holds a way to the end that the run has.
+// same checks that a way ends like the run.
 func (w *ways) same(way string, resumed bool, events iter.Seq2[orchestrator.Event, error]) {
 	w.t.Helper()
 	res, err := orchestrator.Collect(events)
-	res.Run = w.task.Run // one that cannot begin has none
+	res.Run = w.task.Run // a run that cannot begin has none
 	want := w.want
 	if resumed {
 		want = w.resumed
@@ -136,8 +137,8 @@ func (w *ways) same(way string, resumed bool, events iter.Seq2[orchestrator.Even
 	require.Equal(w.t, want, end(w.t, res, err, resumed), "%s: the run of %q", way, w.task.Strategy)
 }
 
-// end is how a run ended, as text: all but times, and if it is resumed all but whether calls that a
-// stop cut off had begun.
+// end describes how a run ended, as text. It leaves out times and, for a resumed run, whether calls
+// that a stop cut off had begun.
 func end(t *testing.T, res orchestrator.Result, failed error, resumed bool) string {
 	t.Helper()
 	text, err := json.Marshal(res)
@@ -149,14 +150,14 @@ func end(t *testing.T, res orchestrator.Result, failed error, resumed bool) stri
 	e := json.NewEncoder(&b)
 	e.SetIndent("", " ")
 	require.NoError(t, e.Encode(all))
-	if _, lost := errors.AsType[*orchestrator.UnansweredError](failed); failed != nil && !lost { // only for want of a store
+	if _, lost := errors.AsType[*orchestrator.UnansweredError](failed); failed != nil && !lost { // only if it has no store
 		b.WriteString(failed.Error())
 	}
 	return b.String()
 }
 
-// drop leaves times out of a JSON value, and what was left of limits, which goes by what branches
-// have used meanwhile; and of results of calls that were cut off how far they came.
+// drop removes from a JSON value times, and what was left of limits, which depends on what branches
+// have used meanwhile. From results of calls that were cut off it removes how far they came.
 func drop(v any, cut bool) {
 	switch v := v.(type) {
 	case map[string]any:

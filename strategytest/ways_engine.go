@@ -12,14 +12,14 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// otherEngine makes the run by an engine, and holds its events to those of the Orchestrator. What
-// is read back from its journal has the same events.
+// otherEngine makes the run with an engine, and compares its events with those of the Orchestrator.
+// Reading its journal back gives the same events.
 func (w *ways) otherEngine(m *model) {
 	w.t.Helper()
 	var want []machine.Event
 	for e, err := range w.first.stream(new(store)) {
 		require.True(w.t, e.Kind != "" || err != nil)
-		if e.Index > 0 { // else the Orchestrator has added it
+		if e.Index > 0 { // otherwise the Orchestrator added it
 			want = append(want, e)
 		}
 	}
@@ -49,7 +49,7 @@ func (w *ways) otherEngine(m *model) {
 	require.Equal(w.t, e.events, events, "the run of %q by its journal", w.task.Strategy)
 }
 
-// byBranch returns events as text, those of the root and of each agent in their order. Those of the
+// byBranch returns events as text, those of the root and of each agent in order. Events of the
 // calls of a batch, which may come in any order, are sorted.
 func byBranch(t *testing.T, events []machine.Event) map[string]string {
 	t.Helper()

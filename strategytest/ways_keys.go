@@ -11,16 +11,16 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// keys names the steps that are effects by what is the same in whatever way a run is made, although
-// steps are numbered in the order in which branches happen to take them: the frame, and how many of
-// its steps were effects before.
+// keys gives the steps that are effects names that do not depend on how a run is made. The numbers
+// of steps depend on the order in which branches take them; the key is the frame, and the number of
+// its earlier steps that were effects.
 type keys struct {
 	mu    sync.Mutex
 	steps map[string][]int // the numbers of these steps, by frame
 }
 
-// newKeys returns the keys of a run that goes on after these records. What has no answer there is
-// performed again.
+// newKeys returns the keys of a run that continues after these records. Effects without an answer
+// in them are performed again.
 func newKeys(records []machine.Record) *keys {
 	k := &keys{steps: map[string][]int{}}
 	for _, r := range records {
@@ -31,7 +31,7 @@ func newKeys(records []machine.Record) *keys {
 	return k
 }
 
-// of returns the key of a step. One that is new is the next of its frame.
+// of returns the key of a step. A new step is the next of its frame.
 func (k *keys) of(frame string, seq int) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -50,24 +50,24 @@ func (k *keys) last(frame string) string {
 	return frame + "#" + strconv.Itoa(len(k.steps[frame]))
 }
 
-// keyed is the key under which the context of an effect has the key of its step.
+// keyed is the context key for the key of an effect's step.
 type keyed struct{}
 
-// around is a middleware that gives the context of each effect its key.
+// around is a middleware that adds to the context of each effect its key.
 func (k *keys) around(next orchestrator.Handler) orchestrator.Handler {
 	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 		return next(context.WithValue(ctx, keyed{}, k.of(e.Frame, e.ID.Seq)), e)
 	}
 }
 
-// keyOf returns the key that a context has.
+// keyOf returns the key in a context.
 func keyOf(ctx context.Context) string {
 	key, _ := ctx.Value(keyed{}).(string)
 	return key
 }
 
-// passed reports whether a run went on behind a step in which it is to be stopped: broken off
-// meanwhile, it has kept the answer, and nobody has kept that it is to be stopped.
+// passed reports whether a run continued after a step in which it should be stopped: it was broken
+// off in between, and the journal has the answer but not the stop.
 func (k *keys) passed(records []machine.Record, key string) (passed bool) {
 	for _, r := range records {
 		switch r := r.(type) {

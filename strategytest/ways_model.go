@@ -12,18 +12,18 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// model is a model that answers a step as it has answered it before, so that what is asked for
-// again after a crash, or in another order, has the same reply. The key of the step is in the
+// model is a model that always answers a step in the same way, so that a request that is repeated
+// after a crash, or comes in another order, gets the same reply. The key of the step is in the
 // context.
 type model struct {
 	script *scripted.Client
-	again  bool // each step has been asked for: there is nothing new
+	again  bool // each step has been requested: there is nothing new
 
 	mu   sync.Mutex
 	said map[string]answered // by the key of the step
 }
 
-// answered is what was said to a step.
+// answered is the answer to a step.
 type answered struct {
 	deltas []llmclient.Delta
 	resp   *llmclient.Response
@@ -36,7 +36,7 @@ func newModel(script []scripted.Reply) *model {
 }
 
 // Complete implements llmclient.Client. A step whose reply was cut off by a stop is not answered
-// now either.
+// again.
 func (m *model) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	key := keyOf(ctx)
 	r, known := m.recall(key)
@@ -48,7 +48,7 @@ func (m *model) Complete(ctx context.Context, req *llmclient.Request, onDelta fu
 		return r.resp, r.err
 	}
 	if !known {
-		return nil, fmt.Errorf("strategytest: step %s is not asked for when the run is made at once", key)
+		return nil, fmt.Errorf("strategytest: step %s was not requested in the uninterrupted run", key)
 	}
 	if r.cutOff {
 		<-ctx.Done()
@@ -64,7 +64,7 @@ func (m *model) Complete(ctx context.Context, req *llmclient.Request, onDelta fu
 	return r.resp, r.err
 }
 
-// recall returns what was said to a step.
+// recall returns the earlier answer to a step.
 func (m *model) recall(key string) (r answered, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,14 +72,14 @@ func (m *model) recall(key string) (r answered, known bool) {
 	return r, known
 }
 
-// ask has the script answer.
+// ask returns the script's answer.
 func (m *model) ask(ctx context.Context, req *llmclient.Request) (r answered) {
 	r.resp, r.err = m.script.Complete(ctx, req, func(d llmclient.Delta) { r.deltas = append(r.deltas, d) })
 	r.cutOff = ctx.Err() != nil
 	return r
 }
 
-// failure is the answer to a request that a model did not reply to.
+// failure returns the failure for a request without a reply.
 func failure(err error) nextstep.Failure {
 	f := nextstep.Failure{Source: nextstep.SourceModel, Code: delegation.AsError(err).Code, Message: err.Error()}
 	if x, ok := errors.AsType[*llmclient.Error](err); ok {

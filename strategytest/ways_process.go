@@ -13,16 +13,16 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// process is an Orchestrator whose store, and whose stop, change: to make one takes longer than a
-// run.
+// process is an Orchestrator whose store and stop can be changed, because making an Orchestrator
+// takes longer than a run.
 type process struct {
 	*store
 	t     *testing.T
 	o     *orchestrator.Orchestrator
 	task  orchestrator.Task
 	stop  stop
-	known *spot // where the run is stopped; nil: the script says it
-	late  bool  // the run goes on behind that place
+	known *spot // where the run is stopped; nil if the script says it
+	late  bool  // the run continues after that place
 	stops *stopper
 	keys  *keys
 }
@@ -46,7 +46,7 @@ func newProcess(t *testing.T, r *storyRun, m *model, stores bool) *process {
 	return p
 }
 
-// makeAgain has calls made again that may have had their effect. Nobody answers anything else.
+// makeAgain repeats calls that may have had their effect. Other questions get no answer.
 func makeAgain(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
 	if w.Kind == orchestrator.WaitUnknown {
 		return orchestrator.Reply{Approve: true}, nil
@@ -54,7 +54,7 @@ func makeAgain(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, erro
 	return orchestrator.Reply{}, fmt.Errorf("strategytest: nobody is there: %w", orchestrator.ErrSuspended)
 }
 
-// begin prepares for a run, whose journal is in a store; nil: it has none.
+// begin prepares a run whose journal is in a store; nil means no journal.
 func (p *process) begin(s *store) context.Context {
 	ctx, stops := newStopper(p.t.Context(), p.stop, newPlaces())
 	stops.known = p.known
@@ -82,7 +82,7 @@ func (p *process) stream(s *store) iter.Seq2[orchestrator.Event, error] {
 	}
 }
 
-// resume goes on with the run.
+// resume continues the run.
 func (p *process) resume(s *store) iter.Seq2[orchestrator.Event, error] {
 	return func(yield func(orchestrator.Event, error) bool) {
 		ctx := p.begin(s)
@@ -91,8 +91,8 @@ func (p *process) resume(s *store) iter.Seq2[orchestrator.Event, error] {
 	}
 }
 
-// follow passes events on, and stops the run where agents begin, if that is where it is stopped.
-// One that goes on behind the place where it was to be stopped is stopped there.
+// follow passes events on. If the run is stopped where agents begin, it stops it there. A run that
+// continues after the place where it should be stopped is stopped there.
 func (p *process) follow(events iter.Seq2[orchestrator.Event, error], yield func(orchestrator.Event, error) bool) {
 	for e, err := range events {
 		caller, begins := p.stops.event(&e)

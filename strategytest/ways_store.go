@@ -15,7 +15,7 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// store is a store that keeps what is appended together.
+// store is a store that keeps records that are appended together in one group.
 type store struct {
 	checkpoint.Memory
 	mu  sync.Mutex
@@ -37,7 +37,7 @@ func (s *store) Append(ctx context.Context, run string, records ...checkpoint.Re
 	return err
 }
 
-// journal returns what is stored of the run; nothing if it has not begun.
+// journal returns the stored records of the run, or none if it has not begun.
 func (s *store) journal(t *testing.T) []machine.Record {
 	t.Helper()
 	var list []machine.Record
@@ -53,7 +53,7 @@ func (s *store) journal(t *testing.T) []machine.Record {
 	return list
 }
 
-// text returns all that is stored, as it is stored.
+// text returns everything that is stored, in its stored form.
 func (s *store) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,50 +8,55 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// ErrSuspended is what an error wraps that says: the answer is not to be had now. A tool that gets
-// it from [Ask] returns it (wrapped or not); then its call has no result, the run ends as waiting,
-// and the call is made again once somebody has answered.
+// ErrSuspended reports that no answer is available yet. Errors of [Ask] may wrap it. The tool must
+// then return the error, wrapped or not. Its call has no result, and the run waits; other libraries
+// call this an interrupt. Once there is an answer, the run resumes and the call is made again.
 var ErrSuspended = errors.New("tools: nobody can answer now")
 
-// ErrNobody is returned by [Ask] where there is nobody to ask: outside a [Runner] and [WithAsk], or
-// in a [Job] without an Ask. A tool that is Inline counts as outside.
+// ErrNobody is returned by [Ask] if there is nobody to ask: outside a [Runner] and [WithAsk], or in
+// a [Job] without an Ask. An Inline tool counts as outside.
 var ErrNobody = errors.New("tools: there is nobody to ask here")
 
-// AskFunc asks a person what a tool wants to know. It is called on the tool's goroutine, several at
-// once, with the tool's context, and returns an error that wraps [ErrSuspended] where the answer is
-// not to be had now. A tool that was abandoned may still be in it.
+// AskFunc asks a person the question of a tool. It is called on the tool's goroutine, with the
+// tool's context, and must be safe for concurrent use. It returns an error that wraps
+// [ErrSuspended] if no answer is available yet. A call of an AskFunc may outlast its tool's call,
+// if that is abandoned.
 type AskFunc func(ctx context.Context, a Asked) (string, error)
 
 // Asked is a [Question] of a running tool.
 type Asked struct {
 	Question
-	Call messages.ToolCall // the tool's; zero for a question that is asked through [WithAsk]
+	Call messages.ToolCall // the call of the tool; zero for a question asked through [WithAsk]
 }
 
 type askKey struct{}
 
-// WithAsk returns a context whose questions ask answers: with it [Ask] works outside a call, as in
-// a middleware around the request of a model. A tool asks through its [Job] all the same.
+// WithAsk returns a context in which ask answers the questions of [Ask]. It makes Ask usable
+// outside a tool call, such as in a middleware around a model request. A tool still asks through
+// its [Job].
 func WithAsk(ctx context.Context, ask AskFunc) context.Context {
 	return context.WithValue(ctx, askKey{}, ask)
 }
 
-// Question is what a tool asks a person.
+// Question is a tool's question to a person.
 type Question struct {
-	Kind    string   // what is asked for, for whoever shows it; "" means "question"
-	Text    string   // what to tell the person
-	Options []string // answers to choose from; none means any text. The person may say something else all the same
+	Kind    string   // what is asked for, for the user interface; "" means "question"
+	Text    string   // the text shown to the person
+	Options []string // answers to choose from; none means any text. The person may still answer with another text
 }
 
-// Ask asks a person, through whoever runs the tool of ctx or [WithAsk], and returns the answer. It
-// waits as long as the answer takes, or returns an error that wraps [ErrSuspended], which the tool
-// has to return at once: when the answer is there the tool is called again from its beginning, so
-// what it does before Ask is done twice. A question is known by its kind and text, so a tool that
-// asks several asks them alike each time. A person who declines to answer is a [*DeclinedError].
-// Once ctx is done nobody is asked any more, and the error is its cause.
+// Ask asks a person a question and returns the answer. The question goes to the code that runs the
+// tool of ctx, or to the function given to [WithAsk].
 //
-// A tool that asks takes as long as a person does: its Definition wants a Timeout to match, such as
-// -1 for none.
+// Ask waits for the answer, or returns an error that wraps [ErrSuspended]. The tool must return
+// such an error at once. When the answer arrives, the tool is called again from its beginning, so
+// what it does before Ask is done twice. A question is recognized by its kind and text, so a tool
+// that asks several questions must ask the same ones each time. If the person declines to answer,
+// the error is a [*DeclinedError]. Once ctx is done, nobody is asked, and the error is the cause of
+// ctx.
+//
+// A tool that asks takes as long as a person does. Set the Timeout of its Definition accordingly,
+// such as -1 for none.
 func Ask(ctx context.Context, q Question) (string, error) {
 	ask, _ := ctx.Value(askKey{}).(AskFunc)
 	if ask == nil {
@@ -66,14 +71,14 @@ func Ask(ctx context.Context, q Question) (string, error) {
 	return ask(ctx, Asked{Question: q})
 }
 
-// askFor asks what the tool of the call wants to know. It is an [AskFunc].
+// askFor asks a question of the tool. It is an [AskFunc].
 func (c *Running) askFor(ctx context.Context, a Asked) (string, error) {
 	if own := (*toolContext)(c); own.Err() != nil { // ctx may have been made to outlive the call
 		return "", context.Cause(own)
 	}
 	a.Call = c.call
 	text, err := c.ask(ctx, a)
-	if errors.Is(err, context.Canceled) { // the run was stopped, which may leave the context as it is
+	if errors.Is(err, context.Canceled) { // the run was stopped, which may leave the context active
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.stopped = true
@@ -81,13 +86,13 @@ func (c *Running) askFor(ctx context.Context, a Asked) (string, error) {
 	return text, err
 }
 
-// KindQuestion is the kind of a [Question] that names none.
+// KindQuestion is the kind of a [Question] whose Kind is empty.
 const KindQuestion = "question"
 
-// DeclinedError says that a person does not want to answer.
+// DeclinedError reports that a person declined to answer.
 type DeclinedError struct{ Reason string }
 
-// Error gives the reason.
+// Error includes the reason.
 func (e *DeclinedError) Error() string {
 	if e.Reason == "" {
 		return "tools: the person declined to answer"
@@ -98,8 +103,8 @@ func (e *DeclinedError) Error() string {
 // AskUserName is the name of the tool that [AskUser] returns.
 const AskUserName = "ask_user"
 
-// AskUser returns a tool with which a model asks the person it works for, as [Ask] does. The result
-// is the answer; a person who declines, or nobody to ask, is a failed result.
+// AskUser returns a tool that lets a model ask its user a question, as [Ask] does. The result is
+// the answer. If the user declines, or if there is nobody to ask, the result is a failure.
 func AskUser() Tool {
 	type question struct {
 		Question string   `json:"question" jsonschema:"what you need to know, as one question"`

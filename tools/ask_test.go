@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asker asks what its arguments say, and returns what it is told.
+// asker asks the question in its arguments and returns the answer.
 func asker(name string) tools.Tool {
 	return rawTool(name, func(ctx context.Context, arguments string) (string, error) {
 		return tools.Ask(ctx, tools.Question{Text: arguments})
 	})
 }
 
-// askedBy returns jobs whose questions ask answers.
+// askedBy returns jobs whose Ask is ask.
 func askedBy(ask tools.AskFunc, set *tools.Set, names ...string) []tools.Job {
 	jobs := jobsFor(set, names...)
 	for i := range jobs {
@@ -72,7 +72,7 @@ func TestAsk_IsAnswered(t *testing.T) {
 	}, got)
 }
 
-// A call that waits for somebody has no result.
+// A call that waits for an answer has no result.
 func TestAsk_Suspended(t *testing.T) {
 	wrapping := rawTool("wrapping", func(ctx context.Context, _ string) (string, error) {
 		_, err := tools.Ask(ctx, tools.Question{Text: "may I?"})
@@ -109,7 +109,7 @@ func TestAsk_Declined(t *testing.T) {
 	}
 }
 
-// A question takes as long as it takes.
+// A question has no time limit.
 func TestAskUser_hasNoTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ask := func(_ context.Context, q tools.Asked) (string, error) {
@@ -124,8 +124,8 @@ func TestAskUser_hasNoTimeout(t *testing.T) {
 	})
 }
 
-// What asks outside a call finds the function of its context; a tool finds its own, even if that is
-// none.
+// Outside a call, Ask uses the function of its context. A tool uses the one of its Job, even if
+// that is nil.
 func TestWithAsk(t *testing.T) {
 	var got []tools.Asked
 	ctx := tools.WithAsk(t.Context(), func(_ context.Context, a tools.Asked) (string, error) {
@@ -152,7 +152,8 @@ func TestWithAsk(t *testing.T) {
 	require.Len(t, got, 1, "nobody is asked for what is over")
 }
 
-// A tool whose question was ended by a stop of the run was cut off, though its context goes on.
+// If a stop of the run ends a tool's question, the tool was cut off, although its context is still
+// active.
 func TestAsk_StopLeavesTheContext(t *testing.T) {
 	stopped := func(context.Context, tools.Asked) (string, error) {
 		return "", fmt.Errorf("the run was stopped: %w", context.Canceled)
@@ -218,7 +219,7 @@ func TestAsk_Interrupted(t *testing.T) {
 	})
 }
 
-// Who is cut off while nobody can answer still waits: no effect is in doubt.
+// A call that is cut off while it waits for an answer still waits: no effect is in doubt.
 func TestAsk_SuspendedAtTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ask := func(ctx context.Context, q tools.Asked) (string, error) {
@@ -231,7 +232,7 @@ func TestAsk_SuspendedAtTheTimeout(t *testing.T) {
 	})
 }
 
-// Nobody is asked for a call that is over.
+// Once a call is over, it asks nobody.
 func TestAsk_AfterTheEnd(t *testing.T) {
 	kept := make(chan context.Context, 1)
 	set := setOf(t, rawTool("ask", func(ctx context.Context, _ string) (string, error) {
@@ -251,7 +252,7 @@ func TestAsk_AfterTheEnd(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// What a tool puts into its context reaches whoever asks.
+// Values that a tool adds to its context reach the AskFunc.
 func TestAsk_DerivedContext(t *testing.T) {
 	var deadline time.Time
 	set := setOf(t, rawTool("ask", func(ctx context.Context, _ string) (string, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// What a tool attaches stands in its output, and what it attaches after it has returned is lost.
+// Attachments of a tool are part of its output. Attachments made after the tool returned are lost.
 func TestAttach(t *testing.T) {
 	chart := messages.Attachment{Name: "chart.png", MediaType: "image/png", URL: "https://example.com/chart.png"}
 	var late context.Context

@@ -12,8 +12,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The same trivial work, by the tool itself and through a Runner: add two numbers that stand in
-// JSON.
+// The same small task, by the tool itself and through a Runner: add two numbers given in JSON.
 
 func benchSet(b *testing.B) *tools.Set {
 	b.Helper()
@@ -41,7 +40,7 @@ func benchmarkRun(b *testing.B, name string) {
 	})
 }
 
-// measure reports the CPU time of the whole process beside the time on the clock.
+// measure reports the CPU time of the whole process in addition to the elapsed time.
 func measure(b *testing.B, do func()) {
 	b.ReportAllocs()
 	before, n := cpuTime(b), 0

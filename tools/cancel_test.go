@@ -84,7 +84,7 @@ func TestTimeoutsAreSetByRunnerAndDefinition(t *testing.T) {
 			}
 			require.Equal(t, tt.want, outs[0].Elapsed)
 			require.Equal(t, tools.ReasonTimeout, outs[0].Reason)
-			time.Sleep(time.Hour * 24) // the abandoned tool ends
+			time.Sleep(time.Hour * 24) // lets the abandoned tool end
 		})
 	}
 }
@@ -168,7 +168,7 @@ func TestOwnDeadlineIsAnError(t *testing.T) {
 
 type ctxKey struct{}
 
-// The context that a tool gets does all that one of package context does.
+// The context of a tool behaves like one of package context.
 func TestContextOfATool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		parent, cancel := context.WithDeadline(context.WithValue(t.Context(), ctxKey{}, "value"), time.Now().Add(time.Minute))
@@ -231,7 +231,7 @@ func TestContextOfAnAbandonedCallIsDone(t *testing.T) {
 		result := make(chan error, 1)
 		set := setOf(t, rawTool("x", func(ctx context.Context, _ string) (string, error) {
 			<-release
-			result <- context.Cause(ctx) // the first that it asks
+			result <- context.Cause(ctx) // the first thing that the tool asks for
 			return "", nil
 		}))
 		performAll(t.Context(), tools.Runner{Timeout: time.Second}, jobsFor(set, "x")...)

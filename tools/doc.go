@@ -1,26 +1,26 @@
-// Package tools holds what a model can call, and runs it.
+// Package tools defines the tools that a model can call, and runs them.
 //
-// A [Tool] is made of a function: by [New] or [NewInline] with typed arguments, whose JSON Schema
-// comes from the type and which are checked before the function runs; or by [NewRaw], for a
-// function that reads its arguments itself. A [Set] is tools by name, checked when it is put
-// together. A [Runner] performs one call, and turns whatever goes wrong into a result that the
+// A [Tool] is made from a function. [New] and [NewInline] take a function with typed arguments: the
+// JSON Schema is inferred from the type, and the arguments are checked before the function runs.
+// [NewRaw] takes a function that reads its arguments itself. A [Set] holds tools by name and checks
+// them when it is made. A [Runner] performs one call and turns every failure into a result that the
 // model can read.
 //
-// [Runner.Run] waits for a tool as long as the tool takes. Whoever wants to give up on a tool that
-// hangs, or to run several calls at the same time, begins each with [Runner.Begin] and performs it
-// on a goroutine: [Running.Due] says when its time is over, and [Running.Abandon] makes the result
-// that stands for it. The example of Begin shows how. Goroutines, how many calls run at once and in
-// which order are that caller's.
+// [Runner.Run] waits until the tool returns. To give up on a tool that hangs, or to run several
+// calls at the same time, start each call with [Runner.Begin] and perform it on a goroutine.
+// [Running.Due] returns the time at which the call times out. [Running.Abandon] ends the call and
+// returns a result for it. See the example of Begin. The caller decides on goroutines, concurrency
+// and order.
 //
-// A tool that is running tells what it does with [Progress], asks a person with [Ask], hands over
-// files with [Attach], and gets from [IdempotencyKey] what makes it safe to run twice.
+// A running tool can report its progress with [Progress], ask a person with [Ask], hand over files
+// with [Attach], and get a key with [IdempotencyKey] that makes it safe to run twice.
 //
-// What a tool may have besides the two methods of [Tool], found by type assertion:
+// A Tool may have these methods in addition to the two of [Tool]; they are found by type assertion:
 //
-//	Inline() bool   Call is made on the goroutine of the run: it has no time-out, and no goroutine of its own
-//	Check() error   the tool was put together wrongly: NewSet fails with it
-//	Unwrap() Tool   the tool is a wrapper around another, which is checked, too; whether it is inline it says itself
+//	Inline() bool   Call runs on the goroutine of the run: it has no time-out, and no goroutine of its own
+//	Check() error   the tool was made wrongly: NewSet fails with this error
+//	Unwrap() Tool   the tool wraps another, which is checked, too; the wrapper's own Inline method counts
 //
-// Arguments are a stranger's text: bounded in size, depth and numbers before anything is built of
-// them, never quoted at length in an error.
+// Arguments are untrusted text. Their size, depth and numbers are limited before anything is built
+// from them, and errors never quote them at length.
 package tools

@@ -9,11 +9,11 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Whoever gives up on tools that hang performs calls on goroutines of their own.
+// To give up on tools that hang, perform calls on separate goroutines.
 func ExampleRunner_Begin() {
 	release := make(chan struct{})
 	hangs := tools.NewRaw(tools.Definition{Name: "fetch", ReadOnly: true}, func(context.Context, string) (string, error) {
-		<-release // whatever its context says
+		<-release // ignores its context
 		return "too late", nil
 	})
 	runner := tools.Runner{Timeout: 10 * time.Millisecond}.WithDefaults()

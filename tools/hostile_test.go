@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// hostile is an error whose methods panic: as a typed nil does, or because they were told to.
+// hostile is an error whose methods panic, as those of a typed nil do, or on request.
 type hostile struct {
 	inner                    error
 	inUnwrap, inIs, inAs, ok bool
@@ -45,8 +45,8 @@ func (e *hostile) As(any) bool {
 	return false
 }
 
-// An error whose methods panic is the failure of its call, on whatever goroutine the tool runs, and
-// whoever watches for panics is told.
+// If the methods of an error panic, its call fails, whichever goroutine the tool runs on, and
+// OnPanic is called.
 func TestRunner_ErrorsWhoseMethodsPanic(t *testing.T) {
 	for name, err := range map[string]error{
 		"typed nil": (*hostile)(nil),
@@ -85,7 +85,7 @@ type tangle struct{}
 func (tangle) Error() string     { return "tangle" }
 func (t tangle) Unwrap() []error { return []error{t, t} }
 
-// An error that wraps itself fails its call with its text.
+// An error that wraps itself makes its call fail, with the text of the error.
 func TestRunner_ErrorsThatWrapThemselves(t *testing.T) {
 	for _, err := range []error{circle{}, tangle{}} {
 		bad := func(context.Context, string) (string, error) { return "", err }
@@ -97,7 +97,7 @@ func TestRunner_ErrorsThatWrapThemselves(t *testing.T) {
 	}
 }
 
-// posing says that it is an error of the Go runtime, and is none.
+// posing has the method of runtime.Error but is not an error of the Go runtime.
 type posing struct{ text string }
 
 func (p *posing) Error() string { return p.text }
@@ -120,7 +120,7 @@ func TestRunner_PanicsWithErrors(t *testing.T) {
 	}
 }
 
-// fragile is a tool whose description panics once it is in use.
+// fragile is a tool whose Definition panics after the tool was put into a set.
 type fragile struct {
 	tools.Tool
 	definition, inline bool
@@ -140,7 +140,7 @@ func (f fragile) Inline() bool {
 	return false
 }
 
-// What a tool says of itself may panic: then its call fails.
+// A tool's Definition and Inline may panic: then its call fails.
 func TestRunner_DescriptionsThatPanic(t *testing.T) {
 	for name, bad := range map[string]tools.Tool{"Definition": fragile{definition: true}, "Inline": fragile{inline: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestRunner_DescriptionsThatPanic(t *testing.T) {
 	}
 }
 
-// Whoever is told of a panic may panic itself.
+// OnPanic may panic itself.
 func TestRunner_OnPanicPanics(t *testing.T) {
 	bad := func(context.Context, string) (string, error) { panic("mine") }
 	set := setOf(t, rawTool("bad", bad), inlineRaw{rawTool("inline", bad)})

@@ -13,15 +13,15 @@ import (
 	"github.com/segue-go/segue/tools/internal/typeschema"
 )
 
-// parameters is what a typed tool knows of its arguments.
+// parameters describes the arguments of a typed tool.
 type parameters struct {
-	schema *Schema // what the model was told
-	shape  *Schema // what fits the Go type; nil if schema is made from it, or it may be anything
+	schema *Schema // the schema given to the model
+	shape  *Schema // accepts what fits the Go type; nil if schema is inferred from the type, or anything fits
 	exact  bool    // decode with json.Number: the type holds an interface
 }
 
 // newParameters returns the parameters of a tool whose arguments are decoded into t. It fills in
-// def.Parameters if there are none.
+// def.Parameters if they are empty.
 func newParameters(def *Definition, t reflect.Type) (p parameters, err error) {
 	if allHidden(t) {
 		return p, fmt.Errorf("no field of %v is exported, so that no argument can be read into it: begin their names with capital letters", t)
@@ -36,7 +36,7 @@ func newParameters(def *Definition, t reflect.Type) (p parameters, err error) {
 	p.exact = open
 	switch {
 	case err != nil && given:
-		return p, nil // no schema can be made of the type: the given one must do
+		return p, nil // the type has no schema: the given one must suffice
 	case err != nil:
 		return p, fmt.Errorf("no schema for %v, give Parameters: %w", t, err)
 	case inferred.Type != "object" && (inferred.Type != "" || !given):
@@ -54,8 +54,8 @@ func newParameters(def *Definition, t reflect.Type) (p parameters, err error) {
 	return p, err
 }
 
-// compileInferred asserts formats: a date that is none would fail when it is decoded, with less to
-// say.
+// compileInferred asserts formats: an invalid date would fail only at decoding, with a less useful
+// error.
 func compileInferred(s *jsonschema.Schema) (*Schema, json.RawMessage, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -71,7 +71,7 @@ func compileInferred(s *jsonschema.Schema) (*Schema, json.RawMessage, error) {
 	return compiled, raw, err
 }
 
-// compileParameters compiles a schema that must be one of objects.
+// compileParameters compiles a schema, which must be of type object.
 func compileParameters(raw json.RawMessage) (*Schema, error) {
 	var top struct {
 		Type any `json:"type"`
@@ -85,8 +85,8 @@ func compileParameters(raw json.RawMessage) (*Schema, error) {
 	return CompileSchema(raw)
 }
 
-// allHidden reports whether a type is a struct with fields, into none of which JSON can be read
-// because of their names.
+// allHidden reports whether a type is a struct with fields, all of them unexported, so that no JSON
+// can be decoded into it.
 func allHidden(t reflect.Type) bool {
 	if !typeschema.IsStruct(t) {
 		return false

@@ -9,17 +9,17 @@ import (
 	"github.com/segue-go/segue/internal/jsonform"
 )
 
-// Bounds of a JSON text that a model wrote. What is beyond them is refused before anything is built
-// for it.
+// Limits of a JSON text written by a model. A text beyond them is refused before anything is built
+// from it.
 const (
 	maxDepth  = 64      // lists and objects within each other
 	maxValues = 100_000 // values in all
-	maxNumber = 400     // bytes of a number, and most of its exponent: arithmetic on more is slow
+	maxNumber = 400     // bytes of a number, and its greatest exponent: arithmetic beyond that is slow
 )
 
 // parse reads a JSON text (RFC 8259) into nil, bool, json.Number, string, []any and map[string]any.
-// It is stricter than encoding/json: the bounds above hold, and no object has a name twice. Bytes
-// that are not UTF-8, and lone surrogates, become U+FFFD.
+// It is stricter than encoding/json: the limits above apply, and no object may have a name twice.
+// Bytes that are not UTF-8, and lone surrogates, become U+FFFD.
 func parse(text []byte) (any, *Problem) {
 	var p parser
 	p.Begin(text, maxDepth)
@@ -38,10 +38,10 @@ func parse(text []byte) (any, *Problem) {
 type parser struct {
 	jsonform.Cursor
 	values  int
-	refused string // why the text is not taken although it may be JSON
+	refused string // why the text is refused, although it may be JSON
 }
 
-// refuse stops the parser, unless it has stopped.
+// refuse stops the parser, unless it has already stopped.
 func (p *parser) refuse(format string, args ...any) {
 	if p.Err() == nil {
 		p.refused = fmt.Sprintf(format, args...)
@@ -49,7 +49,8 @@ func (p *parser) refuse(format string, args ...any) {
 	}
 }
 
-// begin counts a value and returns its first byte; 0 if there is none, or one too many.
+// begin counts a value and returns its first byte. It returns 0 if there is no value, or if there
+// are too many.
 func (p *parser) begin() byte {
 	if p.values++; p.values > maxValues {
 		p.refuse("more than %d values", maxValues)
@@ -83,7 +84,7 @@ func (p *parser) value() any {
 func (p *parser) object() any {
 	object := map[string]any{}
 	for more := p.Open('{'); more; more = p.More('}') {
-		name := string(bytes.Runes(p.Name())) // as UTF-8
+		name := string(bytes.Runes(p.Name())) // converts it to UTF-8
 		if _, twice := object[name]; twice {
 			p.refuse("%s stands twice in an object", brief(name))
 		}
@@ -92,7 +93,7 @@ func (p *parser) object() any {
 	return object
 }
 
-// number reads a number and returns it as it is written.
+// number reads a number and returns its text.
 func (p *parser) number() []byte {
 	raw := p.Raw()
 	exponent := 0
@@ -105,7 +106,7 @@ func (p *parser) number() []byte {
 	return raw
 }
 
-// brief quotes a piece of what a model wrote, shortened: it may be a secret in the wrong place.
+// brief quotes a piece of model text, shortened: it may be a secret in the wrong place.
 func brief(s string) string {
 	return fmt.Sprintf("%q", shorten(s, 24))
 }

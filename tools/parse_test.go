@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// reference is what encoding/json makes of a text.
+// reference decodes a text with encoding/json.
 func reference(text string) (v any, ok bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -72,8 +72,8 @@ func TestParseProblems(t *testing.T) {
 	}
 }
 
-// What is out of bounds is refused before much is built of it: the bytes that are allocated hardly
-// depend on the text.
+// A text beyond the limits is refused before much is built from it: the number of allocated bytes
+// hardly depends on the text.
 func TestParseBounds(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"10,000 lists":    {strings.Repeat("[", 10_000), "nested deeper than 64 levels"},
@@ -101,7 +101,7 @@ func TestParseBounds(t *testing.T) {
 	require.Nil(t, problem)
 }
 
-// agree holds parse against encoding/json, and plain schemas against the validator.
+// agree compares parse with encoding/json, and plain schemas with the validator.
 func agree(t require.TestingT, text string) {
 	want, valid := reference(text)
 	got, problem := parse([]byte(text))
@@ -111,7 +111,7 @@ func agree(t require.TestingT, text string) {
 		require.Equal(t, want, got, "%q", text)
 	case strings.HasPrefix(problem.Message, "not JSON"):
 		require.False(t, valid, "%q: %v", text, problem)
-	default: // out of bounds, or a name twice
+	default: // beyond a limit, or a repeated name
 	}
 	require.True(t, problem == nil || utf8.ValidString(problem.Message))
 	for _, s := range plainSchemas {
@@ -151,7 +151,7 @@ func TestPlainSchemaAccepts(t *testing.T) {
 	}
 }
 
-// A schema with any keyword that a plainSchema does not read has none.
+// A schema with a keyword that plainSchema does not support has no plainSchema.
 func TestPlainSchemaKnowsItsLimits(t *testing.T) {
 	for _, schema := range []string{
 		`{}`, `true`, `{"type":"object"}`, `{"type":"object","additionalProperties":{"type":"string"}}`, `{"type":"array"}`,

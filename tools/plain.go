@@ -9,25 +9,25 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// plainSchema says yes to most texts that fit a schema, without building values. It knows the
-// schemas that infer makes of plain structs; when it says no, the text may fit all the same, and
-// the validator has to look.
+// plainSchema recognizes most texts that fit a schema, without building values. It supports the
+// schemas that Infer makes of plain structs. False is inconclusive: the text may still fit, and the
+// validator has to check it.
 type plainSchema struct {
-	kinds    string         // what the values allowed begin with, as firstBytes has it
+	kinds    string         // the allowed first bytes of values, as in firstBytes
 	integer  bool           // a number must be written as an integer
 	fields   map[string]int // places in schemas; no other field is allowed
-	schemas  []*plainSchema // of the fields
+	schemas  []*plainSchema // the schemas of the fields
 	required uint64         // bit i: field i
 	items    *plainSchema
 }
 
-// firstBytes has what the JSON values of a type begin with, where true stands for false, too, and 0
-// for what any number begins with.
+// firstBytes maps a JSON type to the first bytes of its values. The byte of true also stands for
+// false, and 0 stands for the first byte of any number.
 var firstBytes = map[string]string{
 	"boolean": "t", "number": "0", "integer": "0", "null": "n", "string": `"`, "array": "[", "object": "{",
 }
 
-// newPlainSchema returns nil for a schema that says more than a plainSchema knows.
+// newPlainSchema returns nil for a schema that plainSchema does not support.
 func newPlainSchema(s *jsonschema.Schema) *plainSchema {
 	if s == nil || s.Types == nil || !isPlain(s) {
 		return nil
@@ -48,14 +48,14 @@ func newPlainSchema(s *jsonschema.Schema) *plainSchema {
 	return p
 }
 
-// plainFields are those of a jsonschema.Schema that newPlainSchema reads, and remarks.
+// plainFields are the fields of jsonschema.Schema that newPlainSchema reads, and annotations.
 var plainFields = []string{
 	"DraftVersion", "Types", "Required", "Properties", "AdditionalProperties", "Items2020",
 	"Location", "ID", "Anchor", "RecursiveAnchor", "DynamicAnchor",
 	"Title", "Description", "Default", "Comment", "ReadOnly", "WriteOnly", "Examples", "Deprecated",
 }
 
-// isPlain reports whether s has no keywords but those that newPlainSchema reads, and remarks.
+// isPlain reports whether s has only keywords that newPlainSchema reads, and annotations.
 func isPlain(s *jsonschema.Schema) bool {
 	for field, value := range reflect.ValueOf(*s).Fields() {
 		if field.IsExported() && !value.IsZero() && !slices.Contains(plainFields, field.Name) {
@@ -65,7 +65,7 @@ func isPlain(s *jsonschema.Schema) bool {
 	return s.DraftVersion >= 2020
 }
 
-// addFields reads the keywords of objects.
+// addFields reads the keywords for objects.
 func (p *plainSchema) addFields(s *jsonschema.Schema) bool {
 	if more, ok := s.AdditionalProperties.(bool); !ok || more || len(s.Properties) > 64 {
 		return false
@@ -89,7 +89,7 @@ func (p *plainSchema) addFields(s *jsonschema.Schema) bool {
 	return true
 }
 
-// accepts reports whether the text is sure to be JSON, within the bounds of parse, that fits.
+// accepts reports whether the text is certainly JSON that fits, within the limits of parse.
 func (p *plainSchema) accepts(text []byte) bool {
 	if p == nil {
 		return false
@@ -99,7 +99,7 @@ func (p *plainSchema) accepts(text []byte) bool {
 	return r.fits(p) && r.End()
 }
 
-// fits passes over a value, and reports whether it fits.
+// fits skips a value and reports whether it fits.
 func (p *parser) fits(s *plainSchema) bool {
 	c := p.begin()
 	switch {

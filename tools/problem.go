@@ -10,17 +10,17 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// Problem is one thing that is wrong with a JSON text: where, as a JSON pointer (RFC 6901; "" is
-// the whole), and what. It quotes names, shortened, but no values.
+// Problem is one error in a JSON text: its place, as a JSON pointer (RFC 6901; "" is the whole
+// text), and its description. The description quotes shortened names, but no values.
 type Problem struct {
 	Pointer string `json:"pointer"`
 	Message string `json:"message"`
 }
 
-// ArgumentError says everything that is wrong with the arguments of a call. Its text is for the
-// model: at most eleven short lines.
+// ArgumentError reports everything that is wrong with the arguments of a call. Its text is written
+// for the model and has at most eleven short lines.
 type ArgumentError struct {
-	Tool     string // its name
+	Tool     string // the tool's name
 	Problems []Problem
 }
 
@@ -29,15 +29,15 @@ func (e *ArgumentError) Error() string {
 	return "tools: invalid arguments for " + e.Tool + list(e.Problems)
 }
 
-// SchemaError says everything that is wrong with a JSON text that must fit a [Schema].
+// SchemaError reports everything that is wrong with a JSON text that must fit a [Schema].
 type SchemaError struct{ Problems []Problem }
 
-// Error lists the problems, as that of an [ArgumentError] does.
+// Error lists the problems, in the form of [ArgumentError.Error].
 func (e *SchemaError) Error() string {
 	return "tools: the JSON does not fit the schema" + list(e.Problems)
 }
 
-// list writes problems as the end of a line, or as lines.
+// list writes one problem as the end of a line, and several as lines.
 func list(problems []Problem) string {
 	const most = 10
 	if len(problems) == 1 {
@@ -61,7 +61,7 @@ func (p Problem) line() string {
 	return p.Pointer + ": " + p.Message
 }
 
-// problems flattens what the validator found, in the order of pointers.
+// problems flattens an error of the validator, in the order of pointers.
 func problems(err *jsonschema.ValidationError) []Problem {
 	var found []Problem
 	var visit func(e *jsonschema.ValidationError)
@@ -80,7 +80,7 @@ func problems(err *jsonschema.ValidationError) []Problem {
 	return slices.Compact(found)
 }
 
-// pointer joins the tokens of a JSON pointer; long ones, which a model made up, are shortened.
+// pointer joins the tokens of a JSON pointer. It shortens long tokens, which come from a model.
 func pointer(tokens []string) string {
 	var b strings.Builder
 	for _, t := range tokens {
@@ -97,7 +97,8 @@ func shorten(s string, most int) string {
 	return cutAt(s, most) + "…"
 }
 
-// describe says what is wrong without the value that is; "" for a kind whose causes say it.
+// describe describes an error without the wrong value. It returns "" for a kind whose causes
+// describe it.
 func describe(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
@@ -171,7 +172,7 @@ func describeBound(k jsonschema.ErrorKind) string {
 	}
 }
 
-// quoted lists names, some of which a model made up.
+// quoted lists names, some of which come from a model.
 func quoted(names []string) string {
 	const most = 10
 	slices.Sort(names)
@@ -186,7 +187,7 @@ func quoted(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// values lists values that stand in the schema.
+// values lists values of the schema.
 func values(list []any) string {
 	out := make([]string, len(list))
 	for i, v := range list {

@@ -2,8 +2,8 @@ package tools
 
 import "context"
 
-// NewInlineRaw returns a tool from a function that reads its own arguments, as [NewRaw] does, and
-// that runs inline, as [NewInline] says.
+// NewInlineRaw returns an inline tool, as [NewInline] does, from a function that reads its own
+// arguments, as [NewRaw] does.
 func NewInlineRaw(def Definition, fn func(arguments string) (string, error)) Tool {
 	if fn == nil {
 		return &inlineRaw{raw{def: def}}

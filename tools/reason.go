@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// The reasons of results with a status other than ok, beside messages.ReasonInterrupted.
+// The reasons of results with a status other than ok. See also messages.ReasonInterrupted.
 const (
 	ReasonError       = "error"        // the tool returned an error
-	ReasonArguments   = "arguments"    // the arguments were not what the tool takes
+	ReasonArguments   = "arguments"    // the tool cannot take these arguments
 	ReasonUnknownTool = "unknown_tool" // the Runner has no tool of that name; in a run such a call is machine.ReasonNotOffered
 	ReasonTimeout     = "timeout"      // the tool was cut off by its time-out
-	ReasonSuspended   = "suspended"    // the tool waits for somebody: this is no result, the call is to be made again
+	ReasonSuspended   = "suspended"    // the tool waits for an answer: there is no result, and the call is to be made again
 	ReasonPanic       = "panic"        // the tool panicked, or ended its goroutine
 )
 
-// TimeoutError is the cause (context.Cause) of a context that a tool's time-out ended.
+// TimeoutError is the cause (context.Cause) of a context that was ended by a tool's time-out.
 type TimeoutError struct {
 	Tool    string
 	Timeout time.Duration
 }
 
-// Error names the tool and the time.
+// Error includes the name of the tool and the time-out.
 func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("tools: %s did not finish within %v", e.Tool, e.Timeout)
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// outcome is how a tool ended.
+// outcome describes how a tool ended.
 type outcome struct {
-	text     string // the result, or that of the error
+	text     string // the result, or the text of the error
 	failed   bool   // the tool returned an error
-	reason   string // that the error itself gives: ReasonArguments, ReasonSuspended; "" for any other
+	reason   string // the reason of the error: ReasonArguments or ReasonSuspended; "" for any other
 	panicked bool
 	exited   bool // it ended its goroutine
 	value    any  // of the panic
 	stack    []byte
 }
 
-// callTool calls the tool. What matters of an error is read here, where its methods may panic, and
-// the error is let go.
+// callTool calls the tool. It reads all it needs from an error, whose methods may panic, and does
+// not keep the error.
 func (c *Running) callTool(ctx context.Context) (o outcome) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -40,7 +40,7 @@ func (c *Running) callTool(ctx context.Context) (o outcome) {
 	return outcome{text: err.Error(), failed: true, reason: reasonOf(err)}
 }
 
-// reasonOf is the reason that an error gives itself.
+// reasonOf returns the reason that an error implies.
 func reasonOf(err error) string {
 	if !guard.Finite(err) {
 		return ""
@@ -54,7 +54,7 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// reportPanic hands a panic to Runner.OnPanic, which may panic, too.
+// reportPanic calls Runner.OnPanic, which may itself panic.
 func (c *Running) reportPanic(o outcome) {
 	if c.onPanic == nil {
 		return
@@ -67,8 +67,8 @@ func (c *Running) output(status messages.Status, reason, text string) messages.T
 	return messages.ToolOutput{CallID: c.call.ID, ToolName: c.call.Name, Output: text, Status: status, Reason: reason}
 }
 
-// result makes the result of a call of what its tool left. The reason says why the call's context
-// was done when the tool returned; "" if it was not.
+// result converts the outcome of a tool to the result of its call. The reason says why the call's
+// context was done when the tool returned; "" means that it was not done.
 func (c *Running) result(o outcome, elapsed time.Duration, reason string) messages.ToolOutput {
 	var out messages.ToolOutput
 	switch {
@@ -95,8 +95,8 @@ func (c *Running) result(o outcome, elapsed time.Duration, reason string) messag
 	return out
 }
 
-// panicText describes the value of a panic. Only the texts of the Go runtime are known to hold
-// nothing secret.
+// panicText describes the value of a panic. Only errors of the Go runtime are shown in full: other
+// values may contain secrets.
 func panicText(value any) string {
 	if text, ok := guard.RuntimeText(value); ok {
 		return text
@@ -104,7 +104,7 @@ func panicText(value any) string {
 	return fmt.Sprintf("with a %T", value)
 }
 
-// cutStatus is the status of a call that was cut off.
+// cutStatus returns the status of a call that was cut off.
 func (c *Running) cutStatus() messages.Status {
 	if c.safe {
 		return messages.StatusFailed
@@ -144,7 +144,7 @@ func (c *Running) tooLong(most int) *messages.ToolOutput {
 	return &out
 }
 
-// unknown answers a call to a tool that there is not.
+// unknown answers a call of an unknown tool.
 func (c *Running) unknown(names func() []string) *messages.ToolOutput {
 	const most = 2000
 	text := fmt.Sprintf("tools: there is no tool %s", brief(c.call.Name))
@@ -159,14 +159,15 @@ func (c *Running) unknown(names func() []string) *messages.ToolOutput {
 	return &out
 }
 
-// Fit returns text as UTF-8 of at most so many bytes (any number if negative), as the result of a
-// call is kept: a line behind it says how much was cut. It copies only what it keeps.
+// Fit returns text as UTF-8 of at most so many bytes (without limit if most is negative). The
+// result of a call is limited in this way. If text is cut, a last line says by how much. Fit copies
+// only what it keeps.
 func Fit(text string, most int) string {
 	if most < 0 {
 		return validUTF8(text)
 	}
 	kept := cutAt(text, most)
-	valid := validUTF8(kept) // which may be longer
+	valid := validUTF8(kept) // may be longer than kept
 	shown := cutAt(valid, most)
 	left := len(text) - len(kept) + len(valid) - len(shown)
 	if left == 0 {
@@ -182,7 +183,7 @@ func validUTF8(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// cutAt returns s, cut to so many bytes at the boundary of a rune, if there is one nearby.
+// cutAt returns s, cut to most bytes, at a rune boundary if there is one nearby.
 func cutAt(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -17,46 +17,47 @@ const (
 	DefaultGrace        = 250 * time.Millisecond
 )
 
-// Runner says how calls are performed. In each field zero means the default and negative means
-// none. The zero value is ready, and safe for concurrent use.
+// Runner performs calls. In each field zero means the default and negative means none. The zero
+// value is ready to use, and safe for concurrent use.
 //
-// A Runner performs one call at a time, on the goroutine that it is used on. Which calls run at the
-// same time, and in which order, is for whoever uses it to say.
+// A Runner performs one call at a time, on the caller's goroutine. The caller decides which calls
+// run at the same time, and in which order.
 type Runner struct {
-	Timeout      time.Duration // for one call, where its Definition has none; default 60 s
-	MaxResult    int           // bytes kept of one result, where its Definition says nothing; default 256 KiB
+	Timeout      time.Duration // for one call, unless its Definition sets one; default 60 s
+	MaxResult    int           // bytes kept of one result, unless its Definition sets it; default 256 KiB
 	MaxArguments int           // bytes of one call's arguments; default 1 MiB
 
-	// Grace is how long whoever waits for a call gives it to return after its context is done,
-	// before abandoning it; default 250 ms. The Runner itself waits for no call.
+	// Grace is how long a caller should wait for a call to return after its context is done, before
+	// abandoning it; default 250 ms. The Runner itself does not wait.
 	Grace time.Duration
 
-	// OnPanic is told of a tool that panicked, with the stack, which the result does not show: also
-	// of one that was abandoned. It is called on the tool's goroutine, several at once; it may be
-	// nil. Its own panics are dropped.
+	// OnPanic is called when a tool panics, with the stack, which the result does not show. It is
+	// also called for an abandoned tool. It runs on the tool's goroutine and must be safe for
+	// concurrent use. It may be nil. Its own panics are ignored.
 	OnPanic func(call messages.ToolCall, value any, stack []byte)
 }
 
 // Job is one call to make.
 type Job struct {
 	Call  messages.ToolCall
-	Tool  Tool            // nil: there is none of that name, and the result says so
-	Names func() []string // what there is, told to a model that calls something else; may be nil
-	Key   string          // the idempotency key that the tool is given; "" gives it none
-	Ask   AskFunc         // asks people for [Ask]; nil: there is nobody to ask
+	Tool  Tool            // nil means that no tool has that name; the result says so
+	Names func() []string // the known names, shown to a model that calls an unknown tool; may be nil
+	Key   string          // the idempotency key for the tool; "" means none
+	Ask   AskFunc         // answers [Ask]; nil means that there is nobody to ask
 
-	// Progress hears what the tool says with [Progress]: UTF-8, at most 4 KiB. It is called on the
-	// goroutine that says it, several at once, and the tool waits for it. Nil: nobody listens.
+	// Progress receives the messages of [Progress]: UTF-8, at most 4 KiB. It is called on the
+	// goroutine that reports, which waits for it, and must be safe for concurrent use. If it is
+	// nil, messages are dropped.
 	Progress func(text string)
 }
 
-// Run is [Runner.Begin] and [Running.Perform]: it makes a call on the caller's goroutine, and waits
-// for the tool as long as the tool takes.
+// Run makes a call on the caller's goroutine and waits until the tool returns. It is [Runner.Begin]
+// followed by [Running.Perform].
 func (r Runner) Run(ctx context.Context, j Job) messages.ToolOutput { return r.Begin(ctx, j).Perform() }
 
-// Begin looks at a tool and at the size of its arguments, and sets the time-out running. It does
-// not call the tool: [Running.Perform] does. What is wrong with the call by now, such as a tool
-// that there is not, is the result of Perform.
+// Begin checks the tool and the size of the arguments, and starts the time-out. It does not call
+// the tool: [Running.Perform] does. If the check fails, as for an unknown tool, Perform returns the
+// error as a result.
 func (r Runner) Begin(ctx context.Context, j Job) *Running {
 	r = r.WithDefaults()
 	c := &Running{call: j.Call, tool: j.Tool, parent: ctx, onPanic: r.OnPanic, maxResult: r.MaxResult}
@@ -74,8 +75,8 @@ func (r Runner) Begin(ctx context.Context, j Job) *Running {
 	return c
 }
 
-// look asks the tool what it is, and says why the call is refused, if it is. What a tool says of
-// itself may panic.
+// look reads the tool's properties and returns the reason for a refusal, if there is one. The
+// tool's methods may panic.
 func (c *Running) look(r *Runner, names func() []string) (inline bool, refused *messages.ToolOutput) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -96,7 +97,7 @@ func (c *Running) look(r *Runner, names func() []string) (inline bool, refused *
 	if r.MaxArguments > 0 && size > r.MaxArguments {
 		return false, c.tooLong(r.MaxArguments)
 	}
-	return size <= DefaultMaxArguments && isInline(c.tool), nil // parsing more than that takes a while
+	return size <= DefaultMaxArguments && isInline(c.tool), nil // parsing longer arguments takes a while
 }
 
 func isInline(t Tool) bool {
@@ -104,7 +105,7 @@ func isInline(t Tool) bool {
 	return ok && p.Inline()
 }
 
-// WithDefaults returns r with the default in each field that is zero.
+// WithDefaults returns r with defaults for the fields that are zero.
 func (r Runner) WithDefaults() Runner {
 	r.Timeout = cmp.Or(r.Timeout, DefaultTimeout)
 	r.MaxResult = cmp.Or(r.MaxResult, DefaultMaxResult)

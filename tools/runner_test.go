@@ -28,7 +28,7 @@ func rawTool(name string, fn rawFunc) tools.Tool {
 	return tools.NewRaw(tools.Definition{Name: name}, fn)
 }
 
-// callsTo returns calls to the tools of those names, with ids c0, c1 and so on.
+// callsTo returns calls of the named tools, with ids c0, c1 and so on.
 func callsTo(names ...string) []messages.ToolCall {
 	calls := make([]messages.ToolCall, len(names))
 	for i, name := range names {
@@ -37,7 +37,7 @@ func callsTo(names ...string) []messages.ToolCall {
 	return calls
 }
 
-// jobFor returns the job of a call c0 to the tool of that name.
+// jobFor returns the job of a call c0 of the named tool.
 func jobFor(set *tools.Set, name string) tools.Job { return jobsFor(set, name)[0] }
 
 func jobsFor(set *tools.Set, names ...string) []tools.Job {
@@ -49,8 +49,8 @@ func jobsFor(set *tools.Set, names ...string) []tools.Job {
 	return jobs
 }
 
-// perform makes a call on a goroutine of its own, unless it is Inline, and abandons the call when
-// it has not returned within the grace after its end.
+// perform makes a call on its own goroutine, unless it is Inline. It abandons the call if it does
+// not return within the grace period after its context ends.
 func perform(ctx context.Context, r tools.Runner, j tools.Job) messages.ToolOutput {
 	c := r.Begin(ctx, j)
 	if c.Inline() {

@@ -8,61 +8,60 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Running is a call that [Runner.Begin] began. Perform is called once. The other methods are safe
-// for concurrent use with it and with each other.
+// Running is a call that was started by [Runner.Begin]. Perform may be called once. The other
+// methods are safe for concurrent use with Perform and with each other.
 //
-// A call has one result: that of Perform, Exited or Abandon, whichever is first to make it; the
-// others return the same one. Only a call that is Inline does not keep its result: whoever abandons
-// such a call drops what Perform returns.
+// A call has one result. It is made by the first of Perform, Exited and Abandon; the others return
+// the same result. The exception is an Inline call, which does not keep its result: after an
+// Abandon, the caller must ignore the result of Perform.
 type Running struct {
 	call      messages.ToolCall
 	tool      Tool
-	parent    context.Context // of Begin
+	parent    context.Context // the context given to Begin
 	onPanic   func(messages.ToolCall, any, []byte)
 	began     time.Time
-	timeout   time.Duration // none if not positive
-	maxResult int           // none if negative
-	safe      bool          // cut off, it has had no effect or may run again
+	timeout   time.Duration // no time-out if not positive
+	maxResult int           // no limit if negative
+	safe      bool          // if cut off, the call had no effect or may run again
 	untrusted bool
 	refused   bool
-	*shared   // nil if the call is Inline and not refused: then nothing of it is needed
+	*shared   // nil if the call is Inline and not refused, which needs none of it
 }
 
-// shared is what several goroutines look at of a call.
+// shared is the state of a call that several goroutines use.
 type shared struct {
 	key          string
 	ask          AskFunc
 	progress     func(string)
-	maxArguments int       // none if negative
-	due          time.Time // when its time-out is over; zero if it has none
+	maxArguments int       // no limit if negative
+	due          time.Time // when the call times out; zero if it does not
 
 	mu       sync.Mutex
 	state    state
-	stopped  bool // what the tool asked was ended by a stop of the run
+	stopped  bool // a stop of the run ended a question of the tool
 	out      messages.ToolOutput
 	attached []messages.Attachment
-	std      context.Context // nil until it is asked for
+	std      context.Context // nil until it is needed
 	cancel   context.CancelFunc
 }
 
-// state is how far a call has come.
+// state is the progress of a call.
 type state uint8
 
 const (
-	ready  state = iota // the tool is not called yet
-	called              // it is
-	over                // the result is there
+	ready  state = iota // the tool was not called yet
+	called              // the tool was called
+	over                // the call has a result
 )
 
-// Inline reports whether Perform needs no goroutine of its own: the tool has a method Inline that
-// says true and its arguments are at most [DefaultMaxArguments] long, or the call is refused, so
-// that no tool is called.
+// Inline reports whether Perform may run on the goroutine of the caller. This is so if the tool has
+// a method Inline that returns true and its arguments are at most [DefaultMaxArguments] long, or if
+// the call is refused and no tool is called.
 //
-// A tool that is Inline is given the context of Begin as it is. It has no time-out, and is never
-// cut off.
+// An Inline tool receives the context of Begin unchanged. It has no time-out, and is never cut off.
 func (c *Running) Inline() bool { return c.refused || c.shared == nil }
 
-// Due returns when the time-out of the call is over; ok is false if it has none.
+// Due returns the time at which the call times out; ok is false if it does not.
 func (c *Running) Due() (at time.Time, ok bool) {
 	if c.shared == nil {
 		return time.Time{}, false
@@ -70,23 +69,23 @@ func (c *Running) Due() (at time.Time, ok bool) {
 	return c.due, !c.due.IsZero()
 }
 
-// Perform calls the tool on this goroutine, and returns the result of the call.
+// Perform calls the tool on the current goroutine and returns the result of the call.
 //
-//   - What goes wrong is the result: an unknown tool, arguments that are too long or wrong, an
-//     error, a panic. An error whose methods panic, such as a typed nil, is a panic of its tool.
-//   - If the context of Begin is done by now, the tool is not called, and the call fails as
-//     interrupted. When it is done later, so is that of the tool, which is also done at its
-//     time-out, with a [*TimeoutError] as cause.
-//   - A call that returns no error has its result, however late. One that returns an error after
-//     its context was done was cut off: it failed if its tool is ReadOnly or Idempotent, else its
-//     status is unknown.
-//   - A call whose error wraps [ErrSuspended] has no result, even if its context was done: what
-//     stands in its place has [ReasonSuspended].
-//   - A result is cut at MaxResult, with a line that says so; bytes that are not UTF-8 become
+//   - A failure is a result: an unknown tool, arguments that are too long or wrong, an error, a
+//     panic. An error whose methods panic, such as a typed nil, counts as a panic of the tool.
+//   - If the context of Begin is already done, the tool is not called, and the call fails as
+//     interrupted. Otherwise the context of the tool is done when the context of Begin is done, or
+//     at the time-out, with a [*TimeoutError] as cause.
+//   - A call that returns no error has its result, however late. A call that returns an error after
+//     its context was done was cut off. Its status is failed if its tool is ReadOnly or Idempotent,
+//     and unknown otherwise.
+//   - A call whose error wraps [ErrSuspended] has no result, even if its context was done. Perform
+//     returns a placeholder with [ReasonSuspended].
+//   - A result is cut at MaxResult, with a line that says so. Bytes that are not UTF-8 become
 //     U+FFFD.
 //
-// Perform does not return when the tool ends its goroutine (runtime.Goexit): then [Running.Exited]
-// makes the result.
+// Perform does not return if the tool ends its goroutine (runtime.Goexit). [Running.Exited] then
+// returns the result.
 func (c *Running) Perform() messages.ToolOutput {
 	if c.shared == nil {
 		return c.performInline()
@@ -106,8 +105,8 @@ func (c *Running) performInline() messages.ToolOutput {
 	return c.result(c.callTool(c.parent), c.elapsed(), "")
 }
 
-// Exited ends a call whose tool ended its goroutine, and returns its result. It is for whoever runs
-// Perform, in a deferred function.
+// Exited ends a call whose tool ended its goroutine, and returns its result. Call it in a deferred
+// function of the goroutine that runs Perform.
 func (c *Running) Exited() messages.ToolOutput {
 	out := c.result(outcome{exited: true}, c.elapsed(), "")
 	if c.shared == nil {
@@ -116,12 +115,12 @@ func (c *Running) Exited() messages.ToolOutput {
 	return c.finish(out)
 }
 
-// Abandon gives a call up, and returns the result that stands for it: it was cut off as by the end
-// of its context, and its tool may run on. A call that Perform has not begun failed, and its tool
-// is never called. The reason is [ReasonTimeout] or [messages.ReasonInterrupted].
+// Abandon gives up a call and returns its result: the call was cut off, as by the end of its
+// context, and its tool may continue to run. If Perform has not started, the call failed and the
+// tool is never called. The reason is [ReasonTimeout] or [messages.ReasonInterrupted].
 //
-// Abandon ends the context of the tool. Nothing more is heard of the call: Progress, Ask and Attach
-// do nothing from then on, but one that the tool is in at that moment may still end later.
+// Abandon ends the context of the tool. From then on, Progress, Ask and Attach of this call do
+// nothing. One that is running at that moment may still end later.
 func (c *Running) Abandon(reason string) messages.ToolOutput {
 	out := c.abandoned(reason, c.elapsed())
 	if c.shared == nil {
@@ -153,7 +152,7 @@ func (c *Running) start() bool {
 	return true
 }
 
-// finish ends the call with a result, unless it has one, and returns the one it has.
+// finish ends the call with out, unless it already has a result, and returns the result.
 func (c *Running) finish(out messages.ToolOutput) messages.ToolOutput {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,7 +171,7 @@ func (s *shared) end(out messages.ToolOutput) messages.ToolOutput {
 	return s.out
 }
 
-// cutOff returns why the context of a call was done when its tool failed; "" if it was not.
+// cutOff returns why the context of a call was done when its tool failed, or "" if it was not done.
 func (c *Running) cutOff(o outcome, elapsed time.Duration) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,7 +187,7 @@ func (c *Running) cutOff(o outcome, elapsed time.Duration) string {
 	}
 }
 
-// isRunning reports whether the tool is called and the call has no result yet.
+// isRunning reports whether the tool was called and the call has no result yet.
 func (s *shared) isRunning() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

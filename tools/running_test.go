@@ -38,7 +38,7 @@ func TestProgress(t *testing.T) {
 	require.Len(t, heard, 2)
 }
 
-// Nothing is heard of a call after it was abandoned, and its context is done.
+// An abandoned call reports nothing more, and its context is done.
 func TestAbandon(t *testing.T) {
 	for _, abandoned := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestAbandon(t *testing.T) {
 	}
 }
 
-// What ends the context of an abandoned call is seen by those derived from it.
+// Contexts derived from that of an abandoned call are done, with the same cause.
 func TestAbandon_endsTheContext(t *testing.T) {
 	asked := make(chan struct{})
 	var cause error
@@ -111,7 +111,7 @@ func TestAbandon_endsTheContext(t *testing.T) {
 	require.ErrorIs(t, cause, context.Canceled)
 }
 
-// The tool of a call that was abandoned before it was performed is never called.
+// If a call is abandoned before it is performed, its tool is never called.
 func TestAbandon_BeforePerform(t *testing.T) {
 	set := setOf(t, rawTool("x", func(context.Context, string) (string, error) {
 		t.Error("the tool is called")
@@ -128,7 +128,7 @@ func TestAbandon_BeforePerform(t *testing.T) {
 	}
 }
 
-// A inline tool that hangs can be given up as well.
+// An inline tool that hangs can be abandoned, too.
 func TestAbandon_inline(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	set := setOf(t, inlineRaw{rawTool("x", func(context.Context, string) (string, error) {
@@ -147,7 +147,7 @@ func TestAbandon_inline(t *testing.T) {
 	<-performed
 }
 
-// The panic of a call that was abandoned is nobody's result, and told all the same.
+// The panic of an abandoned call is not a result, but OnPanic is still called.
 func TestAbandon_PanicIsTold(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	set := setOf(t, rawTool("x", func(context.Context, string) (string, error) {
@@ -167,8 +167,7 @@ func TestAbandon_PanicIsTold(t *testing.T) {
 	require.Equal(t, out, <-performed)
 }
 
-// Whoever asks for the result of a call, and whenever, there is one: that of the tool or that of
-// whoever gave it up.
+// A call has one result, that of the tool or that of Abandon, however often it is requested.
 func TestRunning_hasOneResult(t *testing.T) {
 	bodies := map[string]rawFunc{
 		"ok":     noop,
@@ -271,7 +270,7 @@ func TestRunning_Due(t *testing.T) {
 	})
 }
 
-// What a call costs beside its tool is one object, and another where somebody may give up on it.
+// Besides its tool, a call allocates one object, and a second one if it can be abandoned.
 func TestRunner_Allocations(t *testing.T) {
 	set := setOf(t, rawTool("raw", noop), inlineRaw{rawTool("inline", noop)})
 	for name, most := range map[string]float64{"raw": 2, "inline": 1} {

@@ -9,15 +9,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schema is a JSON Schema that is ready for use, by any number of goroutines at once. Without a
-// "$schema" it is read as draft 2020-12; "format" is a remark, as that draft has it; a reference to
+// Schema is a compiled JSON Schema. It is safe for concurrent use. A schema without "$schema" is
+// read as draft 2020-12. The keyword "format" is an annotation, as in that draft. A reference to
 // another document is an error.
 type Schema struct {
 	compiled *jsonschema.Schema
-	plain    *plainSchema // nil if the schema says more
+	plain    *plainSchema // nil if the schema needs the validator
 }
 
-// CompileSchema reads a JSON Schema.
+// CompileSchema compiles a JSON Schema.
 func CompileSchema(schema json.RawMessage) (*Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
@@ -46,9 +46,9 @@ func (noDocuments) Load(url string) (any, error) {
 	return nil, fmt.Errorf("refers to another document, %s", url)
 }
 
-// Check holds a JSON text against the schema. It returns a [*SchemaError] with everything that is
-// wrong. A text that is nested deeper than 64 levels, has more than 100,000 values, or has a name
-// twice in an object, is refused.
+// Check checks a JSON text against the schema. It returns a [*SchemaError] with all problems. It
+// refuses a text that is nested deeper than 64 levels, has more than 100,000 values, or has a name
+// twice in an object.
 func (s *Schema) Check(text string) error {
 	if found := s.problems([]byte(text)); found != nil {
 		return &SchemaError{Problems: found}
@@ -56,7 +56,7 @@ func (s *Schema) Check(text string) error {
 	return nil
 }
 
-// problems returns what is wrong with a JSON text.
+// problems returns the problems of a JSON text.
 func (s *Schema) problems(text []byte) []Problem {
 	if s.plain.accepts(text) {
 		return nil

@@ -8,14 +8,14 @@ import (
 	"github.com/segue-go/segue/tools/internal/typeschema"
 )
 
-// SchemaOf returns the JSON Schema of the JSON that is read into a T, for answers in JSON. T is a
-// struct, or a pointer to one; it may not hold itself. Names, descriptions and lists of values come
-// from struct tags, as [New] says.
+// SchemaOf returns the JSON Schema of the JSON that is decoded into a T, for answers in JSON. T is
+// a struct or a pointer to one, and must not contain itself. Names, descriptions and lists of
+// values come from struct tags, as for [New].
 //
-// The schema has the form that OpenAI asks of a strict one, where that form can say what T is, and
-// strict reports it: every field is required, a field with omitempty or omitzero may be null
-// instead, and objects have no other fields. A T with a map, an interface, bytes, or a type that
-// reads its own JSON cannot be said so; its schema is as for arguments.
+// If the strict form that OpenAI requires can express T, the schema has that form and strict is
+// true: every field is required, a field with omitempty or omitzero may be null instead, and
+// objects have no other fields. The strict form cannot express a T with a map, an interface, bytes,
+// or a type that decodes its own JSON; its schema is then as for arguments.
 //
 // See https://platform.openai.com/docs/guides/structured-outputs.
 func SchemaOf[T any]() (schema json.RawMessage, strict bool, err error) {

@@ -40,7 +40,7 @@ const (
 		"city":{"type":"string","description":"where","enum":["oslo","rome"]},"note":{"type":"string"}}}`
 )
 
-// object is the schema of a struct with one field that is required.
+// object is the schema of a struct with one required field.
 func object(name, schema string) string {
 	return `{"type":"object","additionalProperties":false,"required":["` + name + `"],"properties":{"` + name + `":` + schema + `}}`
 }
@@ -79,10 +79,10 @@ func TestSchemaOf_structs(t *testing.T) {
 		{"embedded", tools.SchemaOf[struct{ Place }], placeStrict, true},
 		{"an embedded pointer", tools.SchemaOf[struct{ *Place }], placeStrict, true},
 		{"embedded, not exported", tools.SchemaOf[struct{ place }], object("city", `{"type":"string"}`), true},
-		{"an embedded pointer, not exported", tools.SchemaOf[struct{ *place }], "the embedded field place: JSON cannot be read into a pointer", false},
+		{"an embedded pointer, not exported", tools.SchemaOf[struct{ *place }], "the embedded field place: JSON cannot be decoded into an embedded pointer", false},
 		{"embedded with a name", tools.SchemaOf[struct {
 			Place `json:"place"`
-		}], "the embedded field Place: JSON takes it for one field", false},
+		}], "the embedded field Place: encoding/json treats it as a single field", false},
 		{"embedded, and not there", tools.SchemaOf[struct {
 			Place `json:"-"`
 			B     int
@@ -143,7 +143,7 @@ func TestSchemaOf_fields(t *testing.T) {
 		}], object("n", `{"type":"string","pattern":"^(true|false)$"}`), true},
 		{"a quoted string", tools.SchemaOf[struct {
 			N string `json:"n,string"`
-		}], "no use for the option string", false},
+		}], "cannot be used for a string", false},
 	})
 }
 
@@ -178,18 +178,18 @@ func TestSchemaOf_enums(t *testing.T) {
 		}], object("e", `{"type":"array","items":{"type":["null","string"],"enum":["a","b",null]}}`), true},
 		{"lists of lists", tools.SchemaOf[struct {
 			E [][]string `enum:"a,b"`
-		}], "the field E: its tag enum: only strings have one", false},
+		}], "the field E: its tag enum: only strings can have one", false},
 		{"a map", tools.SchemaOf[struct {
 			E map[string]string `enum:"a,b"`
-		}], "only strings have one", false},
+		}], "only strings can have one", false},
 		{"a number", tools.SchemaOf[struct {
 			E int `enum:"1,2"`
-		}], "only strings have one", false},
+		}], "only strings can have one", false},
 		{"one twice", tools.SchemaOf[struct {
 			E string `enum:"a,b,a"`
-		}], "an empty value or one twice", false},
+		}], "an empty or repeated value", false},
 		{"none", tools.SchemaOf[struct {
 			E string `enum:""`
-		}], "an empty value or one twice", false},
+		}], "an empty or repeated value", false},
 	})
 }

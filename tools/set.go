@@ -10,40 +10,39 @@ import (
 	"github.com/segue-go/segue/internal/guard"
 )
 
-// DefinitionError says what is wrong with the definition of a tool.
+// DefinitionError reports an error in the definition of a tool.
 type DefinitionError struct {
-	Name string // of the tool, as it was given
+	Name string // the name of the tool, as given
 	Err  error
 }
 
-// Error names the tool and what is wrong.
+// Error includes the name of the tool and the cause.
 func (e *DefinitionError) Error() string {
 	return fmt.Sprintf("tools: tool %.64q: %s", e.Name, guard.Bare(e.Err))
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the cause.
 func (e *DefinitionError) Unwrap() error { return e.Err }
 
-// DuplicateError says that two tools of a [Set] have one name.
+// DuplicateError reports that two tools of a [Set] have the same name.
 type DuplicateError struct {
 	Name          string
-	First, Second int // their places in the arguments of NewSet
+	First, Second int // their indexes in the arguments of NewSet
 }
 
-// Error names the tools.
+// Error includes the name and the indexes.
 func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("tools: tools %d and %d have the same name, %q: rename one", e.First, e.Second, e.Name)
 }
 
 var (
-	errNoFunction = errors.New("no function: give it the one that a call runs")
+	errNoFunction = errors.New("no function: give it the function to call")
 	errNoTool     = errors.New("nil: leave it out")
 	errName       = errors.New(`a name is 1 to 64 of letters, digits, "_" and "-"`)
 	namePattern   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 )
 
-// Set is tools by their names. It never changes, and is safe for concurrent use. A nil *Set is
-// empty.
+// Set holds tools by name. A Set is immutable and safe for concurrent use. A nil *Set is empty.
 type Set struct {
 	tools  []Tool
 	defs   []Definition
@@ -51,10 +50,10 @@ type Set struct {
 	byName map[string]int
 }
 
-// NewSet returns a set of tools. It asks each for its Definition once. It fails, naming every tool
-// concerned, with a [*DefinitionError] for a tool that is nil or a nil pointer, has a bad name, has
-// parameters that are no JSON Schema of type object, or whose Check fails; and with a
-// [*DuplicateError] for two tools of one name.
+// NewSet returns a set of tools. It calls Definition once for each tool. It reports all errors, not
+// only the first. It fails with a [*DefinitionError] for a tool that is nil or a nil pointer, has
+// an invalid name, has parameters that are not a JSON Schema of type object, or fails its Check;
+// and with a [*DuplicateError] for two tools with the same name.
 func NewSet(tools ...Tool) (*Set, error) {
 	s := &Set{tools: slices.Clone(tools), byName: make(map[string]int, len(tools))}
 	var problems []error
@@ -86,8 +85,7 @@ func NewSet(tools ...Tool) (*Set, error) {
 	return s, nil
 }
 
-// define asks a tool for its Definition. A nil pointer in a Tool is not nil, and panics when it is
-// asked.
+// define calls Definition. A Tool that holds a nil pointer is not nil, and panics here.
 func define(t Tool) (def Definition, err error) {
 	defer func() {
 		if recover() == nil {
@@ -124,7 +122,7 @@ func checkTool(t Tool, def Definition) error {
 	return nil
 }
 
-// checkChain asks a tool, and what it wraps, whether they are put together rightly.
+// checkChain calls Check of a tool and of the tools that it wraps.
 func checkChain(t Tool) error {
 	for t != nil {
 		if c, ok := t.(interface{ Check() error }); ok {
@@ -141,7 +139,7 @@ func checkChain(t Tool) error {
 	return nil
 }
 
-// Lookup returns the tool of that name.
+// Lookup returns the tool with that name.
 func (s *Set) Lookup(name string) (Tool, bool) {
 	if s == nil {
 		return nil, false
@@ -153,7 +151,7 @@ func (s *Set) Lookup(name string) (Tool, bool) {
 	return s.tools[i], true
 }
 
-// Names returns the names, sorted. The slice is the set's own: read-only.
+// Names returns the names, sorted. The set owns the slice: it is read-only.
 func (s *Set) Names() []string {
 	if s == nil {
 		return nil
@@ -161,8 +159,8 @@ func (s *Set) Names() []string {
 	return s.names
 }
 
-// Definitions returns the definitions in the order in which the tools were given. The slice is the
-// set's own: read-only.
+// Definitions returns the definitions in the order of the arguments of NewSet. The set owns the
+// slice: it is read-only.
 func (s *Set) Definitions() []Definition {
 	if s == nil {
 		return nil

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Definition says what a tool is: for the model, its name, description and parameters; for whoever
-// runs it, what it is safe to do with it. It is data: read-only once handed over.
+// Definition describes a tool. Name, description and parameters are for the model. The other fields
+// say how the tool may be run. A Definition is read-only once it is in use.
 type Definition struct {
 	Name        string          `json:"name"`                  // 1 to 64 of letters, digits, "_" and "-"
 	Description string          `json:"description,omitempty"` // for the model
 	Parameters  json.RawMessage `json:"parameters,omitempty"`  // a JSON Schema of type object; nil means no parameters
 
 	ReadOnly   bool `json:"read_only,omitempty"`  // changes nothing: it may run again
-	Idempotent bool `json:"idempotent,omitempty"` // with the same [IdempotencyKey] it has its effect once
-	Sequential bool `json:"sequential,omitempty"` // never runs at the same time as another call: whoever runs the calls sees to it
-	Untrusted  bool `json:"untrusted,omitempty"`  // its results come from outside: they are marked so
+	Idempotent bool `json:"idempotent,omitempty"` // with the same [IdempotencyKey] it has its effect only once
+	Sequential bool `json:"sequential,omitempty"` // never runs at the same time as another call; the caller of the Runner ensures this
+	Untrusted  bool `json:"untrusted,omitempty"`  // its results come from outside and are marked as untrusted
 
-	// NeedsApproval has a person asked about each call, unless a rule of whoever runs the tool
+	// NeedsApproval says that a person must approve each call, unless a rule of the orchestrator
 	// names the tool.
 	NeedsApproval bool `json:"needs_approval,omitempty"`
 
 	Timeout   time.Duration `json:"timeout,omitempty"`    // 0: the runner's default; negative: none
-	MaxResult int           `json:"max_result,omitempty"` // bytes of result kept; 0: the runner's default; negative: no cap
+	MaxResult int           `json:"max_result,omitempty"` // bytes of result kept; 0: the runner's default; negative: no limit
 }
 
-// Tool is something a model can call.
+// Tool is something that a model can call.
 //
-// Call is given the arguments as the model wrote them, which may be anything. What it returns is
-// text for the model; an error becomes a failed result whose text is the error's, so it must say
-// what a model can mend and hold no secret. Call is made from several goroutines at once, and must
-// return when ctx is done.
+// Call receives the arguments as the model wrote them; they may be any text. It returns text for
+// the model. An error becomes a failed result with the text of the error, so the text should tell
+// the model what to correct, and must contain no secret. Call must be safe for concurrent use, and
+// must return when ctx is done.
 //
-// The package documentation lists what else a Tool may be able to do.
+// The package documentation lists the optional methods of a Tool.
 type Tool interface {
 	Definition() Definition
 	Call(ctx context.Context, arguments string) (string, error)

@@ -8,23 +8,23 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// toolContext is a call as the context that its tool is given.
+// toolContext is a call in the role of its tool's context.
 //
-// It costs nothing until the tool asks for more than its values; then it becomes one of package
-// context.
+// It costs nothing as long as the tool reads only its values. After that it uses a context of
+// package context.
 type toolContext Running
 
 type callKey struct{}
 
-// callOf returns the call that ctx belongs to; nil outside a call.
+// callOf returns the call that ctx belongs to, or nil outside a call.
 func callOf(ctx context.Context) *Running {
 	c, _ := ctx.Value(callKey{}).(*Running)
 	return c
 }
 
-// Progress tells whoever runs the tool of ctx what the tool is doing, in a few words. It does
-// nothing once the tool has returned or was abandoned, and where nobody listens, as outside a
-// [Runner]. More than 4 KiB are cut.
+// Progress reports to the caller of the Runner what the tool of ctx is doing, in a few words. It
+// does nothing after the tool returned or was abandoned, without a listener, or outside a [Runner].
+// Text beyond 4 KiB is cut.
 func Progress(ctx context.Context, text string) {
 	const most = 4 << 10
 	if c := callOf(ctx); c != nil && c.progress != nil && c.isRunning() {
@@ -33,8 +33,8 @@ func Progress(ctx context.Context, text string) {
 }
 
 // Attach adds something that the tool of ctx made besides its result, such as a file, to the
-// [messages.ToolOutput] of its call. The model does not see it. Outside a [Runner], and once the
-// call is over, it does nothing.
+// [messages.ToolOutput] of its call. The model does not see it. Attach does nothing outside a
+// [Runner], or after the call is over.
 func Attach(ctx context.Context, a messages.Attachment) {
 	if c := callOf(ctx); c != nil {
 		c.mu.Lock()
@@ -46,8 +46,9 @@ func Attach(ctx context.Context, a messages.Attachment) {
 }
 
 // IdempotencyKey returns the key of the call that runs the tool of ctx. The key is the same
-// whenever this very call is made again, as after a crash, and different for every other call.
-// Whoever runs the tool makes it: see [Job]. It is "" where there is none, as outside a [Runner].
+// whenever the same call is made again, such as after a crash, and different for every other call.
+// The caller of the Runner sets it in a [Job]. IdempotencyKey returns "" if there is no key, as
+// outside a [Runner].
 func IdempotencyKey(ctx context.Context) string {
 	if c := callOf(ctx); c != nil {
 		return c.key
@@ -55,8 +56,8 @@ func IdempotencyKey(ctx context.Context) string {
 	return ""
 }
 
-// CallID returns the id of the call that runs the tool of ctx, as the model or its server wrote it;
-// "" outside a [Runner].
+// CallID returns the id of the call that runs the tool of ctx, as the model or its server wrote it,
+// or "" outside a [Runner].
 func CallID(ctx context.Context) string {
 	if c := callOf(ctx); c != nil {
 		return c.call.ID
@@ -64,7 +65,7 @@ func CallID(ctx context.Context) string {
 	return ""
 }
 
-// maxArguments returns how many bytes of arguments a typed tool reads.
+// maxArguments returns the number of argument bytes that a typed tool reads.
 func maxArguments(ctx context.Context, arguments string) int {
 	if len(arguments) <= DefaultMaxArguments {
 		return DefaultMaxArguments
@@ -101,10 +102,10 @@ func (t *toolContext) Value(key any) any {
 		}
 		return AskFunc(c.askFor)
 	}
-	return c.standard().Value(key) // which is also how package context finds out who cancels whom
+	return c.standard().Value(key) // also used by package context to propagate cancellation
 }
 
-// standard returns the context of package context that the tool's is from now on.
+// standard returns the context of package context that the tool uses from now on.
 func (c *Running) standard() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()

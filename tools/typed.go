@@ -15,33 +15,32 @@ import (
 
 // New returns a tool from a function with typed arguments and a typed result.
 //
-// In is a struct or a map with string keys. Where def has no Parameters, they are inferred from it
-// by github.com/google/jsonschema-go: names come from json tags, a field without omitempty or
-// omitzero is required, unknown fields are refused, a tag `jsonschema:"…"` is the description of
-// its field, and a tag `enum:"small,large"` lists the values that a string may have. An In without
-// fields, such as struct{}, makes a tool without parameters; one whose fields are all unexported is
-// a mistake.
+// In is a struct or a map with string keys. If def has no Parameters, they are inferred from In by
+// github.com/google/jsonschema-go. Names come from json tags. A field without omitempty or omitzero
+// is required. Unknown fields are refused. A tag `jsonschema:"…"` is the description of its field,
+// and a tag `enum:"small,large"` lists the allowed values of a string. An In without fields, such
+// as struct{}, makes a tool without parameters. An In with only unexported fields is an error.
 //
-// Before the function runs, the arguments must be JSON, fit the Parameters and fit In; otherwise
-// Call returns an [*ArgumentError] that lists all that is wrong. No arguments and null count as {}.
-// Arguments above 1 MiB (or the MaxArguments of the [Runner]), nested deeper than 64 levels, with
-// more than 100,000 values, or with a name twice in an object, are refused. Numbers are kept exact:
-// an interface in In receives a json.Number.
+// Before the function runs, the arguments must be JSON, fit the Parameters and fit In. Otherwise
+// Call returns an [*ArgumentError] that lists all problems. Empty arguments and null count as {}.
+// Arguments are refused if they are longer than 1 MiB (or the MaxArguments of the [Runner]), are
+// nested deeper than 64 levels, have more than 100,000 values, or have a name twice in an object.
+// Numbers are kept exact: an interface in In receives a json.Number.
 //
-// A result that is a string or a json.RawMessage is passed on as it is; any other as compact JSON.
+// A result of type string or json.RawMessage is returned unchanged; any other is encoded as compact
+// JSON.
 //
-// New never fails: what is wrong with def or In is returned by Check, Call and [NewSet], as a
-// [*DefinitionError].
+// New never fails. Check, Call and [NewSet] report errors in def or In as a [*DefinitionError].
 func New[In, Out any](def Definition, fn func(ctx context.Context, in In) (Out, error)) Tool {
 	return newTyped(def, fn, fn == nil)
 }
 
-// NewInline is [New] for a function that only computes, and so needs no context. It runs inline, on
-// the goroutine of whoever runs it: without a time-out, one after another, and at little cost. A
-// function that takes long holds up all that the caller does, and one that ends its goroutine
+// NewInline is like [New], for a function that only computes and needs no context. The function
+// runs on the goroutine of the run, at little cost: without a time-out, one call after another. A
+// slow function delays everything the caller does, and a function that ends its goroutine
 // (runtime.Goexit) ends the caller's.
 //
-// An inline tool is not read-only by that: what it does to the world is for def to say.
+// An inline tool is not automatically read-only: set that in def.
 func NewInline[In, Out any](def Definition, fn func(in In) (Out, error)) Tool {
 	withContext := func(_ context.Context, in In) (Out, error) { return fn(in) }
 	return &inline[In, Out]{newTyped(def, withContext, fn == nil)}
@@ -51,7 +50,7 @@ type typed[In, Out any] struct {
 	def    Definition
 	params parameters
 	fn     func(context.Context, In) (Out, error)
-	err    error // of the construction
+	err    error // the error of the construction
 }
 
 type inline[In, Out any] struct{ *typed[In, Out] }
@@ -93,7 +92,7 @@ func (t *typed[In, Out]) Call(ctx context.Context, arguments string) (string, er
 	return text, nil
 }
 
-// decode checks arguments and reads them into in.
+// decode checks arguments and decodes them into in.
 func (p *parameters) decode(ctx context.Context, arguments string, in any) []Problem {
 	if most := maxArguments(ctx, arguments); len(arguments) > most {
 		return []Problem{tooLong(len(arguments), most)}
@@ -125,8 +124,8 @@ func (p *parameters) unmarshal(arguments []byte, in any) error {
 	return d.Decode(in)
 }
 
-// undecodable says why arguments that fit the schema do not fit the Go type: a number out of its
-// range, or what a type that decodes itself has against it.
+// undecodable describes why arguments that fit the schema do not fit the Go type: a number is out
+// of range, or a type that decodes itself returned an error.
 func undecodable(err error) Problem {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		place := ""
@@ -138,7 +137,7 @@ func undecodable(err error) Problem {
 	return Problem{Message: shorten(longQuote.ReplaceAllString(err.Error(), `"…"`), 200)}
 }
 
-// longQuote is a quoted piece of a text that may be an argument.
+// longQuote matches a quoted piece of text that may be an argument.
 var longQuote = regexp.MustCompile(`"(?:\\.|[^"\\]){9,}"`)
 
 func tooLong(size, most int) Problem {
@@ -157,8 +156,9 @@ func resultText(out any) (string, error) {
 	return string(data), err
 }
 
-// NewRaw returns a tool from a function that reads its own arguments: they come as the model wrote
-// them, whatever that is. def.Parameters are only told to the model. A [Runner] bounds their size.
+// NewRaw returns a tool from a function that reads its own arguments. It receives them exactly as
+// the model wrote them. def.Parameters are only shown to the model. A [Runner] limits the size of
+// the arguments.
 func NewRaw(def Definition, fn func(ctx context.Context, arguments string) (string, error)) Tool {
 	return &raw{def: def, fn: fn}
 }

@@ -203,7 +203,7 @@ func TestGivenParameters(t *testing.T) {
 	_, err = tool.Call(t.Context(), `{"path":"A","mode":"x"}`)
 	require.Equal(t, []tools.Problem{{Pointer: "/mode", Message: `must be one of "r", "w"`}, {Pointer: "/path", Message: "does not match the pattern ^[a-z]+$"}}, problemsOf(t, err))
 
-	// The schema allows other fields, but there is no place for them, and encoding/json would read
+	// The schema allows other fields, but In has no place for them, and encoding/json would read
 	// PATH as path.
 	_, err = tool.Call(t.Context(), `{"path":"a","PATH":"A","mode":"r"}`)
 	require.Equal(t, []tools.Problem{{Message: `unknown "PATH"`}}, problemsOf(t, err))

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// gate is a bound on the median of a metric, or on how it stands to another median of the same run.
+// gate is a limit on the median of a metric, or on its ratio to another median of the same run.
 type gate struct {
 	row, metric string
-	base        string // the row it is compared with; "" for a bound on the number itself
+	base        string // the row it is compared with; "" for a limit on the number itself
 	baseMetric  string // "" means metric
 	most        float64
 	why         string
 }
 
-// gates are what the library has to keep. All but those of W8 and of memory are ratios within one
-// run, since times depend on the machine.
+// gates are the limits for the library. All except those of W8 and of memory are ratios within one
+// run, because times depend on the machine.
 var gates = []gate{
 	{
 		row: "W1/raw", metric: "cpu-ns/step", base: "W1/loop", most: 18,
@@ -76,8 +76,8 @@ var gates = []gate{
 	},
 }
 
-// report says how each gate stands, and how many are broken. A gate whose workload was not run at
-// all is left open: one may run a part of the benchmarks.
+// report describes the state of each gate, and returns how many are broken. A gate whose workload
+// was not run is left open: it is allowed to run only some benchmarks.
 func report(gates []gate, r *results) (text string, broken int) {
 	t := table{{"gate", "is", "at most", ""}}
 	var reasons strings.Builder

@@ -27,8 +27,8 @@ func main() {
 
 var errBroken = errors.New("the library is too slow, or a benchmark failed")
 
-// run returns what is to be printed. The error is or wraps errBroken if the input could be read and
-// is not good enough.
+// run returns the text to print. The error is or wraps errBroken if the input could be read but a
+// gate is broken or a benchmark failed.
 func run(args []string, stdin io.Reader) (string, error) {
 	res, err := read(args, stdin)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// results are the samples of each row and metric, with the rows in the order in which they came.
+// results are the samples of each row and metric, with the rows in their original order.
 type results struct {
 	rows    []string                        // "W2/raw"
 	samples map[string]map[string][]float64 // by row and metric
-	failed  bool                            // go test says that something failed
+	failed  bool                            // go test reports a failure
 }
 
 var processors = regexp.MustCompile(`-\d+$`)
@@ -54,7 +54,7 @@ func (r *results) add(row, metric string, v float64) {
 	r.samples[row][metric] = append(r.samples[row][metric], v)
 }
 
-// median returns the median of the samples of a metric; false if there are none.
+// median returns the median of the samples of a metric, or false if there are none.
 func (r *results) median(row, metric string) (float64, bool) {
 	s := slices.Clone(r.samples[row][metric])
 	if len(s) == 0 {
@@ -68,7 +68,7 @@ func (r *results) median(row, metric string) (float64, bool) {
 	return (s[mid-1] + s[mid]) / 2, true
 }
 
-// ratio returns how the median of a metric stands to that of another.
+// ratio returns the ratio of the median of a metric to that of another.
 func (r *results) ratio(row, metric, baseRow, baseMetric string) (float64, bool) {
 	v, ok := r.median(row, metric)
 	base, okBase := r.median(baseRow, baseMetric)
@@ -78,7 +78,7 @@ func (r *results) ratio(row, metric, baseRow, baseMetric string) (float64, bool)
 	return v / base, true
 }
 
-// has reports whether there is any row of the workload of that row.
+// has reports whether there is any row of the same workload as row.
 func (r *results) has(row string) bool {
 	return slices.ContainsFunc(r.rows, func(other string) bool { return workload(other) == workload(row) })
 }
@@ -88,11 +88,11 @@ func workload(row string) string {
 	return name
 }
 
-// shared are the metrics that the rows of all workloads have. The others are printed behind them.
+// shared are the metrics that the rows of all workloads have. The others are printed after them.
 var shared = []string{"ns/step", "cpu-ns/step", "B/step", "allocs/step"}
 
-// String tabulates the medians. CPU is also given as a multiple of the loop's, and of that of
-// openai-go by hand.
+// String tabulates the medians. It also gives CPU time as a multiple of the loop's, and of the loop
+// with openai-go.
 func (r *results) String() string {
 	t := table{{"row", "ns/step", "cpu-ns/step", "B/step", "allocs/step", "cpu, × loop", "cpu, × openai-go"}}
 	var others strings.Builder
@@ -115,7 +115,7 @@ func (r *results) String() string {
 	return t.String() + "\n" + others.String()
 }
 
-// all lists the medians of a row that go test did not add by itself.
+// all lists the medians of a row that go test did not add itself.
 func (r *results) all(row string) string {
 	var parts []string
 	for metric := range r.samples[row] {
@@ -127,10 +127,10 @@ func (r *results) all(row string) string {
 	return strings.Join(parts, ", ")
 }
 
-// table is text in columns; all lines have as many cells as the first, which names the columns.
+// table is text in columns. All lines have as many cells as the first, which names the columns.
 type table [][]string
 
-// String writes the table in Markdown, aligned, so that it can be read as it is and put into
+// String writes the table in Markdown, aligned, so that it is readable as text and can be put into
 // docs/performance.md.
 func (t table) String() string {
 	var b strings.Builder
@@ -158,7 +158,7 @@ func (t table) width(column int) int {
 	return widest
 }
 
-// number writes a number with three digits, or all of its whole part.
+// number writes a number with three digits, or all digits of its integer part.
 func number(v float64) string {
 	if v >= 100 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

@@ -11,20 +11,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// breakage is a way to break what a scenario says, and the test that fails then. That is what a
-// scenario that is shown has, besides a test of its number: somebody has read its text, and has
-// seen that the test holds the library to it.
+// breakage is a change that breaks a scenario, and the test that then fails. Every scenario that is
+// marked as shown has a test with its number and a breakage: it proves that the test really checks
+// what the scenario says.
 type breakage struct {
 	scenario scenario
 	test     string // the folder of its package and its name, such as "orchestrator TestS1_1"
-	what     string // what the library does then
-	file     string // where
-	old, now string // what stands in the file once, and what is there instead
+	what     string // what the broken library does
+	file     string // the file to change
+	old, now string // a text that occurs once in the file, and its replacement
 }
 
-// TestBreakages finds what breakages change, and their tests. With SEGUE_BREAK=1 (make breaks) it
-// breaks the library in each of these ways, through an overlay of the go command, and holds the
-// test to fail. It takes some seconds for each.
+// TestBreakages checks that the texts that breakages change, and their tests, exist. With
+// SEGUE_BREAK=1 (make breaks) it applies each breakage, through an overlay of the go command, and
+// requires that its test fails. This takes some seconds for each.
 func TestBreakages(t *testing.T) {
 	code := goCode(t)
 	for _, b := range breakages {
@@ -42,8 +42,8 @@ func TestBreakages(t *testing.T) {
 	}
 }
 
-// run runs the test of a breakage, which must fail, and by itself: a package that does not build
-// shows nothing.
+// run runs the test of a breakage. The test itself must fail: a package that does not build proves
+// nothing.
 func (b breakage) run(t *testing.T, broken, folder, test string) {
 	t.Helper()
 	tree, err := filepath.Abs(root)
@@ -63,7 +63,7 @@ func (b breakage) run(t *testing.T, broken, folder, test string) {
 	t.Logf("%s", out)
 }
 
-// define reports whether the tests of a folder have one of this name.
+// define reports whether the tests of a folder include one with this name.
 func (s sources) define(folder, test string) bool {
 	for file, text := range s {
 		if filepath.ToSlash(filepath.Dir(file)) == root+"/"+folder && strings.Contains(text, "\nfunc "+test+"(") {
@@ -73,7 +73,7 @@ func (s sources) define(folder, test string) bool {
 	return false
 }
 
-// breakages are in the order of the scenarios. A scenario that says several things takes several.
+// breakages are in the order of the scenarios. A scenario that says several things needs several.
 var breakages = []breakage{
 	{
 		scenario{"S0", 8},

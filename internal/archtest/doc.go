@@ -1,6 +1,6 @@
-// Package archtest holds the laws of the module's architecture as tests: which package may import
-// which, what the core may depend on, and what pure code may not touch.
+// Package archtest tests the rules of the module's architecture: which package may import which,
+// what the core may depend on, and what pure code may not use.
 //
-// The tables in the tests are a statement of policy. A build that breaks them is put right in the
-// code, not here.
+// The tables in the tests are a statement of policy. If a build breaks them, fix the code, not the
+// tables.
 package archtest

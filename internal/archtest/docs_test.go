@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exampleTexts returns the programs of docs/examples by their place below it, without the comment
-// above their package clause, which the text of a page stands for.
+// exampleTexts returns the programs of docs/examples by their path below it, without the comment
+// above their package clause, because the text of a page replaces that comment.
 func exampleTexts(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -39,7 +39,7 @@ func exampleTexts(t *testing.T) map[string]string {
 
 var packageClause = regexp.MustCompile(`(?m)^package (\w+)$`)
 
-// taught are the pages whose programs are those of docs/examples, which are run there.
+// taught are the pages whose programs are those of docs/examples, where they are run.
 var taught = map[string][]string{
 	"README.md":          {"tool/main.go"},
 	"docs/first-hour.md": {"hello/main.go", "tool/main.go", "stream/main.go"},
@@ -51,7 +51,7 @@ var taught = map[string][]string{
 	"docs/testing.md":    {"testing/agent.go", "testing/agent_test.go"},
 }
 
-// TestPages_examples holds the programs of these pages to be those of docs/examples.
+// TestPages_examples checks that the programs of these pages are those of docs/examples.
 func TestPages_examples(t *testing.T) {
 	pages, texts := goBlocks(t), exampleTexts(t)
 	for page, examples := range taught {
@@ -71,8 +71,8 @@ func TestPages_examples(t *testing.T) {
 // counted is a row of the table of programs in docs/first-hour.md: its name, and its lines.
 var counted = regexp.MustCompile(`(?m)^\| \[(\w+)\]\(examples/(\w+)/main\.go\) \| .* \| (\d+) \|$`)
 
-// TestPages_lines counts the lines of the programs, blank ones and comments aside, and holds the
-// table to have a row for each.
+// TestPages_lines counts the lines of the programs, without blank ones and comments, and checks
+// that the table has a row for each.
 func TestPages_lines(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs/first-hour.md"))
 	require.NoError(t, err)
@@ -100,9 +100,9 @@ func codeLines(text string) (n int) {
 	return n
 }
 
-// TestPages_programs has the go command compile every Go block with a package clause as it stands,
-// all at once, in folders that are not there. To list packages with their export data is to compile
-// them and not to link them; go vet would need the folders.
+// TestPages_programs compiles every Go block with a package clause unchanged, all at once, in
+// folders that do not exist. It lists the packages with their export data, because this compiles
+// them without linking; go vet would need the folders.
 func TestPages_programs(t *testing.T) {
 	tree, err := filepath.Abs(root)
 	require.NoError(t, err)
@@ -162,8 +162,8 @@ func TestPages_web(t *testing.T) {
 	require.Contains(t, string(page), "\n```html\n"+webPage(t)+"```\n")
 }
 
-// TestPages_outputs finds the body of each program that says what it prints in an Example of the
-// same body, which is run.
+// TestPages_outputs checks that the body of each program with a stated output is also the body of
+// an Example, which is run.
 func TestPages_outputs(t *testing.T) {
 	code := goCode(t)
 	for page, blocks := range goBlocks(t) {
@@ -178,8 +178,8 @@ func TestPages_outputs(t *testing.T) {
 	}
 }
 
-// TestPages_fragments finds every Go block without a package clause in a Go file, verbatim but for
-// its indentation.
+// TestPages_fragments checks that every Go block without a package clause occurs in a Go file,
+// unchanged except for its indentation.
 func TestPages_fragments(t *testing.T) {
 	code := goCode(t)
 	for page, blocks := range goBlocks(t) {
@@ -199,8 +199,8 @@ type block struct {
 
 func (b block) isProgram() bool { return strings.HasPrefix(b.text, "package ") }
 
-// folder names one for a block of a page: a program has one of its own, and the files of any other
-// package share one.
+// folder returns a folder name for a block of a page: a program has its own folder, and the files
+// of any other package share one.
 func (b block) folder(page string) string {
 	folder := strings.NewReplacer("/", "_", ".md", "").Replace(page)
 	if name := packageClause.FindStringSubmatch(b.text); name != nil && name[1] != "main" {
@@ -231,11 +231,11 @@ func goBlocks(t *testing.T) map[string][]block {
 	return pages
 }
 
-// fence is a line that begins or ends a block of code: its indentation, marks, and language.
+// fence matches a line that begins or ends a block of code: its indentation, marks, and language.
 var fence = regexp.MustCompile("^( *)(```+|~~~+) *([^` ]*)")
 
 func blocksOf(page string) (blocks []block, err error) {
-	var open []string // the parts of the fence that the current line is below of
+	var open []string // the fence parts of the block around the current line
 	var text strings.Builder
 	line, begun := 0, 0
 	for l := range strings.Lines(page) {
@@ -274,10 +274,10 @@ func TestBlocksOf(t *testing.T) {
 	require.EqualError(t, err, "line 1: write go, not golang")
 }
 
-// sources are the Go files of the repository by their paths, their lines without indentation.
+// sources are the Go files of the repository by path, with lines without indentation.
 type sources map[string]string
 
-// contain reports whether a file whose name ends so has these lines.
+// contain reports whether a file whose path ends with suffix has these lines.
 func (s sources) contain(suffix, lines string) bool {
 	lines = flat(lines)
 	for file, text := range s {
@@ -288,14 +288,14 @@ func (s sources) contain(suffix, lines string) bool {
 	return false
 }
 
-// flat takes the indentation from lines. The first one begins with a line break, as all others do.
+// flat removes the indentation of lines. The first line begins with a line break, like all others.
 func flat(text string) string {
 	return "\n" + indentation.ReplaceAllString(strings.TrimSpace(text), "") + "\n"
 }
 
 var indentation = regexp.MustCompile(`(?m)^[ \t]+`)
 
-// goCode returns the Go files that are compiled: not what lies in testdata, nor this package, whose
+// goCode returns the Go files that are compiled: not files in testdata, nor this package, whose
 // tests could quote a page.
 func goCode(t *testing.T) sources {
 	t.Helper()

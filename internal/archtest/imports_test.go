@@ -20,9 +20,9 @@ const (
 	root   = "../.."
 )
 
-// allowed says, for each package, which packages of the module and which third-party modules it may
-// import; the standard library is open to all (but see the purity test). A package that is not
-// listed may not exist.
+// allowed lists, for each package, the packages of the module and the third-party modules that it
+// may import. The standard library is always allowed (but see the purity test). A package that is
+// not listed may not exist.
 var allowed = map[string][]string{
 	"messages":                   {"internal/jsonform"},
 	"checkpoint":                 {},
@@ -73,8 +73,8 @@ var allowed = map[string][]string{
 	"markdownpolicy/internal/textscan":    {},
 }
 
-// coreModules are the third-party modules that a program gets with the orchestrator. Nothing else,
-// ever.
+// coreModules are the third-party modules that a program gets with the orchestrator. No other
+// module may be added.
 var coreModules = []string{
 	"github.com/google/jsonschema-go",
 	"github.com/google/uuid",
@@ -84,7 +84,7 @@ var coreModules = []string{
 	"golang.org/x/time",
 }
 
-// TestImports holds the imports of every package, tests aside, against the table.
+// TestImports checks the imports of every package, without tests, against the table.
 func TestImports(t *testing.T) {
 	for dir, files := range packages(t) {
 		may, listed := allowed[dir]
@@ -104,8 +104,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestCoreModules holds the import closure of the orchestrator against the list, as the go command
-// sees it.
+// TestCoreModules checks all imports of the orchestrator, direct and indirect, against the list, as
+// the go command reports them.
 func TestCoreModules(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./orchestrator")
 	cmd.Dir = root
@@ -122,8 +122,8 @@ func TestCoreModules(t *testing.T) {
 	require.Contains(t, found, "github.com/looplab/fsm", "the list is of the right package")
 }
 
-// packages returns the shipped Go files of each folder of this module, nested modules aside, and
-// the programs of the guides, which import what they show.
+// packages returns the shipped Go files of each folder of this module, without nested modules and
+// without the programs of the guides, which import what they show.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// layers are the packages of this module from the bottom up. A package imports only what stands in
-// a layer below its own, and so do tests that are part of it. External tests may import anything.
+// layers are the packages of this module from the bottom up. A package imports only packages of
+// lower layers, and so do tests that are part of it. External tests may import anything.
 var layers = []struct {
 	about    string
 	packages []string
@@ -56,14 +56,14 @@ func layerOf() map[string]int {
 	return number
 }
 
-// imported is a package with what it and the tests in it import of this module.
+// imported is a package with the packages of this module that it and its internal tests import.
 type imported struct {
 	name    string
 	imports []string
 }
 
-// listed returns the packages of this module as the go command sees them, but for the programs of
-// the guides.
+// listed returns the packages of this module as the go command reports them, without the programs
+// of the guides.
 func listed(t *testing.T) (list []imported) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,TestImports", "./...")
@@ -93,7 +93,7 @@ func listed(t *testing.T) (list []imported) {
 	}
 }
 
-// short is the path of a package in this module; "." for that at its root.
+// short returns the path of a package in this module, or "." for the root package.
 func short(path string) string {
 	if path+"/" == module {
 		return "."
@@ -101,7 +101,7 @@ func short(path string) string {
 	return strings.TrimPrefix(path, module)
 }
 
-// Every package stands in one layer, and no layer has one that is not there.
+// Every package is in one layer, and every package of a layer exists.
 func TestLayers_haveEveryPackage(t *testing.T) {
 	var found, have []string
 	for _, p := range listed(t) {
@@ -117,7 +117,7 @@ func TestLayers_importDownwards(t *testing.T) {
 	require.Empty(t, upwards(listed(t)))
 }
 
-// upwards says which imports do not go to a layer below.
+// upwards returns the imports that do not go to a lower layer.
 func upwards(list []imported) (offences []string) {
 	number := layerOf()
 	for _, p := range list {
@@ -135,8 +135,7 @@ func TestFolders_haveNoCircle(t *testing.T) {
 	require.Empty(t, circle(listed(t)))
 }
 
-// circle returns the top-level folders, of which one cannot say in which order they stand on each
-// other.
+// circle returns the top-level folders whose imports form a cycle.
 func circle(list []imported) []string {
 	needs := map[string]map[string]bool{}
 	for _, p := range list {
@@ -165,7 +164,7 @@ func circle(list []imported) []string {
 	return slices.Sorted(maps.Keys(needs))
 }
 
-// folder is the top-level folder of a package. Those below internal stand for themselves.
+// folder returns the top-level folder of a package. Each folder below internal counts separately.
 func folder(name string) string {
 	first, rest, _ := strings.Cut(name, "/")
 	if first == "internal" {

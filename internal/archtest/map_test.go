@@ -14,15 +14,15 @@ import (
 
 var mapLine = regexp.MustCompile(`^//\t(\S+) {2,}\S`)
 
-// TestMap holds the map of packages in doc.go: it has a line for each package of all modules of the
-// workspace and no other, and each of its lists is in the order of the layers. A line for "a/..."
-// stands for all packages below a.
+// TestMap checks the map of packages in doc.go. It must have a line for each package of all modules
+// of the workspace and no other, and each of its lists must be in the order of the layers. A line
+// for "a/..." stands for all packages below a.
 func TestMap(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "doc.go"))
 	require.NoError(t, err)
 	number := layerOf()
 	var names []string
-	last := 0 // the layer of the line before
+	last := 0 // the layer of the previous line
 	for line := range strings.Lines(string(text)) {
 		found := mapLine.FindStringSubmatch(line)
 		if found == nil {
@@ -40,7 +40,7 @@ func TestMap(t *testing.T) {
 	require.Empty(t, unmapped(everyPackage(t), names), "lines for what is not there")
 }
 
-// everyPackage returns the packages of all modules of the workspace, but for that of the map.
+// everyPackage returns the packages of all modules of the workspace, except the one with the map.
 func everyPackage(t *testing.T) (names []string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", module+"...")
@@ -55,8 +55,8 @@ func everyPackage(t *testing.T) (names []string) {
 	return names
 }
 
-// unmapped returns the wanted names that are not in the list. "a/..." in either stands for what is
-// below a.
+// unmapped returns the wanted names that are not in the list. In both, "a/..." stands for all
+// packages below a.
 func unmapped(list, wanted []string) (missing []string) {
 	covers := func(pattern, name string) bool {
 		above, all := strings.CutSuffix(pattern, "...")
@@ -76,8 +76,8 @@ func TestUnmapped(t *testing.T) {
 	require.Empty(t, unmapped([]string{"c/d"}, []string{"c/..."}))
 }
 
-// TestContributing holds the places where CONTRIBUTING.md says that changes go to be there, but for
-// those of what is new.
+// TestContributing checks that the places named in CONTRIBUTING.md exist, except those for new
+// things.
 func TestContributing(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestProveRunsEveryProperty finds the tests that ask package prove how many cases they draw, and
-// holds the list of the Makefile to name them all, and nothing else.
+// TestProveRunsEveryProperty finds the tests that ask package prove for a number of cases, and
+// checks that the Makefile lists exactly these.
 func TestProveRunsEveryProperty(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	require.NoError(t, err)
@@ -36,8 +36,8 @@ func TestProveRunsEveryProperty(t *testing.T) {
 	}
 }
 
-// propertiesOf returns the tests of a folder that call prove.Cases, or a function of these tests
-// that does.
+// propertiesOf returns the tests of a folder that call prove.Cases, directly or through a function
+// of these tests.
 func propertiesOf(t *testing.T, dir string) (tests []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
@@ -70,7 +70,7 @@ func propertiesOf(t *testing.T, dir string) (tests []string) {
 	return tests
 }
 
-// calls reports whether a function calls what is meant.
+// calls reports whether a function makes a call that meant accepts.
 func calls(fn *ast.FuncDecl, meant func(ast.Expr) bool) (found bool) {
 	ast.Inspect(fn, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pure lists the packages that decide and never act, whole.
+// pure lists the packages that only decide and have no effects.
 var pure = []string{
 	"messages",
 	"delegation",
@@ -45,8 +45,8 @@ var pure = []string{
 	"machine",
 }
 
-// acting lists the packages that act, or that nobody runs but tests. A package that stands in
-// neither list may not exist.
+// acting lists the packages with effects, or that only tests run. A package that is in neither list
+// may not exist.
 var acting = []string{
 	".",
 	"checkpoint",
@@ -69,7 +69,7 @@ var acting = []string{
 	"internal/release",
 }
 
-// forbidden imports, by the reason.
+// forbidden imports, with the reason.
 var forbidden = map[string]string{
 	"context":      "nothing in pure code waits",
 	"crypto/rand":  "chance",
@@ -86,8 +86,8 @@ var forbidden = map[string]string{
 	"unsafe":       "memory",
 }
 
-// clock are the functions of package time that read or wait for the clock; its types and constants
-// are data.
+// clock are the functions of package time that read or wait for the clock. Its types and constants
+// are data, and allowed.
 var clock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
 // grants are the exceptions, each with its reason. The list does not grow.
@@ -95,8 +95,8 @@ var grants = map[string]string{
 	"strategy/table.go: import sync": "a Table is compiled once, by whoever uses it first",
 }
 
-// clientTypes are what pure code may not name: data of llmclient and tools is free, clients are
-// not.
+// clientTypes are names that pure code may not use: data of llmclient and tools is allowed, clients
+// are not.
 var clientTypes = []string{"Client", "ClientFunc", "Router", "Retry", "Fallback", "RateLimit"}
 
 func TestPurity(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadme holds the front page to be read at a glance: it is short, it begins with one whole
-// program, which is a front door and not what stands behind it, and it names one model.
+// TestReadme checks that the front page is quick to read: it is short, it begins with one whole
+// program that uses only the root package, and it names one model.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
@@ -34,13 +34,13 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// modelName finds names of models as programs write them.
+// modelName matches names of models as programs write them.
 var modelName = regexp.MustCompile(`\b(?:gpt|o[1-9]|claude|gemini|gemma|qwen|llama|mistral|deepseek|kimi)-?[0-9][A-Za-z0-9.:-]*`)
 
-// link is a link of a page to a file, with its place within that file.
+// link matches a link of a page to a file, with its anchor in that file.
 var link = regexp.MustCompile(`\]\(([^()#:\s]+)(#[^)\s]*)?\)`)
 
-// TestPages_links finds what the pages link to.
+// TestPages_links checks that the targets of links exist.
 func TestPages_links(t *testing.T) {
 	for page := range goBlocks(t) {
 		text, err := os.ReadFile(filepath.Join(root, page))

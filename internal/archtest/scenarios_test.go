@@ -20,12 +20,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rewrite is the flag that stories have from package datadriven, under the same name.
+// rewrite is the flag of the stories, with the name that package datadriven gives it.
 var rewrite = flag.Bool("rewrite", false, "write the pages anew that tests generate")
 
 const scenariosPage = root + "/docs/scenarios.md"
 
-// series are the scenarios by their first part, and how many there are of each.
+// series are the series of scenarios, and the number of scenarios of each.
 var series = []struct {
 	name  string
 	count int
@@ -39,7 +39,7 @@ var series = []struct {
 	{"W", 17, "What providers send"},
 }
 
-// notBuilt says of scenarios what is missing for them. No test shows them yet.
+// notBuilt says what is missing for some scenarios. No test shows them yet.
 var notBuilt = map[scenario]string{
 	{"S1", 34}: noMCP,
 	{"S1", 35}: noMCP,
@@ -50,7 +50,7 @@ var notBuilt = map[scenario]string{
 const noMCP = "not built yet: tools of MCP servers"
 
 // TestScenariosAreShown finds a test or a story for every scenario, by the numbers in its name, and
-// holds docs/scenarios.md against what was found. With -rewrite it writes the page.
+// compares docs/scenarios.md with the result. With -rewrite it writes the page.
 func TestScenariosAreShown(t *testing.T) {
 	all, err := bearing()
 	require.NoError(t, err)
@@ -83,11 +83,11 @@ func TestNumbersIn(t *testing.T) {
 	}
 }
 
-// number finds the numbers of scenarios in the names of tests (S1_13, W3), of stories and of
+// number matches the numbers of scenarios in the names of tests (S1_13, W3), of stories and of
 // subtests (S1-13, W-3).
 var number = regexp.MustCompile(`(?:^|[^A-Za-z0-9])(S[0-4]|W)[-_]?(\d{1,2})(?:[^0-9]|$)`)
 
-// scenario is a number: its series and its place there.
+// scenario is a number: its series and its index there.
 type scenario struct {
 	series string
 	n      int
@@ -95,7 +95,7 @@ type scenario struct {
 
 func (s scenario) String() string { return s.series + "-" + strconv.Itoa(s.n) }
 
-// numbersIn returns the scenarios that a name bears.
+// numbersIn returns the scenarios in a name.
 func numbersIn(name string) []scenario {
 	var found []scenario
 	for name != "" {
@@ -110,7 +110,7 @@ func numbersIn(name string) []scenario {
 	return found
 }
 
-// bearing returns for each scenario the tests and stories that bear its number.
+// bearing returns for each scenario the tests and stories with its number.
 func bearing() (map[scenario][]string, error) {
 	found := map[scenario]map[string]bool{}
 	add := func(where string, list []scenario) {
@@ -143,8 +143,7 @@ func bearing() (map[scenario][]string, error) {
 	return all, err
 }
 
-// scan finds which scenarios the tests of a file bear in their names, and in those of their
-// subtests.
+// scan finds the scenarios in the names of the tests of a file, and of their subtests.
 func scan(file string, found func(test string, list []scenario)) error {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	if err != nil {
@@ -169,7 +168,7 @@ func scan(file string, found func(test string, list []scenario)) error {
 	return nil
 }
 
-// subtest is how the name of a subtest begins that bears numbers.
+// subtest matches the beginning of the name of a subtest with a number.
 var subtest = regexp.MustCompile(`^(S[0-4]|W)-\d{1,2}\b`)
 
 // scenarios returns all scenarios, in order.
@@ -182,7 +181,7 @@ func scenarios() (all []scenario) {
 	return all
 }
 
-// scenarioPage is the page that lists them.
+// scenarioPage returns the page that lists them.
 func scenarioPage(all map[scenario][]string) string {
 	var b strings.Builder
 	b.WriteString("<!-- Written by TestScenariosAreShown from the names of tests; do not edit. -->\n\n# Scenarios\n\n")
@@ -196,7 +195,7 @@ func scenarioPage(all map[scenario][]string) string {
 	return b.String()
 }
 
-// scenarioRow is a row of the page. Of a scenario that is shown the test that shows it comes first.
+// scenarioRow returns a row of the page. The test that shows a scenario comes first.
 func scenarioRow(s scenario, all map[scenario][]string) string {
 	tests, state := all[s], "named"
 	var fails []string

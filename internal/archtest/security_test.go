@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestThreatModelIsHeld finds every test that SECURITY.md names, and at least one in each line of
-// its table and list: a promise whose test was renamed or deleted is noticed.
+// TestThreatModelIsHeld checks that every test named in SECURITY.md exists, and that each line of
+// its table and list names at least one. So a promise whose test is renamed or deleted is noticed.
 func TestThreatModelIsHeld(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
 	require.NoError(t, err)

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSizes bounds rooms that grew too large once, in files and in lines of code: of files that are
-// no tests, without blank lines and comments that have a line of their own.
+// TestSizes limits folders that grew too large in the past, in files and in lines of code. It
+// counts files that are not tests, and lines that are neither blank nor only a comment.
 func TestSizes(t *testing.T) {
 	for name, room := range map[string]struct {
 		folders      []string
-		files, lines int // at most; 0: any
+		files, lines int // at most; 0 means any number
 	}{
 		"formats of text": {folders: []string{"markdownpolicy"}, files: 25},
 		"tools":           {folders: []string{"tools"}, lines: 1600},
@@ -44,7 +44,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// filesOf returns the Go files of a folder, tests and folders below aside.
+// filesOf returns the Go files of a folder, without tests and subfolders.
 func filesOf(t *testing.T, folder string) (files []string) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(root, folder, "*.go"))

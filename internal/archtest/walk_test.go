@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostCalls is how many calls bring an approval to a person, and how many bring it back.
+// mostCalls is the greatest number of calls from an approval policy to a person, and back.
 const mostCalls = 8
 
-// outsiders are the types whose methods are somebody else's: a line of a walk may end there.
+// outsiders are the types whose methods are user code: a line of a walk may end there.
 var outsiders = []string{"Client", "Config", "Running", "Strategy"}
 
-// TestWalk holds the walks of docs/design.md against the code: each function of a line is there and
-// calls the next, and none calls one that stands before it in the line.
+// TestWalk checks the walks of docs/design.md against the code: each function of a line exists and
+// calls the next, and none calls an earlier one of the line.
 func TestWalk(t *testing.T) {
 	calls := callsOf(t, "machine", "orchestrator")
 	lines := walks(t, "A walk")
@@ -40,7 +40,7 @@ func TestWalk(t *testing.T) {
 			require.True(t, there, "there is no function %s", name)
 			for _, before := range line[:i] {
 				_, earlier, _ := strings.Cut(before, ".")
-				if earlier != method { // a function of that name on another type
+				if earlier != method { // a function with that name on another type
 					require.NotContains(t, calls[name], earlier, "%s goes back to %s", name, before)
 				}
 			}
@@ -81,7 +81,7 @@ func walks(t *testing.T, heading string) (lines [][]string) {
 	return lines
 }
 
-// callsOf returns the names that each method of the packages calls, by its receiver and its name.
+// callsOf returns the names that each method of the packages calls, by receiver and name.
 func callsOf(t *testing.T, packages ...string) map[string][]string {
 	t.Helper()
 	calls := map[string][]string{}

@@ -1,9 +1,9 @@
-// Package growth holds tests to laws of how costs grow. It counts, and reads no clock: what else
-// the machine does changes nothing. What is counted are the statements that the packages of this
-// module, slices and maps execute, and the bytes that are allocated.
+// Package growth tests how costs grow with the size of the work. It counts and does not read a
+// clock, so other load on the machine does not matter. It counts the statements that the packages
+// of this module, slices, maps and strings execute, and the bytes that are allocated.
 //
 // The statements are counted by a second test binary, built with coverage, which runs one test for
-// one size and says what that took:
+// one size and reports the count:
 //
 //	func TestGrowth_calls(t *testing.T) {
 //		costs := growth.Of(t)
@@ -31,25 +31,25 @@ import (
 )
 
 const (
-	// factor is how many times as large the large size is as the small one.
+	// factor is the ratio of the large size to the small one.
 	factor = 8
-	// mostStatements and mostBytes are how many times as much the large size may cost. Linear costs
-	// are factor times as much at most, square ones come to factor times factor. Sorting takes some
-	// more statements. Slices that grow by doubling while they are small, and by a quarter later,
-	// take 20 times as many bytes.
+	// mostStatements and mostBytes limit the ratio of the large size's cost to the small size's.
+	// The ratio of linear costs is at most factor, that of quadratic costs is factor times factor.
+	// Sorting takes some more statements. Slices that double while they are small, and grow by a
+	// quarter later, take up to 20 times as many bytes.
 	mostStatements, mostBytes = 10, 24
-	// variable is the environment variable that holds the size, where work is counted.
+	// variable is the environment variable that holds the size, in the binary that counts.
 	variable = "SEGUE_GROWTH"
-	// counted are the packages whose statements are counted. In slices, maps and strings are the
-	// loops of those who search.
+	// counted are the packages whose statements are counted. Packages slices, maps and strings
+	// contain the loops of searches.
 	counted = "github.com/segue-go/segue/...,slices,maps,strings"
 )
 
-// Costs are those of the work of one test.
+// Costs are the costs of the work of one test.
 type Costs struct {
-	size   int    // in the binary that counts: what to work on; nothing: only to say what it takes to get there
-	binary string // else: that binary
-	before *taken // what it takes to get to the work
+	size   int    // in the binary that counts: the size; 0 means to measure only the way to the work
+	binary string // otherwise: that binary
+	before *taken // the cost of getting to the work
 }
 
 const nothing = -1
@@ -70,9 +70,9 @@ func Of(t *testing.T) *Costs {
 	return c
 }
 
-// AreLinear has work done for the small size and for one that is eight times as large, each in a
-// process of its own, and fails t if the second takes more than ten times as many statements or 24
-// times as many bytes. The test is run up to here in both.
+// AreLinear does work for the small size and for a size eight times as large, each in a process of
+// its own. It fails t if the large size takes more than ten times as many statements or 24 times as
+// many bytes. Both processes run the test up to this call.
 func (c *Costs) AreLinear(t *testing.T, small int, work func(size int)) {
 	t.Helper()
 	if c.binary == "" {
@@ -108,7 +108,7 @@ func bytesOf(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// taken is what work takes.
+// taken is the cost of work.
 type taken struct {
 	statements, bytes int
 	busiest           string // the piece of code that was executed most often
@@ -136,8 +136,8 @@ func (c *Costs) of(t *testing.T, size int) taken {
 	return took
 }
 
-// read adds up a profile. Each line says where a piece of code is, how many statements it has, and
-// how often it was executed.
+// read adds up a profile. Each line holds the position of a piece of code, its number of
+// statements, and how often it was executed.
 func read(profile string) (took taken) {
 	type piece struct {
 		where string

@@ -12,7 +12,7 @@ import (
 	"github.com/segue-go/segue/internal/growth"
 )
 
-// What grows like its size is let pass.
+// Linear growth passes.
 func TestAreLinear(t *testing.T) {
 	costs := growth.Of(t)
 	list := func(n int) []int {
@@ -30,8 +30,8 @@ func TestAreLinear(t *testing.T) {
 	}
 }
 
-// What grows with the square is noticed, whether it looks or copies. The test runs itself, and
-// expects to fail.
+// Quadratic growth is detected, in searches and in copies. The test runs itself, and expects a
+// failure.
 func TestAreLinear_square(t *testing.T) {
 	if os.Getenv("SEGUE_GROWTH") == "" && os.Getenv("SEGUE_GROWTH_SQUARE") == "" {
 		for name, says := range map[string]string{"looks": "more than 10 times the statements", "copies": "more than 24 times the bytes"} {

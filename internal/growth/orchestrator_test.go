@@ -21,12 +21,12 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The laws of package orchestrator stand here, and not beside it: its tests import openai-go, which
-// would have to be built once more for the binary that counts.
+// The growth tests of package orchestrator are here, because its own tests import openai-go, which
+// would have to be built again for the binary that counts.
 
 var unlimited = delegation.Limits{Steps: -1, ModelCalls: -1, ToolCalls: -1}
 
-// solving is an Orchestrator of complete-task.
+// solving returns an Orchestrator of complete-task.
 func solving(t *testing.T, cfg orchestrator.Config) *orchestrator.Orchestrator {
 	t.Helper()
 	cfg.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{MaxModelCalls: -1})}
@@ -37,7 +37,7 @@ func solving(t *testing.T, cfg orchestrator.Config) *orchestrator.Orchestrator {
 
 var task = orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go"}}
 
-// calling is a client that calls the tool t n times in its first reply, and is done.
+// calling returns a client that calls the tool t n times in its first reply, and then ends.
 func calling(n int) llmclient.Client {
 	calls := make([]messages.ToolCall, n)
 	for i := range calls {
@@ -50,7 +50,7 @@ func inline() tools.Tool {
 	return tools.NewInlineRaw(tools.Definition{Name: "t"}, func(string) (string, error) { return "", nil })
 }
 
-// middleware does nothing of its own, except that it edits a call.
+// middleware does nothing except edit a call.
 func middleware(edit func(*messages.ToolCall)) []orchestrator.Middleware {
 	return []orchestrator.Middleware{func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
@@ -62,8 +62,8 @@ func middleware(edit func(*messages.ToolCall)) []orchestrator.Middleware {
 	}}
 }
 
-// What a reply costs grows with the number of its calls, and not with its square: whichever way the
-// calls go.
+// The cost of a reply grows linearly with the number of its calls, whichever way the calls are
+// made.
 func TestOrchestrator_callsOfOneReply(t *testing.T) {
 	costs := growth.Of(t)
 	raw := tools.NewRaw(tools.Definition{Name: "t"}, func(context.Context, string) (string, error) { return "", nil })
@@ -91,8 +91,8 @@ func TestOrchestrator_callsOfOneReply(t *testing.T) {
 	}
 }
 
-// So does what a batch costs while its first call runs longer than all others: also when all run at
-// once, and behind a middleware.
+// So does the cost of a batch whose first call runs longer than all others, also if all run at
+// once, and with a middleware.
 func TestOrchestrator_longCall(t *testing.T) {
 	costs := growth.Of(t)
 	for name, cfg := range map[string]orchestrator.Config{
@@ -126,8 +126,8 @@ func TestOrchestrator_longCall(t *testing.T) {
 	}
 }
 
-// So does what it costs to suspend a run in the middle of a large batch, and to go on with the
-// replies to all of it.
+// So does the cost of suspending a run in the middle of a large batch, and of continuing with all
+// the replies.
 func TestOrchestrator_suspendedCalls(t *testing.T) {
 	growth.Of(t).AreLinear(t, 500, func(n int) {
 		o := solving(t, orchestrator.Config{
@@ -150,8 +150,8 @@ func TestOrchestrator_suspendedCalls(t *testing.T) {
 	})
 }
 
-// What a step costs does not grow with the steps that are behind it: of a strategy that asks with
-// all that was said so far, and with a journal.
+// The cost of a step does not grow with the number of earlier steps, for a strategy that sends the
+// whole conversation, with a journal.
 func TestOrchestrator_steps(t *testing.T) {
 	growth.Of(t).AreLinear(t, 200, func(n int) {
 		model := scripted.Func(func(req *llmclient.Request) scripted.Reply {

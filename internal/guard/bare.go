@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// packages are the names that texts of errors of this module begin with. A test holds them against
-// the tree.
+// packages are the names that begin the error texts of this module. A test compares them with the
+// tree.
 var packages = []string{
 	"builtin", "checkpoint", "completetask", "config", "delegation", "filetools", "llmclient", "machine", "markdownpolicy",
 	"messages", "nextstep", "openaichat", "orchestrator", "planreviseexecute", "plantext", "policyclient", "react",
 	"reasonactobserve", "reflection", "retry", "scripted", "segue", "sse", "stepagent", "strategy", "strategytest", "tools",
 }
 
-// Bare returns the text of an error without the name of the package of this module that it begins
-// with: what is to stand behind a prefix of its own. Each of the errors that errors.Join has joined
-// is treated so.
+// Bare returns the text of an error without the package name of this module at its beginning, so
+// that it can follow another prefix. Each error joined by errors.Join is treated so.
 func Bare(err error) string {
 	all := Each(err)
 	texts := make([]string, len(all))
@@ -35,8 +34,8 @@ func bare(text string) string {
 	}
 }
 
-// Within returns an error with the text "place: problem", where the problem is that of err without
-// the name of its package; of errors that were joined, one for each. They wrap err.
+// Within returns an error with the text "place: problem", where problem is the text of err without
+// its package name. For joined errors it returns one for each. They wrap err.
 func Within(place string, err error) []error {
 	all := Each(err)
 	for i, e := range all {
@@ -45,8 +44,8 @@ func Within(place string, err error) []error {
 	return all
 }
 
-// Each returns the errors that errors.Join has joined, those within them too; err itself if it is
-// none of its errors. Of nil there are none.
+// Each returns the errors that errors.Join has joined, recursively, or err itself if it is not a
+// joined error. For nil it returns none.
 func Each(err error) []error {
 	if err == nil {
 		return nil

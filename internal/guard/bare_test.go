@@ -45,7 +45,7 @@ func TestWithin(t *testing.T) {
 	require.EqualError(t, all[1], `strategy "a": io: read/write on closed pipe`)
 }
 
-// Whatever package of this module an error comes from, its name is known.
+// The names of all packages of this module are known.
 func TestPackages(t *testing.T) {
 	for _, place := range []string{"../..", "../../llmclient", "../../strategy", "../../tools", "../../orchestrator"} {
 		entries, err := os.ReadDir(place)

@@ -5,29 +5,28 @@ import (
 	"reflect"
 )
 
-// Error is an error of code that is not ours, as data: its text was read once, and its other
-// methods are called where they may panic. What it wraps is found by errors.Is and errors.As, as
-// before.
+// Error is an error of foreign code, as data. Its text was read once. Its other methods are called
+// with protection from panics. errors.Is and errors.As find what it wraps, as before.
 type Error struct {
-	err  error // nil if nothing can be looked for in it
+	err  error // nil if it cannot be searched
 	text string
 }
 
-// New returns err as data. In an error that wraps itself nothing is found: looking
-// would never end.
+// New returns err as data. An error that wraps itself is not searched, because the search would
+// never end.
 func New(err error, text string) (e *Error) {
 	e = &Error{err: err, text: text}
-	defer func() { _ = recover() }() // of Unwrap: what is above that is found
+	defer func() { _ = recover() }() // a panic of Unwrap: the errors above it are found
 	if !Finite(err) {
 		e.err = nil
 	}
 	return e
 }
 
-// Error returns the text that the error had when it came in.
+// Error returns the original text of the error.
 func (e *Error) Error() string { return e.text }
 
-// Is looks for a target in what the error wraps.
+// Is searches the wrapped errors for a target.
 func (e *Error) Is(target error) (is bool) {
 	defer func() {
 		if recover() != nil {
@@ -37,8 +36,8 @@ func (e *Error) Is(target error) (is bool) {
 	return errors.Is(e.err, target)
 }
 
-// As looks for a target in what the error wraps. A typed nil is no find: whoever asks would read
-// its fields.
+// As searches the wrapped errors for a target. A typed nil does not count, because the caller would
+// read its fields.
 func (e *Error) As(target any) (found bool) {
 	defer func() {
 		if recover() != nil {

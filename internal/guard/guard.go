@@ -1,5 +1,5 @@
-// Package guard reads errors and values of panics that come from code outside this module, whose
-// methods may panic or never return.
+// Package guard reads errors and values of panics that come from code outside this module. Methods
+// of these may panic or never return.
 package guard
 
 import (
@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// RuntimeText returns the text of a panic's value if the Go runtime wrote it. Any other text may
-// hold a secret: it is not asked for.
+// RuntimeText returns the text of a panic's value if the Go runtime wrote it. It does not ask for
+// any other text, which may contain a secret.
 func RuntimeText(value any) (text string, ok bool) {
 	err, ok := value.(runtime.Error)
 	if !ok || !ofRuntime(reflect.TypeOf(value)) {
@@ -30,11 +30,11 @@ func ofRuntime(t reflect.Type) bool {
 	return t.PkgPath() == "runtime"
 }
 
-// mostErrors bounds the errors that one wraps, itself included.
+// mostErrors limits the number of errors in an error's tree, including itself.
 const mostErrors = 10_000
 
-// Finite reports whether errors.Is and errors.As come to an end on err: with one that wraps itself
-// they never do. It calls Unwrap, which may panic.
+// Finite reports whether errors.Is and errors.As terminate on err. They do not if an error wraps
+// itself. It calls Unwrap, which may panic.
 func Finite(err error) bool {
 	left := mostErrors
 	return finite(err, &left)
@@ -45,7 +45,7 @@ func finite(err error, left *int) bool {
 		if *left--; *left < 0 {
 			return false
 		}
-		switch e := err.(type) { //nolint:errorlint // each error of the tree is looked at by itself
+		switch e := err.(type) { //nolint:errorlint // each error of the tree is examined separately
 		case interface{ Unwrap() error }:
 			err = e.Unwrap()
 		case interface{ Unwrap() []error }:

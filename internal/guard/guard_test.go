@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/internal/guard"
 )
 
-// posing says that it is an error of the Go runtime, and is none.
+// posing has the method of runtime.Error but is not an error of the Go runtime.
 type posing struct{ error }
 
 func (posing) RuntimeError() {}
@@ -44,7 +44,7 @@ func TestRuntimeText(t *testing.T) {
 	}
 }
 
-// circle wraps itself as often as it is asked.
+// circle wraps itself at every call.
 type circle struct{}
 
 func (circle) Error() string   { return "circle" }

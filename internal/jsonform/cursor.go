@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Cursor reads JSON (RFC 8259) in one pass, without a tree. Every method checks what it passes
-// over. A value of another type than the one asked for is skipped. After the first error every
-// method returns at once; End and Err say so in the end. The zero Cursor stands at the end of an
-// empty text: call Begin.
+// Cursor reads JSON (RFC 8259) in one pass, without a tree. Every method checks what it reads. A
+// value of another type than the requested one is skipped. After the first error every method
+// returns at once; End and Err report it. The zero Cursor is at the end of an empty text: call
+// Begin.
 //
 //	for more := c.Open('{'); more; more = c.More('}') {
 //		switch string(c.Name()) { … default: c.Skip() }
@@ -18,13 +18,13 @@ type Cursor struct {
 	b     []byte
 	i     int
 	depth int
-	most  int // levels that lists and objects may nest
+	most  int // the greatest nesting depth of lists and objects
 	bad   problem
 	at    int    // where bad was found
 	tmp   []byte // holds the strings that had escapes
 }
 
-// problem is what is wrong with a text.
+// problem is the kind of an error.
 type problem uint8
 
 const (
@@ -36,8 +36,8 @@ const (
 	stopped
 )
 
-// Begin sets the cursor to the start of b, in which lists and objects may nest so many levels.
-// Texts returned before are void.
+// Begin sets the cursor to the start of b, with most as the greatest nesting depth of lists and
+// objects. Texts that were returned before become invalid.
 func (c *Cursor) Begin(b []byte, most int) { *c = Cursor{b: b, most: most, tmp: c.tmp[:0]} }
 
 // End reports whether the input was one whole JSON value.
@@ -49,7 +49,7 @@ func (c *Cursor) End() bool {
 	return c.bad == none
 }
 
-// At returns how many bytes have been passed over.
+// At returns how many bytes have been read.
 func (c *Cursor) At() int { return c.i }
 
 // Cut reports whether the input was not JSON because it ends too early.
@@ -58,7 +58,7 @@ func (c *Cursor) Cut() bool { return c.bad == unexpectedEnd }
 // Kept returns how many bytes the cursor holds for texts that had escapes.
 func (c *Cursor) Kept() int { return cap(c.tmp) }
 
-// Err returns what was wrong with the input, as far as it has been read.
+// Err returns the error of the input, as far as it has been read.
 func (c *Cursor) Err() error {
 	switch c.bad {
 	case none:
@@ -75,10 +75,10 @@ func (c *Cursor) Err() error {
 	}
 }
 
-// Stop makes every method return at once from here on, as after an error.
+// Stop makes every method return at once from now on, as after an error.
 func (c *Cursor) Stop() { c.failWith(stopped, c.i) }
 
-// fail notes what is wrong at the current byte.
+// fail records an error at the current byte.
 func (c *Cursor) fail() {
 	if c.i >= len(c.b) {
 		c.failWith(unexpectedEnd, len(c.b))
@@ -104,7 +104,7 @@ func (c *Cursor) space() {
 	}
 }
 
-// Peek returns the first byte of the next value or mark; 0 if there is none.
+// Peek returns the first byte of the next value or mark, or 0 if there is none.
 func (c *Cursor) Peek() byte {
 	c.space()
 	if c.bad != none || c.i >= len(c.b) {
@@ -133,7 +133,7 @@ func (c *Cursor) Open(mark byte) bool {
 	return false
 }
 
-// More goes on to the next element of an object or array, and leaves it behind the last.
+// More moves to the next element of an object or array, or leaves it after the last.
 func (c *Cursor) More(closing byte) bool {
 	switch c.Peek() {
 	case ',':
@@ -148,7 +148,7 @@ func (c *Cursor) More(closing byte) bool {
 	return false
 }
 
-// Name reads the name of a member. Its bytes may not be UTF-8, and live until Begin.
+// Name reads the name of a member. Its bytes may not be UTF-8, and are valid until Begin.
 func (c *Cursor) Name() []byte {
 	if c.Peek() != '"' {
 		c.fail()
@@ -163,8 +163,8 @@ func (c *Cursor) Name() []byte {
 	return name
 }
 
-// Text reads a string; nil if the value is none. Bytes that are not UTF-8 become U+FFFD, one each.
-// What it returns lives until Begin.
+// Text reads a string, or returns nil for another value. Each byte that is not UTF-8 becomes
+// U+FFFD. The result is valid until Begin.
 func (c *Cursor) Text() []byte {
 	if c.Peek() != '"' {
 		c.Skip()
@@ -183,7 +183,7 @@ func (c *Cursor) Text() []byte {
 	return c.tmp[from:]
 }
 
-// quoted reads a string as it is, which may not be UTF-8.
+// quoted reads a string unchanged; it may not be UTF-8.
 func (c *Cursor) quoted() []byte {
 	c.i++
 	from := c.i
@@ -199,7 +199,7 @@ func (c *Cursor) quoted() []byte {
 	return c.b[from : c.i-1]
 }
 
-// plain returns how many bytes stand before the first quote, backslash or control character.
+// plain returns the number of bytes before the first quote, backslash or control character.
 func plain(b []byte) int {
 	for i, ch := range b {
 		if ch < ' ' || ch == '"' || ch == '\\' {
@@ -209,7 +209,8 @@ func plain(b []byte) int {
 	return len(b)
 }
 
-// Integer reads a number, cut to a whole one; false if the value is none or is too large.
+// Integer reads a number, truncated to an integer. It returns false if the value is not a number or
+// is too large.
 func (c *Cursor) Integer() (int64, bool) {
 	raw := c.Raw()
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
@@ -222,7 +223,7 @@ func (c *Cursor) Integer() (int64, bool) {
 	return int64(f), err == nil && f > -1<<62 && f < 1<<62
 }
 
-// Raw passes over a value and returns its bytes.
+// Raw skips a value and returns its bytes.
 func (c *Cursor) Raw() []byte {
 	c.space()
 	from := c.i
@@ -233,7 +234,7 @@ func (c *Cursor) Raw() []byte {
 	return c.b[from:c.i]
 }
 
-// Skip passes over a value.
+// Skip skips a value.
 func (c *Cursor) Skip() {
 	switch ch := c.Peek(); {
 	case ch == '"':
@@ -304,8 +305,8 @@ func (c *Cursor) digits() {
 	}
 }
 
-// Valid reports whether b is one whole JSON value in which lists and objects nest at most so many
-// levels.
+// Valid reports whether b is one whole JSON value whose lists and objects nest at most most levels
+// deep.
 func Valid(b []byte, most int) bool {
 	c := Cursor{b: b, most: most}
 	c.Skip()

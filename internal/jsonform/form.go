@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Form is the JSON form of the struct T, as the tags of its fields declare it: a field whose tag
-// says neither omitempty nor omitzero is required. Make it once, with [Of]; it may be used from any
-// number of goroutines.
+// Form is the JSON form of the struct T, as declared by the tags of its fields. A field whose tag
+// has neither omitempty nor omitzero is required. Make a Form once, with [Of]; it is safe for
+// concurrent use.
 type Form[T any] struct{ shape shape }
 
-// Of returns the form of T. The structs in T are part of the form, unless they read themselves. The
-// object may have fields of the names in also, which are not read.
+// Of returns the form of T. The structs in T are part of the form, unless they decode themselves.
+// The object may also have fields with the names in also, which are ignored.
 func Of[T any](also ...string) Form[T] {
 	s := shapeOf(reflect.TypeFor[T]())
 	for _, name := range also {
@@ -24,8 +24,8 @@ func Of[T any](also ...string) Form[T] {
 	return Form[T]{s}
 }
 
-// Read reads a T. A field that T does not have, and a required one that is missing or null, are
-// errors that name the field, wherever in T they are. Names are compared as they are written.
+// Read reads a T. A field that T does not have, and a required field that is missing or null, are
+// errors that name the field, at any depth of T. Names are case-sensitive.
 func (f *Form[T]) Read(data []byte) (T, error) {
 	var v T
 	var c Cursor
@@ -40,15 +40,15 @@ func (f *Form[T]) Read(data []byte) (T, error) {
 	return v, nil
 }
 
-// maxDepth is how many levels encoding/json lets a text nest.
+// maxDepth is the nesting depth that encoding/json accepts.
 const maxDepth = 10_000
 
-// shape is what a form says of a value: an object with its fields, or a list or map of values with
-// a shape; or nothing.
+// shape describes the form of a value: an object with its fields, or a list or map of values with a
+// shape; or nothing.
 type shape struct {
 	fields []field
 	elem   *shape
-	keyed  bool // elem is that of a map
+	keyed  bool // elem is the shape of a map's values
 }
 
 type field struct {
@@ -84,7 +84,7 @@ func shapeOf(t reflect.Type) shape {
 }
 
 func fieldsOf(t reflect.Type) []field {
-	fields := []field{} // an object without fields is one all the same
+	fields := []field{} // an object without fields is still an object
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if !f.IsExported() || f.Anonymous && name == "" || name == "-" {
@@ -101,8 +101,8 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// check looks for fields that are unknown or missing. Values without a shape are left to whoever
-// decodes them, and so is what is no JSON.
+// check finds unknown and missing fields. Values without a shape, and text that is not JSON, are
+// left to the decoder.
 func (s *shape) check(c *Cursor, place string) error {
 	switch {
 	case s.fields != nil:
@@ -147,14 +147,14 @@ func (s *shape) checkObject(c *Cursor, place string) error {
 	if c.Peek() != '{' {
 		return misread(place, "it is no object")
 	}
-	var found uint64 // of the fields, bit by bit
+	var found uint64 // a bit for each field
 	for more := c.Open('{'); more; more = c.More('}') {
 		name := c.Name()
 		i := s.field(name)
 		if i < 0 {
 			return &fieldError{within(place, string(name)), "is unknown"}
 		}
-		if c.Peek() == 'n' { // null is as if it were missing
+		if c.Peek() == 'n' { // null counts as missing
 			c.Skip()
 			continue
 		}
@@ -171,7 +171,7 @@ func (s *shape) checkObject(c *Cursor, place string) error {
 	return nil
 }
 
-// field returns which field has that name, or -1.
+// field returns the index of the field with that name, or -1.
 func (s *shape) field(name []byte) int {
 	for i := range s.fields {
 		if s.fields[i].name == string(name) {
@@ -181,12 +181,12 @@ func (s *shape) field(name []byte) int {
 	return -1
 }
 
-// fieldError says what is wrong with a field.
+// fieldError describes the error of a field.
 type fieldError struct{ path, problem string }
 
 func (e *fieldError) Error() string { return fmt.Sprintf("the field %.128q %s", e.path, e.problem) }
 
-// misread is the error of a value that is of another kind than its shape.
+// misread returns the error for a value of another kind than its shape.
 func misread(place, problem string) error {
 	if place == "" {
 		return errors.New(problem)
@@ -194,8 +194,8 @@ func misread(place, problem string) error {
 	return &fieldError{place, "cannot be read: " + problem}
 }
 
-// Member returns the value of the last member of that name in an object; nil if there is none, or
-// data, which has to be JSON, is no object.
+// Member returns the value of the last member with that name in an object. It returns nil if there
+// is none, or if data, which must be JSON, is not an object.
 func Member(data []byte, name string) (value []byte) {
 	var c Cursor
 	c.Begin(data, maxDepth)

@@ -66,7 +66,7 @@ func TestForm_refuses(t *testing.T) {
 	}
 }
 
-// AppendString writes what encoding/json reads again as the same text, but for bytes that are not
+// AppendString writes text that encoding/json reads back unchanged, except for bytes that are not
 // UTF-8.
 func TestAppendString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,6 +1,6 @@
-// Package jsonform is what the JSON forms of this library have in common: a cursor that reads JSON
-// in one pass, forms of structs that are read strictly, and strings and values that are written
-// without escapes for HTML.
+// Package jsonform holds what the JSON forms of this library have in common: a cursor that reads
+// JSON in one pass, strict reading of structs, and writing of strings and values without escapes
+// for HTML.
 package jsonform
 
 import (
@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Marshal is json.Marshal without the escapes for HTML, which change the text of a json.RawMessage:
-// what was written and read again must be the same, to the byte.
+// Marshal is json.Marshal without the escapes for HTML. These would change the text of a
+// json.RawMessage, which must be the same, byte for byte, after it was written and read.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -21,7 +21,7 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// AppendString appends s to dst as a JSON string. Bytes that are not UTF-8 become U+FFFD, one each.
+// AppendString appends s to dst as a JSON string. Each byte that is not UTF-8 becomes U+FFFD.
 func AppendString[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	from := 0
@@ -45,7 +45,7 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 	return append(append(dst, s[from:]...), '"')
 }
 
-// appendEscape appends what stands in a string for a byte that cannot stand there itself.
+// appendEscape appends the escape of a byte that a JSON string cannot contain.
 func appendEscape(dst []byte, c byte) []byte {
 	const hex = "0123456789abcdef"
 	switch {

@@ -31,7 +31,7 @@ func (c *Cursor) unescape(from int) []byte {
 	}
 }
 
-// escape reads what follows a backslash, and reports whether it is an escape.
+// escape reads the text after a backslash, and reports whether it is an escape.
 func (c *Cursor) escape() bool {
 	if c.i >= len(c.b) {
 		return false
@@ -60,8 +60,8 @@ func (c *Cursor) escape() bool {
 	return true
 }
 
-// unicode reads the four digits of \u, and a second half of a surrogate pair. A half alone becomes
-// U+FFFD.
+// unicode reads the four digits of \u, and the second half of a surrogate pair. A single half
+// becomes U+FFFD.
 func (c *Cursor) unicode() bool {
 	r, ok := c.hex()
 	if ok && utf16.IsSurrogate(r) {

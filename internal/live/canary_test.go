@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// The key stands in no recording: not of an exchange, not of one that was refused with the key in
-// the error, and one in which the model says the key is not written.
+// No recording contains the key. An exchange that was refused with the key in the error does not
+// contain it, and one in which the model repeats the key is not written.
 func TestRecordings_holdNoKey(t *testing.T) {
 	s := newServer(t)
 	var recording bytes.Buffer

@@ -1,11 +1,11 @@
-// Package live holds a short suite of tests that asks a real model: each built-in strategy,
-// streamed and not, tools, an answer of a schema, and tool calls as text. make live runs it, with
+// Package live holds a short suite of tests with a real model: each built-in strategy, streamed and
+// not, tools, an answer of a schema, and tool calls as text. Run it with make live, and with
 //
-//	OPENAI_API_KEY    the key; for a server that wants none, anything that is no word of a conversation
-//	OPENAI_BASE_URL   the address up to and without "/chat/completions"; OpenAI if it is not set
+//	OPENAI_API_KEY    the key; for a server without keys, any text that does not occur in the conversations
+//	OPENAI_BASE_URL   the address without "/chat/completions"; OpenAI if it is not set
 //	SEGUE_MODEL       the model
 //
-// What the model answers is recorded in testdata, in a folder named after the model, and is then
-// played to the same suite. A go test plays the recordings that there are and asks nobody. A
-// recording holds no header, and none is written that holds the key.
+// The replies of the model are recorded in testdata, in a folder named after the model, and then
+// replayed to the same suite. A plain go test replays the existing recordings and makes no
+// requests. A recording has no headers, and a recording that contains the key is not written.
 package live

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fromEnvironment returns the server that the environment names, and what is missing.
+// fromEnvironment returns the server that the environment names, and which variables are missing.
 func fromEnvironment(getenv func(string) string) (cfg openaichat.Config, missing []string) {
 	for _, name := range []string{"OPENAI_API_KEY", "SEGUE_MODEL"} {
 		if getenv(name) == "" {
@@ -34,12 +34,12 @@ func fromEnvironment(getenv func(string) string) (cfg openaichat.Config, missing
 	}, missing
 }
 
-// folder is where the recordings of a model are kept.
+// folder returns the folder for the recordings of a model.
 func folder(dir, model string) string {
 	return filepath.Join(dir, regexp.MustCompile(`[^A-Za-z0-9.-]+`).ReplaceAllString(model, "_"))
 }
 
-// TestLive asks a real model, and then plays what it answered.
+// TestLive asks a real model, and then replays its answers.
 func TestLive(t *testing.T) {
 	if os.Getenv("SEGUE_LIVE") == "" {
 		t.Skip("make live asks a real model")
@@ -49,12 +49,12 @@ func TestLive(t *testing.T) {
 	live(t, cfg, folder("testdata", cfg.Model))
 }
 
-// live asks a model, by connections of its own that it closes at the end, and plays what was
-// recorded.
+// live asks a model, with its own connections that it closes at the end, and replays the
+// recordings.
 func live(t *testing.T, cfg openaichat.Config, dir string) {
 	if cfg.HTTPClient == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.ResponseHeaderTimeout = 10 * time.Minute // as a client of openaichat has it
+		transport.ResponseHeaderTimeout = 10 * time.Minute // as in a client of openaichat
 		t.Cleanup(transport.CloseIdleConnections)
 		cfg.HTTPClient = &http.Client{Transport: transport}
 	}
@@ -69,15 +69,15 @@ func live(t *testing.T, cfg openaichat.Config, dir string) {
 	t.Run("replayed", func(t *testing.T) { replay(t, dir) })
 }
 
-// record records a model until the test ends, also a test that fails. What holds the key is not
-// written.
+// record records a model until the test ends, even if the test fails. A recording that contains the
+// key is not written.
 func record(t *testing.T, model llmclient.Client, key, file string) llmclient.Client {
 	var recording bytes.Buffer
 	t.Cleanup(func() { require.NoError(t, write(file, recording.Bytes(), key)) })
 	return scripted.Record(model, &recording)
 }
 
-// write writes a recording, but for one that holds the key.
+// write writes a recording, unless it contains the key.
 func write(file string, recording []byte, key string) error {
 	if bytes.Contains(recording, []byte(key)) {
 		return errors.New("the recording is not written: it holds the key; where the server wants none, choose one that is no word of a conversation")
@@ -85,7 +85,7 @@ func write(file string, recording []byte, key string) error {
 	return os.WriteFile(file, recording, 0o644)
 }
 
-// replay plays the recordings of a model. All of each must be used.
+// replay replays the recordings of a model. Each must be used completely.
 func replay(t *testing.T, dir string) {
 	suite(t, func(t *testing.T, name string) llmclient.Client {
 		recording, err := os.ReadFile(filepath.Join(dir, name+".jsonl"))
@@ -97,7 +97,7 @@ func replay(t *testing.T, dir string) {
 	})
 }
 
-// TestRecordings plays what was recorded of real models.
+// TestRecordings replays recordings of real models.
 func TestRecordings(t *testing.T) {
 	dirs, err := filepath.Glob("testdata/*/")
 	require.NoError(t, err)

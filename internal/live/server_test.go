@@ -22,11 +22,11 @@ import (
 
 const canary = "sk-canary-7f3a9c51e2"
 
-// server speaks Chat Completions over HTTP, for a model that does what the tasks of the suite ask.
+// server is a Chat Completions server with a model that does the tasks of the suite.
 type server struct {
 	*httptest.Server
-	whole, streamed atomic.Int64 // requests
-	repeatsKey      atomic.Bool  // the model says the key that it was sent
+	whole, streamed atomic.Int64 // number of requests
+	repeatsKey      atomic.Bool  // the model repeats the key that it was sent
 }
 
 func newServer(t *testing.T) *server {
@@ -124,7 +124,7 @@ func (r wireRequest) call(name, arguments string) wireMessage {
 	}}}
 }
 
-// operands returns what is to be added, as JSON.
+// operands returns the numbers to add, as JSON.
 func (r wireRequest) operands() string {
 	if r.says("Add 8") {
 		return `{"A":42,"B":8}`
@@ -132,7 +132,7 @@ func (r wireRequest) operands() string {
 	return `{"A":19.5,"B":22.5}`
 }
 
-// reply is what the model says.
+// reply returns the model's reply.
 func (r wireRequest) reply() wireMessage {
 	added := r.last().Role == "tool" || strings.Contains(r.last().Content, "Observation: 42")
 	switch {
@@ -156,7 +156,7 @@ func (r wireRequest) reply() wireMessage {
 	return r.inWords(added)
 }
 
-// inWords is what the model says where it is offered no tools.
+// inWords returns the model's reply if no tools are offered.
 func (r wireRequest) inWords(added bool) wireMessage {
 	switch {
 	case strings.Contains(r.last().Content, "APPROVED"):
@@ -212,7 +212,7 @@ func stream(w http.ResponseWriter, said wireMessage) {
 	_, _ = io.WriteString(w, "\n\ndata: [DONE]\n\n")
 }
 
-// A server goes on when the suite has ended, and the suite leaves it no connection.
+// The server is still running when the suite has ended, and the suite leaves no connection to it.
 func TestSuite_leavesNoConnection(t *testing.T) {
 	var s server
 	var connections atomic.Int64
@@ -229,13 +229,13 @@ func TestSuite_leavesNoConnection(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	cfg := s.config()
-	cfg.HTTPClient = nil // as make live has it
+	cfg.HTTPClient = nil // as in make live
 	t.Run("suite", func(t *testing.T) { live(t, cfg, t.TempDir()) })
 	require.Eventually(t, func() bool { return connections.Load() == 0 }, time.Minute, time.Millisecond)
 }
 
-// The suite works: on a server that speaks the protocol every task is done, in every mode, and is
-// done again by what was recorded, without the server.
+// The suite works: with a server that speaks the protocol every task succeeds, in every mode, and
+// succeeds again with the recordings, without the server.
 func TestSuite_onALocalServer(t *testing.T) {
 	s := newServer(t)
 	dir := folder(t.TempDir(), "local")

@@ -28,17 +28,16 @@ const (
 	country = `{"type":"object","properties":{"city":{"type":"string"},"country":{"type":"string"}},"required":["city","country"],"additionalProperties":false}`
 )
 
-// task is something that a model is asked to do, easy enough that any useful model can, and how to
-// see that it did.
+// task is a task that is easy for any useful model, and the check that the model did it.
 type task struct {
 	name   string
 	specs  map[string]builtin.Spec // strategies by name; the one named "it" is run
-	step   stepagent.Func          // the step of a step-agent, in the place of specs
+	step   stepagent.Func          // the step of a step-agent, instead of specs
 	policy markdownpolicy.Policy   // how tool calls are written as text; nil means native calls
 	goal   string
 	answer string // what the answer must contain
 	asData bool   // the answer is JSON
-	adds   int    // fewest runs of the tool add
+	adds   int    // the least number of runs of the tool add
 }
 
 func one(strategy, config string) map[string]builtin.Spec {
@@ -69,7 +68,7 @@ var tasks = []task{
 	{name: "fenced", specs: one("complete-task", ``), policy: markdownpolicy.Fenced{}, goal: sum, answer: "42", adds: 1},
 }
 
-// askOnce is the step of an agent that asks a model and answers what it says.
+// askOnce is the step of an agent that asks a model and returns its reply as the answer.
 func askOnce(stepagent.Step) stepagent.StepResult {
 	return stepagent.Ask(llmclient.Request{}, func(resp llmclient.Response) stepagent.StepResult {
 		return stepagent.Finish(resp.Message.Text())
@@ -89,7 +88,7 @@ var modes = []struct {
 	}},
 }
 
-// suite runs every task in every mode. client makes the model of each; the name is that of its
+// suite runs every task in every mode. client makes the model of each; name is the name of its
 // recording.
 func suite(t *testing.T, client func(t *testing.T, name string) llmclient.Client) {
 	for _, task := range tasks {

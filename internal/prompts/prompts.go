@@ -1,5 +1,5 @@
-// Package prompts holds the templates of what is said to a model. A user's own take the place of
-// the defaults, and all are tried once, so that a mistake in one is found at set-up.
+// Package prompts holds the templates of texts for a model. A user's templates replace the
+// defaults. All are executed once at set-up, so that errors in them are found early.
 package prompts
 
 import (
@@ -11,16 +11,16 @@ import (
 	"text/template"
 )
 
-// Set is parsed templates by name. It may be used from any number of goroutines.
+// Set is a set of parsed templates by name. It is safe for concurrent use.
 type Set struct {
 	pkg       string
 	templates map[string]*template.Template
 }
 
-// Parse parses a struct of type P, whose fields are strings: the name of a field is that of its
-// template. A field that is "" takes its text from defaults. Each template is tried on the sample
-// of its name, or else that of "", so that a field of the data that does not exist is an error; nil
-// is for a template without data. The error names pkg and every template that cannot be used.
+// Parse parses a struct of type P, whose fields are strings; the name of a field is that of its
+// template. A field that is "" is replaced by the one in defaults. Each template is executed with
+// the sample of its name, or else that of "", so that a wrong field name is an error; a nil sample
+// is for a template without data. The error names pkg and every invalid template.
 func Parse[P any](pkg string, own, defaults P, samples map[string]any) (*Set, error) {
 	s := &Set{pkg: pkg, templates: map[string]*template.Template{}}
 	var problems []error
@@ -43,8 +43,8 @@ func Parse[P any](pkg string, own, defaults P, samples map[string]any) (*Set, er
 	return s, errors.Join(problems...)
 }
 
-// Fill fills in a template, without blanks around it. It was tried at set-up, so an error is rare:
-// data that a template of the user's cannot take.
+// Fill executes a template and removes surrounding blanks. The template was tested at set-up, so an
+// error is rare: a user's template that fails on certain data.
 func (s *Set) Fill(name string, data any) (string, error) {
 	var b strings.Builder
 	if err := s.templates[name].Execute(&b, data); err != nil {

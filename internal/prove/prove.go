@@ -1,5 +1,5 @@
-// Package prove says how many cases the properties of whole runs are held against: a few in every
-// test run, many in make prove.
+// Package prove sets the number of cases for the property tests of whole runs: a few in every test
+// run, many in make prove.
 package prove
 
 import (
@@ -11,11 +11,11 @@ import (
 // variable is the environment variable that holds the number of cases.
 const variable = "SEGUE_PROVE"
 
-// few is how many cases every test run draws.
+// few is the number of cases in every test run.
 const few = 300
 
-// Cases returns how many cases a property draws: SEGUE_PROVE, or 300 if it is not set. It panics
-// if SEGUE_PROVE is no positive number, since a property without cases proves nothing.
+// Cases returns the number of cases of a property: SEGUE_PROVE, or 300 if it is not set. It panics
+// if SEGUE_PROVE is not a positive number, because a property without cases proves nothing.
 func Cases() int {
 	text, ok := os.LookupEnv(variable)
 	if !ok || text == "" {

@@ -15,7 +15,7 @@ var (
 	version = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
 )
 
-// versions returns the versions of a change log as they are tagged, the newest first.
+// versions returns the versions of a change log in the form of tags, the newest first.
 func versions(changelog string) []string {
 	var found []string
 	for _, m := range heading.FindAllStringSubmatch(changelog, -1) {
@@ -32,16 +32,16 @@ func newest(changelog string) (string, error) {
 		return "", fmt.Errorf("release: CHANGELOG.md names no version: it needs a heading such as %q", "## 0.1.0 - 2026-01-31")
 	}
 	if !version.MatchString(all[0]) {
-		return "", fmt.Errorf("release: %s is no version: %q of CHANGELOG.md must be a semantic version", all[0], strings.TrimPrefix(all[0], "v"))
+		return "", fmt.Errorf("release: %s is not a version: %q of CHANGELOG.md must be a semantic version", all[0], strings.TrimPrefix(all[0], "v"))
 	}
 	return all[0], nil
 }
 
-// withVersion returns a change log whose unreleased changes are those of version v. The change log
-// stays as it is if v is its newest version already.
+// withVersion returns a change log whose unreleased changes become version v. If v is already its
+// newest version, the change log is returned unchanged.
 func withVersion(changelog, v string, on time.Time) (string, error) {
 	if !version.MatchString(v) {
-		return "", fmt.Errorf("release: %q is no version: give one such as 0.2.0", v)
+		return "", fmt.Errorf("release: %q is not a version: give one such as 0.2.0", v)
 	}
 	all := versions(changelog)
 	if len(all) > 0 && all[0] == v {

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// program is what somebody writes who has just found the library.
+// program is the first program of a new user.
 //
 //go:embed testdata/program/main.go
 var program []byte
 
-// check proves that a version that is prepared and tagged now can be installed and works. A strict
-// check is the one before a release: the working tree must be prepared, and what cannot be looked
-// up is an error.
+// check checks that a version that is prepared and tagged now can be installed and works. A strict
+// check is the last one before a release: the working tree must be prepared, and everything that
+// has to be looked up must be reachable.
 func (s *session) check(ctx context.Context, newest string, strict bool) error {
 	tags := s.tags(ctx)
 	v := untagged(newest, tags)
@@ -46,8 +46,8 @@ func (s *session) check(ctx context.Context, newest string, strict bool) error {
 	return nil
 }
 
-// tags returns the tags of the root module that HEAD comes from, the newest version first. Where
-// there is no repository there are none.
+// tags returns the tags of the root module that are ancestors of HEAD, the newest version first.
+// Without a repository there are none.
 func (s *session) tags(ctx context.Context) []string {
 	out, err := git(ctx, s.source, "tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname")
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *session) tags(ctx context.Context) []string {
 }
 
 // untagged returns the version under which the working tree is checked: the newest, or the next
-// minor version if the newest is tagged. No two contents have one version.
+// minor version if the newest is tagged, because two contents must not have one version.
 func untagged(newest string, tags []string) string {
 	if !slices.Contains(tags, newest) {
 		return newest
@@ -85,8 +85,8 @@ func (s *session) pack(ctx context.Context, v string, strict bool) error {
 	return s.unpack(ctx, v)
 }
 
-// prepared holds the working tree against what was made of it. Between releases the versions and
-// checksums of the modules themselves are not known; everything else must be tidy.
+// prepared compares the working tree with the prepared copy. Between releases the versions and
+// checksums of the modules themselves are unknown; everything else must be tidy.
 func (s *session) prepared(ctx context.Context, v string, strict bool) error {
 	names, err := changed(ctx, s.dir)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *session) prepared(ctx context.Context, v string, strict bool) error {
 	return nil
 }
 
-// foreign returns the lines of a go.mod or go.sum that are not about modules of the workspace.
+// foreign returns the lines of a go.mod or go.sum that do not concern modules of the workspace.
 func (s *session) foreign(file string) ([]string, error) {
 	lines, err := readSums(file)
 	return slices.DeleteFunc(lines, func(line string) bool {
@@ -122,7 +122,7 @@ func (s *session) foreign(file string) ([]string, error) {
 	}), err
 }
 
-// command returns the path of the module of the command line.
+// command returns the module path of the command line.
 func (s *session) command() string { return s.root() + "/cmd/segue" }
 
 // install installs the command as its README says, and runs it.
@@ -191,8 +191,8 @@ func (s *session) use(ctx context.Context, v string) error {
 	return nil
 }
 
-// testNested runs the tests of every module but the root's, in a tree of all that is packed and
-// outside the workspace. So go.mod and go.sum of each must fit the library as packed.
+// testNested runs the tests of every module except the root's, in a tree of the packed modules and
+// outside the workspace. So the go.mod and go.sum of each must fit the packed library.
 func (s *session) testNested(ctx context.Context) error {
 	for _, m := range s.modules {
 		if m.dir == "." {
@@ -210,7 +210,7 @@ func (s *session) testNested(ctx context.Context) error {
 	return nil
 }
 
-// unpack writes all modules as packed into one tree, as somebody finds them who checks out the tag.
+// unpack writes all packed modules into one tree, as in a checkout of the tag.
 func (s *session) unpack(ctx context.Context, v string) error {
 	c, err := s.in(ctx, s.tmp, "packed")
 	if err != nil {

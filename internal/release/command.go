@@ -15,11 +15,11 @@ import (
 type command struct {
 	dir string
 	env []string
-	out io.Writer // takes the output as it comes; nil keeps it for run to return
+	out io.Writer // receives the output as it is written; nil means that run returns it
 }
 
-// run runs a program and returns what it writes to its standard output. The error holds all that
-// the program wrote.
+// run runs a program and returns its standard output. An error contains everything that the program
+// wrote.
 func (c command) run(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = c.dir, c.env
@@ -34,7 +34,7 @@ func (c command) run(ctx context.Context, name string, args ...string) (string, 
 	return stdout.String(), nil
 }
 
-// decode runs go and reads what it prints as JSON.
+// decode runs go and decodes its output as JSON.
 func (c command) decode(ctx context.Context, v any, args ...string) error {
 	out, err := c.run(ctx, "go", args...)
 	if err != nil {
@@ -46,8 +46,7 @@ func (c command) decode(ctx context.Context, v any, args ...string) error {
 	return nil
 }
 
-// git runs git in a folder. Nothing of the user's configuration counts, and it does not matter who
-// owns the folder.
+// git runs git in a folder. It ignores the user's configuration, and who owns the folder.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return command{dir: dir, env: gitEnvironment(
 		"safe.directory", "*",
@@ -58,8 +57,8 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	)}.run(ctx, "git", args...)
 }
 
-// gitEnvironment returns the environment of this process with a configuration of git in the place
-// of the user's own.
+// gitEnvironment returns the environment of this process, with a git configuration that replaces
+// the user's own.
 func gitEnvironment(config ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {

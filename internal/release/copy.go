@@ -11,9 +11,9 @@ import (
 )
 
 // copyTree makes a folder a git repository with one commit: the files of a working tree that git
-// knows, as they stand there now. A file that was never added is left out, so that what is packed
-// is what others will get. A folder that is no repository is copied whole, but for what its
-// .gitignore names.
+// knows, with their current contents. A file that was never added is left out, so that the packed
+// modules are what others will get. A folder that is not a repository is copied whole, except what
+// its .gitignore names.
 func copyTree(ctx context.Context, source, to string, out io.Writer) error {
 	if _, err := git(ctx, source, "init", "-q", to); err != nil {
 		return err
@@ -75,7 +75,7 @@ func copyFiles(names []string, from, to string) error {
 	return nil
 }
 
-// copyFolder copies a folder with all that is in it, and makes what it writes writable.
+// copyFolder copies a folder with everything in it, and makes the copies writable.
 func copyFolder(from, to string) error {
 	return filepath.WalkDir(from, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {

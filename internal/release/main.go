@@ -1,13 +1,13 @@
-// Release prepares versions of the modules of the workspace, and checks that they install.
+// Release prepares versions of the modules of the workspace, and checks that they can be installed.
 // CONTRIBUTING.md says how a version is made.
 //
 //	release check           the newest version of CHANGELOG.md installs and works
 //	release prepare 0.2.0   change the working tree into what the version is tagged from
 //	release tidy            tidy every module
 //
-// It runs in the folder of go.work and needs go and git. What it packs is the working tree, without
-// files that were never added to git. With RELEASE=1 in the environment, check holds the working
-// tree against what prepare makes of it, and everything that it looks up must be reachable.
+// It runs in the folder of go.work and needs go and git. It packs the working tree, without files
+// that were never added to git. With RELEASE=1 in the environment, check compares the working tree
+// with the result of prepare, and everything that it looks up must be reachable.
 package main
 
 import (

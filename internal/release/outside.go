@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// The tools that are run at a version, so that a check means the same tomorrow.
+// The tools are pinned to a version, so that a check gives the same result tomorrow.
 const (
 	gorelease   = "golang.org/x/exp/cmd/gorelease@v0.0.0-20261014143641-f0251eb4aa3e"
 	govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
 )
 
-// compare prints how the API of each module differs from the last tag. A version that promises more
-// than the changes allow is an error.
+// compare prints the API differences of each module since the last tag. A version number that is
+// too low for the changes is an error.
 func (s *session) compare(ctx context.Context, v string, tags []string) error {
 	if len(tags) == 0 {
 		s.say("there is no tag yet: nothing to compare with\n")
@@ -51,8 +51,8 @@ func (s *session) compare(ctx context.Context, v string, tags []string) error {
 	return nil
 }
 
-// onlyPatch reports whether two versions differ in no more than the patch version. Before v1.0
-// gorelease lets those break the API too.
+// onlyPatch reports whether two versions differ only in the patch version. Before v1.0 gorelease
+// allows patch versions to break the API, too.
 func onlyPatch(base, v string) bool {
 	b, n := version.FindStringSubmatch(base), version.FindStringSubmatch(v)
 	return b[1] == n[1] && b[2] == n[2]
@@ -63,7 +63,7 @@ func (s *session) tagged(ctx context.Context, m module, v string) bool {
 	return err == nil
 }
 
-// before makes a proxy as it stands before version v of a module is published: with the base of the
+// before makes a proxy in the state before version v of a module is published: with the base of the
 // module, and with both versions of the modules that it requires.
 func (s *session) before(ctx context.Context, m module, base, v string) (string, error) {
 	proxy := "before-" + strings.ReplaceAll(m.dir, "/", "-")
@@ -83,8 +83,8 @@ func (s *session) before(ctx context.Context, m module, base, v string) (string,
 	return proxy, nil
 }
 
-// vulnerabilities looks for known vulnerabilities that the modules reach. Where the database cannot
-// be reached, only a check before a release fails.
+// vulnerabilities searches for known vulnerabilities that the modules reach. If the database cannot
+// be reached, only a strict check fails.
 func (s *session) vulnerabilities(ctx context.Context, strict bool) error {
 	database := cmp.Or(os.Getenv("GOVULNDB"), "https://vuln.go.dev")
 	if err := reachable(ctx, database); err != nil {

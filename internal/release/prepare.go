@@ -10,10 +10,10 @@ import (
 )
 
 // prepare makes the copy what version v is tagged from: requirements between the modules, go.sum
-// and go.work. Modules are published one after another to the proxy "prepared", since the go.sum
-// of one holds the checksums of those that it requires.
+// and go.work. It publishes the modules one after another to the proxy "prepared", because the
+// go.sum of a module holds the checksums of those that it requires.
 func (s *session) prepare(ctx context.Context, v string) error {
-	if err := s.replace(ctx, v); err != nil { // go.work is a file of the root module: first of all
+	if err := s.replace(ctx, v); err != nil { // go.work is a file of the root module, so it comes first
 		return err
 	}
 	for _, m := range s.modules {
@@ -40,7 +40,7 @@ func (s *session) prepare(ctx context.Context, v string) error {
 	return s.commit(ctx)
 }
 
-// replace has go.work replace the modules that others require by their folders, so that the
+// replace makes go.work replace the modules that others require by their folders, so that the
 // workspace works before the version is published.
 func (s *session) replace(ctx context.Context, v string) error {
 	args := []string{"work", "edit"}

@@ -57,7 +57,7 @@ func read(t *testing.T, dir, name string) string {
 	return string(data)
 }
 
-// with runs f in a session on a working tree and returns what it wrote.
+// with runs f in a session on a working tree and returns its output.
 func with(t *testing.T, dir string, f func(context.Context, *session) error) (string, error) {
 	var out bytes.Buffer
 	s, err := begin(t.Context(), dir, &out)
@@ -80,7 +80,7 @@ func loosely(v string) func(context.Context, *session) error {
 	return func(ctx context.Context, s *session) error { return s.pack(ctx, v, false) }
 }
 
-// A working tree that is prepared holds every version and checksum that its tags need.
+// A prepared working tree holds every version and checksum that its tags need.
 func TestRelease_packsWhatItPrepared(t *testing.T) {
 	dir := tinyWorkspace(t)
 	_, err := with(t, dir, strictly("v0.1.0"))
@@ -106,8 +106,8 @@ func TestRelease_packsWhatItPrepared(t *testing.T) {
 	require.NoError(t, err, "between releases a checksum is that of the last one")
 }
 
-// What go fetches by the checksums of the release is what was packed, and nested modules have a
-// licence.
+// The modules that go fetches with the checksums of the release are the packed ones, and nested
+// modules have a licence.
 func TestRelease_installsFromAnEmptyFolder(t *testing.T) {
 	dir := tinyWorkspace(t)
 	_, err := with(t, dir, func(ctx context.Context, s *session) error {
@@ -124,7 +124,7 @@ func TestRelease_installsFromAnEmptyFolder(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A file that was never added to git is in nobody's checkout.
+// A file that was never added to git is not packed.
 func TestRelease_leavesOutWhatWasNeverAdded(t *testing.T) {
 	dir := tinyWorkspace(t)
 	write(t, dir, map[string]string{
@@ -149,7 +149,7 @@ func TestRelease_withoutRepository(t *testing.T) {
 	require.Contains(t, said, "is no git repository")
 }
 
-// Tidying between releases keeps the checksums of the last one, though the library has changed.
+// Tidying between releases keeps the checksums of the last one, although the library has changed.
 func TestTidy_keepsReleasedSums(t *testing.T) {
 	dir := tinyWorkspace(t)
 	_, err := with(t, dir, release("v0.1.0"))
@@ -166,7 +166,7 @@ func TestTidy_keepsReleasedSums(t *testing.T) {
 	require.Equal(t, released, read(t, dir, "cmd/tiny/go.sum"))
 }
 
-// A replacement in a go.mod keeps go install from working.
+// A replacement in a go.mod prevents go install from working.
 func TestOpen_refusesReplacements(t *testing.T) {
 	dir := tinyWorkspace(t)
 	write(t, dir, map[string]string{"cmd/tiny/go.mod": read(t, dir, "cmd/tiny/go.mod") + "\nreplace " + tiny + " => ../..\n"})
@@ -182,7 +182,7 @@ func TestWithVersion(t *testing.T) {
 		"an old one":       {strings.Replace(log, "0.1.0", "0.3.0 - 2026-02-01\n\n## 0.1.0", 1), "v0.1.0", "", "was released before v0.3.0"},
 		"nothing to say":   {strings.Replace(log, "- Two.\n", "", 1), "v0.2.0", "", "there is nothing to release"},
 		"nothing to cut":   {strings.Replace(log, "Unreleased", "Next", 1), "v0.2.0", "", "no heading"},
-		"no version":       {log, "v0.2", "", `"v0.2" is no version`},
+		"no version":       {log, "v0.2", "", `"v0.2" is not a version`},
 		"version for once": {"## Unreleased\n- A.\n", "v1.0.0-rc.1", "## Unreleased\n\n## 1.0.0-rc.1 - 2026-03-04\n- A.\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

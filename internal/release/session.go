@@ -11,7 +11,7 @@ import (
 )
 
 // session is one call of this command: a copy of the working tree in a repository of its own, and
-// folders beside it that nothing else has written to.
+// folders that nothing else has written to.
 type session struct {
 	*workspace        // the copy
 	source     string // the working tree
@@ -36,15 +36,14 @@ func begin(ctx context.Context, source string, out io.Writer) (*session, error) 
 	return s, nil
 }
 
-// say writes for the user how it goes.
+// say reports the progress to the user.
 func (s *session) say(format string, args ...any) { _, _ = fmt.Fprintf(s.out, format, args...) }
 
 func (s *session) end() error { return os.RemoveAll(s.tmp) }
 
-// in returns how go is run in a folder: outside the workspace, with a module cache of the proxy's
-// own, and with the modules of a proxy before those of the user's own proxies. Third-party modules
-// that the user has are not fetched again. Paths are trimmed, so that the build cache serves every
-// session.
+// in returns how to run go in a folder: outside the workspace, with a separate module cache, and
+// with the modules of a proxy before those of the user's own proxies. Third-party modules that the
+// user has are not fetched again. Paths are trimmed, so that all sessions share the build cache.
 func (s *session) in(ctx context.Context, dir, proxy string) (command, error) {
 	out, err := command{env: os.Environ()}.run(ctx, "go", "env", "GOPROXY", "GOMODCACHE", "GOFLAGS", "GONOSUMDB")
 	if err != nil {
@@ -66,8 +65,8 @@ func fileProxy(cache string) string {
 	return "file:///" + strings.TrimPrefix(dir, "/") // on Windows, dir begins with a letter
 }
 
-// publish commits what stands in the copy, tags it for modules, and has the go command fetch and
-// pack these as it would do from a host. The proxy then serves them.
+// publish commits the copy, tags it for modules, and makes the go command fetch and pack these as
+// from a host. Afterwards the proxy serves them.
 func (s *session) publish(ctx context.Context, proxy, v string, modules ...module) error {
 	if err := s.commit(ctx); err != nil {
 		return err
@@ -80,7 +79,7 @@ func (s *session) publish(ctx context.Context, proxy, v string, modules ...modul
 	return s.fetch(ctx, s.dir, proxy, v, modules...)
 }
 
-// fetch has the go command pack a version of modules from a repository into a proxy.
+// fetch makes the go command pack a version of modules from a repository into a proxy.
 func (s *session) fetch(ctx context.Context, repository, proxy, v string, modules ...module) error {
 	fetch := command{dir: s.tmp, env: append(
 		gitEnvironment("safe.directory", "*", "url."+filepath.ToSlash(repository)+".insteadOf", "https://"+s.root()),
@@ -101,7 +100,7 @@ func (s *session) commit(ctx context.Context) error {
 	return err
 }
 
-// copyBack writes what has changed in the copy to the working tree.
+// copyBack writes the changes of the copy to the working tree.
 func (s *session) copyBack(ctx context.Context) error {
 	names, err := changed(ctx, s.dir)
 	if err != nil {

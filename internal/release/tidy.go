@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// tidy tidies the modules of the working tree at the version that they have. Checksums of the
-// modules themselves stay as they are: they are those of the release.
+// tidy tidies the modules of the working tree at their current version. Checksums of the modules
+// themselves stay unchanged: they are those of the release.
 func (s *session) tidy(ctx context.Context, v string) error {
 	if err := s.prepare(ctx, v); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *session) tidy(ctx context.Context, v string) error {
 	return s.copyBack(ctx)
 }
 
-// ownSum reports whether a line of go.sum is of a module of the workspace.
+// ownSum reports whether a line of go.sum is about a module of the workspace.
 func (s *session) ownSum(line string) bool {
 	path, _, _ := strings.Cut(line, " ")
 	return s.own(path)
@@ -51,7 +51,7 @@ func (s *session) dropOwnSums(dir string) error {
 	return writeSums(file, slices.DeleteFunc(sums, s.ownSum))
 }
 
-// readSums returns the lines of a go.sum. A file that is not there has none.
+// readSums returns the lines of a go.sum. A missing file has none.
 func readSums(file string) ([]string, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +60,7 @@ func readSums(file string) ([]string, error) {
 	return slices.Collect(strings.Lines(string(data))), err
 }
 
-// writeSums writes the lines of a go.sum. There is no file without lines.
+// writeSums writes the lines of a go.sum. Without lines it writes no file.
 func writeSums(file string, lines []string) error {
 	if len(lines) == 0 {
 		if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {

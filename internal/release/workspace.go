@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// workspace is the modules of a go.work.
+// workspace is the list of modules of a go.work.
 type workspace struct {
 	dir      string
-	modules  []module // each behind those that it requires
+	modules  []module // each after those that it requires
 	replaced []string // modules and versions that go.work replaces, as path@version
 }
 
@@ -51,8 +51,8 @@ type jsonWork struct {
 	}
 }
 
-// open reads the workspace in a folder. A module that a go.mod replaces is an error: a replacement
-// keeps a module from being installed.
+// open reads the workspace in a folder. A module that a go.mod replaces is an error, because a
+// replacement prevents a module from being installed.
 func open(ctx context.Context, dir string) (*workspace, error) {
 	var work jsonWork
 	if err := (command{dir: dir, env: os.Environ()}).decode(ctx, &work, "work", "edit", "-json"); err != nil {
@@ -80,7 +80,7 @@ func open(ctx context.Context, dir string) (*workspace, error) {
 	return w, w.sort(all)
 }
 
-// sort fills the list of modules, each behind those that it requires.
+// sort fills the list of modules, each after those that it requires.
 func (w *workspace) sort(all map[string]module) error {
 	for name, m := range all {
 		m.requires = slices.DeleteFunc(m.requires, func(p string) bool { return all[p].path == "" })

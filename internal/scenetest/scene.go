@@ -1,5 +1,5 @@
-// Package scenetest is a strategy for tests whose methods are functions, and the steps and answers
-// that tests make of it.
+// Package scenetest holds a strategy for tests whose methods are functions, and steps and answers
+// for such tests.
 package scenetest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Scene is a strategy for tests: each method is a function, and one that is nil asks, is done, or
-// reports an error.
+// Scene is a strategy for tests. Each method calls a function; without a function it asks, is done,
+// or reports an error.
 type Scene struct {
 	Start   func(delegation.Input) nextstep.NextStep
 	Reply   func(llmclient.Response) nextstep.NextStep
@@ -56,7 +56,7 @@ func (s *Scene) ProcessDelegationResult(o delegation.Output) nextstep.NextStep {
 	return s.Child(o)
 }
 
-// Ask asks a model, with such tools on offer.
+// Ask asks a model, with these tools on offer.
 func Ask(text string, offered ...string) nextstep.NextStep {
 	step := nextstep.GetChatCompletion{Request: llmclient.Request{Messages: messages.History{messages.UserText(text)}}}
 	for _, name := range offered {
@@ -65,12 +65,12 @@ func Ask(text string, offered ...string) nextstep.NextStep {
 	return step
 }
 
-// Done is done with a text.
+// Done completes the run with a text.
 func Done(text string) nextstep.NextStep {
 	return nextstep.Complete{Output: delegation.Output{Result: &text}}
 }
 
-// Said is a reply of a text.
+// Said is a reply with a text.
 func Said(text string) nextstep.APIResponse {
 	return nextstep.APIResponse{Response: &llmclient.Response{Message: messages.AssistantText(text), Usage: messages.Usage{Input: 10, Output: 1}}}
 }
@@ -84,7 +84,7 @@ func Calling(names ...string) nextstep.APIResponse {
 	return nextstep.APIResponse{Response: &llmclient.Response{Message: a}}
 }
 
-// Trimmer asks twice; in between trim shortens its history, which then grows past its old length.
+// Trimmer asks twice. In between, trim shortens its history, which then grows past its old length.
 func Trimmer(trim func(messages.History) messages.History, start ...messages.Message) *Scene {
 	h := append(slices.Grow(messages.History{}, 32), start...)
 	request := func() nextstep.NextStep { return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: h}} }

@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// listener is told deltas, and minds when and where it is told.
+// listener receives deltas, and checks when and where it is called.
 type listener struct {
 	t             *testing.T
 	goroutine     string // the one that calls Complete; set by complete
@@ -44,7 +44,7 @@ func (l *listener) onDelta(d llmclient.Delta) {
 	}
 }
 
-// goroutine returns the name of the present goroutine, as it stands in a stack trace.
+// goroutine returns the name of the current goroutine, as in a stack trace.
 func goroutine() string {
 	trace := make([]byte, 64)
 	trace = trace[:runtime.Stack(trace, false)]
@@ -52,7 +52,7 @@ func goroutine() string {
 	return string(name)
 }
 
-// complete asks c, and streams to heard unless that is nil.
+// complete calls c.Complete, and streams to heard unless that is nil.
 func complete(ctx context.Context, c llmclient.Client, req *llmclient.Request, heard *listener) (*llmclient.Response, error) {
 	if heard == nil {
 		return c.Complete(ctx, req, nil)
@@ -63,7 +63,7 @@ func complete(ctx context.Context, c llmclient.Client, req *llmclient.Request, h
 	return c.Complete(ctx, req, heard.onDelta)
 }
 
-// soon returns the error of complete, and fails the test if that takes too long.
+// soon returns the error of complete, and fails the test if complete takes too long.
 func soon(t *testing.T, ctx context.Context, c llmclient.Client, req *llmclient.Request, heard *listener) error { //nolint:revive // t first, as everywhere
 	t.Helper()
 	done := make(chan error, 1)

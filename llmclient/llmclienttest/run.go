@@ -29,32 +29,32 @@ import (
 // Turn is what the model behind a client does with one request.
 type Turn struct {
 	Thought string              // what it thinks first
-	Text    []string            // the visible text, in the pieces in which it comes when it is streamed
+	Text    []string            // the visible text, in the pieces of the stream
 	Calls   []messages.ToolCall // the tools it calls then
 	Finish  llmclient.FinishReason
 	Usage   messages.Usage
-	Err     *llmclient.Error // it refuses: only Code, Status and Message are set
+	Err     *llmclient.Error // it refuses; only Code, Status and Message are set
 	Hang    bool             // it never answers
 }
 
 // Config says how to make the client under test.
 type Config struct {
-	// New returns a client of a model that answers the n-th request as the n-th Turn says. What it
-	// starts, it ends with t.Cleanup.
+	// New returns a client of a model that answers the n-th request with the n-th Turn. It should
+	// release its resources with t.Cleanup.
 	New func(t *testing.T, script []Turn) llmclient.Client
 
-	// Request returns the request to be sent, each time an equal one made anew. The default has a
-	// user message, and a tool "add".
+	// Request returns the request to send; each call returns a new, equal one. The default has a
+	// user message and a tool "add".
 	Request func() *llmclient.Request
 
-	NoThoughts bool // the client knows no thoughts: none are in the scripts
+	NoThoughts bool // the client does not support thoughts: the scripts have none
 }
 
-// patience is how long a client may take for what it should do soon.
+// patience is the time limit for what a client should do soon.
 const patience = 5 * time.Second
 
-// Run checks the client in subtests, one for each promise. Where goroutines are counted, other
-// tests must not run at the same time: Run is not for parallel tests.
+// Run checks the client in subtests, one for each promise. Some count goroutines, so other tests
+// must not run at the same time: do not call Run in a parallel test.
 func Run(t *testing.T, cfg Config) {
 	t.Helper()
 	if cfg.Request == nil {
@@ -77,7 +77,7 @@ func Run(t *testing.T, cfg Config) {
 	} {
 		t.Run(check.name, func(t *testing.T) {
 			before := goleak.IgnoreCurrent()
-			t.Cleanup(func() { goleak.VerifyNone(t, before) }) // the first to be registered runs last
+			t.Cleanup(func() { goleak.VerifyNone(t, before) }) // registered first, so it runs last
 			check.run(t, cfg)
 		})
 	}
@@ -94,7 +94,7 @@ func request() *llmclient.Request {
 	}
 }
 
-// talk is a turn with all that a plain reply can have.
+// talk is a turn with everything that a plain reply can have.
 func (cfg Config) talk() Turn {
 	turn := Turn{
 		Thought: "Let me think, 想.", Text: []string{"Hel", "lo, ", "wörld", "!\n"}, Finish: llmclient.FinishStop,
@@ -209,7 +209,8 @@ func doneWhileWaiting(t *testing.T, cfg Config) {
 	}
 }
 
-// A caller may stop listening in the middle. What has arrived by then may still be returned whole.
+// A caller may stop listening in the middle of a reply. The parts that have arrived may still be
+// returned.
 func doneWhileStreaming(t *testing.T, cfg Config) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -246,7 +247,7 @@ func concurrentUse(t *testing.T, cfg Config) {
 	}
 }
 
-// A request is read-only: neither its fields nor the spare room of its slices may change.
+// A request is read-only: neither its fields nor the spare capacity of its slices may change.
 func requestUnchanged(t *testing.T, cfg Config) {
 	c := cfg.New(t, []Turn{cfg.talk(), cfg.talk(), {Err: &llmclient.Error{Code: llmclient.CodeAuth, Status: 401, Message: "no"}}})
 	for _, heard := range []*listener{nil, {t: t}, nil} {

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// model returns a scripted model that does what the script says.
+// model returns a scripted model that follows the script.
 func model(script []llmclienttest.Turn) *scripted.Client {
 	replies := make([]scripted.Reply, len(script))
 	for i, turn := range script {
@@ -69,10 +69,10 @@ func TestConformance_WithOwnRequestAndNoThoughts(t *testing.T) {
 	})
 }
 
-// middle is a client between a caller and a good client, that does one thing wrong.
+// middle is a client that stands between a caller and a correct client, and does one thing wrong.
 type middle func(good llmclient.Client, ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error)
 
-// broken are clients that break one promise each, by the check that finds it.
+// broken are clients that each break one promise, by the check that finds it.
 var broken = map[string]middle{
 	"whole reply": func(good llmclient.Client, ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 		if onDelta == nil {
@@ -167,8 +167,8 @@ var busy = make(chan struct{}, 1)
 
 const brokenClient = "LLMCLIENTTEST_BROKEN_CLIENT"
 
-// Each broken client is found, by the check that is meant to find it: this test runs itself as
-// another process, in which the checks fail.
+// Each broken client is found by the check for its promise. This test runs itself as another
+// process, in which the checks fail.
 func TestRun_FindsBrokenClients(t *testing.T) {
 	if name := os.Getenv(brokenClient); name != "" {
 		llmclienttest.Run(t, llmclienttest.Config{New: func(_ *testing.T, script []llmclienttest.Turn) llmclient.Client {
@@ -200,7 +200,7 @@ func TestRun_FindsBrokenClients(t *testing.T) {
 	}
 }
 
-// rewritten returns a name as it stands in the name of a subtest.
+// rewritten returns a name in the form that subtest names have.
 func rewritten(name string) string {
 	return string(bytes.ReplaceAll([]byte(name), []byte(" "), []byte("_")))
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// maxCalls bounds the tool calls of one reply.
+// maxCalls limits the tool calls of one reply.
 const maxCalls = 1024
 
-// accumulator puts a reply together from one whole answer or from the chunks of a stream.
+// accumulator builds a reply from one whole answer or from the chunks of a stream.
 type accumulator struct {
 	onDelta func(llmclient.Delta)     // may be nil
 	onCall  func(llmclient.CallDelta) // may be nil
 	names   idMaker
 
 	id, model string
-	index     int64 // of the choice that is read; noIndex before the first
+	index     int64 // of the choice in use; noIndex before the first
 	segments  []*segment
 	refused   bool
 	calls     calls
@@ -26,7 +26,7 @@ type accumulator struct {
 	finish    string
 	usage     usage
 	groqUsage usage
-	err       []byte // an error object that came instead of more, raw
+	err       []byte // an error object received instead of more chunks, raw
 	done      bool   // [DONE], or the one whole answer, has been read
 }
 
@@ -36,7 +36,7 @@ type segment struct {
 	text strings.Builder
 }
 
-// add takes in a whole answer or a chunk of one.
+// add adds a whole answer or a chunk of one.
 func (a *accumulator) add(ans *answer, whole bool) {
 	if a.id == "" {
 		a.id = string(ans.id)
@@ -56,8 +56,8 @@ func (a *accumulator) add(ans *answer, whole bool) {
 	a.err = bytes.Clone(ans.err)
 }
 
-// choice takes in a choice. A chunk may repeat the message so far beside the delta; only one of
-// them counts.
+// choice adds a choice. A chunk may repeat the whole message beside the delta; only one of them
+// counts.
 func (a *accumulator) choice(ans *answer, whole bool) {
 	a.index = ans.index
 	switch {
@@ -98,7 +98,7 @@ func (a *accumulator) refuse(text []byte) {
 	}
 }
 
-// write appends text and hands it on. The piece handed on shares the memory of the whole, which is
+// write appends text and passes it to onDelta. The piece shares the memory of the whole, which is
 // never written again.
 func (a *accumulator) write(kind llmclient.DeltaKind, text []byte) {
 	if len(text) == 0 {
@@ -130,7 +130,7 @@ func (a *accumulator) tell(at int) {
 	a.onCall(llmclient.CallDelta{Index: at, Tool: c.name, Text: piece})
 }
 
-// message returns what has come. A reply that was cut loses a last call that is not whole.
+// message returns the message so far. If the reply was cut, an incomplete last call is left out.
 func (a *accumulator) message(cut bool) messages.Assistant {
 	tools := a.calls.tools(cut, &a.names)
 	var content []messages.AssistantContent

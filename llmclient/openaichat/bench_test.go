@@ -25,7 +25,7 @@ const (
 	rounds = 10
 )
 
-// streamBody is a stream of short deltas as OpenAI sends them.
+// streamBody is a stream of short deltas in OpenAI's format.
 func streamBody(n int) string {
 	const head = `data: {"id":"chatcmpl-DKw2bY1sTGqVk8Z1u7Q4","object":"chat.completion.chunk","created":1771459544,"model":"gpt-4o-mini-2024-07-18","service_tier":"default","system_fingerprint":"fp_a1b2c3d4e5","choices":[{"index":0,"delta":`
 	var b strings.Builder
@@ -38,7 +38,7 @@ func streamBody(n int) string {
 	return b.String()
 }
 
-// addTool is a tool of one round, and callBody and doneBody what a model answers.
+// addTool is the tool of one round; callBody and doneBody are the model's answers.
 func addTool() tools.Definition {
 	return tools.Definition{
 		Name: "add", Description: "Adds two numbers.",
@@ -256,8 +256,8 @@ func BenchmarkStream(b *testing.B) {
 	})
 }
 
-// TestAllocations holds what is stable of the measurements: what a delta and a message cost in
-// allocations.
+// TestAllocations checks the stable part of the measurements: the allocations per delta and per
+// message.
 func TestAllocations(t *testing.T) {
 	streamed := benchClient(t, "http://server.test/v1", canned{"text/event-stream", streamBody(deltas)})
 	req := &llmclient.Request{Messages: messages.History{messages.UserText("hi")}}

@@ -8,25 +8,24 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// call is a tool call as it comes together.
+// call is a tool call that is being built.
 type call struct {
-	index  int64 // -1 if the server gives none
+	index  int64 // -1 if the server sends none
 	id     string
 	name   string
 	args   []byte
-	object object // how far args are
+	object object // the state of args
 	told   int    // how many bytes of args were handed on
 	extras messages.Extras
 }
 
-// calls puts tool calls together from whole ones or from pieces.
+// calls builds tool calls from whole ones or from pieces.
 type calls struct {
 	list     []*call
-	function *call // function_call, which counts where there are no tool calls
+	function *call // function_call, used if there are no tool calls
 }
 
-// add adds a whole call, or a piece to the call that it belongs to, and returns the place of the
-// call.
+// add adds a whole call, or a piece to its call, and returns the place of the call.
 func (cs *calls) add(p *callPiece, whole bool) int {
 	c := cs.find(p)
 	if c == nil || whole || cs.startsAnew(c, p) {
@@ -37,8 +36,8 @@ func (cs *calls) add(p *callPiece, whole bool) int {
 	return slices.Index(cs.list, c)
 }
 
-// legacy adds a function_call or a piece of it. An empty one stands beside tool_calls with some
-// servers: it is nothing.
+// legacy adds a function_call or a piece of one. Some servers send an empty one beside tool_calls:
+// it is ignored.
 func (cs *calls) legacy(p *callPiece) {
 	if len(p.name) == 0 && len(p.args) == 0 {
 		return
@@ -49,8 +48,9 @@ func (cs *calls) legacy(p *callPiece) {
 	cs.function.take(p)
 }
 
-// find returns the newest call that a piece may belong to: by id; else by index; else the newest of
-// all, if it has no id yet or the piece has none.
+// find returns the call that a piece may belong to, or nil. A call with the id of the piece comes
+// first. Otherwise it is the newest call with the index of the piece; a missing index fits any. If
+// both that call and the piece have an id, the piece belongs to no call so far.
 func (cs *calls) find(p *callPiece) *call {
 	var last, same *call
 	for _, c := range cs.list {
@@ -70,10 +70,10 @@ func (cs *calls) find(p *callPiece) *call {
 	return last
 }
 
-// startsAnew reports whether a piece begins another call although its marks are those of c. After a
-// call that is complete an id does, and so does a name with arguments (a call that is only
-// announced again is dropped in the end). Before, only the name of another tool does, where no id
-// says that it is c all the same.
+// startsAnew reports whether a piece begins a new call, although its id or index is that of c. If c
+// is complete, an id begins a new call, and so does a name with arguments; a repeated announcement
+// without arguments is dropped at the end. If c is incomplete, only the name of another tool begins
+// a new call, and only if c has no id.
 func (cs *calls) startsAnew(c *call, p *callPiece) bool {
 	if c.object.complete() {
 		return len(p.id) > 0 || len(p.name) > 0 && len(bytes.TrimSpace(p.args)) > 0
@@ -81,7 +81,7 @@ func (cs *calls) startsAnew(c *call, p *callPiece) bool {
 	return c.id == "" && c.name != "" && len(p.name) > 0 && c.name != string(p.name)
 }
 
-// take adds what a piece holds. The first id and name stay. Arguments behind an empty object
+// take adds the content of a piece. The first id and name are kept. Arguments after an empty object
 // replace it.
 func (c *call) take(p *callPiece) {
 	if c.id == "" {
@@ -103,7 +103,7 @@ func (c *call) take(p *callPiece) {
 	}
 }
 
-// object follows JSON as it comes in pieces and knows when the object, or list, in it is closed.
+// object reads JSON in pieces, and knows when the object or list in it is closed.
 type object struct {
 	depth   int
 	begun   bool
@@ -132,7 +132,7 @@ func (o *object) read(b []byte) {
 	}
 }
 
-// none reports whether there is no call, not even one that is cut.
+// none reports whether there is no call, not even an incomplete one.
 func (cs *calls) none() bool {
 	for _, c := range cs.list {
 		if c.name != "" || len(c.args) > 0 {
@@ -142,7 +142,7 @@ func (cs *calls) none() bool {
 	return cs.function == nil
 }
 
-// complete reports whether there are calls and the last is whole, as far as one can see.
+// complete reports whether there are calls and the last one seems complete.
 func (cs *calls) complete() bool {
 	last := cs.function
 	for i, c := range cs.list {
@@ -154,8 +154,8 @@ func (cs *calls) complete() bool {
 	return last != nil && last.name != "" && last.object.complete() && validJSON(last.args)
 }
 
-// tools returns the calls, each once and with an id of its own. The last is left out if the reply
-// was cut and its arguments are not whole.
+// tools returns the calls, without repetitions, each with an id of its own. If the reply was cut, a
+// last call with incomplete arguments is left out.
 func (cs *calls) tools(cut bool, names *idMaker) []messages.ToolCall {
 	list := cs.list
 	if len(list) == 0 && cs.function != nil {
@@ -178,7 +178,7 @@ func (cs *calls) tools(cut bool, names *idMaker) []messages.ToolCall {
 	return out
 }
 
-// tool returns the call as a message has it.
+// tool returns the call in the form of a message part.
 func (c *call) tool() messages.ToolCall {
 	t := messages.ToolCall{ID: c.id, Name: c.name, Arguments: string(c.args), Extras: c.extras}
 	if args := bytes.TrimSpace(c.args); len(args) == 0 || string(args) == "null" {
@@ -187,7 +187,7 @@ func (c *call) tool() messages.ToolCall {
 	return t
 }
 
-// merge appends a call unless it repeats one with the same id. Empty arguments are filled in by
+// merge appends a call unless it repeats one with the same id. Empty arguments are replaced by
 // those of the repetition.
 func merge(list []messages.ToolCall, t messages.ToolCall) []messages.ToolCall {
 	for i := range list {
@@ -215,8 +215,8 @@ func known(list []messages.ToolCall, id string) bool {
 	return false
 }
 
-// idMaker makes ids for calls that have none: the same for the same request and reply, and unlike
-// any in the conversation so far.
+// idMaker makes ids for calls without one. The same request and reply give the same ids. They
+// differ from all ids in the conversation so far.
 type idMaker struct {
 	history messages.History
 	made    int

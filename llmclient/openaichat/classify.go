@@ -6,8 +6,8 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// classify returns the code of an error: by the provider's own code or type where it is known, by
-// the words of the message where providers differ in all but those, and by the HTTP status.
+// classify returns the code of an error. It uses the provider's own code or type if that is known,
+// then the words of the message, then the HTTP status.
 func (e *wireError) classify(status int) llmclient.Code {
 	for _, name := range [...]string{e.code, e.inner, e.kind} {
 		if code, ok := codeByName(strings.ToLower(name)); ok {
@@ -41,9 +41,9 @@ func codeByName(name string) (llmclient.Code, bool) {
 	return "", false
 }
 
-// The words by which providers tell, besides their codes. Lower case.
+// The words by which providers describe errors that have no code of their own, in lower case.
 var (
-	tooLargeWords = []string{ // unmistakable, even with the status of a rate limit
+	tooLargeWords = []string{ // clear, even with the status of a rate limit
 		"context length", "context size", "context window", "maximum context", "max context", "prompt too long",
 		"prompt is too long", "reduce the length", "must be reduced", "request too large",
 	}
@@ -62,7 +62,7 @@ func (e *wireError) byMessage(status int) (llmclient.Code, bool) {
 	switch {
 	case badRequest && containsAny(text, contextWords):
 		return llmclient.CodeContextLength, true
-	case (badRequest || status == 429) && containsAny(text, tooLargeWords): // 429: Azure; OpenAI, for more than a whole budget
+	case (badRequest || status == 429) && containsAny(text, tooLargeWords): // 429: Azure; OpenAI, if a request exceeds the whole budget
 		return llmclient.CodeContextLength, true
 	case e.flagged, status < 500 && containsAny(text, filterWords):
 		return llmclient.CodeContentFilter, true
@@ -83,8 +83,8 @@ func containsAny(text string, words []string) bool {
 	return false
 }
 
-// codeByKind judges an error without a status by what its type reminds of. What says nothing may
-// pass.
+// codeByKind classifies an error without a status by the words in its type. An unknown type may be
+// temporary.
 func codeByKind(kind string) llmclient.Code {
 	switch {
 	case strings.Contains(kind, "rate_limit"):
@@ -119,6 +119,6 @@ func codeByStatus(status int) llmclient.Code {
 	case status >= 400:
 		return llmclient.CodeBadRequest
 	default:
-		return llmclient.CodeNotFound // a redirect that was not followed: the address is another
+		return llmclient.CodeNotFound // a redirect that was not followed: the address has changed
 	}
 }

@@ -13,24 +13,24 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// maxErrorBody bounds the body of an answer with an error status.
+// maxErrorBody limits the body of an answer with an error status.
 const maxErrorBody = 1 << 20
 
 // Client is an [llmclient.Client] for one server. It is safe for concurrent use.
 type Client struct {
 	cfg      Config
 	dialect  dialect
-	options  []option.RequestOption // openai-go's, with all that New added
+	options  []option.RequestOption // options for openai-go, including those of New
 	secrets  secrets
-	readings sync.Pool        // of *reading
-	asking   llmclient.Client // c itself, request by request, with retries around it
+	readings sync.Pool        // readings sync.Pool        // of *reading
+	asking   llmclient.Client // c itself with retries; makes the requests
 }
 
 var _ llmclient.Client = (*Client)(nil)
 
-// New returns a client. It makes no request: a key or model that is wrong shows with the first one.
-// An error means that the config cannot be used: a base URL that is none, a key that no header can
-// hold, an unknown choice.
+// New returns a client. It makes no request: a wrong key or model is found by the first request.
+// New returns an error if the config cannot be used: an invalid base URL, a key that cannot be in a
+// header, or an unknown choice.
 func New(cfg Config) (*Client, error) {
 	full, hostname, err := cfg.withDefaults()
 	if err != nil {
@@ -49,10 +49,10 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// options returns openai-go's options for a config; full is the same one with its defaults.
+// options returns openai-go's options for a config; full is the config with its defaults.
 func (cfg Config) options(full Config) []option.RequestOption {
-	// Chat Completions take no key of an administrator, but openai-go sends one where there is no
-	// other.
+	// Chat Completions do not use an administrator's key, but openai-go sends one if there is no
+	// other key.
 	opts := []option.RequestOption{option.WithMiddleware(boundErrors), option.WithAdminAPIKey("")}
 	_, inEnv := os.LookupEnv("OPENAI_BASE_URL")
 	if cfg.BaseURL != "" || inEnv && !cfg.NoEnvironment {
@@ -67,12 +67,12 @@ func (cfg Config) options(full Config) []option.RequestOption {
 	if !cfg.NoEnvironment {
 		return openai.NewClient(opts...).Options
 	}
-	// A service reads no environment, and has no server unless it is told.
+	// A service reads no environment variables, and has no server unless one is set.
 	opts = append([]option.RequestOption{option.WithEnvironmentProduction()}, opts...)
 	return openai.NewChatService(opts...).Options
 }
 
-// boundErrors is middleware. openai-go reads the bodies of errors whole; it keeps them short.
+// boundErrors is a middleware that limits the bodies of errors, which openai-go reads whole.
 func boundErrors(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	res, err := next(req)
 	if err == nil && res != nil && res.StatusCode >= http.StatusBadRequest && res.Body != nil {
@@ -86,11 +86,11 @@ type limitedBody struct {
 	io.Closer
 }
 
-// Complete asks the model. Every error it returns is an [*llmclient.Error].
+// Complete asks the model. All errors are of type [*llmclient.Error].
 //
-// With onDelta the request asks for a stream. A server that answers otherwise than asked is read
-// all the same: a whole answer to a streamed request is handed to onDelta at once, and a stream is
-// read to its end without onDelta.
+// With onDelta the request asks for a stream. Complete also reads an answer in the other form: a
+// whole answer to a streamed request is passed to onDelta at once, and without onDelta a stream is
+// read to its end.
 func (c *Client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	return c.asking.Complete(ctx, req, onDelta)
 }
@@ -134,7 +134,7 @@ func (c *Client) complete(ctx context.Context, req *llmclient.Request, model str
 	return x.read(acc)
 }
 
-// MustNew is [New] for a Config that stands in the program: it panics if the Config cannot be used.
+// MustNew is [New] for a constant Config: it panics if the Config cannot be used.
 func MustNew(cfg Config) *Client {
 	c, err := New(cfg)
 	if err != nil {

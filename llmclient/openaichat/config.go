@@ -18,84 +18,82 @@ const (
 	DefaultMaxResponse = 64 << 20
 )
 
-// Config says which server is asked, and how. The zero value asks OpenAI with the key in
-// OPENAI_API_KEY, or whoever stands in OPENAI_BASE_URL. openai-go reads OPENAI_ORG_ID,
-// OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS besides, and sends them to any BaseURL; see
-// NoEnvironment.
+// Config says which server to ask, and how. The zero value asks OpenAI, or the server in
+// OPENAI_BASE_URL, with the key in OPENAI_API_KEY. openai-go also reads OPENAI_ORG_ID,
+// OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS, and sends them to any BaseURL; see NoEnvironment.
 //
-// A redirect to another scheme, host or port is an error. No key, header or message goes there.
+// A redirect to another scheme, host or port is an error: no key, header or message is sent there.
 type Config struct {
-	Model string // asked where Request.Model is ""
+	Model string // used if Request.Model is ""
 
-	// APIKey is sent as a bearer token. "" means OPENAI_API_KEY; if that is empty too, none is
-	// sent, and it is up to the server to mind.
+	// APIKey is sent as a bearer token. "" means OPENAI_API_KEY. If that is empty too, no key is
+	// sent, and the server may refuse the request.
 	APIKey string
 
-	// BaseURL is the address up to and without "/chat/completions", such as
-	// "https://openrouter.ai/api/v1". "" means OPENAI_BASE_URL; if that is empty too, OpenAI. A
-	// query belongs into Options (option.WithQuery).
+	// BaseURL is the address without "/chat/completions", such as "https://openrouter.ai/api/v1".
+	// "" means OPENAI_BASE_URL or, if that is empty too, OpenAI. To add a query, use Options
+	// (option.WithQuery).
 	BaseURL string
 
-	// NoEnvironment takes nothing from the variables OPENAI_*: no key, no server, no organization,
-	// no project and no headers. What is sent is what this config holds. Without BaseURL the server
-	// is OpenAI. A server that is not the one that the environment is meant for needs it.
+	// NoEnvironment ignores the variables OPENAI_*: key, server, organization, project and headers.
+	// Only the values of this Config are sent. Without a BaseURL the server is OpenAI. Set it for a
+	// server for which the variables are not meant.
 	NoEnvironment bool
 
-	// IdleTimeout is the longest silence of the server in a streamed call: before the first byte
-	// and between any two reads. Comments count as signs of life; the time spent in onDelta does
-	// not count. 0 means DefaultIdleTimeout, negative means none. A model that thinks in silence
-	// needs more. A call that is not streamed may be silent for as long as it takes: bound it with
-	// the context.
+	// IdleTimeout is the longest silence of the server in a streamed call: before the first byte,
+	// and between two reads. Comments of the stream end a silence; time spent in onDelta does not
+	// count. 0 means DefaultIdleTimeout, negative means none. A model that thinks silently needs
+	// more. IdleTimeout does not apply to a call that is not streamed: limit it with the context.
 	IdleTimeout time.Duration
 
-	// MaxRetries is how often a request is made again after an error that may pass: a rate limit, a
-	// 5xx, a broken connection, also in the midst of a reply. Each is told, and listed in
+	// MaxRetries is how often a request is repeated after a temporary error: a rate limit, a 5xx,
+	// or a broken connection, also in the middle of a reply. Each is reported, and listed in
 	// Response.Attempts; see [llmclient.Retry], which waits between them. 0 means
 	// DefaultMaxRetries, negative means none.
 	MaxRetries int
 
-	// MaxResponse is the most bytes of an answer that are read; beyond it is CodeBadResponse. 0
-	// means DefaultMaxResponse, negative means no bound. A streamed token takes 200 to 400 bytes.
+	// MaxResponse is the greatest size of an answer in bytes; a larger answer is a CodeBadResponse.
+	// 0 means DefaultMaxResponse, negative means no limit. A streamed token takes 200 to 400 bytes.
 	MaxResponse int64
 
-	// KeepRaw fills Response.Raw: with the body, or with a JSON list of the events of a stream,
-	// without [DONE].
+	// KeepRaw sets Response.Raw: to the body, or to a JSON list of the events of a stream, without
+	// [DONE].
 	KeepRaw bool
 
-	Reasoning  Reasoning  // what goes back of a model's thoughts and signatures
-	TokenField TokenField // the name that Request.MaxTokens is sent under
+	Reasoning  Reasoning  // which thoughts and signatures of a model are sent back
+	TokenField TokenField // the field name for Request.MaxTokens
 
-	// HTTPClient sends the requests. nil means a client with the default transport, and at most ten
-	// minutes until the header of an answer.
+	// HTTPClient sends the requests. nil means a client with the default transport that waits at
+	// most ten minutes for the header of an answer.
 	HTTPClient *http.Client
 
-	// Options are given to openai-go after the fields above: headers, queries, middleware.
-	// openai-go's own retries stay 0 whatever they say, since they would be hidden; see MaxRetries.
-	// A base URL set here is not seen by the defaults that depend on the host.
+	// Options are passed to openai-go after the fields above: headers, queries, middleware.
+	// openai-go's own retries always stay 0, because they would be hidden; see MaxRetries. Defaults
+	// that depend on the host ignore a base URL set here.
 	Options []option.RequestOption
 }
 
-// TokenField is the name of the field that bounds the tokens of a reply.
+// TokenField is the name of the field that limits the tokens of a reply.
 type TokenField string
 
-// OpenAI's reasoning models refuse max_tokens; many other servers know nothing else.
+// The fields. OpenAI's reasoning models refuse max_tokens; many other servers know only that.
 const (
 	TokensAuto          TokenField = "" // max_completion_tokens for OpenAI and Azure, max_tokens for all others
 	TokensMax           TokenField = "max_tokens"
 	TokensMaxCompletion TokenField = "max_completion_tokens"
 )
 
-// ConfigError says which field of a [Config] cannot be used, why, and what to do. It shows no key
-// and no password.
+// ConfigError reports which field of a [Config] cannot be used, why, and what to do. It contains no
+// key or password.
 type ConfigError struct {
 	Field   string
 	Problem string
 }
 
-// Error names the field.
+// Error includes the name of the field.
 func (e *ConfigError) Error() string { return "openaichat: " + e.Field + ": " + e.Problem }
 
-// withDefaults returns the config with its defaults, and the host asked.
+// withDefaults returns the config with its defaults, and the host name of the server.
 func (cfg Config) withDefaults() (Config, string, error) {
 	if cfg.APIKey == "" && !cfg.NoEnvironment {
 		cfg.APIKey = os.Getenv("OPENAI_API_KEY")
@@ -132,7 +130,7 @@ func (cfg Config) withDefaults() (Config, string, error) {
 	return cfg, hostname, err
 }
 
-// hostnameOf checks a base URL. It may hold a password, so errors show little of it.
+// hostnameOf checks a base URL. The URL may contain a password, so errors show little of it.
 func hostnameOf(base string) (string, error) {
 	u, err := url.Parse(base)
 	switch {

@@ -17,11 +17,11 @@ import (
 	"github.com/segue-go/segue/llmclient/openaichat"
 )
 
-// corpusDirs are folders of exchanges: those that were written for these tests, and recorded
-// traffic, which lies beside the repository.
+// corpusDirs are folders of exchanges: those written for these tests, and recorded traffic, which
+// is not part of this repository.
 var corpusDirs = [...]string{"../../testdata/recorded/http", "../../../shared/corpus/http"}
 
-// corpusName is one for a subtest.
+// corpusName is the name of a folder for a subtest.
 func corpusName(dir string) string { return strings.Split(strings.TrimLeft(dir, "./"), "/")[0] }
 
 type recording struct {
@@ -41,7 +41,7 @@ type interaction struct {
 	}
 }
 
-// codes are the errors that the status alone does not tell. "#0" names the first exchange of a
+// codes are the errors that the status alone does not determine. "#0" is the first exchange of a
 // file.
 var codes = map[string]llmclient.Code{
 	"error/azure-02#0":       llmclient.CodeContentFilter, // an error object in a 200
@@ -115,7 +115,7 @@ func TestCorpus_EveryExchangeIsReadStreamedAndNot(t *testing.T) {
 	}
 }
 
-// readAll has every exchange read, and returns how many there are.
+// readAll reads every exchange, and returns how many there are.
 func readAll(t *testing.T, all []recording) (exchanges int) {
 	s := replayer(t, all)
 	client := newClient(t, s, func(cfg *openaichat.Config) {
@@ -140,7 +140,7 @@ func readAll(t *testing.T, all []recording) (exchanges int) {
 	return exchanges
 }
 
-// pathKey is the key of the path that is asked, in a context.
+// pathKey is the context key of the requested path.
 type pathKey struct{}
 
 func readExchange(ctx context.Context, t *testing.T, client *openaichat.Client, want reading, code llmclient.Code, status int, stream bool) {

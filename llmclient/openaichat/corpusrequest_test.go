@@ -15,7 +15,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// unsayable are the recorded requests that an llmclient.Request cannot say, with the reason.
+// unsayable are the recorded requests that an llmclient.Request cannot express, with the reason.
 var unsayable = map[string]string{
 	"error/openai-03#0":         "a message in the place of a part of a message, which is what was refused",
 	"error/openai-03#1":         "a message in the place of a part of a message, which is what was refused",
@@ -33,7 +33,7 @@ func TestCorpus_RequestsAreWrittenAsRecorded(t *testing.T) {
 	}
 }
 
-// compareAll has every request that can be said written, and returns how many there are.
+// compareAll writes every request that can be expressed, and returns how many there are.
 func compareAll(t *testing.T, all []recording) (compared int) {
 	s := sayJSON(t, doneBody)
 	for _, rec := range all {
@@ -71,7 +71,7 @@ func compareRequest(t *testing.T, s *server, recorded map[string]any) {
 	require.Equal(t, canonical(recorded), canonical(got))
 }
 
-// requestFrom says a recorded body as a request.
+// requestFrom converts a recorded body to a request.
 func requestFrom(t *testing.T, body map[string]any) (*llmclient.Request, openaichat.TokenField) {
 	req := &llmclient.Request{Model: text(body["model"]), Extras: messages.Extras{}}
 	field := openaichat.TokensMax
@@ -199,7 +199,8 @@ func raw(t *testing.T, v any) json.RawMessage {
 	return b
 }
 
-// canonical takes out of a body what does not change its meaning, and what the client always says.
+// canonical removes from a body what does not change its meaning, and what the client always
+// writes.
 func canonical(body map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, v := range body {

@@ -6,14 +6,14 @@ import (
 )
 
 // answer is a whole reply (object "chat.completion") or one chunk of a stream
-// ("chat.completion.chunk"): the fields that matter, in any order, unknown ones passed over. The
-// bytes in it live until the next decode. A slice that is nil stands for a field that was missing,
+// ("chat.completion.chunk"). It holds the fields that matter, in any order; unknown ones are
+// skipped. Its bytes are valid until the next decode. A nil slice means that a field was missing,
 // null or of another type.
 type answer struct {
 	id, model  []byte
 	err        []byte // raw; not null
 	usage      usage
-	groqUsage  usage // x_groq.usage: Groq's streams had it there first
+	groqUsage  usage // x_groq.usage: at first, Groq's streams had usage here
 	hasChoice  bool
 	index      int64 // of the choice
 	finish     []byte
@@ -23,7 +23,7 @@ type answer struct {
 	hasMessage bool
 }
 
-// reply is a message or a delta of one.
+// reply is a message or a delta of a message.
 type reply struct {
 	content          []byte
 	parts            []part // content given as a list
@@ -50,7 +50,7 @@ const (
 	partRefusal
 )
 
-// callPiece is a tool call or a delta of one.
+// callPiece is a tool call or a delta of a tool call.
 type callPiece struct {
 	index  int64 // -1 if missing
 	id     []byte
@@ -59,7 +59,7 @@ type callPiece struct {
 	extras []member
 }
 
-// member is a field that is not known here.
+// member is an unknown field.
 type member struct{ name, raw []byte }
 
 type usage struct {
@@ -67,17 +67,18 @@ type usage struct {
 	known bool
 }
 
-// decoder reads answers. It allocates nothing per answer once its slices have grown.
+// decoder reads answers. It does not allocate once its slices have grown.
 type decoder struct {
 	jsonform.Cursor
 	answer answer
 }
 
-// noIndex asks for whatever choice stands first.
+// noIndex selects the first choice, whatever its index.
 const noIndex = -1
 
-// decode reads one answer with the choice of that index, or with the first if want is noIndex. It
-// reports whether data was JSON; if not, Cut says whether more data might have made it so.
+// decode reads one answer with the choice of that index, or with the first choice if want is
+// noIndex. It reports whether data is JSON. If not, Cut says whether data may be the beginning of
+// JSON.
 func (d *decoder) decode(data []byte, want int64) bool {
 	d.Begin(data, maxDepth)
 	d.reset()
@@ -114,7 +115,7 @@ func (r *reply) reset() {
 	*r = reply{parts: r.parts[:0], calls: r.calls[:0]}
 }
 
-// present returns a value raw, or nil if it is null, false, "", {} or [].
+// present returns a raw value, or nil if it is null, false, "", {} or [].
 func (d *decoder) present() []byte {
 	switch raw := d.Raw(); string(raw) {
 	case "null", "false", `""`, "{}", "[]":
@@ -124,7 +125,7 @@ func (d *decoder) present() []byte {
 	}
 }
 
-// choices reads the choice that is wanted; the first of several that match.
+// choices reads the wanted choice, the first if several match.
 func (d *decoder) choices(want int64) {
 	a := &d.answer
 	for more := d.Open('['); more; more = d.More(']') {
@@ -202,7 +203,7 @@ func (d *decoder) reply(r *reply) {
 	}
 }
 
-// list returns a list raw, or nil if the value is none or is empty.
+// list returns a raw list, or nil if the value is not a list or is empty.
 func (d *decoder) list() []byte {
 	isList := d.Peek() == '['
 	if raw := d.present(); isList {
@@ -211,8 +212,8 @@ func (d *decoder) list() []byte {
 	return nil
 }
 
-// parts reads a content list: texts as strings or in "text", thoughts in "thinking", which is a
-// text or a list again.
+// parts reads a content list: texts as strings or in "text", and thoughts in "thinking", which is a
+// text or another list.
 func (d *decoder) parts(r *reply, kind partKind) {
 	for more := d.Open('['); more; more = d.More(']') {
 		switch d.Peek() {
@@ -283,7 +284,7 @@ func (d *decoder) call(p *callPiece) {
 	}
 }
 
-// function reads what is called; empty strings do not overwrite what is known.
+// function reads the called function. Empty strings do not overwrite known values.
 func (d *decoder) function(p *callPiece) {
 	for more := d.Open('{'); more; more = d.More('}') {
 		switch string(d.Name()) {
@@ -304,7 +305,7 @@ func orElse(b, other []byte) []byte {
 	return other
 }
 
-// arguments reads arguments as a string of JSON, which they should be, or as the JSON itself.
+// arguments reads arguments as a string of JSON, the correct form, or as JSON itself.
 func (d *decoder) arguments() []byte {
 	switch d.Peek() {
 	case '"':

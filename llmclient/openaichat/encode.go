@@ -21,10 +21,10 @@ type encoder struct {
 	err *llmclient.Error
 }
 
-// encode returns the body of a request as JSON, or a bad_request error that says which part cannot
-// be written.
+// encode returns the body of a request as JSON. It returns a bad_request error that names the part
+// that cannot be written.
 func (d dialect) encode(req *llmclient.Request, model string, stream bool) ([]byte, *llmclient.Error) {
-	room := 1<<10 + 128*len(req.Messages) + 512*len(req.Tools) // most bodies are copied once at most while they grow
+	room := 1<<10 + 128*len(req.Messages) + 512*len(req.Tools) // most bodies are copied at most once while they grow
 	e := &encoder{dialect: d, b: make([]byte, 0, room)}
 	e.b = append(e.b, '{')
 	e.text("model", model)
@@ -51,7 +51,7 @@ func (e *encoder) text(name, text string) { e.name(name); e.b = jsonform.AppendS
 func (e *encoder) open(mark byte)         { e.b = append(appendComma(e.b), mark) }
 func (e *encoder) close(mark byte)        { e.b = append(e.b, mark) }
 
-// raw writes JSON as it stands, if it is JSON.
+// raw writes raw JSON unchanged, if it is valid.
 func (e *encoder) raw(name string, raw []byte, what string) {
 	if !validJSON(raw) || !utf8.Valid(raw) {
 		e.fail("%s is not JSON", what)
@@ -60,7 +60,7 @@ func (e *encoder) raw(name string, raw []byte, what string) {
 	e.b = append(appendKey(e.b, name), raw...)
 }
 
-// extras writes fields by name, none of which may be one of known.
+// extras writes fields by name. A field in known is an error.
 func (e *encoder) extras(what string, extras messages.Extras, known ...string) {
 	if len(extras) == 0 {
 		return
@@ -74,8 +74,8 @@ func (e *encoder) extras(what string, extras messages.Extras, known ...string) {
 	}
 }
 
-// bodyExtras writes the extras of a request. Forms of response_format other than a schema may stand
-// there.
+// bodyExtras writes the extras of a request. They may contain forms of response_format other than a
+// schema.
 func (e *encoder) bodyExtras(req *llmclient.Request) {
 	known := []string{
 		"model", "messages", "tools", "tool_choice", "stop", "temperature", "max_tokens", "max_completion_tokens",
@@ -87,8 +87,8 @@ func (e *encoder) bodyExtras(req *llmclient.Request) {
 	e.extras("Extras", req.Extras, known...)
 }
 
-// tools writes the tools and the choice among them. Tools of the text format, and a choice among
-// none, are not sent.
+// tools writes the tools and the tool choice. Tools of the text format, and a choice without tools,
+// are not sent.
 func (e *encoder) tools(req *llmclient.Request) {
 	switch req.ToolFormat {
 	case "", llmclient.ToolsNative:

@@ -211,7 +211,7 @@ func TestEncode_UntrustedOutputIsFenced(t *testing.T) {
 	require.Equal(t, trusted.Output, req.Messages[1].(messages.Tool).Output, "the history keeps the text")
 }
 
-// A history of outputs that are trusted costs no allocation for each.
+// Trusted outputs in a history need no allocation each.
 func TestEncode_TrustedOutputsCostNothing(t *testing.T) {
 	allocs := func(outputs int) float64 {
 		req := one(messages.UserText("hi"))
@@ -273,8 +273,7 @@ func TestEncode_TokenField(t *testing.T) {
 	}
 }
 
-// TestEncode_EqualsEncodingJSON writes any conversation and compares with the same written by
-// encoding/json.
+// TestEncode_EqualsEncodingJSON compares any conversation with the one written by encoding/json.
 func TestEncode_EqualsEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))

@@ -13,7 +13,7 @@ func (e *encoder) messages(h messages.History) {
 	}
 	e.name("messages")
 	e.open('[')
-	called := false // tools, since the last user message
+	called := false // tools were called since the last user message
 	for i, m := range h {
 		e.open('{')
 		switch m := m.(type) {
@@ -41,14 +41,14 @@ func (e *encoder) messages(h messages.History) {
 	e.close(']')
 }
 
-// others writes all extras of a message, where the dialect has it so.
+// others writes all extras of a message, if the dialect sends them.
 func (e *encoder) others(index int, extras messages.Extras) {
 	if e.allExtras && len(extras) > 0 {
 		e.extras("message "+strconv.Itoa(index), extras, "role", "content", "tool_calls", "tool_call_id")
 	}
 }
 
-// user writes the content: one text as it is, anything else as a list of parts.
+// user writes the content: a single text as a string, anything else as a list of parts.
 func (e *encoder) user(index int, m messages.User) {
 	if len(m.Content) == 0 {
 		e.text("content", "")

@@ -14,7 +14,7 @@ import (
 	"github.com/segue-go/segue/llmclient/openaichat"
 )
 
-// setEnvironment fills every variable that openai-go reads, each with "canary" in its value.
+// setEnvironment sets every variable that openai-go reads, to values that contain "canary".
 func setEnvironment(t *testing.T, baseURL string) {
 	t.Helper()
 	for name, value := range map[string]string{
@@ -26,7 +26,7 @@ func setEnvironment(t *testing.T, baseURL string) {
 	}
 }
 
-// headText is a header as one text.
+// headText returns a header as one text.
 func headText(t *testing.T, h http.Header) string {
 	t.Helper()
 	var b strings.Builder
@@ -34,7 +34,7 @@ func headText(t *testing.T, h http.Header) string {
 	return b.String()
 }
 
-// With NoEnvironment a server is sent what the config holds, and nothing of the environment.
+// With NoEnvironment, only values of the Config are sent, and none of the environment.
 func TestNoEnvironment(t *testing.T) {
 	s, other := sayJSON(t, doneBody), sayJSON(t, doneBody)
 	setEnvironment(t, other.URL)
@@ -54,7 +54,7 @@ func TestNoEnvironment(t *testing.T) {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
-// Without a base URL, NoEnvironment asks OpenAI, whatever the environment names.
+// Without a base URL, NoEnvironment asks OpenAI, whatever the environment contains.
 func TestNoEnvironment_server(t *testing.T) {
 	s := sayJSON(t, doneBody)
 	setEnvironment(t, s.URL)
@@ -69,8 +69,8 @@ func TestNoEnvironment_server(t *testing.T) {
 	require.Equal(t, "https://api.openai.com/v1/chat/completions", asked)
 }
 
-// What the environment holds is sent otherwise, but for the key of an administrator, which is not
-// for chats.
+// Without NoEnvironment the values of the environment are sent, except an administrator's key,
+// which is not used for chats.
 func TestEnvironment(t *testing.T) {
 	s := sayJSON(t, doneBody)
 	setEnvironment(t, s.URL)
@@ -118,7 +118,7 @@ func TestRedirect_toAnotherHost(t *testing.T) {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
-// A redirect on the same host is followed, with all that the request had.
+// A redirect on the same host is followed, with everything in the request.
 func TestRedirect_onTheSameHost(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v2/chat/completions" {

@@ -71,7 +71,7 @@ func TestW13_W14_W15_Bodies(t *testing.T) {
 		{429, `{"error":{"code":429,"message":"Provider returned error","metadata":{"raw":"model is temporarily rate-limited"}}}`, llmclient.CodeRateLimited, "Provider returned error; model is temporarily rate-limited", ""},
 		{429, `{"error":{"message":"Too many tokens, please wait"}}`, llmclient.CodeRateLimited, "Too many tokens, please wait", ""},
 
-		// W-14: the context is too long, in many words
+		// W-14: the context is too long, in different words
 		{400, `{"error":{"message":"This model's maximum context length is 1048565 tokens. However, you requested 1250025 tokens.","type":"invalid_request_error","code":"invalid_request_error"}}`, llmclient.CodeContextLength, "", ""},
 		{400, `{"error":{"message":"prompt too long; exceeded max context length by 1119046 tokens","type":"invalid_request_error","code":null}}`, llmclient.CodeContextLength, "", ""},
 		{400, `{"error":{"message":"This endpoint's maximum context length is 200000 tokens.","code":400}}`, llmclient.CodeContextLength, "", ""},
@@ -140,7 +140,7 @@ func TestErrors_AreAskedOnce(t *testing.T) {
 	require.Equal(t, 1, asked)
 }
 
-// By default what may pass is tried again, and told: a rate limit, a broken stream.
+// By default, temporary errors such as a rate limit or a broken stream are retried and reported.
 func TestErrors_AreRetried(t *testing.T) {
 	answers := []func(http.ResponseWriter){
 		func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) },
@@ -173,7 +173,7 @@ func TestErrors_AreRetried(t *testing.T) {
 	require.Equal(t, "HelHello", text.String())
 }
 
-// Errors that an address or a key suggests say what to look at, and nothing that is secret.
+// Errors that a wrong address or key may cause say what to check, and contain no secret.
 func TestErrors_Hints(t *testing.T) {
 	page := "<!doctype html><title>Not here</title>"
 	for name, c := range map[string]struct {
@@ -221,8 +221,7 @@ func TestErrors_BodiesAreBounded(t *testing.T) {
 	require.Less(t, len(err.Message), 2100)
 }
 
-// A secret is found wherever it stands: where a text is cut short, at the end of what was read, and
-// in escapes.
+// A secret is found wherever it is: where a text is cut, at the end of the text, and in escapes.
 func TestErrors_HoldNoPartOfASecret(t *testing.T) {
 	const key = `sk-can/ary+0123&456<789>"abcdefghijklmnop`
 	for _, form := range []string{"%s", `{"error":{"message":%q}}`, `{"detail":[{"msg":%q}]}`, "data: {\"error\":{\"message\":%q}}\n\n", `{"cut":%q`} {
@@ -252,7 +251,7 @@ func TestErrors_HoldNoPartOfASecret(t *testing.T) {
 	}
 }
 
-// Of a text that arrives in pieces only the first may be read, and a secret end with it.
+// If a text arrives in pieces, only the first may be read, and it may end within a secret.
 func TestErrors_HoldNoBeginningOfASecret(t *testing.T) {
 	const key = "sk-canary-0123456789"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,22 +17,22 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// drainTime is how long the end of a stream may take after [DONE]. It is waited for since only a
-// body that was read to its end leaves a connection that can be used again.
+// drainTime is how long the end of a stream may take after [DONE]. A connection can be used again
+// only if the body was read to its end.
 const drainTime = 50 * time.Millisecond
 
-// errIdle is the cause of a context that was cancelled because the server fell silent.
-var errIdle = errors.New("openaichat: the server fell silent")
+// errIdle is the cause of a context that was canceled because the server sent nothing for too long.
+var errIdle = errors.New("openaichat: the server stopped sending")
 
 // exchange is one request and its answer.
 type exchange struct {
 	client *Client
-	parent context.Context // the caller's
+	parent context.Context // the caller's context
 	cancel context.CancelCauseFunc
-	ctx    context.Context // the caller's, also cancelled when the server is idle
+	ctx    context.Context // derived from parent; also canceled when the server is idle
 	timer  *time.Timer     // nil if the server may be idle
 	res    *http.Response
-	left   int64 // bytes of the answer that may still be read; negative: any number
+	left   int64 // bytes of the answer that may still be read; negative means no limit
 }
 
 // post sends the request and waits for the header of an answer with a good status.
@@ -64,14 +64,14 @@ func (x *exchange) startTimer(d time.Duration) {
 	}
 }
 
-// stopTimer stops the clock of the server's silence until the next read.
+// stopTimer stops the idle timer until the next read.
 func (x *exchange) stopTimer() {
 	if x.timer != nil {
 		x.timer.Stop()
 	}
 }
 
-// Read reads from the body of the answer, within the bounds of time and size.
+// Read reads from the body of the answer, within the limits of time and size.
 func (x *exchange) Read(p []byte) (int, error) {
 	if x.timer != nil {
 		x.timer.Reset(x.client.cfg.IdleTimeout)
@@ -88,14 +88,14 @@ func (x *exchange) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tooLongError says that an answer is longer than the config allows.
+// tooLongError reports that an answer is longer than the config allows.
 type tooLongError struct{ most int64 }
 
 func (e *tooLongError) Error() string {
 	return fmt.Sprintf("the answer is longer than the %d bytes of MaxResponse", e.most)
 }
 
-// drain reads the rest of the body, if it comes at once.
+// drain reads the rest of the body, if it arrives at once.
 func (x *exchange) drain(r *reading) {
 	late := time.AfterFunc(drainTime, func() { x.cancel(errIdle) })
 	defer late.Stop()
@@ -116,7 +116,7 @@ func (x *exchange) close() {
 	}
 }
 
-// statusError returns the error that an answer with an error status, or a redirect, tells of.
+// statusError returns the error of an answer with an error status, or of a redirect.
 func (x *exchange) statusError() *llmclient.Error {
 	body, _ := io.ReadAll(io.LimitReader(x.res.Body, maxErrorBody))
 	wire := readError(body)
@@ -130,7 +130,7 @@ func (x *exchange) statusError() *llmclient.Error {
 	return x.clean(err)
 }
 
-// clean adds to an error what is known of the answer, and takes out of it what is secret.
+// clean adds details of the answer to an error, and removes secrets from it.
 func (x *exchange) clean(err *llmclient.Error) *llmclient.Error {
 	hidden := append(secrets(nil), x.client.secrets...)
 	if x.res != nil {
@@ -150,7 +150,7 @@ func (x *exchange) clean(err *llmclient.Error) *llmclient.Error {
 	return err
 }
 
-// broken maps an error of reading the answer.
+// broken converts an error of reading the answer.
 func (x *exchange) broken(err error) *llmclient.Error {
 	failed := x.failed(err)
 	if failed.Code == llmclient.CodeBadRequest {
@@ -162,7 +162,7 @@ func (x *exchange) broken(err error) *llmclient.Error {
 	return failed
 }
 
-// failed maps an error of sending or of reading.
+// failed converts an error of sending or reading.
 func (x *exchange) failed(err error) *llmclient.Error {
 	if x.parent.Err() != nil {
 		return canceled(x.parent)
@@ -170,7 +170,7 @@ func (x *exchange) failed(err error) *llmclient.Error {
 	if errors.Is(context.Cause(x.ctx), errIdle) {
 		return &llmclient.Error{
 			Code:    llmclient.CodeTimeout,
-			Message: fmt.Sprintf("the server was silent for %v", x.client.cfg.IdleTimeout),
+			Message: fmt.Sprintf("the server sent nothing for %v", x.client.cfg.IdleTimeout),
 			Err:     errIdle,
 		}
 	}
@@ -179,13 +179,13 @@ func (x *exchange) failed(err error) *llmclient.Error {
 	}
 	code := transportCode(err)
 	if outer, ok := errors.AsType[*url.Error](err); ok {
-		err = outer.Err // the URL may hold a key
+		err = outer.Err // the URL may contain a key
 	}
 	return &llmclient.Error{Code: code, Message: err.Error(), Err: err}
 }
 
-// canceled returns the error of a context that is done, with both its error and its cause within
-// reach.
+// canceled returns the error of a context that is done. It wraps both the context's error and its
+// cause.
 func canceled(ctx context.Context) *llmclient.Error {
 	code := llmclient.CodeCanceled
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -200,7 +200,7 @@ func canceled(ctx context.Context) *llmclient.Error {
 	return &llmclient.Error{Code: code, Err: err}
 }
 
-// transportCode tells a way that is down from a request that could not be made.
+// transportCode distinguishes a broken connection from a request that could not be made.
 func transportCode(err error) llmclient.Code {
 	var network net.Error
 	switch {

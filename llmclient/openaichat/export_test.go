@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// Event is an event as the reader hands it over.
+// Event is an event that the reader returns.
 type Event struct{ Name, Data string }
 
 // ReadEvents reads a stream to its end.
@@ -29,7 +29,7 @@ func ReadEvents(src io.Reader) ([]Event, error) {
 	}
 }
 
-// Plain is what the fields of an answer say, with no regard to how they are used.
+// Plain holds the fields of an answer, without their interpretation.
 type Plain struct {
 	OK, Choice, Delta, Message     bool
 	ID, Model, Finish, Content     string
@@ -64,6 +64,6 @@ func Encode(hostname string, cfg Config, req *llmclient.Request, stream bool) (j
 	return newDialect(cfg, hostname).encode(req, req.Model, stream)
 }
 
-// ValidJSON and AppendString are what they are within the package.
+// ValidJSON and AppendString are the functions of the package.
 func ValidJSON(b []byte) bool                  { return validJSON(b) }
 func AppendString(dst []byte, s string) []byte { return jsonform.AppendString(dst, s) }

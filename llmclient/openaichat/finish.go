@@ -2,8 +2,8 @@ package openaichat
 
 import "github.com/segue-go/segue/llmclient"
 
-// result returns the reply, or what is wrong with it: an error object, a stream that ended too
-// early, no choice at all.
+// result returns the reply, or an error: an error object, a stream that ended too early, or no
+// choice.
 func (a *accumulator) result() (*llmclient.Response, *llmclient.Error) {
 	if a.err != nil {
 		return nil, errorFromJSON(a.err)
@@ -32,10 +32,10 @@ func (a *accumulator) missingChoice() *llmclient.Error {
 	if a.done {
 		return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "the answer holds no choice"}
 	}
-	return &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the answer ended before it began"}
+	return &llmclient.Error{Code: llmclient.CodeTruncated, Message: "empty response"}
 }
 
-// reason maps the finish reason. One that is missing or unknown is judged by what came.
+// reason maps the finish reason. A missing or unknown one is derived from the content.
 func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
 	switch a.finish {
 	case "length", "model_length", "max_tokens": // model_length: Mistral
@@ -43,7 +43,7 @@ func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
 	case "content_filter":
 		return llmclient.FinishContentFilter, nil
 	case "error", "insufficient_system_resource": // OpenRouter, Mistral; DeepSeek
-		return "", &llmclient.Error{Code: llmclient.CodeUnavailable, Type: a.finish, Message: "the provider broke the reply off"}
+		return "", &llmclient.Error{Code: llmclient.CodeUnavailable, Type: a.finish, Message: "the provider aborted the reply"}
 	case "tool_calls", "function_call":
 		if a.calls.none() {
 			return "", &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "finish reason " + a.finish + ", but no tool call"}

@@ -18,7 +18,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// referenceEvents reads an event stream line by line, from the whole of it.
+// referenceEvents reads an event stream from the whole text, line by line.
 func referenceEvents(body string) []openaichat.Event {
 	body = strings.TrimLeft(body, "\ufeff \t\r\n")
 	if body == "" {
@@ -65,7 +65,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzJSON holds the scanner against encoding/json.
+// FuzzJSON compares the scanner with encoding/json.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `[1,2.5e-3,-0,"a\n\u00e9\ud83d\ude00",null,true,false]`, `{"a":{"b":[]}}`, `{"a":1,}`, `[01]`, `"\x"`, "\"\x01\"", `[1 2]`, `{"a" 1}`,
@@ -75,7 +75,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if bytes.Count(b, []byte("["))+bytes.Count(b, []byte("{")) > 500 {
-			return // deeper than the scanner goes
+			return // deeper than the scanner allows
 		}
 		require.Equal(t, json.Valid(b), openaichat.ValidJSON(b))
 		var s string
@@ -84,13 +84,13 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// oneMark joins the marks of bytes that were not UTF-8: strings.ToValidUTF8 sets one for a run of
-// them.
+// oneMark joins adjacent replacement characters: strings.ToValidUTF8 writes one for a run of
+// invalid bytes.
 func oneMark(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\ufffd", "\xff"), "\ufffd")
 }
 
-// FuzzDecode holds the decoder against encoding/json.
+// FuzzDecode compares the decoder with encoding/json.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		chunk(`"content":"hi"`), chunk(`"content":"\u00e9\n\"\\\/\ud83d\ude00\ud83d"`, `"finish_reason":"stop"`), whole(`"content":"x"`, `"stop"`),
@@ -114,7 +114,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// hasTwins reports whether an object has one name twice. What that means is nobody's business.
+// hasTwins reports whether an object has a name twice. The meaning of such an object is undefined.
 func hasTwins(data []byte) bool {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	var names []map[string]bool
@@ -172,7 +172,7 @@ func decodeTree(m map[string]any) openaichat.Plain {
 			}
 			fn, custom := object(c["function"]), object(c["custom"])
 			if custom != nil || fn["input"] != nil {
-				return p // which of them wins is tested elsewhere
+				return p // another test says which of them counts
 			}
 			p.CallIDs = append(p.CallIDs, text(c["id"]))
 			p.CallNames = append(p.CallNames, text(fn["name"]))
@@ -183,8 +183,8 @@ func decodeTree(m map[string]any) openaichat.Plain {
 	return p
 }
 
-// FuzzAnswer feeds the client any answer: it must not panic, must keep its promises, and must not
-// say that half a reply is whole.
+// FuzzAnswer gives the client any answer. The client must not panic, must keep its promises, and
+// must not treat half a reply as complete.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		events(chunk(`"content":"hi"`), chunk(``, `"finish_reason":"stop"`), "[DONE]"), whole(`"content":"x"`, `"stop"`),

@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a header can ask for.
+// maxRetryAfter limits the wait that a header can ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter returns how long the server asks to wait: Retry-After-Ms (OpenAI, Azure) or
-// Retry-After, in seconds or as a date (RFC 9110, section 10.2.3). 0 if it does not say.
+// retryAfter returns how long the server asks to wait. It reads Retry-After-Ms (OpenAI, Azure) or
+// Retry-After, in seconds or as a date (RFC 9110, section 10.2.3). It returns 0 if there is
+// neither.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return wait(ms * float64(time.Millisecond))

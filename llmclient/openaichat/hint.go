@@ -9,11 +9,11 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// versioned finds the end that a base URL has with nearly every server.
+// versioned matches the end of the base URL of nearly every server.
 var versioned = regexp.MustCompile(`/v\d+\w*(/openai)?/?$`)
 
-// hint says which address was asked and what is likely wrong with it, where an error suggests that
-// the address or the key is; else "".
+// hint returns the address that was asked and what is probably wrong with it, if an error suggests
+// that the address or the key is wrong; otherwise it returns "".
 func (x *exchange) hint(err *llmclient.Error) string {
 	var hints []string
 	switch {
@@ -34,7 +34,7 @@ func (x *exchange) hint(err *llmclient.Error) string {
 	return strings.Join(hints, "; ")
 }
 
-// sentKey reports whether the request held a key.
+// sentKey reports whether the request contained a key.
 func (x *exchange) sentKey() bool {
 	if x.res == nil || x.res.Request == nil {
 		return x.client.cfg.APIKey != ""
@@ -43,12 +43,12 @@ func (x *exchange) sentKey() bool {
 	return h.Get("Authorization") != "" || h.Get("Api-Key") != "" || h.Get("X-Api-Key") != ""
 }
 
-// isHTML reports whether the answer says that it is a web page.
+// isHTML reports whether the content type of the answer is that of a web page.
 func (x *exchange) isHTML() bool {
 	return x.res != nil && strings.HasPrefix(x.res.Header.Get("Content-Type"), "text/html")
 }
 
-// asked is the address that was asked, without what may be secret in it.
+// asked returns the address that was asked, without what may be secret in it.
 func (x *exchange) asked() string {
 	u, err := url.Parse(x.client.cfg.BaseURL)
 	if err == nil {

@@ -2,13 +2,13 @@ package openaichat
 
 import "github.com/segue-go/segue/internal/jsonform"
 
-// maxDepth is how deep JSON may nest. Arguments of calls are strings and do not count.
+// maxDepth is the greatest nesting depth of JSON. Arguments of calls are strings and do not count.
 const maxDepth = 512
 
 // validJSON reports whether b is one whole JSON value.
 func validJSON(b []byte) bool { return jsonform.Valid(b, maxDepth) }
 
-// appendKey appends the name of a member, behind a comma unless it is the first of its object.
+// appendKey appends the name of a member, after a comma unless it is the first of its object.
 func appendKey(dst []byte, name string) []byte {
 	return append(jsonform.AppendString(appendComma(dst), name), ':')
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// hold writes what is given and then keeps the connection open until the client goes away.
+// hold writes data and then keeps the connection open until the client closes it.
 func hold(t *testing.T, data ...string) *server {
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -27,7 +27,7 @@ func hold(t *testing.T, data ...string) *server {
 	})
 }
 
-// abort writes what is given and then breaks the connection.
+// abort writes body and then breaks the connection.
 func abort(t *testing.T, contentType, body string) *server {
 	return serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -124,7 +124,7 @@ func TestStream_OnDeltaComesAsItArrives(t *testing.T) {
 	var got pieces
 	resp, err := newClient(t, s).Complete(context.Background(), hello(), func(d llmclient.Delta) {
 		got.add(d)
-		step <- struct{}{} // the server goes on only once the delta is here
+		step <- struct{}{} // the server continues only after the delta has arrived
 	})
 	require.NoError(t, err)
 	require.Equal(t, []llmclient.Delta{{Kind: llmclient.DeltaThought, Text: "h"}, {Kind: llmclient.DeltaText, Text: "a"}, {Kind: llmclient.DeltaText, Text: "b"}}, got.list)

@@ -2,41 +2,41 @@ package openaichat
 
 import "strings"
 
-// Reasoning says what goes back to the server of the fields that an earlier reply had beside its
-// text and calls: thoughts and signatures in Assistant.Extras, and fields in ToolCall.Extras.
+// Reasoning selects which fields of an earlier reply, besides its text and calls, are sent back to
+// the server: thoughts and signatures in Assistant.Extras, and fields in ToolCall.Extras.
 type Reasoning string
 
-// ReasoningAuto goes by the host of the base URL. Of messages it sends, where they have them:
+// ReasoningAuto decides by the host of the base URL. It sends these fields of messages, if present:
 //
 //	deepseek.com, moonshot.ai, moonshot.cn, kimi.com, z.ai, bigmodel.cn
-//	    reasoning_content, in turns in which tools were called: DeepSeek and Moonshot refuse a request without, and
-//	    ignore or refuse it elsewhere. A thought of another provider stands in for a missing one.
+//	    reasoning_content, in turns in which tools were called: DeepSeek and Moonshot refuse a request without it there,
+//	    and ignore or refuse it elsewhere. A thought of another provider replaces a missing one.
 //	openrouter.ai, ai-gateway.vercel.sh, minimax.io, minimaxi.com
-//	    reasoning_details; reasoning where there are none
+//	    reasoning_details, or else reasoning
 //	generativelanguage.googleapis.com
 //	    extra_content, which holds Gemini's thought signatures
 //
-// and to any other host nothing: OpenAI, Groq and Mistral refuse fields they do not know. To all
-// but those three, and Azure, it sends the extras of tool calls. Sources: the providers' pages on
-// thinking with tools, as of 2026.
+// Other hosts get none of these fields: OpenAI, Groq and Mistral refuse unknown fields. The extras
+// of tool calls are sent to all hosts except these three and Azure. Sources: the providers' pages
+// on thinking with tools, as of 2026.
 const (
 	ReasoningAuto   Reasoning = ""
-	ReasoningNever  Reasoning = "never"  // nothing goes back
-	ReasoningAlways Reasoning = "always" // all Extras of all messages and calls go back, whoever they came from
+	ReasoningNever  Reasoning = "never"  // nothing is sent back
+	ReasoningAlways Reasoning = "always" // all Extras of all messages and calls are sent back, whichever provider they came from
 )
 
 const openAIHost = "api.openai.com"
 
-// provider says what the servers of one domain take.
+// provider describes what the servers of one domain accept.
 type provider struct {
 	domain     string
 	tokenField TokenField
-	strict     bool     // refuses fields it does not know
-	fields     []string // of Assistant.Extras, the first that is there
-	toolTurns  bool     // fields only in turns in which tools were called
+	strict     bool     // refuses unknown fields
+	fields     []string // of Assistant.Extras; the first one present is sent
+	toolTurns  bool     // send fields only in turns in which tools were called
 }
 
-// providers are those whose servers differ from what most take.
+// providers returns the providers whose servers differ from most.
 func providers() []provider {
 	content := []string{fieldReasoningContent}
 	details := []string{fieldDetails, fieldReasoning}
@@ -59,7 +59,7 @@ func providers() []provider {
 	}
 }
 
-// providerFor returns what the host of that name, or the domain above it, wants.
+// providerFor returns the provider of a host name, or of a domain above it.
 func providerFor(name string) provider {
 	for _, p := range providers() {
 		if name == p.domain || strings.HasSuffix(name, "."+p.domain) {
@@ -69,7 +69,7 @@ func providerFor(name string) provider {
 	return provider{}
 }
 
-// dialect is how requests to one server are written.
+// dialect describes how requests to one server are written.
 type dialect struct {
 	provider
 	allExtras bool
@@ -86,7 +86,7 @@ func newDialect(cfg Config, hostname string) dialect {
 	}
 	d.callExtra = !d.strict
 	switch cfg.Reasoning {
-	case ReasoningAuto: // as the host wants it
+	case ReasoningAuto: // decided by the host
 	case ReasoningNever:
 		d.fields, d.callExtra = nil, false
 	case ReasoningAlways:

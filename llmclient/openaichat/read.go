@@ -11,14 +11,14 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// sniffed is how many bytes tell an event stream from JSON: the longest of the fields in
-// looksLikeEvents.
+// sniffed is the number of bytes needed to distinguish an event stream from JSON: the length of the
+// longest field in looksLikeEvents.
 const sniffed = len("event:")
 
-// maxIdleBuffer is the largest buffer that is kept for the next answer.
+// maxIdleBuffer is the size of the largest buffer that is kept for the next answer.
 const maxIdleBuffer = 256 << 10
 
-// reading is what reading an answer needs, kept for the next one.
+// reading holds the buffers for reading an answer, which are reused.
 type reading struct {
 	reader
 	decoder
@@ -41,7 +41,7 @@ func (c *Client) release(r *reading) {
 	}
 }
 
-// read reads the answer, whatever its form, and returns what it says.
+// read reads the answer in either form and returns its content.
 func (x *exchange) read(acc *accumulator) (*llmclient.Response, *llmclient.Error) {
 	r := x.client.reading(x)
 	defer x.client.release(r)
@@ -58,7 +58,7 @@ func (x *exchange) read(acc *accumulator) (*llmclient.Response, *llmclient.Error
 	return resp, nil
 }
 
-// fill puts the answer into acc. An error says that it could not be read to its end.
+// fill reads the answer into acc. An error means that the answer could not be read to its end.
 func (x *exchange) fill(r *reading, acc *accumulator) *llmclient.Error {
 	start := r.start(sniffed)
 	switch {
@@ -127,7 +127,7 @@ func (x *exchange) events(r *reading, acc *accumulator) *llmclient.Error {
 		case errors.Is(failure, io.EOF):
 			return nil
 		case failure != nil && acc.finish != "" && x.parent.Err() == nil:
-			return nil // what broke off was not the reply
+			return nil // the reply itself was complete
 		case failure != nil:
 			return x.broken(failure)
 		}
@@ -137,7 +137,7 @@ func (x *exchange) events(r *reading, acc *accumulator) *llmclient.Error {
 	}
 }
 
-// event puts one event into acc and reports whether it was the last.
+// event adds one event to acc and reports whether it was the last.
 func (x *exchange) event(r *reading, acc *accumulator, name, data []byte) (end bool, err *llmclient.Error) {
 	switch {
 	case len(data) == 0:

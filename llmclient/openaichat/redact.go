@@ -12,16 +12,15 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// minSecret is the least length of a value that is taken for a secret: shorter ones would turn up
+// minSecret is the least length of a value that is treated as a secret. Shorter values would occur
 // in any text.
 const minSecret = 6
 
-// secrets are values that must not stand in an error: servers, and proxies before them, echo what
-// they were sent.
+// secrets are values that must not appear in an error. Servers and proxies may repeat what they
+// received.
 type secrets []string
 
-// addHeader adds the values of every header but those that openai-go sends by itself and that say
-// nothing.
+// addHeader adds the values of every header, except harmless ones that openai-go itself sends.
 func (s *secrets) addHeader(h http.Header) {
 	for name, values := range h {
 		switch name {
@@ -40,7 +39,7 @@ func (s *secrets) addHeader(h http.Header) {
 	}
 }
 
-// addURL adds the values in a query that may be keys, and the user's part.
+// addURL adds the values in a query that may be keys, and the user information.
 func (s *secrets) addURL(u *url.URL) {
 	if u == nil {
 		return
@@ -57,7 +56,7 @@ func (s *secrets) addURL(u *url.URL) {
 	}
 }
 
-// add adds values, and what they look like in JSON and in Go's quotes.
+// add adds values, and their forms in JSON and in Go's quotes.
 func (s *secrets) add(values ...string) {
 	for _, v := range values {
 		forms := []string{v, inner(strconv.Quote(v))}
@@ -74,12 +73,12 @@ func (s *secrets) add(values ...string) {
 
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// clean takes the secrets out of every text of e, and out of the text of its cause.
+// clean removes the secrets from every text of e, and from the text of its cause.
 func (s secrets) clean(e *llmclient.Error) {
 	if len(s) == 0 {
 		return
 	}
-	slices.SortFunc(s, func(a, b string) int { return len(b) - len(a) }) // the longest first: one may hold another
+	slices.SortFunc(s, func(a, b string) int { return len(b) - len(a) }) // the longest first: it may contain another
 	for _, text := range []*string{&e.Message, &e.Type, &e.RequestID, &e.Generated} {
 		*text = s.strip(*text)
 	}
@@ -98,8 +97,7 @@ func (s secrets) strip(text string) string {
 	return s.stripEnd(text)
 }
 
-// stripEnd takes out the beginning of a secret at the end of a text that was cut off there, quotes
-// aside.
+// stripEnd removes the beginning of a secret at the end of a cut text, before any quotes.
 func (s secrets) stripEnd(text string) string {
 	body := strings.TrimRight(text, `"…`)
 	for _, secret := range s {
@@ -114,7 +112,7 @@ func (s secrets) stripEnd(text string) string {
 
 const redacted = "[redacted]"
 
-// redactedError is an error with another text.
+// redactedError is an error with a changed text.
 type redactedError struct {
 	text string
 	err  error
@@ -122,6 +120,6 @@ type redactedError struct {
 
 func (e *redactedError) Error() string { return e.text }
 
-// Is and As look into the cause. There is no Unwrap: it would lay open the text.
+// Is and As examine the cause. There is no Unwrap, because it would reveal the text.
 func (e *redactedError) Is(target error) bool { return errors.Is(e.err, target) }
 func (e *redactedError) As(target any) bool   { return errors.As(e.err, target) }

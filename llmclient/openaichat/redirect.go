@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	maxSilence   = 10 * time.Minute // until the header of an answer, as openai-go has it
-	maxRedirects = 10               // as net/http has it
+	maxSilence   = 10 * time.Minute // the wait for the header of an answer, as in openai-go
+	maxRedirects = 10               // as in net/http
 )
 
 // sameServerClient returns the client that sends the requests: own, or one with the default
-// transport. It follows no redirect to another server, which would get the key, the headers and the
-// conversation.
+// transport. It follows no redirect to another server, because that server would receive the key,
+// the headers and the conversation.
 func sameServerClient(own *http.Client) *http.Client {
 	client := &http.Client{Transport: http.DefaultTransport}
 	if own != nil {
@@ -34,7 +34,7 @@ func sameServerClient(own *http.Client) *http.Client {
 		case allowed != nil:
 			return allowed(req, via)
 		case len(via) >= maxRedirects:
-			return errors.New("the server redirects again and again")
+			return errors.New("too many redirects")
 		default:
 			return nil
 		}

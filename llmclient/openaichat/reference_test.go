@@ -10,15 +10,15 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// reading is what a recording holds, read plainly: over trees of encoding/json, with no regard to
-// speed, and with nothing of the client's code.
+// reading is the content of a recording, read in a simple way: with trees of encoding/json, without
+// regard to speed, and without the client's code.
 type reading struct {
 	model         string
 	text, thought string
 	calls         []readCall
 	finish        llmclient.FinishReason
 	usage         messages.Usage
-	failed        bool // an error object, or nothing that is an answer
+	failed        bool // an error object, or not an answer
 }
 
 type readCall struct {
@@ -88,7 +88,7 @@ func (r *reading) events(body string) {
 func join(message, delta map[string]any) {
 	for name, v := range delta {
 		if s, ok := v.(string); ok && name == "content" {
-			v = []any{map[string]any{"text": s}} // texts and lists take turns
+			v = []any{map[string]any{"text": s}} // texts and lists alternate
 		}
 		switch v := v.(type) {
 		case string:

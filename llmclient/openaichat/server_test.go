@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server is an HTTP server that keeps what it was sent.
+// server is an HTTP server that records its requests.
 type server struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -71,7 +71,7 @@ func events(data ...string) string {
 	return b.String()
 }
 
-// chunk is the data of one event: a delta, and what stands beside it in the choice.
+// chunk is the data of one event: a delta, and other fields of the choice.
 func chunk(delta string, beside ...string) string {
 	return `{"id":"c1","model":"m1","choices":[{"index":0,"delta":{` + delta + `}` + strings.Join(append([]string{""}, beside...), ",") + `}]}`
 }
@@ -111,7 +111,7 @@ func (p *pieces) join(kind llmclient.DeltaKind) string {
 	return b.String()
 }
 
-// ask asks for a stream and checks that what was streamed is what is returned.
+// ask asks for a stream and checks that the streamed parts equal the returned reply.
 func ask(t testing.TB, s *server, change ...func(*openaichat.Config)) (*llmclient.Response, *llmclient.Error) {
 	t.Helper()
 	var got pieces

@@ -17,11 +17,11 @@ import (
 	"github.com/segue-go/segue/llmclient/openaichat"
 )
 
-// The tests here are about time. They run in a bubble, whose clock moves only when all wait, with a
-// server that needs no network.
+// These tests are about time. They run in a synctest bubble, whose clock advances only when all
+// goroutines wait, with a server that needs no network.
 
-// answering is a transport that sends the header of an event stream at once and then lets a
-// function write the events. Nil never sends a header.
+// answering is a transport that sends the header of an event stream at once and then calls a
+// function that writes the events. If it is nil, the header is never sent.
 type answering func(r *http.Request, w io.Writer)
 
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -39,7 +39,7 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: r}, nil
 }
 
-// by sends the requests through a transport.
+// by returns a change of the Config that sends the requests through a transport.
 func by(a answering) func(*openaichat.Config) {
 	return func(cfg *openaichat.Config) { cfg.HTTPClient = &http.Client{Transport: a} }
 }
@@ -51,7 +51,7 @@ func idle(d time.Duration) func(*openaichat.Config) {
 	return func(cfg *openaichat.Config) { cfg.IdleTimeout = d }
 }
 
-// holding writes events and then keeps silent until the client goes away.
+// holding writes events and then sends nothing until the client closes the connection.
 func holding(data ...string) answering {
 	return func(r *http.Request, w io.Writer) {
 		_, _ = io.WriteString(w, events(data...))
@@ -72,7 +72,7 @@ func TestStream_Stalls(t *testing.T) {
 			require.NotNil(t, err, name)
 			require.Equal(t, llmclient.CodeTimeout, err.Code)
 			require.Equal(t, 30*time.Millisecond, time.Since(started))
-			require.Contains(t, err.Error(), "silent for 30ms")
+			require.Contains(t, err.Error(), "sent nothing for 30ms")
 			require.False(t, errors.Is(err, context.Canceled))
 			require.Equal(t, strings.Contains(name, "w") || strings.Contains(name, "middle"), err.Partial.Text() == "half")
 		})
@@ -171,7 +171,7 @@ func TestContext_CanceledAndTooLate(t *testing.T) {
 	}
 }
 
-// A connection is used again only if its answer was read to the end, which comes behind DONE.
+// A connection is reused only if its answer was read to the end, which comes after DONE.
 func TestStream_IsReadToItsEnd(t *testing.T) {
 	for wait, whole := range map[time.Duration]bool{time.Millisecond: true, time.Hour: false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -8,22 +8,22 @@ import (
 
 const bufferSize = 8 << 10
 
-// reader reads an answer: as an event stream, event by event, or whole. How much it may hold is up
-// to src, which has to fail past its bound.
+// reader reads an answer: as an event stream, event by event, or as a whole. src limits the size:
+// it must fail beyond it.
 //
-// It follows the event stream format of the WHATWG HTML standard, section 9.2.6, but for one thing:
-// an event that the end of the stream cuts short is handed over all the same, since servers leave
+// It follows the event stream format of the WHATWG HTML standard, section 9.2.6, with one
+// exception: an event that is cut off by the end of the stream is returned, because servers leave
 // out the last blank line.
 type reader struct {
 	src    io.Reader
 	buf    []byte
-	lo, hi int   // what is read but not used: buf[lo:hi]
-	seen   int   // so many bytes of it hold no line end
-	skipLF bool  // the last line ended in CR at the end of what was read: an LF next belongs to it
+	lo, hi int   // read but not used yet: buf[lo:hi]
+	seen   int   // this many bytes of it contain no line end
+	skipLF bool  // the last line ended in CR at the end of the data: a following LF belongs to it
 	err    error // of src, once it has ended
 	name   []byte
 	data   []byte
-	cutOff bool // the last event had no blank line behind it: the stream may have ended in its middle
+	cutOff bool // no blank line followed the last event: the stream may have ended within it
 }
 
 // fill reads more from src, and fails if there is no more.
@@ -53,8 +53,8 @@ func (r *reader) fill() error {
 	return r.err
 }
 
-// start passes over byte order marks and blanks, and returns what is there of the answer: at least
-// n bytes, unless it has fewer or src fails, which the next read will tell.
+// start skips byte order marks and blanks, and returns the beginning of the answer: at least n
+// bytes, unless it is shorter or src fails. The next read returns that failure.
 func (r *reader) start(n int) []byte {
 	for {
 		rest := bytes.TrimLeft(r.buf[r.lo:r.hi], "\ufeff \t\r\n")
@@ -77,7 +77,7 @@ func (r *reader) all() ([]byte, error) {
 	}
 }
 
-// line reads a line; it lives until the next read. A last line without a line end is a line.
+// line reads a line, which is valid until the next read. A last line needs no line end.
 func (r *reader) line() ([]byte, error) {
 	for {
 		if r.skipLF && r.lo < r.hi {
@@ -103,7 +103,7 @@ func (r *reader) line() ([]byte, error) {
 	}
 }
 
-// lineEnd returns where the first LF or CR from position from on stands, or -1.
+// lineEnd returns the position of the first LF or CR from from on, or -1.
 func lineEnd(b []byte, from int) int {
 	b = b[from:]
 	end := bytes.IndexByte(b, '\n')
@@ -120,7 +120,7 @@ func lineEnd(b []byte, from int) int {
 	return from + end
 }
 
-// event reads the next event that has data. Name and data live until the next read.
+// event reads the next event that has data. Name and data are valid until the next read.
 func (r *reader) event() (name, data []byte, err error) {
 	r.name, r.data = r.name[:0], r.data[:0]
 	has := false
@@ -155,7 +155,7 @@ func (r *reader) event() (name, data []byte, err error) {
 	}
 }
 
-// looksLikeEvents reports whether an answer that begins so is an event stream.
+// looksLikeEvents reports whether an answer with this beginning is an event stream.
 func looksLikeEvents(start []byte) bool {
 	for _, prefix := range [...]string{":", "data:", "event:", "id:", "retry:"} {
 		if bytes.HasPrefix(start, []byte(prefix)) {

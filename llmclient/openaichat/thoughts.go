@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// The fields beside content that servers want back; see [Reasoning].
+// The fields besides content that servers want back; see [Reasoning].
 const (
 	fieldReasoningContent = "reasoning_content"
 	fieldReasoning        = "reasoning"
@@ -17,8 +17,8 @@ const (
 	fieldExtraContent     = "extra_content"
 )
 
-// thoughtFields keeps the fields that hold thoughts and signatures as they came, to be sent back.
-// An empty text counts: DeepSeek wants it back like any other.
+// thoughtFields keeps the fields with thoughts and signatures unchanged, to be sent back. An empty
+// text counts: DeepSeek wants it back like any other.
 type thoughtFields struct {
 	reasoningContent []byte // nil if the field never came
 	reasoning        []byte
@@ -28,16 +28,16 @@ type thoughtFields struct {
 	cursor           jsonform.Cursor
 }
 
-// detail is an element of reasoning_details. In a stream it comes in pieces.
+// detail is an element of reasoning_details. In a stream it arrives in pieces.
 type detail struct {
 	kind, index string
-	text        []byte // of the field named textField, which grows
+	text        []byte // of the field named textField; it grows
 	textField   string
 	others      messages.Extras // the other fields
 }
 
-// add takes in the fields of a reply and returns its thought. Servers send the same text in several
-// fields: one counts.
+// add adds the fields of a reply and returns its thought. Servers send the same text in several
+// fields: only one counts.
 func (t *thoughtFields) add(r *reply, whole bool) []byte {
 	t.reasoningContent = grow(t.reasoningContent, r.reasoningContent)
 	t.reasoning = grow(t.reasoning, r.reasoning)
@@ -61,7 +61,7 @@ func grow(field, piece []byte) []byte {
 	return append(field, piece...)
 }
 
-// addDetails takes in a list of details, or of pieces of them, and returns the text in it.
+// addDetails adds a list of details, or of pieces of details, and returns its text.
 func (t *thoughtFields) addDetails(raw []byte) []byte {
 	c := &t.cursor
 	c.Begin(raw, maxDepth)
@@ -103,7 +103,7 @@ func readDetail(c *jsonform.Cursor) *detail {
 	return d
 }
 
-// continuedBy reports whether next is a further piece of d. Details without an index or a text come
+// continuedBy reports whether next is another piece of d. Details without an index or a text arrive
 // whole.
 func (d *detail) continuedBy(next *detail) bool {
 	return d.index != "" && d.index == next.index && d.kind == next.kind &&
@@ -130,7 +130,7 @@ func (d *detail) append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// extras returns the fields by name; nil if none came.
+// extras returns the fields by name, or nil if none came.
 func (t *thoughtFields) extras() messages.Extras {
 	extras := messages.Extras{}
 	if t.reasoningContent != nil {

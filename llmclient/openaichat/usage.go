@@ -2,11 +2,11 @@ package openaichat
 
 import "github.com/segue-go/segue/messages"
 
-// usage reads a usage object; anything else leaves u as it is.
+// usage reads a usage object; any other value leaves u unchanged.
 //
-// Cached input stands in prompt_tokens_details, with DeepSeek in prompt_cache_hit_tokens, with
-// Moonshot beside the others. Where the total is the sum of input, output and reasoning (xAI), the
-// output did not hold the reasoning.
+// Cached input is in prompt_tokens_details; DeepSeek has it in prompt_cache_hit_tokens, Moonshot
+// beside the other counts. If the total is the sum of input, output and reasoning (xAI), the output
+// does not include the reasoning.
 func (d *decoder) usage(u *usage) {
 	if d.Peek() != '{' {
 		d.Skip()
@@ -40,7 +40,7 @@ func (d *decoder) usage(u *usage) {
 	u.Usage = completed(u.Usage)
 }
 
-// completed adds the reasoning to an output that lacks it, and the total where there is none.
+// completed adds the reasoning to an output that does not include it, and sets a missing total.
 func completed(u messages.Usage) messages.Usage {
 	if u.Reasoning > 0 && u.Total == u.Input+u.Output+u.Reasoning {
 		u.Output += u.Reasoning
@@ -51,13 +51,13 @@ func completed(u messages.Usage) messages.Usage {
 	return u
 }
 
-// count reads a number of tokens; 0 if the value is none.
+// count reads a number of tokens, or 0 if the value is not a number.
 func (d *decoder) count() int64 {
 	n, _ := d.Integer()
-	return min(max(n, 0), 1<<53) // sums of a few never overflow
+	return min(max(n, 0), 1<<53) // small enough that sums do not overflow
 }
 
-// countIn reads one number out of an object.
+// countIn reads one number from an object.
 func (d *decoder) countIn(name string) int64 {
 	var n int64
 	for more := d.Open('{'); more; more = d.More('}') {

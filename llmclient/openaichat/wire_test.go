@@ -59,7 +59,7 @@ func TestW3_FinishTwiceAndUsageTwiceTakeTheLast(t *testing.T) {
 	require.Equal(t, messages.Usage{Input: 3, Output: 2, Total: 5}, resp.Usage)
 }
 
-// callPieces are calls as servers send them, and what they are.
+// callPieces are calls as servers send them, and the calls that they represent.
 var callPieces = map[string]struct {
 	data []string
 	want []messages.ToolCall

@@ -10,15 +10,15 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// A provider's words are cut short in our errors, in bytes, once the secrets are out of them: a
-// secret that was cut in two would not be found.
+// Limits in bytes of provider text in our errors. Texts are cut after secrets were removed: half a
+// secret would not be found.
 const (
 	maxMessage = 2000
 	maxWord    = 200
-	maxQuoted  = 64 << 10 // of a body that is no JSON, before that
+	maxQuoted  = 64 << 10 // of a body that is not JSON, before secrets are removed
 )
 
-// wireError is an error object of any provider, as far as it can be read. Bodies seen:
+// wireError is an error object of any provider, as far as it can be read. Known bodies:
 // {"error":{"message","type","code"}}, {"error":"text"}, {"detail":"text"}, {"detail":[{"msg"}]},
 // {"message":"text"}, a list of one of these, and plain text.
 type wireError struct {
@@ -31,7 +31,7 @@ type wireError struct {
 	generated string // failed_generation: Groq
 }
 
-// readError reads an error body. It never fails: what is no JSON is the message.
+// readError reads an error body. It never fails: a body that is not JSON is the message.
 func readError(body []byte) wireError {
 	var tree any
 	if json.Unmarshal(body, &tree) != nil {
@@ -42,8 +42,7 @@ func readError(body []byte) wireError {
 	return e
 }
 
-// read takes what it finds in a value and, up to depth levels down, in the values that errors nest
-// in.
+// read reads the fields of a value and, up to depth levels down, of the values nested in it.
 func (e *wireError) read(v any, depth int) {
 	if depth == 0 {
 		return
@@ -88,7 +87,7 @@ func (e *wireError) fields(m map[string]any) {
 	}
 }
 
-// addMessage adds a text to the message unless it is there already.
+// addMessage adds a text to the message unless the message contains it.
 func (e *wireError) addMessage(text string) {
 	switch text = strings.TrimSpace(text); {
 	case text == "" || len(e.message) > maxMessage || strings.Contains(e.message, text):
@@ -99,7 +98,7 @@ func (e *wireError) addMessage(text string) {
 	}
 }
 
-// word returns a text that is no number.
+// word returns a text that is not a number.
 func word(v any) string {
 	s, _ := v.(string)
 	if _, err := strconv.Atoi(s); err == nil {
@@ -122,7 +121,7 @@ func httpStatus(v any) int {
 	return n
 }
 
-// plainText makes one short line of a body that is no JSON. Of a page of HTML it keeps nothing.
+// plainText makes one short line of a body that is not JSON. It keeps nothing of an HTML page.
 func plainText(body string) string {
 	body = strings.ToValidUTF8(strings.TrimSpace(body[:min(len(body), maxQuoted)]), "\ufffd")
 	if strings.HasPrefix(body, "<") {
@@ -141,14 +140,14 @@ func clip(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// errorFromJSON maps an error object that came in an answer of status 200. The status inside
-// counts, where there is one.
+// errorFromJSON converts an error object in an answer of status 200. A status within the object
+// counts, if there is one.
 func errorFromJSON(raw []byte) *llmclient.Error {
 	e := readError(raw)
 	return e.error(e.status)
 }
 
-// error maps to our error; status is what the provider means, 0 if it says nothing.
+// error converts e to an *llmclient.Error; status is the provider's status, or 0 if there is none.
 func (e *wireError) error(status int) *llmclient.Error {
 	err := &llmclient.Error{
 		Code:    e.classify(status),

@@ -11,17 +11,18 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Config says how a policy is spoken. The zero Config is ready.
+// Config configures the use of a policy. The zero Config is ready to use.
 type Config struct {
-	MaxRepairs int     // how often a reply that cannot be read is sent back, in one call; 0 means 2, negative means never
-	Prompts    Prompts // what is said to the model besides the policy's instructions
+	MaxRepairs int     // how often an unreadable reply is sent back, in one call; 0 means 2, negative means never
+	Prompts    Prompts // what the model is told besides the policy's instructions
 }
 
 // Wrap is Config.Wrap with the zero [Config].
 func Wrap(c llmclient.Client, p markdownpolicy.Policy) llmclient.Client { return Config{}.Wrap(c, p) }
 
-// Wrap returns a Client that speaks to c by the policy. It is safe for concurrent use if both are,
-// as the built-in policies are. A Config that cannot be used is reported by Complete.
+// Wrap returns a Client that uses c with the text format of the policy. It is safe for concurrent
+// use if both are, as the built-in policies are. Complete returns an error if the Config cannot be
+// used.
 func (cfg Config) Wrap(c llmclient.Client, p markdownpolicy.Policy) llmclient.Client {
 	set, err := prompts.Parse("policyclient", cfg.Prompts, defaultPrompts, samples)
 	return &client{inner: c, policy: p, repairs: max(0, cmp.Or(cfg.MaxRepairs, 2)), prompts: set, err: err}
@@ -30,16 +31,16 @@ func (cfg Config) Wrap(c llmclient.Client, p markdownpolicy.Policy) llmclient.Cl
 type client struct {
 	inner   llmclient.Client
 	policy  markdownpolicy.Policy
-	repairs int // most
+	repairs int // the greatest number
 	prompts *prompts.Set
 	err     error // of the Config
 }
 
-// Unwrap returns the client that is asked.
+// Unwrap returns the wrapped client.
 func (c *client) Unwrap() llmclient.Client { return c.inner }
 
-// Complete asks until a reply can be read, or was sent back often enough. A reply that cannot be
-// read is not sent back once ctx is done.
+// Complete asks until a reply can be read, or the limit of repairs is reached. Once ctx is done, an
+// unreadable reply is not sent back.
 func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	if err := c.check(req); err != nil {
 		return nil, err
@@ -79,11 +80,11 @@ func (c *client) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 	}
 }
 
-// check returns what is wrong with the client itself.
+// check returns an error if the client itself cannot be used.
 func (c *client) check(req *llmclient.Request) error {
 	switch {
 	case c.inner == nil:
-		return &llmclient.Error{Code: llmclient.CodeNotFound, Model: req.Model, Message: "policyclient: the client is nil: Wrap was given nothing to wrap"}
+		return &llmclient.Error{Code: llmclient.CodeNotFound, Model: req.Model, Message: "policyclient: the client is nil: give Wrap a client"}
 	case c.policy == nil:
 		return &llmclient.Error{Code: llmclient.CodeBadRequest, Model: req.Model, Message: "policyclient: the policy is nil; markdownpolicy.Fenced{} is one"}
 	case c.err != nil:
@@ -102,8 +103,7 @@ func (c *client) knowing(defs []tools.Definition) *client {
 	return &own
 }
 
-// again returns the request with a reply to it that could not be read, and what was wrong with
-// that.
+// again returns the request with an unreadable reply and a description of its problem.
 func (c *client) again(first *llmclient.Request, text string, problem *markdownpolicy.ParseError) (*llmclient.Request, error) {
 	feedback, err := c.prompts.Fill("Repair", map[string]any{"Feedback": problem.Feedback()})
 	if err != nil {

@@ -20,14 +20,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var add = tools.Definition{Name: "add", Description: "Adds.", Parameters: []byte(`{"type":"object"}`)}
 
-// heard is what a listener was told of one call.
+// heard records what a listener received in one call.
 type heard struct {
 	pieces        []string
 	text, thought string
 	notices       []llmclient.Notice
 }
 
-// ask asks c with streaming, and returns what was told.
+// ask calls c with streaming, and returns what the listener received.
 func ask(t *testing.T, c llmclient.Client, req *llmclient.Request) (*llmclient.Response, *heard, error) {
 	t.Helper()
 	h := &heard{}
@@ -142,7 +142,7 @@ func TestS2_19_pastTurns(t *testing.T) {
 	require.Equal(t, "call_5_1", resp.Message.Calls()[0].ID, "unlike any in the conversation")
 }
 
-// The ids of calls that were cut out of a conversation do not come again while a later call is in
+// Ids of calls that were removed from a conversation are not used again while a later call is in
 // it.
 func TestIDsOfATrimmedConversation(t *testing.T) {
 	turn := func(id string) []messages.Message {
@@ -252,12 +252,12 @@ func TestUnusable(t *testing.T) {
 
 	silent := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
 		return nil, nil
-	}) //nolint:nilnil // that is what is wrong with it
+	}) //nolint:nilnil // this is the error under test
 	_, err = policyclient.Wrap(silent, lines{}).Complete(t.Context(), question(), nil)
 	require.Equal(t, llmclient.CodeBadResponse, llmclient.CodeOf(err))
 }
 
-// The policy is told which tools the request offers: some formats are read by them.
+// The policy receives the tools of the request: some formats need them to read replies.
 func TestToolsAreKnown(t *testing.T) {
 	count := tools.Definition{Name: "count", Parameters: []byte(`{"type":"object","properties":{"word":{"type":"string"}}}`)}
 	req := &llmclient.Request{Messages: question().Messages, Tools: []tools.Definition{count}}
@@ -274,7 +274,7 @@ func TestUnwrap(t *testing.T) {
 	require.Same(t, model, found)
 }
 
-// plainLines is lines without anything that a policy need not have.
+// plainLines is lines without the optional methods of a policy.
 type plainLines struct{ markdownpolicy.Policy }
 
 func TestPolicyOfWholeReplies(t *testing.T) {

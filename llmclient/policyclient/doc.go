@@ -1,34 +1,35 @@
-// Package policyclient has a model client that needs no native tool calls: a
+// Package policyclient makes a client that supports tool calls from one that does not. A
 // [markdownpolicy.Policy] tells the model how to write thoughts and calls as text, reads its
-// replies, and renders past turns. Whoever asks notices nothing.
+// replies, and renders past turns. The caller of the client sees no difference.
 //
 // # What is sent
 //
-// The instructions of the policy stand once, behind the text of a system message that comes first,
-// or in a new one. All other messages are what Policy.FormatQuery makes of them. Tools are not
-// sent, nor is a choice of tools or a schema: a server that forces JSON leaves a model no room for
-// calls as text. Both are said in words instead ([Prompts]), so an answer of a schema must be
-// checked by whoever asked for it. The stop sequences of a policy that has some are added.
+// The instructions of the policy are sent once: after the text of the first message if that is a
+// system message, or else in a new system message. All other messages are those of
+// Policy.FormatQuery. Tools are not sent. Neither is a choice of tools or a schema, because a
+// server that forces JSON leaves a model no room for calls as text. Both are described in words
+// instead ([Prompts]), so the caller must check an answer against its schema. The stop sequences of
+// the policy, if any, are added.
 //
-// A request with llmclient.ToolsText is handed on as it is: whoever made it describes its tools and
+// A request with llmclient.ToolsText is passed on unchanged: its caller describes the tools and
 // reads the replies.
 //
-// # What comes back
+// # What is returned
 //
-// The reply has the parts that the policy found. The ids of calls are made here, the same for the
-// same request and reply, and unlike any in the conversation so far. Thoughts and calls that the
-// server tells apart from the text stay where they stood. Text and thoughts are streamed as soon as
-// they cannot be part of a call any more; a call is never streamed.
+// The reply has the parts that the policy found. Calls get ids that are the same for the same
+// request and reply, and differ from all ids in the conversation so far. Thoughts and calls that
+// the server separates from the text keep their places. Text and thoughts are streamed as soon as
+// they can no longer be part of a call. A call is never streamed.
 //
-// A reply that cannot be read is sent back with what was wrong, up to Config.MaxRepairs times. Each
-// is told as llmclient.NoticeRepair, which voids what was streamed of it, and is listed in
-// Response.Attempts with its usage. The last one is an [*llmclient.Error] with
-// CodeMalformedToolCall that wraps the [*markdownpolicy.ParseError]; its Partial holds what was
-// read, its Generated the whole text.
+// An unreadable reply is sent back with a description of the problem, up to Config.MaxRepairs
+// times. Each is reported as llmclient.NoticeRepair, which voids what was streamed of it, and is
+// listed in Response.Attempts with its usage. If the last one is unreadable too, the error is an
+// [*llmclient.Error] with CodeMalformedToolCall that wraps the [*markdownpolicy.ParseError]. Its
+// Partial holds what was read, its Generated the whole text.
 //
-// There is nothing to send back where no tools were offered or none may be called, or where the
-// model refused or its reply was withheld: then what looks like a call is text, as it was written,
-// and so is what cannot be read. Of a reply that was cut off at the token limit, or by an error, a
-// call whose end mark had not come (markdownpolicy.Part.Open) is text too, also where the policy
-// could mend it; llmclient.FinishLength or the error says that it was cut.
+// In some cases nothing is sent back, and calls and unreadable text stay text, as written: if no
+// tools were offered, if none may be called, if the model refused, or if its reply was withheld. If
+// a reply was cut off, at the token limit or by an error, a call without its end mark
+// (markdownpolicy.Part.Open) is text too, even if the policy could repair it.
+// llmclient.FinishLength or the error then says that the reply was cut.
 package policyclient

@@ -21,7 +21,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// A model that can only write text works with tools: the strategy and the orchestrator are as ever.
+// A model that can only write text uses tools. The strategy and the orchestrator need no change.
 func ExampleWrap() {
 	add := tools.New(tools.Definition{Name: "add", Description: "Adds two numbers."},
 		func(_ context.Context, in struct{ A, B float64 }) (float64, error) { return in.A + in.B, nil })
@@ -60,7 +60,8 @@ func ExampleWrap() {
 	// ```
 }
 
-// bang is a policy for one-line calls: a line such as !add {"a":1,"b":2} calls a tool, all else is text.
+// bang is a policy for one-line calls: a line such as !add {"a":1,"b":2} calls a tool; all other
+// lines are text.
 type bang struct{}
 
 func (bang) Name() string { return "bang" }
@@ -136,7 +137,7 @@ func (p bang) FormatQuery(h messages.History) (messages.History, error) {
 	return out, nil
 }
 
-// Render writes what ParseResponse reads. The format has no thoughts: they are left out.
+// Render writes what ParseResponse reads. Thoughts are left out, because the format has none.
 func (bang) Render(parts []messages.AssistantContent) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -154,7 +155,7 @@ func (bang) Render(parts []messages.AssistantContent) string {
 	return strings.TrimSpace(b.String())
 }
 
-// escaped writes a line of text so that it is none of a call.
+// escaped writes a line of text so that it is not read as a call.
 func escaped(line string) string {
 	if strings.HasPrefix(strings.TrimLeft(line, `\`), "!") {
 		return `\` + line
@@ -169,7 +170,7 @@ func unescaped(line string) string {
 	return line
 }
 
-// TestBang is the law that matters most: what a model is shown of its past reads as what happened.
+// TestBang checks the most important law: the rendered past of a model is read as what happened.
 func TestBang(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) messages.AssistantContent {
 		return messages.Text{Text: strings.TrimSpace(rapid.StringMatching(`[!\\ a\n]{0,20}`).Draw(t, "text")) + "."}
@@ -186,7 +187,7 @@ func TestBang(t *testing.T) {
 	})
 }
 
-// A policy of one's own goes wherever a built-in one does.
+// Your own policy can be used like a built-in one.
 func ExampleWrap_ownPolicy() {
 	model := scripted.New(scripted.Text("One moment.\n!add {\"a\":1,\n"), scripted.Text("One moment.\n!add {\"a\":1,\"b\":2}\n"))
 	req := question()

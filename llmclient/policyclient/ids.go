@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// identify gives calls their ids, such as "call_7_1": unlike any of the calls that the server told
-// apart, or of the conversation, and the same for the same request and reply.
+// identify gives calls ids such as "call_7_1". They differ from the ids of native calls and of the
+// conversation, and are the same for the same request and reply.
 func (r *reply) identify(parts []markdownpolicy.Part, native []messages.ToolCall) {
 	var taken map[string]bool
 	turn, n := 0, 0
@@ -42,8 +42,9 @@ func idsOf(h messages.History, beside []messages.ToolCall) map[string]bool {
 	return ids
 }
 
-// turnAfter is the number that ids have after a conversation: its length, or more if ids in it have
-// more, as of one that was longer once. So the ids of what was cut out of it do not come again.
+// turnAfter returns the number for ids after a conversation. It is the length of the conversation,
+// or more if its ids contain a greater number because it was longer before. So ids of removed calls
+// are not used again.
 func turnAfter(h messages.History) int {
 	turn := len(h)
 	for id := range callIDs(h) {
@@ -71,7 +72,7 @@ func callIDs(h messages.History) func(yield func(string) bool) {
 				if !yield(m.CallID) {
 					return
 				}
-			default: // there are none in it
+			default: // other messages have none
 			}
 		}
 	}

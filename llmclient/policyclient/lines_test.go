@@ -10,8 +10,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// lines is a small policy: a line "call NAME {…}" is a call, a line "think …" a thought, all other
-// text is text as it is.
+// lines is a small policy: a line "call NAME {…}" is a call, a line "think …" is a thought, and all
+// other text is text.
 type lines struct{}
 
 func (lines) Name() string   { return "lines" }
@@ -126,7 +126,7 @@ func (p *linesParser) add(c messages.AssistantContent, end int) {
 	p.pos = end
 }
 
-// line reads a line, or what there is of one, and reports whether it could.
+// line reads a line, or the available part of one, and reports whether it could.
 func (p *linesParser) line(final bool) bool {
 	line, _, whole := strings.Cut(p.text[p.pos:], "\n")
 	end := p.pos + len(line)

@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// response returns what was read in place of the message of resp.
+// response returns resp with the parts that were read as its message.
 func (r *reply) response(attempts []llmclient.Attempt, resp *llmclient.Response) *llmclient.Response {
 	own := *resp
 	own.Message.Content = r.content
@@ -26,7 +26,7 @@ func (r *reply) response(attempts []llmclient.Attempt, resp *llmclient.Response)
 	return &own
 }
 
-// unreadable returns the error for a reply that was read as far as the problem.
+// unreadable returns the error for a reply that could be read only up to the problem.
 func (r *reply) unreadable(resp *llmclient.Response, problem *markdownpolicy.ParseError) *llmclient.Error {
 	return &llmclient.Error{
 		Code:      llmclient.CodeMalformedToolCall,
@@ -40,8 +40,8 @@ func (r *reply) unreadable(resp *llmclient.Response, problem *markdownpolicy.Par
 	}
 }
 
-// canceled returns the error of a call whose ctx was done before a reply was sent back. What could
-// be read of that is in it.
+// canceled returns the error of a call whose ctx was done before an unreadable reply was sent back.
+// It contains the readable part.
 func canceled(ctx context.Context, unreadable *llmclient.Error) *llmclient.Error {
 	own := *unreadable
 	own.Code = llmclient.CodeCanceled
@@ -57,7 +57,7 @@ func canceled(ctx context.Context, unreadable *llmclient.Error) *llmclient.Error
 	return &own
 }
 
-// brokenOff returns the error of a client with what had arrived read by the policy.
+// brokenOff returns the error of a client, with the received part read by the policy.
 func (r *reply) brokenOff(err error) error {
 	e, ok := errors.AsType[*llmclient.Error](err)
 	if !ok || e.Partial.Text() == "" {
@@ -65,12 +65,12 @@ func (r *reply) brokenOff(err error) error {
 	}
 	own := copied(err)
 	r.onDelta = nil
-	_ = r.finish(e.Partial, true, r.mayCall()) // of a reply that is cut nothing is sent back
+	_ = r.finish(e.Partial, true, r.mayCall()) // a cut reply is not sent back
 	own.Partial.Content = r.content
 	return own
 }
 
-// copied returns err as an error of our own.
+// copied returns err as a new error that can be changed.
 func copied(err error) *llmclient.Error {
 	e, ok := errors.AsType[*llmclient.Error](err)
 	if !ok {
@@ -90,7 +90,7 @@ func copied(err error) *llmclient.Error {
 	return &own
 }
 
-// attemptsOf lists a reply that was sent back, behind what failed before it.
+// attemptsOf lists a reply that was sent back, after the earlier failures.
 func attemptsOf(e *llmclient.Error) []llmclient.Attempt {
 	sent := llmclient.Attempt{Model: e.Model, Usage: e.Usage, Code: e.Code, Error: e.Message}
 	return append(slices.Clip(e.Attempts), sent)

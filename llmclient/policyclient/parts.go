@@ -26,7 +26,7 @@ func (w *whole) Close() (markdownpolicy.Document, []markdownpolicy.Part, error) 
 	return doc, doc.Parts, err
 }
 
-// joined returns parts that were released in pieces, with neighbouring texts as one, and
+// joined returns parts that were released in pieces, with neighbouring texts joined, and
 // neighbouring thoughts.
 func joined(pieces []markdownpolicy.Part) []markdownpolicy.Part {
 	var out []markdownpolicy.Part
@@ -41,7 +41,7 @@ func joined(pieces []markdownpolicy.Part) []markdownpolicy.Part {
 	return out
 }
 
-// alike reports whether both are texts, or both are thoughts.
+// alike reports whether both parts are texts, or both are thoughts.
 func alike(a, b markdownpolicy.Part) bool {
 	switch a.Content.(type) {
 	case messages.Text:
@@ -55,7 +55,7 @@ func alike(a, b markdownpolicy.Part) bool {
 	}
 }
 
-// join makes one part of pieces that are alike.
+// join makes one part from pieces of the same kind.
 func join(pieces []markdownpolicy.Part) markdownpolicy.Part {
 	whole := pieces[0]
 	if len(pieces) == 1 {
@@ -68,7 +68,7 @@ func join(pieces []markdownpolicy.Part) markdownpolicy.Part {
 			b.WriteString(c.Text)
 		case messages.Thought:
 			b.WriteString(c.Text)
-		default: // not alike
+		default: // different kinds
 		}
 	}
 	whole.End = pieces[len(pieces)-1].End
@@ -80,8 +80,8 @@ func join(pieces []markdownpolicy.Part) markdownpolicy.Part {
 	return whole
 }
 
-// beside returns the parts of a message's text, and where they stood among them the thoughts and
-// calls that the server told apart from the text.
+// beside returns the parts of a message's text. Native thoughts and calls, which the server
+// separated from the text, are put at their places among them.
 func beside(native []messages.AssistantContent, parts []markdownpolicy.Part) []messages.AssistantContent {
 	var all []messages.AssistantContent
 	at := 0
@@ -101,14 +101,14 @@ func beside(native []messages.AssistantContent, parts []markdownpolicy.Part) []m
 	return all
 }
 
-// nativeText writes a call that a server told apart from the text.
+// nativeText writes a native call as text.
 func nativeText(c messages.ToolCall) string {
 	call := struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}{c.Name, json.RawMessage(c.Arguments)}
 	if !json.Valid(call.Arguments) {
-		call.Arguments, _ = json.Marshal(c.Arguments) // a string always can be
+		call.Arguments, _ = json.Marshal(c.Arguments) // a string can always be encoded
 	}
 	var line strings.Builder
 	enc := json.NewEncoder(&line)
@@ -117,15 +117,15 @@ func nativeText(c messages.ToolCall) string {
 	return strings.TrimSuffix(line.String(), "\n")
 }
 
-// seam is where the last part of a reply ends that calls were made texts of.
+// seam is the end of the last part of a reply in which calls were made text.
 type seam struct {
 	end  int
-	text bool // it is a text
-	made bool // of a call
+	text bool // the part is a text
+	made bool // the text was made from a call
 }
 
-// texts returns parts with the source of some calls as text, and the blanks between that and a text
-// beside it.
+// texts returns parts with some calls replaced by their source as text, including the blanks
+// between a call and a neighbouring text.
 func (s *seam) texts(parts []markdownpolicy.Part, source string, isText func(markdownpolicy.Part) bool) []markdownpolicy.Part {
 	var out []markdownpolicy.Part
 	for _, p := range parts {

@@ -28,14 +28,14 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// recordings are folders of conversations with tools, and how many are held to their end: those
-// that were written for these tests, and recorded traffic, which lies beside the repository.
+// recordings are folders of conversations with tools, and how many of them are completed: those
+// written for these tests, and recorded traffic, which is not part of this repository.
 var recordings = map[string]int{
 	"../../testdata/recorded/http/tool": 2,
 	"../../../shared/corpus/http/tool":  20,
 }
 
-// recording is a recorded conversation; the corpus' README describes the form.
+// recording is a recorded conversation; the README of the corpus describes the form.
 type recording struct {
 	Interactions []interaction `json:"interactions"`
 }
@@ -66,9 +66,8 @@ type wireMessage struct {
 	ToolCallID string `json:"tool_call_id"`
 }
 
-// TestRecorded holds recorded conversations with tools as they were, with native calls, and again
-// with a model that says the same by a policy: calls, results and answer are the same, and so is
-// what is streamed of the answer.
+// TestRecorded repeats recorded conversations with tools with native calls, and again with a model
+// that uses a policy. Calls, results, the answer and the streamed answer are the same.
 func TestRecorded(t *testing.T) {
 	for dir, least := range recordings {
 		t.Run(strings.ReplaceAll(strings.TrimLeft(dir, "./"), "/", "-"), func(t *testing.T) {
@@ -82,13 +81,13 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// holdByPolicies returns how many conversations were held to their end.
+// holdByPolicies returns how many conversations were completed.
 func holdByPolicies(t *testing.T, files []string) (held int) {
 	for _, file := range files {
 		rec := load(t, file)
 		native, err := converse(t, rec, rec.client(t))
 		if err != nil || len(native) < 3 {
-			continue // the recorded client did not let the model go on until it answered
+			continue // the recorded client did not let the model continue until it answered
 		}
 		held++
 		for name, policy := range builtins(t) {
@@ -120,7 +119,7 @@ func load(t *testing.T, file string) *recording {
 	return rec
 }
 
-// client returns a client of the server that was recorded.
+// client returns a client of the recorded server.
 func (rec *recording) client(t *testing.T) llmclient.Client {
 	t.Helper()
 	asked := 0
@@ -146,8 +145,8 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// speaker returns a model that says what the assistant says in a conversation by a policy, in small
-// pieces.
+// speaker returns a model that says what the assistant says in a conversation, by a policy and in
+// small pieces.
 func speaker(policy markdownpolicy.Policy, h messages.History) *scripted.Client {
 	var script []scripted.Reply
 	for _, m := range h {
@@ -167,8 +166,7 @@ func pieces(text string, size int) []string {
 	return append(all, text)
 }
 
-// converse has the orchestrator hold the conversation with a model, and returns what was said from
-// its beginning on.
+// converse runs the conversation with a model and an orchestrator, and returns all messages.
 func converse(t *testing.T, rec *recording, model llmclient.Client) (messages.History, error) {
 	t.Helper()
 	if len(rec.Interactions) == 0 {
@@ -206,7 +204,8 @@ func texts(h messages.History) string {
 	return all.String()
 }
 
-// tools returns a tool of each name that was offered, which answers each call as was recorded.
+// tools returns a tool for each name that was offered. It answers each call with the recorded
+// result.
 func (rec *recording) tools() []tools.Tool {
 	results, ids := map[string]string{}, map[string]string{}
 	var list []tools.Tool
@@ -231,7 +230,7 @@ func (rec *recording) tools() []tools.Tool {
 	return list
 }
 
-// history returns recorded messages of a conversation's beginning.
+// history converts the recorded messages at the beginning of a conversation.
 func history(wire []wireMessage) messages.History {
 	var h messages.History
 	for _, m := range wire {
@@ -263,8 +262,8 @@ func (m wireMessage) text() string {
 	return text
 }
 
-// essence is what must be the same: calls with the values of their arguments, results, texts and
-// thoughts without the blanks around them. In some formats a text beside a call is a thought.
+// essence returns what must be the same: calls with the values of their arguments, results, and
+// texts and thoughts without surrounding blanks. In some formats a text beside a call is a thought.
 func essence(h messages.History) []string {
 	var lines []string
 	for _, m := range h {
@@ -288,7 +287,8 @@ func essence(h messages.History) []string {
 	return lines
 }
 
-// essenceOf is a call's name with the values of its arguments, however they are written.
+// essenceOf returns a call's name with the values of its arguments, in whatever form they are
+// written.
 func essenceOf(name, arguments string) string {
 	var args any
 	if json.Unmarshal([]byte(arguments), &args) == nil {

@@ -93,7 +93,7 @@ func TestRepairTurn_fails(t *testing.T) {
 	require.Len(t, refused.Attempts, 1, "the client's own error is not changed")
 }
 
-// A client that does not look at its ctx is not asked again once that is done.
+// A client that ignores its ctx is not asked again once ctx is done.
 func TestRepairTurn_canceled(t *testing.T) {
 	cause := errors.New("the user left")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -123,7 +123,7 @@ func TestRepairTurn_canceled(t *testing.T) {
 	require.Equal(t, 3, asked)
 }
 
-// Where no tool may be called, and where the reply is no answer, nothing was meant as a call.
+// If no tool may be called, or the reply is not an answer, no text is meant as a call.
 func TestUnreadableText(t *testing.T) {
 	req := question()
 	req.Tools = nil
@@ -157,7 +157,7 @@ func TestTruncated(t *testing.T) {
 	require.Equal(t, tokens(3), e.Usage)
 }
 
-// A client within that begins its reply anew is followed.
+// An inner client may begin its reply again.
 func TestDiscardWithin(t *testing.T) {
 	busy := &llmclient.Error{Code: llmclient.CodeUnavailable, Message: "busy"}
 	model := scripted.New(scripted.Reply{Text: "Old.\ncall add {\"a\":", Err: busy}, scripted.Text("New.\ncall add {}\n"))

@@ -12,23 +12,23 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// reply is one reply, while it arrives and when it is read.
+// reply is one reply, while it arrives and when it is complete.
 type reply struct {
 	policy  markdownpolicy.Policy
-	asked   *llmclient.Request    // by whoever asked us
-	onDelta func(llmclient.Delta) // nil: it is not streamed
+	asked   *llmclient.Request    // the caller's request
+	onDelta func(llmclient.Delta) // nil if it is not streamed
 	emitted bool                  // onDelta was called
 	cut     bool                  // it was cut off
 
 	parser  markdownpolicy.Parser
-	text    strings.Builder       // what the parser was given
-	certain []markdownpolicy.Part // what it released before its end
+	text    strings.Builder       // the input of the parser
+	certain []markdownpolicy.Part // what the parser released before its end
 	seam    seam
 
-	content []messages.AssistantContent // when it is read
+	content []messages.AssistantContent // the content, once read
 }
 
-// begin makes the reply empty.
+// begin resets the reply.
 func (r *reply) begin() {
 	if s, ok := r.policy.(markdownpolicy.Streamer); ok {
 		r.parser = s.NewParser()
@@ -39,8 +39,7 @@ func (r *reply) begin() {
 	r.certain, r.seam = nil, seam{}
 }
 
-// fetch asks c, and reads what it streams. Where a client further in begins its reply anew, so does
-// the reply.
+// fetch asks c, and reads what it streams. If an inner client begins its reply again, so does r.
 func (r *reply) fetch(ctx context.Context, c llmclient.Client, req *llmclient.Request) (*llmclient.Response, error) {
 	r.begin()
 	var hear func(llmclient.Delta)
@@ -60,7 +59,7 @@ func (r *reply) fetch(ctx context.Context, c llmclient.Client, req *llmclient.Re
 	return resp, err
 }
 
-// hear takes a piece of what the client streams.
+// hear processes a piece that the client streams.
 func (r *reply) hear(d llmclient.Delta) {
 	if d.Kind == llmclient.DeltaText {
 		r.write(d.Text)
@@ -101,8 +100,8 @@ func (r *reply) emit(kind llmclient.DeltaKind, text string) {
 	}
 }
 
-// lead puts the blanks at the beginning of the reply before its first part, if that is a text:
-// without a policy they would be there too, and a text that goes on from another may need them.
+// lead adds the blanks at the beginning of the reply to its first part, if that is a text. Without
+// a policy these blanks would be present, and a text that continues another may need them.
 func (r *reply) lead(parts []markdownpolicy.Part) {
 	if len(parts) == 0 {
 		return
@@ -127,7 +126,7 @@ func (r *reply) trail(parts []markdownpolicy.Part) {
 	}
 }
 
-// read reads the whole reply. The error says why it must be sent back.
+// read reads the whole reply. An error says why it must be sent back.
 func (r *reply) read(resp *llmclient.Response) *markdownpolicy.ParseError {
 	cut := resp.Finish == llmclient.FinishLength
 	switch resp.Finish {
@@ -138,19 +137,19 @@ func (r *reply) read(resp *llmclient.Response) *markdownpolicy.ParseError {
 	}
 }
 
-// mayCall reports whether the model was given tools to call.
+// mayCall reports whether the model may call tools.
 func (r *reply) mayCall() bool {
 	return len(r.asked.Tools) > 0 && r.asked.ToolChoice.Mode != llmclient.ChooseNone
 }
 
-// isText returns which calls are text: all, if the reply may hold none; else one that was cut off,
-// as some of it may be missing.
+// isText returns a function that reports which calls are text: all of them if the reply may contain
+// no calls, or else a call that was cut off, because part of it may be missing.
 func (r *reply) isText(callable bool) func(markdownpolicy.Part) bool {
 	return func(p markdownpolicy.Part) bool { return !callable || r.cut && p.Open }
 }
 
-// finish reads the whole of a message, which may be cut. If it is not callable, what looks like a
-// call is text, and so are native calls, and what cannot be read where it is not sent back.
+// finish reads the whole message, which may be cut. If it is not callable, all calls become text,
+// also native ones, and so does unreadable text if it is not sent back.
 func (r *reply) finish(m messages.Assistant, cut, callable bool) *markdownpolicy.ParseError {
 	if native := m.Calls(); !callable && len(native) > 0 {
 		m.Content = slices.DeleteFunc(slices.Clone(m.Content), isCall)
@@ -189,8 +188,8 @@ func isCall(c messages.AssistantContent) bool {
 	return ok
 }
 
-// addAsText adds native calls behind all else as text, as JSON on a line each. Of a reply that may
-// hold calls, but is withheld, nothing is streamed at its end.
+// addAsText adds native calls as text at the end, as JSON on a line each. If a reply may contain
+// calls but is withheld, nothing is streamed at its end.
 func (r *reply) addAsText(native []messages.ToolCall) {
 	for _, c := range native {
 		line := nativeText(c)
@@ -204,7 +203,7 @@ func (r *reply) addAsText(native []messages.ToolCall) {
 	}
 }
 
-// end tells what the parser had not released, up to the blanks at the end.
+// end streams what the parser had not released, without the blanks at the end.
 func (r *reply) end(parts, rest []markdownpolicy.Part) {
 	if len(r.certain) == 0 {
 		r.lead(rest)
@@ -214,8 +213,8 @@ func (r *reply) end(parts, rest []markdownpolicy.Part) {
 	r.trail(parts)
 }
 
-// before returns what stands before a problem, where the parser had released nothing: the parts of
-// the longest text that ends at the problem, or with a line before it, and can be read.
+// before returns the parts before a problem, if the parser had released nothing. They are those of
+// the longest readable text that ends at the problem or at a line end before it.
 func (r *reply) before(problem *markdownpolicy.ParseError) []markdownpolicy.Part {
 	text := r.text.String()
 	text = text[:min(problem.Offset, len(text))]
@@ -228,7 +227,7 @@ func (r *reply) before(problem *markdownpolicy.ParseError) []markdownpolicy.Part
 	return nil
 }
 
-// asParseError returns the error of a policy, in the form that all should have.
+// asParseError returns the error of a policy as a ParseError, which it should be.
 func asParseError(err error) *markdownpolicy.ParseError {
 	if err == nil {
 		return nil
@@ -239,8 +238,8 @@ func asParseError(err error) *markdownpolicy.ParseError {
 	return &markdownpolicy.ParseError{Line: 1, Expected: "a reply in the format that was given", Err: err}
 }
 
-// catchUp gives the parser what was not streamed. A client that streamed something else than it
-// returned broke its promise: what it returned counts.
+// catchUp passes the parser what was not streamed. If a client returned another text than it
+// streamed, it broke its promise: the returned text counts.
 func (r *reply) catchUp(text string) {
 	rest, ok := strings.CutPrefix(text, r.text.String())
 	if !ok {

@@ -17,8 +17,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The blanks at both ends of a reply are there as they are without a policy: a text that goes on
-// from another needs them.
+// The blanks at both ends of a reply are the same as without a policy: a text that continues
+// another needs them.
 func TestOuterBlanks(t *testing.T) {
 	for name, policy := range builtins(t) {
 		for _, text := range []string{" and so on, \n\n", "\nthis ", "x"} {
@@ -34,8 +34,8 @@ func TestOuterBlanks(t *testing.T) {
 	}
 }
 
-// A call of which the token limit cut the end is not made, as nobody knows what it lacks: it is
-// text. Where the model stopped by itself, it is a call.
+// If the token limit cut off the end of a call, the call is text and is not made, because its
+// missing part is unknown. If the model stopped by itself, it is a call.
 func TestTruncated_open(t *testing.T) {
 	calls := []messages.AssistantContent{messages.Text{Text: "Two."}, messages.ToolCall{Name: "add", Arguments: `{"a":1}`}}
 	for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestTruncated_open(t *testing.T) {
 	}
 }
 
-// So is one that the policy could mend.
+// The same is true of a call that the policy could repair.
 func TestTruncated_mended(t *testing.T) {
 	policy := markdownpolicy.Fenced{Options: markdownpolicy.Options{Mode: markdownpolicy.ModeRepair}}
 	text := "Two.\n" + policy.Render([]messages.AssistantContent{messages.ToolCall{Name: "add", Arguments: `{"a":1}`}}) +
@@ -97,8 +97,7 @@ func TestTruncated_mended(t *testing.T) {
 	}
 }
 
-// Texts and thoughts that were released in pieces before a reply broke off are whole in what is
-// left of it.
+// Texts and thoughts that were released in pieces are whole in the rest of a reply that broke off.
 func TestTruncated_pieces(t *testing.T) {
 	text := "One, two,\nthree.\n\n```tool_call\n{\"name\":"
 	model := scripted.New(scripted.Reply{Deltas: pieces(text, 3), Finish: llmclient.FinishLength}, scripted.Reply{Deltas: pieces("<think>a\nb", 2), Finish: llmclient.FinishLength})
@@ -114,8 +113,8 @@ func TestTruncated_pieces(t *testing.T) {
 	require.Equal(t, "a\nb", h.thought)
 }
 
-// So it is where a policy had released nothing by then, since it reads whole replies only, or since
-// a thought might still have begun.
+// The same is true if the policy had released nothing yet, because it reads only whole replies, or
+// because a thought could still have begun.
 func TestTruncated_nothingReleased(t *testing.T) {
 	for text, policy := range map[string]markdownpolicy.Policy{
 		"Two.\n!add {\"a\":":                           bang{},
@@ -135,7 +134,7 @@ func TestTruncated_nothingReleased(t *testing.T) {
 	}
 }
 
-// What a client returns counts, also where it streamed something else, or nothing.
+// The returned reply counts, also if the client streamed something else, or nothing.
 func TestStreamUnlikeResponse(t *testing.T) {
 	for _, streamed := range []string{"", "Hel", "Else."} {
 		inner := llmclient.ClientFunc(func(_ context.Context, _ *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
@@ -152,7 +151,7 @@ func TestStreamUnlikeResponse(t *testing.T) {
 	}
 }
 
-// refusing is a policy that reads nothing, and says so with an error of its own.
+// refusing is a policy that reads nothing, and returns an error of its own.
 type refusing struct{ markdownpolicy.Policy }
 
 var errRefused = errors.New("not today")
@@ -169,7 +168,7 @@ func TestErrorOfAnotherType(t *testing.T) {
 	require.Zero(t, model.Remaining())
 }
 
-// A reply that may hold no call keeps what looks like one as text.
+// A reply that may contain no call keeps apparent calls as text.
 func TestCallsThatMayNotBe(t *testing.T) {
 	text := "Two.\n\n```tool_call\n{\"name\":\"add\",\"arguments\":{}}\n```\n\nThree."
 	without, none := question(), question()
@@ -190,7 +189,7 @@ func TestCallsThatMayNotBe(t *testing.T) {
 	}
 }
 
-// Neither does one that holds a native call beside the text: it is text, behind all else.
+// So does a reply with a native call beside the text: the call becomes text after everything else.
 func TestNativeCallsThatMayNotBe(t *testing.T) {
 	call := messages.ToolCall{ID: "x", Name: "add", Arguments: `{"a":"<"}`}
 	const asText = `{"name":"add","arguments":{"a":"<"}}`

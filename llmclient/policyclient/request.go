@@ -10,14 +10,14 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Prompts are templates (text/template) of what is said to the model besides the policy's
-// instructions; "" means the default. All but Repair stand behind the instructions.
+// Prompts are templates (text/template) of texts for the model besides the policy's instructions;
+// "" means the default. All except Repair follow the instructions.
 type Prompts struct {
 	Required string // some tool must be called. No data
 	Tool     string // one tool must be called. Data: .Tool, its name
-	None     string // no tool may be called, though there are some. No data
+	None     string // no tool may be called, although there are some. No data
 	Schema   string // the answer must be JSON. Data: .Name and .Schema, the JSON Schema
-	Repair   string // the reply could not be read. Data: .Feedback, what ParseError.Feedback says
+	Repair   string // the reply could not be read. Data: .Feedback, from ParseError.Feedback
 }
 
 var defaultPrompts = Prompts{
@@ -28,14 +28,14 @@ var defaultPrompts = Prompts{
 	Repair:   "{{.Feedback}}",
 }
 
-// samples are what prompts are tried on; those that are not here have no data.
+// samples are data to test the prompts with; prompts that are not listed have no data.
 var samples = map[string]any{
 	"Tool":   map[string]any{"Tool": "a tool"},
 	"Schema": map[string]any{"Name": "a name", "Schema": "{}"},
 	"Repair": map[string]any{"Feedback": "a problem"},
 }
 
-// request returns the request as the client within is asked it: plain messages, and nothing native.
+// request returns the request for the inner client: plain messages, and nothing native.
 func (c *client) request(req *llmclient.Request) (*llmclient.Request, error) {
 	history, err := c.policy.FormatQuery(req.Messages)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *client) request(req *llmclient.Request) (*llmclient.Request, error) {
 	return &own, nil
 }
 
-// said returns the instructions, and in words what is not sent.
+// said returns the instructions, and descriptions of what is not sent.
 func (c *client) said(req *llmclient.Request) ([]string, error) {
 	choice, err := c.choice(req)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *client) said(req *llmclient.Request) ([]string, error) {
 	return said, nil
 }
 
-// choice says in words whether tools must or must not be called.
+// choice describes in words whether tools must or must not be called.
 func (c *client) choice(req *llmclient.Request) (string, error) {
 	if len(req.Tools) == 0 {
 		return "", nil
@@ -103,8 +103,9 @@ func (c *client) stops(asked []string) []string {
 	return all
 }
 
-// instructed returns the history with texts in the system message that comes first, which may be a
-// new one. A text that stands there already, on lines of its own, is not said again.
+// instructed returns the history with texts added to the first message, if that is a system
+// message, or in a new system message. A text that is already there, on lines of its own, is not
+// repeated.
 func instructed(h messages.History, said ...string) messages.History {
 	var system messages.System
 	rest := h
@@ -126,7 +127,7 @@ func instructed(h messages.History, said ...string) messages.History {
 	return slices.Concat(messages.History{system}, rest)
 }
 
-// paragraphs joins texts with an empty line between them, those that are empty aside.
+// paragraphs joins the non-empty texts with an empty line between them.
 func paragraphs(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return strings.TrimSpace(s) == "" }), "\n\n")
 }

@@ -29,8 +29,8 @@ func sum(t *testing.T, model llmclient.Client) *orchestrator.Orchestrator {
 	return o
 }
 
-// A strategy for native calls does not notice the policy, and a reply that was sent back counts as
-// what it is: a request.
+// A strategy for native calls does not notice the policy. A reply that was sent back counts as a
+// request.
 func TestRun_repairTurnCounts(t *testing.T) {
 	script := func() llmclient.Client {
 		return policyclient.Wrap(scripted.New(
@@ -66,8 +66,8 @@ func TestRun_repairTurnCounts(t *testing.T) {
 	require.Equal(t, orchestrator.StatusLimit, res.Status)
 }
 
-// TestS2_17 swaps the policy in the middle of a conversation: what the model is told, how it is
-// read, and how old turns look are those of the new one.
+// TestS2_17 changes the policy in the middle of a conversation: the instructions, the reading of
+// replies and the form of old turns are those of the new policy.
 func TestS2_17_swap(t *testing.T) {
 	call := messages.ToolCall{Name: "add", Arguments: `{"A":1,"B":2}`}
 	var past messages.History

@@ -45,14 +45,14 @@ type (
 		Usage      messages.Usage      `json:"usage,omitzero"`
 		Attempts   []llmclient.Attempt `json:"attempts,omitempty"`
 		Cause      string              `json:"cause,omitempty"`
-		Plain      bool                `json:"plain,omitempty"` // no *llmclient.Error, only a cause
+		Plain      bool                `json:"plain,omitempty"` // not an *llmclient.Error, only a cause
 	}
 )
 
 const kindThought = "thought"
 
-// canonical returns what counts of a request, as JSON with sorted names and no blanks, and the key
-// of that.
+// canonical returns the relevant part of a request, as JSON with sorted names and no blanks, and
+// its key.
 func canonical(req *llmclient.Request) (data []byte, key string, err error) {
 	view := struct {
 		llmclient.Request
@@ -149,7 +149,7 @@ func newFailure(err error) *failure {
 	return f
 }
 
-// restore returns the error that f was made from; its cause is only a text.
+// restore returns the error that f was made from; only the text of the cause is kept.
 func (f *failure) restore() error {
 	cause := errors.New(f.Cause)
 	if f.Plain {

@@ -21,7 +21,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
-// outcome is all that a caller sees of one call.
+// outcome is everything that a caller sees of one call.
 type outcome struct {
 	resp   *llmclient.Response
 	err    error
@@ -69,7 +69,7 @@ func conversation() (llmclient.Client, []*llmclient.Request) {
 	return model, []*llmclient.Request{full, &second, &second, user("other"), user("other")}
 }
 
-// What was recorded comes back: responses, deltas and typed errors, whole or streamed.
+// Recorded responses, deltas and typed errors are returned, whole or streamed.
 func TestRecordReplay_RoundTrip(t *testing.T) {
 	for _, streamed := range []bool{true, false} {
 		model, requests := conversation()
@@ -102,8 +102,7 @@ func TestRecordReplay_RoundTrip(t *testing.T) {
 	}
 }
 
-// The format is a promise: what was recorded by any release can be read, and is written in the same
-// way.
+// The format is a promise: cassettes of any release can be read, and are written in the same way.
 func TestCassette_Golden(t *testing.T) {
 	const path = "testdata/cassette-v1.jsonl"
 	model, requests := conversation()
@@ -136,8 +135,8 @@ func record(t *testing.T, replies []scripted.Reply, requests ...*llmclient.Reque
 	return replayer
 }
 
-// The key is what the model sees: not the time tools took, nor how a schema is spelled, nor how
-// tools are run.
+// The key depends only on what the model sees: not on the time of tools, the spelling of a schema,
+// or how tools are run.
 func TestReplay_WhatTheModelDoesNotSeeDoesNotCount(t *testing.T) {
 	request := func(elapsed time.Duration, schema string, timeout time.Duration) *llmclient.Request {
 		return &llmclient.Request{
@@ -258,7 +257,7 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("disk gone") }
 
-// Whatever a cassette holds: a client that answers or misses, or an error.
+// Any cassette gives a client that answers or misses, or an error.
 func FuzzReplay(f *testing.F) {
 	golden, err := os.ReadFile("testdata/cassette-v1.jsonl")
 	require.NoError(f, err)

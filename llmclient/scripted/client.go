@@ -14,24 +14,24 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Config is a script, and how its client works.
+// Config is a script and the options of its client.
 type Config struct {
 	Replies []Reply
 
-	// NoRecord keeps no requests: [Client.Requests] is empty. Recording copies the list of messages
-	// at each call, which adds up in runs of thousands of calls.
+	// NoRecord keeps no requests: [Client.Requests] returns none. Recording copies the list of
+	// messages at each call, which is expensive in runs of thousands of calls.
 	NoRecord bool
 }
 
-// Client is a model that answers by a script. Each request gets the first reply that is left and is
-// for it. A request that breaks the laws of a history, and one for which no reply is left, fails
-// with [llmclient.CodeBadRequest], which no wrapper tries again.
+// Client is a model that answers from a script. Each request gets the first remaining reply that is
+// for it. A request that breaks the laws of a history, or for which no reply is left, fails with
+// [llmclient.CodeBadRequest], which no wrapper tries again.
 type Client struct {
 	record bool
 
 	mu        sync.Mutex
 	turns     []*turn
-	used      int // turns[:used] are used up
+	used      int // turns[:used] were used up
 	asked     int
 	requests  []llmclient.Request
 	validator messages.Validator
@@ -49,7 +49,7 @@ func NewClient(cfg Config) *Client {
 	return c
 }
 
-// Complete gives the next reply. A context that is done already uses up no reply.
+// Complete gives the next reply. If ctx is already done, it uses no reply.
 func (c *Client) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	if ctx.Err() != nil {
 		return nil, canceled(ctx, req.Model, nil)
@@ -104,7 +104,7 @@ func (c *Client) next(req *llmclient.Request) (*turn, error) {
 	return nil, c.exhausted(req)
 }
 
-// refused is what a provider says to a history that breaks the laws.
+// refused is the error of a provider for a history that breaks the laws.
 func refused(model string, err error) *llmclient.Error {
 	return &llmclient.Error{
 		Code: llmclient.CodeBadRequest, Status: 400, Type: "invalid_request_error", Model: model, Message: "scripted: " + err.Error(), Err: err,
@@ -152,9 +152,9 @@ func (t *turn) String() string {
 	return b.String()
 }
 
-// Requests returns the requests so far in the order in which they came, those that were refused
-// included. The list and the lists of messages, tools and stop sequences in it are the caller's
-// own; the messages themselves are shared.
+// Requests returns the requests so far, in order of arrival, including refused ones. The caller
+// owns the list and its lists of messages, tools and stop sequences; the messages themselves are
+// shared.
 func (c *Client) Requests() []llmclient.Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,8 +173,8 @@ func copied(req *llmclient.Request) llmclient.Request {
 	return own
 }
 
-// Remaining returns how many replies have not been used. One that may be used any number of times
-// does not count.
+// Remaining returns how many replies have not been used. Replies that may be used any number of
+// times do not count.
 func (c *Client) Remaining() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,13 +185,13 @@ func (c *Client) Remaining() int {
 	return n
 }
 
-// TB is what is needed of a *testing.T.
+// TB is the part of *testing.T that is needed.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// AssertComplete fails the test if replies are left that were not used, and says which.
+// AssertComplete fails the test if replies are left over, and lists them.
 func (c *Client) AssertComplete(t TB) {
 	t.Helper()
 	c.mu.Lock()
@@ -201,7 +201,7 @@ func (c *Client) AssertComplete(t TB) {
 	}
 }
 
-// stream hands out deltas until ctx is done. A nil onDelta gets none.
+// stream passes deltas to onDelta until ctx is done. A nil onDelta receives none.
 func stream(ctx context.Context, model string, deltas []llmclient.Delta, onDelta func(llmclient.Delta)) error {
 	if onDelta == nil {
 		return nil
@@ -229,7 +229,7 @@ func sleep(ctx context.Context, model string, delay time.Duration) error {
 	}
 }
 
-// canceled returns the error for a ctx that is done when some deltas have been streamed.
+// canceled returns the error for a ctx that was done after some deltas were streamed.
 func canceled(ctx context.Context, model string, streamed []llmclient.Delta) *llmclient.Error {
 	e := &llmclient.Error{
 		Code: llmclient.CodeCanceled, Model: model, Message: "scripted: " + context.Cause(ctx).Error(),
@@ -241,7 +241,7 @@ func canceled(ctx context.Context, model string, streamed []llmclient.Delta) *ll
 	return e
 }
 
-// describe says what a message is, shortened.
+// describe describes a message, shortened.
 func describe(m messages.Message) string {
 	switch m := m.(type) {
 	case nil:
@@ -264,7 +264,7 @@ func describe(m messages.Message) string {
 	}
 }
 
-// shorten cuts s to a length that can be read at a glance.
+// shorten cuts s to a length that is easy to read.
 func shorten(s string) string {
 	const most = 120
 	if len(s) <= most {

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a diff: equal lines shown around a change, lines shown in all, bytes shown of a line,
-// and lines of each side that are compared beyond what both have in common at the beginning and the
-// end.
+// Limits of a diff: equal lines shown around a change, lines shown in all, bytes shown of a line,
+// and lines of each side that are compared, apart from common ones at the beginning and the end.
 const (
 	diffContext  = 2
 	diffLines    = 60
@@ -21,10 +20,10 @@ const (
 type change struct {
 	op   byte // ' ' for a line of both, '-' for one of the first, '+' for one of the second
 	text string
-	at   int // where it begins to differ from the line that replaces it
+	at   int // where it differs first from the line that replaces it
 }
 
-// diff shows how to get from a to b, line by line, with a few equal lines around.
+// diff shows the changes from a to b, line by line, with a few equal lines around each.
 func diff(a, b []string) string {
 	changes := compare(a, b)
 	pair(changes)
@@ -57,8 +56,8 @@ func nearChange(changes []change, i int) bool {
 	return false
 }
 
-// compare returns the lines of both: equal ones at the beginning and at the end, and between them
-// those of a longest common subsequence. What is too long for that is all changed.
+// compare returns the lines of both: equal ones at the beginning and the end, and between them
+// those of a longest common subsequence. If the middle is too long, all of it counts as changed.
 func compare(a, b []string) []change {
 	head := 0
 	for head < min(len(a), len(b)) && a[head] == b[head] {
@@ -113,7 +112,7 @@ func subsequence(a, b []string) []change {
 	return changes
 }
 
-// pair notes, for lines of which one replaces the other, where they begin to differ.
+// pair finds lines of which one replaces the other, and records where they first differ.
 func pair(changes []change) {
 	for i := 0; i < len(changes); {
 		removed := run(changes[i:], '-')
@@ -154,7 +153,7 @@ func cut(s string, i int) string {
 	return out
 }
 
-// boundary returns the beginning of the rune in which the byte at i stands.
+// boundary returns the beginning of the rune that contains the byte at i.
 func boundary(s string, i int) int {
 	for 0 < i && i < len(s) && !utf8.RuneStart(s[i]) {
 		i--

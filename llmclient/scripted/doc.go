@@ -1,15 +1,13 @@
-// Package scripted has model clients that need no network: [New] answers by a script of replies,
-// and [Record] and [Replay] keep the traffic with another client in a file and answer from it.
+// Package scripted has model clients that need no network. [New] answers from a script of replies.
+// [Record] writes the traffic with another client to a file, and [Replay] answers from this file.
 //
-// They are for tests, demonstrations and examples. Like any provider they refuse a request whose
-// messages break the laws of a history, and like none they are deterministic: whatever a script
-// does not foresee is an error that says so, never a made-up answer. All clients here are safe for
-// concurrent use.
+// The clients are for tests, demonstrations and examples. Like a real provider they refuse a
+// request whose messages break the laws of a history. They are deterministic: a request that a
+// script does not foresee is an error that says so. All clients are safe for concurrent use.
 //
 // # Scripts as files
 //
-// [Load] reads a script from a JSON array. Every field may be left out; one that is not listed here
-// is an error:
+// [Load] reads a script from a JSON array. Every field is optional; an unknown field is an error:
 //
 //	[{"for": "weather",                     see Reply.For
 //	  "thought": "I must look.",
@@ -22,21 +20,21 @@
 //	  "times": 2},
 //	 {"error": {"code": "rate_limited", "status": 429, "type": "tokens", "message": "slow down", "retry_after": "2s"}}]
 //
-// Arguments are an object, or a string that is taken as it is, which may be broken JSON. An error
-// needs a code, and may have request_id and generated besides.
+// Arguments are an object, or a string that is used unchanged and may be broken JSON. An error
+// needs a code, and may also have request_id and generated.
 //
 // # Cassettes
 //
-// A cassette is a file of JSON lines, one for each call in the order in which the calls ended:
+// A cassette is a file of JSON lines, one for each call, in the order in which the calls ended:
 //
 //	{"v": 1, "key": "…", "request": {…}, "deltas": [{"text": "…"}, {"kind": "thought", "text": "…"}], "response": {…}}
 //	{"v": 1, "key": "…", "request": {…}, "error": {"code": "rate_limited", "status": 429, …}}
 //
-// request is what the model would see of a request, as JSON with sorted names and no blanks: model,
-// messages without the time that tools took, name, description and parameters of tools, tool format
-// and choice, schema, stop, temperature, max tokens and extras. key is the SHA-256 of these bytes
-// in hexadecimal, and is checked. Whether a reply was streamed does not count. response is an
-// llmclient.Response as JSON, its raw body included if that is JSON; error has the fields of
-// llmclient.Error, with the text of the cause as cause, and plain set for an error that is none.
-// Keys and headers are no part of a request, and so of no cassette.
+// request is the part of a request that the model would see, as JSON with sorted names and no
+// blanks: model, messages without the time that tools took, name, description and parameters of
+// tools, tool format and choice, schema, stop, temperature, max tokens and extras. key is the
+// SHA-256 of these bytes in hexadecimal, and is checked. Whether a reply was streamed does not
+// matter. response is an llmclient.Response as JSON, with its raw body if that is JSON. error has
+// the fields of llmclient.Error, with the text of the cause as cause; plain is set for any other
+// error. Keys and headers are not part of a request, and so not part of a cassette.
 package scripted

@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// A script is a list of replies; what was asked can be looked at afterwards.
+// A script is a list of replies; the requests can be examined afterwards.
 func ExampleNew() {
 	model := scripted.New(
 		scripted.Calls(scripted.Call("add", `{"a":1,"b":2}`, "c1")),
@@ -34,7 +34,7 @@ func ExampleNew() {
 	// 0 replies left, 2 requests made
 }
 
-// printer stands for a *testing.T.
+// printer replaces a *testing.T.
 type printer struct{}
 
 func (printer) Helper()                           {}
@@ -64,7 +64,7 @@ func ExampleLoad() {
 	// llmclient: auth (status 401)
 }
 
-// The traffic with any client is recorded once, and answered from the cassette from then on.
+// The traffic with any client is recorded once, and later answered from the cassette.
 func ExampleReplay() {
 	ctx, hello := context.Background(), &llmclient.Request{Messages: messages.History{messages.UserText("Hello!")}}
 	var cassette bytes.Buffer // or a file

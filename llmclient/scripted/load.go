@@ -12,8 +12,8 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Load reads the replies of a script from a JSON array; the package comment describes it. The error
-// says which reply is wrong.
+// Load reads the replies of a script from a JSON array; the package comment describes the format.
+// The error says which reply is wrong.
 func Load(r io.Reader) ([]Reply, error) {
 	d := json.NewDecoder(r)
 	var items []json.RawMessage
@@ -21,7 +21,7 @@ func Load(r io.Reader) ([]Reply, error) {
 		return nil, fmt.Errorf("scripted: a script is a JSON array of replies: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("scripted: something follows the array of replies")
+		return nil, errors.New("scripted: there is text after the array of replies")
 	}
 	replies := make([]Reply, len(items))
 	for i, item := range items {
@@ -98,18 +98,18 @@ func (f replyFile) reply() (Reply, error) {
 	return r, nil
 }
 
-// arguments returns what the model wrote: the text of a string, anything else without blanks.
+// arguments returns what the model wrote: the text of a string, or any other value without blanks.
 func (c callFile) arguments() string {
 	var text string
 	if len(c.Arguments) == 0 || json.Unmarshal(c.Arguments, &text) == nil {
 		return text
 	}
 	var b bytes.Buffer
-	_ = json.Compact(&b, c.Arguments) // it is valid: a decoder found its end
+	_ = json.Compact(&b, c.Arguments) // valid: the decoder has found its end
 	return b.String()
 }
 
-// strict reads one JSON object that has no unknown fields.
+// strict reads one JSON object without unknown fields.
 func strict(data []byte, v any) error {
 	if len(data) == 0 || data[0] != '{' {
 		return fmt.Errorf("%s is not an object", shorten(string(data)))

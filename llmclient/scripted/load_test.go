@@ -41,8 +41,8 @@ func TestLoad_Strict(t *testing.T) {
 		``:                   "scripted: a script is a JSON array of replies: EOF",
 		`{}`:                 "a script is a JSON array of replies",
 		`[{}`:                "a script is a JSON array of replies: unexpected EOF",
-		`[] []`:              "something follows the array of replies",
-		`[] x`:               "something follows the array of replies",
+		`[] []`:              "there is text after the array of replies",
+		`[] x`:               "there is text after the array of replies",
 		`[{}, {"txt": "a"}]`: `scripted: reply 2: json: unknown field "txt"`,
 		`[{"calls": [{"name": "a", "args": {}}]}]`: `reply 1: json: unknown field "args"`,
 		`[null]`:                              "reply 1: null is not an object",
@@ -59,7 +59,7 @@ func TestLoad_Strict(t *testing.T) {
 	}
 }
 
-// Whatever a file holds: replies that can be given, or an error.
+// Any file gives usable replies, or an error.
 func FuzzLoad(f *testing.F) {
 	whole, err := os.ReadFile("testdata/replies.json")
 	require.NoError(f, err)

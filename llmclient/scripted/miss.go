@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// MissError is a request for which a cassette holds no reply.
+// MissError reports a request for which a cassette holds no reply.
 type MissError struct {
 	Key      string // of the request
-	Recorded int    // how many recordings have this key; all are used
-	Nearest  int    // the recording, from 1, whose request is most like this one; 0 if there is none to compare with
-	Diff     string // from the nearest request to this one, line by line; bounded
+	Recorded int    // how many recordings have this key; all were used
+	Nearest  int    // the recording, from 1, whose request is most similar; 0 if there is none
+	Diff     string // from the nearest request to this one, line by line; limited in size
 }
 
-// Error says what is missing, and how the request differs from the nearest one.
+// Error describes what is missing, and how the request differs from the nearest one.
 func (e *MissError) Error() string {
 	switch {
 	case e.Recorded > 0:
@@ -46,7 +46,7 @@ func (p *Replayer) miss(key string, request []byte) *MissError {
 	return e
 }
 
-// outline is a request as far as likeness goes.
+// outline is the part of a request that is compared.
 type outline struct {
 	fields   map[string]json.RawMessage // without the messages
 	messages []json.RawMessage
@@ -55,13 +55,13 @@ type outline struct {
 func read(request []byte) outline {
 	var o outline
 	if json.Unmarshal(request, &o.fields) != nil || json.Unmarshal(o.fields["messages"], &o.messages) != nil {
-		return outline{} // like none
+		return outline{} // similar to none
 	}
 	delete(o.fields, "messages")
 	return o
 }
 
-// likeness says how much two requests have in common, the most important first.
+// likeness measures the similarity of two requests, the most important part first.
 type likeness [3]int
 
 func (l likeness) exceeds(m likeness) bool {
@@ -73,8 +73,8 @@ func (l likeness) exceeds(m likeness) bool {
 	return false
 }
 
-// compare counts the messages that are equal from the beginning, the fields that are equal, and,
-// negative, the difference in length.
+// compare counts the messages that are equal from the beginning, the fields that are equal, and, as
+// a negative number, the difference in length.
 func (o outline) compare(p outline) likeness {
 	var l likeness
 	for l[0] < min(len(o.messages), len(p.messages)) && bytes.Equal(o.messages[l[0]], p.messages[l[0]]) {
@@ -89,7 +89,7 @@ func (o outline) compare(p outline) likeness {
 	return l
 }
 
-// lines returns JSON as it is best read.
+// lines returns JSON in a readable form.
 func lines(data []byte) []string {
 	var b bytes.Buffer
 	if json.Indent(&b, data, "", "  ") != nil {

@@ -25,7 +25,7 @@ func miss(t *testing.T, replayer *scripted.Replayer, req *llmclient.Request) *sc
 	return m
 }
 
-// A miss shows how the request differs from the recorded one that is most like it.
+// A miss shows how the request differs from the most similar recorded one.
 func TestReplay_MissShowsTheDifference(t *testing.T) {
 	recorded := []*llmclient.Request{user("other", "b", "c"), user("a", "b", "c"), user("a", "x", "y", "z")}
 	replayer := record(t, []scripted.Reply{{Times: -1}}, recorded...)
@@ -70,7 +70,7 @@ func TestReplay_MissOfAnEmptyCassette(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("scripted: this request (key %.12s) is not in the cassette, which is empty", m.Key), m.Error())
 }
 
-// The difference is bounded, and shows long texts where they differ.
+// The difference is limited in size, and shows long texts where they differ.
 func TestReplay_MissIsBounded(t *testing.T) {
 	long := func(at string) *llmclient.Request {
 		return user(strings.Repeat("ä", 5000) + at + strings.Repeat("ö", 5000))

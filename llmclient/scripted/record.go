@@ -11,18 +11,18 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// Recorder is a client that writes all traffic with another to a cassette.
+// Recorder is a client that writes all traffic with another client to a cassette.
 type Recorder struct {
 	client llmclient.Client
 	mu     sync.Mutex
 	w      io.Writer
 }
 
-// Record returns a client that asks c, and writes each call to w as one line, with one Write, when
-// it has ended. A file opened for appending may be recorded to again and again.
+// Record returns a client that asks c, and writes each call to w when it ends: as one line, with
+// one Write. To add to a cassette, use a file opened for appending.
 //
-// A call that failed because its context was done is not recorded. A call that cannot be written
-// fails, although c may have answered it: a recording is whole or the caller knows.
+// A call that failed because its context was done is not recorded. If a call cannot be written, it
+// fails even if c answered it, so that no recording is incomplete without an error.
 func Record(c llmclient.Client, w io.Writer) *Recorder { return &Recorder{client: c, w: w} }
 
 // Unwrap returns the client that is recorded.
@@ -52,7 +52,7 @@ func (r *Recorder) Complete(ctx context.Context, req *llmclient.Request, onDelta
 	return resp, err
 }
 
-// listen returns onDelta with a note of what was streamed. A nil onDelta stays nil.
+// listen returns an onDelta that also records what was streamed. A nil onDelta stays nil.
 func (e *entry) listen(onDelta func(llmclient.Delta)) func(llmclient.Delta) {
 	if onDelta == nil {
 		return nil
@@ -67,7 +67,7 @@ func (e *entry) listen(onDelta func(llmclient.Delta)) func(llmclient.Delta) {
 	}
 }
 
-// setOutcome notes how the call ended.
+// setOutcome records how the call ended.
 func (e *entry) setOutcome(resp *llmclient.Response, err error) {
 	if err != nil {
 		e.Error = newFailure(err)

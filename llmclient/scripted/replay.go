@@ -29,12 +29,12 @@ type recording struct {
 }
 
 // Replay reads a cassette, and returns a client that answers each request with what was recorded
-// for its key: response, deltas or error. Of several recordings with one key each is given once, in
-// the order of the cassette. A request for which there is none, or none any more, fails with
+// for its key: response, deltas or error. Several recordings with the same key are given once each,
+// in the order of the cassette. If there is no recording, or all were used, the request fails with
 // [llmclient.CodeBadRequest] around a [*MissError].
 //
-// Errors are typed as they were; their cause is only a text. A reply that was recorded whole is
-// streamed, where asked, as one delta for its thoughts and one for its text.
+// Errors keep their types; only the text of their cause is kept. A reply that was recorded without
+// streaming is streamed, if requested, as one delta for its thoughts and one for its text.
 func Replay(r io.Reader) (*Replayer, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *Replayer) Remaining() int {
 	return n
 }
 
-// AssertComplete fails the test if recordings are left that were not used, and says which.
+// AssertComplete fails the test if recordings are left over, and lists them.
 func (p *Replayer) AssertComplete(t TB) {
 	t.Helper()
 	p.mu.Lock()

@@ -10,39 +10,38 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// Reply is one reply of a script: thought, text and calls in this order, or an error. The zero
+// Reply is one reply of a script: thought, text and calls, in this order, or an error. The zero
 // Reply is an empty message.
 type Reply struct {
-	For     string                 // only for requests whose Model is this, or whose last user message contains it; "" for any
+	For     string                 // only for requests with this Model, or whose last user message contains this; "" for any
 	Text    string                 // default: Deltas joined
 	Thought string                 // streamed as one delta before the text
 	Calls   []messages.ToolCall    // one without an ID gets call_<number of the reply>_<number of the call>
-	Deltas  []string               // the pieces in which Text is streamed; default: one
+	Deltas  []string               // the pieces in which Text is streamed; default: one piece
 	Finish  llmclient.FinishReason // default: tool_calls if there are any, else stop
 	Usage   messages.Usage         // default: zero
 	Delay   time.Duration          // the wait before the reply begins
-	Times   int                    // how often the reply may be used; 0: once; negative: any number of times, none included
+	Times   int                    // how often the reply may be used; 0: once; negative: any number of times, or never
 
-	// Err is returned once what the reply holds besides has been streamed. If it is an
-	// *llmclient.Error, what was streamed stands in its Partial, and Usage in its Usage, unless it
-	// has its own.
+	// Err is returned after the rest of the reply was streamed. If it is an *llmclient.Error, its
+	// Partial is set to what was streamed, and its Usage to Usage unless it has its own.
 	Err error
 
-	// Func makes the reply from the request; then only For, Times and Delay of this Reply count,
-	// and For, Times and Func of the one it returns do not. It must be safe for concurrent use.
+	// Func makes the reply from the request. Then only For, Times and Delay of this Reply are used,
+	// and For, Times and Func of the returned one are ignored. It must be safe for concurrent use.
 	Func func(*llmclient.Request) Reply
 }
 
-// Text returns a reply of one text.
+// Text returns a reply with one text.
 func Text(text string) Reply { return Reply{Text: text} }
 
-// Stream returns a reply of one text that is streamed in pieces.
+// Stream returns a reply with one text that is streamed in pieces.
 func Stream(pieces ...string) Reply { return Reply{Deltas: pieces} }
 
 // Calls returns a reply that calls tools.
 func Calls(calls ...messages.ToolCall) Reply { return Reply{Calls: calls} }
 
-// Call returns a call for [Calls]. With an empty id one is made.
+// Call returns a call for [Calls]. An empty id is replaced by a generated one.
 func Call(name, arguments, id string) messages.ToolCall {
 	return messages.ToolCall{ID: id, Name: name, Arguments: arguments}
 }
@@ -53,7 +52,7 @@ func Error(err error) Reply { return Reply{Err: err} }
 // Func returns a reply that is computed from the request.
 func Func(f func(*llmclient.Request) Reply) Reply { return Reply{Func: f} }
 
-// check says what is wrong with the reply in itself.
+// check returns an error if the reply is invalid in itself.
 func (r Reply) check() error {
 	if r.Text != "" && r.Deltas != nil && strings.Join(r.Deltas, "") != r.Text {
 		return fmt.Errorf("its deltas join to %q, but its text is %q", shorten(strings.Join(r.Deltas, "")), shorten(r.Text))
@@ -66,11 +65,11 @@ func (r Reply) check() error {
 	return nil
 }
 
-// A turn is a reply made ready to be given.
+// A turn is a reply that is ready for use.
 type turn struct {
 	Reply
 	number int // from 1
-	left   int // negative: any number
+	left   int // negative means any number
 	deltas []llmclient.Delta
 	resp   *llmclient.Response
 	err    error
@@ -131,9 +130,9 @@ func (r Reply) content(number int) []messages.AssistantContent {
 	return content
 }
 
-// failure returns Err with what else the reply holds.
+// failure returns Err with the rest of the reply.
 func (r Reply) failure() error {
-	e, ok := r.Err.(*llmclient.Error) //nolint:errorlint // an error around one is passed on as it is
+	e, ok := r.Err.(*llmclient.Error) //nolint:errorlint // an error that wraps one is returned unchanged
 	if !ok {
 		return r.Err
 	}

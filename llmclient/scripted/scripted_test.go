@@ -200,7 +200,7 @@ func TestClient_RequestsAreKept(t *testing.T) {
 	require.Empty(t, c.Requests())
 }
 
-// tb notes what a test would have failed with.
+// tb records the failures of a test.
 type tb struct{ failures []string }
 
 func (*tb) Helper() {}
@@ -280,7 +280,7 @@ func TestClient_Concurrent(t *testing.T) {
 	require.Len(t, c.Requests(), runs*calls)
 }
 
-// Giving a reply costs no more than the validation and the lock: nothing is allocated.
+// Giving a reply allocates nothing: it costs only the validation and the lock.
 func TestClient_AllocatesNothing(t *testing.T) {
 	c := scripted.NewClient(scripted.Config{Replies: []scripted.Reply{{Deltas: []string{"a", "b"}, Times: -1}}, NoRecord: true})
 	req, n := user("x"), 0

@@ -16,8 +16,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// What an agent has used that waits for somebody counts as its parent's when the parent is stopped
-// meanwhile: nobody will resume it.
+// If the parent of a waiting agent is stopped, the agent's usage counts as its parent's, because
+// nobody will resume the agent.
 func TestAgentThatWaits_stopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
@@ -27,7 +27,7 @@ func TestAgentThatWaits_stopped(t *testing.T) {
 			scripted.Reply{For: "go", Calls: two, Usage: messages.Usage{Input: 1}},
 			scripted.Reply{For: "asks", Calls: question, Usage: messages.Usage{Input: 10}},
 			scripted.Reply{For: "works", Func: func(*llmclient.Request) scripted.Reply {
-				synctest.Wait() // the other one waits
+				synctest.Wait() // the other agent waits
 				close(stop)
 				return scripted.Reply{Text: "done", Usage: messages.Usage{Input: 100}}
 			}},

@@ -14,7 +14,7 @@ import (
 )
 
 // S1-30: an agent that reflection calls runs its own strategy, one level deeper; past the depth
-// limit the call is a tool error, and reflection goes on.
+// limit the call is a tool error, and reflection continues.
 func TestS1_30_agentOfReflection(t *testing.T) {
 	agent := orchestrator.AgentTool(orchestrator.Agent{Definition: tools.Definition{Name: "expert"}, Strategy: "complete-task"})
 	run := func(limits delegation.Limits, replies ...scripted.Reply) (orchestrator.Result, []orchestrator.FrameEntered, []int) {

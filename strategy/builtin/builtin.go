@@ -1,6 +1,6 @@
-// Package builtin makes the built-in strategies by name, from JSON. The JSON of a strategy is that
-// of its package's Config: a field is its json tag. Functions cannot be said in JSON; for those,
-// use the packages.
+// Package builtin makes the built-in strategies by name, from JSON. The JSON of a strategy is the
+// JSON form of the Config of its package. JSON cannot express functions; to set those, use the
+// packages directly.
 package builtin
 
 import (
@@ -17,14 +17,13 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Spec is a strategy to make.
+// Spec describes a strategy to make.
 type Spec struct {
 	Strategy string          `json:"strategy"`         // one of Names, or an alias
 	Config   json.RawMessage `json:"config,omitempty"` // nil: {}
 }
 
-// Set makes a set of strategies, each under a name of its own. The error names every Spec that
-// cannot be used.
+// Set makes a set of strategies, each under its own name. The error names every invalid Spec.
 func Set(specs map[string]Spec) (strategy.Set, error) {
 	set := strategy.Set{}
 	var problems []error
@@ -39,13 +38,13 @@ func Set(specs map[string]Spec) (strategy.Set, error) {
 	return set, errors.Join(problems...)
 }
 
-// All makes all of them, with their zero Configs, under their names and their aliases.
+// All makes all built-in strategies, with their zero Configs, under their names and their aliases.
 func All() strategy.Set {
 	set := strategy.Set{}
 	for _, m := range makers {
 		factory, err := m.make("{}")
 		if err != nil {
-			continue // every zero Config is useful: a test shows it
+			continue // every zero Config is valid, as a test shows
 		}
 		set[m.name] = factory
 	}
@@ -55,10 +54,11 @@ func All() strategy.Set {
 	return set
 }
 
-// New returns a factory for the strategy of a name, or of an alias, from the JSON of its Config.
-// The error is a [*strategy.UnknownError] that lists the names; a [*tools.ArgumentError] with the
-// path of each key that is unknown, of the wrong type, or undoes what the name says ([ToolFirst],
-// [LLMOnly]); or what the strategy itself has against its Config.
+// New returns a factory for the strategy with this name or alias, from the JSON of its Config. The
+// error is one of three. A [*strategy.UnknownError] lists the known names. A [*tools.ArgumentError]
+// gives the path of each key that is unknown, has the wrong type, or contradicts the name
+// ([ToolFirst], [LLMOnly]). Any other error comes from the strategy itself and describes its
+// Config.
 func New(name string, config json.RawMessage) (func() strategy.Strategy, error) {
 	m, ok := find(name)
 	if !ok {
@@ -71,7 +71,7 @@ func New(name string, config json.RawMessage) (func() strategy.Strategy, error) 
 	return m.make(text)
 }
 
-// check returns what a strategy has against its Config.
+// check returns the error of a strategy about its Config.
 func check(st strategy.Strategy) error {
 	if c, ok := st.(strategy.Checker); ok {
 		return c.Check()
@@ -89,10 +89,10 @@ func Names() []string {
 	return names
 }
 
-// Aliases returns the other names, and what each stands for.
+// Aliases returns the aliases, and the name that each stands for.
 func Aliases() map[string]string { return maps.Clone(aliases) }
 
-// Schema returns the JSON Schema of the Config of a strategy; nil if there is none of that name.
+// Schema returns the JSON Schema of the Config of a strategy, or nil if the name is unknown.
 func Schema(name string) json.RawMessage {
 	m, ok := find(name)
 	if !ok {
@@ -101,7 +101,7 @@ func Schema(name string) json.RawMessage {
 	return m.schema()
 }
 
-// Table returns the state machine of a strategy; nil if there is none of that name.
+// Table returns the state machine of a strategy, or nil if the name is unknown.
 func Table(name string) *strategy.Table {
 	m, ok := find(name)
 	if !ok {
@@ -130,19 +130,19 @@ type maker struct {
 	make   func(config string) (func() strategy.Strategy, error)
 }
 
-// promise checks that a Config of type C leaves what the name of a preset says, and returns where
-// it does not.
+// promise checks that a Config of type C does not contradict the name of a preset, and returns
+// where it does.
 type promise[C any] func(C) []tools.Problem
 
-// of returns the maker of a strategy with a Config of type C; preset is what an empty Config says.
+// of returns the maker of a strategy with a Config of type C; preset is the Config for empty JSON.
 func of[C any](name string, table *strategy.Table, build func(C) func() strategy.Strategy, preset C, kept ...promise[C]) maker {
-	reader := sync.OnceValue(func() tools.Tool { // a program needs few of them
+	reader := sync.OnceValue(func() tools.Tool { // only few are needed in a program
 		return tools.New(tools.Definition{Name: "config"}, func(context.Context, C) (string, error) { return "", nil })
 	})
 	return maker{
 		name: name, table: table, schema: func() json.RawMessage { return reader().Definition().Parameters },
 		make: func(config string) (func() strategy.Strategy, error) {
-			if _, err := reader().Call(context.Background(), config); err != nil { // which says where it is wrong
+			if _, err := reader().Call(context.Background(), config); err != nil { // its error says where it is wrong
 				return nil, named(err, name)
 			}
 			cfg, err := over(preset, config)
@@ -165,8 +165,8 @@ func of[C any](name string, table *strategy.Table, build func(C) func() strategy
 	}
 }
 
-// over returns the preset with what a config says in its place, each field whole: fields within
-// fields are not mixed.
+// over returns the preset with the fields of a config in place of its own. Each field is replaced
+// as a whole: inner fields are not merged.
 func over[C any](preset C, config string) (C, error) {
 	var cfg C
 	var fields, said map[string]json.RawMessage
@@ -184,7 +184,7 @@ func over[C any](preset C, config string) (C, error) {
 	return cfg, err
 }
 
-// named makes an error about the arguments of a tool one about the config of a strategy.
+// named converts an error about the arguments of a tool to one about the config of a strategy.
 func named(err error, name string) error {
 	if e, ok := errors.AsType[*tools.ArgumentError](err); ok {
 		e.Tool = "the config of " + name

@@ -17,7 +17,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Every strategy, under each of its names, is made of an empty Config, and is what its table says.
+// Every strategy can be made from an empty Config, under each of its names, and has the table of
+// that name.
 func TestNew_everyName(t *testing.T) {
 	names := builtin.Names()
 	for alias, name := range builtin.Aliases() {
@@ -42,8 +43,8 @@ func TestNew_everyName(t *testing.T) {
 	}
 }
 
-// S1-33, S3-18: a name that nothing is registered under is an error that lists the names, not
-// another strategy.
+// S1-33, S3-18: an unknown name is an error that lists the known names. No other strategy is used
+// instead.
 func TestS1_33_S3_18_unknownName(t *testing.T) {
 	_, err := builtin.New("reflexion", nil)
 	var unknown *strategy.UnknownError
@@ -57,7 +58,7 @@ func TestS1_33_S3_18_unknownName(t *testing.T) {
 	require.ErrorContains(t, err, `"c"`)
 }
 
-// A Config that cannot be used says where, all of it at once.
+// The error of an invalid Config says where it is wrong, all places at once.
 func TestNew_badConfig(t *testing.T) {
 	_, err := builtin.New("plan-revise-execute", json.RawMessage(`{"max_stepz":3,"prompts":{"plam":"x"},"system":4}`))
 	var wrong *tools.ArgumentError
@@ -73,7 +74,7 @@ func TestNew_badConfig(t *testing.T) {
 	require.ErrorContains(t, err, "Prompts")
 }
 
-// A tool choice that no provider could make sense of is refused, also where a preset has one.
+// A tool choice that makes no sense is refused, also if a preset has one.
 func TestNew_badToolChoice(t *testing.T) {
 	for config, want := range map[string]string{
 		`{"tool_choice":{"mode":"sometimes"}}`:             `"sometimes" is not one of`,
@@ -89,7 +90,7 @@ func TestNew_badToolChoice(t *testing.T) {
 	}
 }
 
-// What the name of a preset says cannot be configured away: the key that would do it is named.
+// A Config cannot contradict the name of a preset: the error names the key.
 func TestNew_brokenPromise(t *testing.T) {
 	for _, c := range []struct{ name, config, pointer string }{
 		{"llm-only", `{"tools":["add"]}`, "/tools"},
@@ -110,7 +111,7 @@ func TestNew_brokenPromise(t *testing.T) {
 	require.ErrorContains(t, err, `Tools: names ["add"] more than once`)
 }
 
-// The variants differ from what they are made of in their defaults.
+// The variants differ from their base strategies in their defaults.
 func TestNew_variants(t *testing.T) {
 	run := func(name, config string) *scripted.Client {
 		factory, err := builtin.New(name, json.RawMessage(config))
@@ -131,7 +132,7 @@ func TestNew_variants(t *testing.T) {
 	require.Len(t, run("default", "").Requests()[0].Tools, 1)
 }
 
-// S4-26: strategies come from a configuration, a request may name another, and nothing is left
+// S4-26: strategies come from a configuration, a request may name another, and no state is kept
 // between runs.
 func TestS4_26_byConfiguration(t *testing.T) {
 	set, err := builtin.Set(map[string]builtin.Spec{

@@ -18,18 +18,18 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// babble is a model that says anything. What it says follows from the request and the seed alone,
-// so that agents that ask at the same time do not disturb each other.
+// babble is a model that says anything. Its replies depend only on the request and the seed, so
+// that concurrent agents do not influence each other.
 type babble struct {
 	*composition
-	fans bool // requests may be made at the same time
+	fans bool // requests may be made concurrently
 	stop func()
 
 	mu     sync.Mutex
-	asked  int            // requests
+	asked  int            // the number of requests
 	offers bool           // one of them offered an agent
-	billed int            // those, and the attempts hidden behind them
-	usage  messages.Usage // of all of them
+	billed int            // these requests, and the attempts hidden behind them
+	usage  messages.Usage // the usage of all of them
 	broken []string
 }
 
@@ -60,12 +60,12 @@ func (b *babble) Complete(ctx context.Context, req *llmclient.Request, onDelta f
 	return resp, err
 }
 
-// begin counts a request and holds it against the limits.
+// begin counts a request and checks the limits.
 func (b *babble) begin(req *llmclient.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked++
-	again := b.Fails > 0 || b.Break > 0 // what was not stored may be asked for again
+	again := b.Fails > 0 || b.Break > 0 // answers that were not stored may be requested again
 	b.offers = b.offers || len(agentsAmong(req.Tools)) > 0
 	if b.asked == b.Stop {
 		b.stop()
@@ -81,7 +81,7 @@ func (b *babble) begin(req *llmclient.Request) {
 	}
 }
 
-// bill notes what an answer costs.
+// bill records the usage of an answer.
 func (b *babble) bill(resp *llmclient.Response, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +111,7 @@ func totalled(u messages.Usage) messages.Usage {
 type voice struct {
 	*rand.Rand
 	req *llmclient.Request
-	tag string // of the ids of its calls
+	tag string // prefix of the ids of its calls
 }
 
 func newVoice(seed uint64, req *llmclient.Request) *voice {
@@ -132,7 +132,7 @@ func newVoice(seed uint64, req *llmclient.Request) *voice {
 	return &voice{Rand: rand.New(rand.NewPCG(seed, h.Sum64())), req: req, tag: fmt.Sprintf("%x", h.Sum64()&0xffffff)}
 }
 
-// agentsAmong returns those of the tools that are agents.
+// agentsAmong returns the tools that are agents.
 func agentsAmong(defs []tools.Definition) []tools.Definition {
 	return slices.DeleteFunc(slices.Clone(defs), func(d tools.Definition) bool { return !strings.HasPrefix(d.Name, agentPrefix) })
 }
@@ -140,7 +140,7 @@ func agentsAmong(defs []tools.Definition) []tools.Definition {
 // one returns one of the values.
 func one[T any](v *voice, values ...T) T { return values[v.IntN(len(values))] }
 
-// fitting is a reply to the point.
+// fitting is a sensible reply.
 func (v *voice) fitting() *llmclient.Response {
 	tools, agents := v.req.Tools, agentsAmong(v.req.Tools)
 	if len(tools) > 0 && v.IntN(3) > 0 || len(agents) > 0 && v.IntN(2) > 0 {
@@ -162,7 +162,7 @@ func (v *voice) fitting() *llmclient.Response {
 		"Thought: I know.\nFinal Answer: 42", `{"finish":true,"final_answer":"42"}`, `{"should_continue":false,"final_answer":"43"}`))
 }
 
-// arguments are some that a tool of that name can take.
+// arguments are valid arguments for a tool with that name.
 func (v *voice) arguments(name string) string {
 	switch {
 	case name == "submit_plan":
@@ -205,7 +205,7 @@ func (v *voice) reply(text string, calls ...messages.ToolCall) *llmclient.Respon
 // known are names of tools, whether offered or not.
 var known = []string{"look", "fails", "submit_plan", "submit_evaluation", "agent_decide_next", "agent_observe_decide", "agent_request_input", "agent_n1", "final", "no_such_tool", "", "a b\n\"c"}
 
-// odd are texts and arguments.
+// odd are unusual texts and arguments.
 var odd = []string{
 	"", " ", "\n\n", "{", `{"`, "null", "[]", `"text"`, "1e999", `{"steps":[]}`, `{"steps":[{"id":"a","goal":"x","depends_on":["a"]}]}`,
 	`{"steps":[{"id":"a","goal":"x","depends_on":["b"]},{"id":"b","goal":"y","depends_on":["a"]}]}`, `{"steps":null}`, `{"steps":[null]}`,
@@ -239,7 +239,7 @@ func (v *voice) wild() (*llmclient.Response, error) {
 		r.Message = messages.Assistant{}
 	case 5:
 		r.Message.Content = []messages.AssistantContent{messages.Thought{Text: one(v, odd...)}}
-	case 6: // ids that are there already, empty, or there twice
+	case 6: // ids that exist already, are empty, or occur twice
 		for i := range r.Message.Content {
 			if c, ok := r.Message.Content[i].(messages.ToolCall); ok {
 				c.ID = one(v, "", "same", v.tag)
@@ -252,7 +252,7 @@ func (v *voice) wild() (*llmclient.Response, error) {
 	case 8:
 		r.Attempts = []llmclient.Attempt{{Code: llmclient.CodeTimeout, Usage: messages.Usage{Input: 3}}, {Code: llmclient.CodeUnavailable}}
 	case 9:
-		return nil, nil //nolint:nilnil // what a client must not do
+		return nil, nil //nolint:nilnil // forbidden for a client
 	default:
 	}
 	return r, nil
@@ -275,7 +275,7 @@ func (v *voice) failure(r *llmclient.Response) error {
 	return e
 }
 
-// oneStep is the step of a step agent: it asks, runs what was called, and ends when nothing was.
+// oneStep is the step of a step agent: it asks, runs the calls, and ends when there are none.
 func oneStep(s stepagent.Step) stepagent.StepResult {
 	s.Note(fmt.Sprint("iteration ", s.Iteration))
 	return stepagent.Ask(llmclient.Request{Tools: s.Tools}, func(resp llmclient.Response) stepagent.StepResult {
@@ -293,7 +293,7 @@ func oneStep(s stepagent.Step) stepagent.StepResult {
 	})
 }
 
-// composedTools are the tools of compositions, agents aside.
+// composedTools are the tools of compositions, without agents.
 var composedTools = []tools.Tool{
 	tools.NewRaw(tools.Definition{Name: "look", ReadOnly: true}, func(_ context.Context, args string) (string, error) { return "it is " + args, nil }),
 	tools.NewRaw(tools.Definition{Name: "fails"}, func(context.Context, string) (string, error) { return "half", errors.New("the disk is full") }),
@@ -308,7 +308,7 @@ var composedTools = []tools.Tool{
 	tools.AskUser(),
 }
 
-// before is a conversation that was had before.
+// before is an earlier conversation.
 var before = messages.History{
 	messages.System{Text: "be kind"},
 	messages.UserText("look"),

@@ -22,22 +22,22 @@ import (
 	"github.com/segue-go/segue/strategy/stepagent"
 )
 
-// mostNodes is how many strategies there are in a composition at most. Each may delegate to those
-// behind it, so it is the depth of the tree too.
+// mostNodes is the greatest number of strategies in a composition. Each may delegate to later ones,
+// so it is also the greatest depth of the tree.
 const mostNodes = 6
 
-// composition is a case: a tree of strategies, and what it meets.
+// composition is a case: a tree of strategies and the circumstances of its run.
 type composition struct {
-	Nodes   []composedNode // each under the name that nodeName gives it; the first is the root
-	Agents  int            // which of them are tools too: none, all, all but the root, the last one
-	Missing int            // the number of the tool that there is not; 0: all are there
+	Nodes   []composedNode // named by nodeName; the first is the root
+	Agents  int            // which of them are also tools: none, all, all but the root, the last one
+	Missing int            // the number of the tool that is missing; 0: none is
 	Limits  delegation.Limits
 	Input   delegation.Input
-	Seed    uint64 // of what the model says
-	Sense   int    // how often of 10 times that is to the point
-	Person  int    // what becomes of questions: there is nobody, an answer, nobody now
+	Seed    uint64 // of the model's replies
+	Sense   int    // in how many of 10 cases the reply is sensible
+	Person  int    // what happens to questions: nobody is there, an answer, no answer yet
 	Stop    int    // the number of the model call at which the run is stopped; 0: it is not
-	Now     bool   // and how
+	Now     bool   // whether the stop is immediate
 	Whole   bool   // by Run, else by Stream
 	Stored  bool   // with a journal
 	Fails   int    // the number of the append that the store refuses; 0: it refuses none
@@ -55,8 +55,9 @@ type composedNode struct {
 
 func nodeName(i int) string { return fmt.Sprint("n", i) }
 
-// settable lists values for the keys of Configs, in JSON. What a Config refuses is left out, so
-// that strategies may differ in what a key takes. Keys that name a strategy are drawn apart.
+// settable lists values for the keys of Configs, in JSON. Values that a Config refuses are dropped,
+// so strategies may accept different values for one key. Keys that name a strategy are drawn
+// separately.
 var settable = map[string][]string{
 	"system":            {`"Be brief."`},
 	"keep_system":       {"true"},
@@ -98,7 +99,7 @@ var settable = map[string][]string{
 	"final_tool":        {`"final"`},
 }
 
-// plain are the keys that change nothing of how a strategy works.
+// plain are the keys that do not change how a strategy works.
 var plain = []string{"model", "critic_model", "plan_model", "temperature", "max_tokens", "prompts"}
 
 // refs are the keys that name strategies.
@@ -107,13 +108,13 @@ var refs = []string{"strategy", "generator", "executor", "executors"}
 // composer draws compositions.
 type composer struct {
 	kinds      []string
-	delegating []string                       // those that name strategies
-	withTools  []string                       // those that offer tools themselves
-	keys       map[string][]string            // by kind
-	takes      map[string]map[string][]string // by kind and key
+	delegating []string                       // strategies that name others
+	withTools  []string                       // strategies that offer tools themselves
+	keys       map[string][]string            // the keys, by kind
+	takes      map[string]map[string][]string // the accepted values, by kind and key
 }
 
-// newComposer finds out what the Configs of the built-in strategies, and of step agents, can be.
+// newComposer determines the possible Configs of the built-in strategies and of step agents.
 func newComposer(t *testing.T) *composer {
 	t.Helper()
 	c := &composer{kinds: append(builtin.Names(), stepagent.Name), keys: map[string][]string{}, takes: map[string]map[string][]string{}}
@@ -157,7 +158,7 @@ func keysOf(t *testing.T, kind string) []string {
 	return slices.Sorted(maps.Keys(schema.Properties))
 }
 
-// factory makes a strategy; a step agent has the step of this test.
+// factory makes a strategy. A step agent gets the step of this test.
 func factory(kind, config string) (func() strategy.Strategy, error) {
 	if kind != stepagent.Name {
 		return builtin.New(kind, json.RawMessage(config))
@@ -172,7 +173,7 @@ func factory(kind, config string) (func() strategy.Strategy, error) {
 
 // draw draws a composition.
 func (c *composer) draw(t *rapid.T) composition {
-	n := 1 + mostNodes - rapid.IntRange(1, mostNodes).Draw(t, "fewer nodes") // rapid draws small numbers more often
+	n := 1 + mostNodes - rapid.IntRange(1, mostNodes).Draw(t, "fewer nodes") // rapid prefers small numbers
 	p := composition{
 		Missing: rapid.IntRange(0, len(composedTools)).Draw(t, "missing tool"),
 		Input:   c.input(t),
@@ -194,7 +195,7 @@ func (c *composer) draw(t *rapid.T) composition {
 	for i := range n {
 		kinds, bare := c.kinds, false
 		if i == 0 && p.Agents > 0 && rapid.IntRange(0, 3).Draw(t, "delegates only") != 3 {
-			kinds, bare = c.withTools, true // else few would call an agent
+			kinds, bare = c.withTools, true // otherwise few would call an agent
 		} else if i+1 < n && rapid.IntRange(0, 3).Draw(t, "delegates") != 1 {
 			kinds = c.delegating
 		}
@@ -203,8 +204,8 @@ func (c *composer) draw(t *rapid.T) composition {
 	return p
 }
 
-// troubles draws what becomes of a run with a journal: its store refuses an append, or its consumer
-// leaves, and the run is resumed.
+// troubles draws a fault for a run with a journal: its store refuses an append, or its consumer
+// leaves. Then the run is resumed.
 func (c *composer) troubles(t *rapid.T, p *composition) {
 	p.Slow = rapid.IntRange(0, 3).Draw(t, "slow store") == 1
 	switch rapid.IntRange(0, 3).Draw(t, "trouble") {
@@ -235,7 +236,7 @@ func (p *composition) agents() []int {
 	}
 }
 
-// fans reports whether requests may be made at the same time.
+// fans reports whether requests may be made concurrently.
 func (p *composition) fans() bool { return len(p.agents()) > 0 }
 
 func (c *composer) input(t *rapid.T) delegation.Input {
@@ -262,7 +263,7 @@ func (c *composer) limits(t *rapid.T) delegation.Limits {
 	return l
 }
 
-// node draws strategy i of n, of a kind. A bare one offers all tools.
+// node draws strategy i of n, of a kind. A bare strategy offers all tools.
 func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNode {
 	node, config := composedNode{Strategy: kind}, map[string]json.RawMessage{}
 	for _, key := range c.keys[kind] {
@@ -296,14 +297,14 @@ func (c *composer) node(t *rapid.T, kind string, bare bool, i, n int) composedNo
 	return node
 }
 
-// bound returns how many model calls node i can make at most, as its Bound says; -1 where none can
-// be told.
+// bound returns the greatest number of model calls of node i, by its Bound, or -1 if there is no
+// bound.
 func (p *composition) bound(i int) int {
 	if p.fans() {
 		return -1
 	}
 	n := p.Nodes[i]
-	inner := completetask.Config{}.Bound() // what the names that were not drawn stand for
+	inner := completetask.Config{}.Bound() // the default for names that were not drawn
 	for _, child := range n.Children {
 		if child == i {
 			return -1

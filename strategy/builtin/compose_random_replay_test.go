@@ -11,8 +11,8 @@ import (
 	"github.com/segue-go/segue/strategy/completetask"
 )
 
-// replay applies the journal of the run to a new Machine, and holds what the Machine tells to what
-// the run has told, event by event, and its output to that of the run.
+// replay applies the journal of the run to a new Machine. It compares the events of the Machine
+// with those of the run, one by one, and its output with that of the run.
 func (w *composed) replay(res orchestrator.Result) {
 	m := machine.New(w.machine())
 	var again []string
@@ -34,7 +34,7 @@ func (w *composed) replay(res orchestrator.Result) {
 		m.Advance()
 	}
 	if res.Status == orchestrator.StatusWaiting && w.broke && len(w.lines) == w.before+1 {
-		w.lines = w.lines[:w.before] // a run that waited and waits on: that it was resumed is not stored
+		w.lines = w.lines[:w.before] // the run waited and still waits: its resumption is not stored
 	}
 	if !w.Whole {
 		w.compare(again)
@@ -44,8 +44,8 @@ func (w *composed) replay(res orchestrator.Result) {
 	}
 }
 
-// compare holds the events of the replay to those that were told. What was stored and not told when
-// the run broke off is not told later.
+// compare compares the events of the replay with the reported ones. Events that were stored but not
+// reported when the run broke off are not reported later.
 func (w *composed) compare(again []string) {
 	untold := len(again) - len(w.lines)
 	if !w.broke && untold != 0 || untold < 0 {
@@ -79,7 +79,7 @@ func (w *composed) machine() *machine.Config {
 	return cfg
 }
 
-// line is an event of the Machine as text, but for the time that the loop gave it.
+// line returns an event of the Machine as text, without the time that the loop added.
 func line(e *machine.Event) string {
 	detail, err := json.Marshal(e.Detail)
 	return fmt.Sprint(e.Record, "/", e.Index, " ", e.Frame, " ", e.Seq, " ", e.Kind, " ", string(detail), err)

@@ -19,12 +19,12 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// stage is what the cases of a shard are played on, one after the other. To make an Orchestrator
-// takes longer than a case, so those with the same tools share one; it knows which case it is from
-// the context, and its strategies are those of the case in progress.
+// stage runs the cases of a shard, one after the other. Making an Orchestrator takes longer than a
+// case, so cases with the same tools share one. The Orchestrator finds its case in the context; its
+// strategies are those of the current case.
 type stage struct {
 	made  map[[2]string]func() strategy.Strategy // by kind and Config
-	built map[string]*orchestrator.Orchestrator  // by what they were built of
+	built map[string]*orchestrator.Orchestrator  // by their configuration
 	now   atomic.Pointer[composed]
 }
 
@@ -61,7 +61,7 @@ func (s *stage) orchestrator(p *composition) *orchestrator.Orchestrator {
 			if w := s.now.Load(); w != nil {
 				return w.nodes[i]()
 			}
-			return completetask.New(completetask.Config{})() // while it is built
+			return completetask.New(completetask.Config{})() // only while it is built
 		}
 	}
 	if p.Person > 0 {
@@ -81,17 +81,17 @@ func (s *stage) orchestrator(p *composition) *orchestrator.Orchestrator {
 	return o
 }
 
-// caseKey is the key under which a context has its case.
+// caseKey is the context key of the case.
 type caseKey struct{}
 
 func caseOf(ctx context.Context) *composed { return ctx.Value(caseKey{}).(*composed) }
 
-// ask has the model of a case answer.
+// ask returns the answer of the case's model.
 func ask(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	return caseOf(ctx).Complete(ctx, req, onDelta)
 }
 
-// answer is somebody who answers, or is away.
+// answer is a person who answers, or is absent.
 func answer(ctx context.Context, wait orchestrator.Wait) (orchestrator.Reply, error) {
 	if caseOf(ctx).Person == 1 {
 		return orchestrator.Reply{WaitID: wait.ID, Approve: true, Text: "that one"}, nil
@@ -119,7 +119,7 @@ func (caseStore) Read(ctx context.Context, run string, from int) iter.Seq2[check
 	return caseOf(ctx).store.Read(ctx, run, from)
 }
 
-// edit is a middleware that changes the calls of tools, what they return, and replies.
+// edit is a middleware that changes tool calls, their results, and replies.
 func edit(next orchestrator.Handler) orchestrator.Handler {
 	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 		if e.Kind == machine.EffectTool && e.ID.Index%2 == 1 {
@@ -139,7 +139,7 @@ func edit(next orchestrator.Handler) orchestrator.Handler {
 	}
 }
 
-// agentTools are the strategies as tools, by their number.
+// agentTools are the strategies as tools, by their numbers.
 var agentTools = func() (list []tools.Tool) {
 	for i := range mostNodes {
 		name := nodeName(i)
@@ -151,10 +151,10 @@ var agentTools = func() (list []tools.Tool) {
 	return list
 }()
 
-// agentPrefix is how the names of agents begin.
+// agentPrefix is the beginning of the names of agents.
 const agentPrefix = "agent_n"
 
-// tools are those of a composition.
+// tools returns the tools of a composition.
 func (p *composition) tools() []tools.Tool {
 	var list []tools.Tool
 	for _, i := range p.agents() {

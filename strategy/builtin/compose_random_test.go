@@ -25,18 +25,19 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// TestRandomCompositions runs trees of built-in strategies, drawn at random, against models that
-// say anything, and holds each to these laws. How many there are, package prove says:
+// TestRandomCompositions runs random trees of built-in strategies against models that say anything,
+// and checks these laws for each. Package prove sets the number of cases:
 //
-//   - Nothing panics, and no strategy asks for what nobody can do.
-//   - The run ends, within its limits and within the bound that the Configs say.
-//   - What it has used is what the model has billed, and each frame's usage is within its parent's.
-//   - The history obeys the laws: that of every request, and that of the output.
-//   - The output, its metadata included, is the same again after it was written as JSON and read.
-//   - Its journal, applied to a new Machine, tells the same events and gives the same output: also if
-//     the store was slow or refused an append, the consumer left, or a middleware changed what was
-//     done, and the run was resumed.
-//   - There is one terminal event, the last, and every frame that is entered is left, unless the run waits.
+//   - Nothing panics, and no strategy requests an impossible step.
+//   - The run ends, within its limits and within the bound of the Configs.
+//   - Its usage is what the model has billed, and each frame's usage is within its parent's.
+//   - The history obeys the laws in every request and in the output.
+//   - The output and its metadata do not change when they are written as JSON and read.
+//   - The journal, applied to a new Machine, gives the same events and the same output. This is
+//     also so if the store was slow or refused an append, if the consumer left, or if a middleware
+//     changed what was done, and the run was resumed.
+//   - There is one terminal event, the last, and every frame that is entered is left, unless the
+//     run waits.
 func TestRandomCompositions(t *testing.T) {
 	shards := runtime.GOMAXPROCS(0)
 	manyChecks(t, max(1, prove.Cases()/shards))
@@ -58,7 +59,7 @@ func TestRandomCompositions(t *testing.T) {
 	}
 }
 
-// tally counts what the cases were.
+// tally counts properties of the cases.
 type tally struct {
 	cases, told, offer, start, stored, stopped, broke int
 	ends                                              map[string]int
@@ -80,7 +81,7 @@ func (c *tally) add(w *composed) {
 	count(&c.stopped, w.Stop > 0 && w.Stop <= w.asked && w.agents > 0)
 }
 
-// enough holds the cases, if they are many, to have had agents at work often enough.
+// enough checks that agents worked often enough, if there were many cases.
 func (c *tally) enough(t *testing.T) {
 	t.Helper()
 	t.Logf("of %d cases %d offer agents; of the %d that have events %d start some, %d of these with a store and %d stopped; %d broke off; they ended as %v",
@@ -95,7 +96,7 @@ func (c *tally) enough(t *testing.T) {
 	require.Greater(t, 40*c.broke, c.cases, "one of forty breaks off")
 }
 
-// manyChecks has rapid make n checks in this test, unless the command line says how many.
+// manyChecks sets the number of rapid's checks in this test, unless the command line sets it.
 func manyChecks(t *testing.T, n int) {
 	t.Helper()
 	checks := flag.Lookup("rapid.checks")
@@ -107,28 +108,28 @@ func manyChecks(t *testing.T, n int) {
 	t.Cleanup(func() { require.NoError(t, checks.Value.Set(before)) })
 }
 
-// composed is a case in progress.
+// composed is a running case.
 type composed struct {
 	babble
 	o       *orchestrator.Orchestrator
 	stopped chan struct{}
 	cancel  context.CancelFunc
-	open    []string // frames that were entered and not left
+	open    []string // frames that were entered and not yet left
 	nodes   []func() strategy.Strategy
 	store   checkpoint.Memory
-	agents  int    // that were entered
+	agents  int    // the number entered
 	end     string // how it ended
-	started int    // tool calls that began, agents among them
+	started int    // tool calls that began, including agents
 	steps   int
 	last    *orchestrator.Event
 	ended   int
 	appends int
 	lines   []string // the events of the Machine, as text
-	before  int      // how many of them were told before the run broke off
-	broke   bool     // it did, and was resumed
+	before  int      // how many of them were reported before the run broke off
+	broke   bool     // it broke off, and was resumed
 }
 
-// play plays a case.
+// play runs a case.
 func (s *stage) play(p *composition) *composed {
 	w := &composed{babble: babble{composition: p, fans: p.fans()}, o: s.orchestrator(p), stopped: make(chan struct{})}
 	w.stop = func() {
@@ -144,14 +145,14 @@ func (s *stage) play(p *composition) *composed {
 	s.now.Store(w)
 	defer s.now.Store(nil)
 	w.run()
-	slices.Sort(w.broken) // what shrinks has to fail alike
+	slices.Sort(w.broken) // rapid shrinks only equal failures
 	return w
 }
 
 // composedRun is the id of every run.
 const composedRun = "r"
 
-// run makes the run.
+// run executes the run.
 func (w *composed) run() {
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), caseKey{}, w))
 	defer cancel()
@@ -180,7 +181,7 @@ func (w *composed) run() {
 	}
 }
 
-// follow consumes the events of the run as far as the case says, or makes it by run.
+// follow consumes as many events of the run as the case says, or executes it with run.
 func (w *composed) follow(events iter.Seq2[orchestrator.Event, error], run func() (orchestrator.Result, error)) (res orchestrator.Result) {
 	if w.Whole {
 		res, _ = run()
@@ -221,8 +222,8 @@ func (w *composed) goOn(ctx context.Context) orchestrator.Result {
 	return w.follow(w.o.Resume(ctx, again), func() (orchestrator.Result, error) { return orchestrator.Collect(w.o.Resume(ctx, again)) })
 }
 
-// resume resumes the run, and holds it to the end that it had: it is told again, and what was
-// waited for is waited for.
+// resume resumes the run, and checks that it ends in the same way: the end is reported again, and a
+// waiting run still waits.
 func (w *composed) resume(res orchestrator.Result) {
 	ctx, asked := context.WithValue(context.Background(), caseKey{}, w), w.asked
 	again, err := orchestrator.Collect(w.o.Resume(ctx, orchestrator.Resumption{Run: composedRun}))
@@ -238,20 +239,20 @@ func (w *composed) resume(res orchestrator.Result) {
 	}
 }
 
-// told is how a run ended, as text, but for how long it took.
+// told describes how a run ended, as text, without its duration.
 func told(res orchestrator.Result) string {
 	res.Output.Elapsed = 0
 	text, err := json.Marshal(res)
 	return fmt.Sprint(string(text), err)
 }
 
-// see takes note of an event.
+// see records an event.
 func (w *composed) see(e *orchestrator.Event) {
 	if w.ended > 0 {
 		w.blame("%s comes after the end", e.Kind)
 	}
 	w.steps = max(w.steps, e.Seq)
-	if e.Index > 0 { // else the loop has added it
+	if e.Index > 0 { // otherwise the loop added it
 		w.lines = append(w.lines, line(e))
 	}
 	switch d := e.Detail.(type) {
@@ -276,7 +277,7 @@ func (w *composed) see(e *orchestrator.Event) {
 	w.last = e
 }
 
-// seen holds the events against what has to be in them.
+// seen checks the events.
 func (w *composed) seen(res orchestrator.Result) {
 	if w.ended != 1 || w.last.Kind != orchestrator.EventRunFinished {
 		w.blame("there are %d terminal events", w.ended)
@@ -292,7 +293,7 @@ func (w *composed) seen(res orchestrator.Result) {
 	}
 }
 
-// sound blames an error that is the program's fault.
+// sound reports an error that is the program's fault.
 func (w *composed) sound(where string, err *delegation.Error) {
 	switch {
 	case err == nil:
@@ -301,7 +302,7 @@ func (w *composed) sound(where string, err *delegation.Error) {
 	}
 }
 
-// judge holds the end of the run against the laws.
+// judge checks the laws for the end of the run.
 func (w *composed) judge(res orchestrator.Result) {
 	out := res.Output
 	w.sound("the run", out.Err)
@@ -314,14 +315,14 @@ func (w *composed) judge(res orchestrator.Result) {
 	if most := w.bound(0); most >= 0 && w.asked > most && !w.broke {
 		w.blame("%d requests are made, and the bound is %d", w.asked, most)
 	}
-	whole := w.Stop == 0 || !w.Now // else what a reply cost that nobody waited for is not in it
+	whole := w.Stop == 0 || !w.Now // otherwise the usage of an abandoned reply is missing
 	if whole && !w.broke && out.Usage != w.usage || out.Usage.Total > w.usage.Total {
 		w.blame("the usage is %+v, and %+v was billed", out.Usage, w.usage)
 	}
 	w.again(out)
 }
 
-// again holds an output against what JSON makes of it.
+// again checks that an output does not change when it is written as JSON and read.
 func (w *composed) again(out delegation.Output) {
 	text, err := json.Marshal(out)
 	if err != nil {

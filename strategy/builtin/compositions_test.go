@@ -15,7 +15,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// composedSet holds the configurations that the stories of compositions name: strategies within
+// composedSet holds the configurations for the stories of compositions: strategies within
 // strategies.
 var composedSet = strategy.Set{
 	"complete-task": completetask.New(completetask.Config{}),
@@ -46,7 +46,7 @@ var composedSet = strategy.Set{
 	"retry-lead": retry.New(retry.Config{Strategy: "lead", MaxRetries: 1}),
 }
 
-// terse is the text format of ReAct with instructions that leave room for the rest of a story.
+// terse is the text format of ReAct with short instructions, to keep the stories readable.
 type terse struct{ markdownpolicy.ReAct }
 
 func (terse) FormatInstructions([]tools.Definition) string {
@@ -61,5 +61,5 @@ const compositionStories = "../../testdata/stories/compositions"
 
 func TestCompositions(t *testing.T) { strategytest.Stories(t, compositionStories, composedSet) }
 
-// S1-2: the stories end alike whichever way they are run.
+// S1-2: the stories end in the same way however they are run.
 func TestS1_2_compositions(t *testing.T) { strategytest.Ways(t, compositionStories, composedSet) }

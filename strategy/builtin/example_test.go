@@ -48,7 +48,7 @@ func ExampleNew_toolFirst() {
 	// choice ""
 }
 
-// With llm-only no tool is offered, whatever the run has.
+// With llm-only no tool is offered, whatever tools the run has.
 func ExampleNew_llmOnly() {
 	factory, err := builtin.New("llm-only", json.RawMessage(`{"system":"Be brief."}`))
 	if err != nil {
@@ -66,7 +66,7 @@ func ExampleNew_llmOnly() {
 	// Output: Hello. <nil>
 }
 
-// With plan-and-execute the plan is not judged, and the answer is made of all results.
+// With plan-and-execute the plan is not judged, and the answer combines all results.
 func ExampleNew_planAndExecute() {
 	set, err := builtin.Set(map[string]builtin.Spec{
 		"plan": {Strategy: "plan-and-execute", Config: json.RawMessage(`{"executor":"work"}`)},
@@ -136,7 +136,7 @@ func ExampleSet() {
 	// at most 18 model calls
 }
 
-// The planner chooses who carries out a step. What it may choose, executors says.
+// The planner chooses who carries out a step. The executors are the possible choices.
 func ExampleSet_executors() {
 	set, err := builtin.Set(map[string]builtin.Spec{
 		"plan":   {Strategy: "plan-revise-execute", Config: json.RawMessage(`{"evaluation":"never","executor":"lookup","executors":["write"]}`)},
@@ -165,7 +165,7 @@ func ExampleSet_executors() {
 	// Output: The cat has a hat. <nil>
 }
 
-// The most model calls that the zero Configs can make, where what they delegate is a complete-task.
+// The greatest number of model calls of the zero Configs, if they delegate to a complete-task.
 func Example_bounds() {
 	solve := completetask.Config{}.Bound()
 	fmt.Println("complete-task", solve)

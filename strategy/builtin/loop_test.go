@@ -14,11 +14,11 @@ import (
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 )
 
-// loop is what a consumer that knows agents as loops makes of the events of reason-act-observe.
+// loop is what a consumer that expects agent loops makes of the events of reason-act-observe.
 type loop struct {
 	state  strategy.State
 	names  []string
-	answer strings.Builder // what is streamed of the answer that is asked for at the end
+	answer strings.Builder // the streamed part of the answer requested at the end
 }
 
 func (l *loop) event(e orchestrator.Event) {
@@ -49,7 +49,7 @@ func (l *loop) event(e orchestrator.Event) {
 	}
 }
 
-// looped runs reason-act-observe, two steps at most, and returns what a consumer has seen.
+// looped runs reason-act-observe with at most two steps, and returns what a consumer has seen.
 func looped(t *testing.T, replies ...scripted.Reply) (l loop, out delegation.Output) {
 	t.Helper()
 	o, err := orchestrator.New(orchestrator.Config{
@@ -72,8 +72,8 @@ func calls(name, arguments string) scripted.Reply {
 	return scripted.Reply{Text: "So.", Calls: []messages.ToolCall{scripted.Call(name, arguments, "")}}
 }
 
-// S4-14: one tool, then the answer, under the names of a loop with turns. The control tools are not
-// among the tools.
+// S4-14: one tool, then the answer, with the event names of a loop with turns. The control tools
+// are not reported as tools.
 func TestS4_14_reasonActObserve(t *testing.T) {
 	l, out := looped(t,
 		calls(rao.DecideNext, `{"plan":"look"}`), calls("look", "{}"), calls(rao.ObserveDecide, `{"should_continue":true}`),
@@ -87,8 +87,8 @@ func TestS4_14_reasonActObserve(t *testing.T) {
 	require.JSONEq(t, "2", string(out.Metadata["steps"]))
 }
 
-// S4-13: the answer that is asked for when the steps are used up is streamed, and can be told from
-// all that was said before.
+// S4-13: the answer that is requested when the steps are used up is streamed, and can be
+// distinguished from everything said before.
 func TestS4_13_streamedAnswer(t *testing.T) {
 	step := []scripted.Reply{calls(rao.DecideNext, `{"plan":"look"}`), calls("look", "{}"), calls(rao.ObserveDecide, `{"should_continue":true}`)}
 	l, out := looped(t, append(append(step, step...), scripted.Stream("As far ", "as I ", "can see."))...)

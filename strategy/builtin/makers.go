@@ -11,15 +11,15 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The names of those that are a strategy of another name with other defaults. What the name says
-// cannot be configured away.
+// The names of presets: another strategy with different defaults. A Config cannot contradict the
+// name.
 const (
-	ToolFirst      = "tool-first"       // complete-task that must call a tool before it answers: no tool_choice but a forced one, and no empty tools
-	LLMOnly        = "llm-only"         // complete-task without tools: no tools but empty ones
-	PlanAndExecute = "plan-and-execute" // plan-revise-execute without a judgement, that takes a plan in prose
+	ToolFirst      = "tool-first"       // complete-task that must call a tool before it answers: tool_choice must be a forced one, and tools must not be empty
+	LLMOnly        = "llm-only"         // complete-task without tools: tools must be empty
+	PlanAndExecute = "plan-and-execute" // plan-revise-execute without a judgement; accepts a plan in prose
 )
 
-// makers are the strategies. The table is written once, here, and read only.
+// makers are the strategies. The table is read-only.
 var makers = []maker{
 	of(completetask.Name, completetask.Table, completetask.New, completetask.Config{}),
 	of(ToolFirst, completetask.Table, completetask.New, completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}, toolFirst),
@@ -34,13 +34,13 @@ var makers = []maker{
 	of(retry.Name, retry.Table, retry.New, retry.Config{}),
 }
 
-// aliases are the names that others have given to them.
+// aliases are the names that other libraries use for the strategies.
 var aliases = map[string]string{
 	"default":  completetask.Name,
 	"planning": PlanAndExecute,
 }
 
-// toolFirst keeps the choice forced, and something to choose from.
+// toolFirst checks that the choice is forced, and that there are tools to choose from.
 func toolFirst(c completetask.Config) (problems []tools.Problem) {
 	if mode := c.ToolChoice.Mode; mode != llmclient.ChooseRequired && mode != llmclient.ChooseTool {
 		problems = append(problems, tools.Problem{
@@ -53,7 +53,7 @@ func toolFirst(c completetask.Config) (problems []tools.Problem) {
 	return problems
 }
 
-// llmOnly keeps tools away.
+// llmOnly checks that there are no tools.
 func llmOnly(c completetask.Config) []tools.Problem {
 	if c.Tools != nil && len(c.Tools) == 0 {
 		return nil

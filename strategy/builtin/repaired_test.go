@@ -12,8 +12,8 @@ import (
 	"github.com/segue-go/segue/strategy/builtin"
 )
 
-// S3-15: every strategy that asks a model asks with a history that obeys the laws, whatever it was
-// given, and says in its metadata what it mended.
+// S3-15: every strategy sends the model a history that obeys the laws, whatever its input was, and
+// lists the repairs in its metadata.
 func TestS3_15_everyStrategyMendsItsInput(t *testing.T) {
 	given := messages.History{
 		messages.UserText("look"),

@@ -34,8 +34,8 @@ var tables = []*strategy.Table{
 	stepagent.Table,
 }
 
-// TestStatePages holds docs/states against the tables: a page for each, and no other. With -rewrite
-// it writes them.
+// TestStatePages compares docs/states with the tables: there is one page for each, and no other.
+// With -rewrite it writes the pages.
 func TestStatePages(t *testing.T) {
 	for _, name := range builtin.Names() {
 		require.Contains(t, tables, builtin.Table(name), name)
@@ -57,11 +57,11 @@ func TestStatePages(t *testing.T) {
 	require.Len(t, found, len(want), "a page without a table is in %s", statePages)
 }
 
-// rewriting says whether the test was called with -rewrite, the flag of the stories. Package
+// rewriting reports whether the test was called with -rewrite, the flag of the stories. Package
 // datadriven defines it.
 func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 
-// statePage is a table as a diagram and in words.
+// statePage returns a table as a diagram and in words.
 func statePage(t *strategy.Table) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Written by TestStatePages from the table; do not edit. -->\n\n# %s\n\n", t.Name)

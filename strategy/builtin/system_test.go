@@ -18,8 +18,8 @@ import (
 	"github.com/segue-go/segue/strategy/stepagent"
 )
 
-// The system prompt belongs to the agent: an agent that is given the conversation of another one is
-// told its own. Without one, or with keep_system, it is told that of the conversation.
+// The system prompt belongs to the agent: an agent that receives the conversation of another one
+// uses its own prompt. Without one, or with keep_system, it uses the prompt of the conversation.
 func TestSystem_ofTheAgent(t *testing.T) {
 	asks := func(stepagent.Step) stepagent.StepResult {
 		return stepagent.Ask(llmclient.Request{}, func(llmclient.Response) stepagent.StepResult { return stepagent.Finish("") })
@@ -44,7 +44,7 @@ func TestSystem_ofTheAgent(t *testing.T) {
 
 		for name, factory := range factories {
 			model := scripted.New(scripted.Reply{Err: errors.New("enough")})
-			set := strategy.Set{"complete-task": builtin.All()["complete-task"]} // who carries plans out
+			set := strategy.Set{"complete-task": builtin.All()["complete-task"]} // carries out plans
 			set[name] = factory
 			o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: set, Default: name})
 			require.NoError(t, err, name)

@@ -1,20 +1,20 @@
-// Package completetask is the strategy that works on a task by calling tools until it can answer:
-// the model is asked, the tools it calls are run, and it is asked again with their results, until
-// it answers without a call.
+// Package completetask is the strategy that works on a task by calling tools until it can answer.
+// It asks the model, runs the tools that the model calls, and asks again with their results, until
+// the model answers without a call.
 //
-// At most MaxModelCalls + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them
-// for a conclusion without tools; with a forced ToolChoice one more, where the provider refuses it,
-// and with a Schema one more, where the provider refuses the response format.
-// An answer is never made up: a reply of nothing has a nil Result, and one that was cut off,
-// withheld, or came after the last allowed call is an error that keeps the text. So is an answer
-// kept that was asked for again, because it was cut off or not of the schema, where nothing better
-// follows.
+// It makes at most MaxModelCalls + MaxRetries + 1 model calls ([Config.Bound]); the last is for a
+// conclusion without tools. A forced ToolChoice adds one if the provider refuses it, and a Schema
+// adds one if the provider refuses the response format.
 //
-// The metadata of an output holds "model_calls" (a number; one that fails the run is not counted),
-// and where they apply "finish" (why the model stopped, if not by itself), "truncated" (true),
-// "unforced" (true: the provider refused the forced tool choice, so the model was free to answer
-// without a call), "answer_tool" (true: the provider refused the response format, so the answer was
-// asked for by the tool "final"), "repaired" (what was mended in the messages it was given).
+// The strategy never invents an answer. An empty reply has a nil Result. A reply that was cut off,
+// was withheld, or came after the last allowed call is an error that keeps the text. If an answer
+// was cut off or did not fit the schema, and nothing better follows, that answer is kept too.
+//
+// The metadata of an output holds "model_calls" (a number; a call whose failure ends the run does
+// not count). If they apply it also holds "finish" (why the model stopped, if not by itself),
+// "truncated" (true), "unforced" (true: the provider refused the forced tool choice, so the model
+// could answer without a call), "answer_tool" (true: the provider refused the response format, so
+// the tool "final" was used for the answer), and "repaired" (the repairs of the input messages).
 package completetask
 
 import (
@@ -48,16 +48,16 @@ type completeTask struct {
 	frame.Frame
 
 	tools    []tools.Definition // offered
-	toolsErr error              // the Config names some that may not be used
+	toolsErr error              // the Config names tools that may not be used
 	history  messages.History
 	repaired []string
 	calls    []messages.ToolCall // awaiting results
 	asked    int                 // model calls answered
 	acted    bool                // a tool was called
-	unforced bool                // the provider does not take a forced tool choice
-	final    bool                // the answer is asked for by the final tool, not by a response format
-	pieces   []string            // of an answer that was cut off and goes on
-	refused  string              // the last answer that was not of the schema
+	unforced bool                // the provider refuses a forced tool choice
+	final    bool                // the answer is requested by the final tool, not by a response format
+	pieces   []string            // of an answer that was cut off and continued
+	refused  string              // the last answer that did not fit the schema
 	finish   llmclient.FinishReason
 }
 
@@ -98,8 +98,8 @@ func (s *completeTask) Initialize(in delegation.Input) nextstep.NextStep {
 	return s.Then(started, s.request())
 }
 
-// choice is what holds for the next request with tools: a forced one ends with the first call, or
-// where it is refused.
+// choice returns the tool choice for the next request with tools. A forced choice ends with the
+// first call, or if it is refused.
 func (s *completeTask) choice() llmclient.ToolChoice {
 	switch forced := frame.Forced(s.ToolChoice); {
 	case len(s.tools) == 0, forced && s.acted, s.final && s.ToolChoice.Mode == llmclient.ChooseNone:
@@ -185,7 +185,7 @@ func (s *completeTask) ProcessToolResults(results []messages.ToolOutput) nextste
 	}
 }
 
-// answer judges a reply without calls.
+// answer processes a reply without calls.
 func (s *completeTask) answer(text string) nextstep.NextStep {
 	switch {
 	case s.finish == llmclient.FinishLength:
@@ -199,16 +199,15 @@ func (s *completeTask) answer(text string) nextstep.NextStep {
 	}
 }
 
-// joined puts the last piece of an answer behind those that were cut off.
+// joined appends the last piece of an answer to the pieces that were cut off.
 func (s *completeTask) joined(text string) string {
 	return strings.Join(append(s.pieces, text), "")
 }
 
-// reached is as much of an answer as there is, with the text that came last; "" if there is
-// nothing.
+// reached returns the available part of an answer, including the last text, or "" if there is none.
 func (s *completeTask) reached(last string) string { return cmp.Or(s.joined(last), s.refused) }
 
-// cutOff deals with a text that ended at the token limit.
+// cutOff processes a text that ended at the token limit.
 func (s *completeTask) cutOff(text string) nextstep.NextStep {
 	switch {
 	case s.OnLength == LengthAccept:
@@ -222,7 +221,8 @@ func (s *completeTask) cutOff(text string) nextstep.NextStep {
 	}
 }
 
-// reissue answers calls that were cut off, and so are not run, and asks for them again.
+// reissue answers calls that were cut off, which are not run, and asks the model to make them
+// again.
 func (s *completeTask) reissue(calls []messages.ToolCall) nextstep.NextStep {
 	s.closeCalls(calls)
 	if !s.Can(reasked) {
@@ -239,7 +239,7 @@ func (s *completeTask) closeCalls(calls []messages.ToolCall) {
 	}
 }
 
-// empty deals with a reply of nothing.
+// empty processes an empty reply.
 func (s *completeTask) empty() nextstep.NextStep {
 	switch {
 	case s.OnEmpty == EmptyAccept && s.schema == nil:
@@ -251,7 +251,7 @@ func (s *completeTask) empty() nextstep.NextStep {
 	}
 }
 
-// checked holds an answer against the schema.
+// checked checks an answer against the schema.
 func (s *completeTask) checked(text string) nextstep.NextStep {
 	data := unfenced(text)
 	wrong := s.check(data)
@@ -269,8 +269,8 @@ func (s *completeTask) checked(text string) nextstep.NextStep {
 	}
 }
 
-// unfenced takes JSON out of a fenced code block, which models put around it although they were
-// asked not to.
+// unfenced removes a fenced code block around JSON. Models write one although they are asked not
+// to.
 func unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "```") || !strings.HasSuffix(text, "```") || len(text) < 6 {
@@ -283,7 +283,7 @@ func unfenced(text string) string {
 	return strings.TrimSpace(inside)
 }
 
-// conclusion takes the last reply. Calls in it are not run.
+// conclusion processes the last reply. Calls in it are not run.
 func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 	s.asked++
 	s.finish = resp.Finish
@@ -294,9 +294,9 @@ func (s *completeTask) conclusion(resp llmclient.Response) nextstep.NextStep {
 	return s.Then(concluded, s.limited(cmp.Or(resp.Message.Text(), s.reached(""))))
 }
 
-// ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is
-// not forced again, a response format that it refuses gives way to the final tool, and a call that
-// it could not read is the model's to mend.
+// ProcessFailure implements strategy.FailureHandler. A forced choice that the provider refuses is
+// not forced again. A refused response format is replaced by the final tool. A call that the
+// provider could not read is returned to the model for correction.
 func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if frame.RefusesChoice(f) && frame.Forced(s.choice()) && s.Can(unforced) {
 		s.asked++
@@ -311,11 +311,11 @@ func (s *completeTask) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reasked) {
 		s.asked++
 		if text := f.Partial.Text(); text != "" {
-			s.history = append(s.history, messages.AssistantText(text)) // what it wrote, to learn from
+			s.history = append(s.history, messages.AssistantText(text)) // the model's text, for it to learn from
 		}
 		return s.again("Malformed", map[string]any{"Problem": f.Message, "Generated": f.Partial.Text()})
 	}
-	return s.Fail(frame.ErrorOf(f), s.Conclude("")) // the Machine knows the messages, a part of a reply included
+	return s.Fail(frame.ErrorOf(f), s.Conclude("")) // the Machine has the messages, including the received part of a reply
 }
 
 // Conclude implements strategy.Concluder.
@@ -328,7 +328,7 @@ func (s *completeTask) say(prompt string, data map[string]any) {
 	s.history = append(s.history, messages.UserText(s.prompt(prompt, data)))
 }
 
-// again tells the model what was wrong and asks once more.
+// again tells the model what was wrong and asks again.
 func (s *completeTask) again(prompt string, data map[string]any) nextstep.NextStep {
 	s.say(prompt, data)
 	return s.Then(reasked, s.request())

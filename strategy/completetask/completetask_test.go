@@ -32,14 +32,15 @@ func reply(parts ...messages.AssistantContent) llmclient.Response {
 
 func TestTable(t *testing.T) { require.NoError(t, completetask.Table.Validate()) }
 
-// S0-20: a conversation that ends with the user's new question is asked about that one.
+// S0-20: in a conversation that ends with the user's new question, the model is asked that
+// question.
 func TestS0_20_newestQuestion(t *testing.T) {
 	history := messages.History{messages.UserText("old"), messages.AssistantText("answer"), messages.UserText("new")}
 	_, step := start(t, completetask.Config{}, delegation.Input{Messages: history})
 	require.Equal(t, history, step.(nextstep.GetChatCompletion).Request.Messages)
 }
 
-// S0-11, S0-12: a method out of turn reports an error and keeps the state; the right one still
+// S0-11, S0-12: a method out of turn reports an error and keeps the state; the right method still
 // works.
 func TestS0_11_S0_12_outOfTurn(t *testing.T) {
 	s, _ := start(t, completetask.Config{}, delegation.Input{Goal: "go"}, "a")
@@ -55,8 +56,7 @@ func TestS0_11_S0_12_outOfTurn(t *testing.T) {
 	require.IsType(t, nextstep.ReportError{}, s.ProcessAPIResponse(reply(messages.Text{Text: "more"})), "a reply after the end")
 }
 
-// Requests that were handed out are not touched by what follows, and what a caller does to its own
-// copies is not seen.
+// Later steps do not change earlier requests, and a caller's changes of its copies have no effect.
 func TestHistoriesAreClipped(t *testing.T) {
 	s, step := start(t, completetask.Config{}, delegation.Input{Goal: "go"}, "a")
 	first := step.(nextstep.GetChatCompletion).Request.Messages
@@ -108,8 +108,8 @@ func TestConfig_Check(t *testing.T) {
 	}
 }
 
-// A forced choice of a tool that is not offered is a mistake of the Config; without tools there is
-// nothing to force.
+// A forced choice of a tool that is not offered is an error of the Config. Without tools a choice
+// cannot be forced.
 func TestToolChoice_notOffered(t *testing.T) {
 	cfg := completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseTool, Name: "b"}}
 	in := delegation.Input{Goal: "go"}
@@ -121,8 +121,8 @@ func TestToolChoice_notOffered(t *testing.T) {
 	require.Zero(t, step.(nextstep.GetChatCompletion).Request.ToolChoice)
 }
 
-// S4-19: a refused choice is asked for once more with auto, once, and only where it was forced and
-// that is what was refused.
+// S4-19: a refused choice leads to one more request with auto, only once, and only if the choice
+// was forced and was the reason for the refusal.
 func TestS4_19_refusedChoice(t *testing.T) {
 	forced := completetask.Config{ToolChoice: llmclient.ToolChoice{Mode: llmclient.ChooseRequired}}
 	fails := forced
@@ -163,7 +163,7 @@ func TestPrompts(t *testing.T) {
 	require.Equal(t, messages.UserText("Say something!"), step.(nextstep.GetChatCompletion).Request.Messages.Last())
 }
 
-// The bound that the package states is never passed, whatever the model does.
+// Whatever the model does, the documented bound is never exceeded.
 func TestBound(t *testing.T) {
 	cfg := completetask.Config{MaxModelCalls: 4, MaxRetries: 3, OnEmpty: completetask.EmptyAsk}
 	s, step := start(t, cfg, delegation.Input{Goal: "go"}, "a")

@@ -16,58 +16,58 @@ import (
 // Name is the usual name of this strategy in a strategy.Set.
 const Name = "complete-task"
 
-// Config says how the task is worked on. The zero Config is useful.
+// Config configures the strategy. The zero Config is ready to use.
 type Config struct {
-	Model       string               `json:"model,omitempty"`       // for Request.Model; "" means the client's own
-	System      string               `json:"system,omitempty"`      // the system prompt, in the place of the one that the conversation begins with; "" leaves that
+	Model       string               `json:"model,omitempty"`       // for Request.Model; "" means the client's own model
+	System      string               `json:"system,omitempty"`      // replaces the system prompt at the beginning of the conversation; "" keeps that one
 	KeepSystem  bool                 `json:"keep_system,omitempty"` // a conversation that begins with a system prompt keeps it
 	Tools       []string             `json:"tools,omitzero"`        // names of the run's tools to offer; nil means all that the frame may use, empty means none
-	ToolChoice  llmclient.ToolChoice `json:"tool_choice,omitzero"`  // a forced choice holds until the first tool was called, so that the model can end
+	ToolChoice  llmclient.ToolChoice `json:"tool_choice,omitzero"`  // a forced choice ends with the first call, so that the model can end
 	ToolFormat  llmclient.ToolFormat `json:"tool_format,omitempty"` // "" means native
 	Temperature *float64             `json:"temperature,omitempty"` // nil means the provider's default
 	MaxTokens   int                  `json:"max_tokens,omitempty"`  // most tokens in a reply; 0 means the provider's default
 	Schema      *llmclient.Schema    `json:"schema,omitempty"`      // the answer must be JSON of this schema; it comes back in Output.Data
 	OnLength    LengthPolicy         `json:"on_length,omitempty"`   // what to do with an answer that was cut off; "" means LengthFail
-	OnEmpty     EmptyPolicy          `json:"on_empty,omitempty"`    // what to do with a reply of nothing; "" means EmptyAccept
+	OnEmpty     EmptyPolicy          `json:"on_empty,omitempty"`    // what to do with an empty reply; "" means EmptyAccept
 	OnLimit     LimitPolicy          `json:"on_limit,omitempty"`    // what to do when no model call is left; "" means LimitConclude
-	Prompts     Prompts              `json:"prompts,omitzero"`      // what the strategy says to the model
+	Prompts     Prompts              `json:"prompts,omitzero"`      // the strategy's texts for the model
 
-	// OnRefusedChoice says what to do where the provider refuses a request for its forced
-	// ToolChoice, as some models do; "" means RefusedAuto. The request that asks again is counted
-	// neither in MaxModelCalls nor in MaxRetries.
+	// OnRefusedChoice says what to do if the provider refuses a request because of its forced
+	// ToolChoice, as some models do; "" means RefusedAuto. The repeated request counts neither in
+	// MaxModelCalls nor in MaxRetries.
 	OnRefusedChoice RefusedChoicePolicy `json:"on_refused_choice,omitempty"`
 
-	// Answer says how an answer of the Schema is asked for; "" means AnswerAuto. Either way it is
-	// held against the Schema here, and a model whose answer does not fit is told what is wrong,
-	// within MaxRetries.
+	// Answer selects how an answer of the Schema is requested; "" means AnswerAuto. In each mode
+	// the strategy checks the answer against the Schema, and tells the model what is wrong if it
+	// does not fit, up to MaxRetries times.
 	Answer AnswerMode `json:"answer,omitempty"`
 
-	// Validate has the last word on an answer that fits the Schema: its error is told to the model
-	// as one of the schema is. It must be pure. Nil takes every such answer.
+	// Validate makes a last check of an answer that fits the Schema. Its error is returned to the
+	// model, as an error of the schema is. It must be pure. Nil accepts every such answer.
 	Validate func(answer json.RawMessage) error `json:"-"`
 
-	// MaxModelCalls bounds the requests that offer tools; 0 means 50, negative means no bound but
-	// the run's limits.
+	// MaxModelCalls limits the requests that offer tools; 0 means 50, negative means no limit other
+	// than the run's limits.
 	MaxModelCalls int `json:"max_model_calls,omitempty"`
 
-	// MaxRetries bounds the requests that ask again after a reply that was no answer: cut off,
-	// empty, not of the schema, or with a call that could not be read. They are not counted in
-	// MaxModelCalls. 0 means 2, negative means none.
+	// MaxRetries limits the repeated requests after a reply that was not an answer: cut off, empty,
+	// not of the schema, or with an unreadable call. They do not count in MaxModelCalls. 0 means 2,
+	// negative means none.
 	MaxRetries int `json:"max_retries,omitempty"`
 }
 
-// LengthPolicy says what to do with a text that was cut off at the token limit. Calls in a reply
-// that was cut off are never run: the model is told to make them again, within MaxRetries.
+// LengthPolicy selects what to do with a text that was cut off at the token limit. Calls in a reply
+// that was cut off are never run: the model is told to make them again, up to MaxRetries times.
 type LengthPolicy string
 
 // The policies for texts that were cut off.
 const (
-	LengthFail     LengthPolicy = "fail"     // an error with code truncated; the text is the Result all the same
+	LengthFail     LengthPolicy = "fail"     // an error with code truncated; the text is still the Result
 	LengthAccept   LengthPolicy = "accept"   // the answer, with "truncated" in the metadata
-	LengthContinue LengthPolicy = "continue" // ask the model to go on, within MaxRetries; the pieces are joined
+	LengthContinue LengthPolicy = "continue" // ask the model to continue, up to MaxRetries times; the pieces are joined
 )
 
-// EmptyPolicy says what to do with a reply that has neither text nor calls.
+// EmptyPolicy selects what to do with a reply that has neither text nor calls.
 type EmptyPolicy string
 
 // The policies for empty replies.
@@ -77,17 +77,17 @@ const (
 	EmptyFail   EmptyPolicy = "fail"   // an error
 )
 
-// LimitPolicy says what to do when MaxModelCalls is reached and the model still calls tools. The
-// output is an error with code limit either way.
+// LimitPolicy selects what to do if MaxModelCalls is reached and the model still calls tools. The
+// output is an error with code limit in each case.
 type LimitPolicy string
 
 // The policies for the limit.
 const (
-	LimitConclude LimitPolicy = "conclude" // one more request, without tools: its answer is the Result beside the error
+	LimitConclude LimitPolicy = "conclude" // one more request, without tools: its answer is the Result, in addition to the error
 	LimitFail     LimitPolicy = "fail"     // no more requests
 )
 
-// RefusedChoicePolicy says what to do where the provider refuses a forced tool choice.
+// RefusedChoicePolicy selects what to do if the provider refuses a forced tool choice.
 type RefusedChoicePolicy string
 
 // The policies for a forced choice that is refused.
@@ -96,29 +96,29 @@ const (
 	RefusedFail RefusedChoicePolicy = "fail" // the provider's error
 )
 
-// AnswerMode says how an answer of a schema is asked for.
+// AnswerMode selects how an answer of a schema is requested.
 type AnswerMode string
 
-// The ways to ask for an answer of a schema.
+// The modes for an answer of a schema.
 const (
 	AnswerAuto   AnswerMode = "auto"   // native; where the provider refuses that, by the tool, with "answer_tool" in the metadata. The request that asks again is counted neither in MaxModelCalls nor in MaxRetries
 	AnswerNative AnswerMode = "native" // by Request.Schema, the provider's response format
 	AnswerTool   AnswerMode = "tool"   // by FinalTool, whose parameters are the Schema, which must be one of objects. Its call ends the work, and other calls of that reply are not run. A text that fits the Schema is taken too
 )
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the
+// Prompts are templates (text/template) of the strategy's texts for the model; "" means the
 // default.
 type Prompts struct {
-	Arguments string `json:"arguments,omitempty"` // result of a call of the final tool whose arguments are no answer. Data: .Final, the tool's name, .Problem
+	Arguments string `json:"arguments,omitempty"` // the result of a call of the final tool with invalid arguments. Data: .Final, the tool's name, .Problem
 	Conclude  string `json:"conclude,omitempty"`  // no model call with tools is left. Data: .Calls, the number of model calls made
 	Continue  string `json:"continue,omitempty"`  // the text was cut off. No data
-	CutCall   string `json:"cut_call,omitempty"`  // result of a call in a reply that was cut off, and so was not run. Data: .Tool
+	CutCall   string `json:"cut_call,omitempty"`  // the result of a call in a reply that was cut off, which was not run. Data: .Tool
 	Empty     string `json:"empty,omitempty"`     // the reply was empty. No data
-	Final     string `json:"final,omitempty"`     // the model has written a text instead of calling the final tool. Data: .Final
+	Final     string `json:"final,omitempty"`     // the model wrote a text instead of calling the final tool. Data: .Final
 	Malformed string `json:"malformed,omitempty"` // the provider could not read a call. Data: .Problem, .Generated
-	NotRun    string `json:"not_run,omitempty"`   // result of a call beside one of the final tool. Data: .Tool, .Final
+	NotRun    string `json:"not_run,omitempty"`   // the result of another call in the reply that calls the final tool. Data: .Tool, .Final
 	Received  string `json:"received,omitempty"`  // result of the call of the final tool. No data
-	Schema    string `json:"schema,omitempty"`    // the answer is not of the schema. Data: .Problem
+	Schema    string `json:"schema,omitempty"`    // the answer does not fit the schema. Data: .Problem
 }
 
 var defaultPrompts = Prompts{
@@ -134,23 +134,23 @@ var defaultPrompts = Prompts{
 	Schema:    "Your answer is not of the form that was asked for: {{.Problem}}\nAnswer again with the JSON alone.",
 }
 
-// settings is a Config that was checked, with everything compiled that can be.
+// settings is a checked and compiled Config.
 type settings struct {
 	Config
 	frame.Settings
 	schema     *tools.Schema
-	answerTool tools.Definition // the zero one if the schema is not one of objects
+	answerTool tools.Definition // the zero value if the schema is not of type object
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
-// strategy is put into use, by orchestrator.New or in a machine.Machine.
+// New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
+// used, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy { return &completeTask{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
-// Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
-// -1 if there is no bound.
+// Bound returns the greatest number of model calls of a run, not counting retries inside a client.
+// It returns -1 if there is no bound.
 func (c Config) Bound() int {
 	if c.MaxModelCalls < 0 {
 		return -1
@@ -162,7 +162,7 @@ func (c Config) Bound() int {
 	return frame.Count(c.MaxModelCalls, 50) + frame.Count(c.MaxRetries, 2) + c.refusals() + c.fallbacks() + conclusion
 }
 
-// refusals is how often a forced choice may be refused before that is the end.
+// refusals returns how often a forced choice may be refused before the strategy fails.
 func (c Config) refusals() int {
 	if frame.Forced(c.ToolChoice) && c.OnRefusedChoice != RefusedFail {
 		return 1
@@ -170,7 +170,7 @@ func (c Config) refusals() int {
 	return 0
 }
 
-// fallbacks is how often the final tool may take the place of the response format.
+// fallbacks returns how often the final tool may replace the response format.
 func (c Config) fallbacks() int {
 	if c.Schema == nil || c.Answer != "" && c.Answer != AnswerAuto {
 		return 0
@@ -220,7 +220,7 @@ func compile(cfg Config) *settings {
 
 var schemaName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// checkSchemaName refuses a name that providers do.
+// checkSchemaName returns an error for a name that providers refuse.
 func checkSchemaName(name string) error {
 	switch {
 	case schemaName.MatchString(name):
@@ -232,7 +232,7 @@ func checkSchemaName(name string) error {
 	}
 }
 
-// samples are what prompts are tried on; those that are not here have no data.
+// samples are data to test the prompts with; prompts that are not listed have no data.
 var samples = map[string]any{
 	"Arguments": map[string]any{"Final": "a tool", "Problem": "a problem"},
 	"Conclude":  map[string]any{"Calls": 1},
@@ -243,8 +243,7 @@ var samples = map[string]any{
 	"Schema":    map[string]any{"Problem": "a problem"},
 }
 
-// prompt fills in a template. One that fails on its data says so to the model rather than to
-// nobody.
+// prompt fills in a template. If that fails, it returns the error as a text for the model.
 func (s *settings) prompt(name string, data map[string]any) string {
 	text, err := s.Texts.Fill(name, data)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The model calls a tool, is told the result, and answers.
+// The model calls a tool, receives the result, and answers.
 func Example() {
 	add := tools.New(tools.Definition{Name: "add", Description: "Adds two numbers."},
 		func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil })

@@ -13,12 +13,12 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// FinalTool is the name of the tool that a model gives its answer with; see [AnswerTool]. No tool
-// of the run may have it then.
+// FinalTool is the name of the tool with which a model gives its answer; see [AnswerTool]. In that
+// mode no tool of the run may have this name.
 const FinalTool = "final"
 
-// finalDefinition is the tool for answers of a schema; ok is false if the schema is not one of
-// objects, as arguments are.
+// finalDefinition returns the tool for answers of a schema. ok is false if the schema is not of
+// type object, as the schema of arguments must be.
 func finalDefinition(schema json.RawMessage) (def tools.Definition, ok bool) {
 	var top struct {
 		Type any `json:"type"`
@@ -34,8 +34,8 @@ func finalDefinition(schema json.RawMessage) (def tools.Definition, ok bool) {
 	}, true
 }
 
-// offered are the tools of the next request. The final one is not among them as long as a forced
-// choice wants another, nor is any other where the choice is none.
+// offered returns the tools of the next request. They do not include the final tool as long as a
+// forced choice requires another, and no other tool if the choice is none.
 func (s *completeTask) offered() []tools.Definition {
 	forced := frame.Forced(s.ToolChoice) && !s.acted && !s.unforced && s.refused == ""
 	switch {
@@ -48,7 +48,7 @@ func (s *completeTask) offered() []tools.Definition {
 	}
 }
 
-// finalCall is the place of the call that gives the answer; -1 if none does.
+// finalCall returns the index of the call that gives the answer, or -1 if there is none.
 func (s *completeTask) finalCall(calls []messages.ToolCall) int {
 	if !s.final {
 		return -1
@@ -56,7 +56,7 @@ func (s *completeTask) finalCall(calls []messages.ToolCall) int {
 	return slices.IndexFunc(calls, func(c messages.ToolCall) bool { return c.Name == FinalTool })
 }
 
-// submitted takes the arguments of a call as the answer. No other call of the reply is run.
+// submitted uses the arguments of a call as the answer. No other call of the reply is run.
 func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.NextStep {
 	answer := calls[at].Arguments
 	wrong := s.check(answer)
@@ -84,7 +84,7 @@ func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.Nex
 	}
 }
 
-// check holds an answer against the schema and the Config's Validate.
+// check checks an answer against the schema and with the Config's Validate.
 func (s *completeTask) check(answer string) error {
 	if err := s.schema.Check(answer); err != nil || s.Validate == nil {
 		return err
@@ -104,13 +104,13 @@ func (e *answerError) Error() string {
 
 func (e *answerError) Unwrap() error { return e.wrong }
 
-// invalid ends with an answer that is not as it should be.
+// invalid ends with an invalid answer.
 func (s *completeTask) invalid(answer string, wrong error) nextstep.NextStep {
 	step := s.fail(delegation.CodeInvalid, &answerError{wrong})
 	return withResult(step, answer)
 }
 
-// fallsBack reports whether a failed request is made again with the final tool in the place of the
+// fallsBack reports whether a failed request is repeated with the final tool instead of the
 // response format.
 func (s *completeTask) fallsBack(f nextstep.Failure) bool {
 	taken := slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == FinalTool })

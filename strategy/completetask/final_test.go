@@ -16,7 +16,7 @@ import (
 	"github.com/segue-go/segue/strategy/completetask"
 )
 
-// What Validate says is told to the model, whichever way the answer was asked for.
+// The model receives the error of Validate, in whichever mode the answer was requested.
 func TestValidate(t *testing.T) {
 	for _, mode := range []completetask.AnswerMode{completetask.AnswerNative, completetask.AnswerTool} {
 		s, _ := start(t, completetask.Config{Schema: citySchema, Answer: mode, Validate: func(answer json.RawMessage) error {
@@ -42,7 +42,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// The final tool takes a schema of objects, and a name that no tool of the run has.
+// The final tool needs a schema of type object, and a name that no tool of the run has.
 func TestAnswer_tool(t *testing.T) {
 	list := &llmclient.Schema{Name: "list", Schema: []byte(`{"type":"array"}`)}
 	check := completetask.New(completetask.Config{Schema: list, Answer: completetask.AnswerTool})().(strategy.Checker).Check

@@ -18,12 +18,12 @@ func (s *completeTask) done(text string, data json.RawMessage) nextstep.NextStep
 	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
-// fail ends with an error and what was reached.
+// fail ends with an error and the work done so far.
 func (s *completeTask) fail(code delegation.Code, err error) nextstep.NextStep {
 	return s.Fail(delegation.NewError(code, err), s.output())
 }
 
-// limited is the end for want of model calls.
+// limited ends because no model call is left.
 func (s *completeTask) limited(result string) nextstep.NextStep {
 	out := s.output()
 	out.Result = textOf(result)
@@ -33,7 +33,7 @@ func (s *completeTask) limited(result string) nextstep.NextStep {
 	}
 }
 
-// withResult puts a text beside an error.
+// withResult adds a text as the Result to a step that reports an error.
 func withResult(step nextstep.NextStep, text string) nextstep.NextStep {
 	if r, ok := step.(nextstep.ReportError); ok {
 		r.Output.Result = textOf(text)
@@ -42,7 +42,7 @@ func withResult(step nextstep.NextStep, text string) nextstep.NextStep {
 	return step
 }
 
-// textOf is a text as a Result: nil if it is "".
+// textOf returns a text as a Result: nil if it is "".
 func textOf(text string) *string {
 	if text == "" {
 		return nil
@@ -54,7 +54,7 @@ func (s *completeTask) output() delegation.Output {
 	return delegation.Output{Messages: s.history.Clip(), Metadata: s.metadata()}
 }
 
-// metadata tells about the work. Nothing in it can fail to encode.
+// metadata describes the work. All its values can be encoded.
 func (s *completeTask) metadata() delegation.Metadata {
 	m := delegation.Metadata{"model_calls": strconv.AppendInt(nil, int64(s.asked), 10)}
 	frame.SetFinish(&m, s.finish)

@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/strategy/completetask"
 )
 
-// S3-15: messages that break the laws are mended before the model sees them, what was mended stands
-// in the metadata however the run ends, and the caller's messages stay as they are.
+// S3-15: messages that break the laws are repaired before the model sees them. The repairs are in
+// the metadata, however the run ends, and the caller's messages do not change.
 func TestS3_15_inputIsMended(t *testing.T) {
 	given := messages.History{
 		messages.UserText("look"),

@@ -6,25 +6,25 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// The states: what the strategy waits for.
+// The states name what the strategy waits for.
 const (
 	Ready                        = frame.Ready
 	AwaitingModel strategy.State = "awaiting_model" // a reply, with or without calls
 	AwaitingTools strategy.State = "awaiting_tools" // the results of the calls
-	Concluding    strategy.State = "concluding"     // the last reply, asked for without tools
+	Concluding    strategy.State = "concluding"     // the last reply, requested without tools
 	Done                         = frame.Done
-	Limited                      = frame.Limited // out of model calls: an error, with what was reached
+	Limited                      = frame.Limited // out of model calls: an error, with the work done so far
 	Failed                       = frame.Failed
 )
 
-// The triggers: what happened.
+// The triggers name what happened.
 const (
 	started     strategy.Trigger = "started"
 	called      strategy.Trigger = "called"      // the model called tools
 	answered    strategy.Trigger = "answered"    // the tools answered
-	reasked     strategy.Trigger = "reasked"     // the reply was no answer, and the model is told why
-	unforced    strategy.Trigger = "unforced"    // the provider does not take a forced tool choice: ask again without
-	unformatted strategy.Trigger = "unformatted" // the provider does not take a response format: ask again with the final tool
+	reasked     strategy.Trigger = "reasked"     // the reply was not an answer, and the model is told why
+	unforced    strategy.Trigger = "unforced"    // the provider refuses a forced tool choice: ask again without one
+	unformatted strategy.Trigger = "unformatted" // the provider refuses a response format: ask again with the final tool
 	exhausted   strategy.Trigger = "exhausted"   // no model call with tools is left
 	concluded   strategy.Trigger = "concluded"
 	gaveUp      strategy.Trigger = "gave_up"
@@ -36,8 +36,8 @@ const (
 const (
 	capRounds      = "rounds"
 	capRetries     = "retries"
-	capUnforced    = "unforced"    // once in a run, where a choice is forced
-	capUnformatted = "unformatted" // once in a run, where an answer of a schema may be asked for in either way
+	capUnforced    = "unforced"    // once in a run, if a choice is forced
+	capUnformatted = "unformatted" // once in a run, if an answer of a schema may be requested in either way
 )
 
 // Table is the state machine of this strategy.

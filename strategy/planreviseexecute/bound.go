@@ -1,14 +1,14 @@
 package planreviseexecute
 
-// Bound returns how many model calls a run can make at most, if no step makes more than perStep;
-// retries hidden inside a client are not counted. With p = MaxRevisions + 1 plans it is
+// Bound returns the greatest number of model calls of a run if no step makes more than perStep, not
+// counting retries inside a client. With p = MaxRevisions + 1 plans it is
 //
 //	p, and p judgements with EvaluateByModel, and MaxRetries, and 1 with AnswerSynthesize
 //	+ (MaxSteps + MaxRevisions) * perStep
 //
-// since a step that is done never runs again, and each step that fails costs a revision. Plans
-// within plans nest: c.Bound(c.Bound(leaf)) is the bound of two levels. A negative perStep has
-// none, which is -1; a Config that cannot be used has the bound 0.
+// because a step that is done never runs again, and each failed step costs a revision. For plans
+// within plans, nest the calls: c.Bound(c.Bound(leaf)) is the bound of two levels. A negative
+// perStep means no bound, and gives -1. An invalid Config has the bound 0.
 func (c Config) Bound(perStep int) int {
 	s := compile(c)
 	if s.Err != nil {

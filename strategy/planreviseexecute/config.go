@@ -14,126 +14,126 @@ import (
 // Name is the usual name of this strategy in a strategy.Set.
 const Name = "plan-revise-execute"
 
-// Config says how a plan is made, judged and carried out. The zero Config is useful.
+// Config configures how a plan is made, judged and carried out. The zero Config is ready to use.
 type Config struct {
-	Model      string `json:"model,omitempty"`       // for Request.Model; "" means the client's own
-	System     string `json:"system,omitempty"`      // the system prompt, in the place of the one that the conversation begins with; "" leaves that
+	Model      string `json:"model,omitempty"`       // for Request.Model; "" means the client's own model
+	System     string `json:"system,omitempty"`      // replaces the system prompt at the beginning of the conversation; "" keeps that one
 	KeepSystem bool   `json:"keep_system,omitempty"` // a conversation that begins with a system prompt keeps it
 
-	// Evaluation says who judges a plan before it is carried out; "" means EvaluateByModel. With
-	// EvaluateByFunc, Judge must be set; it must be pure.
+	// Evaluation selects who judges a plan before it is carried out; "" means EvaluateByModel.
+	// EvaluateByFunc needs Judge, which must be pure.
 	Evaluation Evaluation         `json:"evaluation,omitempty"`
 	Judge      func(Plan) Verdict `json:"-"`
 
-	// Executor is the strategy that works on a step; "" means "complete-task". Executors are the
-	// names that a step may choose instead; this strategy itself may be one of them.
+	// Executor is the strategy that works on a step; "" means "complete-task". A step may choose
+	// one of Executors instead; this strategy itself may be one of them.
 	Executor  string   `json:"executor,omitempty"`
 	Executors []string `json:"executors,omitempty"`
 
 	Share      delegation.Share  `json:"-"`                    // what a child sees of this conversation; nil means nothing
 	StepTools  []string          `json:"step_tools,omitzero"`  // names of the run's tools that children may use; nil means all that this frame may
 	StepLimits delegation.Limits `json:"step_limits,omitzero"` // of each child's subtree
-	Results    Results           `json:"results,omitempty"`    // whose results a step is told; "" means ResultsAuto
+	Results    Results           `json:"results,omitempty"`    // the results that a step receives; "" means ResultsAuto
 	MaxResult  int               `json:"max_result,omitempty"` // bytes of each result that a step, a revision or the synthesis is told; 0 means 4096, negative means all
 
-	Answer Answer `json:"answer,omitempty"` // what the result is made of; "" means AnswerLast
+	Answer Answer `json:"answer,omitempty"` // the source of the result; "" means AnswerLast
 
-	// AcceptProse has a plan read out of a text, where the model does not call submit_plan. A text
-	// with a list of steps is a plan at once. Any other text is one of a single step, and only once
-	// the reminders to call submit_plan are used up.
+	// AcceptProse accepts a plan in a text if the model does not call submit_plan. A text with a
+	// list of steps is a plan at once. Any other text is a plan with a single step, but only after
+	// all reminders to call submit_plan were used.
 	AcceptProse bool `json:"accept_prose,omitempty"`
 
 	OnTooLong TooLongPolicy `json:"on_too_long,omitempty"` // what to do with a plan of more than MaxSteps steps; "" means TooLongCut
 	OnEmpty   EmptyPolicy   `json:"on_empty,omitempty"`    // what to do with a step whose child left neither a text nor data; "" means EmptyFail
 
-	MaxSteps     int `json:"max_steps,omitempty"`     // steps in a plan, those that are done included; 0 means 20
-	MaxRevisions int `json:"max_revisions,omitempty"` // plans made anew, because one was rejected or a step failed; 0 means 3, negative means none
-	MaxRetries   int `json:"max_retries,omitempty"`   // requests that ask again because a reply held no call that could be used; 0 means 3, negative means none
+	MaxSteps     int `json:"max_steps,omitempty"`     // steps in a plan, including those that are done; 0 means 20
+	MaxRevisions int `json:"max_revisions,omitempty"` // new plans, after a rejection or a failed step; 0 means 3, negative means none
+	MaxRetries   int `json:"max_retries,omitempty"`   // repeated requests because a reply had no usable call; 0 means 3, negative means none
 
-	Prompts Prompts `json:"prompts,omitzero"` // what the strategy says to the model
+	Prompts Prompts `json:"prompts,omitzero"` // the strategy's texts for the model
 }
 
-// Evaluation says who judges a plan.
+// Evaluation selects who judges a plan.
 type Evaluation string
 
 // The evaluations.
 const (
 	EvaluateByModel Evaluation = "model" // the model calls submit_evaluation
 	EvaluateByFunc  Evaluation = "func"  // Config.Judge
-	EvaluateNever   Evaluation = "never" // every plan that can be used is carried out
+	EvaluateNever   Evaluation = "never" // every usable plan is carried out
 )
 
-// Verdict is a judgement on a plan.
+// Verdict is a judgement of a plan.
 type Verdict struct {
 	Approved bool   `json:"approved"`
 	Feedback string `json:"feedback,omitempty"` // what has to change
 }
 
-// Results says whose results a step is told.
+// Results selects the results that a step receives.
 type Results string
 
-// The choices of results.
+// The values of Results.
 const (
-	ResultsAuto           Results = "auto"         // of the steps that it depends on; of all that are done, if it names none
-	ResultsOfDependencies Results = "dependencies" // of the steps that it depends on; of none, if it names none
-	ResultsOfAll          Results = "all"          // of all steps that are done
+	ResultsAuto           Results = "auto"         // of the steps that it depends on, or of all done steps if it names none
+	ResultsOfDependencies Results = "dependencies" // of the steps that it depends on, or of none if it names none
+	ResultsOfAll          Results = "all"          // of all done steps
 )
 
-// TooLongPolicy says what to do with a plan of more than Config.MaxSteps steps.
+// TooLongPolicy selects what to do with a plan of more than Config.MaxSteps steps.
 type TooLongPolicy string
 
 // The policies for plans that are too long.
 const (
-	TooLongCut    TooLongPolicy = "cut"    // leave out the last steps; the metadata says so, and the model is told
+	TooLongCut    TooLongPolicy = "cut"    // drop the last steps; the metadata says so, and the model is told
 	TooLongRefuse TooLongPolicy = "refuse" // have the model make another plan
 )
 
-// EmptyPolicy says what to do with a step whose child succeeded and left neither a text nor data.
+// EmptyPolicy selects what to do with a step whose child succeeded without a text or data.
 type EmptyPolicy string
 
-// The policies for steps that left nothing.
+// The policies for steps without a result.
 const (
-	EmptyFail   EmptyPolicy = "fail"   // the step failed, and what is left is planned anew
-	EmptyAccept EmptyPolicy = "accept" // the step is done; Prompts.NoResult stands for its result
+	EmptyFail   EmptyPolicy = "fail"   // the step failed, and the remaining work is planned again
+	EmptyAccept EmptyPolicy = "accept" // the step is done; Prompts.NoResult replaces its result
 )
 
-// Answer says what the result of the strategy is.
+// Answer selects the source of the strategy's result.
 type Answer string
 
 // The answers.
 const (
-	AnswerLast       Answer = "last"       // the result of the step that was done last
-	AnswerSynthesize Answer = "synthesize" // one more request, over the results of all steps
+	AnswerLast       Answer = "last"       // the result of the last step that was done
+	AnswerSynthesize Answer = "synthesize" // one more request, with the results of all steps
 )
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the
+// Prompts are templates (text/template) of the strategy's texts for the model; "" means the
 // default. The data is a [PromptData].
 type Prompts struct {
 	Plan       string `json:"plan,omitempty"`       // asks for a plan
 	Evaluate   string `json:"evaluate,omitempty"`   // asks for a judgement
-	Revise     string `json:"revise,omitempty"`     // asks for a plan anew, because one was rejected or a step failed
-	Remind     string `json:"remind,omitempty"`     // the reply held no call of the tool that is wanted
+	Revise     string `json:"revise,omitempty"`     // asks for a new plan, after a rejection or a failed step
+	Remind     string `json:"remind,omitempty"`     // the reply held no call of the expected tool
 	Step       string `json:"step,omitempty"`       // the goal of a child
 	Synthesize string `json:"synthesize,omitempty"` // asks for the answer
-	Received   string `json:"received,omitempty"`   // the result of a call that can be used
-	Unread     string `json:"unread,omitempty"`     // what is wrong with a call whose result does not say it
-	CutCall    string `json:"cut_call,omitempty"`   // the result of a call in a reply that was cut off, and so was not run
+	Received   string `json:"received,omitempty"`   // the result of a usable call
+	Unread     string `json:"unread,omitempty"`     // what is wrong with a call, if its result does not say it
+	CutCall    string `json:"cut_call,omitempty"`   // the result of a call in a reply that was cut off, which was not run
 	Withheld   string `json:"withheld,omitempty"`   // the result of a call in a reply that was withheld
-	NotRun     string `json:"not_run,omitempty"`    // the result of a call where no tools can be called
-	NoResult   string `json:"no_result,omitempty"`  // in the place of a result that is none
-	CutResult  string `json:"cut_result,omitempty"` // behind a result that was cut to Config.MaxResult. No data
+	NotRun     string `json:"not_run,omitempty"`    // the result of a call when no tools can be called
+	NoResult   string `json:"no_result,omitempty"`  // replaces an empty result
+	CutResult  string `json:"cut_result,omitempty"` // after a result that was cut to Config.MaxResult. No data
 }
 
-// PromptData is what prompts are filled in with.
+// PromptData is the data for the prompts.
 type PromptData struct {
 	Goal     string         // of the strategy
-	Tool     string         // the tool that is to be called, or was called
-	Plan     Plan           // as it stands; for Received: as it was submitted, without the steps that were cut off
-	Step     Step           // for Step: the step; for Revise: the step that failed, if one did
-	Results  []PromptResult // for Step, Revise and Synthesize: of steps that are done, cut to Config.MaxResult
+	Tool     string         // the tool that should be called, or was called
+	Plan     Plan           // the current plan; for Received: as submitted, without the steps that were cut
+	Step     Step           // for Step: the step; for Revise: the failed step, if one failed
+	Results  []PromptResult // for Step, Revise and Synthesize: of done steps, cut to Config.MaxResult
 	Feedback string         // for Revise: why the plan was rejected, or how the step failed; for Unread: what is wrong
 	MaxSteps int
-	Sees     Results  // whose results a step is told
+	Sees     Results  // the results that a step receives
 	Choices  []string // for Plan and Revise: the executors that a step may choose
 }
 
@@ -180,16 +180,16 @@ Answer the goal now, from these results alone: {{.Goal}}`,
 	CutResult: `[cut off here: the result is longer]`,
 }
 
-// settings is a Config that was checked, with everything compiled that can be.
+// settings is a checked and compiled Config.
 type settings struct {
 	Config
 	frame.Settings
 	rules   planRules
-	schemas map[string]*tools.Schema // of the arguments of its own tools, by their names
+	schemas map[string]*tools.Schema // of the arguments of its own tools, by name
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
-// strategy is put into use, by orchestrator.New or in a machine.Machine.
+// New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
+// used, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy { return &planReviseExecute{settings: s, Frame: frame.New(Table, &s.Settings)} }
@@ -231,7 +231,7 @@ func compile(cfg Config) *settings {
 	return s
 }
 
-// sample is what prompts are tried on.
+// sample is data to test the prompts with.
 var sample = PromptData{
 	Goal:     "a goal",
 	Tool:     SubmitPlan,

@@ -13,7 +13,7 @@ import (
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
-// A plan of two steps, approved, and each carried out in a conversation of its own.
+// A plan of two steps is approved, and each step is carried out in its own conversation.
 func Example() {
 	plan := `{"steps":[{"id":"a","goal":"Name a city."},{"id":"b","goal":"Say what it is known for.","depends_on":["a"]}]}`
 	o, err := orchestrator.New(orchestrator.Config{

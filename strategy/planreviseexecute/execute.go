@@ -25,12 +25,12 @@ func (s *planReviseExecute) execute() nextstep.NextStep {
 		return s.fail(delegation.CodePanic, err)
 	}
 	if step.Input.Goal == "" && s.PromptErr() == nil {
-		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the prompt Step came out empty"))
+		return s.fail(delegation.CodeInvalid, errors.New("planreviseexecute: the prompt Step is empty"))
 	}
 	return s.then(approved, step)
 }
 
-// delegation is the step that hands the current step of the plan to its executor.
+// delegation returns the step that delegates the current step of the plan to its executor.
 func (s *planReviseExecute) delegation() (d nextstep.Delegate, err error) {
 	defer guard("Share", &err)
 	step := s.plan.Steps[s.step]
@@ -58,7 +58,7 @@ func (s *planReviseExecute) ProcessDelegationResult(out delegation.Output) nexts
 	return s.ended(out, false)
 }
 
-// ended notes how the current step ended, and goes on, unless no other plan could do better.
+// ended records how the current step ended, and continues, unless no other plan could do better.
 func (s *planReviseExecute) ended(out delegation.Output, hopeless bool) nextstep.NextStep {
 	if s.OnEmpty == EmptyFail && frame.IsEmpty(out) {
 		out.Err = delegation.NewError(delegation.CodeFailed, errors.New("planreviseexecute: the step left no result"))
@@ -81,9 +81,9 @@ func (s *planReviseExecute) ended(out delegation.Output, hopeless bool) nextstep
 	return s.Then(finished, nextstep.Complete{Output: s.output()})
 }
 
-// note puts down in the plan what became of the step in progress.
+// note records the outcome of the current step in the plan.
 func (s *planReviseExecute) note(out delegation.Output) Step {
-	s.plan = s.plan.copy() // the old one stands in what was handed out
+	s.plan = s.plan.copy() // earlier outputs still hold the old one
 	step := &s.plan.Steps[s.step]
 	s.parts = append(s.parts, delegation.PartsOf(out, step.ID, len(s.history))...)
 	step.Attempts++
@@ -99,8 +99,8 @@ func (s *planReviseExecute) note(out delegation.Output) Step {
 	return *step
 }
 
-// results returns the results of the named steps, or of all that are done, each cut to the
-// configured size.
+// results returns the results of the named steps, or of all done steps, each cut to the configured
+// size.
 func (s *planReviseExecute) results(ids []string) []PromptResult {
 	var list []PromptResult
 	for _, step := range s.plan.Steps {
@@ -118,12 +118,12 @@ func (s *planReviseExecute) results(ids []string) []PromptResult {
 	return list
 }
 
-// cut shortens a result to the configured size, at the beginning of a character, and says so.
+// cut shortens a result to the configured size, at a character boundary, and says so.
 func (s *planReviseExecute) cut(text string) string {
 	return frame.Cut(text, s.MaxResult, func() string { return s.Prompt("CutResult", PromptData{}) })
 }
 
-// copy returns a plan that shares nothing that can be written to.
+// copy returns a plan that shares no memory that is written to.
 func (p Plan) copy() Plan {
 	c := Plan{Steps: slices.Clone(p.Steps), Planned: p.Planned}
 	for i := range c.Steps {
@@ -132,7 +132,7 @@ func (p Plan) copy() Plan {
 	return c
 }
 
-// withoutResults is a copy for the list of revisions: the results stand in the plan itself.
+// withoutResults returns a copy for the list of revisions: the plan itself holds the results.
 func (p Plan) withoutResults() Plan {
 	c := p.copy()
 	for i := range c.Steps {
@@ -141,15 +141,15 @@ func (p Plan) withoutResults() Plan {
 	return c
 }
 
-// guard turns a panic of a function of the Config into an error, so that what was reached is not
-// lost. The value may hold anything and is not shown.
+// guard converts a panic of a function of the Config to an error, so that the work done so far is
+// not lost. The value of the panic may be a secret and is not shown.
 func guard(what string, err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("planreviseexecute: %s panicked with a %T", what, v)
 	}
 }
 
-// judgement asks Config.Judge.
+// judgement calls Config.Judge.
 func (s *planReviseExecute) judgement() (v Verdict, err error) {
 	defer guard("Judge", &err)
 	return s.Judge(s.plan.copy()), nil

@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// answer ends with the text that was made of the results.
+// answer ends with the text that was made from the results.
 func (s *planReviseExecute) answer(resp llmclient.Response, calls []messages.ToolCall) nextstep.NextStep {
 	s.close(calls, "NotRun")
 	text := resp.Message.Text()
@@ -33,15 +33,15 @@ func (s *planReviseExecute) answer(resp llmclient.Response, calls []messages.Too
 	}
 }
 
-// fail ends with an error and everything that was reached.
+// fail ends with an error and all the work done so far.
 func (s *planReviseExecute) fail(code delegation.Code, err error) nextstep.NextStep {
 	return s.Fail(delegation.NewError(code, err), s.partial())
 }
 
-// output is what was reached.
+// output returns the work done so far.
 func (s *planReviseExecute) output() delegation.Output {
 	var m delegation.Metadata
-	_ = m.Set("plan", Plan{Steps: append([]Step{}, s.plan.Steps...), Planned: s.plan.Planned}) // a list, if an empty one; it can be encoded
+	_ = m.Set("plan", Plan{Steps: append([]Step{}, s.plan.Steps...), Planned: s.plan.Planned}) // an empty list if there are no steps; can be encoded
 	_ = m.Set("steps_executed", s.plan.done())
 	if s.plan.Planned > 0 {
 		_ = m.Set("truncated", true)
@@ -51,8 +51,8 @@ func (s *planReviseExecute) output() delegation.Output {
 	return delegation.Output{Messages: s.history.Clip(), Result: s.last, Metadata: m, Parts: slices.Clip(s.parts)}
 }
 
-// partial is what was reached by a run that did not come to its end, and where it stood. As long as
-// no step is done, the text of one that failed is better than none.
+// partial returns the work of a run that did not reach its end, and its phase. As long as no step
+// is done, it uses the text of a failed step.
 func (s *planReviseExecute) partial() delegation.Output {
 	out := s.output()
 	out.Result = cmp.Or(out.Result, s.scrap)
@@ -60,7 +60,7 @@ func (s *planReviseExecute) partial() delegation.Output {
 	return out
 }
 
-// phase is the name of the present phase.
+// phase returns the name of the current phase.
 func (s *planReviseExecute) phase() string {
 	now := slices.IndexFunc(Table.States, func(r strategy.StateRule) bool { return r.Name == s.State() })
 	return cmp.Or(Table.States[now].Phase, string(s.State()))

@@ -13,11 +13,11 @@ import (
 	"github.com/segue-go/segue/delegation"
 )
 
-// Plan is steps in the order in which they were written down. A step runs once those that it
-// depends on are done.
+// Plan is a list of steps in the order in which they were written. A step runs once the steps that
+// it depends on are done.
 type Plan struct {
 	Steps   []Step `json:"steps"`
-	Planned int    `json:"planned,omitempty"` // how many steps it had before it was cut to Config.MaxSteps; 0: it was not cut
+	Planned int    `json:"planned,omitempty"` // the number of steps before the plan was cut to Config.MaxSteps; 0 if it was not cut
 }
 
 // done returns how many steps are done.
@@ -31,7 +31,8 @@ func (p Plan) done() int {
 	return n
 }
 
-// Step is a part of the work. The model gives the first four fields; the rest is what became of it.
+// Step is a part of the work. The model sets the first four fields; the others record its
+// execution.
 type Step struct {
 	ID        string   `json:"id"`
 	Goal      string   `json:"goal"`
@@ -40,12 +41,12 @@ type Step struct {
 
 	Status   StepStatus        `json:"status,omitempty"`
 	Result   *string           `json:"result,omitempty"`   // of the last attempt; nil if it left none
-	Attempts int               `json:"attempts,omitempty"` // how often it was worked on, in earlier plans too
+	Attempts int               `json:"attempts,omitempty"` // how often it was worked on, including earlier plans
 	Elapsed  time.Duration     `json:"elapsed,omitzero"`   // over all attempts
 	Err      *delegation.Error `json:"error,omitempty"`    // why the last attempt failed
 }
 
-// StepStatus says how far a step is.
+// StepStatus is the progress of a step.
 type StepStatus string
 
 // The statuses. A step that was never begun has none.
@@ -64,7 +65,7 @@ func (s *Step) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(s))
 }
 
-// PlanError says everything that is wrong with a plan.
+// PlanError lists everything that is wrong with a plan.
 type PlanError struct{ Problems []string }
 
 // Error lists the first few problems, for the model.
@@ -77,14 +78,14 @@ func (e *PlanError) Error() string {
 	return text
 }
 
-// revise puts a plan that the model submitted in the place of what is not done of the old one.
-// Steps that are done stay as they are, whether the new plan names them or not; one that would
-// change a step that is done is refused. Steps without an id get a free number. A plan that is too
-// long is refused or cut, as the rules say.
+// revise replaces the steps of the old plan that are not done by those of a plan that the model
+// submitted. Done steps stay unchanged, whether the new plan names them or not; a plan that would
+// change one is refused. Steps without an id get a free number. A plan that is too long is refused
+// or cut, by the rules.
 func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
 	revised := Plan{Steps: slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Status != StepDone })}
 	done := len(revised.Steps)
-	if n := len(next.Steps); n > rules.maxSteps && rules.refuse { // before anything is done for each
+	if n := len(next.Steps); n > rules.maxSteps && rules.refuse { // checked first, because the steps may be many
 		return Plan{}, &PlanError{Problems: []string{fmt.Sprintf("it has %d steps, and %d are allowed", n, rules.maxSteps)}}
 	}
 	var problems []string
@@ -121,7 +122,7 @@ func (p Plan) revise(next Plan, rules planRules) (Plan, error) {
 	return revised, nil
 }
 
-// fresh is a step as the model wrote it: of what became of it nothing is believed.
+// fresh returns a step with only the fields that the model may set.
 func (s Step) fresh() Step {
 	f := Step{ID: strings.TrimSpace(s.ID), Goal: strings.TrimSpace(s.Goal), Executor: strings.TrimSpace(s.Executor)}
 	for _, id := range s.DependsOn {
@@ -130,8 +131,8 @@ func (s Step) fresh() Step {
 	return f
 }
 
-// remember takes over how often, and for how long, steps that stand in the old plan too, by id and
-// goal, were worked on.
+// remember copies the number of attempts and their time for steps that the old plan has too, with
+// the same id and goal.
 func (p *Plan) remember(old Plan) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -141,9 +142,8 @@ func (p *Plan) remember(old Plan) {
 	}
 }
 
-// find looks for a step among those that are done: by its id, or by its goal if it has none. It
-// says what is wrong with a step that would change one that is done, or do it again under another
-// id.
+// find searches the done steps for a step: by its id, or by its goal if it has no id. problem
+// describes a step that would change a done step, or repeat it under another id.
 func find(done []Step, s Step) (known bool, problem string) {
 	for _, d := range done {
 		switch {
@@ -171,19 +171,19 @@ func (p *Plan) number() {
 	}
 }
 
-// index returns where the step with that id stands, or -1.
+// index returns the index of the step with that id, or -1.
 func (p Plan) index(id string) int {
 	return slices.IndexFunc(p.Steps, func(s Step) bool { return s.ID == id })
 }
 
-// planRules are what a plan is held to.
+// planRules are the rules for a plan.
 type planRules struct {
 	maxSteps  int
-	refuse    bool     // a plan of more steps; else it is cut
-	executors []string // that a step may name
+	refuse    bool     // refuse a plan with more steps; otherwise it is cut
+	executors []string // the executors that a step may name
 }
 
-// check returns what is wrong with the plan, whose first steps are done.
+// check returns what is wrong with a plan whose first steps are done.
 func (p Plan) check(done int, rules planRules) []string {
 	var problems []string
 	if len(p.Steps) == done {
@@ -191,7 +191,7 @@ func (p Plan) check(done int, rules planRules) []string {
 	}
 	if n := len(p.Steps); n > rules.maxSteps {
 		problems = append(problems, fmt.Sprintf("it has %d steps, and %d are allowed", n, rules.maxSteps))
-		return problems // and the rest is not worth the time
+		return problems // the remaining checks would take too long
 	}
 	for i, s := range p.Steps[done:] {
 		if p.index(s.ID) < done+i {
@@ -215,10 +215,10 @@ func (p Plan) check(done int, rules planRules) []string {
 	return problems
 }
 
-// cycle returns ids of steps that depend on each other in a circle, or nil. The plan must be in
-// order otherwise.
+// cycle returns the ids of steps that depend on each other in a cycle, or nil. The plan must be
+// valid otherwise.
 func (p Plan) cycle() []string {
-	able := map[string]bool{} // to be done, by id
+	able := map[string]bool{} // steps that can be done, by id
 	blocked := func(id string) bool { return !able[id] }
 	for range p.Steps {
 		for _, s := range p.Steps {
@@ -240,7 +240,7 @@ func (p Plan) cycle() []string {
 	}
 }
 
-// next returns the index of the first step that is not done and depends only on steps that are; -1
+// next returns the index of the first step that is not done and whose dependencies are done, or -1
 // if all are done. A plan without a cycle always has one.
 func (p Plan) next() int {
 	undone := func(s Step) bool { return s.Status != StepDone }
@@ -249,5 +249,5 @@ func (p Plan) next() int {
 	})
 }
 
-// errNoPlan is why a run that never came to a plan failed.
+// errNoPlan is the error of a run without a usable plan.
 var errNoPlan = errors.New("planreviseexecute: the model did not submit a plan that can be used")

@@ -1,5 +1,6 @@
-// Package planreviseexecute is the strategy that makes a plan, has it judged, carries it out step
-// by step through other strategies, and makes it anew when it is rejected or a step fails.
+// Package planreviseexecute is the strategy that makes a plan, has it judged, and delegates its
+// steps one by one to other strategies. It makes a new plan when the plan is rejected or a step
+// fails.
 //
 //	plan -> judge -> (approved) steps, one at a time -> answer
 //	  ^       |                   |
@@ -7,35 +8,36 @@
 //	  +-------+-------------------+
 //
 // The model submits plans and judgements by calling tools of the strategy, [SubmitPlan] and
-// [SubmitEvaluation]; a reply without a call that can be used is answered with a reminder.
-// Config.Evaluation has the plan judged by a Go function, or by nobody. Each step is delegated: the
-// child sees the goal of the step, the results of the steps that it depends on or, if it names
-// none, of all that are done (Config.Results), and nothing else unless Config.Share says so; of its
-// work only the result comes back. A step that comes back with neither a text nor data has failed
-// (Config.OnEmpty). A step may be carried out by this strategy itself, and so be planned in turn.
-// Steps that are done stay done. The answer is the result of the last step, or is made of all
-// results by one more request (Config.Answer).
+// [SubmitEvaluation]. A reply without a usable call is answered with a reminder. With
+// Config.Evaluation, a Go function can judge the plan instead, or no judgement is made.
+//
+// Each step is delegated to a child. The child sees the goal of the step and results of other
+// steps: those that the step depends on or, if it names none, all done steps (Config.Results). It
+// sees nothing else unless Config.Share says so, and only its result is returned. A step without a
+// text or data as its result has failed (Config.OnEmpty). This strategy may itself carry out a
+// step, with a plan of its own. Done steps stay done. The answer is the result of the last step, or
+// is made from all results by one more request (Config.Answer).
 //
 // A plan of more than MaxSteps steps is cut to its first steps (Config.OnTooLong). The model is
-// told so, and the metadata says so: Plan.Planned, and "truncated".
+// told so, and the metadata records it: Plan.Planned, and "truncated".
 //
-// A step that cannot be carried out whatever the plan is not planned anew: there is no strategy for
-// it, or it would stand too deep. That ends the work.
+// If a step cannot be carried out under any plan, because its strategy is unknown or the depth
+// limit is reached, no new plan is made and the strategy fails.
 //
-// At most MaxRevisions + 1 plans are made, each judged once, of at most MaxSteps steps, and
-// MaxRetries reminders are given in all; [Config.Bound] says how many model calls that can be.
+// At most MaxRevisions + 1 plans are made, each judged once, with at most MaxSteps steps, and at
+// most MaxRetries reminders are given in all. [Config.Bound] returns the resulting number of model
+// calls.
 //
-// Nothing is lost on the way to an error: the Result is that of the last step that is done, or, as
-// long as none is, the text that a step left which failed or was cut off. The metadata of every
-// output holds "plan" (a [Plan] with the status, result, attempts and time of each step, of which
-// there may be none yet) and "steps_executed" (how many steps are done), and where they apply
-// "truncated" (true: the plan was too long, and was cut), "revisions" (a list of [Revision]),
-// "repaired" (what was mended in the messages it was given), and with an error "phase", where it
-// stood. The Parts of every output are what the steps did, by their ids, a step that was tried
-// again each time.
+// An error loses no work: the Result is that of the last done step or, as long as none is done, the
+// text of a step that failed or was cut off. The metadata of every output holds "plan" (a [Plan]
+// with the status, result, attempts and time of each step; it may have no steps yet) and
+// "steps_executed" (the number of done steps). If they apply it also holds "truncated" (true: the
+// plan was too long, and was cut), "revisions" (a list of [Revision]), "repaired" (the repairs of
+// the input messages), and with an error "phase", the phase in which it occurred. The Parts of
+// every output are the work of the steps, by their ids; a step that was tried again has several.
 //
-// The source of the loop is the planner of an agent framework that submits and evaluates plans by
-// tool calls; that a plan is made before any work and kept apart from it is the idea of
+// The loop comes from the planner of an agent framework that submits and evaluates plans by tool
+// calls. The idea to make a plan before any work, and to keep it apart from the work, is that of
 // Plan-and-Solve (Wang et al., 2023, https://arxiv.org/abs/2305.04091).
 package planreviseexecute
 
@@ -70,18 +72,18 @@ type planReviseExecute struct {
 	repaired  []string
 	calls     []messages.ToolCall // awaiting results
 	plan      Plan
-	step      int     // index of the step that is being worked on
-	last      *string // result of the step that was done last
-	scrap     *string // text of the last step that failed and left one
+	step      int     // index of the current step
+	last      *string // result of the last step that was done
+	scrap     *string // text of the last failed step that left one
 	revisions []Revision
-	parts     []delegation.Part // what the steps did
+	parts     []delegation.Part // the work of the steps
 }
 
-// Revision is why a plan was made anew.
+// Revision is the reason for a new plan.
 type Revision struct {
 	Step     string `json:"step,omitempty"` // the step that failed; "" if the plan was rejected
 	Feedback string `json:"feedback"`       // what was wrong
-	Plan     Plan   `json:"plan"`           // the plan as it stood
+	Plan     Plan   `json:"plan"`           // the plan at that time
 }
 
 // Initialize implements strategy.Strategy.
@@ -89,7 +91,7 @@ func (s *planReviseExecute) Initialize(in delegation.Input) nextstep.NextStep {
 	if s.Err != nil {
 		return s.fail(delegation.CodeInvalid, s.Err)
 	}
-	s.goal, in.Goal = in.Question(), "" // it stands in the prompt
+	s.goal, in.Goal = in.Question(), "" // it is in the prompt
 	history, repaired := frame.Conversation(in, s.System, s.KeepSystem)
 	s.repaired = repaired
 	if s.goal == "" {
@@ -105,7 +107,7 @@ func (s *planReviseExecute) say(name string, data PromptData) {
 	s.history = append(s.history, messages.UserText(s.Prompt(name, s.about(data))))
 }
 
-// about adds to the data of a prompt what holds for all.
+// about adds the common fields to the data of a prompt.
 func (s *planReviseExecute) about(data PromptData) PromptData {
 	data.Goal, data.Plan, data.MaxSteps, data.Sees = s.goal, s.plan, s.MaxSteps, s.Results
 	return data
@@ -116,7 +118,7 @@ func (s *planReviseExecute) request(offered ...tools.Definition) nextstep.GetCha
 	return nextstep.GetChatCompletion{Request: llmclient.Request{Model: s.Model, Messages: s.history.Clip(), Tools: offered}}
 }
 
-// wanted is the tool that the model is to call in this state.
+// wanted returns the tool that the model should call in this state.
 func (s *planReviseExecute) wanted() tools.Definition {
 	switch s.State() {
 	case EvaluatingPlan, SubmittingEvaluation:
@@ -161,7 +163,7 @@ func (s *planReviseExecute) close(calls []messages.ToolCall, name string) {
 	}
 }
 
-// remind asks again for the tool that is wanted, or fails if that was done often enough.
+// remind asks again for the wanted tool, or fails if no retry is left.
 func (s *planReviseExecute) remind(code delegation.Code, err error) nextstep.NextStep {
 	if !s.Can(reminded) {
 		return s.fail(code, err)
@@ -170,7 +172,7 @@ func (s *planReviseExecute) remind(code delegation.Code, err error) nextstep.Nex
 	return s.then(reminded, s.request(s.wanted()))
 }
 
-// prose deals with a reply without a call.
+// prose processes a reply without a call.
 func (s *planReviseExecute) prose(text string) nextstep.NextStep {
 	if s.State() == EvaluatingPlan {
 		if s.Can(reminded) {
@@ -192,7 +194,7 @@ func (s *planReviseExecute) prose(text string) nextstep.NextStep {
 	}
 }
 
-// planIn reads a plan out of a text, and says whether the text holds a list of several steps.
+// planIn reads a plan from a text. listed means that the text contains a list of several steps.
 func (s *planReviseExecute) planIn(text string) (p Plan, listed bool, err error) {
 	goals, err := plantext.Parse(text)
 	if err != nil {
@@ -205,8 +207,8 @@ func (s *planReviseExecute) planIn(text string) (p Plan, listed bool, err error)
 	return p, len(goals) > 1, err
 }
 
-// EditCalls implements strategy.CallEditor: a plan that was changed on its way is carried out as it
-// was changed.
+// EditCalls implements strategy.CallEditor: a plan that a middleware changed is carried out in its
+// changed form.
 func (s *planReviseExecute) EditCalls(calls []messages.ToolCall) {
 	if edited := frame.EditCalls(s.history, calls); edited != nil {
 		s.calls = edited
@@ -240,15 +242,15 @@ func (s *planReviseExecute) ProcessToolResults(results []messages.ToolOutput) ne
 	return s.judge(revised)
 }
 
-// unread tells the model what was wrong with a call whose result did not say it, because it was run
-// elsewhere.
+// unread tells the model what was wrong with a call whose result does not say it, because the call
+// was run elsewhere.
 func (s *planReviseExecute) unread(err error) nextstep.NextStep {
 	s.say("Unread", PromptData{Tool: s.wanted().Name, Feedback: err.Error()})
 	return s.refuse()
 }
 
-// then fires a trigger with a step that was made of prompts; one that could not be filled in is an
-// error.
+// then fires a trigger with a step made from prompts. If a prompt could not be filled in, it ends
+// with an error.
 func (s *planReviseExecute) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
 	if err := s.PromptErr(); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
@@ -256,7 +258,7 @@ func (s *planReviseExecute) then(on strategy.Trigger, step nextstep.NextStep) ne
 	return s.Then(on, step)
 }
 
-// refuse asks again after calls that came to nothing; the results say why.
+// refuse asks again after unusable calls; their results say why.
 func (s *planReviseExecute) refuse() nextstep.NextStep {
 	if !s.Can(refused) {
 		if s.State() == SubmittingEvaluation {
@@ -293,7 +295,7 @@ func (s *planReviseExecute) judged(v Verdict) nextstep.NextStep {
 	return s.revise(rejected, Revision{Feedback: v.Feedback}, Step{})
 }
 
-// revise asks for a new plan, or fails if that was done often enough.
+// revise asks for a new plan, or fails if no revision is left.
 func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken Step) nextstep.NextStep {
 	why.Plan = s.plan.withoutResults()
 	s.revisions = append(s.revisions, why)
@@ -307,8 +309,8 @@ func (s *planReviseExecute) revise(on strategy.Trigger, why Revision, broken Ste
 	return s.then(on, s.request(planDefinition))
 }
 
-// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the
-// model's to mend.
+// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is
+// returned to the model for correction.
 func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reminded) {
 		return s.remind("", nil)
@@ -319,11 +321,11 @@ func (s *planReviseExecute) ProcessFailure(f nextstep.Failure) nextstep.NextStep
 	return s.Fail(frame.ErrorOf(f), s.Conclude(""))
 }
 
-// Inherit implements strategy.Inheritor: the step in progress shows what there is of it.
+// Inherit implements strategy.Inheritor: the plan records the work of the current step.
 func (s *planReviseExecute) Inherit(out delegation.Output) { s.note(out) }
 
-// Conclude implements strategy.Concluder. The messages are left to the Machine, which knows them, a
-// part of a reply included.
+// Conclude implements strategy.Concluder. It returns no messages: the Machine adds them, including
+// the received part of a reply.
 func (s *planReviseExecute) Conclude(string) delegation.Output {
 	out := s.partial()
 	out.Messages = nil

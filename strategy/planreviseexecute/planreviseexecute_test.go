@@ -23,8 +23,7 @@ import (
 
 func TestTable(t *testing.T) { require.NoError(t, pre.Table.Validate()) }
 
-// model is a model for tests: a function from what it was last told, and the tool that is wanted,
-// to a reply.
+// model is a model for tests: a function from the last goal and the wanted tool to a reply.
 type model func(goal, wanted string) (tool, args, text string)
 
 func (m model) Complete(_ context.Context, req *llmclient.Request, _ func(llmclient.Delta)) (*llmclient.Response, error) {
@@ -83,7 +82,7 @@ func planOf(t *testing.T, out delegation.Output) pre.Plan {
 	return p
 }
 
-// S0-20: without a goal, what the user said last is what is planned for.
+// S0-20: without a goal, the plan is for the last user message.
 func TestS0_20_newestQuestion(t *testing.T) {
 	step := pre.New(pre.Config{})().Initialize(delegation.Input{Messages: messages.History{
 		messages.UserText("old"), messages.AssistantText("answer"), messages.UserText("new"),
@@ -131,7 +130,7 @@ func TestFiftyStepsThreeLevels(t *testing.T) {
 	require.Len(t, planOf(t, res.Output).Steps, 50)
 }
 
-// The bound is reached, and not passed, by the worst model.
+// The worst model reaches the bound, and does not exceed it.
 func TestBound_worstModel(t *testing.T) {
 	leaf := completetask.Config{MaxModelCalls: 1, MaxRetries: -1, OnLimit: completetask.LimitFail}
 	cfg := pre.Config{MaxSteps: 4, MaxRevisions: 3, MaxRetries: 2, Answer: pre.AnswerSynthesize}
@@ -146,7 +145,7 @@ func TestBound_worstModel(t *testing.T) {
 			return wanted, `{"approved":true}`, ""
 		case wanted == pre.SubmitPlan:
 			return wanted, plan("A", "B", "C", "D"), ""
-		default: // every step but the first of each plan fails, as long as there are revisions
+		default: // as long as there are revisions, every step but the first of each plan fails
 			executed++
 			if executed <= 2*cfg.MaxRevisions && executed%2 == 0 {
 				return "", "", ""
@@ -225,7 +224,7 @@ func TestBadModels(t *testing.T) {
 	}
 }
 
-// What a child sees of its parent is what Share says, and nothing else; the events tell it.
+// A child sees of its parent what Share returns, and nothing else; the events show it.
 func TestShare(t *testing.T) {
 	for want, share := range map[orchestrator.Share]delegation.Share{
 		orchestrator.ShareGoal:   nil,
@@ -236,7 +235,7 @@ func TestShare(t *testing.T) {
 			var child *llmclient.Request
 			client := llmclient.ClientFunc(func(ctx context.Context, req *llmclient.Request, d func(llmclient.Delta)) (*llmclient.Response, error) {
 				if len(req.Tools) == 0 {
-					asked := *req // which is the Orchestrator's, and used again
+					asked := *req // the Orchestrator owns req and reuses it
 					child = &asked
 				}
 				return model(func(_, wanted string) (string, string, string) {
@@ -264,7 +263,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// The parent's requests never hold a child's messages, and a child's tools never reach the parent.
+// The parent's requests never contain a child's messages, and a child's tools never reach the
+// parent.
 func TestNothingLeaks(t *testing.T) {
 	look := tools.NewRaw(tools.Definition{Name: "look"}, func(context.Context, string) (string, error) { return "seen by the child", nil })
 	var parent []llmclient.Request
@@ -322,8 +322,8 @@ func TestConfig_Check(t *testing.T) {
 	}
 }
 
-// Random plans against random outcomes: the run ends within its bound, done steps are never run
-// again, and the metadata says what happened.
+// Random plans with random outcomes: the run ends within its bound, done steps are never run again,
+// and the metadata records what happened.
 func TestRandomPlans(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg := pre.Config{MaxSteps: 5, MaxRevisions: rapid.IntRange(-1, 3).Draw(rt, "revisions"), MaxRetries: rapid.IntRange(-1, 2).Draw(rt, "retries")}

@@ -19,7 +19,7 @@ import (
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
-// What a Config brings may go wrong; what was reached is not lost for it.
+// If a function of the Config fails, the work done so far is not lost.
 func TestConfigFunctionsPanic(t *testing.T) {
 	planner := model(func(asked, wanted string) (string, string, string) {
 		if wanted == pre.SubmitPlan {
@@ -28,11 +28,11 @@ func TestConfigFunctionsPanic(t *testing.T) {
 		return "", "", "ok"
 	})
 	for want, cfg := range map[string]pre.Config{
-		"Judge panicked with a string":   {Evaluation: pre.EvaluateByFunc, Judge: func(pre.Plan) pre.Verdict { panic("secret") }},
-		"Share panicked with a string":   {Evaluation: pre.EvaluateNever, Share: func(messages.History) messages.History { panic("secret") }},
-		"prompt Step":                    {Evaluation: pre.EvaluateNever, Prompts: pre.Prompts{Step: `{{if eq .Step.Goal "A"}}{{index .Results 9}}{{end}}x`}},
-		"the prompt Step came out empty": {Evaluation: pre.EvaluateNever, Prompts: pre.Prompts{Step: `{{if .Feedback}}x{{end}}`}},
-		"":                               {Evaluation: pre.EvaluateByFunc, Judge: func(p pre.Plan) pre.Verdict { p.Steps[0].Goal = "spoilt"; return pre.Verdict{Approved: true} }},
+		"Judge panicked with a string": {Evaluation: pre.EvaluateByFunc, Judge: func(pre.Plan) pre.Verdict { panic("secret") }},
+		"Share panicked with a string": {Evaluation: pre.EvaluateNever, Share: func(messages.History) messages.History { panic("secret") }},
+		"prompt Step":                  {Evaluation: pre.EvaluateNever, Prompts: pre.Prompts{Step: `{{if eq .Step.Goal "A"}}{{index .Results 9}}{{end}}x`}},
+		"the prompt Step is empty":     {Evaluation: pre.EvaluateNever, Prompts: pre.Prompts{Step: `{{if .Feedback}}x{{end}}`}},
+		"":                             {Evaluation: pre.EvaluateByFunc, Judge: func(p pre.Plan) pre.Verdict { p.Steps[0].Goal = "spoilt"; return pre.Verdict{Approved: true} }},
 	} {
 		t.Run(want, func(t *testing.T) {
 			set := strategy.Set{"complete-task": completetask.New(completetask.Config{}), "plan": pre.New(cfg)}
@@ -50,7 +50,7 @@ func TestConfigFunctionsPanic(t *testing.T) {
 	}
 }
 
-// A plan of any size is refused at once, and in few words.
+// A huge plan is refused at once, with a short error.
 func TestHugePlan(t *testing.T) {
 	calls := 0
 	client := counted(func(_, wanted string) (string, string, string) {
@@ -72,7 +72,7 @@ func TestHugePlan(t *testing.T) {
 	require.Equal(t, 90_001, planOf(t, res.Output).Planned)
 }
 
-// A step keeps its count over revisions, and one that is done is not done again under another id.
+// A step keeps its count over revisions, and a done step is not repeated under another id.
 func TestRevisionsRemember(t *testing.T) {
 	tries := 0
 	client := model(func(asked, wanted string) (string, string, string) {
@@ -105,8 +105,8 @@ func TestRevisionsRemember(t *testing.T) {
 	require.True(t, refused)
 }
 
-// A plan that a middleware changed is carried out as it was changed, and stands so in what the
-// model sees from then on.
+// A plan that a middleware changed is carried out in its changed form, and the model sees this form
+// from then on.
 func TestEditedPlan(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
@@ -135,7 +135,7 @@ func TestEditedPlan(t *testing.T) {
 	}
 }
 
-// Whatever the strategy says to a model is a prompt of the Config.
+// Every text for a model is a prompt of the Config.
 func TestPrompts(t *testing.T) {
 	st := pre.New(pre.Config{Evaluation: pre.EvaluateNever, Answer: pre.AnswerSynthesize, OnEmpty: pre.EmptyAccept, MaxResult: 3, Prompts: pre.Prompts{
 		Received: "got {{.Tool}}", Unread: "bad {{.Tool}}: {{.Feedback}}", CutCall: "cut {{.Tool}}", Withheld: "withheld {{.Tool}}",
@@ -179,7 +179,7 @@ func TestPrompts(t *testing.T) {
 	require.Equal(t, "withheld submit_plan", st.ProcessAPIResponse(withheld).(nextstep.ReportError).Output.Messages.Last().(messages.Tool).Output)
 }
 
-// A step for which there is no strategy is not planned anew: the next plan would come to the same.
+// A step with an unknown strategy is not planned again: the next plan would fail in the same way.
 func TestNotPlannedAnew_unknownStrategy(t *testing.T) {
 	delegates := func() strategy.Strategy { return delegator{} }
 	for name, executor := range map[string]func() strategy.Strategy{"missing itself": nil, "missing below": delegates} {
@@ -205,7 +205,7 @@ func TestNotPlannedAnew_unknownStrategy(t *testing.T) {
 	}
 }
 
-// delegator delegates to a strategy that there is not.
+// delegator delegates to an unknown strategy.
 type delegator struct{ strategy.Defaults }
 
 func (delegator) Initialize(delegation.Input) nextstep.NextStep {

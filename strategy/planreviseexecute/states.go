@@ -6,7 +6,7 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// The states: what the strategy waits for.
+// The states name what the strategy waits for.
 const (
 	Ready                               = frame.Ready
 	NeedsPlan            strategy.State = "needs_plan"            // a reply that calls submit_plan
@@ -14,24 +14,24 @@ const (
 	EvaluatingPlan       strategy.State = "evaluating_plan"       // a reply that calls submit_evaluation
 	SubmittingEvaluation strategy.State = "submitting_evaluation" // the result of that call
 	ExecutingStep        strategy.State = "executing_step"        // the output of the strategy that works on a step
-	RevisingPlan         strategy.State = "revising_plan"         // a reply that calls submit_plan anew
+	RevisingPlan         strategy.State = "revising_plan"         // a reply that calls submit_plan again
 	SubmittingRevision   strategy.State = "submitting_revision"   // the result of that call
-	Synthesizing         strategy.State = "synthesizing"          // the answer, out of the results of the steps
+	Synthesizing         strategy.State = "synthesizing"          // the answer, made from the results of the steps
 	Done                                = frame.Done
 	Failed                              = frame.Failed
 )
 
-// The triggers: what happened.
+// The triggers name what happened.
 const (
 	started   strategy.Trigger = "started"
-	submitted strategy.Trigger = "submitted" // the model called the tool that was wanted, or another one
-	refused   strategy.Trigger = "refused"   // no such call came to a good result: ask again
+	submitted strategy.Trigger = "submitted" // the model called the wanted tool, or another one
+	refused   strategy.Trigger = "refused"   // no such call had a good result: ask again
 	reminded  strategy.Trigger = "reminded"  // the reply held no call: ask again
 	planned   strategy.Trigger = "planned"   // there is a plan to evaluate
 	approved  strategy.Trigger = "approved"  // there is a plan to execute, or more of one
 	rejected  strategy.Trigger = "rejected"  // the plan is not good enough
 	broke     strategy.Trigger = "broke"     // a step failed
-	executed  strategy.Trigger = "executed"  // the last step is done, and an answer is to be made of them
+	executed  strategy.Trigger = "executed"  // the last step is done, and an answer is to be made from all
 	finished  strategy.Trigger = "finished"
 )
 
@@ -42,8 +42,7 @@ const (
 	capSteps     = "steps"
 )
 
-// Table is the state machine of this strategy. The phases are those of the plan that it was first
-// written down in.
+// Table is the state machine of this strategy. The phases are those of the original plan.
 var Table = frame.Table(Name,
 	[]strategy.StateRule{
 		{Name: NeedsPlan, Awaits: nextstep.KindGetChatCompletion, Phase: "NeedsPlan"},

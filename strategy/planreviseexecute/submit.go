@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// The tools by which the model drives the strategy. They run like any other, so that they can be
-// seen, refused and approved; each is offered only where it is wanted.
+// The tools by which the model drives the strategy. They run like any other tool, so that they can
+// be observed, refused and approved. Each is offered only where it is wanted.
 const (
 	SubmitPlan       = "submit_plan"
 	SubmitEvaluation = "submit_evaluation"
@@ -61,14 +61,13 @@ var (
 	}
 )
 
-// Tools implements strategy.ToolProvider. A plan that cannot be used is a failed call, which says
-// why.
+// Tools implements strategy.ToolProvider. An unusable plan is a failed call, whose result says why.
 func (s *planReviseExecute) Tools() []tools.Tool {
 	return []tools.Tool{s.tool(planDefinition), s.tool(evaluationDefinition)}
 }
 
-// tool holds arguments against the schema, which is compiled once for all frames, and a plan
-// against the rules.
+// tool returns a tool that checks its arguments against the schema, which is compiled once for all
+// frames, and a plan against the rules.
 func (s *planReviseExecute) tool(def tools.Definition) tools.Tool {
 	return tools.NewInlineRaw(def, func(arguments string) (string, error) {
 		err := s.schemas[def.Name].Check(arguments)
@@ -86,7 +85,7 @@ func (s *planReviseExecute) tool(def tools.Definition) tools.Tool {
 	})
 }
 
-// readPlan reads a plan that was submitted, and puts it in the place of what is not done.
+// readPlan reads a submitted plan, and replaces the steps that are not done.
 func (s *planReviseExecute) readPlan(call messages.ToolCall) (Plan, error) {
 	var p Plan
 	if err := call.Decode(&p); err != nil {
@@ -95,7 +94,7 @@ func (s *planReviseExecute) readPlan(call messages.ToolCall) (Plan, error) {
 	return s.plan.revise(p, s.rules)
 }
 
-// accepted returns the last call of the tool that came to a good result.
+// accepted returns the last call of the tool with a good result.
 func accepted(calls []messages.ToolCall, results []messages.ToolOutput, tool string) (messages.ToolCall, bool) {
 	for i, r := range slices.Backward(results) {
 		if i < len(calls) && calls[i].Name == tool && r.OK() {

@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// S1-16: a plan in words of as many steps as are allowed is carried out. The texts of the run are
-// the plan and what each step said, and its tool results are those of the steps. An earlier
+// S1-16: a plan in words of as many steps as are allowed is executed. The texts of the run are the
+// plan and the texts of each step, and its tool results are those of the steps. An earlier
 // conversation is not among them.
 func TestS1_16_textsOfSteps(t *testing.T) {
 	look := tools.NewRaw(tools.Definition{Name: "look", ReadOnly: true}, func(context.Context, string) (string, error) { return "seen", nil })
@@ -67,7 +67,7 @@ func TestS1_18_planIsCut(t *testing.T) {
 	require.JSONEq(t, "true", string(res.Output.Metadata["truncated"]))
 }
 
-// S1-19: the texts of a step that failed are kept, and the step after it does not run.
+// S1-19: the texts of a failed step are kept, and the step after it does not run.
 func TestS1_19_textsAreKept(t *testing.T) {
 	half := scripted.Text("half a text")
 	half.Finish = "length"

@@ -12,33 +12,33 @@ import (
 // Name is the usual name of this strategy in a strategy.Set.
 const Name = "react"
 
-// Config says how the task is worked on. The zero Config is useful.
+// Config configures the strategy. The zero Config is ready to use.
 type Config struct {
-	Model       string      `json:"model,omitempty"`       // for Request.Model; "" means the client's own
-	System      string      `json:"system,omitempty"`      // the system prompt, in the place of the one that the conversation begins with; "" leaves that. The instructions of Policy come after it
+	Model       string      `json:"model,omitempty"`       // for Request.Model; "" means the client's own model
+	System      string      `json:"system,omitempty"`      // replaces the system prompt at the beginning of the conversation; "" keeps that one. The instructions of Policy come after it
 	KeepSystem  bool        `json:"keep_system,omitempty"` // a conversation that begins with a system prompt keeps it
 	Tools       []string    `json:"tools,omitzero"`        // names of the run's tools to use; nil means all that the frame may use, empty means none
 	Temperature *float64    `json:"temperature,omitempty"` // nil means the provider's default
 	MaxTokens   int         `json:"max_tokens,omitempty"`  // most tokens in a reply; 0 means the provider's default
 	OnLimit     LimitPolicy `json:"on_limit,omitempty"`    // what to do when no step is left; "" means LimitConclude
-	Prompts     Prompts     `json:"prompts,omitzero"`      // what the strategy says to the model
+	Prompts     Prompts     `json:"prompts,omitzero"`      // the strategy's texts for the model
 
-	// MaxSteps bounds the turns: those that act, and the one that answers. 0 means 10, negative
-	// means no bound but the run's limits.
+	// MaxSteps limits the turns: those that act, and the one that answers. 0 means 10, negative
+	// means no limit other than the run's limits.
 	MaxSteps int `json:"max_steps,omitempty"`
 
-	// MaxRetries bounds the requests that ask again after a reply that was no turn: something was
-	// missing in it, it could not be read, or it was cut off. They are not counted in MaxSteps. 0
-	// means 3, negative means none.
+	// MaxRetries limits the repeated requests after a reply that was not a turn: it was incomplete,
+	// unreadable or cut off. They do not count in MaxSteps. 0 means 3, negative means none.
 	MaxRetries int `json:"max_retries,omitempty"`
 
-	// Policy is the text format. Nil is markdownpolicy.ReAct{}. One that is a markdownpolicy.Tooled
-	// is told the tools, and what its WithTools returns is used; a type that embeds ReAct needs one
-	// of its own.
+	// Policy is the text format. Nil means markdownpolicy.ReAct{}. If it is a
+	// markdownpolicy.Tooled, its WithTools is called with the tools and the result is used. A type
+	// that embeds ReAct needs its own WithTools.
 	Policy Policy `json:"-"`
 }
 
-// Policy is a format of turns: markdownpolicy.ReAct is one. It must be safe for concurrent use.
+// Policy is a text format of turns, such as markdownpolicy.ReAct. It must be safe for concurrent
+// use.
 type Policy interface {
 	markdownpolicy.Policy
 
@@ -47,37 +47,37 @@ type Policy interface {
 	ParseTurn(text string) (markdownpolicy.Turn, error)
 }
 
-// LimitPolicy says what to do when MaxSteps is reached without an answer. The output is an error
-// with code limit either way, and "finished" is false.
+// LimitPolicy selects what to do if MaxSteps is reached without an answer. In each case the output
+// is an error with code limit, and "finished" is false.
 type LimitPolicy string
 
 // The policies for the limit.
 const (
-	LimitConclude LimitPolicy = "conclude" // one more request, for an answer without an action: it is the Result beside the error
+	LimitConclude LimitPolicy = "conclude" // one more request, for an answer without an action: it is the Result, in addition to the error
 	LimitFail     LimitPolicy = "fail"     // no more requests
 )
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the
-// default. The data is a [PromptData]. How thoughts, actions and observations are written is up to
-// Config.Policy.
+// Prompts are templates (text/template) of the strategy's texts for the model; "" means the
+// default. The data is a [PromptData]. Config.Policy decides how thoughts, actions and observations
+// are written.
 type Prompts struct {
-	Again    string `json:"again,omitempty"`    // the reply was no turn
-	Unknown  string `json:"unknown,omitempty"`  // the observation where there is no tool of the name
+	Again    string `json:"again,omitempty"`    // the reply was not a turn
+	Unknown  string `json:"unknown,omitempty"`  // the observation for an unknown tool
 	Conclude string `json:"conclude,omitempty"` // no step is left
 }
 
-// PromptData is what prompts are filled in with.
+// PromptData is the data for the prompts.
 type PromptData struct {
 	Why      string   // for Again: no_turn, cut_off, empty, no_answer (it is blank), malformed (a native call) or unread
-	Missing  string   // for Again: what the reply lacks, as in markdownpolicy.Turn; "" where it could not be used for another reason
+	Missing  string   // for Again: what the reply lacks, as in markdownpolicy.Turn; "" if it was unusable for another reason
 	Problem  string   // for Again: with no_turn what Policy says in sentences; with malformed what the provider says; with unread the error of Policy
 	Tool     string   // for Unknown: the name that the model wrote
 	Known    []string // the names of the tools
-	Steps    int      // steps taken, this one included
-	MaxSteps int      // negative: no bound
+	Steps    int      // steps taken, including this one
+	MaxSteps int      // negative means no limit
 }
 
-// What PromptData.Why says.
+// The values of PromptData.Why.
 const (
 	whyNoTurn    = "no_turn"
 	whyCutOff    = "cut_off"
@@ -99,14 +99,14 @@ Write it again, as text in the format that you were given.
 	Conclude: `You have taken {{.Steps}} steps, which is all that this task allows. Do not write another action. Write the Final Answer now with what you know, and say what is missing.`,
 }
 
-// settings is a Config that was checked, with everything compiled that can be.
+// settings is a checked and compiled Config.
 type settings struct {
 	Config
 	frame.Settings
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
-// strategy is put into use, by orchestrator.New or in a machine.Machine.
+// New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
+// used, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy {
@@ -114,8 +114,8 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
-// -1 if there is no bound.
+// Bound returns the greatest number of model calls of a run, not counting retries inside a client.
+// It returns -1 if there is no bound.
 func (c Config) Bound() int {
 	if c.MaxSteps < 0 {
 		return -1
@@ -146,5 +146,5 @@ func compile(cfg Config) *settings {
 	return s
 }
 
-// sample is what prompts are tried on.
+// sample is data to test the prompts with.
 var sample = PromptData{Why: whyNoTurn, Missing: "Action", Problem: "a problem", Tool: "a tool", Known: []string{"another"}, Steps: 1, MaxSteps: 1}

@@ -10,7 +10,7 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// open begins both forms of the conversation: system prompt, what was said before, the goal.
+// open begins both forms of the conversation: system prompt, earlier conversation, goal.
 func (s *react) open(in delegation.Input) error {
 	if t, ok := s.policy.(markdownpolicy.Tooled); ok {
 		if p, ok := t.WithTools(s.tools).(Policy); ok {
@@ -29,7 +29,7 @@ func (s *react) open(in delegation.Input) error {
 	return s.openText()
 }
 
-// openText puts the conversation so far into text, with the policy's instructions in the system
+// openText renders the conversation so far as text, with the policy's instructions in the system
 // prompt.
 func (s *react) openText() error {
 	text, err := s.policy.FormatQuery(s.history.Clip())
@@ -73,9 +73,9 @@ func (s *react) observe(turn messages.Assistant, out messages.ToolOutput) error 
 	return err
 }
 
-// written returns a turn that acts, and the result of its action, as the policy writes them.
+// written returns an acting turn and the result of its action, in the policy's format.
 func (s *react) written(turn messages.Assistant, out messages.ToolOutput) (said, observation string, err error) {
-	for _, c := range turn.Calls() { // there is one
+	for _, c := range turn.Calls() { // exactly one
 		out.CallID, out.ToolName = c.ID, c.Name
 	}
 	text, err := s.policy.FormatQuery(messages.History{turn, messages.Tool{ToolOutput: out}})
@@ -89,10 +89,10 @@ func (s *react) written(turn messages.Assistant, out messages.ToolOutput) (said,
 			return a.Text(), u.Text(), nil
 		}
 	}
-	return "", "", fmt.Errorf("react: the policy %T does not write an action as one reply and one message behind it", s.policy)
+	return "", "", fmt.Errorf("react: the policy %T does not write an action as one reply and one message after it", s.policy)
 }
 
-// say tells the model something.
+// say adds a prompt to the conversation.
 func (s *react) say(prompt string, data PromptData) error {
 	text, err := s.prompt(prompt, data)
 	if err == nil {

@@ -13,16 +13,16 @@ import (
 // ToolUse is one action in the metadata of an output.
 type ToolUse struct {
 	Tool    string `json:"tool"`
-	CallID  string `json:"call_id,omitempty"` // "" where there is no tool of the name
+	CallID  string `json:"call_id,omitempty"` // "" for an unknown tool
 	Success bool   `json:"success"`
 }
 
-// fail ends with an error and what was reached.
+// fail ends with an error and the work done so far.
 func (s *react) fail(code delegation.Code, err error) nextstep.NextStep {
 	return s.Fail(delegation.NewError(code, err), s.output())
 }
 
-// limited is the end for want of steps.
+// limited ends because no step is left.
 func (s *react) limited(result *string) nextstep.NextStep {
 	out := s.output()
 	out.Result = result
@@ -32,8 +32,8 @@ func (s *react) limited(result *string) nextstep.NextStep {
 	}
 }
 
-// output is what was reached, with as much of an answer as there is. The last reply is in it even
-// where it came to nothing.
+// output returns the work done so far, with the available part of an answer. It includes the last
+// reply, even if that was unusable.
 func (s *react) output() delegation.Output {
 	history := s.history.Clip()
 	if s.scrap != "" {
@@ -42,7 +42,7 @@ func (s *react) output() delegation.Output {
 	return delegation.Output{Messages: history, Result: s.part, Metadata: s.metadata()}
 }
 
-// metadata tells about the work. Nothing in it can fail to encode.
+// metadata describes the work. All its values can be encoded.
 func (s *react) metadata() delegation.Metadata {
 	m := delegation.Metadata{"steps": strconv.AppendInt(nil, int64(s.steps), 10)}
 	_ = m.Set("finished", false)

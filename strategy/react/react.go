@@ -1,6 +1,6 @@
 // Package react is the strategy that works on a task in cycles of thought, action and observation,
-// all of them text: it needs nothing of a model but that it writes. The tools are described in the
-// system prompt, and the model writes which one it wants (see markdownpolicy.ReAct).
+// all as text: the model only needs to write text. The system prompt describes the tools, and the
+// model writes which one it wants (see markdownpolicy.ReAct).
 //
 //	Thought: I need to check the weather.
 //	Action: get_weather
@@ -10,27 +10,27 @@
 //	                                           and so on, until it writes
 //	Final Answer: It is sunny in London.
 //
-// Only the first action of a reply is run; what a model writes behind it, such as an observation of
-// its own, is dropped, from what it is shown later too. Requests have a stop sequence that keeps it
-// from doing so, for providers that take them. A name that no tool has, and a tool that fails, are
-// observations. A reply without any keyword is taken for the answer, and marked as "implicit". One
-// that is neither an action nor an answer, or was cut off, is sent back with what is missing.
+// Only the first action of a reply is run. What a model writes after it, such as a hallucinated
+// observation, is dropped, also from later requests. Requests have a stop sequence that prevents
+// such text, for providers that support it. An unknown tool and a failed tool are observations. A
+// reply without any keyword counts as the answer, and is marked as "implicit". A reply that is
+// neither an action nor an answer, or was cut off, is sent back with a description of what is
+// missing.
 //
 // At most MaxSteps + MaxRetries + 1 model calls are made ([Config.Bound]), the last of them for a
-// conclusion. An answer is never made up: without one the output is an error, and beside it stands
-// as much of an answer as there is, from the last reply that held any.
+// conclusion. The strategy never invents an answer. Without an answer the output is an error,
+// together with the available part of an answer from the last reply that had any.
 //
-// The messages of an output are not the text that the model saw but the conversation as it would be
-// with native tools: thoughts, calls and results, without the instructions, and without the replies
-// that came to nothing (sent back, or naming no tool) unless the last one is such. Any strategy can
-// go on with it, this one too, and what came from outside is still marked so. A run that is stopped
-// while a model or a tool is at work has what was there before; the call is answered as
-// interrupted.
+// The messages of an output are not the text that the model saw. They are the conversation as it
+// would be with native tools: thoughts, calls and results, without the instructions, and without
+// unusable replies (sent back, or naming an unknown tool) except the last. Any strategy can
+// continue it, and untrusted output is still marked. If a run is stopped during a model or tool
+// call, the output has the conversation before that; the tool call is answered as interrupted.
 //
-// The metadata of an output holds "steps" (turns that acted or answered), "finished" (whether there
-// was an answer within the steps), and where they apply "implicit" (true), "tools" (a list of
-// [ToolUse]), "finish" (why the model stopped, if not by itself), "repaired" (what was mended in
-// the messages it was given).
+// The metadata of an output holds "steps" (turns that acted or answered) and "finished" (whether
+// there was an answer within the steps). If they apply it also holds "implicit" (true), "tools" (a
+// list of [ToolUse]), "finish" (why the model stopped, if not by itself), and "repaired" (the
+// repairs of the input messages).
 //
 // The loop is that of Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models",
 // 2022 (https://arxiv.org/abs/2210.03629).
@@ -63,10 +63,10 @@ type react struct {
 	strategy.Defaults
 	*settings
 	frame.Frame
-	policy Policy // which knows the tools
+	policy Policy // knows the tools
 
 	tools    []tools.Definition // that may be used
-	toolsErr error              // the Config names some that may not be used
+	toolsErr error              // the Config names tools that may not be used
 	text     messages.History   // as the model sees it
 	history  messages.History   // as the output has it
 	repaired []string
@@ -77,8 +77,8 @@ type react struct {
 	used     []ToolUse
 	implicit bool
 	finish   llmclient.FinishReason
-	scrap    string  // the last reply, where it came to nothing
-	part     *string // the last that there is of an answer; nil: nothing
+	scrap    string  // the last reply, if it was unusable
+	part     *string // the latest part of an answer; nil if there is none
 }
 
 // ToolNames implements strategy.ToolNamer.
@@ -144,7 +144,7 @@ func (s *react) EditCalls(calls []messages.ToolCall) {
 	a = a.WithCalls(calls)
 	s.history[len(s.history)-1] = a
 	if said, _, err := s.written(a, messages.ToolOutput{}); err == nil {
-		s.text[len(s.text)-1] = messages.AssistantText(said) // it stood in no request yet
+		s.text[len(s.text)-1] = messages.AssistantText(said) // no request has contained it yet
 	}
 }
 
@@ -154,7 +154,7 @@ func (s *react) ProcessToolResults(results []messages.ToolOutput) nextstep.NextS
 		return s.OutOfTurn()
 	}
 	turn, _ := s.history.Last().(messages.Assistant)
-	for _, r := range results { // there is one
+	for _, r := range results { // exactly one
 		s.history = append(s.history, messages.Tool{ToolOutput: r})
 		s.used = append(s.used, ToolUse{Tool: r.ToolName, CallID: r.CallID, Success: r.OK()})
 		if err := s.observe(turn, r); err != nil {
@@ -164,7 +164,7 @@ func (s *react) ProcessToolResults(results []messages.ToolOutput) nextstep.NextS
 	return s.goOn(observed)
 }
 
-// goOn asks for the next turn, or deals with there being none.
+// goOn asks for the next turn, or ends if no step is left.
 func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
 	switch {
 	case s.Can(on):
@@ -180,8 +180,8 @@ func (s *react) goOn(on strategy.Trigger) nextstep.NextStep {
 	return s.Then(exhausted, step)
 }
 
-// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the
-// model's to mend.
+// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is
+// returned to the model for correction.
 func (s *react) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	text := strings.TrimSpace(f.Partial.Text())
 	if text != "" {

@@ -21,7 +21,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// terse is the built-in policy with instructions that leave room for the rest of a story.
+// terse is the built-in policy with short instructions, to keep the stories readable.
 type terse struct{ markdownpolicy.ReAct }
 
 func (terse) FormatInstructions(defs []tools.Definition) string {
@@ -112,7 +112,8 @@ func TestS1_20_cycle(t *testing.T) {
 	}, out.Messages, "any strategy can go on with it")
 }
 
-// Some rows of the table, through the strategy: what is run, what is asked for, what is the answer.
+// Some rows of the table, through the strategy: what is run, what is requested, and what the answer
+// is.
 func TestS1_21_replies(t *testing.T) {
 	coworker := tools.Definition{Name: "Delegate work to coworker"}
 	for _, c := range []struct{ row, reply, tool, args, again, answer string }{
@@ -150,11 +151,11 @@ func TestS1_21_replies(t *testing.T) {
 	}
 }
 
-// An observation that the model made up is neither taken for one nor shown to it again.
+// A hallucinated observation is not accepted, and is not shown to the model again.
 func TestS1_21_invented(t *testing.T) {
 	s, _ := start(react.Config{}, goal)
 	reply := say("Action: get_weather\nAction Input: {\"location\": \"London\"}\nObservation: Snow\nFinal Answer: Snow.")
-	reply.Finish = llmclient.FinishLength // it was cut off behind its action
+	reply.Finish = llmclient.FinishLength // cut off after its action
 	call := s.ProcessAPIResponse(reply).(nextstep.ExecuteTools).Calls[0]
 	step := s.ProcessToolResults([]messages.ToolOutput{{CallID: call.ID, ToolName: call.Name, Output: "Sun"}})
 	h := asked(t, step).Messages
@@ -170,7 +171,7 @@ func TestS1_25_stops(t *testing.T) {
 	require.Equal(t, messages.History{messages.UserText(goal.Goal)}, asked(t, step).Messages)
 }
 
-// The instructions stand in the system prompt once, whoever wrote that, and never in the output.
+// The instructions are in the system prompt once, whoever wrote that, and never in the output.
 func TestSystem(t *testing.T) {
 	instructions := markdownpolicy.ReAct{}.FormatInstructions([]tools.Definition{weather})
 	theirs := delegation.Input{Goal: "go", Messages: messages.History{messages.System{Text: "Theirs."}}}
@@ -189,7 +190,7 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// A conversation with native calls is put into text, and its ids are not used again.
+// A conversation with native calls becomes text, and its ids are not used again.
 func TestHistory(t *testing.T) {
 	in := delegation.Input{Goal: "And in Rome?", Messages: messages.History{
 		messages.UserText("London?"),
@@ -213,7 +214,7 @@ func TestHistory(t *testing.T) {
 	require.Contains(t, decode[[]string](t, out, "repaired")[0], `"open"`)
 }
 
-// What came from outside is fenced in the observation, and still marked so in the output.
+// Untrusted output is between marks in the observation, and still marked in the output.
 func TestUntrusted(t *testing.T) {
 	model := scripted.New(scripted.Text("Action: fetch\nAction Input: {}"), scripted.Text("Final Answer: done"))
 	fetch := tools.NewRaw(tools.Definition{Name: "fetch", Untrusted: true}, func(context.Context, string) (string, error) {
@@ -228,7 +229,7 @@ func TestUntrusted(t *testing.T) {
 	require.True(t, res.Output.Messages[2].(messages.Tool).Untrusted)
 }
 
-// Calls that a middleware changed are what the model sees from then on.
+// The model sees calls that a middleware changed in their changed form from then on.
 func TestEditedCalls(t *testing.T) {
 	s, _ := start(react.Config{}, goal)
 	call := s.ProcessAPIResponse(say("Thought: t\nAction: get_weather\nAction Input: {\"location\":\"London\"}")).(nextstep.ExecuteTools).Calls[0]
@@ -241,8 +242,8 @@ func TestEditedCalls(t *testing.T) {
 	require.Equal(t, []messages.ToolCall{call}, out.Messages[1].(messages.Assistant).Calls())
 }
 
-// Some servers make native calls of what a model wrote. The first is the action, and is shown to
-// the model as text.
+// Some servers convert a model's text to native calls. The first is the action, and is shown to the
+// model as text.
 func TestNativeCalls(t *testing.T) {
 	s, _ := start(react.Config{}, goal)
 	call := messages.ToolCall{ID: "x", Name: "get_weather", Arguments: `{"location":"London"}`}
@@ -257,7 +258,7 @@ func TestNativeCalls(t *testing.T) {
 	require.Equal(t, "Thought: hm\nThought: Let me see.\nAction: get_weather\nAction Input: {\"location\":\"London\"}", h[len(h)-2].(messages.Assistant).Text())
 }
 
-// As much of an answer as there is stands beside the error; the last reply is among the messages.
+// The available part of an answer is returned with the error; the last reply is among the messages.
 func TestPartialAnswers(t *testing.T) {
 	for finish, code := range map[llmclient.FinishReason]delegation.Code{
 		llmclient.FinishLength:        delegation.CodeTruncated,
@@ -274,7 +275,7 @@ func TestPartialAnswers(t *testing.T) {
 	}
 }
 
-// Requests that were handed out are not touched by what follows.
+// Later steps do not change earlier requests.
 func TestHistoriesAreClipped(t *testing.T) {
 	s, step := start(react.Config{}, goal)
 	first := asked(t, step).Messages
@@ -323,7 +324,7 @@ func TestPrompts(t *testing.T) {
 	require.Equal(t, "malformed", lastText(t, s.(strategy.FailureHandler).ProcessFailure(malformed)))
 }
 
-// The bound that the package states is never passed, whatever the model does.
+// Whatever the model does, the documented bound is never exceeded.
 func TestBound(t *testing.T) {
 	cfg := react.Config{MaxSteps: 4, MaxRetries: 2}
 	s, step := start(cfg, goal)
@@ -357,11 +358,11 @@ func TestPolicyThatIsOfNoUse(t *testing.T) {
 	s, _ := start(react.Config{Policy: silent{}}, goal)
 	call := s.ProcessAPIResponse(say("Action: get_weather\nAction Input: Rome")).(nextstep.ExecuteTools).Calls[0]
 	step := s.ProcessToolResults([]messages.ToolOutput{{CallID: call.ID, ToolName: call.Name, Output: "Sun"}}).(nextstep.ReportError)
-	require.ErrorContains(t, step.Err, "the policy react_test.silent does not write an action as one reply and one message behind it")
+	require.ErrorContains(t, step.Err, "the policy react_test.silent does not write an action as one reply and one message after it")
 	require.Equal(t, "Sun", step.Output.Messages[2].(messages.Tool).Output, "what was reached is kept")
 }
 
-// A strategy of another kind goes on where this one ended.
+// A different strategy can continue after this one.
 func TestAnotherStrategyGoesOn(t *testing.T) {
 	s, _ := start(react.Config{}, goal)
 	call := s.ProcessAPIResponse(say("Action: get_weather\nAction Input: London")).(nextstep.ExecuteTools).Calls[0]

@@ -6,24 +6,24 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// The states: what the strategy waits for.
+// The states name what the strategy waits for.
 const (
 	Ready                        = frame.Ready
 	AwaitingModel strategy.State = "awaiting_model" // a turn: a thought, and an action or the answer
 	AwaitingTools strategy.State = "awaiting_tools" // the result of the action
-	Concluding    strategy.State = "concluding"     // an answer, asked for when no step is left
+	Concluding    strategy.State = "concluding"     // an answer, requested when no step is left
 	Done                         = frame.Done
-	Limited                      = frame.Limited // out of steps: an error, with what was reached
+	Limited                      = frame.Limited // out of steps: an error, with the work done so far
 	Failed                       = frame.Failed
 )
 
-// The triggers: what happened.
+// The triggers name what happened.
 const (
 	started   strategy.Trigger = "started"
 	acted     strategy.Trigger = "acted"     // the model named an action
-	mistaken  strategy.Trigger = "mistaken"  // it named a tool that there is none of, and is told so
+	mistaken  strategy.Trigger = "mistaken"  // it named an unknown tool, and is told so
 	observed  strategy.Trigger = "observed"  // the tool answered
-	reasked   strategy.Trigger = "reasked"   // the reply was no turn, and the model is told why
+	reasked   strategy.Trigger = "reasked"   // the reply was not a turn, and the model is told why
 	exhausted strategy.Trigger = "exhausted" // no step is left, and the model is asked for an answer
 	concluded strategy.Trigger = "concluded"
 	gaveUp    strategy.Trigger = "gave_up"

@@ -29,7 +29,7 @@ const stories = "../../testdata/stories/react"
 
 func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
 
-// S1-2: the stories end alike whichever way they are run.
+// S1-2: the stories end in the same way however they are run.
 func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }
 
 func TestConform(t *testing.T) {
@@ -37,7 +37,7 @@ func TestConform(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			steps := 2
-			if name == "no-retry" { // whose paths are short
+			if name == "no-retry" { // its paths are short
 				steps = 3
 			}
 			strategytest.Conform(t, strategytest.Subject{

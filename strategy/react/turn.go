@@ -14,7 +14,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// judge does what a reply says.
+// judge acts on a reply.
 func (s *react) judge(resp llmclient.Response) nextstep.NextStep {
 	s.finish = resp.Finish
 	turn, err := s.read(resp.Message)
@@ -38,8 +38,8 @@ func (s *react) judge(resp llmclient.Response) nextstep.NextStep {
 	}
 }
 
-// read reads a reply. A model may call a tool natively although none was offered so; the first such
-// call is the action.
+// read reads a reply. A model may call a tool natively although none was offered natively; the
+// first such call is the action.
 func (s *react) read(m messages.Assistant) (markdownpolicy.Turn, error) {
 	calls := m.Calls()
 	if len(calls) == 0 {
@@ -48,13 +48,13 @@ func (s *react) read(m messages.Assistant) (markdownpolicy.Turn, error) {
 	return markdownpolicy.Turn{Thought: m.Text(), Action: &calls[0]}, nil
 }
 
-// whole reports whether a turn that was read from a reply without blanks around it is all there
-// although the reply was cut off: something follows it.
+// whole reports whether a turn is complete although the reply was cut off: text follows the turn.
+// The reply has no surrounding blanks.
 func whole(turn markdownpolicy.Turn, text string) bool {
 	return turn.Kept != "" && turn.Missing == "" && !strings.HasSuffix(text, turn.Kept)
 }
 
-// act runs the action of a turn, or tells the model that there is no such tool.
+// act runs the action of a turn, or tells the model that the tool is unknown.
 func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.NextStep {
 	call := *turn.Action
 	known := slices.ContainsFunc(s.tools, func(d tools.Definition) bool { return d.Name == call.Name })
@@ -63,7 +63,7 @@ func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.Nex
 		call.ID = s.newID()
 	}
 	said := asSaid(m, turn.Thought, call)
-	if turn.Kept == "" { // it was no text
+	if turn.Kept == "" { // the reply was not text
 		kept, _, err := s.written(said, messages.ToolOutput{})
 		if err != nil {
 			return s.fail(delegation.CodeInvalid, err)
@@ -79,7 +79,7 @@ func (s *react) act(m messages.Assistant, turn markdownpolicy.Turn) nextstep.Nex
 	return s.Then(acted, nextstep.ExecuteTools{Calls: []messages.ToolCall{call}})
 }
 
-// mistake tells the model that there is no tool of the name that it wrote.
+// mistake tells the model that the tool is unknown.
 func (s *react) mistake(said messages.Assistant, call messages.ToolCall) nextstep.NextStep {
 	known, err := s.prompt("Unknown", PromptData{Tool: call.Name})
 	if err == nil {
@@ -108,7 +108,7 @@ func (s *react) keep(m messages.Assistant, turn markdownpolicy.Turn) {
 	s.history = append(s.history, asSaid(m, turn.Thought, messages.Text{Text: *turn.Answer}))
 }
 
-// cutOff deals with a reply that ended at the token limit, before the end of its turn.
+// cutOff processes a reply that ended at the token limit, before the end of its turn.
 func (s *react) cutOff() nextstep.NextStep {
 	if s.Can(reasked) {
 		return s.again(s.scrap, PromptData{Why: whyCutOff})
@@ -116,8 +116,8 @@ func (s *react) cutOff() nextstep.NextStep {
 	return s.fail(delegation.CodeTruncated, errors.New("react: the reply was cut off at the token limit"))
 }
 
-// unread deals with a reply that is neither an action nor an answer. err is nil if the answer in it
-// is blank.
+// unread processes a reply that is neither an action nor an answer. err is nil if its answer is
+// blank.
 func (s *react) unread(turn markdownpolicy.Turn, err error) nextstep.NextStep {
 	data := PromptData{Missing: turn.Missing}
 	parse, ok := errors.AsType[*markdownpolicy.ParseError](err)
@@ -137,7 +137,7 @@ func (s *react) unread(turn markdownpolicy.Turn, err error) nextstep.NextStep {
 	return s.fail(delegation.CodeFailed, fmt.Errorf("react: the reply is neither an action nor an answer: %w", err))
 }
 
-// again shows the model its reply, tells it what was wrong with it, and asks once more.
+// again shows the model its reply, says what was wrong with it, and asks again.
 func (s *react) again(reply string, data PromptData) nextstep.NextStep {
 	if reply != "" {
 		s.text = append(s.text, messages.AssistantText(reply))
@@ -148,7 +148,7 @@ func (s *react) again(reply string, data PromptData) nextstep.NextStep {
 	return s.Then(reasked, s.request())
 }
 
-// conclusion takes the last reply. An action in it is not run.
+// conclusion processes the last reply. An action in it is not run.
 func (s *react) conclusion(resp llmclient.Response) nextstep.NextStep {
 	s.finish = resp.Finish
 	turn, err := s.read(resp.Message)
@@ -160,8 +160,8 @@ func (s *react) conclusion(resp llmclient.Response) nextstep.NextStep {
 	return s.Then(concluded, s.limited(turn.Answer))
 }
 
-// asSaid is a turn as a message: what the provider told of the model's thoughts, its thought, and
-// what it does.
+// asSaid returns a turn as a message: native thoughts of the model, the turn's thought, and its
+// action or answer.
 func asSaid(m messages.Assistant, thought string, does messages.AssistantContent) messages.Assistant {
 	var parts []messages.AssistantContent
 	for _, c := range m.Content {

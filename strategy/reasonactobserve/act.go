@@ -15,7 +15,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// act lets the model act: with the data sources looked at first, and not at all without tools.
+// act begins the act turn: data sources are consulted first, and without tools there is no act
+// turn.
 func (s *reasonActObserve) act() nextstep.NextStep {
 	s.before = len(s.history)
 	if c := s.consult; c != nil {
@@ -28,7 +29,7 @@ func (s *reasonActObserve) act() nextstep.NextStep {
 	return s.offer()
 }
 
-// retrieved takes what the data sources hold.
+// retrieved processes what the data sources returned.
 func (s *reasonActObserve) retrieved(results []messages.ToolOutput) nextstep.NextStep {
 	s.take(results)
 	return s.offer()
@@ -46,12 +47,12 @@ func (s *reasonActObserve) offer() nextstep.NextStep {
 	return s.then(decided, s.request(s.history, s.tools...))
 }
 
-// acted takes the reply of the act turn.
+// acted processes the reply of the act turn.
 func (s *reasonActObserve) acted(reply messages.Assistant) nextstep.NextStep {
 	calls, said := reply.Calls(), reply.Text()
 	switch {
 	case len(calls) == 0 && strings.TrimSpace(said) == "":
-		s.record(reply, "") // a thought, at most
+		s.record(reply, "") // at most a thought
 		return s.then(acted, s.observe())
 	case len(calls) == 0:
 		s.record(reply, "")
@@ -73,7 +74,7 @@ func (s *reasonActObserve) acted(reply messages.Assistant) nextstep.NextStep {
 	return s.execute(calls)
 }
 
-// only is a reply with one of its calls.
+// only returns a reply with only one of its calls.
 func only(reply messages.Assistant, call messages.ToolCall) messages.Assistant {
 	reply.Content = slices.DeleteFunc(slices.Clone(reply.Content), func(c messages.AssistantContent) bool {
 		other, ok := c.(messages.ToolCall)
@@ -82,7 +83,7 @@ func only(reply messages.Assistant, call messages.ToolCall) messages.Assistant {
 	return reply
 }
 
-// execute runs those of the calls that were not made too often, and refuses the others.
+// execute runs the calls that were not repeated too often, and refuses the others.
 func (s *reasonActObserve) execute(calls []messages.ToolCall) nextstep.NextStep {
 	s.calls, s.refused = calls, nil
 	var admitted []messages.ToolCall
@@ -105,7 +106,7 @@ func (s *reasonActObserve) execute(calls []messages.ToolCall) nextstep.NextStep 
 	return s.then(called, nextstep.ExecuteTools{Calls: admitted})
 }
 
-// executed takes the results of the calls that ran, and puts those of the others between them.
+// executed processes the results of the calls that ran, and inserts those of the refused calls.
 func (s *reasonActObserve) executed(results []messages.ToolOutput) nextstep.NextStep {
 	all, refused := make([]messages.ToolOutput, 0, len(s.calls)), s.refused
 	for _, c := range s.calls {
@@ -121,7 +122,7 @@ func (s *reasonActObserve) executed(results []messages.ToolOutput) nextstep.Next
 	return s.then(acted, s.observe())
 }
 
-// take puts results into the conversation, and among those of the step.
+// take adds results to the conversation, and to those of the step.
 func (s *reasonActObserve) take(results []messages.ToolOutput) {
 	for _, r := range results {
 		s.history = append(s.history, messages.Tool{ToolOutput: r})
@@ -130,8 +131,8 @@ func (s *reasonActObserve) take(results []messages.ToolOutput) {
 	s.calls = nil
 }
 
-// show puts the result of one of the calls among those of the step, shortened. The marks around
-// what came from outside stay whole.
+// show adds the result of one of the calls to those of the step, shortened. The marks around
+// untrusted text stay complete.
 func (s *reasonActObserve) show(r messages.ToolOutput, calls []messages.ToolCall) {
 	arguments := ""
 	if i := slices.IndexFunc(calls, func(c messages.ToolCall) bool { return c.ID == r.CallID }); i >= 0 {
@@ -156,14 +157,14 @@ func (s *reasonActObserve) shorten(text string) string {
 	return text
 }
 
-// note notes that a tool is run.
+// note records that a tool was run.
 func (s *reasonActObserve) note(tool string) {
 	if !slices.Contains(s.used, tool) {
 		s.used = append(s.used, tool)
 	}
 }
 
-// canonical is a JSON text in one way of writing it; what is none stays as it is.
+// canonical returns a JSON text in a canonical form; other text is returned unchanged.
 func canonical(arguments string) string {
 	d := json.NewDecoder(strings.NewReader(arguments))
 	d.UseNumber()
@@ -184,7 +185,8 @@ type consultation struct {
 	arguments string
 }
 
-// prepare makes the arguments of what the input names, and reports whether it names enough.
+// prepare makes the arguments from the input, and reports whether the input contains enough for a
+// call.
 func (c *consultation) prepare(goal string, data json.RawMessage) bool {
 	var known struct {
 		Sources []string `json:"data_sources"`

@@ -14,71 +14,71 @@ import (
 // Name is the usual name of this strategy in a strategy.Set.
 const Name = "reason-act-observe"
 
-// Config says how the task is worked on. The zero Config is useful.
+// Config configures the strategy. The zero Config is ready to use.
 type Config struct {
-	Model       string   `json:"model,omitempty"`       // for Request.Model; "" means the client's own
-	System      string   `json:"system,omitempty"`      // the system prompt, in the place of the one that the conversation begins with; "" leaves that
+	Model       string   `json:"model,omitempty"`       // for Request.Model; "" means the client's own model
+	System      string   `json:"system,omitempty"`      // replaces the system prompt at the beginning of the conversation; "" keeps that one
 	KeepSystem  bool     `json:"keep_system,omitempty"` // a conversation that begins with a system prompt keeps it
 	Tools       []string `json:"tools,omitzero"`        // names of the run's tools to act with; nil means all that the frame may use, empty means none
 	Temperature *float64 `json:"temperature,omitempty"` // nil means the provider's default
 	MaxTokens   int      `json:"max_tokens,omitempty"`  // most tokens in a reply; 0 means the provider's default
 
-	MaxSteps int         `json:"max_steps,omitempty"` // rounds of reason, act and observe; 0 means 10, negative means no bound but the run's limits
+	MaxSteps int         `json:"max_steps,omitempty"` // rounds of reason, act and observe; 0 means 10, negative means no limit other than the run's limits
 	OnLimit  LimitPolicy `json:"on_limit,omitempty"`  // what to do when no step is left; "" means LimitConclude
 
-	RunAll      bool `json:"run_all,omitempty"`      // run all calls of a reply; else only the first, and the others are left out of the conversation
-	MaxRepeats  int  `json:"max_repeats,omitempty"`  // runs of one tool with the same arguments, before it is refused; 0 means 3, negative means no bound
-	MaxObserved int  `json:"max_observed,omitempty"` // characters of a result that the observe turn is shown; 0 means 400, negative means all
+	RunAll      bool `json:"run_all,omitempty"`      // run all calls of a reply; otherwise only the first runs, and the others are left out of the conversation
+	MaxRepeats  int  `json:"max_repeats,omitempty"`  // runs of one tool with the same arguments before it is refused; 0 means 3, negative means no limit
+	MaxObserved int  `json:"max_observed,omitempty"` // characters of a result shown in the observe turn; 0 means 400, negative means all
 	NoInput     bool `json:"no_input,omitempty"`     // the model cannot ask the user
 
-	Retrieval Retrieval `json:"retrieval,omitzero"` // looks at data sources before the first act turn
-	Prompts   Prompts   `json:"prompts,omitzero"`   // what the strategy says to the model
+	Retrieval Retrieval `json:"retrieval,omitzero"` // consults data sources before the first act turn
+	Prompts   Prompts   `json:"prompts,omitzero"`   // the strategy's texts for the model
 }
 
-// Retrieval names a tool of the run that looks things up in data sources. It is called once, before
-// the first act turn, if Input.Data names data sources and a user,
+// Retrieval names a tool of the run that searches data sources. It is called once, before the first
+// act turn, if Input.Data names data sources and a user,
 //
 //	{"data_sources": ["handbook", "tickets"], "user": "ann@example.com"}
 //
-// with these two and the goal as "query". The tool must be read-only. It may be offered to the
-// model as well.
+// with these two and the goal as "query". The tool must be read-only. It may also be offered to the
+// model.
 type Retrieval struct {
 	Tool string `json:"tool,omitempty"` // "" means none
 }
 
-// LimitPolicy says what to do when MaxSteps is reached.
+// LimitPolicy selects what to do when MaxSteps is reached.
 type LimitPolicy string
 
 // The policies for the limit.
 const (
-	LimitConclude LimitPolicy = "conclude" // one more request, without tools: its answer is the Result beside an error with code limit
-	LimitAccept   LimitPolicy = "accept"   // the same, and the answer is a success, with "limited" in the metadata
+	LimitConclude LimitPolicy = "conclude" // one more request, without tools: its answer is the Result, in addition to an error with code limit
+	LimitAccept   LimitPolicy = "accept"   // the same, but the answer is a success, with "limited" in the metadata
 	LimitFail     LimitPolicy = "fail"     // no more requests: an error with code limit
 )
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the
-// default. The data is a [PromptData]. The prompts Reason, Decide and Observe stand only in the
-// request that they are for, as its last message; the others become part of the conversation.
+// Prompts are templates (text/template) of the strategy's texts for the model; "" means the
+// default. The data is a [PromptData]. Reason, Decide and Observe are only in the request that they
+// are for, as its last message; the others become part of the conversation.
 type Prompts struct {
 	Reason   string `json:"reason,omitempty"`    // asks for a decision
-	Decide   string `json:"decide,omitempty"`    // asks for it again, in plain JSON, after a reply of nothing
-	Act      string `json:"act,omitempty"`       // sends the model to act where its own words are the last
+	Decide   string `json:"decide,omitempty"`    // asks for it again, in plain JSON, after an empty reply
+	Act      string `json:"act,omitempty"`       // asks the model to act after its own message
 	Observe  string `json:"observe,omitempty"`   // shows what the tools returned, and asks what it means
-	Answer   string `json:"answer,omitempty"`    // the model is done, and has not said the answer
+	Answer   string `json:"answer,omitempty"`    // the model is done, but has not given the answer
 	Conclude string `json:"conclude,omitempty"`  // no step is left
 	NoAnswer string `json:"no_answer,omitempty"` // the user did not answer. Data: .Problem
 	Noted    string `json:"noted,omitempty"`     // the result of a control call. Data: .Tool
-	NotRun   string `json:"not_run,omitempty"`   // the result of a call where no tools can be called. Data: .Tool
-	CutCall  string `json:"cut_call,omitempty"`  // the result of a call in a reply that was cut off, and so was not run. Data: .Tool
+	NotRun   string `json:"not_run,omitempty"`   // the result of a call when no tools can be called. Data: .Tool
+	CutCall  string `json:"cut_call,omitempty"`  // the result of a call in a reply that was cut off, which was not run. Data: .Tool
 	Repeated string `json:"repeated,omitempty"`  // the result of a call that was made too often. Data: .Tool, .Repeats
 }
 
-// PromptData is what prompts are filled in with.
+// PromptData is the data for the prompts.
 type PromptData struct {
-	Goal     string         // what the task is
+	Goal     string         // the task
 	Step     int            // from 1
-	MaxSteps int            // 0: no bound
-	Tool     string         // the control tool that is to be called, or the tool that a result is of
+	MaxSteps int            // 0 means no limit
+	Tool     string         // the control tool to call, or the tool of a result
 	Tools    []string       // for Reason and Decide: what can be called in the act turn
 	CanAsk   bool           // for Reason and Decide: the user can be asked
 	Results  []PromptResult // for Observe: what was done in this step
@@ -88,7 +88,7 @@ type PromptData struct {
 
 // PromptResult is the result of a call.
 type PromptResult struct {
-	Tool      string // "" where the provider could not read the call
+	Tool      string // "" if the provider could not read the call
 	Arguments string // as the model wrote them
 	Text      string // cut to Config.MaxObserved
 	OK        bool
@@ -126,15 +126,15 @@ Call {{.Tool}}: say in observation what was learned, and whether the task should
 	Repeated: `This call was not run: {{.Tool}} has run with these arguments as often as it may ({{.Repeats}}), and the results stand above. Do something else.`,
 }
 
-// settings is a Config that was checked, with everything compiled that can be.
+// settings is a checked and compiled Config.
 type settings struct {
 	Config
 	frame.Settings
 	decide tools.Definition
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
-// strategy is put into use, by orchestrator.New or in a machine.Machine.
+// New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
+// used, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy {
@@ -142,9 +142,9 @@ func New(cfg Config) func() strategy.Strategy {
 	}
 }
 
-// Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
-// -1 if there is no bound. A step makes four: reason, reason again in plain JSON, act and observe.
-// Two are added: one for a forced tool choice that the provider refuses, and one for the last
+// Bound returns the greatest number of model calls of a run, not counting retries inside a client,
+// or -1 if there is no bound. A step makes up to four: reason, reason again in plain JSON, act and
+// observe. Two are added: one if the provider refuses a forced tool choice, and one for the last
 // answer.
 func (c Config) Bound() int {
 	if c.MaxSteps < 0 {
@@ -175,7 +175,7 @@ func compile(cfg Config) *settings {
 
 const pkg = "reasonactobserve"
 
-// checkNames refuses to act with what is named like a control tool.
+// checkNames returns an error for a tool with the name of a control tool.
 func (s *settings) checkNames() error {
 	for _, name := range append(slices.Clone(s.Tools), s.Retrieval.Tool) {
 		if isControl(name) {
@@ -185,21 +185,21 @@ func (s *settings) checkNames() error {
 	return nil
 }
 
-// isControl reports whether that is the name of a control tool.
+// isControl reports whether name is that of a control tool.
 func isControl(name string) bool { return name == DecideNext || name == ObserveDecide }
 
 func errControl(name string) error {
 	return fmt.Errorf("reasonactobserve: the tool %q has the name of a control tool: rename it, or leave it out with Config.Tools", name)
 }
 
-// sample is what prompts are tried on.
+// sample is data to test the prompts with.
 var sample = PromptData{
 	Goal: "a goal", Step: 1, MaxSteps: 2, Tool: DecideNext, Tools: []string{"a tool"}, CanAsk: true,
 	Results: []PromptResult{{Tool: "a tool", Arguments: "{}", Text: "a result", OK: true}},
 	Problem: "a problem", Repeats: 3,
 }
 
-// prompt fills in a template. One that fails on its data ends the strategy with its next step.
+// prompt fills in a template. If that fails, the strategy ends at its next step.
 func (s *reasonActObserve) prompt(name string, data PromptData) string {
 	data.Goal, data.Step, data.MaxSteps = s.goal, s.step, s.MaxSteps
 	return s.Prompt(name, data)

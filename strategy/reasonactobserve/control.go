@@ -18,9 +18,9 @@ const (
 	ObserveDecide = "agent_observe_decide" // in the observe turn
 )
 
-// RequestInput is the name of the tool that the strategy brings to ask the user: [tools.AskUser]
-// under another name, so that a run may have that one besides. The model never sees it: it asks in
-// its decision.
+// RequestInput is the name of the tool with which the strategy asks the user. It is [tools.AskUser]
+// under another name, so that the run may also have that one. The model never sees it: the model
+// asks in its decision.
 const RequestInput = "agent_request_input"
 
 const (
@@ -41,7 +41,8 @@ const (
 		}`
 )
 
-// decideDefinition is the control tool of the reason turn, with or without a way to ask the user.
+// decideDefinition returns the control tool of the reason turn, with or without a way to ask the
+// user.
 func decideDefinition(ask bool) tools.Definition {
 	properties := planProperties
 	if ask {
@@ -66,8 +67,8 @@ var observeDefinition = tools.Definition{
 	ReadOnly: true,
 }
 
-// decision is what a control tool is called with, or what a text says in its place. The fields of
-// both tools stand here.
+// decision holds the arguments of a control tool, or the same from a text. It has the fields of
+// both tools.
 type decision struct {
 	Finish         truth  `json:"finish"`
 	ShouldContinue truth  `json:"should_continue"`
@@ -75,7 +76,7 @@ type decision struct {
 	Observation    text   `json:"observation"`
 	RequestInput   *input `json:"request_input"`
 
-	beside string // what the reply says beside it
+	beside string // the other text of the reply
 	prose  bool   // it was read from a text
 }
 
@@ -84,8 +85,8 @@ var (
 	observeKeys = []string{"should_continue", "final_answer", "observation"}
 )
 
-// readDecision reads the decision that a reply holds: from the last call of the control tool whose
-// arguments can be read, else from the last fitting object in its text.
+// readDecision reads the decision in a reply: from the last readable call of the control tool, or
+// else from the last fitting object in the text.
 func readDecision(reply messages.Assistant, tool string, keys []string) (decision, bool) {
 	said := reply.Text()
 	for _, c := range slices.Backward(reply.Calls()) {
@@ -103,7 +104,7 @@ func readDecision(reply messages.Assistant, tool string, keys []string) (decisio
 	return d, true
 }
 
-// without returns a text without an object in it, and without the code fence around the object.
+// without returns a text without an object and without the code fence around the object.
 func without(said, object string) string {
 	before, after, _ := strings.Cut(said, object)
 	before, after = strings.TrimSpace(before), strings.TrimSpace(after)
@@ -115,7 +116,7 @@ func without(said, object string) string {
 	return strings.TrimSpace(before + "\n" + after)
 }
 
-// truth is a boolean as models write it: also as a text. The zero truth says nothing.
+// truth is a boolean as models write it, which may be a string. The zero truth is undecided.
 type truth string
 
 const (
@@ -123,7 +124,7 @@ const (
 	no  truth = "no"
 )
 
-// UnmarshalJSON implements json.Unmarshaler. What is neither true nor false says nothing.
+// UnmarshalJSON implements json.Unmarshaler. Anything other than true and false is undecided.
 func (t *truth) UnmarshalJSON(data []byte) error {
 	switch strings.ToLower(strings.Trim(string(data), `" `)) {
 	case "true", "yes", "1":
@@ -136,10 +137,10 @@ func (t *truth) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// text is a text as models write it: where a text is wanted, some give an object or a number.
+// text is a text as models write it: some give an object or a number where a text is expected.
 type text string
 
-// UnmarshalJSON implements json.Unmarshaler. What is no text is taken as it is written.
+// UnmarshalJSON implements json.Unmarshaler. A value that is not a string is kept as JSON.
 func (t *text) UnmarshalJSON(data []byte) error {
 	var s string
 	switch {
@@ -157,8 +158,8 @@ type input struct {
 	Options  []string `json:"options,omitempty"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Options that are no texts are left out; a plain text
-// is the question.
+// UnmarshalJSON implements json.Unmarshaler. Options that are not strings are left out; a plain
+// string is the question.
 func (q *input) UnmarshalJSON(data []byte) error {
 	var object struct {
 		Question text   `json:"question"`
@@ -186,5 +187,5 @@ func (r requestInput) Definition() tools.Definition {
 	return def
 }
 
-// Unwrap returns the tool that is under the other name.
+// Unwrap returns the tool with its original name.
 func (r requestInput) Unwrap() tools.Tool { return r.Tool }

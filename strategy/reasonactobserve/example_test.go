@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// S4-14, S4-27: the events of a run under the nine names of a chat front end: a tool is called in the first step, and the
-// second finishes.
+// S4-14, S4-27: the events of a run under the nine names of a chat front end: a tool is called in
+// the first step, and the second step finishes.
 func Example() {
 	look := tools.New(tools.Definition{Name: "look", Description: "Looks at a file.", ReadOnly: true},
 		func(_ context.Context, in struct{ Path string }) (string, error) { return in.Path + " holds 42", nil })
@@ -59,7 +59,7 @@ func Example() {
 	// It is 42.
 }
 
-// One step: the model decides, calls a tool, and says what that showed.
+// One step: the model decides, calls a tool, and says what the result means.
 func ExampleNew() {
 	look := tools.New(tools.Definition{Name: "look", Description: "Looks at a file."},
 		func(_ context.Context, in struct{ Path string }) (string, error) { return in.Path + " holds 42", nil })

@@ -14,7 +14,7 @@ import (
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 )
 
-// Whatever stands in a reply: the strategy wants a step, and the conversation obeys the laws.
+// Whatever a reply contains: the strategy returns a step, and the conversation obeys the laws.
 func FuzzReply(f *testing.F) {
 	for _, seed := range []string{
 		`{"finish":"true","final_answer":{"a":[1]}}`, `{"request_input":"Which?"}`, `{"request_input":{"question":["a"],"options":[1,"b",null]}}`,

@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// answered takes the answer that was asked for in plain words.
+// answered processes the answer that was requested in plain words.
 func (s *reasonActObserve) answered(reply messages.Assistant) nextstep.NextStep {
 	s.record(reply, "NotRun")
 	switch text := reply.Text(); {
@@ -24,7 +24,7 @@ func (s *reasonActObserve) answered(reply messages.Assistant) nextstep.NextStep 
 	}
 }
 
-// concluded takes the last reply, for which there were no steps left.
+// concluded processes the last reply, after the steps were used up.
 func (s *reasonActObserve) concluded(reply messages.Assistant) nextstep.NextStep {
 	s.record(reply, "NotRun")
 	text := reply.Text()
@@ -38,7 +38,7 @@ func (s *reasonActObserve) concluded(reply messages.Assistant) nextstep.NextStep
 	return s.Then(concluded, s.limited(result))
 }
 
-// done ends with an answer, which becomes the last message if it is not.
+// done ends with an answer, and adds it as the last message if it is not already there.
 func (s *reasonActObserve) done(answer string) nextstep.NextStep {
 	last, ok := s.history.Last().(messages.Assistant)
 	if !ok || last.Text() != answer {
@@ -49,7 +49,7 @@ func (s *reasonActObserve) done(answer string) nextstep.NextStep {
 	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
-// limited is the end for want of steps.
+// limited ends because no step is left.
 func (s *reasonActObserve) limited(result *string) nextstep.NextStep {
 	out := s.output()
 	out.Result = result
@@ -60,12 +60,12 @@ func (s *reasonActObserve) limited(result *string) nextstep.NextStep {
 	}
 }
 
-// fail ends with an error and what was reached.
+// fail ends with an error and the work done so far.
 func (s *reasonActObserve) fail(code delegation.Code, err error) nextstep.NextStep {
 	return s.failWith("", code, err)
 }
 
-// failWith ends with an error, and a text beside it.
+// failWith ends with an error, and a text as the Result.
 func (s *reasonActObserve) failWith(text string, code delegation.Code, err error) nextstep.NextStep {
 	out := s.output()
 	if text != "" {
@@ -74,10 +74,10 @@ func (s *reasonActObserve) failWith(text string, code delegation.Code, err error
 	return s.Fail(delegation.NewError(code, err), out)
 }
 
-// output is what was reached.
+// output returns the work done so far.
 func (s *reasonActObserve) output() delegation.Output {
 	var m delegation.Metadata
-	set := func(name string, v any) { _ = m.Set(name, v) } // all of these can be encoded
+	set := func(name string, v any) { _ = m.Set(name, v) } // all these values can be encoded
 	set("steps", s.step)
 	set("model_calls", s.asked)
 	frame.SetList(&m, "tools", s.used)

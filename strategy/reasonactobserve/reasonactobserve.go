@@ -1,39 +1,39 @@
-// Package reasonactobserve is the strategy that works on a task in steps of three turns: in the
-// first the model decides what comes next, in the second it calls tools, in the third it says what
-// that showed and whether to go on.
+// Package reasonactobserve is the strategy that works on a task in steps of three turns. In the
+// first turn the model decides what comes next. In the second it calls tools. In the third it says
+// what the results mean and whether to continue.
 //
 //	reason    The model calls agent_decide_next: it finishes with an answer, asks the user something, or says its plan.
 //	act       The model is offered the tools of the run. Of the calls in its reply the first runs (all with RunAll). A
 //	          reply of text alone is the answer. Without tools the turn is left out.
 //	observe   The model is shown what the tools returned, shortened, and calls agent_observe_decide: it finishes with an
-//	          answer, or the next step begins. The results stand in the conversation whole, for the turns that follow.
+//	          answer, or the next step begins. The full results are in the conversation, for later turns.
 //
-// The control tools are read by the strategy and never run. Where a model does not call them, the
-// decision is taken from the last fitting JSON object in its text; without one, the step goes on.
-// The choice of a control tool is forced until a provider refuses that, once. No tool of the run,
-// and no agent that is one, may have the name of a control tool: a run that is to act with such a
-// one fails at once, with an error that says so; leave it out with [Config.Tools], or rename it. A
-// question to the user runs as the tool [RequestInput], so that the run waits until somebody
-// answers; the answer is put into the conversation as a message of the user, and the next step
-// begins with it. A call with the same arguments is refused after MaxRepeats runs, and the model is
-// told. With [Config.Retrieval] the data sources that the input names are looked at before the
-// first act turn.
+// The strategy reads calls of the control tools itself; they are never run. If a model does not
+// call them, the decision is taken from the last fitting JSON object in its text; without one, the
+// step continues. The choice of a control tool is forced until a provider refuses that. No tool of
+// the run, and no agent used as a tool, may have the name of a control tool: otherwise the run
+// fails at once with an error. Leave such a tool out with [Config.Tools], or rename it.
+//
+// A question to the user runs as the tool [RequestInput], so that the run waits for an answer. The
+// answer is added to the conversation as a user message, and the next step begins. A call with the
+// same arguments is refused after MaxRepeats runs, and the model is told. With [Config.Retrieval],
+// the data sources in the input are searched before the first act turn.
 //
 // At most MaxSteps steps are made, and a last request without tools when they are used up: at most
-// 4 * MaxSteps + 2 model calls ([Config.Bound]). Its answer is the Result beside an error with code
-// limit, or as OnLimit says.
+// 4 * MaxSteps + 2 model calls ([Config.Bound]). Its answer is the Result, in addition to an error
+// with code limit, or as OnLimit says.
 //
-// The metadata of an output holds "steps" and "model_calls" (numbers), and where they apply "tools"
-// (names of those that were run, in the order of their first run), "finish" (why the model stopped,
-// if not by itself), "truncated" (true), "limited" (true: the steps were used up), "repaired" (what
-// was mended in the messages it was given).
+// The metadata of an output holds "steps" and "model_calls" (numbers). If they apply it also holds
+// "tools" (the names of the tools that ran, in the order of their first run), "finish" (why the
+// model stopped, if not by itself), "truncated" (true), "limited" (true: the steps were used up),
+// and "repaired" (the repairs of the input messages).
 //
-// Two other loops of this family are configurations of package completetask: tool-first, which has
-// to call a tool before it answers, is its Config with a required ToolChoice; llm-only, which
-// answers without tools, is its Config with empty Tools.
+// Two other loops of this kind are configurations of package completetask. Tool-first, which must
+// call a tool before it answers, is its Config with a required ToolChoice. Llm-only, which answers
+// without tools, is its Config with empty Tools.
 //
-// The source of the loop is the Reason-Act-Observe loop of a chat service's agent mode, after ReAct
-// (Yao et al., 2022, arXiv:2210.03629).
+// The loop is the Reason-Act-Observe loop of a chat service's agent mode, after ReAct (Yao et al.,
+// 2022, arXiv:2210.03629).
 package reasonactobserve
 
 import (
@@ -66,7 +66,7 @@ type reasonActObserve struct {
 	frame.Frame
 
 	tools    []tools.Definition // to act with
-	consult  *consultation      // still to be made; nil: none
+	consult  *consultation      // still to be made; nil means none
 	toolsErr error              // the tools of the run do not fit the Config
 	goal     string
 	history  messages.History
@@ -75,11 +75,11 @@ type reasonActObserve struct {
 	step     int
 	before   int                   // length of the history when this step began to act
 	results  []PromptResult        // of this step
-	calls    []messages.ToolCall   // of this turn, in order; those in refused are not awaited
-	refused  []messages.ToolOutput // for these of them
-	runs     map[string]int        // how often a tool was run with the same arguments, by both
+	calls    []messages.ToolCall   // of this turn, in order; the results of refused ones are not awaited
+	refused  []messages.ToolOutput // answers to the refused calls
+	runs     map[string]int        // how often a tool ran with the same arguments, by tool and arguments
 	used     []string              // tools that were run
-	unforced bool                  // the provider does not take a forced tool choice
+	unforced bool                  // the provider refuses a forced tool choice
 	asked    int                   // model calls answered
 	finish   llmclient.FinishReason
 }
@@ -100,8 +100,8 @@ func (s *reasonActObserve) ToolNames() []string {
 	return append(slices.Clone(s.Config.Tools), s.Retrieval.Tool)
 }
 
-// UseTools implements strategy.ToolUser. A tool that has the name of a control tool is no use: the
-// model could call but one of them.
+// UseTools implements strategy.ToolUser. A tool with the name of a control tool cannot be used: the
+// model could call only one of them.
 func (s *reasonActObserve) UseTools(defs []tools.Definition) {
 	s.tools, s.toolsErr = frame.Tools(pkg, defs, s.Config.Tools)
 	for _, d := range s.tools {
@@ -166,7 +166,7 @@ func (s *reasonActObserve) ProcessAPIResponse(resp llmclient.Response) nextstep.
 	return turn(resp.Message)
 }
 
-// turn is what takes a reply in this state; nil if none is awaited.
+// turn returns the function that processes a reply in this state, or nil if no reply is awaited.
 func (s *reasonActObserve) turn() func(messages.Assistant) nextstep.NextStep {
 	switch s.State() {
 	case Reasoning, Deciding:
@@ -201,7 +201,7 @@ func (s *reasonActObserve) ProcessToolResults(results []messages.ToolOutput) nex
 // EditCalls implements strategy.CallEditor.
 func (s *reasonActObserve) EditCalls(calls []messages.ToolCall) {
 	if s.State() == AskingUser {
-		return // the call stands in no conversation
+		return // the call is not in the conversation
 	}
 	if edited := frame.EditCalls(s.history, calls); edited != nil {
 		s.calls = edited
@@ -209,7 +209,7 @@ func (s *reasonActObserve) EditCalls(calls []messages.ToolCall) {
 }
 
 // ProcessFailure implements strategy.FailureHandler: a forced choice that the provider refuses is
-// not forced again, and a call that it could not read is the model's to mend.
+// not forced again, and a call that it could not read is returned to the model for correction.
 func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	if frame.RefusesChoice(f) && s.Can(unforced) {
 		s.asked++
@@ -242,9 +242,9 @@ func (s *reasonActObserve) ProcessFailure(f nextstep.Failure) nextstep.NextStep 
 	return s.Fail(frame.ErrorOf(f), out)
 }
 
-// Conclude implements strategy.Concluder. The messages are those of the strategy: a request may
-// hold a prompt that does not stay, and a reply calls that were left out. Calls that were refused
-// have their answers; the Machine answers those that ran.
+// Conclude implements strategy.Concluder. It returns the strategy's own messages, because a request
+// may contain a temporary prompt, and a reply calls that were left out. Refused calls have their
+// answers; the Machine answers those that ran.
 func (s *reasonActObserve) Conclude(string) delegation.Output {
 	s.history = frame.Results(s.history, s.refused)
 	return s.output()
@@ -262,13 +262,13 @@ func (s *reasonActObserve) say(name string, data PromptData) {
 	s.history = append(s.history, messages.UserText(s.prompt(name, data)))
 }
 
-// with is a conversation with a prompt behind it that does not stay.
+// with returns a conversation with a temporary prompt at the end.
 func (s *reasonActObserve) with(h messages.History, name string, data PromptData) messages.History {
 	return append(h.Clip(), messages.UserText(s.prompt(name, data)))
 }
 
-// then fires a trigger with a step that was made of prompts; one that could not be filled in is an
-// error.
+// then fires a trigger with a step made from prompts. If a prompt could not be filled in, it ends
+// with an error.
 func (s *reasonActObserve) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
 	if err := s.PromptErr(); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
@@ -276,7 +276,7 @@ func (s *reasonActObserve) then(on strategy.Trigger, step nextstep.NextStep) nex
 	return s.Then(on, step)
 }
 
-// record adds a reply to the conversation, and answers its calls, of which none is run.
+// record adds a reply to the conversation, and answers its calls, none of which is run.
 func (s *reasonActObserve) record(reply messages.Assistant, why string) {
 	if reply.Empty() {
 		return
@@ -294,7 +294,7 @@ func (s *reasonActObserve) record(reply messages.Assistant, why string) {
 	}
 }
 
-// control is the control tool of this turn.
+// control returns the control tool of this turn.
 func (s *reasonActObserve) control() string {
 	switch s.State() {
 	case Reasoning, Deciding:

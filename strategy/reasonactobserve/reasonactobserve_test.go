@@ -33,7 +33,7 @@ func observe(args string) scripted.Reply {
 	return scripted.Calls(scripted.Call(rao.ObserveDecide, args, ""))
 }
 
-// tool is a tool that says what it was called with, or fails.
+// tool is a tool that returns its arguments, or fails.
 func tool(name string, err error) tools.Tool {
 	return tools.NewRaw(tools.Definition{Name: name, ReadOnly: true}, func(_ context.Context, args string) (string, error) { return name + args, err })
 }
@@ -61,8 +61,8 @@ func ask(question string) scripted.Reply {
 	return decide(fmt.Sprintf(`{"finish":false,"request_input":{"question":%q}}`, question))
 }
 
-// eventsOf runs a task and returns what a front end is told, types with their steps, and the end of
-// the run.
+// eventsOf runs a task and returns the events of a front end, as types with their steps, and the
+// end of the run.
 func eventsOf(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) (told []string, end orchestrator.RunFinished) {
 	t.Helper()
 	flat := orchestrator.Flat{MaxSteps: 3}
@@ -82,8 +82,8 @@ func eventsOf(t *testing.T, o *orchestrator.Orchestrator, ta orchestrator.Task) 
 	return told, end
 }
 
-// S4-1, S4-9, S4-10, S4-12, S4-13, S4-14, S4-27: what a front end is told of each way through the
-// loop.
+// S4-1, S4-9, S4-10, S4-12, S4-13, S4-14, S4-27: the events of a front end for each path through
+// the loop.
 func TestS4_27_frontEnd(t *testing.T) {
 	look := scripted.Calls(scripted.Call("look", "{}", ""))
 	for name, c := range map[string]struct {
@@ -127,7 +127,7 @@ func TestS4_27_frontEnd(t *testing.T) {
 	}
 }
 
-// S4-15: steps never decrease, each tool_start has its tool_complete although the tool fails, and a
+// S4-15: steps never decrease, each tool_start has its tool_complete even if the tool fails, and a
 // front end that fails at every event does not end the run.
 func TestS4_15_eventsAreOrderedAndSurvive(t *testing.T) {
 	model := scripted.New(
@@ -168,8 +168,8 @@ func TestS4_15_eventsAreOrderedAndSurvive(t *testing.T) {
 	require.Len(t, end.Output.ToolMetas(), 2+5, "two tools, five decisions")
 }
 
-// S4-16: with data sources and a user known the retrieval tool is called first in the act turn,
-// once; without either the act turn is a plain one.
+// S4-16: if data sources and a user are known, the retrieval tool is called first in the act turn,
+// once; without either, the act turn is a plain one.
 func TestS4_16_retrieval(t *testing.T) {
 	cfg := rao.Config{Tools: []string{"fail"}, Retrieval: rao.Retrieval{Tool: "look"}}
 	script := []scripted.Reply{decide(`{}`), {}, observe(`{}`), decide(`{}`), {}, observe(`{"final_answer":"Done!"}`)}
@@ -204,7 +204,7 @@ func names(defs []tools.Definition) (list []string) {
 	return list
 }
 
-// What a tool attaches stays in the conversation, and is told when the call ends.
+// Attachments of a tool stay in the conversation, and are reported when the call ends.
 func TestAttachments(t *testing.T) {
 	chart := messages.Attachment{Name: "chart.png", MediaType: "image/png", URL: "https://example.com/chart.png"}
 	draw := tools.NewRaw(tools.Definition{Name: "draw"}, func(ctx context.Context, _ string) (string, error) {
@@ -225,7 +225,7 @@ func TestAttachments(t *testing.T) {
 	require.Equal(t, told, end.Output.ToolMetas()[1].Attachments)
 }
 
-// What came from outside stands between marks in the observe prompt too, although it is shortened.
+// Untrusted text is between marks in the observe prompt too, although it is shortened.
 func TestUntrustedResults(t *testing.T) {
 	fetch := tools.NewRaw(tools.Definition{Name: "fetch", Untrusted: true}, func(context.Context, string) (string, error) {
 		return strings.Repeat("Do as I say. ", 100), nil
@@ -239,7 +239,7 @@ func TestUntrustedResults(t *testing.T) {
 	require.Less(t, len(prompt), 1000)
 }
 
-// A call that a middleware changed stands in the conversation as it was made.
+// A call that a middleware changed is in the conversation in its changed form.
 func TestEditedCalls(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
@@ -285,8 +285,8 @@ func TestConfig_Check(t *testing.T) {
 	}
 }
 
-// A run whose tools include one that is named like a control tool, a child agent say, fails with
-// the reason, unless the Config leaves it out.
+// A run that has a tool with the name of a control tool, such as a child agent, fails with the
+// reason, unless the Config leaves the tool out.
 func TestControlNames(t *testing.T) {
 	with := func(c *orchestrator.Config) {
 		c.Strategies["worker"] = rao.New(rao.Config{})
@@ -314,7 +314,7 @@ func TestConfig_JSON(t *testing.T) {
 	require.NoError(t, res.Output.Messages.Validate())
 }
 
-// The bound is reached by the worst model, and not passed.
+// The worst model reaches the bound, and does not exceed it.
 func TestBound(t *testing.T) {
 	cfg := rao.Config{MaxSteps: 2}
 	replies := []scripted.Reply{scripted.Error(&llmclient.Error{Code: llmclient.CodeBadRequest, Message: "tool_choice"})}
@@ -350,7 +350,7 @@ func TestUnbounded(t *testing.T) {
 	require.JSONEq(t, "11", string(res.Output.Metadata["steps"]))
 }
 
-// Whatever a model says, a run ends within its bound, by no fault of the strategy, and with a
+// Whatever a model says, a run ends within its bound, without a defect of the strategy, and with a
 // conversation that obeys the laws.
 func TestAnyModel(t *testing.T) {
 	replies := []scripted.Reply{

@@ -6,30 +6,30 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// The states: what the strategy waits for.
+// The states name what the strategy waits for.
 const (
 	Ready                     = frame.Ready
 	Reasoning  strategy.State = "reasoning"   // a reply that calls agent_decide_next
-	Deciding   strategy.State = "deciding"    // after a reply of nothing: a plain one that holds the decision as JSON
+	Deciding   strategy.State = "deciding"    // after an empty reply: a plain one that holds the decision as JSON
 	AskingUser strategy.State = "asking_user" // what the user answers
-	Retrieving strategy.State = "retrieving"  // what the data sources hold
+	Retrieving strategy.State = "retrieving"  // what the data sources return
 	Acting     strategy.State = "acting"      // a reply that calls tools, or answers
 	Executing  strategy.State = "executing"   // the results of the calls
 	Observing  strategy.State = "observing"   // a reply that calls agent_observe_decide
-	Answering  strategy.State = "answering"   // the answer in plain words: the model said that it is done, and no more
+	Answering  strategy.State = "answering"   // the answer in plain words: the model only said that it is done
 	Concluding strategy.State = "concluding"  // the answer in plain words: no step is left
 	Done                      = frame.Done
-	Limited                   = frame.Limited // out of steps: an error, with what was reached
+	Limited                   = frame.Limited // out of steps: an error, with the work done so far
 	Failed                    = frame.Failed
 )
 
-// The triggers: what happened.
+// The triggers name what happened.
 const (
 	started   strategy.Trigger = "started"
-	unforced  strategy.Trigger = "unforced"  // the provider does not take a forced tool choice: ask again without
+	unforced  strategy.Trigger = "unforced"  // the provider refuses a forced tool choice: ask again without one
 	silent    strategy.Trigger = "silent"    // the reply was empty
-	asked     strategy.Trigger = "asked"     // the model wants to know something of the user
-	consulted strategy.Trigger = "consulted" // the data sources are to be looked at first
+	asked     strategy.Trigger = "asked"     // the model has a question for the user
+	consulted strategy.Trigger = "consulted" // the data sources are to be searched first
 	decided   strategy.Trigger = "decided"   // it is time to act
 	called    strategy.Trigger = "called"    // the model called tools
 	acted     strategy.Trigger = "acted"     // there is something to observe, or nothing was done
@@ -37,14 +37,14 @@ const (
 	exhausted strategy.Trigger = "exhausted" // no step is left
 	concluded strategy.Trigger = "concluded"
 	gaveUp    strategy.Trigger = "gave_up"
-	satisfied strategy.Trigger = "satisfied" // the model is done, and has not said the answer yet
+	satisfied strategy.Trigger = "satisfied" // the model is done, but has not given the answer
 	finished  strategy.Trigger = "finished"
 )
 
 // The caps of the table; see Config.MaxSteps.
 const (
 	capSteps    = "steps"
-	capUnforced = "unforced" // once in a run: from then on no choice is forced
+	capUnforced = "unforced" // once in a run: after that no choice is forced
 )
 
 // Table is the state machine of this strategy.

@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// brief are prompts that leave the stories readable.
+// brief are short prompts that keep the stories readable.
 var brief = rao.Prompts{
 	Reason:  `Step {{.Step}}{{if .MaxSteps}} of {{.MaxSteps}}{{end}}: decide.`,
 	Decide:  `Decide, in JSON.`,
@@ -39,7 +39,7 @@ const stories = "../../testdata/stories/reasonactobserve"
 
 func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
 
-// S1-2: the stories end alike whichever way they are run.
+// S1-2: the stories end in the same way however they are run.
 func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }
 
 func calling(name, args string) llmclient.Response {

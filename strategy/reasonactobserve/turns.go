@@ -12,8 +12,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// reason asks for a decision. A tool that the strategy is about to call itself must be offered
-// before: it stands beside the control tool.
+// reason asks for a decision. A tool that the strategy will call itself must be offered before the
+// call, so the request has it in addition to the control tool.
 func (s *reasonActObserve) reason() nextstep.GetChatCompletion {
 	data := s.deciding()
 	data.Tool = DecideNext
@@ -32,8 +32,8 @@ func (s *reasonActObserve) deciding() PromptData {
 	return data
 }
 
-// forced is a request in which the model must call the control tool, if the provider can be told
-// so.
+// forced changes a request so that the model must call the control tool, if the provider supports
+// this.
 func (s *reasonActObserve) forced(step nextstep.GetChatCompletion, tool string) nextstep.GetChatCompletion {
 	step.Request.ToolChoice = llmclient.ToolChoice{Mode: llmclient.ChooseTool, Name: tool}
 	if s.unforced {
@@ -42,7 +42,7 @@ func (s *reasonActObserve) forced(step nextstep.GetChatCompletion, tool string) 
 	return step
 }
 
-// reasoned takes the reply of the reason turn.
+// reasoned processes the reply of the reason turn.
 func (s *reasonActObserve) reasoned(reply messages.Assistant) nextstep.NextStep {
 	s.record(reply, "NotRun")
 	d, ok := readDecision(reply, DecideNext, decideKeys)
@@ -68,7 +68,7 @@ func (s *reasonActObserve) answer() nextstep.NextStep {
 	return s.then(satisfied, s.request(s.history))
 }
 
-// ask asks the user. The call stands in no conversation: the model asked in its decision.
+// ask asks the user. The call is not in the conversation: the model asked in its decision.
 func (s *reasonActObserve) ask(q input) nextstep.NextStep {
 	arguments, err := json.Marshal(q)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *reasonActObserve) ask(q input) nextstep.NextStep {
 	return s.then(asked, nextstep.ExecuteTools{Calls: []messages.ToolCall{call}})
 }
 
-// replied puts what the user said into the conversation.
+// replied adds the user's answer to the conversation.
 func (s *reasonActObserve) replied(results []messages.ToolOutput) nextstep.NextStep {
 	for _, r := range results {
 		if r.OK() {
@@ -90,14 +90,14 @@ func (s *reasonActObserve) replied(results []messages.ToolOutput) nextstep.NextS
 	return s.next()
 }
 
-// observe shows the model what this step did, and asks what it means. The results as they are stand
-// in the conversation behind s.before; here they are shortened.
+// observe shows the model what this step did, and asks what it means. The full results are in the
+// conversation after s.before; here they are shortened.
 func (s *reasonActObserve) observe() nextstep.GetChatCompletion {
 	h := s.with(s.history[:s.before], "Observe", PromptData{Tool: ObserveDecide, Results: s.results})
 	return s.forced(s.request(h, observeDefinition), ObserveDecide)
 }
 
-// observed takes the reply of the observe turn.
+// observed processes the reply of the observe turn.
 func (s *reasonActObserve) observed(reply messages.Assistant) nextstep.NextStep {
 	s.record(reply, "NotRun")
 	d, _ := readDecision(reply, ObserveDecide, observeKeys)
@@ -115,7 +115,7 @@ func (s *reasonActObserve) observed(reply messages.Assistant) nextstep.NextStep 
 	}
 }
 
-// next begins the next step, or ends for want of one.
+// next begins the next step, or ends if none is left.
 func (s *reasonActObserve) next() nextstep.NextStep {
 	switch {
 	case s.Can(again):

@@ -15,8 +15,8 @@ import (
 	rao "github.com/segue-go/segue/strategy/reasonactobserve"
 )
 
-// S4-5: the user answers in the process. The answer is a message of the user, the step has no act
-// and no observe turn, and the next one finishes.
+// S4-5: the user answers in the same process. The answer is a user message, the step has no act and
+// no observe turn, and the next step finishes.
 func TestS4_5_userAnswers(t *testing.T) {
 	model := scripted.New(ask("Which file?"), decide(`{"finish":true,"final_answer":"All set."}`))
 	o := agent(t, model, rao.Config{MaxSteps: 3}, func(c *orchestrator.Config) {
@@ -34,7 +34,7 @@ func TestS4_5_userAnswers(t *testing.T) {
 	require.Equal(t, messages.UserText("Use latest."), second[len(second)-2])
 }
 
-// S4-5: nobody is there; the run waits, and goes on when it is resumed with the answer.
+// S4-5: nobody is there; the run waits, and continues when it is resumed with the answer.
 func TestS4_5_runWaits(t *testing.T) {
 	model := scripted.New(ask("Which file?"), decide(`{"final_answer":"All set."}`))
 	o := agent(t, model, rao.Config{}, func(c *orchestrator.Config) { c.Store = new(checkpoint.Memory) })
@@ -51,7 +51,7 @@ func TestS4_5_runWaits(t *testing.T) {
 	require.Contains(t, res.Output.Messages, messages.Message(messages.UserText("Use latest.")))
 }
 
-// A user who declines to answer is a user who said so.
+// If a user declines to answer, the model is told so.
 func TestS4_5_userDeclines(t *testing.T) {
 	o := agent(t, scripted.New(ask("Which file?"), decide(`{"final_answer":"Then not."}`)), rao.Config{}, func(c *orchestrator.Config) {
 		c.Reply = func(context.Context, orchestrator.Wait) (orchestrator.Reply, error) {
@@ -64,7 +64,7 @@ func TestS4_5_userDeclines(t *testing.T) {
 	require.Contains(t, res.Output.Messages[3].(messages.User).Text(), "no time")
 }
 
-// S4-6: a stop while the user is asked ends the run at once, without a further model call.
+// S4-6: a stop during a question to the user ends the run at once, without another model call.
 func TestS4_6_stopWhileWaiting(t *testing.T) {
 	stop := make(chan struct{})
 	model := scripted.New(ask("Which file?"))
@@ -86,7 +86,7 @@ func TestS4_6_stopWhileWaiting(t *testing.T) {
 	require.NoError(t, res.Output.Messages.Validate())
 }
 
-// S4-7: without an answer until the time limit the run ends as timed out.
+// S4-7: without an answer within the time limit, the run ends as timed out.
 func TestS4_7_noAnswerInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := agent(t, scripted.New(ask("Which file?")), rao.Config{}, func(c *orchestrator.Config) {

@@ -14,20 +14,21 @@ import (
 // Name is the usual name of this strategy in a strategy.Set.
 const Name = "reflection"
 
-// Config says who writes drafts, who judges them, and how often. The zero Config is useful.
+// Config configures who writes drafts, who judges them, and how often. The zero Config is ready to
+// use.
 //
-// A critique is read strictly ([Approved] says how). A critic that cannot keep to that makes
+// A critique is read strictly ([Approved] says how). A critic that does not keep to the form causes
 // needless rounds, up to MaxIterations, and "approved" in the metadata is false; the last draft is
-// the Result all the same.
+// still the Result.
 type Config struct {
-	Model       string `json:"model,omitempty"`        // for Request.Model of drafts; "" means the client's own
+	Model       string `json:"model,omitempty"`        // for Request.Model of drafts; "" means the client's own model
 	CriticModel string `json:"critic_model,omitempty"` // for Request.Model of critiques; "" means Model
-	System      string `json:"system,omitempty"`       // the system prompt, in the place of the one that the conversation begins with; "" leaves that
+	System      string `json:"system,omitempty"`       // replaces the system prompt at the beginning of the conversation; "" keeps that one
 	KeepSystem  bool   `json:"keep_system,omitempty"`  // a conversation that begins with a system prompt keeps it
 
-	// Generator is the strategy that writes the drafts; "" means that they are written here, with
-	// tools. It is given the input as it came, and for a revision the prompt Revise in place of the
-	// goal.
+	// Generator is the strategy that writes the drafts; "" means that this strategy writes them,
+	// with tools. It receives the input unchanged, but for a revision the goal is the prompt
+	// Revise.
 	Generator string            `json:"generator,omitempty"`
 	Limits    delegation.Limits `json:"limits,omitzero"` // of each run of Generator
 
@@ -38,56 +39,56 @@ type Config struct {
 	JSONCritique bool           `json:"json_critique,omitempty"` // ask for critiques as JSON of [Critique], by Request.Schema
 	OnRejected   RejectedPolicy `json:"on_rejected,omitempty"`   // what to do when the last draft is not approved; "" means RejectedAccept
 
-	// MaxIterations bounds the drafts; each is judged, the last one too. 0 means 3, negative is an
-	// error.
+	// MaxIterations limits the drafts; each is judged, including the last. 0 means 3, negative is
+	// an error.
 	MaxIterations int `json:"max_iterations,omitempty"`
 
-	// MaxToolRounds bounds the rounds of tool calls, over all drafts. After the last of them the
+	// MaxToolRounds limits the rounds of tool calls, over all drafts. After the last of them the
 	// model is asked for a draft without tools, and the output is that draft with an error of code
-	// limit. 0 means 50, negative means no bound but the run's limits.
+	// limit. 0 means 50, negative means no limit other than the run's limits.
 	MaxToolRounds int `json:"max_tool_rounds,omitempty"`
 
-	// MaxRetries bounds the requests that ask again after a reply that was no draft: empty, cut
-	// off, or with a call that could not be read. 0 means 2, negative means none.
+	// MaxRetries limits the repeated requests after a reply that was not a draft: empty, cut off,
+	// or with an unreadable call. 0 means 2, negative means none.
 	MaxRetries int `json:"max_retries,omitempty"`
 
-	Prompts Prompts `json:"prompts,omitzero"` // what the strategy says to the model
+	Prompts Prompts `json:"prompts,omitzero"` // the strategy's texts for the model
 }
 
-// RejectedPolicy says what to do when MaxIterations is reached and the last draft is not approved.
-// That draft is the Result either way, and "approved" in the metadata is false.
+// RejectedPolicy selects what to do if MaxIterations is reached and the last draft is not approved.
+// In each case that draft is the Result, and "approved" in the metadata is false.
 type RejectedPolicy string
 
 // The policies for a last draft that is not approved.
 const (
 	RejectedAccept RejectedPolicy = "accept" // no error
-	RejectedFail   RejectedPolicy = "fail"   // an error with code failed, for callers that try again or turn elsewhere
+	RejectedFail   RejectedPolicy = "fail"   // an error with code failed, for callers that try again or use another strategy
 )
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the
+// Prompts are templates (text/template) of the strategy's texts for the model; "" means the
 // default. The data is a [PromptData].
 type Prompts struct {
 	Critique string `json:"critique,omitempty"` // asks for a judgement that [Approved] can read
-	Revise   string `json:"revise,omitempty"`   // asks for a better draft; the goal of Generator, if there is one
-	Again    string `json:"again,omitempty"`    // the reply was no draft
-	NotRun   string `json:"not_run,omitempty"`  // result of a call that is not run
+	Revise   string `json:"revise,omitempty"`   // asks for a better draft; also the goal of Generator, if there is one
+	Again    string `json:"again,omitempty"`    // the reply was not a draft
+	NotRun   string `json:"not_run,omitempty"`  // the result of a call that is not run
 	Conclude string `json:"conclude,omitempty"` // no tool round is left
 }
 
-// PromptData is what prompts are filled in with.
+// PromptData is the data for the prompts.
 type PromptData struct {
-	Goal          string // of the strategy; where the input has none, what the user said last
+	Goal          string // of the strategy; if the input has none, the last user message
 	Draft         string // the last draft; "" before the first
 	Critique      string // for Revise: what has to change; "" if the critic did not say
 	Generator     string // Config.Generator
 	JSON          bool   // Config.JSONCritique
-	Iteration     int    // which draft this is about, from 1
+	Iteration     int    // the number of the draft, from 1
 	MaxIterations int
 	Why           string // for Again: cut_off, empty or malformed; for NotRun: cut_off, withheld, critique or limit
 	Problem       string // for Again with malformed: what the provider says
 }
 
-// What PromptData.Why says.
+// The values of PromptData.Why.
 const (
 	whyCutOff    = "cut_off"
 	whyEmpty     = "empty"
@@ -132,27 +133,27 @@ var critiqueSchema = llmclient.Schema{
 }`),
 }
 
-// settings is a Config that was checked, with everything compiled that can be.
+// settings is a checked and compiled Config.
 type settings struct {
 	Config
 	frame.Settings
-	schema *llmclient.Schema // of critiques; nil for words
+	schema *llmclient.Schema // of critiques; nil for critiques in words
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
-// strategy is put into use, by orchestrator.New or in a machine.Machine.
+// New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
+// used, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy { return &reflection{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
-// Bound returns how many model calls a run can make at most, retries hidden inside a client aside;
-// -1 if there is no bound. perDraft is the bound of Config.Generator; where there is none, it does
-// not matter.
+// Bound returns the greatest number of model calls of a run, not counting retries inside a client,
+// or -1 if there is no bound. perDraft is the bound of Config.Generator; without a Generator it is
+// ignored.
 //
-// Each iteration is a draft and a critique. A draft is perDraft calls where it is delegated. Where
-// it is not, it is one, and MaxToolRounds - 1 and MaxRetries come to it, over all drafts. A Config
-// that cannot be used has the bound 0.
+// Each iteration is a draft and a critique. A delegated draft makes perDraft calls. A draft of this
+// strategy makes one, and all drafts together make up to MaxToolRounds - 1 and MaxRetries more. An
+// invalid Config has the bound 0.
 func (c Config) Bound(perDraft int) int {
 	s := compile(c)
 	switch {
@@ -193,7 +194,7 @@ func compile(cfg Config) *settings {
 	return s
 }
 
-// sample is what prompts are tried on.
+// sample is data to test the prompts with.
 var sample = PromptData{
 	Goal:          "a goal",
 	Draft:         "a draft",

@@ -20,7 +20,7 @@ func (s *reflection) hear(m messages.Assistant) {
 	}
 }
 
-// keep keeps what there is of a draft that is not whole.
+// keep keeps the available part of an incomplete draft.
 func (s *reflection) keep(text string) {
 	if strings.TrimSpace(text) != "" {
 		s.scrap = text
@@ -34,7 +34,7 @@ func (s *reflection) say(name string, data PromptData) string {
 	return text
 }
 
-// prompt fills in a template. One that fails on its data ends the strategy with its next step.
+// prompt fills in a template. If that fails, the strategy ends at its next step.
 func (s *reflection) prompt(name string, data PromptData) string {
 	data.Goal, data.Generator, data.JSON, data.MaxIterations = s.goal, s.Generator, s.JSONCritique, s.MaxIterations
 	data.Iteration = len(s.critiques) + 1
@@ -44,7 +44,7 @@ func (s *reflection) prompt(name string, data PromptData) string {
 	return s.Prompt(name, data)
 }
 
-// then fires a trigger with a step that was made of prompts.
+// then fires a trigger with a step made from prompts.
 func (s *reflection) then(on strategy.Trigger, step nextstep.NextStep) nextstep.NextStep {
 	if err := s.PromptErr(); err != nil {
 		return s.fail(delegation.CodeInvalid, err)
@@ -59,8 +59,8 @@ func (s *reflection) notRun(calls []messages.ToolCall, why string) {
 	}
 }
 
-// again tells the model why its reply was no draft, and asks once more; with no retry left it
-// fails, with the code and the problem.
+// again tells the model why its reply was not a draft, and asks again. If no retry is left, it
+// fails with the code and the problem.
 func (s *reflection) again(data PromptData, code delegation.Code, problem string) nextstep.NextStep {
 	if !s.Can(reasked) {
 		return s.fail(code, fmt.Errorf("reflection: the model wrote no draft: its reply %s", problem))
@@ -69,7 +69,7 @@ func (s *reflection) again(data PromptData, code delegation.Code, problem string
 	return s.then(reasked, s.request())
 }
 
-// withheld ends with a reply that the provider withheld, or a part of it.
+// withheld ends after the provider withheld a reply or a part of it.
 func (s *reflection) withheld(calls []messages.ToolCall) nextstep.NextStep {
 	s.notRun(calls, whyWithheld)
 	what := "a draft"
@@ -79,12 +79,12 @@ func (s *reflection) withheld(calls []messages.ToolCall) nextstep.NextStep {
 	return s.fail(delegation.Code(llmclient.CodeContentFilter), fmt.Errorf("reflection: the provider withheld %s, or a part of it", what))
 }
 
-// fail ends with an error and what was reached.
+// fail ends with an error and the work done so far.
 func (s *reflection) fail(code delegation.Code, err error) nextstep.NextStep {
 	return s.Fail(delegation.NewError(code, err), s.output())
 }
 
-// output is what was reached.
+// output returns the work done so far.
 func (s *reflection) output() delegation.Output {
 	out := delegation.Output{Messages: s.history.Clip(), Result: s.draft, Data: s.data, Metadata: s.metadata()}
 	if out.Result == nil && s.scrap != "" {
@@ -94,8 +94,9 @@ func (s *reflection) output() delegation.Output {
 	return out
 }
 
-// broken is what was reached when a step was not performed. The Machine knows what had arrived of a
-// reply, so the messages of a request are left to it; those of a delegation stand here alone.
+// broken returns the work done so far when a step was not performed. For a request it leaves the
+// messages to the Machine, which knows the received part of a reply. For a delegation it returns
+// them.
 func (s *reflection) broken() delegation.Output {
 	out := s.output()
 	switch s.State() {
@@ -106,7 +107,7 @@ func (s *reflection) broken() delegation.Output {
 	return out
 }
 
-// metadata tells about the work. Nothing in it can fail to encode.
+// metadata describes the work. All its values can be encoded.
 func (s *reflection) metadata() delegation.Metadata {
 	n := len(s.critiques)
 	m := delegation.Metadata{"iterations": strconv.AppendInt(nil, int64(n), 10)}

@@ -1,28 +1,28 @@
-// Package reflection is the strategy that writes a draft, has it judged, and writes it anew until
-// the judgement is good or the drafts are used up.
+// Package reflection is the strategy that writes a draft, has it judged, and revises it until it is
+// approved or the drafts are used up.
 //
 //	generate -> critique -> (approved, or no draft left) done
 //	               |  ^
 //	               v  |
 //	             revise
 //
-// A draft is written here, by a model that may call tools, or by another strategy
+// A draft is written by this strategy, with a model that may call tools, or by another strategy
 // ([Config.Generator]). It is judged by the same model or another one ([Config.CriticModel]),
-// always without tools; calls in a critique are not run. All of it is one conversation: what was
-// asked, the draft, the request for a critique, the critique, the request for a revision, the next
-// draft. How a critique is read is said at [Approved].
+// always without tools; calls in a critique are not run. All of it is one conversation: the task,
+// the draft, the request for a critique, the critique, the request for a revision, the next draft.
+// [Approved] says how a critique is read.
 //
-// The Result is the last draft that is whole, approved or not. It is not lost to what fails after
-// it: where a critique or a revision fails, or the run is stopped or reaches a limit, it stands
-// beside the error. A first draft that was cut off or withheld stands beside the error too, for
-// want of a better one.
+// The Result is the last complete draft, approved or not. Later failures do not lose it: if a
+// critique or a revision fails, or the run is stopped or reaches a limit, the draft is returned
+// with the error. If the first draft was cut off or withheld, its available part is returned with
+// the error.
 //
-// A run makes at most MaxIterations drafts and as many critiques; [Config.Bound] says how many
-// model calls that can be.
+// A run makes at most MaxIterations drafts and as many critiques; [Config.Bound] returns the
+// resulting number of model calls.
 //
-// The metadata of an output holds "iterations" (how many drafts were judged), "approved" (whether
-// the Result was), and where they apply "critiques" (a list of [Critique]), "repaired" (what was
-// mended in the messages it was given).
+// The metadata of an output holds "iterations" (the number of judged drafts) and "approved"
+// (whether the Result was approved). If they apply it also holds "critiques" (a list of [Critique])
+// and "repaired" (the repairs of the input messages).
 //
 // The loop is that of Self-Refine (Madaan et al., 2023, https://arxiv.org/abs/2303.17651).
 package reflection
@@ -58,15 +58,15 @@ type reflection struct {
 	*settings
 	frame.Frame
 
-	input     delegation.Input // as it came, its messages repaired
+	input     delegation.Input // the input, with repaired messages
 	repaired  []string
 	goal      string
 	tools     []tools.Definition // offered for drafts
-	toolsErr  error              // the Config names some that may not be used
+	toolsErr  error              // the Config names tools that may not be used
 	history   messages.History
-	draft     *string         // the last one that is whole
-	data      json.RawMessage // of that draft, where its generator gave any
-	scrap     string          // the last that there is of a first draft, as long as none is whole
+	draft     *string         // the last complete draft
+	data      json.RawMessage // of that draft, if its generator returned data
+	scrap     string          // the latest part of a first draft, as long as none is complete
 	critiques []Critique
 }
 
@@ -104,7 +104,7 @@ func (s *reflection) Initialize(in delegation.Input) nextstep.NextStep {
 	}
 }
 
-// open puts the conversation together: system prompt, what was said before, the goal.
+// open begins the conversation: system prompt, earlier conversation, goal.
 func (s *reflection) open(in delegation.Input) {
 	s.goal = in.Question()
 	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
@@ -139,7 +139,7 @@ func (s *reflection) ProcessAPIResponse(resp llmclient.Response) nextstep.NextSt
 	}
 }
 
-// reply takes what may be a draft.
+// reply processes a reply that may be a draft.
 func (s *reflection) reply(resp llmclient.Response) nextstep.NextStep {
 	s.hear(resp.Message)
 	calls, text := resp.Message.Calls(), resp.Message.Text()
@@ -201,7 +201,7 @@ func (s *reflection) ProcessDelegationResult(out delegation.Output) nextstep.Nex
 	return s.judge(text, out.Data)
 }
 
-// judge has a draft judged.
+// judge asks for a judgement of a draft.
 func (s *reflection) judge(text string, data json.RawMessage) nextstep.NextStep {
 	s.draft, s.data = &text, data
 	s.say("Critique", PromptData{})
@@ -210,7 +210,7 @@ func (s *reflection) judge(text string, data json.RawMessage) nextstep.NextStep 
 	}})
 }
 
-// critique takes the judgement on a draft.
+// critique processes the judgement of a draft.
 func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 	s.hear(resp.Message)
 	calls := resp.Message.Calls()
@@ -219,7 +219,7 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 	}
 	s.notRun(calls, whyCritique)
 	c := read(resp.Message.Text())
-	c.Approved = c.Approved && resp.Finish != llmclient.FinishLength // who knows what it would have gone on to say
+	c.Approved = c.Approved && resp.Finish != llmclient.FinishLength // the missing part is unknown
 	data := PromptData{Critique: c.Feedback}
 	s.critiques = append(s.critiques, c)
 	switch {
@@ -237,7 +237,7 @@ func (s *reflection) critique(resp llmclient.Response) nextstep.NextStep {
 	}
 }
 
-// conclusion takes the last draft, which was asked for without tools.
+// conclusion processes the last draft, which was requested without tools.
 func (s *reflection) conclusion(resp llmclient.Response) nextstep.NextStep {
 	s.hear(resp.Message)
 	s.notRun(resp.Message.Calls(), whyLimit)
@@ -254,13 +254,13 @@ func (s *reflection) conclusion(resp llmclient.Response) nextstep.NextStep {
 	return s.Then(concluded, nextstep.ReportError{Err: delegation.NewError(delegation.CodeLimit, err), Output: s.output()})
 }
 
-// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is the
-// model's to mend.
+// ProcessFailure implements strategy.FailureHandler: a call that the provider could not read is
+// returned to the model for correction.
 func (s *reflection) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	text := f.Partial.Text()
 	if f.Code == delegation.Code(llmclient.CodeMalformedToolCall) && s.Can(reasked) {
 		if text != "" {
-			s.history = append(s.history, messages.AssistantText(text)) // what it wrote, to learn from
+			s.history = append(s.history, messages.AssistantText(text)) // the model's text, for it to learn from
 		}
 		return s.again(PromptData{Why: whyMalformed, Problem: f.Message}, f.Code, "held a call that could not be read: "+f.Message)
 	}
@@ -268,7 +268,7 @@ func (s *reflection) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	return s.Fail(frame.ErrorOf(f), s.broken())
 }
 
-// Inherit implements strategy.Inheritor: what there is of a first draft is better than none.
+// Inherit implements strategy.Inheritor: the available part of a first draft is better than none.
 func (s *reflection) Inherit(out delegation.Output) { s.keep(out.Text()) }
 
 // Conclude implements strategy.Concluder.

@@ -67,7 +67,7 @@ func TestS1_15_revisionEndsWithTheCritique(t *testing.T) {
 	require.Contains(t, last.(messages.User).Text(), "Line 2 limps.")
 }
 
-// A generator is given the input as it came, and for a revision all that it needs in its goal.
+// A generator receives the input unchanged, and for a revision all that it needs in its goal.
 func TestGenerator(t *testing.T) {
 	in := delegation.Input{Messages: messages.History{messages.UserText("Write a poem.")}, Data: json.RawMessage(`{"n":1}`)}
 	limits := delegation.Limits{ModelCalls: 3}
@@ -90,8 +90,8 @@ func TestGenerator(t *testing.T) {
 	require.JSONEq(t, `"Poem"`, string(out.Output.Data))
 }
 
-// A run that is stopped at any point leaves the last whole draft as its result; before the first,
-// what had arrived of it.
+// A run that is stopped at any point has the last complete draft as its result or, before the
+// first, the received part of it.
 func TestStopKeepsTheDraft(t *testing.T) {
 	cfg := &machine.Config{
 		Strategies: strategy.Set{"r": reflection.New(reflection.Config{})}, Tools: []tools.Definition{{Name: "look", ReadOnly: true}},
@@ -123,7 +123,7 @@ func TestStopKeepsTheDraft(t *testing.T) {
 	}
 }
 
-// Calls that a middleware changed stand in the conversation as they were made.
+// Calls that a middleware changed are in the conversation in their changed form.
 func TestEditCalls(t *testing.T) {
 	s, _ := start(reflection.Config{}, goal)
 	s.ProcessAPIResponse(call("c1"))
@@ -160,7 +160,7 @@ func TestConfig_Check(t *testing.T) {
 	}
 }
 
-// A Config can be read from JSON, prompts and all.
+// A Config, including its prompts, can be read from JSON.
 func TestConfig_JSON(t *testing.T) {
 	var cfg reflection.Config
 	require.NoError(t, json.Unmarshal([]byte(`{
@@ -178,8 +178,7 @@ func TestConfig_JSON(t *testing.T) {
 	require.Equal(t, cfg, again, "no tools is not all tools")
 }
 
-// Every prompt can be replaced; one that cannot be filled in after all ends the run with the draft
-// kept.
+// Every prompt can be replaced. If one cannot be filled in, the run ends and keeps the draft.
 func TestPrompts(t *testing.T) {
 	s, _ := start(reflection.Config{Prompts: reflection.Prompts{
 		Critique: "Draft {{.Iteration}} of {{.MaxIterations}} for {{.Goal}} is {{.Draft}}: good?",
@@ -226,7 +225,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// The bound that the package states is reached by the worst model, and never passed.
+// The worst model reaches the documented bound, and never exceeds it.
 func TestBound(t *testing.T) {
 	cfg := reflection.Config{MaxIterations: 3, MaxToolRounds: 4, MaxRetries: 2}
 	s, step := start(cfg, goal)
@@ -258,7 +257,7 @@ func TestBound(t *testing.T) {
 	require.Equal(t, -1, reflection.Config{MaxToolRounds: -1}.Bound(0))
 }
 
-// What a caller does with a history that it was given is not seen.
+// A caller's changes of a history that it received have no effect.
 func TestHistoriesAreClipped(t *testing.T) {
 	s, step := start(reflection.Config{}, goal)
 	first := step.(nextstep.GetChatCompletion).Request.Messages

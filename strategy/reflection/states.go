@@ -6,7 +6,7 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// The states: what the strategy waits for.
+// The states name what the strategy waits for.
 const (
 	Ready                             = frame.Ready
 	Generating         strategy.State = "generating"          // a reply with the first draft, or with calls
@@ -16,24 +16,24 @@ const (
 	Revising           strategy.State = "revising"            // a reply with a better draft, or with calls
 	RevisingTools      strategy.State = "revising_tools"      // the results of those calls
 	DelegatingRevision strategy.State = "delegating_revision" // a better draft of another strategy
-	Concluding         strategy.State = "concluding"          // a last draft, asked for without tools
+	Concluding         strategy.State = "concluding"          // a last draft, requested without tools
 	Done                              = frame.Done
 	Limited                           = frame.Limited // out of tool rounds: an error, with the last draft
 	Failed                            = frame.Failed
 )
 
-// The triggers: what happened.
+// The triggers name what happened.
 const (
 	started   strategy.Trigger = "started"
-	delegated strategy.Trigger = "delegated" // the first draft is left to another strategy
+	delegated strategy.Trigger = "delegated" // another strategy writes the first draft
 	called    strategy.Trigger = "called"    // the model called tools
 	answered  strategy.Trigger = "answered"  // the tools answered
-	reasked   strategy.Trigger = "reasked"   // the reply was no draft, and the model is told why
+	reasked   strategy.Trigger = "reasked"   // the reply was not a draft, and the model is told why
 	drafted   strategy.Trigger = "drafted"   // there is a draft to judge
-	rejected  strategy.Trigger = "rejected"  // the draft is to be revised here
-	returned  strategy.Trigger = "returned"  // the draft is to be revised by another strategy
+	rejected  strategy.Trigger = "rejected"  // this strategy revises the draft
+	returned  strategy.Trigger = "returned"  // another strategy revises the draft
 	approved  strategy.Trigger = "approved"
-	accepted  strategy.Trigger = "accepted"  // the last draft was rejected, and is taken as it is
+	accepted  strategy.Trigger = "accepted"  // the last draft was rejected, and is used as it is
 	exhausted strategy.Trigger = "exhausted" // no tool round is left
 	concluded strategy.Trigger = "concluded"
 )

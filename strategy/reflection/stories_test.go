@@ -33,7 +33,7 @@ const stories = "../../testdata/stories/reflection"
 
 func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
 
-// S1-2: the stories end alike whichever way they are run.
+// S1-2: the stories end in the same way however they are run.
 func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }
 
 func TestConform(t *testing.T) {

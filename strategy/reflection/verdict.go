@@ -7,22 +7,22 @@ import (
 	"unicode"
 )
 
-// Critique is a judgement on a draft.
+// Critique is a judgement of a draft.
 type Critique struct {
 	Approved bool   `json:"approved"`
-	Feedback string `json:"feedback"` // what has to change; a critique in words stands here whole
+	Feedback string `json:"feedback"` // what has to change; for a critique in words, its whole text
 }
 
-// Approved reports whether a critique approves what it judges. It is read strictly, since a draft
-// that is revised needlessly costs a round, and one that is approved by mistake is never mended.
+// Approved reports whether a critique approves the draft. It is strict, because a needless revision
+// costs only a round, but a draft that is approved by mistake is never corrected.
 //
-// A critique in JSON, in a fenced code block or not, approves with {"approved": true}, said once.
-// One in words approves if the word "approved" is a sentence of its own: its first line, the first
-// sentence of that line, or its last line. Case, quotes, marks of Markdown and a label ("Verdict:")
-// do not matter. A verdict that goes on ("Approved - it needs work"), is taken back or made to
-// depend on something ("not approved", "APPROVED. But only if line 2 rhymes") is none. Whatever
-// else stands beside a verdict is not weighed: a critic that names faults, and approves as its last
-// word, has approved.
+// A critique in JSON, in a fenced code block or not, approves with {"approved": true}, which must
+// occur once. A critique in words approves if the word "approved" is a sentence of its own: its
+// first line, the first sentence of that line, or its last line. Letter case, quotes, Markdown
+// marks and a label ("Verdict:") do not matter. A verdict does not count if its sentence continues
+// ("Approved - it needs work"), or if it is negated or made conditional ("not approved", "APPROVED.
+// But only if line 2 rhymes"). All other text is ignored: a critic that lists faults, and approves
+// at the end, has approved.
 func Approved(critique string) bool { return read(critique).Approved }
 
 // read reads a critique, in JSON or in words.
@@ -35,7 +35,7 @@ func read(text string) Critique {
 
 // readJSON reads a critique that is an object with one boolean "approved".
 func readJSON(text string) (Critique, bool) {
-	var fields map[string]json.RawMessage // unlike a struct, it tells "approved" from "APPROVED"
+	var fields map[string]json.RawMessage // unlike a struct, it distinguishes "approved" from "APPROVED"
 	var c Critique
 	text = unfenced(text)
 	if json.Unmarshal([]byte(text), &fields) != nil || strings.Count(text, `"approved"`) > 1 {
@@ -50,12 +50,12 @@ func readJSON(text string) (Critique, bool) {
 	}
 	feedback := fields["feedback"]
 	if json.Unmarshal(feedback, &c.Feedback) != nil {
-		c.Feedback = string(feedback) // a list, as likely as not
+		c.Feedback = string(feedback) // probably a list
 	}
 	return c, true
 }
 
-// unfenced takes JSON out of a fenced code block.
+// unfenced removes a fenced code block around JSON.
 func unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	if inside, ok := strings.CutPrefix(text, "```"); ok {
@@ -66,7 +66,7 @@ func unfenced(text string) string {
 	return text
 }
 
-// emphasis and marks may stand around a word without changing what it says; a question mark, a
+// emphasis and marks may surround a word without changing its meaning; a question mark, a
 // strike-through and an empty checkbox do change it.
 const (
 	emphasis = "*_`\"'“”‘’"
@@ -90,8 +90,8 @@ func approves(text string) bool {
 	return !slices.ContainsFunc(said, contrary) && !slices.ContainsFunc(said, conditional)
 }
 
-// verdict reports whether a line, or the first sentence of it, says that the draft is approved, and
-// what else the line says.
+// verdict reports whether a line, or its first sentence, says that the draft is approved, and
+// returns the rest of the line.
 func verdict(line string) (tail string, ok bool) {
 	const word = "approved"
 	line = strings.Trim(line, marks)
@@ -112,7 +112,7 @@ func verdict(line string) (tail string, ok bool) {
 	return tail, tail == ""
 }
 
-// label reports whether a line, or what stands before a colon, announces a verdict.
+// label reports whether a line, or the text before a colon, announces a verdict.
 func label(text string) bool {
 	words := wordsOf(text)
 	if len(words) == 0 || len(words) > 2 {
@@ -126,8 +126,8 @@ func label(text string) bool {
 	}
 }
 
-// closed reports whether what was said before the last line is complete, so that the line stands
-// for itself and does not end a sentence.
+// closed reports whether the text before the last line is complete, so that the last line is a
+// sentence of its own.
 func closed(before []string) bool {
 	blank := false
 	for _, line := range slices.Backward(before) {

@@ -11,7 +11,7 @@ import (
 
 func TestS1_13_Approved(t *testing.T) {
 	for critique, want := range map[string]bool{
-		// The eight of the scenario.
+		// The eight cases of the scenario.
 		"NOT APPROVED":                            false,
 		"This cannot be approved yet":             false,
 		"Disapproved":                             false,
@@ -49,7 +49,7 @@ func TestS1_13_Approved(t *testing.T) {
 		"Verdict: NOT APPROVED":   false,
 		"APPROVED / NOT APPROVED": false,
 
-		// What follows on the line or below it.
+		// Text after the verdict, on the same line or below.
 		"APPROVED. The rhyme is fine.":                true,
 		"**APPROVED.** The rhyme is fine.":            true,
 		"APPROVED - nice":                             false,

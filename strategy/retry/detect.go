@@ -10,17 +10,18 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// Final reports whether an output with an error of that code is returned and not tried again,
+// Final reports whether an output with an error of that code is returned without another attempt,
 // whatever the detector says:
 //
-//   - the provider refused or could not be reached: whoever asks it has tried again as often as that makes sense
-//     (llmclient.Retry, llmclient.Fallback), and another prompt changes nothing;
+//   - the provider refused or could not be reached: the client has already tried again as often as
+//     is sensible (llmclient.Retry, llmclient.Fallback), and another prompt does not help;
 //   - a limit was reached, or the run was stopped;
-//   - an effect may have happened, and must not happen twice; or the program is at fault (a panic, a defect, the storage).
+//   - an effect may have happened and must not happen twice, or the program is at fault (a panic, a
+//     defect, the storage).
 //
-// Everything else is the work's own failure: "failed", "invalid", a reply that was cut off
-// ("truncated"), a call that the model garbled ("malformed_tool_call"), and codes of a strategy's
-// own. A stream that broke off is "truncated" too, and is tried again with it.
+// All other failures are those of the work itself: "failed", "invalid", a reply that was cut off
+// ("truncated"), an unreadable call ("malformed_tool_call"), and a strategy's own codes. A stream
+// that broke off is "truncated" too, and is also tried again.
 func Final(code delegation.Code) bool {
 	switch code {
 	case delegation.CodeLimit, delegation.CodeStopped, delegation.CodeUnknown,
@@ -31,7 +32,7 @@ func Final(code delegation.Code) bool {
 	}
 }
 
-// ofProvider reports whether an error of that code is the provider's, and not the model's.
+// ofProvider reports whether an error of that code comes from the provider, and not from the model.
 func ofProvider(code llmclient.Code) bool {
 	switch code {
 	case llmclient.CodeRateLimited, llmclient.CodeUnavailable, llmclient.CodeTimeout, llmclient.CodeContextLength,
@@ -43,8 +44,8 @@ func ofProvider(code llmclient.Code) bool {
 	}
 }
 
-// detect says whether an output is a failure, and how. A panic of Config.Detect is an error; its
-// value may hold anything and is not shown.
+// detect reports whether an output is a failure, and why. A panic of Config.Detect is an error; its
+// value may be a secret and is not shown.
 func (s *retry) detect(out delegation.Output) (failed bool, why string, err error) {
 	if s.Detect != nil {
 		defer func() {
@@ -67,9 +68,9 @@ func (s *retry) detect(out delegation.Output) (failed bool, why string, err erro
 	return failed, why, nil
 }
 
-// toolFailed finds the first call of an attempt that failed. Those in the conversation that it was
-// given are not its own. A call that ended as unknown is none: what may have had its effect must
-// not be done again.
+// toolFailed finds the first failed call of an attempt. Calls in the input are not the attempt's
+// own. A call with an unknown outcome does not count: it may have had its effect and must not be
+// repeated.
 func (s *retry) toolFailed(out delegation.Output) (failed bool, why string) {
 	seen := 0
 	for _, m := range out.Messages {
@@ -84,10 +85,10 @@ func (s *retry) toolFailed(out delegation.Output) (failed bool, why string) {
 	return false, ""
 }
 
-// maxFailure is how many bytes of a failure the next attempt is told.
+// maxFailure is the greatest number of bytes of a failure in the next attempt's prompt.
 const maxFailure = 4096
 
-// cut shortens a text for a prompt, at the beginning of a character, and says so.
+// cut shortens a text for a prompt, at a character boundary, and says so.
 func (s *settings) cut(text string) string {
 	return frame.Cut(strings.ToValidUTF8(text, "\ufffd"), maxFailure, func() string { return s.failure("CutFailure", nil) })
 }

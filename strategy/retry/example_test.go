@@ -14,7 +14,7 @@ import (
 	"github.com/segue-go/segue/strategy/retry"
 )
 
-// What a failure is, a function says; the second attempt is told of the first.
+// A function decides what a failure is. The second attempt is told about the first.
 func Example() {
 	ask := retry.New(retry.Config{
 		Strategy: "ask",

@@ -1,29 +1,29 @@
-// Package retry is the strategy that has another strategy do the work, and has it tried again with
-// a prompt that names the failure when it fails.
+// Package retry is the strategy that delegates the work to another strategy. When that fails, it
+// tries again with a prompt that describes the failure.
 //
 //	attempt -> failed -> attempt, told how the last one failed -> … -> done, or failed for good
 //
-// The first attempt is given the input as it came; each one after it the same input with the prompt
-// Retry as its goal. It sees nothing else of the attempts before it. What a failure is,
-// [Config.Detector] and [Config.OnEmpty] say, or [Config.Detect] instead of both. Failures that
-// another attempt cannot mend end the retries: those of the provider, limits, stops, a strategy
-// that there is not, and the like; see [Final].
+// The first attempt receives the input unchanged; each later one the same input with the prompt
+// Retry as its goal. It sees nothing else of the earlier attempts. [Config.Detector] and
+// [Config.OnEmpty] define what a failure is, or [Config.Detect] instead of both. Failures that
+// another attempt cannot correct end the retries: those of the provider, limits, stops, an unknown
+// strategy, and similar ones; see [Final].
 //
-// The output is that of the last attempt, its messages and metadata included. If it failed, its
-// error is the error; where it has none, because a tool failed or Config.Detect says so, there is
-// one of code failed that says why. A result is not lost: where an attempt that failed has none,
-// the Result beside the error is the latest that there is. When the run is stopped or reaches a
-// limit within an attempt, that attempt counts as one, and the output is what it had reached.
+// The output is that of the last attempt, including its messages and metadata. If the last attempt
+// failed, the output has its error. If it failed without an error, because a tool failed or
+// Config.Detect says so, the error has the code failed and gives the reason. No result is lost: if
+// a failed attempt has no Result, the output has the latest earlier one. If the run is stopped or
+// reaches a limit during an attempt, that attempt counts, and the output is the work of it so far.
 //
-// At most MaxRetries + 1 attempts are made ([Config.Bound]). They are frames of their own, the
-// first child being the first attempt, so the number of the attempt stands in each event: it is the
-// number after this frame's name, as in "0.2".
+// At most MaxRetries + 1 attempts are made ([Config.Bound]). Each is a frame of its own, the first
+// child being the first attempt. So every event shows the number of the attempt: it is the number
+// after this frame's name, as in "0.2".
 //
-// To the metadata of the attempt it adds "attempts", a list of [Attempt], and to its Parts those
-// before it, by their numbers.
+// The strategy adds "attempts", a list of [Attempt], to the metadata of the attempt, and the
+// earlier attempts to its Parts, by number.
 //
-// That an attempt is told in words how the last one failed is the idea of Reflexion (Shinn et al.,
-// 2023, https://arxiv.org/abs/2303.11366).
+// The idea of telling an attempt in words how the last one failed is that of Reflexion (Shinn et
+// al., 2023, https://arxiv.org/abs/2303.11366).
 package retry
 
 import (
@@ -57,15 +57,15 @@ type retry struct {
 	frame.Frame
 
 	input    delegation.Input
-	before   int // tool results in the messages of the input
+	before   int // the number of tool results in the input
 	attempts []Attempt
-	earlier  []delegation.Part // what the attempts before the last one did
+	earlier  []delegation.Part // the work of the attempts before the last one
 	last     delegation.Output // of the last attempt that ended
-	result   *string           // the latest that there is
-	data     json.RawMessage   // beside it
+	result   *string           // the latest Result
+	data     json.RawMessage   // the Data with that Result
 }
 
-// Attempt is how one attempt ended.
+// Attempt describes how one attempt ended.
 type Attempt struct {
 	Result  *string           `json:"result,omitempty"`
 	Err     *delegation.Error `json:"error,omitempty"`
@@ -73,8 +73,7 @@ type Attempt struct {
 	Usage   messages.Usage    `json:"usage,omitzero"`
 	Elapsed time.Duration     `json:"elapsed"`
 
-	// Metadata is what the attempt told of its work, as far as the metadata of the whole does not
-	// show it.
+	// Metadata is the metadata of the attempt, unless the metadata of the output contains it.
 	Metadata delegation.Metadata `json:"metadata,omitempty"`
 }
 
@@ -95,7 +94,7 @@ func (s *retry) Initialize(in delegation.Input) nextstep.NextStep {
 	if in.Goal == "" && len(in.Messages) == 0 && len(in.Data) == 0 {
 		return s.fail(delegation.NewError(delegation.CodeInvalid, errors.New("retry: there is nothing to do: the input is empty")))
 	}
-	in.Messages, _ = in.Messages.Repair() // as what is tried will do: tool results are counted
+	in.Messages, _ = in.Messages.Repair() // as the attempt will do, because its tool results are counted
 	in.Messages = in.Messages.Clip()
 	s.input = in
 	for _, m := range in.Messages {
@@ -106,7 +105,7 @@ func (s *retry) Initialize(in delegation.Input) nextstep.NextStep {
 	return s.Then(started, s.attempt(in.Goal))
 }
 
-// attempt hands the work over.
+// attempt delegates the work.
 func (s *retry) attempt(goal string) nextstep.Delegate {
 	in := s.input
 	in.Goal = goal
@@ -142,10 +141,10 @@ func (s *retry) ProcessDelegationResult(out delegation.Output) nextstep.NextStep
 	if out.Err != nil {
 		return s.fail(out.Err)
 	}
-	return s.fail(delegation.NewError(delegation.CodeFailed, fmt.Errorf("retry: all %d attempts failed, the last one thus: %s", len(s.attempts), last.Failure)))
+	return s.fail(delegation.NewError(delegation.CodeFailed, fmt.Errorf("retry: all %d attempts failed; the last failure: %s", len(s.attempts), last.Failure)))
 }
 
-// note remembers how an attempt ended.
+// note records how an attempt ended.
 func (s *retry) note(out delegation.Output) {
 	if n := len(s.attempts); n > 0 {
 		s.earlier = append(s.earlier, delegation.PartsOf(s.last, strconv.Itoa(n), 0)...)
@@ -159,18 +158,18 @@ func (s *retry) note(out delegation.Output) {
 	})
 }
 
-// done ends with an attempt that did not fail. Where that is what Config.Detect says of an error,
-// it stays an error.
+// done ends with an attempt that did not fail. If Config.Detect accepted an output with an error,
+// the error stays.
 func (s *retry) done(out delegation.Output) nextstep.NextStep {
 	if out.Err != nil {
 		return s.fail(out.Err)
 	}
 	success := s.output()
-	success.Result, success.Data = out.Result, out.Data // and nothing of what failed before
+	success.Result, success.Data = out.Result, out.Data // without results of failed attempts
 	return s.Then(succeeded, nextstep.Complete{Output: success})
 }
 
-// again tells what is tried how it failed, and tries once more.
+// again tries again with a description of the failure.
 func (s *retry) again(why string) nextstep.NextStep {
 	goal, err := s.Texts.Fill("Retry", PromptData{
 		Goal: s.input.Goal, Failure: why, Result: s.last.Text(), Attempt: len(s.attempts) + 1, MaxAttempts: s.MaxRetries + 1,
@@ -181,13 +180,13 @@ func (s *retry) again(why string) nextstep.NextStep {
 	return s.Then(retried, s.attempt(goal))
 }
 
-// ProcessFailure implements strategy.FailureHandler: an attempt that could not be made is not tried
-// again.
+// ProcessFailure implements strategy.FailureHandler: an attempt that could not be made is not
+// repeated.
 func (s *retry) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	return s.fail(frame.ErrorOf(f))
 }
 
-// Inherit implements strategy.Inheritor: an attempt that was cut off counts as one.
+// Inherit implements strategy.Inheritor: an attempt that was cut off counts as an attempt.
 func (s *retry) Inherit(out delegation.Output) {
 	s.note(out)
 	s.attempts[len(s.attempts)-1].Failure = s.cut(out.Err.Message)
@@ -196,16 +195,16 @@ func (s *retry) Inherit(out delegation.Output) {
 // Conclude implements strategy.Concluder.
 func (s *retry) Conclude(string) delegation.Output { return s.output() }
 
-// fail ends with an error and what was reached.
+// fail ends with an error and the work done so far.
 func (s *retry) fail(err *delegation.Error) nextstep.NextStep {
 	return s.Fail(err, s.output())
 }
 
-// output is that of the last attempt that ended, with what all of them were.
+// output returns the output of the last attempt that ended, with descriptions of all attempts.
 func (s *retry) output() delegation.Output {
 	attempts := slices.Clone(s.attempts)
 	m := maps.Clone(s.last.Metadata)
-	if n := len(attempts); n > 0 { // its metadata stands in that of the whole, but for what has our own name
+	if n := len(attempts); n > 0 { // its metadata is in that of the output, except the key with our own name
 		attempts[n-1].Metadata = nil
 		if inner, ok := m[attemptsKey]; ok {
 			attempts[n-1].Metadata = delegation.Metadata{attemptsKey: inner}
@@ -213,7 +212,7 @@ func (s *retry) output() delegation.Output {
 	} else {
 		attempts = []Attempt{}
 	}
-	if m.Set(attemptsKey, attempts) != nil { // an attempt made elsewhere may tell what is not JSON
+	if m.Set(attemptsKey, attempts) != nil { // an attempt made elsewhere may have metadata that is not JSON
 		for i := range attempts {
 			attempts[i].Metadata = nil
 		}

@@ -84,12 +84,12 @@ func TestS1_28_promptNamesTheFailure(t *testing.T) {
 	require.Equal(t, nextstep.Delegate{Strategy: "work", Input: in, Tools: []string{"look"}, Limits: limits}, again, "all else is as it was")
 }
 
-// A run that is stopped within the second attempt leaves the output of the first, and makes no
-// further one.
+// A run that is stopped during the second attempt has the output of the first, and makes no further
+// attempt.
 func TestS1_28_stopBetweenAttempts(t *testing.T) {
 	partial := good("half of it")
 	partial.Err = &delegation.Error{Code: delegation.CodeFailed, Message: "Some error"}
-	partial.Counts.Steps = 1 // one that reports nothing has used up all that it was handed
+	partial.Counts.Steps = 1 // a child that reports nothing counts with all its limits
 	m := machine.New(&machine.Config{
 		Strategies: strategy.Set{"r": retry.New(retry.Config{Strategy: "elsewhere"})}, Remote: []string{"elsewhere"},
 	})
@@ -108,8 +108,8 @@ func TestS1_28_stopBetweenAttempts(t *testing.T) {
 	require.Len(t, attempts(t, out), 1)
 }
 
-// What another attempt cannot mend is returned as it is; what the work itself did wrong is tried
-// again.
+// A failure that another attempt cannot correct is returned unchanged; a failure of the work itself
+// is tried again.
 func TestS1_28_final(t *testing.T) {
 	for code, final := range map[delegation.Code]bool{
 		delegation.CodeFailed:    false,
@@ -151,8 +151,8 @@ func TestS1_28_final(t *testing.T) {
 	}
 }
 
-// One run has one beginning and one end, however many attempts; the number of the attempt stands in
-// the frame's name.
+// One run has one beginning and one end, however many attempts; the frame's name contains the
+// number of the attempt.
 func TestS1_29_eventsOfAttempts(t *testing.T) {
 	sound := maps.Clone(set)
 	delete(sound, "retry-what-is-not") // New refuses it
@@ -179,8 +179,8 @@ func TestS1_29_eventsOfAttempts(t *testing.T) {
 	require.Equal(t, map[string]string{"0.2": "fine"}, deltas)
 }
 
-// An attempt that succeeds without a result has none, whatever failed ones came to; beside an error
-// the latest one stands.
+// An attempt that succeeds without a result has none, whatever failed ones returned; with an error
+// the latest result is returned.
 func TestResult(t *testing.T) {
 	long := retry.Config{MaxRetries: 1, Detect: func(out delegation.Output) (bool, string) { return out.Err != nil || out.Text() == "no", "" }}
 	s, _ := start(long, goal)
@@ -198,7 +198,7 @@ func TestResult(t *testing.T) {
 	require.JSONEq(t, `1`, string(failed.Output.Data))
 }
 
-// An error that Detect does not take for a failure is not tried again, and stays an error.
+// An error that Detect does not count as a failure is not tried again, and stays an error.
 func TestDetect_errorThatIsNone(t *testing.T) {
 	s, _ := start(retry.Config{Detect: func(delegation.Output) (bool, string) { return false, "" }}, goal)
 	require.EqualError(t, s.ProcessDelegationResult(bad(delegation.CodeFailed, "Some error")).(nextstep.ReportError).Err, "Some error")
@@ -212,7 +212,7 @@ func TestDetect_panics(t *testing.T) {
 	require.Equal(t, "fine", step.Output.Text())
 }
 
-// A tool that may have had its effect is no reason to have it done again.
+// A tool that may have had its effect is not a reason to repeat it.
 func TestStrict_unknownIsNoFailure(t *testing.T) {
 	out := good("fine")
 	out.Messages = append(out.Messages, messages.Tool{ToolOutput: messages.ToolOutput{CallID: "1", ToolName: "pay", Status: messages.StatusUnknown}})
@@ -223,7 +223,7 @@ func TestStrict_unknownIsNoFailure(t *testing.T) {
 	require.Contains(t, s.ProcessDelegationResult(out).(nextstep.Delegate).Input.Goal, `the tool "pay" failed: no money`)
 }
 
-// A long failure is cut in the prompt, between characters, and kept whole in the error.
+// A long failure is cut in the prompt, at a character boundary, and kept whole in the error.
 func TestLongFailure(t *testing.T) {
 	long := strings.Repeat("é", 10_000)
 	s, _ := start(retry.Config{MaxRetries: 1}, goal)
@@ -234,7 +234,7 @@ func TestLongFailure(t *testing.T) {
 	require.EqualError(t, s.ProcessDelegationResult(bad(delegation.CodeFailed, long)).(nextstep.ReportError).Err, long)
 }
 
-// What was made elsewhere may tell what is not JSON; the attempts are told all the same.
+// An attempt made elsewhere may have metadata that is not JSON; the attempts are still listed.
 func TestBrokenMetadata(t *testing.T) {
 	out := bad(delegation.CodeFailed, "Some error")
 	out.Metadata = delegation.Metadata{"x": json.RawMessage(`{`)}
@@ -316,7 +316,7 @@ func TestBound(t *testing.T) {
 // The texts of a run are those of all attempts, in order.
 func TestTextsOfAttempts(t *testing.T) {
 	strategies := maps.Clone(set)
-	delete(strategies, "retry-what-is-not") // which cannot be run
+	delete(strategies, "retry-what-is-not") // it cannot be run
 	o, err := orchestrator.New(orchestrator.Config{
 		Client: scripted.New(scripted.Text("quiet"), scripted.Text("less quiet"), scripted.Text("LOUD")), Strategies: strategies, Default: "shouts",
 	})
@@ -328,7 +328,7 @@ func TestTextsOfAttempts(t *testing.T) {
 	require.Len(t, res.Output.Messages, 4)
 }
 
-// An attempt for which there is no strategy is not made again, wherever below it is missing.
+// An attempt with an unknown strategy is not repeated, at whatever depth the strategy is missing.
 func TestNotTriedAgain_unknownStrategy(t *testing.T) {
 	delegates := func() strategy.Strategy { return delegator{} }
 	for name, attempt := range map[string]func() strategy.Strategy{"missing itself": nil, "missing below": delegates} {
@@ -344,7 +344,7 @@ func TestNotTriedAgain_unknownStrategy(t *testing.T) {
 	}
 }
 
-// delegator delegates to a strategy that there is not.
+// delegator delegates to an unknown strategy.
 type delegator struct{ strategy.Defaults }
 
 func (delegator) Initialize(delegation.Input) nextstep.NextStep {

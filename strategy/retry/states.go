@@ -6,7 +6,7 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// The states: what the strategy waits for.
+// The states name what the strategy waits for.
 const (
 	Ready                     = frame.Ready
 	Attempting strategy.State = "attempting" // the output of the strategy that is tried
@@ -14,7 +14,7 @@ const (
 	Failed                    = frame.Failed
 )
 
-// The triggers: what happened.
+// The triggers name what happened.
 const (
 	started   strategy.Trigger = "started"
 	retried   strategy.Trigger = "retried" // the attempt failed, and there is another

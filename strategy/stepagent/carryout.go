@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// carryOut does what a step says. It returns nil if the next iteration is to begin.
+// carryOut performs the result of a step. It returns nil if the next iteration should begin.
 func (s *stepAgent) carryOut(res StepResult) nextstep.NextStep {
 	switch res.kind {
 	case kindContinue:
@@ -96,9 +96,9 @@ func duplicate(err error) bool {
 	return ok && broken.Law == messages.LawDuplicate
 }
 
-// calling is the message that holds the calls: the reply that this step asked for, with those of
-// its calls, if they are of it, and else one of the calls alone. It is whole if it is the reply as
-// it came.
+// calling returns the message with the calls. If they belong to the reply that this step asked for,
+// it is that reply with these calls; otherwise it is a message with only the calls. whole means
+// that it is the unchanged reply.
 func (s *stepAgent) calling(calls []messages.ToolCall) (message messages.Assistant, whole bool) {
 	if s.reply != nil {
 		wanted := map[string]bool{}

@@ -10,55 +10,57 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Name is the usual name of this strategy in a strategy.Set; a program with several of them gives
-// each its own.
+// Name is the usual name of this strategy in a strategy.Set. A program with several of them gives
+// each its own name.
 const Name = "step-agent"
 
-// Config says what a step is and how often it is taken. All but Step has a useful zero value.
+// Config configures the step and how often it is taken. Step must be set; the zero values of the
+// other fields are ready to use.
 type Config struct {
 	Step     Func         `json:"-"` // one iteration; must be set
 	NewState func() any   `json:"-"` // makes the State of a run, which no other run sees; nil means none. It must be pure
-	Tools    []tools.Tool `json:"-"` // brought by this agent, besides those of the run
+	Tools    []tools.Tool `json:"-"` // added by this agent to those of the run
 
-	System     string `json:"system,omitempty"`      // the system prompt, in the place of the one that the conversation begins with; "" leaves that
+	System     string `json:"system,omitempty"`      // replaces the system prompt at the beginning of the conversation; "" keeps that one
 	KeepSystem bool   `json:"keep_system,omitempty"` // a conversation that begins with a system prompt keeps it
 
-	MaxIterations int `json:"max_iterations,omitempty"` // steps taken; 0 means 10, and there is no unbounded run
+	MaxIterations int `json:"max_iterations,omitempty"` // steps taken; 0 means 10; there is no run without a limit
 	MaxAsks       int `json:"max_asks,omitempty"`       // model calls within one step; 0 means 8, negative means none
 
-	// PlanEvery has a model make a plan before iteration 1, 1+k, 1+2k, …; 0 means never. A request
-	// that fails, or a reply that is no plan, is skipped: the step goes on with the plan there was.
-	// MaxPlanFailures of them in a row end the run; 0 means 3, negative means that none does.
-	// PlanModel is the model; "" means the client's own.
+	// PlanEvery asks a model for a plan before iterations 1, 1+k, 1+2k, …; 0 means never. A failed
+	// request, or a reply that is not a plan, is skipped: the step continues with the earlier plan.
+	// After MaxPlanFailures failures in a row the run ends; 0 means 3, negative means never.
+	// PlanModel is the model; "" means the client's own model.
 	PlanEvery       int    `json:"plan_every,omitempty"`
 	MaxPlanFailures int    `json:"max_plan_failures,omitempty"`
 	PlanModel       string `json:"plan_model,omitempty"`
 
-	// FinalTool is the name of a tool, brought by this agent, that a model has to call with its
-	// answer. A step that finishes otherwise has the model reminded, MaxReminders times; then its
-	// text is the answer. "" means none; 0 means 2, negative means none.
+	// FinalTool is the name of a tool, added by this agent, that the model must call with its
+	// answer. If a step finishes otherwise, the model is reminded, up to MaxReminders times; after
+	// that its text is the answer. "" means no such tool. MaxReminders 0 means 2, negative means
+	// none.
 	FinalTool    string `json:"final_tool,omitempty"`
 	MaxReminders int    `json:"max_reminders,omitempty"`
 
-	Prompts Prompts `json:"prompts,omitzero"` // what the strategy says to the model
+	Prompts Prompts `json:"prompts,omitzero"` // the strategy's texts for the model
 }
 
-// Prompts are templates (text/template) of what the strategy says to the model; "" means the
+// Prompts are templates (text/template) of the strategy's texts for the model; "" means the
 // default. The data is a [PromptData].
 type Prompts struct {
-	Plan     string `json:"plan,omitempty"`     // asks for a plan; it stands only in the request for it
-	Follow   string `json:"follow,omitempty"`   // behind a plan, sends the model to carry it out
-	Remind   string `json:"remind,omitempty"`   // the final tool has to be called
+	Plan     string `json:"plan,omitempty"`     // asks for a plan; only in the request for the plan
+	Follow   string `json:"follow,omitempty"`   // after a plan, asks the model to carry it out
+	Remind   string `json:"remind,omitempty"`   // the final tool must be called
 	Received string `json:"received,omitempty"` // the result of the final tool. Data: .FinalTool
 }
 
-// PromptData is what prompts are filled in with.
+// PromptData is the data for the prompts.
 type PromptData struct {
 	Goal          string
 	Iteration     int // from 1
 	MaxIterations int
 	Plan          string   // the last plan; "" if there is none
-	Tools         []string // names of those that a request may offer
+	Tools         []string // names of the tools that a request may offer
 	FinalTool     string
 }
 
@@ -71,21 +73,21 @@ var defaultPrompts = Prompts{
 	Received: `The answer is received.`,
 }
 
-// settings is a Config that was checked, with everything compiled that can be.
+// settings is a checked and compiled Config.
 type settings struct {
 	Config
 	frame.Settings
 	final tools.Definition
 }
 
-// New returns a factory for strategy.Set. A Config that cannot be used is reported when the
-// strategy is put into use, by orchestrator.New or in a machine.Machine.
+// New returns a factory for strategy.Set. An invalid Config is reported when the strategy is first
+// used, by orchestrator.New or in a machine.Machine.
 func New(cfg Config) func() strategy.Strategy {
 	s := compile(cfg)
 	return func() strategy.Strategy { return &stepAgent{settings: s, Frame: frame.New(Table, &s.Settings)} }
 }
 
-// Bound returns how many model calls a run can make at most, retries hidden inside a client aside:
+// Bound returns the greatest number of model calls of a run, not counting retries inside a client:
 // MaxAsks for each of MaxIterations, and the plans.
 func (c Config) Bound() int {
 	iterations := max(0, cmp.Or(c.MaxIterations, 10))
@@ -125,5 +127,5 @@ func compile(cfg Config) *settings {
 	return s
 }
 
-// sample is what prompts are tried on.
+// sample is data to test the prompts with.
 var sample = PromptData{Goal: "a goal", Iteration: 1, MaxIterations: 2, Plan: "a plan", Tools: []string{"a tool"}, FinalTool: "final"}

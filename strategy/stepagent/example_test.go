@@ -14,8 +14,8 @@ import (
 	"github.com/segue-go/segue/strategy/stepagent"
 )
 
-// exampleAgent is an agent of two steps: the first asks a model and goes on with what it says, the second finishes. Its
-// count is of one run: another run has another.
+// exampleAgent is an agent of two steps: the first asks a model and uses its reply, the second
+// finishes. Each run has its own count.
 func exampleAgent(name string) stepagent.Config {
 	type memory struct{ steps int }
 	return stepagent.Config{
@@ -35,7 +35,7 @@ func exampleAgent(name string) stepagent.Config {
 	}
 }
 
-// S3-1: a custom agent, told step by step.
+// S3-1: a custom agent, reported step by step.
 func Example() {
 	model := scripted.New(scripted.Text("Let me think."))
 	o, err := orchestrator.New(orchestrator.Config{
@@ -65,7 +65,8 @@ func Example() {
 	// 1 model call, notes: [{1 Custom step 1 by example} {2 Custom step 2 by example}]
 }
 
-// A step that asks with all tools and runs what the model calls is the usual loop of an agent, open to change.
+// A step that asks with all tools and runs what the model calls is the usual agent loop, but can be
+// changed.
 func ExampleAsk() {
 	loop := func(step stepagent.Step) stepagent.StepResult {
 		return stepagent.Ask(llmclient.Request{Tools: step.Tools}, func(resp llmclient.Response) stepagent.StepResult {

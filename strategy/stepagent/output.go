@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// finish ends with an answer, or has the model reminded that it must call the final tool: then the
-// next iteration is to begin.
+// finish ends with an answer. If the final tool must be called, it reminds the model instead, and
+// the next iteration should begin.
 func (s *stepAgent) finish(text string) nextstep.NextStep {
 	last, ok := s.history.Last().(messages.Assistant)
 	if text != "" && (!ok || last.Text() != text) {
@@ -41,7 +41,7 @@ func (s *stepAgent) done(answer *string) nextstep.NextStep {
 	return s.Then(finished, nextstep.Complete{Output: out})
 }
 
-// limited is the end for want of iterations.
+// limited ends because no iteration is left.
 func (s *stepAgent) limited() nextstep.NextStep {
 	out := s.output()
 	out.Result = s.answer
@@ -51,17 +51,17 @@ func (s *stepAgent) limited() nextstep.NextStep {
 	})
 }
 
-// fail ends with an error and what was reached.
+// fail ends with an error and the work done so far.
 func (s *stepAgent) fail(err error) nextstep.NextStep {
 	out := s.output()
 	out.Result = s.answer
 	return s.Fail(err, out)
 }
 
-// output is what was reached.
+// output returns the work done so far.
 func (s *stepAgent) output() delegation.Output {
 	var m delegation.Metadata
-	set := func(name string, v any) { _ = m.Set(name, v) } // all of these can be encoded
+	set := func(name string, v any) { _ = m.Set(name, v) } // all these values can be encoded
 	set("iterations", s.iteration)
 	set("model_calls", s.asked)
 	frame.SetList(&m, "notes", s.notes)

@@ -34,14 +34,14 @@ func (s *stepAgent) makePlan() nextstep.NextStep {
 	}})
 }
 
-// planned takes a plan, and the step it was made for.
+// planned processes a plan, and takes the step that it was made for.
 func (s *stepAgent) planned(resp llmclient.Response) nextstep.NextStep {
 	text := strings.TrimSpace(resp.Message.Text())
 	switch {
 	case resp.Finish == llmclient.FinishContentFilter || resp.Finish == llmclient.FinishRefusal || resp.Finish == llmclient.FinishLength:
-		return s.unplanned(fmt.Errorf("stepagent: the reply is no plan: the model stopped for the reason %q", resp.Finish))
+		return s.unplanned(fmt.Errorf("stepagent: the reply is not a plan: the model stopped for the reason %q", resp.Finish))
 	case text == "":
-		return s.unplanned(errors.New("stepagent: the reply is no plan: it is empty"))
+		return s.unplanned(errors.New("stepagent: the reply is not a plan: it is empty"))
 	}
 	s.plan, s.misplans = text, 0
 	follow, err := s.prompt("Follow")
@@ -52,7 +52,7 @@ func (s *stepAgent) planned(resp llmclient.Response) nextstep.NextStep {
 	return s.follow(s.take())
 }
 
-// unplanned skips a plan, or ends the run if that was done often enough in a row.
+// unplanned skips a plan, or ends the run after too many failures in a row.
 func (s *stepAgent) unplanned(cause error) nextstep.NextStep {
 	s.misplans++
 	s.failures++

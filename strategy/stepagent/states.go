@@ -6,20 +6,20 @@ import (
 	"github.com/segue-go/segue/strategy/internal/frame"
 )
 
-// The states: what the strategy waits for.
+// The states name what the strategy waits for.
 const (
 	Ready                    = frame.Ready
 	Planning  strategy.State = "planning"  // a plan
 	Asking    strategy.State = "asking"    // the reply that a step asked for
 	Executing strategy.State = "executing" // the results of a step's calls
 	Done                     = frame.Done
-	Limited                  = frame.Limited // out of iterations: an error, with what was reached
+	Limited                  = frame.Limited // out of iterations: an error, with the work done so far
 	Failed                   = frame.Failed
 )
 
-// The triggers: what happened.
+// The triggers name what happened.
 const (
-	due      strategy.Trigger = "due"     // a plan is to be made
+	due      strategy.Trigger = "due"     // a plan should be made
 	asked    strategy.Trigger = "asked"   // a step asks a model
 	reasked  strategy.Trigger = "reasked" // the same step asks again
 	called   strategy.Trigger = "called"  // a step calls tools
@@ -33,8 +33,8 @@ const (
 	capAsks       = "asks"
 )
 
-// Table is the state machine of this strategy. An iteration whose step wants nothing of the outside
-// passes within a state.
+// Table is the state machine of this strategy. An iteration whose step needs no effect happens
+// within one state.
 var Table = frame.Table(Name,
 	[]strategy.StateRule{
 		{Name: Planning, Awaits: nextstep.KindGetChatCompletion},

@@ -10,28 +10,28 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Func is one step of an agent: it looks at what there is and says what is next. It is called once
-// for each iteration.
+// Func is one step of an agent: it examines the conversation and decides what is next. It is called
+// once for each iteration.
 //
-// Like the strategy that calls it, it must be pure: what it returns follows from the [Step], its
-// State included. What has an effect, or takes time, is for a tool or a model to do.
+// Like the strategy that calls it, a Func must be pure: its result depends only on the [Step],
+// including its State. Use a tool or a model for effects and for work that takes time.
 type Func func(Step) StepResult
 
-// Step is what a [Func] is given. It is read-only, but for what State points to.
+// Step is the input of a [Func]. It is read-only, except what State points to.
 type Step struct {
 	Iteration int                // from 1
-	Last      bool               // there is no iteration after this one
-	Goal      string             // of the input
+	Last      bool               // this is the last iteration
+	Goal      string             // the Goal of the input
 	Params    json.RawMessage    // Input.Data
 	History   messages.History   // the conversation so far
 	Plan      string             // the last plan, with Config.PlanEvery; "" if there is none
 	Tools     []tools.Definition // what a request may offer: the tools of the run, those of the Config and the final tool
-	State     any                // what Config.NewState made for this run
+	State     any                // what Config.NewState returned for this run
 
 	notes *[]Note
 }
 
-// Note stores a text in the metadata of the output, as a system step of this iteration. No model
+// Note stores a text in the metadata of the output, with the number of this iteration. No model
 // sees it.
 func (s Step) Note(text string) {
 	*s.notes = append(*s.notes, Note{Iteration: s.Iteration, Text: text})
@@ -65,28 +65,28 @@ const (
 	kindFail
 )
 
-// Continue goes on with the next iteration, with messages added to the conversation: in order, or
-// none. Together with what stands before they must obey the laws of a history; an assistant message
-// that says nothing is left out.
+// Continue begins the next iteration, with any number of messages added to the conversation, in
+// order. The resulting conversation must obey the laws of a history; an empty assistant message is
+// left out.
 func Continue(add ...messages.Message) StepResult { return StepResult{kind: kindContinue, add: add} }
 
-// Finish ends the run with its answer. With Config.FinalTool the model is reminded first that it
-// has to call that tool.
+// Finish ends the run with its answer. With Config.FinalTool the model is first reminded to call
+// that tool.
 func Finish(text string) StepResult { return StepResult{kind: kindFinish, text: text} }
 
-// ToolCalls runs tools, at the same time as far as they allow it. The next iteration has the calls
-// and their results, in order, in its History: where the calls are of the reply that this step
-// asked for, the rest of that reply with them.
+// ToolCalls runs tools, concurrently as far as they allow it. The next iteration has the calls and
+// their results, in order, in its History. If the calls belong to the reply that this step asked
+// for, the History has the rest of that reply too.
 //
-// A tool of the run can be called if the last request of this agent offered it (see [Ask]), and one
-// of Config.Tools always. A call without an ID gets one.
+// A tool of the run can be called if the last request of this agent offered it (see [Ask]). A tool
+// of Config.Tools can always be called. A call without an ID gets one.
 func ToolCalls(calls ...messages.ToolCall) StepResult {
 	return StepResult{kind: kindToolCalls, calls: calls}
 }
 
-// Ask asks a model, and goes on with the same step when the reply is there. A request without
-// Messages gets the History; one without Tools offers none. Neither it nor the reply becomes part
-// of the conversation by itself. A request that fails ends the run.
+// Ask asks a model, and continues the same step with the reply. A request without Messages gets the
+// History; one without Tools offers none. Neither the request nor the reply is added to the
+// conversation automatically. A request that fails ends the run.
 func Ask(request llmclient.Request, then func(llmclient.Response) StepResult) StepResult {
 	return StepResult{kind: kindAsk, request: request, then: then}
 }
@@ -95,15 +95,15 @@ func Ask(request llmclient.Request, then func(llmclient.Response) StepResult) St
 // [delegation.CodeFailed].
 func Fail(err error) StepResult { return StepResult{kind: kindFail, err: err} }
 
-// StepError says that a function of the Config did what it may not. It is the cause of the frame's
-// error.
+// StepError reports that a function of the Config did something forbidden. It is the cause of the
+// frame's error.
 type StepError struct {
 	Iteration int // 0 before the first
 	Problem   string
 	Err       error // may be nil
 }
 
-// Error names the iteration and the problem.
+// Error includes the iteration and the problem.
 func (e *StepError) Error() string {
 	text := fmt.Sprintf("stepagent: iteration %d: %s", e.Iteration, e.Problem)
 	if e.Err != nil {
@@ -115,7 +115,7 @@ func (e *StepError) Error() string {
 // Unwrap returns the cause.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// guarded calls a function of the user's. The value of a panic may hold anything and is not shown.
+// guarded calls a user function. The value of a panic may be a secret and is not shown.
 func (s *stepAgent) guarded(name string, f func() StepResult) (res StepResult) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -125,7 +125,7 @@ func (s *stepAgent) guarded(name string, f func() StepResult) (res StepResult) {
 	return f()
 }
 
-// misstep is the result in place of one that cannot be used.
+// misstep returns a result that replaces an invalid one.
 func (s *stepAgent) misstep(code delegation.Code, problem string, cause error) StepResult {
 	return Fail(delegation.NewError(code, &StepError{Iteration: s.iteration, Problem: problem, Err: cause}))
 }

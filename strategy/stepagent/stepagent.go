@@ -1,6 +1,6 @@
-// Package stepagent is the strategy whose single step is a function of the user's. The function
-// looks at the conversation and says what is next; everything around it is done here: iterations
-// and their bound, tools, plans, a final tool.
+// Package stepagent is the strategy whose single step is a user function. The function examines the
+// conversation and decides what is next. The package does the rest: iterations and their limit,
+// tools, plans, and a final tool.
 //
 //	loop for each iteration
 //	    make a plan, if one is due                     (PlanEvery)
@@ -11,20 +11,21 @@
 //	        Ask(request, then)       ask a model, and go on within the same step
 //	        Fail(err)                the end, with an error
 //
-// A turn also ends when the final tool is called (FinalTool), and when the result of a tool that is
-// not untrusted is a JSON object with "should_continue" false; its "result", if it is a text, is
-// then the answer, else what the model said beside the call. Both hold on the last iteration too.
+// The run also ends in two other cases: when the final tool is called (FinalTool), and when the
+// result of a trusted tool is a JSON object with "should_continue" false. The answer is then its
+// "result", if that is a string, or else the model's text in the reply with the call. Both apply on
+// the last iteration too.
 //
-// At most MaxIterations steps are taken, each with at most MaxAsks model calls, and a plan every
-// PlanEvery of them ([Config.Bound]). Running out of iterations is an error with code limit, with
-// the last thing said as the Result beside it. A step function that panics, or returns what is no
-// result, fails the frame with a [*StepError].
+// At most MaxIterations steps are taken, each with at most MaxAsks model calls, and a plan is made
+// every PlanEvery steps ([Config.Bound]). When the iterations are used up, the output is an error
+// with code limit, with the last text as its Result. A step function that panics, or returns an
+// invalid result, fails the frame with a [*StepError].
 //
-// The metadata of an output holds "iterations" (begun) and "model_calls" (numbers), and where they
-// apply "notes" (a list of [Note]), "plan" (the last one), "plan_failures" (in all), "repaired"
-// (what was mended in the messages it was given).
+// The metadata of an output holds "iterations" (begun) and "model_calls" (numbers). If they apply
+// it also holds "notes" (a list of [Note]), "plan" (the last one), "plan_failures" (in all), and
+// "repaired" (the repairs of the input messages).
 //
-// The source of the interface is the CustomAgent trait of a step-based agent framework in Rust.
+// The interface comes from the CustomAgent trait of a step-based agent framework in Rust.
 package stepagent
 
 import (
@@ -59,19 +60,19 @@ type stepAgent struct {
 	history  messages.History
 	laws     messages.Validator
 	repaired []string
-	state    any // of the user's
+	state    any // the user's state
 	notes    []Note
 
 	iteration int
 	asks      int                                 // in this iteration
-	then      func(llmclient.Response) StepResult // takes the reply that is awaited
-	reply     *messages.Assistant                 // the last one that this step asked for; nil: none
-	aligned   bool                                // the last request held the conversation, and what came after is in both
+	then      func(llmclient.Response) StepResult // takes the awaited reply
+	reply     *messages.Assistant                 // the last reply that this step asked for; nil if there is none
+	aligned   bool                                // the last request held the conversation, and later messages are in both
 	calls     []messages.ToolCall                 // awaiting results
-	answer    *string                             // last thing said in this run
+	answer    *string                             // the last text in this run
 	plan      string
-	misplans  int // plans that failed, in a row
-	failures  int // of plans, in all
+	misplans  int // failed plans in a row
+	failures  int // failed plans in all
 	reminders int
 	asked     int // model calls answered
 }
@@ -128,7 +129,7 @@ func (s *stepAgent) Initialize(in delegation.Input) nextstep.NextStep {
 	return s.advance()
 }
 
-// advance begins iterations until something is wanted of the outside.
+// advance begins iterations until one needs an effect.
 func (s *stepAgent) advance() nextstep.NextStep {
 	for s.iteration < s.MaxIterations {
 		s.iteration++
@@ -143,7 +144,7 @@ func (s *stepAgent) advance() nextstep.NextStep {
 	return s.limited()
 }
 
-// follow does what a step says, and begins the next iteration if it wants nothing of the outside.
+// follow performs the result of a step, and begins the next iteration if the step needs no effect.
 func (s *stepAgent) follow(res StepResult) nextstep.NextStep {
 	if next := s.carryOut(res); next != nil {
 		return next
@@ -220,8 +221,8 @@ func (s *stepAgent) ProcessToolResults(results []messages.ToolOutput) nextstep.N
 	return s.advance()
 }
 
-// endsTurn reports whether the result of a tool says that the turn is over, and the answer that it
-// gives. What came from outside cannot say so.
+// endsTurn reports whether the result of a tool ends the turn, and returns the answer in it. An
+// untrusted result cannot end a turn.
 func endsTurn(r messages.ToolOutput) (result *string, ends bool) {
 	var verdict struct {
 		ShouldContinue *bool           `json:"should_continue"`
@@ -251,8 +252,8 @@ func (s *stepAgent) ProcessFailure(f nextstep.Failure) nextstep.NextStep {
 	return s.Fail(cause, out)
 }
 
-// Conclude implements strategy.Concluder. Where the last request was the conversation, the frame
-// knows more of it: what had arrived of a reply, or of results.
+// Conclude implements strategy.Concluder. If the last request held the conversation, the frame
+// knows more of it: the received part of a reply, or of results.
 func (s *stepAgent) Conclude(string) delegation.Output {
 	out := s.output()
 	out.Result = s.answer

@@ -38,15 +38,15 @@ func task() orchestrator.Task {
 	return orchestrator.Task{Run: "r", Input: delegation.Input{Goal: "go", Data: json.RawMessage(`{"n":7}`)}}
 }
 
-// only is a Config with no more than a step.
+// only is a Config with only a step.
 func only(step stepagent.Func) stepagent.Config { return stepagent.Config{Step: step} }
 
-// echo is a tool that says what it was called with, or fails.
+// echo is a tool that returns its arguments, or fails.
 func echo(name string, err error) tools.Tool {
 	return tools.NewRaw(tools.Definition{Name: name}, func(_ context.Context, args string) (string, error) { return name + args, err })
 }
 
-// S3-2: messages are added in order; none are legal, and count as a step.
+// S3-2: messages are added in order; adding none is allowed, and counts as a step.
 func TestS3_2_continue(t *testing.T) {
 	var seen []messages.History
 	o := agent(t, scripted.New(), only(func(s stepagent.Step) stepagent.StepResult {
@@ -70,8 +70,8 @@ func TestS3_2_continue(t *testing.T) {
 	require.Equal(t, append(want, messages.AssistantText("done")), res.Output.Messages)
 }
 
-// S3-3: calls that the step makes itself run, and the next step sees them and their results in
-// order. They need ids of their own no more than a request.
+// S3-3: calls made by the step itself are run, and the next step sees them and their results in
+// order. They need no ids, like a request.
 func TestS3_3_toolCalls(t *testing.T) {
 	var seen messages.History
 	cfg := only(func(s stepagent.Step) stepagent.StepResult {
@@ -92,8 +92,7 @@ func TestS3_3_toolCalls(t *testing.T) {
 	require.Equal(t, "broken", seen[3].(messages.Tool).Output)
 }
 
-// S3-4: whether it is streamed or not, a step that never ends is taken as often as allowed, and no
-// more.
+// S3-4: streamed or not, a step that never finishes is taken as often as allowed, and no more.
 func TestS3_4_maxIterations(t *testing.T) {
 	taken := 0
 	cfg := only(func(s stepagent.Step) stepagent.StepResult {
@@ -115,8 +114,7 @@ func TestS3_4_maxIterations(t *testing.T) {
 	require.Equal(t, 6, taken)
 }
 
-// S3-9: each run has a state of its own, so the second run of the same agent takes its own two
-// steps.
+// S3-9: each run has its own state, so the second run of the same agent takes its own two steps.
 func TestS3_9_stateIsNotShared(t *testing.T) {
 	model := scripted.New(scripted.Text("a"), scripted.Text("b"))
 	o := agent(t, model, exampleAgent("example"))
@@ -128,8 +126,8 @@ func TestS3_9_stateIsNotShared(t *testing.T) {
 	require.Len(t, model.Requests(), 2)
 }
 
-// S3-14: a step that needs something of the user waits; the run ends without an error, and goes on
-// with the answer.
+// S3-14: a step that needs an answer of the user waits; the run ends without an error, and
+// continues with the answer.
 func TestS3_14_input(t *testing.T) {
 	cfg := only(func(s stepagent.Step) stepagent.StepResult {
 		if answer, ok := s.History.Last().(messages.Tool); ok {
@@ -165,8 +163,8 @@ func TestS3_21_noStep(t *testing.T) {
 	}
 }
 
-// What a step function may not do fails the frame with a typed error, and loses nothing of what was
-// reached.
+// A forbidden act of a step function fails the frame with a typed error, and the work done so far
+// is kept.
 func TestStepError(t *testing.T) {
 	ask := func(then func(llmclient.Response) stepagent.StepResult) stepagent.StepResult {
 		return stepagent.Ask(llmclient.Request{}, then)
@@ -215,14 +213,14 @@ func TestStepError(t *testing.T) {
 	require.ErrorContains(t, err, "iteration 0: NewState panicked with a string")
 }
 
-// An error of the step's own ends the run as it is.
+// An error of the step itself ends the run unchanged.
 func TestFail(t *testing.T) {
 	cause := errors.New("no such file")
 	_, err := agent(t, scripted.New(), only(func(stepagent.Step) stepagent.StepResult { return stepagent.Fail(cause) })).Run(t.Context(), task())
 	require.ErrorIs(t, err, cause)
 }
 
-// A step may ask only so often, and a run no more than its bound says.
+// The number of model calls is limited for a step, and for a run by its bound.
 func TestBound(t *testing.T) {
 	var again func(llmclient.Response) stepagent.StepResult
 	again = func(llmclient.Response) stepagent.StepResult { return stepagent.Ask(llmclient.Request{}, again) }
@@ -244,8 +242,8 @@ func TestBound(t *testing.T) {
 	require.Equal(t, 80, stepagent.Config{}.Bound())
 }
 
-// The reply that a step asked for stays whole beside those of its calls that are run; a
-// middleware's changes are seen.
+// The reply that a step asked for is kept whole, with the calls that are run; changes of a
+// middleware are seen.
 func TestReplyAroundCalls(t *testing.T) {
 	edit := func(next orchestrator.Handler) orchestrator.Handler {
 		return func(ctx context.Context, e orchestrator.Effect) (nextstep.Answer, error) {
@@ -274,8 +272,7 @@ func TestReplyAroundCalls(t *testing.T) {
 	require.Equal(t, `a{"edited":true}`, res.Output.ToolMetas()[0].Output)
 }
 
-// A stop keeps what had arrived: of results, of a reply in the conversation, and what was said
-// before.
+// A stop keeps what was received: results, a reply in the conversation, and earlier texts.
 func TestStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hang := tools.NewRaw(tools.Definition{Name: "hang", ReadOnly: true, Sequential: true}, func(ctx context.Context, _ string) (string, error) {
@@ -300,7 +297,7 @@ func TestStop(t *testing.T) {
 	require.Equal(t, "first", res.Output.Text())
 }
 
-// What an untrusted or failed tool says does not end the turn.
+// The result of an untrusted or failed tool does not end the turn.
 func TestS3_13_whoMayEndTheTurn(t *testing.T) {
 	const end = `{"should_continue":false,"result":"hacked"}`
 	for _, c := range []struct {
@@ -332,7 +329,7 @@ func TestConfig_JSON(t *testing.T) {
 	require.Equal(t, stepagent.Config{MaxIterations: 3, PlanEvery: 2, FinalTool: "final", Prompts: stepagent.Prompts{Remind: "Now!"}}, cfg)
 }
 
-// What the final tool answers is a prompt, too.
+// The answer of the final tool is a prompt, too.
 func TestPrompts_received(t *testing.T) {
 	cfg := stepagent.Config{FinalTool: "final", Prompts: stepagent.Prompts{Received: "got it by {{.FinalTool}}"}}
 	own := stepagent.New(cfg)().(strategy.ToolProvider).Tools()

@@ -12,7 +12,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// loop asks with all tools, runs what is called, and finishes with a text.
+// loop asks with all tools, runs the calls, and finishes with a text.
 func loop(step stepagent.Step) stepagent.StepResult {
 	return stepagent.Ask(llmclient.Request{Tools: step.Tools}, func(resp llmclient.Response) stepagent.StepResult {
 		if calls := resp.Message.Calls(); len(calls) > 0 {
@@ -22,7 +22,7 @@ func loop(step stepagent.Step) stepagent.StepResult {
 	})
 }
 
-// talk asks, and goes on with the reply.
+// talk asks, and continues with the reply.
 func talk(stepagent.Step) stepagent.StepResult {
 	return stepagent.Ask(llmclient.Request{}, func(resp llmclient.Response) stepagent.StepResult {
 		return stepagent.Continue(resp.Message, messages.UserText("Go on."))
@@ -61,7 +61,7 @@ const stories = "../../testdata/stories/stepagent"
 
 func TestStories(t *testing.T) { strategytest.Stories(t, stories, set) }
 
-// S1-2: the stories end alike whichever way they are run.
+// S1-2: the stories end in the same way however they are run.
 func TestS1_2_ways(t *testing.T) { strategytest.Ways(t, stories, set) }
 
 func TestConform(t *testing.T) {

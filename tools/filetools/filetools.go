@@ -1,9 +1,9 @@
-// Package filetools gives a model the files of one folder: list_files, read_file, search_files and
-// write_file.
+// Package filetools gives a model access to the files of one folder, with the tools list_files,
+// read_file, search_files and write_file.
 //
-// Every path is relative to the folder and is resolved by [os.Root], so that neither "..", nor an
-// absolute path, nor a symbolic link leads out of it. No text that a tool returns names the folder
-// itself. What is read comes from outside and is marked untrusted.
+// Every path is relative to the folder and is resolved by [os.Root]. So neither "..", nor an
+// absolute path, nor a symbolic link leads out of the folder. No text that a tool returns contains
+// the name of the folder itself. File contents are marked as untrusted.
 package filetools
 
 import (
@@ -19,24 +19,25 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Config bounds the tools. In each number zero means the default and negative means no bound.
+// Config limits the tools. Each number that is zero means the default; a negative number means no
+// limit.
 type Config struct {
 	ReadOnly   bool // leave out write_file
 	MaxRead    int  // bytes that one read_file returns; default 128 KiB
-	MaxWrite   int  // bytes of a file that write_file writes; default 1 MiB
-	MaxSearch  int  // bytes of a file that search_files looks into, larger ones are left out; default 4 MiB
-	MaxResults int  // entries that list_files, and lines that search_files returns; default 200
+	MaxWrite   int  // bytes of one file written by write_file; default 1 MiB
+	MaxSearch  int  // bytes of one file searched by search_files, which leaves out larger files; default 4 MiB
+	MaxResults int  // most entries of list_files, and most lines of search_files; default 200
 
-	// Skip reports the files that search_files leaves out; it says how many in its result. Nil
-	// leaves out none. The path is relative to the folder, with slashes; links in it are not
-	// resolved. A search whose own path, of a file or a folder, is reported leaves out nothing: so
-	// Skip reports a folder together with all below it. Skip keeps no other tool from a file. It is
-	// called by several goroutines at once.
+	// Skip reports whether search_files leaves out a file; the result says how many were left out.
+	// Nil leaves out none. The path is relative to the folder, with slashes; links in it are not
+	// resolved. To skip a folder, Skip must report the folder and everything below it. If Skip
+	// reports the path that a search begins at, a file or a folder, that search leaves out nothing.
+	// The other tools ignore Skip. Skip must be safe for concurrent use.
 	Skip func(path string) bool
 }
 
-// New returns the tools for the files in root. Root stays its owner's: close it when no tool runs
-// any more.
+// New returns the tools for the files in root. The caller still owns root: close it when no tool is
+// running.
 func New(root *os.Root, cfg Config) []tools.Tool {
 	f := &folder{root: root, cfg: Config{
 		ReadOnly:   cfg.ReadOnly,
@@ -74,13 +75,13 @@ func bound(n, def int) int {
 	}
 }
 
-// folder is what the tools share.
+// folder is shared by the tools.
 type folder struct {
 	root *os.Root
 	cfg  Config
 }
 
-// resolve returns name in the form that os.Root and package path take, "." for "".
+// resolve returns name in the form that os.Root and package path expect; "" becomes ".".
 func (f *folder) resolve(name string) (string, error) {
 	if f.root == nil {
 		return "", errors.New("filetools: there is no folder")
@@ -96,7 +97,7 @@ func outside(name string) error {
 	return fmt.Errorf("filetools: %s is outside the folder: give a path relative to it", show(name))
 }
 
-// explain says what went wrong with a file, without the path of the folder.
+// explain describes a file error without the path of the folder.
 func explain(name string, err error) error {
 	inner := err
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -108,10 +109,10 @@ func explain(name string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("filetools: there is no %s", show(name))
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("filetools: %s: a file stands where a folder is needed", show(name))
+		return fmt.Errorf("filetools: %s: a part of the path is a file, not a folder", show(name))
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("filetools: %s: no permission", show(name))
-	case strings.Contains(inner.Error(), "escapes"): // the error of os.Root has no name
+	case strings.Contains(inner.Error(), "escapes"): // the error of os.Root is not exported
 		return outside(name)
 	default:
 		return fmt.Errorf("filetools: %s: %w", show(name), inner)

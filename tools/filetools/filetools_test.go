@@ -207,7 +207,7 @@ func TestWriteFile(t *testing.T) {
 	b.refused("11 bytes are too much", "write_file", write("a", "01234567890"))
 	b.refused(`"d" is a folder`, "write_file", write("d", "x"))
 	b.refused(`"" is a folder`, "write_file", write("", "x"))
-	b.refused("a file stands where a folder is needed", "write_file", write("a/b", "x"))
+	b.refused("a part of the path is a file, not a folder", "write_file", write("a/b", "x"))
 	b.refused(`missing "content"`, "write_file", map[string]any{"path": "a"})
 	require.Equal(t, "new", content("a"))
 
@@ -232,7 +232,7 @@ func TestWriteFileWithoutPermission(t *testing.T) {
 	b.refused("no permission", "write_file", map[string]any{"path": "d/y", "content": "y"})
 }
 
-// Nothing leads out of the folder.
+// No path leads out of the folder.
 func TestEscapes(t *testing.T) {
 	b := newBox(t, filetools.Config{}, map[string]string{"a/b": "x"})
 	outer := filepath.Dir(b.dir)
@@ -272,8 +272,7 @@ func TestEscapes(t *testing.T) {
 	require.Equal(t, "the secret", string(data), "a link out is replaced by a file inside")
 }
 
-// What is to be skipped is searched only where the path of the search names it, and its number is
-// told.
+// Skipped files are searched only if the search begins at their path, and the result counts them.
 func TestSearchFilesSkips(t *testing.T) {
 	var asked []string
 	b := newBox(t, filetools.Config{Skip: func(path string) bool {

@@ -31,7 +31,7 @@ func (f *folder) list(ctx context.Context, in listArgs) (string, error) {
 	return l.text("no files"), nil
 }
 
-// checkFolder returns an error for what is no folder.
+// checkFolder returns an error if name is not a folder.
 func (f *folder) checkFolder(name string) error {
 	dir, _, err := f.open(name, aFolder)
 	if err != nil {
@@ -73,14 +73,14 @@ func describe(dir string, e fs.DirEntry) string {
 	}
 }
 
-// lines is a result of at most so many lines.
+// lines is a result with a limited number of lines.
 type lines struct {
 	b        strings.Builder
 	n, most  int
-	complete bool // everything is there
+	complete bool // nothing was left out
 }
 
-// add reports whether there is room for more.
+// add adds a line and reports whether there is room for more.
 func (l *lines) add(line string) bool {
 	if l.n == l.most {
 		return false

@@ -2,5 +2,5 @@
 
 package filetools
 
-// nonblock is for platforms on which the opening of a file waits for nobody.
+// nonblock is for platforms on which opening a file never blocks.
 const nonblock = 0

@@ -4,5 +4,5 @@ package filetools
 
 import "syscall"
 
-// nonblock keeps the opening of a pipe from waiting for whoever writes into it.
+// nonblock keeps the opening of a pipe from blocking until the pipe has a writer.
 const nonblock = syscall.O_NONBLOCK

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// kind is what a tool works on.
+// kind is the kind of file that a tool works on.
 type kind string
 
-// The kinds.
+// The kinds of files.
 const (
 	regularFile kind = "regular file"
 	aFolder     kind = "folder"
@@ -24,7 +24,7 @@ func (k kind) is(mode fs.FileMode) bool {
 	return mode.IsRegular()
 }
 
-// refuse says why a file of another kind is not opened.
+// refuse returns an error for a file of another kind.
 func (k kind) refuse(name string, mode fs.FileMode) error {
 	if mode.IsDir() {
 		return fmt.Errorf("filetools: %s is a folder", show(name))
@@ -32,7 +32,7 @@ func (k kind) refuse(name string, mode fs.FileMode) error {
 	return fmt.Errorf("filetools: %s is not a %s", show(name), k)
 }
 
-// open opens a file of a kind. It looks first: to open a device can do something already.
+// open opens a file of a kind. It checks the kind first, because opening a device can have effects.
 func (f *folder) open(name string, want kind) (*os.File, int64, error) {
 	clean, err := f.resolve(name)
 	if err != nil {
@@ -48,8 +48,8 @@ func (f *folder) open(name string, want kind) (*os.File, int64, error) {
 	return f.openKind(clean, want)
 }
 
-// openKind opens a file and returns it with its size if it is of the kind. It does not wait for
-// whoever writes into a pipe.
+// openKind opens a file and returns it with its size if it is of the kind. It does not block if the
+// file is a pipe without a writer.
 func (f *folder) openKind(name string, want kind) (*os.File, int64, error) {
 	file, err := f.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -59,14 +59,14 @@ func (f *folder) openKind(name string, want kind) (*os.File, int64, error) {
 	if err == nil && want.is(info.Mode()) {
 		return file, info.Size(), nil
 	}
-	_ = file.Close() // nothing was done with it
+	_ = file.Close() // nothing was read or written
 	if err != nil {
 		return nil, 0, explain(name, err)
 	}
 	return nil, 0, want.refuse(name, info.Mode())
 }
 
-// readDir returns what is in a folder, in the order of the names.
+// readDir returns the entries of a folder, sorted by name.
 func (f *folder) readDir(name string) ([]fs.DirEntry, error) {
 	dir, _, err := f.open(name, aFolder)
 	if err != nil {
@@ -81,7 +81,7 @@ func (f *folder) readDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// walked is the folder for [fs.WalkDir], which opens folders and nothing else.
+// walked is the folder as [fs.WalkDir] uses it. It opens folders and nothing else.
 type walked struct{ *folder }
 
 // Open implements [fs.FS].

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOpenKind puts a pipe in place of a file between the look at it and the opening, as somebody
-// else could: the opening neither waits nor returns it.
+// TestOpenKind replaces a file by a pipe between the check and the opening, as another process
+// could do. The opening neither blocks nor returns the pipe.
 func TestOpenKind(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))

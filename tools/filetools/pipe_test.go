@@ -20,8 +20,7 @@ func TestReadFileOnlyReadsFiles(t *testing.T) {
 	b.want("pipe (not a file)\n", "list_files", nil)
 }
 
-// A pipe keeps whoever opens it waiting until somebody writes: nothing opens one, wherever it
-// stands.
+// Opening a pipe blocks until the pipe has a writer. No tool opens a pipe, wherever it is.
 func TestListFilesOnlyListsFolders(t *testing.T) {
 	b := newBox(t, filetools.Config{}, map[string]string{"d/a": "x"})
 	require.NoError(t, syscall.Mkfifo(filepath.Join(b.dir, "pipe"), 0o600))

@@ -35,14 +35,14 @@ func (f *folder) read(ctx context.Context, in readArgs) (string, error) {
 	return f.readLines(ctx, in, r)
 }
 
-// sniffed is how many bytes of a file tell whether it is text.
+// sniffed is the number of bytes that are examined to decide whether a file is text.
 const sniffed = 8 << 10
 
 func isBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
 
 func (f *folder) readLines(ctx context.Context, in readArgs, r *bufio.Reader) (string, error) {
 	var out strings.Builder
-	line := 1 // that the next piece belongs to
+	line := 1 // the line of the next piece
 	for {
 		piece, err := r.ReadSlice('\n')
 		if line >= in.From && (in.To == 0 || line <= in.To) {

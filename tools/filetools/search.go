@@ -14,7 +14,7 @@ type searchArgs struct {
 	Glob    string `json:"glob,omitempty" jsonschema:"search only files that match it, such as *.go or src/**/*.md"`
 }
 
-// maxLine is how much of a line that matches is shown.
+// maxLine is the number of bytes shown of a matching line.
 const maxLine = 300
 
 func (f *folder) search(ctx context.Context, in searchArgs) (string, error) {
@@ -53,7 +53,7 @@ func (f *folder) search(ctx context.Context, in searchArgs) (string, error) {
 	return out, nil
 }
 
-// skipBelow returns what says of a file whether the search of a path leaves it out.
+// skipBelow returns a function that reports whether a search that begins at dir leaves a file out.
 func (f *folder) skipBelow(dir string) func(name string) bool {
 	if f.cfg.Skip == nil || f.cfg.Skip(dir) {
 		return func(string) bool { return false }
@@ -61,7 +61,7 @@ func (f *folder) skipBelow(dir string) func(name string) bool {
 	return f.cfg.Skip
 }
 
-// searchFile adds the lines that match. A file that cannot be read has none.
+// searchFile adds the matching lines. A file that cannot be read has none.
 func (f *folder) searchFile(name string, pattern *regexp.Regexp, l *lines) (more bool) {
 	file, size, err := f.open(name, regularFile)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// maxVisited bounds how many files a walk looks at.
+// maxVisited is the greatest number of files that a walk visits.
 const maxVisited = 200_000
 
 var errEnough = errors.New("enough")
 
-// walk calls visit with the regular files below dir that match glob, in lexical order, until it
-// says that it has enough. It follows no links and leaves out folders called .git, and what cannot
+// walk calls visit with the regular files below dir that match glob, in lexical order, until visit
+// returns false. It follows no links. It leaves out folders called .git and everything that cannot
 // be read.
 func (f *folder) walk(ctx context.Context, dir, glob string, visit func(name string, size int64) (more bool)) (complete bool, err error) {
 	if _, err := path.Match(glob, ""); err != nil {
@@ -30,7 +30,7 @@ func (f *folder) walk(ctx context.Context, dir, glob string, visit func(name str
 		case err != nil && name == dir:
 			return err
 		case err != nil:
-			return nil //nolint:nilerr // one folder that cannot be read does not hide the others
+			return nil //nolint:nilerr // one unreadable folder does not hide the others
 		case visited > maxVisited:
 			return errEnough
 		case e.IsDir() && e.Name() == ".git" && name != dir:
@@ -57,8 +57,8 @@ func relative(dir, name string) string {
 	return strings.TrimPrefix(name, dir+"/")
 }
 
-// match reports whether a path matches a glob of path.Match, in which ** stands for any number of
-// folders. A glob without a slash is matched with the last element of the path. The empty glob
+// match reports whether a path matches a glob of path.Match, in which ** matches any number of
+// folders. A glob without a slash is compared with the last element of the path. The empty glob
 // matches everything.
 func match(glob, name string) bool {
 	if glob == "" {
@@ -71,8 +71,8 @@ func match(glob, name string) bool {
 	return matchParts(strings.Split(glob, "/"), strings.Split(name, "/"))
 }
 
-// matchParts compares from the front and, where that fails behind a **, goes back to the last one
-// only: what an earlier one stands for need never be longer.
+// matchParts compares from the front. Where that fails after a **, it returns only to the last **:
+// an earlier ** never needs to match more.
 func matchParts(glob, name []string) bool {
 	g, n := 0, 0
 	star, from := -1, 0

@@ -38,7 +38,7 @@ func TestMatch(t *testing.T) {
 	require.False(t, match(strings.Repeat("**/a/", 200)+"b", strings.Repeat("a/", 2000)+"a"))
 }
 
-// What matchParts decides without going back over everything is what a plain search decides.
+// matchParts, which does not backtrack over everything, agrees with a plain search that does.
 func TestMatchAgreesWithASearch(t *testing.T) {
 	var plain func(glob, name []string) bool
 	plain = func(glob, name []string) bool {

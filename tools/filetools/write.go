@@ -14,8 +14,8 @@ type writeArgs struct {
 	Content string `json:"content" jsonschema:"all that shall stand in it"`
 }
 
-// write puts the content into a file beside the one that is meant and then renames it, so that
-// whoever reads sees the old file or the new one. A link is replaced, not followed.
+// write writes the content to a temporary file beside the target and then renames it, so that a
+// reader sees either the old or the new file. A link is replaced, not followed.
 func (f *folder) write(ctx context.Context, in writeArgs) (string, error) {
 	name, err := f.resolve(in.Path)
 	switch {
@@ -26,7 +26,7 @@ func (f *folder) write(ctx context.Context, in writeArgs) (string, error) {
 	case len(in.Content) > f.cfg.MaxWrite:
 		return "", fmt.Errorf("filetools: %d bytes are too much for one file: at most %d", len(in.Content), f.cfg.MaxWrite)
 	}
-	var mode fs.FileMode // of the file that is there
+	var mode fs.FileMode // of the existing file
 	if info, err := f.root.Lstat(name); err == nil {
 		if info.IsDir() {
 			return "", fmt.Errorf("filetools: %s is a folder", show(in.Path))
@@ -55,7 +55,7 @@ func (f *folder) replace(name, temporary, content string, mode fs.FileMode) (err
 	}
 	defer func() {
 		if err != nil {
-			_ = f.root.Remove(temporary) // what went wrong before says more
+			_ = f.root.Remove(temporary) // the earlier error says more
 		}
 	}()
 	if _, err = file.WriteString(content); err == nil && mode != 0 {

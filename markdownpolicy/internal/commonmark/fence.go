@@ -1,6 +1,7 @@
-// Package commonmark finds code in texts as CommonMark 0.31.2 says
-// (https://spec.commonmark.org/0.31.2/): fenced code blocks while they arrive (section 4.5, outside
-// of quotations and lists), and what else of a line is shown as code or as a quotation.
+// Package commonmark finds code in texts by the rules of CommonMark 0.31.2
+// (https://spec.commonmark.org/0.31.2/). It finds fenced code blocks while they arrive (section
+// 4.5, outside of quotations and lists), and the parts of a line that are shown as code or as a
+// quotation.
 package commonmark
 
 import (
@@ -9,19 +10,20 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// Fence is a fenced code block that is read while it arrives. The zero value with Start is ready.
+// Fence is a fenced code block that is read while it arrives. A Fence with only Start set is ready
+// to use.
 type Fence struct {
-	Start  int    // the place of the first mark character of the opening line
+	Start  int    // the position of the first fence character of the opening line
 	Length int    // of the opening run
 	Info   string // trimmed
 	Body   int    // where the content begins
-	Close  int    // where the content ends, once it is closed: the beginning of the closing line
-	End    int    // the place behind the closing run and the blanks behind it
+	Close  int    // where the content ends, once the block is closed: the beginning of the closing line
+	End    int    // the position after the closing run and the blanks after it
 
 	indent int // blanks before the opening run
-	pos    int // looked at so far
+	pos    int // the text before it was read
 	state  fenceState
-	run    int // the place of the run that may close the block
+	run    int // the position of the run that may close the block
 }
 
 type fenceState uint8
@@ -33,22 +35,23 @@ const (
 	inClosingRun             // in such a run
 	behindClosing            // on the same line
 	closed
-	none // it is no block
+	none // it is not a block
 )
 
 // Closed reports whether the end of the block is known.
 func (f *Fence) Closed() bool { return f.state == closed }
 
-// None reports whether what begins at Start is no block.
+// None reports whether the text at Start is not a block.
 func (f *Fence) None() bool { return f.state == none }
 
-// CloseAt closes the block: its content goes from body to end, and behind is what follows it.
+// CloseAt closes the block. Its content extends from body to end; behind is the position after the
+// block.
 func (f *Fence) CloseAt(body, end, behind int) {
 	f.state, f.Body, f.Close, f.End = closed, body, end, behind
 }
 
-// ReadOpening reads the opening line, and returns false while it is not all there. It ends in the
-// state inBody or none.
+// ReadOpening reads the opening line. It returns false until the line is complete. Afterwards the
+// state is inBody or none.
 func (f *Fence) ReadOpening(text string, final bool) bool {
 	if f.state == inOpeningRun {
 		f.pos = max(f.pos, f.Start)
@@ -79,8 +82,8 @@ func (f *Fence) ReadOpening(text string, final bool) bool {
 	return true
 }
 
-// FindEnd looks for the closing line, and returns false while it has not come. Before, the opening
-// line must have been read.
+// FindEnd searches for the closing line. It returns false until the line has come. The opening line
+// must have been read before.
 func (f *Fence) FindEnd(text string, final bool) bool {
 	for f.state != closed {
 		switch f.state {
@@ -117,8 +120,8 @@ func (f *Fence) FindEnd(text string, final bool) bool {
 	return true
 }
 
-// Content returns what stands in the block, without the indentation of the opening line. Of a block
-// that is not closed it is the rest of the text.
+// Content returns the content of the block without the indentation of the opening line. For a block
+// that is not closed, it returns the rest of the text.
 func (f *Fence) Content(text string) string {
 	raw := f.Raw(text)
 	if f.indent == 0 {
@@ -135,7 +138,7 @@ func (f *Fence) Content(text string) string {
 	return b.String()
 }
 
-// Raw is Content as it stands in the text.
+// Raw returns the content as written in the text.
 func (f *Fence) Raw(text string) string {
 	if f.state == closed {
 		return text[f.Body:f.Close]
@@ -143,8 +146,8 @@ func (f *Fence) Raw(text string) string {
 	return text[f.Body:]
 }
 
-// LineStart returns the beginning of the line of a place, if there are at most three blanks before
-// it, else -1.
+// LineStart returns the beginning of the line of a position if at most three blanks precede the
+// position, and -1 otherwise.
 func LineStart(text string, at int) int {
 	line := at
 	for line > 0 && at-line < 4 && text[line-1] == ' ' {
@@ -156,7 +159,7 @@ func LineStart(text string, at int) int {
 	return -1
 }
 
-// LineBreak returns the length of the line break at a place, or 0.
+// LineBreak returns the length of the line break at a position, or 0.
 func LineBreak(text string, at int) int {
 	switch {
 	case strings.HasPrefix(text[at:], "\r\n"):
@@ -168,7 +171,7 @@ func LineBreak(text string, at int) int {
 	}
 }
 
-// WriteFence writes a block whose content may be anything.
+// WriteFence writes a block with any content.
 func WriteFence(info, content string) string {
 	longest := 2
 	for rest := content; ; {

@@ -25,7 +25,7 @@ var corpora = []struct {
 	{"CommonMark", "../../../../shared/corpus/cases/commonmark-fences.jsonl", 29},
 }
 
-// outsideOfFences are the examples whose blocks are no fenced blocks of the text itself.
+// outsideOfFences are the examples whose blocks are not fenced blocks at the top level of the text.
 var outsideOfFences = map[int]string{
 	128: "a block within a quotation: what it holds is quoted",
 	134: "an indented block",
@@ -74,7 +74,7 @@ func (e example) check(t *testing.T) {
 		_, got := codeBlocks(e.Markdown, size)
 		for i := range got {
 			if got[i] != "" && got[i][len(got[i])-1] != '\n' {
-				got[i] += "\n" // as the end of the text counts as the end of a line
+				got[i] += "\n" // the end of the text counts as the end of a line
 			}
 		}
 		require.Equal(t, want, got, "example %d in pieces of %d: %q", e.N, size, e.Markdown)

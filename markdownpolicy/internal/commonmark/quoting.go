@@ -6,15 +6,15 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// Quoting follows the lines of a text, to tell what is shown as code or as a quotation.
+// Quoting reads the lines of a text to determine what is shown as code or as a quotation.
 type Quoting struct {
-	pos  int // looked at so far
+	pos  int // the text before it was read
 	line int // where the line begins
-	run  int // the length of the run of backquotes that a span of code began with; 0: there is none
+	run  int // the length of the run of backquotes that begins the current code span; 0 if there is none
 }
 
-// At reports whether a place stands behind an open backquote on its line, or in a line that is
-// quoted or indented as code. Places must not go back.
+// At reports whether a position follows an open backquote on its line, or is on a line that is
+// quoted or indented as code. Positions must not decrease from call to call.
 func (q *Quoting) At(text string, at int) bool {
 	if i := strings.LastIndexByte(text[q.pos:at], '\n'); i >= 0 {
 		q.line, q.run = q.pos+i+1, 0

@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// container reads an object or an array, from its opening bracket on.
+// container reads an object or an array, beginning at its opening bracket.
 func (r *repairer) container(closing byte, item func() bool) bool {
 	if r.depth++; r.depth > jsonscan.MaxDepth {
 		return false
@@ -27,7 +27,7 @@ func (r *repairer) container(closing byte, item func() bool) bool {
 	return true
 }
 
-// items reads what stands in a container, and its closing bracket.
+// items reads the items of a container and its closing bracket.
 func (r *repairer) items(closing byte, item func() bool) bool {
 	if r.atEnd() {
 		return r.missing(closing)
@@ -60,7 +60,7 @@ func (r *repairer) items(closing byte, item func() bool) bool {
 	return true
 }
 
-// tuple reads a tuple of Python. What stands alone in parentheses is none.
+// tuple reads a Python tuple. A single value in parentheses is not a tuple.
 func (r *repairer) tuple() bool {
 	at, start := r.pos, len(r.out)
 	if !r.note(at, "wrote a tuple as an array") || !r.container(')', r.value) {
@@ -70,14 +70,14 @@ func (r *repairer) tuple() bool {
 	return len(r.out) == start+len("[]") || r.commas > 0 && !r.ended
 }
 
-// missing closes a container at the end of the text. More items of an array may have been cut off,
-// unless it is the outermost: that is a list of calls, each of which is whole.
+// missing closes a container at the end of the text. It refuses an inner array, because more of its
+// items may have been cut off. The outermost array is a list of calls, each of which is complete.
 func (r *repairer) missing(closing byte) bool {
 	r.ended = true
 	return (closing != ']' || r.depth == 1) && !r.openComment && r.note(len(r.text), "added the missing "+string(closing)+" at the end")
 }
 
-// comma reads a comma. Behind it there must be something.
+// comma reads a comma. Something must follow it.
 func (r *repairer) comma(closing byte) bool {
 	at := r.pos
 	r.pos++
@@ -91,8 +91,8 @@ func (r *repairer) comma(closing byte) bool {
 	return true
 }
 
-// commaMissing reports whether between an item that ends at a place and what comes next there can
-// only be a comma. In a tuple it cannot: Python makes one string of two.
+// commaMissing reports whether only a comma can be missing between an item that ends at end and the
+// next item. This is never so in a tuple, because Python joins two strings.
 func (r *repairer) commaMissing(closing byte, end int) bool {
 	before, after := r.text[end-1], r.next()
 	gap := r.text[end:r.pos]
@@ -108,9 +108,9 @@ func (r *repairer) commaMissing(closing byte, end int) bool {
 	}
 }
 
-// isComplete reports whether what stands in a string of JSON looks as if it ends there, rather than
-// at a quote within it that lacks its backslash: it ends with a letter, a digit, or a sign that
-// ends a sentence or closes a bracket, and has its brackets and quotes in pairs.
+// isComplete reports whether the content of a JSON string seems to end here, and not at an inner
+// quote without a backslash. It must end with a letter, a digit, or a sign that ends a sentence or
+// closes a bracket, and have its brackets and quotes in pairs.
 func isComplete(held string) bool {
 	last, _ := utf8.DecodeLastRuneInString(held)
 	if !unicode.IsLetter(last) && !unicode.IsDigit(last) && !strings.ContainsRune(".!?)]}", last) {
@@ -171,7 +171,7 @@ func isLetter(b byte) bool { return textscan.IsLetter(b) || b == '$' }
 
 func isNameByte(b byte) bool { return isLetter(b) || textscan.IsDigit(b) || b == '-' }
 
-// constant reads true, false and null in their several spellings.
+// constant reads true, false and null in their different spellings.
 func (r *repairer) constant() bool {
 	at := r.pos
 	for !r.atEnd() && isNameByte(r.text[r.pos]) {
@@ -189,7 +189,7 @@ func (r *repairer) constant() bool {
 	return word == value || r.note(at, "wrote "+value+" for "+word)
 }
 
-// number reads a number. One that ends with the text may have been cut off.
+// number reads a number. A number at the end of the text may have been cut off.
 func (r *repairer) number() bool {
 	at := r.pos
 	for !r.atEnd() && (isNameByte(r.text[r.pos]) || r.text[r.pos] == '.' || r.text[r.pos] == '+') {

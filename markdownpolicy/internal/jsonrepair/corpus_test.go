@@ -14,8 +14,8 @@ import (
 )
 
 // corpora are the cases that were written for these tests, and those of another project, which lie
-// beside the repository; refused are the lines that are not mended, by the reason. All others become
-// what is expected there.
+// beside the repository; refused are the lines that are not repaired, by the reason. All other
+// lines are repaired to what the corpus expects.
 var corpora = []struct {
 	name, file string
 	refused    map[string][]int

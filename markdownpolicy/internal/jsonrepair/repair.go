@@ -1,5 +1,5 @@
-// Package jsonrepair mends JSON that a model wrote with the usual mistakes, where there is one
-// thing only that it can mean.
+// Package jsonrepair repairs JSON with the usual mistakes of models, if it can have only one
+// meaning.
 package jsonrepair
 
 import (
@@ -10,31 +10,31 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// Change is something that was mended in a text.
+// Change is one repair of a text.
 type Change struct {
 	Offset int    // in bytes of the text
 	What   string // such as "added a missing comma"
 }
 
-// MaxChanges is how many changes a text may need: one that needs more is refused.
+// MaxChanges is the greatest number of repairs of one text. A text that needs more is refused.
 const MaxChanges = 1000
 
-// Repair mends a JSON object or array, where there is one thing only that it can mean:
+// Repair repairs a JSON object or array, if it can have only one meaning:
 //
-//   - closing braces that are missing or too many at the end, but not a string, a number, a member
-//     or an array within that may have been cut off;
-//   - commas before a closing bracket, and missing ones where a new line begins a member behind
-//     what ends as a text does, or two brackets meet;
-//   - names for keys, and strings in single or typographic quotes;
+//   - missing or superfluous closing braces at the end, but not if a string, a number, a member or
+//     an inner array may have been cut off;
+//   - commas before a closing bracket; missing commas where two brackets meet, or where a new line
+//     begins a member after a text that seems complete;
+//   - names as keys, and strings in single or typographic quotes;
 //   - True, None and other spellings of the constants; numbers such as .5 and 1_000;
-//   - comments, but not between a name and its value, nor behind a number unless they begin with a
-//     letter;
-//   - line breaks and tabs in strings; backslashes that only a regular expression can mean;
-//   - tuples of Python; an object all of whose quotes are escaped.
+//   - comments, but not between a name and its value, nor after a number unless the comment begins
+//     with a letter;
+//   - line breaks and tabs in strings; backslashes that only make sense in a regular expression;
+//   - Python tuples; an object all of whose quotes are escaped.
 //
-// What may mean two things is refused: ok is false. So are two members of the same name, missing
-// values, text around the JSON, quotes within strings, brackets that do not match. Time and space
-// are linear in the length of the text. Offsets are relative to it.
+// Text with two possible meanings is refused: ok is false. So are two members of the same name,
+// missing values, text around the JSON, quotes within strings, and brackets that do not match. Time
+// and space are linear in the length of the text. Offsets are relative to the text.
 func Repair(text string) (fixed string, changes []Change, ok bool) {
 	whole := textscan.Trim(text)
 	if json.Valid([]byte(whole)) {
@@ -50,7 +50,7 @@ func Repair(text string) (fixed string, changes []Change, ok bool) {
 	return "", nil, false
 }
 
-// unescape reads JSON that stands as in a JSON string, but without the quotes around it.
+// unescape reads JSON that is written like the content of a JSON string, without the quotes.
 func unescape(text string) (string, bool) {
 	if !strings.HasPrefix(text, `{\"`) {
 		return "", false
@@ -59,8 +59,8 @@ func unescape(text string) (string, bool) {
 	return inner, inner != "" && json.Valid([]byte(inner))
 }
 
-// repairer reads what is nearly JSON, and writes it as JSON. Its methods return false where it must
-// be refused.
+// repairer reads text that is almost JSON, and writes it as JSON. Its methods return false if the
+// text must be refused.
 type repairer struct {
 	text    string
 	pos     int
@@ -68,22 +68,22 @@ type repairer struct {
 	changes []Change
 	depth   int
 
-	openComment bool            // a comment goes on to the end of the text: what is missing there may stand in it
-	commas      int             // in the container that was read last
-	lastString  int             // the place in out of the string that was read last
+	openComment bool            // a comment extends to the end of the text, and may contain what is missing there
+	commas      int             // in the last container
+	lastString  int             // the position in out of the last string
 	comments    int             // removed so far
 	ended       bool            // a closing bracket was missing at the end
-	names       map[string]bool // of the members of the object that is read
+	names       map[string]bool // of the members of the current object
 }
 
-// RepeatsName reports whether in a valid JSON object, or in one within it, two members have the
-// same name.
+// RepeatsName reports whether two members of a valid JSON object, or of an object within it, have
+// the same name.
 func RepeatsName(object string) bool {
 	r := repairer{text: object}
 	return !r.document()
 }
 
-// note lists a change.
+// note records a change.
 func (r *repairer) note(at int, what string) bool {
 	r.changes = append(r.changes, Change{Offset: at, What: what})
 	return len(r.changes) <= MaxChanges
@@ -91,7 +91,7 @@ func (r *repairer) note(at int, what string) bool {
 
 func (r *repairer) atEnd() bool { return r.pos == len(r.text) }
 
-// next is the next byte, 0 at the end.
+// next returns the next byte, or 0 at the end.
 func (r *repairer) next() byte {
 	if r.atEnd() {
 		return 0

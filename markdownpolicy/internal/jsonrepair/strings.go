@@ -45,10 +45,10 @@ func (r *repairer) space() bool {
 	}
 }
 
-// isRemark reports whether a comment behind a text is nothing but one. Behind a number or a
-// constant it begins with a letter: {"n": 90 // 60} is a division in Python, and # and /* before a
-// number may be meant as the other of two values. Behind a string it has no quotes, which may be
-// those of the string.
+// isRemark reports whether a comment after a text is really a comment. After a number or a constant
+// it must begin with a letter: {"n": 90 // 60} is a division in Python, and # and /* before a
+// number may be meant as the second of two values. After a string it must have no quotes, which may
+// belong to the string.
 func isRemark(behind, comment string) bool {
 	if behind == "" {
 		return true
@@ -64,8 +64,8 @@ func isRemark(behind, comment string) bool {
 	}
 }
 
-// lineComment returns the length of a comment to the end of the line, or 0 if JSON may go on in it:
-// with brackets or a member, behind something on the same line.
+// lineComment returns the length of a comment to the end of the line. It returns 0 if JSON may
+// continue in the comment: after something on the same line, with brackets or a member.
 func (r *repairer) lineComment(rest string) int {
 	size := strings.IndexByte(rest, '\n')
 	if size < 0 {
@@ -80,10 +80,10 @@ func (r *repairer) lineComment(rest string) int {
 	return size
 }
 
-// delimiters are what strings stand between.
+// delimiters are the quotes around strings.
 var delimiters = []struct{ open, close string }{{`"`, `"`}, {"'", "'"}, {"“", "”"}, {"„", "“"}, {"‘", "’"}}
 
-// quoted reads a string. The names of members must not hold control characters.
+// quoted reads a string. The names of members must not contain control characters.
 func (r *repairer) quoted(isName bool) bool {
 	for _, d := range delimiters {
 		if !strings.HasPrefix(r.text[r.pos:], d.open) {
@@ -106,14 +106,14 @@ func (r *repairer) quoted(isName bool) bool {
 	return false
 }
 
-// stringReader reads what stands in a string.
+// stringReader reads the content of a string.
 type stringReader struct {
 	*repairer
 	close   string
 	isName  bool
-	broken  bool // has control characters
-	escaped bool // has escapes of JSON, quotes aside
-	unusual bool // has backslashes that stand for themselves
+	broken  bool // it contains control characters
+	escaped bool // it contains JSON escapes, other than of quotes
+	unusual bool // it contains backslashes that are kept as text
 }
 
 // content reads up to the closing quote.
@@ -139,7 +139,7 @@ func (s *stringReader) content() bool {
 	return false
 }
 
-// once lists a change the first time.
+// once records a change the first time.
 func (s *stringReader) once(seen *bool, what string) bool {
 	if *seen {
 		return true
@@ -148,12 +148,12 @@ func (s *stringReader) once(seen *bool, what string) bool {
 	return s.note(s.pos, what)
 }
 
-// patternEscapes are what has a backslash before it in regular expressions, and in no string: there
-// it stands for itself.
+// patternEscapes are the characters that have a backslash before them in regular expressions, but
+// never in strings. Before these, a backslash is kept as text.
 const patternEscapes = `dDsSwW.()[]{}*+?|^`
 
-// escape reads a backslash and what it escapes. \' is an escape between single quotes only:
-// elsewhere the backslash may be meant to stay, as in a command of a shell.
+// escape reads a backslash and the character after it. \' is an escape only between single quotes:
+// elsewhere the backslash may be intended, as in a shell command.
 func (s *stringReader) escape() bool {
 	rest := s.text[s.pos:]
 	if len(rest) < 2 {

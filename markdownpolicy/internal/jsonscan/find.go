@@ -2,13 +2,14 @@ package jsonscan
 
 import "strings"
 
-// MaxDepth is how deep encoding/json reads values within each other.
+// MaxDepth is the nesting depth that encoding/json accepts.
 const MaxDepth = 10000
 
-// FindObject finds the last JSON object in a text that counts. Only whole objects are asked for:
-// those within another are part of it, and what is not valid JSON is none.
+// FindObject finds the last JSON object in a text for which counts returns true. It calls counts
+// only for whole objects: an object within another is part of it, and invalid JSON is not an
+// object.
 func FindObject(text string, counts func(object string) bool) (object string, ok bool) {
-	const budget = 16 // times the length of the text, for objects within the strings of what turns out to be none
+	const budget = 16 // times the length of the text, for objects within strings of text that is not JSON
 	looked := 0
 	s := Scanner{maxDepth: MaxDepth}
 	for pos := 0; ; {
@@ -36,7 +37,7 @@ func FindObject(text string, counts func(object string) bool) (object string, ok
 	}
 }
 
-// objects returns the objects that end in what has been scanned, but none within another.
+// objects returns the objects that end in the scanned text, without those within another object.
 func (s *Scanner) objects(text string) (whole []span) {
 	for _, b := range s.spans {
 		if b.end > 0 && text[b.start] == '{' && (len(whole) == 0 || b.start >= whole[len(whole)-1].end) {
@@ -46,8 +47,8 @@ func (s *Scanner) objects(text string) (whole []span) {
 	return whole
 }
 
-// braceInString returns the place of the first opening brace in a string, outside of whole objects,
-// or -1. From start to its end the text is the beginning of JSON.
+// braceInString returns the position of the first opening brace in a string, outside of whole
+// objects, or -1. The text from start to its end is the beginning of JSON.
 func braceInString(text string, start int, whole []span) int {
 	for _, object := range append(whole, span{start: len(text)}) {
 		for start < object.start {

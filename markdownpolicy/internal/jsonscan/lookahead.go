@@ -4,18 +4,18 @@ import (
 	"strings"
 )
 
-// Lookahead reads the first members of an object, as long as they are short strings: at each step
-// it looks at a bounded number of bytes.
+// Lookahead reads the first members of an object, as long as they are short strings. Each step
+// examines a limited number of bytes.
 type Lookahead struct {
 	Text    string
 	Pos     int
 	Partial bool // the text ended
 }
 
-// maxLookahead is how long a string, or the blanks between two things, may be.
+// maxLookahead is the greatest length of a string, or of the blanks between two tokens.
 const maxLookahead = 256
 
-// Skip reads a byte, and blanks before it.
+// Skip reads a byte and the blanks before it.
 func (l *Lookahead) Skip(c byte) bool {
 	end := min(len(l.Text), l.Pos+maxLookahead)
 	for l.Pos < end && isBlank(l.Text[l.Pos]) {
@@ -54,22 +54,22 @@ func (l *Lookahead) string() (string, bool) {
 	return Unquote(literal), true
 }
 
-// Key reads the name of a member, and the colon.
+// Key reads the name of a member and the colon.
 func (l *Lookahead) Key() (string, bool) {
 	key, ok := l.string()
 	return key, ok && l.Skip(':')
 }
 
-// Value reads a value that is a string, and the comma behind it.
+// Value reads a string value and the comma after it.
 func (l *Lookahead) Value() (string, bool) {
 	value, ok := l.string()
 	return value, ok && l.Skip(',')
 }
 
-// Continues reports whether an object goes on behind what seemed to be its end: on the same line
-// with a comma or with brackets that nothing opened, and then with the key of a member. One bracket
-// too many ends an object early: what stands behind it was meant to be in it. wait says that more
-// of the text has to come to tell.
+// Continues reports whether an object continues after its apparent end: on the same line, with a
+// comma or with unmatched closing brackets, and then with the key of a member. One superfluous
+// bracket ends an object too early; what follows was meant to be in it. wait means that more text
+// is needed.
 func Continues(text string, pos int, final bool) (yes, wait bool) {
 	const most = 16 // brackets and blanks
 	at, wait := SameLine(text, pos, final)
@@ -89,9 +89,8 @@ func Continues(text string, pos int, final bool) (yes, wait bool) {
 	return yes, !yes && next.Partial && !final
 }
 
-// SameLine returns the place of the comma or closing bracket that stands behind a value on its
-// line, or -1: text on a line of its own does not go on with a value. wait says that more has to
-// come to tell.
+// SameLine returns the position of the comma or closing bracket that follows a value on its line,
+// or -1: text on a new line does not continue a value. wait means that more text is needed.
 func SameLine(text string, pos int, final bool) (at int, wait bool) {
 	const most = 16 // blanks
 	for at = pos; at < len(text) && at < pos+most && (text[at] == ' ' || text[at] == '\t'); at++ {

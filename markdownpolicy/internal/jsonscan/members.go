@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Members are the keys, decoded, and the values, as they are written, of a valid JSON object.
+// Members returns the keys, decoded, and the values, as written, of a valid JSON object.
 func Members(object string) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		pos := SkipBlanks(object, 1)
@@ -23,7 +23,7 @@ func Members(object string) iter.Seq2[string, string] {
 	}
 }
 
-// Elements are the elements of a valid JSON array, as they are written, and where they begin.
+// Elements returns the offsets of the elements of a valid JSON array, and the elements as written.
 func Elements(array string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for pos := SkipBlanks(array, 1); pos < len(array) && array[pos] != ']'; {
@@ -38,9 +38,9 @@ func Elements(array string) iter.Seq2[int, string] {
 	}
 }
 
-// Objects are the objects of a row, and where they begin: one behind the other, with commas between
-// them or none, or in a list. There are none if anything else stands in the row, or an object has
-// no end. What they hold may be no JSON.
+// Objects returns consecutive objects and their positions. The objects follow each other, with or
+// without commas, or are in a list. It returns none if the row holds anything else, or if an object
+// has no end. The objects may contain invalid JSON.
 func Objects(row string) (objects []string, places []int) {
 	pos, end := 0, len(row)
 	if len(row) > 1 && row[0] == '[' && row[len(row)-1] == ']' {
@@ -67,8 +67,8 @@ func Objects(row string) (objects []string, places []int) {
 	}
 }
 
-// BeginsObjects reports whether an array of objects begins at a place, or may, once more of the
-// text has come.
+// BeginsObjects reports whether an array of objects begins at a position. wait means that more text
+// is needed.
 func BeginsObjects(text string, at int) (yes, wait bool) {
 	const most = 64 // blanks
 	if at == len(text) || text[at] != '[' {
@@ -82,7 +82,7 @@ func BeginsObjects(text string, at int) (yes, wait bool) {
 	return window[object] == '{', false
 }
 
-// ValueEnd returns the place behind the value that stands at a place in valid JSON.
+// ValueEnd returns the position after the value at pos in valid JSON.
 func ValueEnd(text string, pos int) int {
 	switch text[pos] {
 	case '{', '[':
@@ -104,8 +104,7 @@ func ValueEnd(text string, pos int) int {
 	}
 }
 
-// SkipBlanks returns the place of the first byte at or after a place that JSON does not take for a
-// blank.
+// SkipBlanks returns the first position from pos on that is not a JSON blank.
 func SkipBlanks(text string, pos int) int {
 	for pos < len(text) && isBlank(text[pos]) {
 		pos++

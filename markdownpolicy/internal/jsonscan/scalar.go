@@ -7,7 +7,7 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// Unquote returns what a JSON string holds, and "" for what is none.
+// Unquote returns the content of a JSON string, or "" for anything else.
 func Unquote(literal string) string {
 	if len(literal) >= 2 && literal[0] == '"' && strings.IndexByte(literal, '\\') < 0 {
 		return literal[1 : len(literal)-1]
@@ -22,7 +22,7 @@ func Unquote(literal string) string {
 // Quote writes a JSON string. Bytes that are not UTF-8 are kept.
 func Quote(s string) string { return string(AppendString(nil, s)) }
 
-// AppendString is Quote at the end of dst.
+// AppendString appends s to dst as a JSON string, as Quote does.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for s != "" {
@@ -36,7 +36,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// AppendStringByte writes a byte of what a JSON string holds.
+// AppendStringByte appends one byte of the content of a JSON string.
 func AppendStringByte(dst []byte, b byte) []byte {
 	const hex = "0123456789abcdef"
 	switch {
@@ -59,7 +59,7 @@ func AppendStringByte(dst []byte, b byte) []byte {
 	}
 }
 
-// PlainRun returns how much of a text stands for itself in any string, of JSON and of Python.
+// PlainRun returns the length of the prefix that needs no escape in any JSON or Python string.
 func PlainRun(text string) int {
 	for i := range len(text) {
 		if c := text[i]; c == '"' || c == '\\' || c == '\'' || c < ' ' {
@@ -69,8 +69,8 @@ func PlainRun(text string) int {
 	return len(text)
 }
 
-// Number writes a decimal number as JSON: without a plus and underscores between its digits, with
-// digits on both sides of the point.
+// Number writes a decimal number as JSON: without a plus sign, without underscores between digits,
+// and with digits on both sides of the point.
 func Number(literal string) (string, bool) {
 	number, negative := strings.CutPrefix(strings.TrimPrefix(literal, "+"), "-")
 	if strings.HasPrefix(number, ".") {

@@ -1,7 +1,7 @@
-// Package jsonscan reads JSON that stands in other text: where a value ends, while it arrives, and
-// what its members and elements are, as they are written.
+// Package jsonscan reads JSON within other text: where a value ends, while it arrives, and its
+// members and elements as written.
 //
-// There is one scanner, [Scanner]. All that looks for the end of JSON uses it.
+// [Scanner] is the only scanner. All code that searches for the end of JSON uses it.
 package jsonscan
 
 import (
@@ -12,24 +12,24 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// Scanner follows a JSON object or array in a text that arrives in pieces, from its opening bracket
-// on. [Scanner.Scan] reads it as JSON; [Scanner.End] looks at brackets and strings only, and may go
-// on where Scan stopped. Each byte is looked at once.
+// Scanner finds the end of a JSON object or array in a text that arrives in pieces, beginning at
+// its opening bracket. [Scanner.Scan] reads it as JSON. [Scanner.End] considers only brackets and
+// strings, and may continue where Scan stopped. Each byte is read once.
 type Scanner struct {
-	pos     int // looked at so far
-	depth   int // of the brackets that are open
+	pos     int // the text before it was read
+	depth   int // the number of open brackets
 	quoted  bool
-	escaped bool // behind a backslash in a string
+	escaped bool // after a backslash in a string
 
-	// of Scan
+	// fields of Scan
 	state    State
 	stop     int // if state is not More, where Scan stopped
 	expects  expectation
-	spans    []span // in the order in which they begin
-	open     int    // the innermost open one is spans[open-1]; 0: none is open
-	digits   int    // that \u still needs
-	scalar   int    // where the number or constant begins that is being read; 0: none
-	maxDepth int    // 0: no bound
+	spans    []span // in the order of their beginnings
+	open     int    // the innermost open one is spans[open-1]; 0 if none is open
+	digits   int    // digits still missing after \u
+	scalar   int    // the beginning of the current number or constant; 0 if there is none
+	maxDepth int    // 0 means no limit
 }
 
 // span is an object or an array.
@@ -38,14 +38,14 @@ type span struct {
 	within     int // the value of Scanner.open before it
 }
 
-// State is what a scan came to.
+// State is the result of a scan.
 type State uint8
 
 // The states.
 const (
 	More    State = iota // the text ends within the value
 	Done                 // the value ends
-	Invalid              // a byte stands there that JSON has no place for
+	Invalid              // a byte is not valid JSON here
 )
 
 type expectation uint8
@@ -59,20 +59,20 @@ const (
 	expectNext // a comma or the closing bracket
 )
 
-// At returns a scanner for what begins with the bracket at a place.
+// At returns a scanner for the value whose opening bracket is at place.
 func At(place int) Scanner { return Scanner{pos: place} }
 
-// Begin begins again, at the bracket that stands at a place.
+// Begin restarts the scanner at the bracket at at.
 func (s *Scanner) Begin(at int) {
 	*s = Scanner{pos: at, spans: s.spans[:0], maxDepth: s.maxDepth}
 }
 
-// Looked returns the place up to which the text has been looked at.
+// Looked returns the position up to which the text has been read.
 func (s *Scanner) Looked() int { return s.pos }
 
-// Scan looks on, from where it stopped. at is the place behind the value if it is Done, and that of
-// the byte that does not belong there if it is Invalid. What it finds the end of is JSON, but that
-// encoding/json bounds how deep it is.
+// Scan continues from where it stopped. If the state is Done, at is the position after the value;
+// if it is Invalid, at is the position of the invalid byte. A value whose end it finds is valid
+// JSON, except that encoding/json limits the nesting depth.
 func (s *Scanner) Scan(text string) (at int, state State) {
 	for s.state == More && s.pos < len(text) {
 		switch {
@@ -88,7 +88,7 @@ func (s *Scanner) Scan(text string) (at int, state State) {
 	return s.stop, s.state
 }
 
-// step reads a token, or what there is of it. It returns false if JSON has no place for it.
+// step reads a token, or the available part of it. It returns false if the token is invalid here.
 func (s *Scanner) step(text string) bool {
 	switch c := text[s.pos]; {
 	case s.quoted:
@@ -107,7 +107,7 @@ func (s *Scanner) step(text string) bool {
 	}
 }
 
-// string reads on in a string.
+// string continues to read a string.
 func (s *Scanner) string(text string) bool {
 	for ; s.pos < len(text); s.pos++ {
 		c := text[s.pos]
@@ -139,7 +139,7 @@ func (s *Scanner) string(text string) bool {
 	return true
 }
 
-// literal reads on in a number or a constant.
+// literal continues to read a number or a constant.
 func (s *Scanner) literal(text string) bool {
 	for s.pos < len(text) && literals[text[s.pos]] {
 		s.pos++
@@ -154,13 +154,13 @@ func (s *Scanner) literal(text string) bool {
 
 var (
 	literals    = textscan.NewByteSet("+-.0123456789eEtrufalsn") // the bytes of numbers and constants
-	brackets    = textscan.NewByteSet(`"{}[]`)                   // and what begins a string
-	quotes      = textscan.NewByteSet(`"\`)                      // what matters in a string
+	brackets    = textscan.NewByteSet(`"{}[]`)                   // including the quote of a string
+	quotes      = textscan.NewByteSet(`"\`)                      // the bytes with a meaning in a string
 	stringStops = newStringStops()
 )
 
-// newStringStops returns what is read one by one in a string: what matters, and what must not stand
-// there.
+// newStringStops returns the bytes of a string that are examined one by one: those with a meaning,
+// and those that are not allowed.
 func newStringStops() *textscan.ByteSet {
 	set := *quotes
 	for c := range ' ' {
@@ -232,9 +232,9 @@ func (s *Scanner) close() bool {
 	return true
 }
 
-// End looks on, by brackets and strings only, from where it or Scan stopped. It returns the place
-// behind the value and true, or false if that is not there yet. What it finds the end of may be no
-// JSON.
+// End continues from where it or Scan stopped, and considers only brackets and strings. It returns
+// the position after the value and true, or false if the end has not come yet. The value may be
+// invalid JSON.
 func (s *Scanner) End(text string) (end int, ok bool) {
 	for s.state != Done {
 		stops := brackets
@@ -265,7 +265,7 @@ func (s *Scanner) End(text string) (end int, ok bool) {
 	return s.stop, true
 }
 
-// find returns the span that begins at a place, if it was met there.
+// find returns the span that begins at at, if the scanner has found one there.
 func (s *Scanner) find(at int) (*span, bool) {
 	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].start >= at })
 	if i == len(s.spans) || s.spans[i].start != at {
@@ -274,14 +274,14 @@ func (s *Scanner) find(at int) (*span, bool) {
 	return &s.spans[i], true
 }
 
-// Ends finds the ends of the objects and lists of a text. It remembers what is in one that has been
-// looked at: whatever begins within it has its end there, or none before the byte at which it is no
-// JSON. A place is thus looked at twice at most, once as within a string and once as outside of
-// one, as scans that agree on that are one. The zero value is ready.
+// Ends finds the ends of the objects and lists of a text. It remembers the ends of all values
+// within the values that it has read: a value that begins within one ends in it, or has no end
+// before the first invalid byte. Each position is read at most twice, once as part of a string and
+// once outside of one. The zero value is ready to use.
 type Ends [2]Scanner
 
-// End returns the place behind the JSON that begins with the bracket at a place. Places must not go
-// back.
+// End returns the position after the JSON whose opening bracket is at at. Positions must not
+// decrease from call to call.
 func (e *Ends) End(text string, at int) (end int, state State) {
 	for i := range e {
 		if b, ok := e[i].find(at); ok {
@@ -295,7 +295,7 @@ func (e *Ends) End(text string, at int) (end int, state State) {
 			return b.end, state
 		}
 	}
-	scan := &e[0] // the one that ended before
+	scan := &e[0] // the one that ended earlier
 	if e[1].pos < scan.pos {
 		scan = &e[1]
 	}

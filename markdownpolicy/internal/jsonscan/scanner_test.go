@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 )
 
-// fragments are what JSON is made of, and what breaks it.
+// fragments are pieces of JSON, and pieces that break it.
 var fragments = []string{
 	"{", "}", "[", "]", `"`, `"a"`, `"b":`, ":", ",", " ", "\n", "1", "-2.5e3", "true", "null", "tru", `\`, `\"`, `"\u00e9"`, `"\u12`, `"\q"`, "\x01", "é", `{"a":`, `[1,`, `{}`, `"{"`, "'", "x",
 }
@@ -20,9 +20,9 @@ var text = rapid.Custom(func(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"{", "["}).Draw(t, "bracket") + strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 20).Draw(t, "fragments"), "")
 })
 
-// TestScanAgreesWithJSON holds a scan, whole and in pieces, against encoding/json: it ends where
-// the first value does, and stops at the first byte that no valid value can go on with. A number or
-// a constant is looked at once it has ended.
+// TestScanAgreesWithJSON compares a scan, whole and in pieces, with encoding/json. The scan ends
+// where the first value does, and stops at the first byte that cannot continue a valid value.
+// Numbers and constants are examined once they have ended.
 func TestScanAgreesWithJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := text.Draw(t, "text")
@@ -56,8 +56,8 @@ func TestScanAgreesWithJSON(t *testing.T) {
 	})
 }
 
-// TestEndGoesOnWhereScanStopped shows that brackets and strings are counted alike, whether JSON was
-// read before or not.
+// TestEndGoesOnWhereScanStopped shows that End counts brackets and strings in the same way, whether
+// Scan has read the text before or not.
 func TestEndGoesOnWhereScanStopped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := text.Draw(t, "text")
@@ -70,8 +70,8 @@ func TestEndGoesOnWhereScanStopped(t *testing.T) {
 	})
 }
 
-// TestEndsAreThoseOfScans asks for the end at each bracket in turn: what it finds is JSON, whether
-// a scan of something around it has met the bracket before or not.
+// TestEndsAreThoseOfScans asks for the end at each bracket in turn. The result is the same whether
+// or not an earlier scan of an enclosing value has read the bracket.
 func TestEndsAreThoseOfScans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := text.Draw(t, "text")

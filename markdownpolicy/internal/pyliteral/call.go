@@ -8,15 +8,15 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// Call is a call such as name(argument=value, …), and where it stands in the text.
+// Call is a call such as name(argument=value, …), and its place in the text.
 type Call struct {
 	Name       string
 	Arguments  string // a JSON object
 	Start, End int
 }
 
-// ReadList reads the list of calls that stands between a place and the end of the text. If it is
-// lenient, brackets that are missing at the end are added, and strings may go over lines.
+// ReadList reads the list of calls from at to the end of the text. If lenient is set, missing
+// brackets are added at the end, and strings may extend over several lines.
 func ReadList(text string, at int, lenient bool) ([]Call, []jsonrepair.Change, *Error) {
 	r := reader{text: text, pos: at, lenient: lenient}
 	r.enter()
@@ -38,8 +38,7 @@ func ReadList(text string, at int, lenient bool) ([]Call, []jsonrepair.Change, *
 	return calls, r.changes, nil
 }
 
-// ReadCalls reads calls one behind the other, with commas between them or none, or in a list as
-// ReadList does.
+// ReadCalls reads calls one after another, with or without commas, or in a list as ReadList does.
 func ReadCalls(text string, lenient bool) ([]Call, []jsonrepair.Change, *Error) {
 	if strings.HasPrefix(text, "[") {
 		return ReadList(text, 0, lenient)
@@ -76,7 +75,7 @@ func (r *reader) call() (Call, bool) {
 	return Call{Name: name, Arguments: string(r.out), Start: start, End: r.pos}, true
 }
 
-// arguments reads what stands between the parentheses, and the closing one.
+// arguments reads the arguments and the closing parenthesis.
 func (r *reader) arguments() bool {
 	if r.next() == ')' {
 		r.leave()
@@ -111,7 +110,7 @@ func (r *reader) argument() bool {
 	return true
 }
 
-// isName reports whether Python can have a name for an argument.
+// isName reports whether s is a valid argument name in Python.
 func isName(s string) bool {
 	const most = 64
 	if s == "" || len(s) > most || textscan.IsDigit(s[0]) {

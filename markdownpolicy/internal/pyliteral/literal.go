@@ -1,4 +1,4 @@
-// Package pyliteral reads and writes literals and calls of Python, which stand for JSON.
+// Package pyliteral reads and writes Python literals and calls that have a JSON equivalent.
 //
 // https://docs.python.org/3/reference/lexical_analysis.html
 package pyliteral
@@ -12,16 +12,16 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// Error says where a text is no Python that has a JSON, and what was expected there.
+// Error says where a text is not Python with a JSON equivalent, and what was expected there.
 type Error struct {
 	Offset   int // in bytes of the text
 	Expected string
 }
 
-// Read reads the literal that stands at a place of the text: a dict, list, tuple, string, number or
-// constant. It returns it as JSON, tuples as arrays, and the place behind it. Sets, bytes,
-// formatted strings, strings next to each other, complex numbers and dicts with a key twice have no
-// JSON. Time is linear in the length of the text.
+// Read reads the literal at a position of the text: a dict, list, tuple, string, number or
+// constant. It returns the literal as JSON, with tuples as arrays, and the position after it. Sets,
+// bytes, formatted strings, adjacent strings, complex numbers and dicts with a repeated key have no
+// JSON equivalent. Time is linear in the length of the text.
 func Read(text string, at int) (value string, end int, err *Error) {
 	r := reader{text: text, pos: at}
 	if !r.value() {
@@ -30,19 +30,19 @@ func Read(text string, at int) (value string, end int, err *Error) {
 	return strings.TrimLeft(string(r.out), " "), r.pos, nil
 }
 
-// reader reads Python, and writes JSON. Its methods return false where they cannot, and then err
-// says why.
+// reader reads Python and writes JSON. Its methods return false on failure; err then gives the
+// reason.
 type reader struct {
 	text  string
 	pos   int
 	out   []byte
 	depth int
-	comma bool // there was a comma before the closing bracket that was read last
+	comma bool // a comma preceded the last closing bracket
 	err   *Error
 
-	lenient bool                // mend what is missing at the end, and line breaks in strings
+	lenient bool                // repair missing brackets at the end, and line breaks in strings
 	changes []jsonrepair.Change // if lenient
-	closed  bool                // a bracket that is missing at the end can be added
+	closed  bool                // a missing bracket at the end can be added
 }
 
 func (r *reader) fail(expected string) bool {
@@ -69,7 +69,7 @@ func (r *reader) space() {
 	}
 }
 
-// next is the next byte, 0 at the end.
+// next returns the next byte, or 0 at the end.
 func (r *reader) next() byte {
 	if r.pos == len(r.text) {
 		return 0
@@ -129,7 +129,7 @@ func (r *reader) named() bool {
 	return true
 }
 
-// enter goes into a bracket.
+// enter enters a bracket.
 func (r *reader) enter() bool {
 	if r.depth++; r.depth > jsonscan.MaxDepth {
 		return r.fail("fewer brackets within each other")
@@ -139,14 +139,14 @@ func (r *reader) enter() bool {
 	return true
 }
 
-// leave goes out of a bracket, behind the closing one.
+// leave leaves a bracket, after the closing one.
 func (r *reader) leave() {
 	r.pos++
 	r.depth--
 }
 
 // more reads a comma or the closing bracket, and reports whether it was a comma with something
-// behind it.
+// after it.
 func (r *reader) more(closing byte) (more, ok bool) {
 	r.space()
 	if r.comma = r.next() == ','; r.comma {
@@ -168,8 +168,8 @@ func (r *reader) more(closing byte) (more, ok bool) {
 	}
 }
 
-// canClose reports whether a bracket that is missing at the end can be added: nothing else is, if a
-// string or a bracket ends there.
+// canClose reports whether a missing bracket at the end can be added. Only brackets are added, and
+// only after a string or a bracket.
 func (r *reader) canClose() bool {
 	if !r.lenient || r.pos < len(r.text) || len(r.changes) == jsonrepair.MaxChanges {
 		return false
@@ -205,7 +205,7 @@ func (r *reader) list(closing byte) bool {
 			return false
 		}
 		if closing == ')' && n == 0 && !more && !r.comma {
-			r.out[start] = ' ' // a value in parentheses
+			r.out[start] = ' ' // it was a value in parentheses
 			return true
 		}
 	}
@@ -234,7 +234,7 @@ func (r *reader) dict() bool {
 }
 
 // members reads the members of a dict, or the arguments of a call, up to the closing bracket. key
-// reads a key and stops at the sign behind it.
+// reads a key and stops at the sign after it.
 func (r *reader) members(closing byte, key func() bool) bool {
 	r.out = append(r.out, '{')
 	seen := map[string]bool{}
@@ -300,8 +300,8 @@ func (r *reader) number() bool {
 	return true
 }
 
-// isSign reports whether a sign that belongs to a number stands at a place: before it or before its
-// exponent.
+// isSign reports whether at is the position of a sign of the number that begins at start: before it
+// or before its exponent.
 func isSign(text string, start, at int) bool {
 	if text[at] != '+' && text[at] != '-' {
 		return false

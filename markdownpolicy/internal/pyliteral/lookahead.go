@@ -7,14 +7,14 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// Lookahead looks at how a call begins: at names and blanks of a bounded length.
+// Lookahead examines the beginning of a call: names and blanks of limited length.
 type Lookahead struct {
 	Text    string
 	Pos     int
 	Partial bool // the text ended
 }
 
-// Call reads "name(" and reports whether an argument with a name, or none at all, comes next.
+// Call reads "name(" and reports whether a named argument, or no argument, comes next.
 func (l *Lookahead) Call() bool {
 	if l.Name() == "" || !l.Skip("(") {
 		return false
@@ -28,7 +28,7 @@ func (l *Lookahead) Call() bool {
 	return !l.Partial && l.Name() != "" && l.Skip("=")
 }
 
-// maxLookahead is how long a name, or the blanks between two things, may be.
+// maxLookahead is the greatest length of a name, or of the blanks between two tokens.
 const maxLookahead = 128
 
 func (l *Lookahead) blanks() {
@@ -38,7 +38,7 @@ func (l *Lookahead) blanks() {
 	l.Partial = l.Pos == len(l.Text)
 }
 
-// Name reads a name, which may have points, and is "" if there is none.
+// Name reads a name, which may contain points. It returns "" if there is none.
 func (l *Lookahead) Name() string {
 	l.blanks()
 	start := l.Pos
@@ -49,12 +49,12 @@ func (l *Lookahead) Name() string {
 	return l.Text[start:l.Pos]
 }
 
-// isNameByte reports whether the name of a tool may hold a byte.
+// isNameByte reports whether a tool name may contain c.
 func isNameByte(c byte) bool {
 	return textscan.IsLetter(c) || textscan.IsDigit(c) || c == '$' || c == '-' || c == '.'
 }
 
-// Skip reads blanks and what comes next, if it is that.
+// Skip reads blanks and then mark, if mark comes next.
 func (l *Lookahead) Skip(mark string) bool {
 	l.blanks()
 	rest := l.Text[l.Pos:]
@@ -66,8 +66,8 @@ func (l *Lookahead) Skip(mark string) bool {
 	return false
 }
 
-// Continues is [jsonscan.Continues] for a list of calls: behind a comma stands the name of an
-// argument.
+// Continues is [jsonscan.Continues] for a list of calls: the name of an argument must follow the
+// comma.
 func Continues(text string, pos int, final bool) (yes, wait bool) {
 	at, wait := jsonscan.SameLine(text, pos, final)
 	if at < 0 {
@@ -80,6 +80,6 @@ func Continues(text string, pos int, final bool) (yes, wait bool) {
 	case next.Pos == len(text):
 		return final, !final
 	default:
-		return text[next.Pos] != '=', false // no comparison
+		return text[next.Pos] != '=', false // not a comparison
 	}
 }

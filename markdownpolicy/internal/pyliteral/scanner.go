@@ -6,19 +6,19 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonscan"
 )
 
-// Scanner finds the end of a list of Python in a text that arrives in pieces. It looks at brackets
-// and strings only.
+// Scanner finds the end of a Python list in a text that arrives in pieces. It considers only
+// brackets and strings.
 type Scanner struct {
-	pos   int // looked at so far
+	pos   int // the text before it was read
 	depth int
-	quote string // of the string that is not closed
+	quote string // the quote of the open string
 }
 
-// At returns a scanner for the list that begins with the bracket at a place.
+// At returns a scanner for the list whose opening bracket is at place.
 func At(place int) Scanner { return Scanner{pos: place} }
 
-// End looks on, from where it stopped, and returns the place behind the list, or 0 if it is not
-// there yet.
+// End continues from where it stopped. It returns the position after the list, or 0 if the end has
+// not come yet.
 func (s *Scanner) End(text string, final bool) int {
 	for {
 		if s.quote != "" {
@@ -57,7 +57,7 @@ func (s *Scanner) End(text string, final bool) int {
 	}
 }
 
-// atQuote opens or closes a string, and returns the length of what it looked at.
+// atQuote opens or closes a string, and returns the number of bytes read.
 func (s *Scanner) atQuote(rest string) int {
 	long := strings.Repeat(rest[:1], 3)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// str reads a string, from its opening quote on.
+// str reads a string, beginning at its opening quote.
 func (r *reader) str(raw bool) bool {
 	quote := r.text[r.pos : r.pos+1]
 	long := strings.Repeat(quote, 3)
@@ -47,7 +47,7 @@ func (r *reader) str(raw bool) bool {
 	}
 }
 
-// lineBreak allows for a line break in a string that must not have one.
+// lineBreak accepts a line break in a string that must not contain one, if lenient is set.
 func (r *reader) lineBreak() bool {
 	if r.lenient && len(r.changes) < jsonrepair.MaxChanges {
 		r.changes = append(r.changes, jsonrepair.Change{Offset: r.pos, What: "escaped a line break in a string"})
@@ -56,7 +56,8 @@ func (r *reader) lineBreak() bool {
 	return false
 }
 
-// escape reads a backslash and what it escapes. Before what needs no escape it stands for itself.
+// escape reads a backslash and the character after it. A backslash before a character that needs no
+// escape is kept.
 func (r *reader) escape() bool {
 	rest := r.text[r.pos:]
 	if len(rest) < 2 {

@@ -19,7 +19,7 @@ func WriteCall(name, arguments string) string {
 	return name + "(" + strings.Join(pairs, ", ") + ")"
 }
 
-// writeLiteral writes valid JSON as a literal of Python.
+// writeLiteral writes valid JSON as a Python literal.
 func writeLiteral(text string) string {
 	var b strings.Builder
 	for pos := 0; pos < len(text); {
@@ -45,7 +45,7 @@ func writeLiteral(text string) string {
 	return b.String()
 }
 
-// unescapeSlashes writes \/ as /, which is the one escape of JSON that Python has not.
+// unescapeSlashes writes \/ as /. It is the only JSON escape that Python does not have.
 func unescapeSlashes(literal string) string {
 	if !strings.Contains(literal, `\/`) {
 		return literal

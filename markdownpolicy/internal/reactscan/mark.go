@@ -6,7 +6,7 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/textscan"
 )
 
-// Keyword is what a line of a ReAct reply begins with.
+// Keyword is a keyword at the beginning of a line of a ReAct reply.
 type Keyword uint8
 
 // The keywords.
@@ -17,22 +17,22 @@ const (
 	Input
 	Observation
 	Answer
-	TentativeAnswer // "Answer:", which counts as the final answer only where nothing else does
+	TentativeAnswer // "Answer:", which counts as the final answer only if there is no other
 )
 
-// Mark is what stands at the beginning of a line, or of what follows a keyword on its line.
+// Mark describes the beginning of a line, or of the text after a keyword on its line.
 type Mark struct {
 	Key   Keyword
 	Fence bool // the line begins or ends a code block
 
-	end     int  // behind the keyword, from the beginning of the line
-	plain   bool // written as the instructions say: not indented, not bold, in the usual letters
+	end     int  // the position after the keyword, relative to the line
+	plain   bool // written as in the instructions: not indented, not bold, in the usual letter case
 	blank   bool // the line is empty
-	escape  int  // a backslash at escape-1 takes the meaning of what follows; 0: none
-	partial bool // more text is needed to say
+	escape  int  // a backslash at escape-1 removes the meaning of what follows; 0 if there is none
+	partial bool // more text is needed
 }
 
-// Bounds of what may surround a keyword, so that a look at a line takes constant time.
+// Limits on what may surround a keyword, so that examining a line takes constant time.
 const (
 	maxIndent = 32
 	maxHashes = 6
@@ -41,8 +41,8 @@ const (
 	maxGap    = 4
 )
 
-// ReadMark looks at the beginning of line, which may be followed by more lines. final says that
-// nothing follows the text.
+// ReadMark examines the beginning of line, which more lines may follow. final means that nothing
+// follows the text.
 func ReadMark(line string, final bool) Mark {
 	indent := runOf(line, 0, " \t", maxIndent)
 	body := line[indent:]
@@ -67,7 +67,7 @@ func ReadMark(line string, final bool) Mark {
 	return Mark{}
 }
 
-// escapeMark looks at backslashes: they escape what would be a mark without them.
+// escapeMark reads backslashes: they escape what would be a mark without them.
 func escapeMark(line string, at int, final bool) Mark {
 	rest := strings.TrimLeft(line[at:], `\`)
 	if rest == "" {
@@ -134,8 +134,8 @@ var words = [...]struct {
 	key  Keyword
 }{{"thought", Thought}, {"action", Action}, {"observation", Observation}, {"final answer", Answer}, {"answer", TentativeAnswer}}
 
-// readWord returns the keyword at i and the place behind it; the place is -1 if the text ends
-// within a word, or before it.
+// readWord returns the keyword at i and the position after it. The position is -1 if the text ends
+// within or before the word.
 func readWord(s string, i int) (Keyword, int) {
 	if i < len(s) && (s[i] < 'A' || s[i] > 'Z') {
 		return NoKeyword, 0
@@ -154,8 +154,8 @@ func readWord(s string, i int) (Keyword, int) {
 	return NoKeyword, 0
 }
 
-// matchWord matches word, which is in small letters, at i in any letters. It returns the place
-// behind it, 0 if there is another word, or -1 if the text ends first.
+// matchWord matches word, which is in lower case, at i in any letter case. It returns the position
+// after it, 0 if there is another word, or -1 if the text ends first.
 func matchWord(s string, i int, word string) int {
 	for k := range len(word) {
 		switch {
@@ -168,10 +168,10 @@ func matchWord(s string, i int, word string) int {
 	return i + len(word)
 }
 
-// isUsual reports whether a keyword is written with one large letter.
+// isUsual reports whether a keyword is written with one capital letter.
 func isUsual(s string) bool { return len(s) > 1 && s[1] >= 'a' }
 
-// runOf returns the place behind at most limit bytes of the set, from i on.
+// runOf returns the position after at most limit bytes of the set, from i on.
 func runOf(s string, i int, set string, limit int) int {
 	end := min(len(s), i+limit)
 	for i < end && strings.IndexByte(set, s[i]) >= 0 {
@@ -180,8 +180,8 @@ func runOf(s string, i int, set string, limit int) int {
 	return i
 }
 
-// Escape puts a backslash before what would read as a mark at the beginning of a line, and
-// before fence, a place in the text, if it is not negative.
+// Escape puts a backslash before each beginning of a line that would be read as a mark, and before
+// the position fence if it is not negative.
 func Escape(text string, fence int) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {
@@ -218,8 +218,8 @@ func Unescape(text string) string {
 	return b.String()
 }
 
-// StrayFence returns the place of the last line if it is a fence without a partner, as the end of a
-// block that began before the text is; else -1.
+// StrayFence returns the position of the last line if that is a fence without a partner, such as
+// the end of a code block that began before the text; otherwise -1.
 func StrayFence(text string) int {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
 		return -1
@@ -241,8 +241,8 @@ func StrayFence(text string) int {
 	return last
 }
 
-// SkipFence returns what stands in the code block that the text begins with, and where that is;
-// without a block, all of it.
+// SkipFence returns the content of the code block that the text begins with, and its position.
+// Without a block it returns the whole text.
 func SkipFence(text string) (body string, at int) {
 	at = len(text) - len(textscan.TrimLeft(text))
 	if !ReadMark(text[at:], true).Fence {

@@ -1,18 +1,18 @@
-// Package reactscan divides a reply in the format of ReAct into what stands under its keywords:
-// thoughts, an action with its input, an answer. What the sections mean is not its business.
+// Package reactscan divides a reply in the ReAct format into the sections under its keywords:
+// thoughts, an action with its input, an answer. It does not interpret the sections.
 package reactscan
 
 import "strings"
 
-// Section is what stands under one keyword; before the first one, it is the preface.
+// Section is the text under one keyword. The text before the first keyword is the preface.
 type Section struct {
-	Key  Keyword // NoKeyword: the preface
+	Key  Keyword // NoKeyword for the preface
 	Mark int     // where its keyword begins
-	From int     // behind the keyword
+	From int     // the position after the keyword
 	To   int     // its end, once it is closed
 }
 
-// ActionKind says what an Action line asks for.
+// ActionKind is the kind of an Action line.
 type ActionKind uint8
 
 // The kinds.
@@ -22,61 +22,60 @@ const (
 	NoAction            // "None"
 )
 
-// Output takes what a Scanner releases, in order: text of a section, which stands between two
-// places of the reply, and the ends of sections.
+// Output receives what a Scanner releases, in order: text of a section, between two positions of
+// the reply, and the ends of sections.
 type Output interface {
 	Thought(text string, start, end int)
 	Answer(text string, start, end int)
 	EndSection()
 }
 
-// lineState says what is looked for at the place that a Scanner has come to.
+// lineState says what the Scanner expects at its current position.
 type lineState uint8
 
 const (
 	atLine  lineState = iota // a keyword
-	atValue                  // what follows a keyword on its line: no keyword, but a fence or an escape
+	atValue                  // the text after a keyword on its line: not a keyword, but a fence or an escape
 	midLine                  // the end of the line
 )
 
-// Scanner divides a reply that arrives in pieces into sections. What belongs to a thought or to the
-// answer beyond doubt is released at once.
+// Scanner divides a reply that arrives in pieces into sections. Text that certainly belongs to a
+// thought or to the answer is released at once.
 type Scanner struct {
 	out    Output
 	kindOf func(action string) ActionKind
 
 	pos      int
 	state    lineState
-	retry    int // length of the text at which the line is looked at again, so that all looks take linear time
+	retry    int // length of the text at which the line is examined again, so that the total time is linear
 	closed   []Section
 	current  Section
-	released int // text of current before it has been released
+	released int // text of current before it was released
 
-	fences        int // lines in current that are fences
-	lastFence     int // the last of them, if nothing but blanks follows; else -1
-	tentative     int // where something begins that is an answer if there is no other; else -1
-	tentativeFrom int // behind its keyword
-	nextAction    int // an Action line where none is due; else -1
+	fences        int // the number of fence lines in current
+	lastFence     int // the last of them, if only blanks follow; else -1
+	tentative     int // where a tentative answer begins; else -1
+	tentativeFrom int // the position after its keyword
+	nextAction    int // an unexpected Action line; else -1
 
-	wrapped  bool // the reply stands in a code block
-	done     bool // what follows stop is no part of the turn
+	wrapped  bool // the reply is in a code block
+	done     bool // text after stop is not part of the turn
 	stop     int
-	observed int // behind the keyword of a hallucinated observation; else -1
+	observed int // the position after the keyword of a hallucinated observation; else -1
 }
 
-// New returns a scanner. kindOf says what an action asks for that stands behind "Action:".
+// New returns a scanner. kindOf returns the kind of the action text after "Action:".
 func New(out Output, kindOf func(action string) ActionKind) *Scanner {
 	return &Scanner{out: out, kindOf: kindOf, lastFence: -1, tentative: -1, nextAction: -1, observed: -1}
 }
 
-// Write looks at the text, of which there is more each time.
+// Write processes the text so far. Each call passes a longer text.
 func (s *Scanner) Write(text string) { s.advance(text, false) }
 
-// Observation returns the place behind the keyword of an observation that the model hallucinated,
-// or -1.
+// Observation returns the position after the keyword of a hallucinated observation, or -1.
 func (s *Scanner) Observation() int { return s.observed }
 
-// advance looks at what has come.
+// advance processes the text that has come.
 func (s *Scanner) advance(text string, final bool) {
 	for !s.done && s.pos < len(text) {
 		if s.state == midLine {
@@ -102,7 +101,7 @@ func (s *Scanner) advance(text string, final bool) {
 
 const inlineAnswer = "Final Answer:"
 
-// skipLine goes to the next line. It returns false if that is not there yet.
+// skipLine moves to the next line. It returns false if that has not come yet.
 func (s *Scanner) skipLine(text string, final bool) bool {
 	end, whole := len(text), false
 	if i := strings.IndexByte(text[s.pos:], '\n'); i >= 0 {
@@ -122,7 +121,7 @@ func (s *Scanner) skipLine(text string, final bool) bool {
 	return whole
 }
 
-// seekAnswer looks for a final answer that begins within a line of a thought, up to end.
+// seekAnswer searches the line of a thought, up to end, for a final answer within it.
 func (s *Scanner) seekAnswer(text string, end int) {
 	for at := s.pos; ; at += len(inlineAnswer) {
 		i := strings.Index(text[at:end], inlineAnswer)
@@ -136,13 +135,13 @@ func (s *Scanner) seekAnswer(text string, end int) {
 	}
 }
 
-// opens reports whether a keyword within a line may stand at a place: behind a blank or the end of
-// a sentence.
+// opens reports whether a keyword within a line may begin at a position: after a blank or the end
+// of a sentence.
 func (s *Scanner) opens(text string, at int) bool {
 	return at == s.current.From || strings.IndexByte(" \t.!?*", text[at-1]) >= 0
 }
 
-// begin deals with the beginning of a line, or of what follows a keyword.
+// begin processes the beginning of a line, or of the text after a keyword.
 func (s *Scanner) begin(text string, m Mark) {
 	atStart := s.state == atLine
 	s.state = midLine
@@ -166,8 +165,8 @@ func (s *Scanner) begin(text string, m Mark) {
 	}
 }
 
-// actionAt returns the place of the Action line that begins here in an input or an answer, which it
-// may end, or -1.
+// actionAt returns the position of the Action line that begins here in an input or an answer, and
+// may end it, or -1.
 func (s *Scanner) actionAt(m Mark, atStart bool) int {
 	if atStart && m.Key == Action && (s.current.Key == Input || s.current.Key == Answer) {
 		return s.pos
@@ -175,7 +174,7 @@ func (s *Scanner) actionAt(m Mark, atStart bool) int {
 	return -1
 }
 
-// keyword deals with a line that begins with one. It returns false if that is text.
+// keyword processes a line that begins with a keyword. It returns false if the line is text.
 func (s *Scanner) keyword(text string, m Mark) bool {
 	at, from := s.pos, s.pos+m.end
 	switch s.current.Key {
@@ -183,7 +182,7 @@ func (s *Scanner) keyword(text string, m Mark) bool {
 		return s.afterAction(text, m, at, from)
 	case Input, Answer:
 		return s.within(text, m, at, from)
-	default: // nothing that ends with its own rules
+	default: // sections that have no rules of their own for their end
 	}
 	switch m.Key {
 	case TentativeAnswer:
@@ -199,7 +198,7 @@ func (s *Scanner) keyword(text string, m Mark) bool {
 	return true
 }
 
-// afterAction deals with a keyword behind an Action line.
+// afterAction processes a keyword after an Action line.
 func (s *Scanner) afterAction(text string, m Mark, at, from int) bool {
 	switch {
 	case m.Key == TentativeAnswer:
@@ -212,12 +211,12 @@ func (s *Scanner) afterAction(text string, m Mark, at, from int) bool {
 	return true
 }
 
-// continuesTurn reports whether the turn goes on with a keyword behind an action of that kind.
+// continuesTurn reports whether keyword k continues the turn after an action of that kind.
 func (s *Scanner) continuesTurn(k Keyword, kind ActionKind) bool {
 	return k == Answer && kind != Call || k == Thought && kind == NoAction
 }
 
-// within deals with a keyword in an input or an answer, most of which are part of it.
+// within processes a keyword in an input or an answer. Most such keywords are part of the text.
 func (s *Scanner) within(text string, m Mark, at, from int) bool {
 	answer := s.current.Key == Answer
 	switch {
@@ -233,7 +232,7 @@ func (s *Scanner) within(text string, m Mark, at, from int) bool {
 	return true
 }
 
-// inputKind is the kind of the action that the current input is for.
+// inputKind returns the kind of the action that the current input belongs to.
 func (s *Scanner) inputKind(text string) ActionKind {
 	if len(s.closed) > 0 {
 		if last := s.closed[len(s.closed)-1]; last.Key == Action {
@@ -266,8 +265,8 @@ func (s *Scanner) end(text string, at, observed int) {
 	}
 }
 
-// close ends the section: a fence at its end that has no partner in it belongs to the reply, not to
-// it.
+// close ends the section. A fence at its end without a partner belongs to the reply, not to the
+// section.
 func (s *Scanner) close(text string, to int) {
 	if s.lastFence >= 0 && s.fences%2 == 1 && (s.wrapped || s.current.Key == Thought || s.current.Key == NoKeyword) {
 		s.wrapped = true
@@ -289,10 +288,10 @@ func (s *Scanner) close(text string, to int) {
 	s.closed = append(s.closed, s.current)
 }
 
-// streams reports whether the section is one whose text is released as it comes.
+// streams reports whether the section's text is released as it arrives.
 func (s *Scanner) streams() bool { return s.current.Key == Thought || s.current.Key == Answer }
 
-// releaseCertain releases what belongs to the section beyond doubt.
+// releaseCertain releases the text that certainly belongs to the section.
 func (s *Scanner) releaseCertain(text string) {
 	if !s.streams() {
 		return
@@ -312,14 +311,14 @@ func (s *Scanner) releaseTo(text string, to int) {
 	}
 }
 
-// releaseUnescaped releases text whose escapes were not dealt with.
+// releaseUnescaped releases text whose escapes were not yet removed.
 func (s *Scanner) releaseUnescaped(text string, to int) {
 	if to > s.released {
 		s.release(Unescape(text[s.released:to]), to)
 	}
 }
 
-// release gives out what stands between released and a place.
+// release releases the text from released to a position.
 func (s *Scanner) release(written string, to int) {
 	if s.current.Key == Answer {
 		s.out.Answer(written, s.released, to)
@@ -329,8 +328,7 @@ func (s *Scanner) release(written string, to int) {
 	s.released = to
 }
 
-// Finish says that nothing more comes. It returns the sections, and whether the text has no keyword
-// at all.
+// Finish ends the reply. It returns the sections, and whether the text has no keyword at all.
 func (s *Scanner) Finish(text string) (sections []Section, implicit bool) {
 	s.advance(text, true)
 	if !s.done {
@@ -349,7 +347,7 @@ func (s *Scanner) Finish(text string) (sections []Section, implicit bool) {
 	return s.closed, false
 }
 
-// endAtTentative ends the thought at the tentative answer: no other followed.
+// endAtTentative ends the thought at the tentative answer, because no other answer followed.
 func (s *Scanner) endAtTentative(text string) {
 	at := s.tentative
 	s.done, s.tentative, s.lastFence = false, -1, -1

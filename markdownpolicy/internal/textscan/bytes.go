@@ -1,5 +1,5 @@
-// Package textscan finds bytes, blanks and marks in texts, some of which arrive in pieces. Nothing
-// in it knows of a format.
+// Package textscan finds bytes, blanks and marks in texts, some of which arrive in pieces. It does
+// not depend on any format.
 package textscan
 
 // ByteSet is a set of bytes.
@@ -14,7 +14,7 @@ func NewByteSet(bytes string) *ByteSet {
 	return &s
 }
 
-// Next returns the place of the first byte of the set at or after from, or len(text).
+// Next returns the position of the first byte of the set from from on, or len(text).
 func (s *ByteSet) Next(text string, from int) int {
 	for from < len(text) && !s[text[from]] {
 		from++
@@ -22,16 +22,16 @@ func (s *ByteSet) Next(text string, from int) int {
 	return from
 }
 
-// Blanks are the bytes that Trim takes off.
+// Blanks are the bytes that Trim removes.
 const Blanks = " \t\r\n\v\f"
 
 // IsBlank reports whether a byte is one of Blanks.
 func IsBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// Trim is strings.Trim with Blanks, of which most texts have few.
+// Trim is strings.Trim with Blanks, optimized for texts with few blanks.
 func Trim(s string) string { return TrimLeft(TrimRight(s)) }
 
-// TrimLeft is Trim at the beginning only.
+// TrimLeft removes the blanks at the beginning.
 func TrimLeft(s string) string {
 	for s != "" && IsBlank(s[0]) {
 		s = s[1:]
@@ -39,7 +39,7 @@ func TrimLeft(s string) string {
 	return s
 }
 
-// TrimRight is Trim at the end only.
+// TrimRight removes the blanks at the end.
 func TrimRight(s string) string {
 	for s != "" && IsBlank(s[len(s)-1]) {
 		s = s[:len(s)-1]
@@ -47,7 +47,7 @@ func TrimRight(s string) string {
 	return s
 }
 
-// SkipRun returns the place behind the bytes c that stand at a place.
+// SkipRun returns the position after the run of bytes c at a position.
 func SkipRun(text string, at int, c byte) int {
 	for at < len(text) && text[at] == c {
 		at++
@@ -58,10 +58,10 @@ func SkipRun(text string, at int, c byte) int {
 // IsDigit reports whether a byte is a decimal digit.
 func IsDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// IsLetter reports whether a byte is a letter of ASCII or an underscore.
+// IsLetter reports whether a byte is an ASCII letter or an underscore.
 func IsLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 
-// IsHex reports whether a text is a number of hexadecimal digits.
+// IsHex reports whether a text consists of hexadecimal digits.
 func IsHex(s string) bool {
 	for i := range len(s) {
 		if c := s[i] | 0x20; !IsDigit(s[i]) && (c < 'a' || c > 'f') {

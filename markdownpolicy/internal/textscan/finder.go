@@ -2,17 +2,17 @@ package textscan
 
 import "strings"
 
-// Finder finds a mark in a text that arrives in pieces. It remembers where the next one is: as long
-// as places do not go back far, no byte is looked at again, however many places are asked for.
+// Finder finds a mark in a text that arrives in pieces. It remembers the next one. As long as
+// positions do not decrease much, it reads no byte twice, however often it is called.
 type Finder struct {
 	Mark string
 
-	from  int // from here to at there is none
+	from  int // there is none from here to at
 	at    int
 	found bool // there is one at at
 }
 
-// Next returns the place of the first mark at or after a place, or -1.
+// Next returns the position of the first mark from from on, or -1.
 func (f *Finder) Next(text string, from int) int {
 	if from < f.from || from > f.at {
 		f.from, f.at, f.found = from, from, false
@@ -29,7 +29,7 @@ func (f *Finder) Next(text string, from int) int {
 	return f.at
 }
 
-// StandsAt says whether a mark stands at a place, or may, once more of the text has come.
+// StandsAt reports whether a mark is at a position. wait means that more text is needed.
 func StandsAt(text string, at int, mark string, final bool) (yes, wait bool) {
 	rest := text[at:]
 	if strings.HasPrefix(rest, mark) {

@@ -9,10 +9,10 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Count is a bound from a Config: zero means the default, negative means none.
+// Count returns a limit of a Config: zero means the default, negative means none.
 func Count(n, otherwise int) int { return max(0, cmp.Or(n, otherwise)) }
 
-// OneOf checks a choice in a field of a package's Config; an empty one becomes the first.
+// OneOf checks a choice in a field of a package's Config. An empty choice is set to the first.
 func OneOf[C ~string](pkg, field string, c *C, allowed ...C) error {
 	*c = cmp.Or(*c, allowed[0])
 	if slices.Contains(allowed, *c) {
@@ -21,7 +21,7 @@ func OneOf[C ~string](pkg, field string, c *C, allowed ...C) error {
 	return fmt.Errorf("%s: %s: %q is not one of %q", pkg, field, *c, allowed)
 }
 
-// Distinct checks names in a field of a package's Config: none may stand there twice.
+// Distinct checks names in a field of a package's Config: none may occur twice.
 func Distinct(pkg, field string, names []string) error {
 	var twice []string
 	for i, name := range names {
@@ -35,9 +35,9 @@ func Distinct(pkg, field string, names []string) error {
 	return nil
 }
 
-// Tools returns those of the tools that a frame may use that a Config names in its field Tools, in
-// the order of the names; nil names mean all. The error says which there are not, or which are
-// named twice; such are returned once.
+// Tools returns the tools of a frame that a Config names in its field Tools, in the order of the
+// names; nil names mean all. The error lists the missing names and the repeated ones. A tool that
+// is named twice is returned once.
 func Tools(pkg string, may []tools.Definition, names []string) ([]tools.Definition, error) {
 	if names == nil {
 		return may, nil

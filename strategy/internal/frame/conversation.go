@@ -6,7 +6,7 @@ import (
 )
 
 // Conversation is [delegation.Input.Conversation] with the system prompt of a Config. With keep, a
-// conversation that begins with a system message keeps that one.
+// conversation that begins with a system message keeps this message.
 func Conversation(in delegation.Input, system string, keep bool) (h messages.History, repaired []string) {
 	if keep {
 		h, repaired = in.Conversation("")

@@ -1,5 +1,5 @@
-// Package frame is what the frames of the built-in strategies have in common: the state machine and
-// its usual states, the prompts, the calls that a conversation holds, and the checks of a Config.
+// Package frame holds what the frames of the built-in strategies have in common: the state machine
+// and its usual states, the prompts, the calls in a conversation, and the checks of a Config.
 package frame
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// Settings is what a Config was made into. All frames of a strategy share it.
+// Settings is a compiled Config. All frames of a strategy share it.
 type Settings struct {
 	Caps  strategy.Caps
 	Texts *prompts.Set
-	Err   error // what is wrong with the Config
+	Err   error // the error of the Config
 }
 
 // ParsePrompts parses the prompts of a package's Config into the settings, as [prompts.Parse] does.
@@ -24,7 +24,7 @@ func ParsePrompts[P any](s *Settings, pkg string, own, defaults P, samples map[s
 	return err
 }
 
-// Frame is embedded in a strategy: its state machine, and its prompts. It implements
+// Frame is embedded in a strategy. It holds the state machine and the prompts. It implements
 // [strategy.Stater], [strategy.Tabler] and [strategy.Checker].
 type Frame struct {
 	*machine
@@ -32,7 +32,7 @@ type Frame struct {
 	promptErr error
 }
 
-// machine has another name than the method FSM.
+// machine is an alias, because the field and the method FSM cannot have the same name.
 type machine = strategy.FSM
 
 // New returns a frame in the initial state of the table.
@@ -41,10 +41,10 @@ func New(t *strategy.Table, s *Settings) Frame { return Frame{machine: t.New(s.C
 // FSM implements strategy.Tabler.
 func (f *Frame) FSM() *strategy.FSM { return f.machine }
 
-// Check implements strategy.Checker: it returns what is wrong with the Config.
+// Check implements strategy.Checker: it returns the error of the Config.
 func (f *Frame) Check() error { return f.settings.Err }
 
-// Prompt fills in a template. The first error is kept for PromptErr; the strategy is to end with
+// Prompt fills in a template. The first error is kept for PromptErr; the strategy should end with
 // it.
 func (f *Frame) Prompt(name string, data any) string {
 	text, err := f.settings.Texts.Fill(name, data)
@@ -54,20 +54,21 @@ func (f *Frame) Prompt(name string, data any) string {
 	return text
 }
 
-// PromptErr returns why a template could not be filled in by Prompt; nil if all could.
+// PromptErr returns the first error of Prompt, or nil.
 func (f *Frame) PromptErr() error { return f.promptErr }
 
-// Fail ends the strategy with an error and what was reached.
+// Fail ends the strategy with an error and the work done so far.
 func (f *Frame) Fail(err error, reached delegation.Output) nextstep.NextStep {
 	return f.Then(Failing, nextstep.ReportError{Err: err, Output: reached})
 }
 
-// IsEmpty reports whether a child succeeded and left nothing: no data, and no text but blanks.
+// IsEmpty reports whether a child succeeded without a result: no data, and no text other than
+// blanks.
 func IsEmpty(out delegation.Output) bool {
 	return out.Err == nil && len(out.Data) == 0 && strings.TrimSpace(out.Text()) == ""
 }
 
-// ErrorOf is why a step could not be performed, as an error.
+// ErrorOf returns a failure as an error.
 func ErrorOf(f nextstep.Failure) *delegation.Error {
 	return &delegation.Error{Code: f.Code, Message: f.Message}
 }

@@ -15,7 +15,7 @@ import (
 
 const asking strategy.State = "asking"
 
-// table is that of a strategy that asks once; limited says whether it may end for want of steps.
+// table returns the table of a strategy that asks once; limited adds an end at the limit.
 func table(limited bool) *strategy.Table {
 	rules := []strategy.Rule{
 		{From: frame.In(frame.Ready), On: "started", To: asking},
@@ -27,7 +27,7 @@ func table(limited bool) *strategy.Table {
 	return frame.Table("once", []strategy.StateRule{{Name: asking, Awaits: nextstep.KindGetChatCompletion}}, rules)
 }
 
-// Limited is a state only where a rule leads to it: a state that cannot be reached is refused.
+// Limited is a state only if a rule leads to it, because an unreachable state is refused.
 func TestTable(t *testing.T) {
 	for _, limited := range []bool{false, true} {
 		made := table(limited)
@@ -97,8 +97,7 @@ func TestCut(t *testing.T) {
 	frame.Cut("abc", 3, nil)
 }
 
-// What a conversation begins with may be anything: a nil message is restored before it is looked
-// at.
+// The conversation may begin with anything: a nil message is repaired before it is read.
 func TestConversation(t *testing.T) {
 	system, user := messages.System{Text: "A"}, messages.UserText("go")
 	for _, c := range []struct {

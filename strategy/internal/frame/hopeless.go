@@ -8,9 +8,8 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// Hopeless reports whether a child failed in a way that has nothing to do with what it was asked
-// for, so that it would fail again: it stands too deep, or there is no strategy that it, or one
-// below it, delegated to.
+// Hopeless reports whether a child failed for a reason that does not depend on its task, so that it
+// would fail again: the depth limit, or an unknown strategy that it, or a descendant, delegated to.
 func Hopeless(out delegation.Output) bool {
 	if out.Err == nil {
 		return false
@@ -21,8 +20,7 @@ func Hopeless(out delegation.Output) bool {
 	return out.Err.Code == delegation.CodeLimit && out.Counts.ModelCalls == 0 && out.Counts.ToolCalls == 0
 }
 
-// NoChild reports whether a delegation failed because there is no such strategy, or none can be
-// made.
+// NoChild reports whether a delegation failed because the strategy is unknown or cannot be made.
 func NoChild(f nextstep.Failure) bool {
 	return f.Source == nextstep.SourceStrategy && f.Code == delegation.CodeInvalid
 }

@@ -5,15 +5,15 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// SetList puts a list into the metadata, if there is anything in it. Its elements must be such as
-// can be encoded.
+// SetList adds a list to the metadata, unless it is empty. It must be possible to encode its
+// elements.
 func SetList[T any](m *delegation.Metadata, name string, list []T) {
 	if len(list) > 0 {
 		_ = m.Set(name, list)
 	}
 }
 
-// SetFinish puts into the metadata why a model stopped, if not by itself.
+// SetFinish adds to the metadata why a model stopped, if not by itself.
 func SetFinish(m *delegation.Metadata, why llmclient.FinishReason) {
 	switch why {
 	case "", llmclient.FinishStop, llmclient.FinishToolCalls:

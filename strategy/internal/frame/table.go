@@ -7,22 +7,23 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// The states that every strategy has, but for Limited.
+// The states of every strategy; Limited is optional.
 const (
 	Ready   strategy.State = "ready"
 	Done    strategy.State = "done"
-	Limited strategy.State = "limited" // an error for want of steps, with what was reached
+	Limited strategy.State = "limited" // an error because no step is left, with the work done so far
 	Failed  strategy.State = "failed"
 )
 
-// Failing is the trigger that leads from every state that awaits something to Failed.
+// Failing is the trigger that leads to Failed from every state that awaits something.
 const Failing strategy.Trigger = "failed"
 
-// In is the states that a rule starts from.
+// In returns the states that a rule starts from.
 func In(states ...strategy.State) []strategy.State { return states }
 
-// Table returns the table of a strategy: its own states between Ready and the final ones, and its
-// own rules before those of Failing. Limited is among the final states if a rule leads to it.
+// Table returns the table of a strategy. Its own states are between Ready and the final ones, and
+// its own rules are before those of Failing. Limited is one of the final states if a rule leads to
+// it.
 func Table(name string, own []strategy.StateRule, rules []strategy.Rule) *strategy.Table {
 	t := &strategy.Table{Name: name, Initial: Ready, States: slices.Concat([]strategy.StateRule{{Name: Ready}}, own), Rules: slices.Clone(rules)}
 	from := make([]strategy.State, len(t.States))

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Cut returns the beginning of a text, of at most n bytes and whole characters, without blanks
-// around it, and the mark on a line below. A text that fits is returned as it is, and with a
-// negative n every text; the mark is not asked for then.
+// Cut returns the beginning of a text, at most n bytes of whole characters, without surrounding
+// blanks, and the mark on a new line. A text that fits, or any text if n is negative, is returned
+// unchanged; then mark is not called.
 func Cut(text string, n int, mark func() string) string {
 	if n < 0 || len(text) <= n {
 		return text

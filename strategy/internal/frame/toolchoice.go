@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// ToolChoice checks a tool choice in a field of a package's Config. The zero one is in order.
+// ToolChoice checks a tool choice in a field of a package's Config. The zero value is valid.
 func ToolChoice(pkg, field string, c llmclient.ToolChoice) error {
 	modes := []llmclient.ToolChoiceMode{
 		"", llmclient.ChooseAuto, llmclient.ChooseNone, llmclient.ChooseRequired, llmclient.ChooseTool,
@@ -31,13 +31,13 @@ func Forced(c llmclient.ToolChoice) bool {
 	return c.Mode == llmclient.ChooseRequired || c.Mode == llmclient.ChooseTool
 }
 
-// RefusesChoice reports whether a provider refused a request for its tool choice. There is no code
-// for that: the text of the refusal names the field, as "tool_choice", "tool choice" or
-// "toolChoice".
+// RefusesChoice reports whether a provider refused a request because of its tool choice. There is
+// no code for that: the text of the refusal contains the field name, as "tool_choice", "tool
+// choice" or "toolChoice".
 func RefusesChoice(f nextstep.Failure) bool { return refuses(f, "toolchoice") }
 
-// RefusesSchema reports whether a provider refused a request for its response format, as
-// RefusesChoice has it: the text names "response_format", "json_schema" or "structured output".
+// RefusesSchema reports whether a provider refused a request because of its response format. As for
+// RefusesChoice, the text contains "response_format", "json_schema" or "structured output".
 func RefusesSchema(f nextstep.Failure) bool {
 	return refuses(f, "responseformat", "jsonschema", "structuredoutput")
 }

@@ -14,7 +14,7 @@ import (
 func TestToolChoice(t *testing.T) {
 	for _, tt := range []struct {
 		choice llmclient.ToolChoice
-		want   string // "" for none
+		want   string // "" means none
 		forced bool
 	}{
 		{llmclient.ToolChoice{}, "", false},

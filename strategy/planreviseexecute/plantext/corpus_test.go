@@ -60,7 +60,7 @@ func corpusTexts(t *testing.T, dir string) []corpusText {
 	return texts
 }
 
-// TestS1_17_corpus reads recorded texts. The golden file has the number of the steps of each text,
+// TestS1_17_corpus reads recorded texts. For each text the golden file has the number of its steps
 // or the problem, and the beginning of the SHA-256 of the steps.
 func TestS1_17_corpus(t *testing.T) {
 	for _, c := range corpora {
@@ -85,8 +85,8 @@ func TestS1_17_corpus(t *testing.T) {
 	}
 }
 
-// TestS1_17_ours reads texts that were written for this test, in the form of the recorded ones,
-// with the steps that they stand for.
+// TestS1_17_ours reads texts that were written for this test, in the form of the recorded ones, and
+// compares the steps.
 func TestS1_17_ours(t *testing.T) {
 	lines := 0
 	for line := range fileLines(t, "testdata/ours.jsonl") {
@@ -109,8 +109,8 @@ func digest(steps []string) string {
 	return hex.EncodeToString(sum[:])[:12]
 }
 
-// TestS1_17_judged holds that the judgement by eye is of the texts that its seed picks, and of the
-// steps that are read today.
+// TestS1_17_judged checks that the manual judgement is about the texts that its seed picks, and
+// about the steps that are read today.
 func TestS1_17_judged(t *testing.T) {
 	golden := map[string]string{} // by id
 	for line := range fileLines(t, goldenFile) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// goals returns the goals of the items of lists, without blank ones.
+// goals returns the goals of list items, without blank ones.
 func goals(lines []line, lists []*list) []string {
 	var goals []string
 	for _, l := range lists {
@@ -17,7 +17,7 @@ func goals(lines []line, lists []*list) []string {
 			switch {
 			case k+1 < len(l.items):
 				limit, allowed = l.items[k+1], math.MaxInt
-			case k > 0: // the last item has as much as the others
+			case k > 0: // the last item may have as many blocks as the others
 				allowed = slices.Min(blocks)
 			case l.rank < rankNumber: // the only step
 				allowed = math.MaxInt
@@ -32,9 +32,9 @@ func goals(lines []line, lists []*list) []string {
 	return goals
 }
 
-// extent returns where the item at a line ends, and how many loose blocks it has, which are at most
-// allowed. A loose block is what comes after a blank line and is not indented: nothing but the
-// numbers around it, or a colon before it, tells that it is part of the item.
+// extent returns where the item at a line ends, and its number of loose blocks, at most allowed. A
+// loose block follows a blank line and is not indented: only the numbers around it, or a colon
+// before it, show that it belongs to the item.
 func (l *list) extent(lines []line, at, allowed int) (stop, blocks int) {
 	listing := false // the block is a list
 	last := at       // the last line that is not blank
@@ -75,9 +75,8 @@ func (l *list) ends(x *line) bool {
 	}
 }
 
-// goal puts together the lines of an item, without blank ones and without the indentation that they
-// have in common. A line that begins with a small letter goes on with the sentence of the line
-// before.
+// goal joins the lines of an item, without blank lines and common indentation. A line that begins
+// with a lower-case letter continues the sentence of the line before.
 func goal(lines []line) string {
 	common := math.MaxInt
 	for i, l := range lines[1:] {
@@ -99,7 +98,7 @@ func goal(lines []line) string {
 	return strings.TrimSpace(b.String())
 }
 
-// wraps reports whether l goes on with the sentence of the line before.
+// wraps reports whether l continues the sentence of the line before.
 func (l *line) wraps(before line) bool {
 	return l.kind == prose && (before.kind == prose || before.kind == item) && smallWord.MatchString(l.raw)
 }

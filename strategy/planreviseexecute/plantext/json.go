@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Keys of plans, of steps and of what stands below a step, in the order in which they are looked
-// for.
+// The keys of plans, of steps and of the parts of a step, in the order in which they are tried.
 var (
 	planKeys   = []string{"steps", "plan", "tasks", "arguments"} // arguments are those of a tool call
 	goalKeys   = []string{"goal", "task", "step", "title", "name", "description", "text", "details"}
@@ -19,8 +18,8 @@ var (
 	bareJSON  = regexp.MustCompile(`(?ms)^[ \t]*[\[{].*[\]}][ \t]*$`)
 )
 
-// readJSON reads the first plan in JSON: a code block that is one, or else all from the first line
-// that begins with a bracket to the last one that ends with one.
+// readJSON reads the first plan in JSON: from a code block, or else from the first line that begins
+// with a bracket to the last line that ends with one.
 func readJSON(text string) (steps []string, isPlan bool) {
 	for _, block := range jsonBlock.FindAllStringSubmatch(text, -1) {
 		if steps, isPlan = parseJSON(block[1]); isPlan {
@@ -32,12 +31,12 @@ func readJSON(text string) (steps []string, isPlan bool) {
 
 func parseJSON(text string) (steps []string, isPlan bool) {
 	var v any
-	_ = json.Unmarshal([]byte(text), &v) // what cannot be read is no plan
+	_ = json.Unmarshal([]byte(text), &v) // invalid JSON is not a plan
 	return planOf(v)
 }
 
-// planOf reads a list of steps, or an object that has one. A list with an element that is no step
-// is none.
+// planOf reads a list of steps, or an object that has one. A list with an element that is not a
+// step is not a plan.
 func planOf(v any) (steps []string, isPlan bool) {
 	switch v := v.(type) {
 	case []any:

@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// line is a line of a text, and what it is by itself.
+// line is a line of a text and its kind.
 type line struct {
 	raw    string // without the line end
 	kind   kind
 	indent int    // in columns
 	rank   int    // of an item or a title
 	number int    // of an item; 0 for a bullet
-	body   string // of an item: what follows the number or the bullet, without the asterisks around its title
+	body   string // the text of an item after the number or bullet, without the asterisks around its title
 }
 
 type kind int
@@ -22,13 +22,13 @@ type kind int
 const (
 	blank kind = iota
 	prose
-	title // a heading, a line in emphasis, or one that leads over to a list
+	title // a heading, a line in emphasis, or a line that introduces a list
 	item
-	code // with the fences
+	code // including the fences
 	end  // a thematic break, or a tag alone on its line
 )
 
-// Ranks of items: an item of a higher rank is part of one of a lower. 1 to 6 are headings.
+// Ranks of items: an item of a higher rank is part of one of a lower rank. 1 to 6 are headings.
 const (
 	rankHeading = 6
 	rankLabel   = 7 // Step 1: a
@@ -36,7 +36,7 @@ const (
 	rankBullet  = 9
 )
 
-// Ranks of titles that are no headings.
+// Ranks of titles that are not headings.
 const (
 	rankEmphasis = 7 // **Plan**
 	rankLead     = 8 // Plan:
@@ -52,10 +52,10 @@ var (
 	emphasis    = regexp.MustCompile(`^\*{1,3}([^*\s](?:[^*]*[^*\s])?)\*{1,3}`)
 )
 
-// readLines takes a text apart.
+// readLines splits a text into lines and determines their kinds.
 func readLines(text string) []line {
 	var lines []line
-	fence := "" // of the code block that is open
+	fence := "" // of the open code block
 	for raw := range strings.SplitSeq(text, "\n") {
 		s := strings.TrimSpace(raw)
 		l := line{raw: raw, kind: code, indent: indentOf(raw)}
@@ -73,7 +73,7 @@ func readLines(text string) []line {
 	return lines
 }
 
-// read tells what a line outside of code is; s is its text without blanks around it.
+// read determines the kind of a line outside of code; s is its text without surrounding blanks.
 func (l *line) read(s string) {
 	l.kind = prose
 	switch {
@@ -93,7 +93,7 @@ func (l *line) read(s string) {
 		text, whole := withoutEmphasis(s[len(bullet):])
 		l.readNumber(text)
 		switch {
-		case l.kind == item: // a bullet before a number does not count
+		case l.kind == item: // a bullet before a number is ignored
 		case bullet != "":
 			l.kind, l.rank, l.body = item, rankBullet, text
 		case whole && l.indent < 2:
@@ -102,12 +102,12 @@ func (l *line) read(s string) {
 	}
 }
 
-// isOrnament reports whether c is blank or decorates a heading, as an emoji does.
+// isOrnament reports whether c is a blank or decorates a heading, as an emoji does.
 func isOrnament(c rune) bool {
 	return unicode.In(c, unicode.So, unicode.Sk, unicode.Mn, unicode.Cf, unicode.Zs)
 }
 
-// readNumber reads the beginning of an item that has a number.
+// readNumber reads the beginning of a numbered item.
 func (l *line) readNumber(s string) {
 	l.rank = rankLabel
 	m := labelMark.FindStringSubmatch(s)
@@ -122,8 +122,8 @@ func (l *line) readNumber(s string) {
 	}
 }
 
-// withoutEmphasis takes off the asterisks around the beginning of s; whole says that they are
-// around all of it.
+// withoutEmphasis removes the asterisks around the beginning of s; whole means that they surround
+// all of it.
 func withoutEmphasis(s string) (text string, whole bool) {
 	at := emphasis.FindStringSubmatchIndex(s)
 	if at == nil {
@@ -145,7 +145,7 @@ func indentOf(s string) int {
 	return column
 }
 
-// outdent takes up to n columns of white space off a line.
+// outdent removes up to n columns of white space from a line.
 func outdent(s string, n int) string {
 	column := 0
 	for i, c := range s {
@@ -157,7 +157,7 @@ func outdent(s string, n int) string {
 	return ""
 }
 
-// columnAfter returns the column after c; a tab goes to the next multiple of four.
+// columnAfter returns the column after c; a tab extends to the next multiple of four.
 func columnAfter(c rune, column int) int {
 	if c == '\t' {
 		return column + 4 - column%4

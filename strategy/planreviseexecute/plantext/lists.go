@@ -10,17 +10,17 @@ import (
 type list struct {
 	rank    int
 	indent  int
-	at      int   // its place among the roots
+	at      int   // its index in roots
 	last    int   // the number of the last item
 	items   []int // the lines of the items
 	section section
 }
 
-// section is a title, with what stands below it.
+// section is a title and what follows it.
 type section struct {
-	line  int // of the title; -1 above the first
+	line  int // of the title; -1 before the first
 	rank  int
-	short bool // a title rather than a sentence
+	short bool // a title, not a sentence
 }
 
 var sentenceEnd = regexp.MustCompile(`[.,:;!?]\s*$`)
@@ -32,7 +32,7 @@ type finder struct {
 	open    []*list               // those that the next line can belong to, each inside the last item of the one before
 	latest  [rankBullet + 1]*list // of roots, by rank
 	section section               // of the latest title
-	tight   bool                  // there was no blank line since the last item
+	tight   bool                  // no blank line since the last item
 }
 
 // findLists returns the lists that are not part of an item, in order.
@@ -60,8 +60,8 @@ func findLists(lines []line) []*list {
 	return f.roots
 }
 
-// leads reports whether line i leads over to a list: it ends with a colon, or a bullet stands on
-// the next line.
+// leads reports whether line i introduces a list: it ends with a colon, or the next line has a
+// bullet.
 func (f *finder) leads(i int) bool {
 	if f.tight || f.lines[i].indent > 1 {
 		return false
@@ -78,7 +78,7 @@ func (f *finder) addTitle(i int) {
 	f.open = slices.DeleteFunc(f.open, func(o *list) bool { return o.rank > rankHeading || o.rank >= l.rank })
 }
 
-// listOf returns the list that an item belongs to, which may be a new one.
+// listOf returns the list that an item belongs to, which may be new.
 func (f *finder) listOf(x *line) *list {
 	for len(f.open) > 0 {
 		l := f.open[len(f.open)-1]
@@ -92,7 +92,7 @@ func (f *finder) listOf(x *line) *list {
 	}
 	l := &list{rank: x.rank, indent: x.indent, section: f.section}
 	if len(f.open) == 0 {
-		if left := f.left(x); left != nil { // what came in between is part of its last item
+		if left := f.left(x); left != nil { // the lines between are part of its last item
 			l, f.roots = left, f.roots[:left.at]
 		}
 		l.at = len(f.roots)
@@ -103,10 +103,10 @@ func (f *finder) listOf(x *line) *list {
 	return l
 }
 
-// left returns the latest list of its rank whose numbers x goes on; nil if there is none.
+// left returns the latest list of its rank whose numbers x continues, or nil.
 func (f *finder) left(x *line) *list {
 	l := f.latest[x.rank]
-	if l == nil || !l.precedes(x) || l.at >= len(f.roots) || f.roots[l.at] != l { // part of an item since
+	if l == nil || !l.precedes(x) || l.at >= len(f.roots) || f.roots[l.at] != l { // it has become part of an item
 		return nil
 	}
 	return l
@@ -118,7 +118,7 @@ func (l *list) takes(x *line) bool {
 	return l.rank == x.rank && near && (x.number != 1 || l.last == 1) || l.precedes(x) && x.indent >= l.indent
 }
 
-// precedes reports whether the number of x goes on where l was left.
+// precedes reports whether the number of x follows the last number of l.
 func (l *list) precedes(x *line) bool {
 	return l.rank == x.rank && x.number > 1 && x.number == l.last+1
 }
@@ -126,8 +126,8 @@ func (l *list) precedes(x *line) bool {
 // holds reports whether x is part of the last item of l.
 func (l *list) holds(x *line) bool { return x.indent >= l.indent+2 || x.rank > l.rank }
 
-// better reports whether l is more likely the plan than m, which comes before it: one of several
-// items, then one with numbers, then the longer.
+// better reports whether l is more likely the plan than m, which comes before it. A list of several
+// items is better, then a numbered one, then the longer one.
 func (l *list) better(m *list) bool {
 	lone, bullets := len(l.items) == 1, l.rank == rankBullet
 	switch {
@@ -140,7 +140,7 @@ func (l *list) better(m *list) bool {
 	}
 }
 
-// bestOf returns the list that is most likely the plan; nil if there is none.
+// bestOf returns the list that is most likely the plan, or nil if there are none.
 func bestOf(lists []*list) *list {
 	var best *list
 	for _, l := range lists {
@@ -151,7 +151,8 @@ func bestOf(lists []*list) *list {
 	return best
 }
 
-// parts returns the lists that make up a plan with l: the best of each section of the same rank.
+// parts returns the lists that form a plan together with l: the best of each section of the same
+// rank.
 func (l *list) parts(lists []*list) []*list {
 	if !l.section.short {
 		return []*list{l}

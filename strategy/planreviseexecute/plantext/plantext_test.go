@@ -12,7 +12,7 @@ import (
 	"github.com/segue-go/segue/strategy/planreviseexecute/plantext"
 )
 
-// planText is a text and the steps that stand in it.
+// planText is a text and its steps.
 type planText struct {
 	name string
 	text string
@@ -159,7 +159,7 @@ func TestParse_json(t *testing.T) {
 	})
 }
 
-// A list of goals of one line that has numbers is read as it was written.
+// A numbered list of goals of one line is read as it was written.
 func TestParse_round_trip(t *testing.T) {
 	goal := rapid.StringMatching(`[A-Za-z][A-Za-z0-9 ,.()'-]{0,40}[a-z]`).Filter(func(s string) bool {
 		return !strings.Contains(strings.ToLower(s), "step") && !strings.Contains(s, "  ")
@@ -179,7 +179,7 @@ func TestParse_round_trip(t *testing.T) {
 	})
 }
 
-// planWords are what texts are made of that look like plans.
+// planWords are the pieces of texts that look like plans.
 var planWords = []string{
 	"\n", "\n\n", "\r\n", " ", "   ", "\t", "a ", "b", "1. ", "2. ", "3) ", "10. ", "1.1 ", "Step 1: ", "**Step 2", "**", "*", "- ", "* ", "• ",
 	"[ ] ", "#", "## ", "```", "~~~~", "json", "[", "]", "{", "}", `"steps":`, `"goal":"x"`, ",", `"`, `\"`, ":", "Plan:", "Notes:", "---", "|", "<think>",
@@ -199,8 +199,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkLaws(t, text) })
 }
 
-// checkLaws holds what is true of any text: there are steps or a TextError, no step is blank, and
-// what is not JSON comes out in the order in which it stands in the text, nothing twice.
+// checkLaws checks what is true of any text: there are steps or an Error, no step is blank, and
+// everything that is not JSON keeps its order and occurs only once.
 func checkLaws(t require.TestingT, text string) {
 	steps, err := plantext.Parse(text)
 	if err != nil {
@@ -220,7 +220,7 @@ func checkLaws(t require.TestingT, text string) {
 	rest := text
 	for _, c := range []byte(strings.Join(steps, "")) {
 		if c == ' ' || c == '\n' {
-			continue // may stand for other blanks
+			continue // it may replace other blanks
 		}
 		at := strings.IndexByte(rest, c)
 		require.GreaterOrEqual(t, at, 0, "%q of %q is not in %q in this order", c, steps, text)
@@ -228,11 +228,11 @@ func checkLaws(t require.TestingT, text string) {
 	}
 }
 
-// What is done grows with the length of the text, whatever is in it.
+// The work grows linearly with the length of the text, whatever its content.
 func TestParse_linear(t *testing.T) {
 	costs := growth.Of(t)
 	for _, text := range [][2]string{
-		// A beginning, and what is repeated.
+		// The beginning, and the repeated part.
 		{"", "1. a\n"},
 		{"", "- a\n  - b\n"},
 		{"1. a\n", "a\n"},

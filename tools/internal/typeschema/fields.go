@@ -10,9 +10,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// completeFields writes into the schema of a type what inference leaves out of the tags of fields:
-// the lists of `enum:"a,b"`, and numbers that the option string of json tags puts into quotes. It
-// refuses structs that inference reads in another way than encoding/json.
+// completeFields adds to the schema of a type what inference does not read from the field tags: the
+// lists of `enum:"a,b"`, and quoted numbers, as the option string of json tags demands. It returns
+// an error for structs that inference reads in another way than encoding/json.
 func completeFields(t reflect.Type, s *jsonschema.Schema) error {
 	switch {
 	case s == nil:
@@ -63,7 +63,8 @@ func allowNoList(elem reflect.Type, s *jsonschema.Schema) {
 	}
 }
 
-// jsonName returns the name of a field in JSON, "" if it is not there, and the options of its tag.
+// jsonName returns the name of a field in JSON, or "" if JSON has no such field, and the options of
+// its tag.
 func jsonName(field reflect.StructField) (name string, options []string) {
 	tag := field.Tag.Get("json")
 	if !field.IsExported() || tag == "-" {
@@ -76,18 +77,19 @@ func jsonName(field reflect.StructField) (name string, options []string) {
 	return parts[0], parts[1:]
 }
 
-// checkEmbedded refuses what does not lend its fields to the struct around it.
+// checkEmbedded returns an error for an embedded field whose fields do not become fields of the
+// struct around it.
 func checkEmbedded(field reflect.StructField) error {
 	t := field.Type
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 		if !field.IsExported() {
-			return errors.New("JSON cannot be read into a pointer to a type that is not exported")
+			return errors.New("JSON cannot be decoded into an embedded pointer to an unexported type")
 		}
 	}
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	if name != "" || t.Kind() != reflect.Struct && field.IsExported() {
-		return errors.New("JSON takes it for one field: give it a name in Go too")
+		return errors.New("encoding/json treats it as a single field: make it a named field in Go too")
 	}
 	return nil
 }
@@ -112,8 +114,9 @@ func completeField(field reflect.StructField, options []string, p *jsonschema.Sc
 	return nil
 }
 
-// quote makes a number or a bool one that stands in a string, as the option string has it. It is
-// ignored for other types but strings, whose quotes no model would get right.
+// quote changes a number or bool in the schema to a string that contains it, as the option string
+// demands. The option is refused for strings, because no model would get their quotes right. It is
+// ignored for other types.
 func quote(t reflect.Type, s *jsonschema.Schema) error {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -121,7 +124,7 @@ func quote(t reflect.Type, s *jsonschema.Schema) error {
 	var pattern string
 	switch k := t.Kind(); {
 	case k == reflect.String:
-		return errors.New("a string has no use for the option string")
+		return errors.New("the option string of a json tag cannot be used for a string")
 	case k == reflect.Bool:
 		pattern = "^(true|false)$"
 	case reflect.Int <= k && k <= reflect.Uintptr:
@@ -139,19 +142,19 @@ func quote(t reflect.Type, s *jsonschema.Schema) error {
 	return nil
 }
 
-// setEnum allows a string, or each string of a list, the listed values alone.
+// setEnum restricts a string, or each string of a list, to the listed values.
 func setEnum(s *jsonschema.Schema, values string) error {
 	if s.Items != nil {
 		s = s.Items
 	}
 	nullable := slices.Equal(s.Types, []string{"null", "string"})
 	if s.Type != "string" && !nullable {
-		return errors.New("only strings have one")
+		return errors.New("only strings can have one")
 	}
 	for v := range strings.SplitSeq(values, ",") {
 		v = strings.TrimSpace(v)
 		if v == "" || slices.Contains(s.Enum, any(v)) {
-			return fmt.Errorf("%q holds an empty value or one twice", values)
+			return fmt.Errorf("%q has an empty or repeated value", values)
 		}
 		s.Enum = append(s.Enum, v)
 	}

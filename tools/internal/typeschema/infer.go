@@ -1,4 +1,5 @@
-// Package typeschema makes JSON Schemas of Go types, for JSON that encoding/json reads into them.
+// Package typeschema infers JSON Schemas from Go types, for JSON that encoding/json decodes into
+// them.
 package typeschema
 
 import (
@@ -15,16 +16,17 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// anyJSON is the schema of a type that may be any JSON. It names the types so that a pointer to it
-// does not become the type null; Infer takes the names out again.
+// anyJSON is the schema of a type that accepts any JSON. It lists the types so that a pointer to it
+// does not become the type null; Infer removes the list.
 var anyJSON = jsonschema.Schema{Types: []string{"null", "boolean", "object", "array", "number", "string"}}
 
-// Infer returns the schema of a type that arguments are decoded into, and whether the type holds an
-// interface, into which encoding/json would decode a number inexactly. Where the type's JSON
-// differs from what its Go kind suggests:
+// Infer returns the schema of a type that arguments are decoded into. Open reports whether the type
+// contains an interface, into which encoding/json would decode a number inexactly. The JSON of some
+// types differs from their Go kind:
 //
 //   - bytes are a string in base64, and a type that decodes itself from text is a string;
-//   - a type that decodes itself from JSON, json.RawMessage among them, may be any JSON; time.Time is a string;
+//   - a type that decodes itself from JSON, such as json.RawMessage, accepts any JSON; time.Time is
+//     a string;
 //   - a slice is a list and never null; a pointer may be null.
 func Infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
 	special := map[reflect.Type]*jsonschema.Schema{
@@ -44,7 +46,7 @@ func Infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
 	Walk(schema, func(s *jsonschema.Schema) {
 		switch {
 		case len(s.Types) == len(anyJSON.Types), reflect.ValueOf(*s).IsZero():
-			s.Types, s.Description = nil, cmp.Or(s.Description, "any JSON") // and not the schema true, which servers refuse
+			s.Types, s.Description = nil, cmp.Or(s.Description, "any JSON") // instead of the schema true, which servers refuse
 		case slices.Equal(s.Types, []string{"null", "array"}):
 			s.Type, s.Types = "array", nil
 		case slices.Equal(s.Types, nullOrList):
@@ -54,7 +56,7 @@ func Infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
 	return schema, open, nil
 }
 
-// survey looks through a type for types that decode themselves, which it adds to special, and for
+// survey searches a type for types that decode themselves, which it adds to special, and for
 // interfaces.
 func survey(t reflect.Type, special map[reflect.Type]*jsonschema.Schema, seen map[reflect.Type]bool) (open bool) {
 	if seen[t] || special[t] != nil {
@@ -127,7 +129,7 @@ func decodesItself(t reflect.Type) *jsonschema.Schema {
 	}
 }
 
-// Walk calls visit with a schema and the ones within it that inference makes.
+// Walk calls visit with a schema and with each inferred schema within it.
 func Walk(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	if s == nil {
 		return
@@ -140,6 +142,6 @@ func Walk(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	}
 }
 
-// IsStruct reports whether a type is a struct whose fields JSON is read into, and not one that
-// reads its JSON itself.
+// IsStruct reports whether a type is a struct whose fields are decoded from JSON. A struct that
+// decodes itself does not count.
 func IsStruct(t reflect.Type) bool { return t.Kind() == reflect.Struct && decodesItself(t) == nil }

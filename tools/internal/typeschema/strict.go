@@ -6,9 +6,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// MakeStrict brings a schema of Infer into the form that OpenAI asks of a strict one, where that
-// form can say what it says, and reports whether it can: every property is required, and one that
-// was optional may be null.
+// MakeStrict changes a schema of Infer into the strict form that OpenAI requires, and reports
+// whether it can. In this form every property is required; one that was optional may be null. A
+// schema that the strict form cannot express is left as it is.
 func MakeStrict(s *jsonschema.Schema, open bool) bool {
 	if open || !canBeStrict(s) {
 		return false
@@ -17,7 +17,7 @@ func MakeStrict(s *jsonschema.Schema, open bool) bool {
 	return true
 }
 
-// canBeStrict reports whether the strict form can say what a schema says.
+// canBeStrict reports whether the strict form can express a schema.
 func canBeStrict(s *jsonschema.Schema) bool {
 	can := true
 	Walk(s, func(s *jsonschema.Schema) {
