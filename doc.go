@@ -1,72 +1,73 @@
 // Package segue runs LLM agents as explicit state machines, one step at a time.
 //
-// A strategy decides and never acts: it answers every call with one step, such as "ask the model"
-// or "run these tools". A machine holds the run, and says which effects are due. An orchestrator
-// performs them and applies the answers. A run is therefore its records, in order.
+// A strategy decides and never acts: each of its methods returns one step, such as "ask the model"
+// or "run these tools". A machine holds the state of the run and says which effects are due. An
+// orchestrator performs the effects and applies the answers. A run is therefore a list of records,
+// its journal (others call it a checkpoint), from which it can be resumed.
 //
-// This package is the front door: [Agent] asks a model that may call tools, and each of its calls
-// says what is below it. The packages, from the bottom up:
+// Start with this package: [Agent] asks a model that may call tools. The documentation of each
+// method names the lower-level API that it uses. The packages, from the bottom up:
 //
-//	messages                             a conversation as data, and its laws
-//	checkpoint                           journals of runs, and a store of them in memory
-//	delegation                           what a strategy is given and leaves
-//	tools                                what a model can call, and running it safely
+//	messages                             a conversation as data, and its rules
+//	checkpoint                           journals of runs (checkpoints), and an in-memory store
+//	delegation                           the input and the output of a strategy
+//	tools                                functions that a model can call, and how to run them safely
 //	checkpoint/checkpointtest            a conformance test for stores
-//	markdownpolicy                       calls as text, for models that have none of their own
+//	markdownpolicy                       tool calls as text, for models without native ones
 //	tools/filetools                      tools for the files of one folder
-//	llmclient                            the contract with models; retry, fallback, rate limit
-//	llmclient/openaichat                 Chat Completions, of OpenAI and whoever speaks it
+//	llmclient                            the interface of models; retry, fallback, rate limit
+//	llmclient/openaichat                 Chat Completions, for OpenAI and compatible servers
 //	llmclient/scripted                   a scripted model, a recorder and a replayer
 //	llmclient/llmclienttest              a conformance test for clients
-//	llmclient/policyclient               any model client through a text format
+//	llmclient/policyclient               wraps a model client in a text format
 //	nextstep                             the protocol: steps and answers
-//	strategy                             the contract of strategies; state machines as tables
-//	strategy/planreviseexecute/plantext  plans in texts that models write
-//	strategy/completetask                work with tools until there is an answer
-//	strategy/planreviseexecute           make a plan, have it judged, carry it out, revise it
-//	strategy/reflection                  draft, have it judged, draft anew
-//	strategy/react                       thought, action and observation, all of them text
-//	strategy/retry                       have another strategy do the work, and try again
-//	strategy/reasonactobserve            three turns: decide, call tools, say what that showed
-//	strategy/stepagent                   one step, which is a function of yours
+//	strategy                             the interface of strategies; state machines as tables
+//	strategy/planreviseexecute/plantext  reads plans from the text of models
+//	strategy/completetask                works with tools until there is an answer
+//	strategy/planreviseexecute           makes a plan, has it judged, executes and revises it
+//	strategy/reflection                  writes a draft, has it judged, writes a better one
+//	strategy/react                       thought, action and observation, all as text
+//	strategy/retry                       runs another strategy again when it fails
+//	strategy/reasonactobserve            steps of three turns: decide, call tools, observe
+//	strategy/stepagent                   runs a Go function of yours as each step
 //	strategy/builtin                     these strategies by name, from JSON
 //	machine                              one run as data: records in, effects and events out
-//	orchestrator                         performs effects, keeps journals, tells events
-//	orchestrator/sse                     runs as server-sent events
+//	orchestrator                         performs effects, stores journals, emits events
+//	orchestrator/sse                     serves runs as server-sent events
 //	strategytest                         stories and a conformance test for strategies
 //
 // Modules of their own, on top of these:
 //
 //	cmd/segue                            the command line
 //	cmd/segue/config                     its configuration, for programs too
-//	cmd/segue/internal/...               the rooms of the command
-//	bench                                what a step costs, beside a loop written by hand
-//	bench/ratios                         the table of what was measured
+//	cmd/segue/internal/...               packages of the command only
+//	bench                                what a step costs, compared with a hand-written loop
+//	bench/ratios                         prints the table of measurements
 //
 // Programs to begin with:
 //
-//	docs/examples...                     those of a first day, each run against a server
+//	docs/examples...                     the programs of the guides; a test runs each one
 //
-// What programs cannot import:
+// Internal packages, which programs cannot import:
 //
 //	internal/guard                       errors and panics of code outside this module
-//	internal/jsonform                    what the JSON forms have in common
-//	internal/jsonprefix                  JSON of JSON that has come in part
-//	internal/prompts                     templates of what is said to a model
+//	internal/jsonform                    shared code of the JSON forms
+//	internal/jsonprefix                  completes JSON that has arrived in part
+//	internal/prompts                     templates of prompts
 //	tools/internal/typeschema            JSON Schemas of Go types
-//	markdownpolicy/internal/textscan     bytes, blanks and marks in texts
-//	markdownpolicy/internal/jsonscan     JSON within other text
-//	markdownpolicy/internal/commonmark   code in texts, as CommonMark has it
-//	markdownpolicy/internal/reactscan    replies in the format of ReAct, by their keywords
-//	markdownpolicy/internal/jsonrepair   JSON with the usual mistakes of models
-//	markdownpolicy/internal/pyliteral    literals and calls of Python, which stand for JSON
-//	strategy/internal/frame              what the built-in strategies have in common
-//	internal/archtest                    the laws of this tree, as tests
-//	internal/growth                      the laws of growth: statements and bytes are counted
-//	internal/live                        a short suite that asks a real model
-//	internal/prove                       how many cases the properties of whole runs draw
-//	internal/release                     prepares versions, and tries to install them
-//	internal/scenetest                   a strategy for tests, whose methods are functions
+//	markdownpolicy/internal/textscan     scans bytes, blanks and marks in texts
+//	markdownpolicy/internal/jsonscan     finds JSON within other text
+//	markdownpolicy/internal/commonmark   finds code in texts, by the rules of CommonMark
+//	markdownpolicy/internal/reactscan    scans ReAct replies for their keywords
+//	markdownpolicy/internal/jsonrepair   repairs JSON with the usual mistakes of models
+//	markdownpolicy/internal/pyliteral    reads Python literals and calls as JSON
+//	strategy/internal/frame              shared code of the built-in strategies
+//	internal/archtest                    tests of the rules of this source tree
+//	internal/growth                      tests of how costs grow, by counting statements and bytes
+//	internal/live                        a short test suite that calls a real model
+//	internal/prove                       how many cases the property tests of whole runs draw
+//	internal/release                     prepares releases, and tests that they install
+//	internal/scenetest                   a strategy for tests; its methods are function fields
 //
 // Begin with docs/first-hour.md.
 package segue

@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// answerProblem says why a does not answer the effect; "" if it does. An answer that is formless
-// cannot stand in a journal.
+// answerProblem says why a does not answer the effect; "" if it does. formless is the error if the
+// answer has no JSON form.
 func answerProblem(e *effect, a nextstep.Answer, formless error) string {
 	kind := nextstep.KindExecuteTools
 	if e.kind != EffectTool {
@@ -43,7 +43,7 @@ func answerProblem(e *effect, a nextstep.Answer, formless error) string {
 			return "its output " + problem
 		}
 		if c := a.Output.Counts; c.Steps < 0 || c.ModelCalls < 0 || c.ToolCalls < 0 {
-			return "its output reports that less than nothing was used"
+			return "its output reports negative counts"
 		}
 		if a.Output.Cost < 0 || a.Output.Unpriced < 0 {
 			return "its output reports a negative cost"
@@ -59,25 +59,26 @@ func answerProblem(e *effect, a nextstep.Answer, formless error) string {
 	return ""
 }
 
-// badResult says why a is no result of a call; "" if it is one. It need not name its tool.
+// badResult says why a is not a result of call c; "" if it is. A result may omit the name of its
+// tool.
 func badResult(c *messages.ToolCall, a *nextstep.ToolResult) string {
 	o := &a.Output
 	switch {
 	case o.CallID != c.ID:
 		return fmt.Sprintf("it answers call %.64q, not %.64q", o.CallID, c.ID)
 	case o.ToolName != "" && o.ToolName != c.Name:
-		return fmt.Sprintf("it is of tool %.64q, and call %.64q is of %.64q", o.ToolName, c.ID, c.Name)
+		return fmt.Sprintf("it names tool %.64q, but call %.64q is of tool %.64q", o.ToolName, c.ID, c.Name)
 	case o.Status != "" && o.Status != messages.StatusOK && o.Status != messages.StatusFailed && o.Status != messages.StatusUnknown:
-		return fmt.Sprintf("it has the status %.64q, which is none", o.Status)
+		return fmt.Sprintf("it has the unknown status %.64q", o.Status)
 	case o.Reason == tools.ReasonSuspended:
 		return "a call that waits has no result: it is answered with Suspended"
 	case a.Call != nil && (a.Call.ID != c.ID || a.Call.Name != c.Name):
-		return fmt.Sprintf("it says that the call was %.64q of tool %.64q, and that is %.64q of %.64q", a.Call.ID, a.Call.Name, c.ID, c.Name)
+		return fmt.Sprintf("its call is %.64q of tool %.64q, but the call of the effect is %.64q of %.64q", a.Call.ID, a.Call.Name, c.ID, c.Name)
 	}
 	return ""
 }
 
-// BadReply says what is wrong with a model's reply, whoever asked for it; "" if nothing is.
+// BadReply says what is wrong with a model's reply; "" if nothing is wrong.
 func BadReply(r *llmclient.Response) string {
 	if problem := badMessage(r.Message); problem != "" {
 		return problem
@@ -85,7 +86,7 @@ func BadReply(r *llmclient.Response) string {
 	return badUsage(r.Usage, r.Attempts)
 }
 
-// badUsage says what is wrong with what a step is said to have used; "" if nothing is.
+// badUsage says what is wrong with the reported usage of a step; "" if nothing is wrong.
 func badUsage(u messages.Usage, attempts []llmclient.Attempt) string {
 	if negative(u) {
 		return "reports a negative usage"
@@ -102,7 +103,7 @@ func negative(u messages.Usage) bool {
 	return u.Input < 0 || u.Output < 0 || u.Total < 0 || u.Cached < 0 || u.Reasoning < 0
 }
 
-// badMessage says what is wrong with a reply that could not stand in a history; "" if nothing is.
+// badMessage says why a reply is not valid in a history; "" if it is valid.
 func badMessage(a messages.Assistant) string {
 	ids := map[string]bool{}
 	for _, part := range a.Content {
@@ -117,7 +118,7 @@ func badMessage(a messages.Assistant) string {
 			}
 			ids[c.ID] = true
 		default:
-			return fmt.Sprintf("holds a %T, which is no part as a value", part)
+			return fmt.Sprintf("holds a %T, which is not a part", part)
 		}
 	}
 	return ""

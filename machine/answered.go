@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// answered ends an effect.
+// answered applies an Answered: it ends an effect.
 func (m *Machine) answered(rec Record) error {
 	r := new(rec.(Answered))
 	formless := canonicalAnswered(r)
@@ -52,7 +52,7 @@ func (m *Machine) answered(rec Record) error {
 	return nil
 }
 
-// complete fills in what an answer may leave out.
+// complete fills in the optional fields of an answer.
 func (e *effect) complete(r *Answered) {
 	switch a := r.Answer.(type) {
 	case nextstep.ToolResult:
@@ -68,10 +68,11 @@ func (e *effect) complete(r *Answered) {
 	}
 }
 
-// compare returns an error if no such effect is open, or it is another one than the record says.
+// compare returns an error if no such effect is open, or if the effect is not the one in the
+// record.
 func (m *Machine) compare(e *effect, id EffectID, frame string, kind EffectKind, tool, digest string, a nextstep.Answer) error {
 	if e == nil || id.Wait > 0 {
-		return m.answerError(nil, id, a, "there is no such effect that is open")
+		return m.answerError(nil, id, a, "no such effect is open")
 	}
 	same := frame == "" || frame == e.frame.name && kind == e.kind && tool == e.call.Name
 	if same && (!m.cfg.Strict || digest == "" || e.digest == "" || digest == e.digest) {
@@ -88,7 +89,7 @@ func (e *effect) stepID() StepID {
 	return StepID{Effect: e.id, Frame: e.frame.name, Kind: e.kind, Tool: e.call.Name, Digest: e.digest}
 }
 
-// answerError is the error of an answer that does not fit.
+// answerError returns the error for an answer that does not fit.
 func (m *Machine) answerError(e *effect, id EffectID, a nextstep.Answer, problem string) error {
 	err := &AnswerError{Run: m.run, Effect: id, Answer: a, Problem: problem}
 	if e != nil {
@@ -97,7 +98,7 @@ func (m *Machine) answerError(e *effect, id EffectID, a nextstep.Answer, problem
 	return err
 }
 
-// compareDigest tells, once a frame, that an effect is not quite as it was recorded.
+// compareDigest emits one event for each frame whose effects differ from the recorded ones.
 func (m *Machine) compareDigest(e *effect, recorded string) {
 	if recorded == "" || e.digest == "" || recorded == e.digest {
 		return
@@ -116,7 +117,7 @@ func (m *Machine) reportDrift(f *frame, what string) {
 	m.emit(f, EventDrifted, Drifted{What: what})
 }
 
-// compareTable tells if the table of the frame's strategy is not the one that the run began with.
+// compareTable emits an event if the table of the frame's strategy has changed since the run began.
 func (m *Machine) compareTable(f *frame) {
 	was, known := m.started.Fingerprints[f.strategy]
 	if now := m.cfg.Fingerprints[f.strategy]; known && now != "" && now != was {
@@ -124,7 +125,7 @@ func (m *Machine) compareTable(f *frame) {
 	}
 }
 
-// stepAnswered gives the answer to its one effect to a frame.
+// stepAnswered passes the answer of a single-effect step to its frame.
 func (m *Machine) stepAnswered(e *effect, r *Answered) {
 	f := e.frame
 	m.closeWaits(e)
@@ -140,8 +141,8 @@ func (m *Machine) stepAnswered(e *effect, r *Answered) {
 	}
 }
 
-// modelStepTaken emits the event of a reply. It is no part of modelAnswered, below which a strategy
-// stands on the stack.
+// modelStepTaken emits the event of a reply. It is separate from modelAnswered to keep the stack
+// small while a strategy runs.
 //
 //go:noinline
 func (m *Machine) modelStepTaken(f *frame, r *Answered, used *usage) {
@@ -174,8 +175,8 @@ func (m *Machine) remoteAnswered(e *effect, r *Answered) {
 	m.schedule(f, m.call(f, "ProcessDelegationResult", func() nextstep.NextStep { return f.st.ProcessDelegationResult(out) }))
 }
 
-// stepFailed tells the strategy that its step could not be performed, or ends its frame if that was
-// cut off.
+// stepFailed tells the strategy that its step could not be performed, or ends the frame if the step
+// was cut off.
 func (m *Machine) stepFailed(e *effect, r *Answered) {
 	a := r.Answer.(nextstep.Failure)
 	f, used := e.frame, usage{elapsed: r.Elapsed}
@@ -196,8 +197,8 @@ func (m *Machine) stepFailed(e *effect, r *Answered) {
 	m.schedule(f, m.fail(f, a, cause))
 }
 
-// fail asks the strategy what to do about a failure. A strategy that does not want to know fails
-// with its cause.
+// fail asks the strategy what to do about a failure. A strategy without ProcessFailure fails with
+// the cause.
 func (m *Machine) fail(f *frame, a nextstep.Failure, cause *delegation.Error) nextstep.NextStep {
 	h, ok := f.st.(strategy.FailureHandler)
 	if !ok {

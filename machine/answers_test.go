@@ -66,7 +66,7 @@ func TestMachine_refusesWrongAnswers(t *testing.T) {
 		"it holds no response":                  nextstep.APIResponse{},
 		`two calls with the id "c1"`:            reply(one, messages.ToolCall{ID: "c1", Name: "b"}),
 		"a call without an id":                  reply(messages.ToolCall{Name: "a"}),
-		"holds a <nil>, which is no part":       reply(nil),
+		"holds a <nil>, which is not a part":    reply(nil),
 		"holds a *messages.Text":                reply(&messages.Text{Text: "x"}),
 		"its reply reports a negative usage":    nextstep.APIResponse{Response: &llmclient.Response{Usage: minus}},
 		"its reply reports a negative usage of": nextstep.APIResponse{Response: &llmclient.Response{Attempts: []llmclient.Attempt{{Usage: minus}}}},
@@ -78,22 +78,22 @@ func TestMachine_refusesWrongAnswers(t *testing.T) {
 	misfit(t, e, "1", nextstep.APIResponse{Response: &llmclient.Response{Usage: messages.Usage{Input: 1, Total: -1}}}, "negative")
 	e.answer("1", calling("a", "b"))
 	for want, o := range map[string]messages.ToolOutput{
-		`it answers call "c2", not "c1"`:             {CallID: "c2", ToolName: "a"},
-		`it is of tool "b", and call "c1" is of "a"`: {CallID: "c1", ToolName: "b"},
-		`it has the status "fine", which is none`:    {CallID: "c1", Status: "fine"},
-		"it is answered with Suspended":              {CallID: "c1", Status: messages.StatusFailed, Reason: tools.ReasonSuspended},
-		`it answers call "", not "c1"`:               {},
+		`it answers call "c2", not "c1"`:                  {CallID: "c2", ToolName: "a"},
+		`it names tool "b", but call "c1" is of tool "a"`: {CallID: "c1", ToolName: "b"},
+		`it has the unknown status "fine"`:                {CallID: "c1", Status: "fine"},
+		"it is answered with Suspended":                   {CallID: "c1", Status: messages.StatusFailed, Reason: tools.ReasonSuspended},
+		`it answers call "", not "c1"`:                    {},
 	} {
 		t.Run(want, func(t *testing.T) { misfit(t, e, "2/1", nextstep.ToolResult{Output: o}, want) })
 	}
 	for _, made := range []messages.ToolCall{{ID: "c9", Name: "a"}, {ID: "c1", Name: "rm"}, {ID: "c2", Name: "b"}, {}} {
-		misfit(t, e, "2/1", nextstep.ToolResult{Output: messages.ToolOutput{CallID: "c1"}, Call: &made}, "it says that the call was")
+		misfit(t, e, "2/1", nextstep.ToolResult{Output: messages.ToolOutput{CallID: "c1"}, Call: &made}, "but the call of the effect is")
 	}
 	misfit(t, e, "2/1", said("x"), "it answers another kind of step")
 	e.answer("2/1", result("c1", "A"))
 	e.answer("2/2", result("c2", "B"))
 	misfit(t, e, "3", nextstep.DelegationResult{Output: delegation.Output{Usage: minus}}, "its output reports a negative usage")
-	misfit(t, e, "3", nextstep.DelegationResult{Output: delegation.Output{Counts: delegation.Counts{ToolCalls: -1}}}, "less than nothing")
+	misfit(t, e, "3", nextstep.DelegationResult{Output: delegation.Output{Counts: delegation.Counts{ToolCalls: -1}}}, "negative counts")
 	fine := "fine"
 	e.answer("3", nextstep.DelegationResult{Output: delegation.Output{Result: &fine}})
 	require.Equal(t, "fine", e.m.Output().Text())
@@ -129,10 +129,10 @@ func TestMachine_refusesWrongRecords(t *testing.T) {
 		wrong[*machine.AnswerError](t, e, r, name[:min(len(name), 10)])
 	}
 	for _, gone := range []machine.EffectID{id(1, 0), id(2, 0), id(2, 7), id(9, 0), {Seq: 2, Index: 2, Wait: 1}, {}} {
-		wrong[*machine.AnswerError](t, e, machine.Answered{Effect: gone, Answer: result("c1", "")}, "there is no such effect that is open")
-		wrong[*machine.AnswerError](t, e, machine.Suspended{Effect: gone}, "there is no such effect that is open")
-		wrong[*machine.AnswerError](t, e, machine.Asked{Effect: gone}, "there is no such effect that is open")
-		wrong[*machine.AnswerError](t, e, machine.Intended{Effect: gone}, "there is no such effect that is open")
+		wrong[*machine.AnswerError](t, e, machine.Answered{Effect: gone, Answer: result("c1", "")}, "no such effect is open")
+		wrong[*machine.AnswerError](t, e, machine.Suspended{Effect: gone}, "no such effect is open")
+		wrong[*machine.AnswerError](t, e, machine.Asked{Effect: gone}, "no such effect is open")
+		wrong[*machine.AnswerError](t, e, machine.Intended{Effect: gone}, "no such effect is open")
 	}
 	for index, why := range map[int]string{2: "a call that waits", 3: "an agent's", 5: "one whose intent is not stored", 6: "one whose turn it is not"} {
 		wrong[*machine.AnswerError](t, e, machine.Answered{Effect: id(2, index), Answer: result(fmt.Sprintf("c%d", index), why)}, "nobody performs the effect now")
@@ -148,10 +148,10 @@ func TestMachine_refusesWrongRecords(t *testing.T) {
 	wrong[*machine.AnswerError](t, e, machine.Intended{Effect: id(2, 4), Verdict: 7, Frame: "0", Tool: "r"}, "there is no such verdict")
 	other := w.Answered(result("c1", ""), at, 0)
 	other.Frame = "0.7"
-	wrong[*machine.ReplayError](t, e, other, "recorded tool w of frame 0.7")
+	wrong[*machine.ReplayError](t, e, other, "recorded as tool w of frame 0.7")
 	other = w.Answered(result("c1", ""), at, 0)
 	other.Tool = "x"
-	wrong[*machine.ReplayError](t, e, other, "recorded tool x of frame 0")
+	wrong[*machine.ReplayError](t, e, other, "recorded as tool x of frame 0")
 	wrong[*machine.AnswerError](t, e, machine.Answered{Effect: id(2, 4), NotBegun: true}, "was not begun")
 	wrong[*machine.AnswerError](t, e, machine.Answered{Effect: w.ID, Ref: &machine.Reference{}}, "it holds a reference")
 	wrong[*machine.AnswerError](t, e, machine.Suspended{Effect: w.ID}, "it waits for nothing")
@@ -166,8 +166,8 @@ func TestMachine_refusesWrongWaits(t *testing.T) {
 	w, asked := e.effect("2/1"), e.effect("2/2/1")
 	q := question(&w, "?")
 	q.Text = "!"
-	wrong[*machine.AnswerError](t, e, machine.Suspended{Effect: w.ID, Waits: []machine.Wait{question(&w, "?"), q}}, "not that of what it says")
-	wrong[*machine.AnswerError](t, e, machine.Asked{Effect: w.ID, Wait: q}, "not that of what it says")
+	wrong[*machine.AnswerError](t, e, machine.Suspended{Effect: w.ID, Waits: []machine.Wait{question(&w, "?"), q}}, "does not match its content")
+	wrong[*machine.AnswerError](t, e, machine.Asked{Effect: w.ID, Wait: q}, "does not match its content")
 	own := machine.Wait{Kind: machine.WaitApproval}.Identified(w.ID)
 	wrong[*machine.AnswerError](t, e, machine.Asked{Effect: w.ID, Wait: own}, `waits of kind "approval" are the machine's`)
 	wrong[*machine.AnswerError](t, e, machine.Stopped{Frame: "0.9"}, "there is no such frame to stop")

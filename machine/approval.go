@@ -12,19 +12,19 @@ type ApprovalRequest struct {
 	Run        string
 	Frame      string
 	Seq        int
-	Call       messages.ToolCall // as it will be made
-	Definition tools.Definition  // of the tool
-	Untrusted  bool              // text from outside has been read, which may have led to this call
+	Call       messages.ToolCall // the call, as it will be made
+	Definition tools.Definition  // the definition of the tool
+	Untrusted  bool              // the run has read text from outside, which may have caused this call
 }
 
-// Verdict is what a policy says of a tool call.
+// Verdict is the decision of a policy about a tool call.
 type Verdict int
 
 // The verdicts.
 const (
 	VerdictAsk    Verdict = iota // a person is asked
 	VerdictAllow                 // the call is made
-	VerdictRefuse                // it is not, and the model is told so
+	VerdictRefuse                // the call is refused, and the model is told so
 )
 
 var verdictNames = [...]string{VerdictAsk: "ask", VerdictAllow: "allow", VerdictRefuse: "refuse"}
@@ -56,8 +56,8 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return fmt.Errorf("machine: unknown verdict %.64q", text)
 }
 
-// ApprovalPolicy judges tool calls. It is pure: it may be called for the same call again, and must
-// then say the same.
+// ApprovalPolicy judges tool calls. It must be pure: it may be called again for the same call, and
+// must then return the same verdict.
 type ApprovalPolicy func(ApprovalRequest) Verdict
 
 // AllowAlways allows every call.
@@ -66,10 +66,10 @@ func AllowAlways(ApprovalRequest) Verdict { return VerdictAllow }
 // AllowNever refuses every call.
 func AllowNever(ApprovalRequest) Verdict { return VerdictRefuse }
 
-// AskAlways has a person asked about every call.
+// AskAlways requires a person's approval of every call.
 func AskAlways(ApprovalRequest) Verdict { return VerdictAsk }
 
-// AskIfUntrusted has a person asked once text from outside has been read.
+// AskIfUntrusted requires a person's approval as soon as text from outside has been read.
 func AskIfUntrusted(r ApprovalRequest) Verdict {
 	if r.Untrusted {
 		return VerdictAsk
@@ -77,7 +77,7 @@ func AskIfUntrusted(r ApprovalRequest) Verdict {
 	return VerdictAllow
 }
 
-// AskIfChanging has a person asked unless the tool is read-only.
+// AskIfChanging requires a person's approval unless the tool is read-only.
 func AskIfChanging(r ApprovalRequest) Verdict {
 	if r.Definition.ReadOnly {
 		return VerdictAllow
@@ -85,13 +85,12 @@ func AskIfChanging(r ApprovalRequest) Verdict {
 	return VerdictAsk
 }
 
-// judge asks the policy about a call that is to be made. For one that is not simply allowed the
-// verdict is to be stored first, and the call is handed to nobody until then. Else it is as a call
-// that is allowed: what the policy says is no part of the run, and a journal may be replayed under
-// another one.
+// judge asks the policy about a call before it is made. If the verdict is not VerdictAllow, the
+// verdict must be stored first, and the call is not released until then. VerdictAllow is not
+// stored: it is not part of the run, and a journal may be replayed under another policy.
 //
-// Branches that are open cannot be closed when a replay comes to another verdict. So a call of an
-// agent waits for its verdict whatever it is.
+// Open branches cannot be closed when a replay reaches another verdict. So a call of an agent waits
+// until its verdict is stored, whatever the verdict is.
 func (m *Machine) judge(e *effect) {
 	v := m.verdict(e)
 	if v == VerdictAsk && (e.approved || e.approval() != nil) {
@@ -106,7 +105,7 @@ func (m *Machine) judge(e *effect) {
 	}
 }
 
-// verdict asks the policy, which is somebody else's code. If it panics a person is asked.
+// verdict calls the policy, which is foreign code. If it panics, a person is asked.
 func (m *Machine) verdict(e *effect) (v Verdict) {
 	if m.cfg.Approve == nil {
 		if e.def.NeedsApproval {
@@ -129,7 +128,7 @@ func (m *Machine) verdict(e *effect) (v Verdict) {
 	return v
 }
 
-// intended does what was decided about a call.
+// intended carries out the stored verdict about a call.
 func (m *Machine) intended(rec Record) error {
 	r := rec.(Intended)
 	canonicalIntended(&r)
@@ -154,7 +153,7 @@ func (m *Machine) intended(rec Record) error {
 	m.withdrawIntent(e)
 	end := m.endingOf(e.frame)
 	switch {
-	case end != nil: // it was released to nobody
+	case end != nil: // the call was not released
 		m.closeEffect(e, end)
 	case r.Verdict == VerdictRefuse:
 		m.refuse(e, "this call is not allowed here")
@@ -178,7 +177,7 @@ func (e *effect) takes(v Verdict) bool {
 		return true
 	case waiting:
 		return v == VerdictRefuse || v == VerdictAsk && e.approval() == nil
-	case blocked, queued, open: // with a policy that has become laxer it seems to be allowed already
+	case blocked, queued, open: // a less strict policy may have allowed it already
 		return v != VerdictAllow && e.agent == nil && !e.intended
 	default:
 		return false
@@ -188,24 +187,23 @@ func (e *effect) takes(v Verdict) bool {
 // ReasonRefused is the reason of a result whose call was not approved.
 const ReasonRefused = "refused"
 
-// refuse answers a call that is not to be made.
+// refuse gives a refused call its result.
 func (m *Machine) refuse(e *effect, why string) {
 	m.refundUnbegun(e)
 	m.endCall(e, m.callOutput(e, messages.StatusFailed, ReasonRefused, why))
 }
 
-// approvalQuestion is what a person is asked about a call that is to be made.
+// approvalQuestion returns the wait that asks a person to approve a call.
 func (m *Machine) approvalQuestion(e *effect) Wait {
 	return m.question(e, WaitApproval, "May "+e.call.Name+" be called?")
 }
 
-// approval returns the wait for a person who says whether the call may be made; nil if nobody is
-// asked.
+// approval returns the wait for approval of the call; nil if there is none.
 func (e *effect) approval() *wait {
 	return e.openWait(func(w *wait) bool { return w.Kind == WaitApproval })
 }
 
-// approvalReplied does what a person said about a call that is to be made.
+// approvalReplied carries out a person's reply to an approval wait.
 func (m *Machine) approvalReplied(e *effect, w *wait, r *Replied) {
 	switch {
 	case r.Expired:

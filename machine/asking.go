@@ -10,7 +10,7 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// question returns what a person is asked about a call: whether it may be made, or be made again.
+// question returns the wait that asks a person whether a call may be made, or made again.
 func (m *Machine) question(e *effect, kind, text string) Wait {
 	w := Wait{
 		Run: m.run, Frame: e.frame.name, Seq: e.id.Seq, Kind: kind, CallID: e.call.ID, Tool: e.call.Name, Arguments: e.call.Arguments,
@@ -22,8 +22,8 @@ func (m *Machine) question(e *effect, kind, text string) Wait {
 	return w.Identified(e.nextWait())
 }
 
-// nextWait is the id of the next wait of an effect. The machine's own waits are identified by it,
-// so that a reply fits one of them only, though the same is asked again.
+// nextWait returns the id of the next wait of an effect. It is part of the ids of the machine's own
+// waits, so that a reply fits only one of them, even if the same question is asked again.
 func (e *effect) nextWait() EffectID {
 	return EffectID{Seq: e.id.Seq, Index: e.id.Index, Wait: e.asked + 1}
 }
@@ -40,8 +40,7 @@ func (m *Machine) addWait(e *effect, w Wait) {
 	m.out.Effects = append(m.out.Effects, m.person(e, &e.waits[len(e.waits)-1]))
 }
 
-// closeWaits ends what an effect waits for: there is nothing to wait for any more, and nobody is
-// asked.
+// closeWaits closes all waits of an effect without an answer.
 func (m *Machine) closeWaits(e *effect) {
 	for w := range e.openWaits() {
 		why := &delegation.Error{Code: delegation.CodeStopped, Message: "machine: there is nothing to wait for any more"}
@@ -57,7 +56,7 @@ func (m *Machine) closeWaits(e *effect) {
 	}
 }
 
-// asked has an effect that goes on wait for somebody.
+// asked applies an Asked: a running effect waits for a person.
 func (m *Machine) asked(rec Record) error {
 	r, _ := canonical(rec.(Asked))
 	e := m.find(r.Effect)
@@ -85,19 +84,19 @@ func (m *Machine) asked(rec Record) error {
 	return nil
 }
 
-// badWait says what is wrong with a wait of an effect; "" if nothing is.
+// badWait says what is wrong with a wait of an effect; "" if nothing is wrong.
 func (m *Machine) badWait(e *effect, w *Wait) string {
 	switch {
 	case w.Kind == WaitApproval || w.Kind == WaitUnknown:
 		return fmt.Sprintf("waits of kind %q are the machine's", w.Kind)
 	case w.ID != w.identity(e.id):
-		return "the id of the wait is not that of what it says"
+		return "the id of the wait does not match its content"
 	default:
 		return ""
 	}
 }
 
-// suspended has an effect that has returned wait for somebody.
+// suspended applies a Suspended: an effect that has returned waits for a person.
 func (m *Machine) suspended(rec Record) error {
 	r, _ := canonical(rec.(Suspended))
 	e := m.find(r.Effect)
@@ -142,7 +141,7 @@ func (m *Machine) suspended(rec Record) error {
 	return nil
 }
 
-// replied ends a wait.
+// replied applies a Replied: it ends a wait.
 func (m *Machine) replied(rec Record) error {
 	r, _ := canonical(rec.(Replied))
 	e, w, err := m.waitFor(&r)
@@ -173,7 +172,7 @@ func (m *Machine) replied(rec Record) error {
 	return nil
 }
 
-// waitFor returns the wait that a reply answers, or why it answers none.
+// waitFor returns the wait that a reply answers, or an error that says why it answers none.
 func (m *Machine) waitFor(r *Replied) (*effect, *wait, error) {
 	id := r.Reply.WaitID
 	refused := func(problem string) (*effect, *wait, error) {
@@ -202,7 +201,7 @@ func (m *Machine) waitFor(r *Replied) (*effect, *wait, error) {
 // textUnknown is the result of a call that may have had its effect.
 const textUnknown = "the run broke off while this call was made, and whether it had its effect is unknown"
 
-// unknownReplied does what a person said about a call that may have had its effect.
+// unknownReplied carries out a person's reply about a call that may have had its effect.
 func (m *Machine) unknownReplied(e *effect, w *wait) {
 	if w.reply != nil && w.reply.Approve {
 		e.intended = false

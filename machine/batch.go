@@ -10,8 +10,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// execute makes each call of a batch an effect of its own, or opens the branches of those that call
-// agents. Calls that the frame may not make are answered at once.
+// execute makes each call of a batch a separate effect, or opens the branches of a call of an
+// agent. Calls that the frame may not make are answered at once.
 func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	calls := next.(nextstep.ExecuteTools).Calls
 	if len(calls) == 0 {
@@ -22,7 +22,7 @@ func (m *Machine) execute(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	for i := range calls {
 		id := calls[i].ID
 		if id == "" || ids[id] {
-			return m.defect(f, "ExecuteTools", fmt.Sprintf("holds a call whose id %q is empty or not its own", id), nil)
+			return m.defect(f, "ExecuteTools", fmt.Sprintf("holds a call whose id %q is empty or a duplicate", id), nil)
 		}
 		ids[id] = true
 		var e effect
@@ -70,7 +70,7 @@ func (m *Machine) makeBatch(f *frame, calls []messages.ToolCall) {
 		e := &b.calls[i]
 		*e = effect{}
 		e.id, e.kind, e.frame = EffectID{Seq: f.seq, Index: i + 1}, EffectTool, f
-		e.call = canonicalCall(calls[i]) // so that answers name it alike, live and in a replay
+		e.call = canonicalCall(calls[i]) // so that live answers and replayed ones name it in the same way
 		if m.lookUp(e, f, e.call.Name); e.def != nil {
 			e.reserved.ToolCalls = 1
 			if m.cfg.Durable && e.agent == nil {
@@ -80,7 +80,7 @@ func (m *Machine) makeBatch(f *frame, calls []messages.ToolCall) {
 	}
 }
 
-// lookUp finds the tool that frame f means by a name, if it may call it.
+// lookUp finds the tool with the given name, if frame f may call it.
 func (m *Machine) lookUp(e *effect, f *frame, name string) {
 	def, own := f.tool(name)
 	switch e.def = def; {
@@ -92,8 +92,8 @@ func (m *Machine) lookUp(e *effect, f *frame, name string) {
 	}
 }
 
-// answerUnstarted answers the calls of a batch that is not started, since its frame ends. The
-// strategy is not told.
+// answerUnstarted gives results to the calls of a batch that is not started because its frame ends.
+// The strategy does not see the results.
 func (m *Machine) answerUnstarted(f *frame, calls []messages.ToolCall, reason string) {
 	results := make([]messages.ToolOutput, 0, len(calls))
 	for _, c := range calls {
@@ -103,7 +103,7 @@ func (m *Machine) answerUnstarted(f *frame, calls []messages.ToolCall, reason st
 	f.addAnswer(frameAnswer{results: results}, true)
 }
 
-// ReasonNotStarted is the reason of a result whose call was never made, since its frame ended.
+// ReasonNotStarted is the reason of a result whose call was never made because its frame ended.
 const ReasonNotStarted = "not_started"
 
 func notStarted(c messages.ToolCall, reason string) messages.ToolOutput {
@@ -113,8 +113,8 @@ func notStarted(c messages.ToolCall, reason string) messages.ToolOutput {
 	}
 }
 
-// callOutput makes a result of a call that nobody else makes. A call that may have had its effect
-// has not simply failed.
+// callOutput returns a result that the Machine itself gives to a call. The status of a call that
+// may have had its effect is unknown, not failed.
 func (m *Machine) callOutput(e *effect, status messages.Status, reason, text string) messages.ToolOutput {
 	if e.unsure {
 		status = messages.StatusUnknown
@@ -122,7 +122,7 @@ func (m *Machine) callOutput(e *effect, status messages.Status, reason, text str
 	return messages.ToolOutput{CallID: e.call.ID, ToolName: e.call.Name, Status: status, Reason: reason, Output: text}
 }
 
-// toolStarted tells that a call begins, the first time.
+// toolStarted emits the event of a call that starts for the first time.
 func (m *Machine) toolStarted(e *effect) {
 	if e.kind == EffectTool && !e.started && !m.cfg.Quiet {
 		m.emitFor(e.frame, e.id.Seq, EventToolStarted, ToolStarted{Call: e.call})
@@ -130,8 +130,8 @@ func (m *Machine) toolStarted(e *effect) {
 	e.started = true
 }
 
-// startCalls has the calls of a batch go on whose turn it is: all, but that one which must not run
-// beside others waits for those before it, and those behind wait for it.
+// startCalls proceeds with the calls of a batch. They run in parallel, except that a call of a
+// Sequential tool waits for the calls before it, and the calls after it wait for it.
 func (m *Machine) startCalls(f *frame) {
 	b := &f.batch
 	if b.starting {
@@ -160,8 +160,7 @@ func (m *Machine) startCalls(f *frame) {
 	b.starting = false
 }
 
-// proceed has an effect performed, if nobody has to say anything about it first, and if of a call
-// it is the turn.
+// proceed queues an effect, unless it waits for a person or for earlier calls of its batch.
 func (m *Machine) proceed(e *effect) {
 	if e.isWaiting() {
 		return
@@ -176,7 +175,7 @@ func (m *Machine) proceed(e *effect) {
 	}
 }
 
-// endCall gives a call its result. With the last result of a batch its frame is due.
+// endCall gives a call its result. The last result of a batch schedules its frame.
 func (m *Machine) endCall(e *effect, out messages.ToolOutput) {
 	f, b := e.frame, &e.frame.batch
 	m.closeWaits(e)
@@ -198,7 +197,7 @@ func (m *Machine) endCall(e *effect, out messages.ToolOutput) {
 	m.startCalls(f)
 }
 
-// batchAnswered gives the results of a batch to its strategy, in call order.
+// batchAnswered passes the results of a batch to its strategy, in the order of the calls.
 func (m *Machine) batchAnswered(f *frame) {
 	b := &f.batch
 	results, made, cut := b.results, b.made, b.cut && m.endingOf(f) != nil
@@ -223,8 +222,9 @@ func (m *Machine) batchAnswered(f *frame) {
 	m.schedule(f, m.call(f, "ProcessToolResults", func() nextstep.NextStep { return f.st.ProcessToolResults(results) }))
 }
 
-// rewriteCalls makes the calls as they were made those of the conversation: in what the frame was
-// answered so far, and in what the strategy keeps, if it can; it fails its frame if it panics.
+// rewriteCalls replaces calls in the conversation by the calls as they were made: in the frame's
+// answers so far, and in the strategy's own messages if it is a CallEditor. If the strategy panics,
+// its frame fails.
 func (m *Machine) rewriteCalls(f *frame, made []messages.ToolCall) (failed nextstep.NextStep) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -259,7 +259,8 @@ func (b *batch) noteMade(e *effect, c messages.ToolCall) {
 	b.made[e.id.Index-1] = c
 }
 
-// callAnswered ends a call with what its tool left, or with why it could not be made.
+// callAnswered ends a call with the result of its tool, or with the reason why it could not be
+// made.
 func (m *Machine) callAnswered(e *effect, r *Answered) {
 	b := &e.frame.batch
 	b.elapsed += r.Elapsed

@@ -14,21 +14,21 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Agent is a strategy that is called as a tool: each call opens a branch, or several, that work
-// beside the other calls of the batch. The output of a branch is the result of its call.
+// Agent is a strategy that is called as a tool. Each call opens one or more branches, which run in
+// parallel with the other calls of the batch. The output of a branch is the result of its call.
 type Agent struct {
 	Strategy string            // its name in Config.Strategies
-	Limits   delegation.Limits // of each branch, within what is left of those of the frames above it; zero fields mean theirs
-	Tools    []string          // names of the tools it may use, of those the caller may; nil: the same
+	Limits   delegation.Limits // limits of each branch, within what is left of the limits above it; zero fields mean those
+	Tools    []string          // names of the caller's tools that it may use; nil: all of them
 
-	// Inputs makes the inputs of the branches of a call: one, or with several a list whose results
-	// become a JSON array in the same order. It is pure. Its error is the failed result of the
-	// call.
+	// Inputs makes the inputs of the branches of a call, one for each branch. If several is true,
+	// the results become a JSON array in the same order. Inputs must be pure. Its error becomes the
+	// failed result of the call.
 	Inputs func(arguments string) (inputs []delegation.Input, several bool, err error)
 }
 
-// AgentOf returns the agent that a tool is, or wraps: what a method Agent() *Agent of it returns,
-// or of what its method Unwrap() tools.Tool does. It returns nil if there is none.
+// AgentOf returns the agent of a tool: the result of its method Agent() *Agent, or of the same
+// method of a tool that it wraps (Unwrap() tools.Tool). It returns nil if the tool is not an agent.
 func AgentOf(t tools.Tool) *Agent {
 	for t != nil {
 		if a, ok := t.(interface{ Agent() *Agent }); ok {
@@ -43,24 +43,24 @@ func AgentOf(t tools.Tool) *Agent {
 	return nil
 }
 
-// branch is a stack of frames that hangs from a call; that of the root hangs from nothing. What it
-// has read of the outside taints all its frames.
+// branch is a stack of frames that answers a call; the branch of the root answers none. If one
+// frame of a branch reads text from outside, all of its frames are marked as untrusted.
 type branch struct {
 	untrusted bool
-	source    string // what tainted it first, for people
+	source    string // the first source of untrusted text, for people
 }
 
-// taint notes that text from outside was read.
+// taint marks the branch as untrusted.
 func (b *branch) taint(source string) {
 	if !b.untrusted {
 		b.untrusted, b.source = true, source
 	}
 }
 
-// branches are those that answer a call.
+// branches holds the branches of one call.
 type branches struct {
-	open    int  // how many have not ended
-	several bool // their results become a list
+	open    int  // number of branches that have not ended
+	several bool // the results become a list
 	results []branchResult
 	tainted bool
 }
@@ -70,7 +70,7 @@ type branchResult struct {
 	failed bool
 }
 
-// openBranches starts the branches of a call. Its frame has the calls of the batch in order.
+// openBranches starts the branches of a call.
 func (m *Machine) openBranches(e *effect) {
 	m.toolStarted(e)
 	inputs, several, refused := m.agentInputs(e)
@@ -85,8 +85,8 @@ func (m *Machine) openBranches(e *effect) {
 	}
 }
 
-// agentInputs calls the agent's Inputs, which is somebody else's code, as its error is. Without
-// inputs there is the result of the call.
+// agentInputs calls the agent's Inputs, which is foreign code, and so is its error. If there are no
+// inputs, it returns the result of the call instead.
 func (m *Machine) agentInputs(e *effect) (inputs []delegation.Input, several bool, refused *messages.ToolOutput) {
 	refuse := func(reason, text string) {
 		out := m.callOutput(e, messages.StatusFailed, reason, text)
@@ -129,7 +129,7 @@ func (m *Machine) openBranch(e *effect, i int, in delegation.Input) {
 	m.schedule(f, m.enter(f))
 }
 
-// branchEnded notes the result of a branch of a call, and ends the call with the last.
+// branchEnded stores the result of a branch; the last result ends the call.
 func (m *Machine) branchEnded(e *effect, i int, r branchResult) {
 	b := e.branches
 	b.results[i] = r
@@ -149,7 +149,8 @@ func (m *Machine) branchEnded(e *effect, i int, r branchResult) {
 	m.endCall(e, out)
 }
 
-// gathered makes one result of those of several branches. It has failed if all have.
+// gathered joins the results of several branches into one. The joined result is a failure only if
+// all branches failed.
 func (b *branches) gathered() (string, bool) {
 	texts, failed := make([]string, len(b.results)), 0
 	for i, r := range b.results {
@@ -159,13 +160,13 @@ func (b *branches) gathered() (string, bool) {
 		}
 	}
 	data, err := json.Marshal(texts)
-	if err != nil { // no list of strings is
+	if err != nil { // a list of strings always has a JSON form
 		return err.Error(), true
 	}
 	return string(data), failed == len(texts)
 }
 
-// leaveBranch makes the output of a branch's first frame the result of its call.
+// leaveBranch converts the output of a branch's first frame to the result of its call.
 func (m *Machine) leaveBranch(f *frame, out *delegation.Output) {
 	e, r := f.call, branchResult{text: out.Text()}
 	if out.Err != nil {
@@ -180,7 +181,7 @@ func (m *Machine) leaveBranch(f *frame, out *delegation.Output) {
 	m.branchEnded(e, f.place, r)
 }
 
-// maxResult is how many bytes are kept of a result of a tool.
+// maxResult returns how many bytes of a tool's result are kept.
 func (m *Machine) maxResult(def *tools.Definition) int {
 	if def.MaxResult != 0 {
 		return def.MaxResult
@@ -188,7 +189,7 @@ func (m *Machine) maxResult(def *tools.Definition) int {
 	return cmp.Or(m.started.MaxResult, tools.DefaultMaxResult)
 }
 
-// panicked tells of a panic in code that is not ours, and returns it as an error.
+// panicked reports a panic in foreign code, and returns it as an error.
 func (m *Machine) panicked(f *frame, where string, v any) *PanicError {
 	p := &PanicError{Value: v, Stack: debug.Stack()}
 	if m.cfg.OnPanic != nil {
@@ -197,7 +198,7 @@ func (m *Machine) panicked(f *frame, where string, v any) *PanicError {
 			report.Frame, report.Seq = f.name, f.seq
 		}
 		func() {
-			defer func() { _ = recover() }() // whoever is told may panic, too
+			defer func() { _ = recover() }() // OnPanic may panic too
 			m.cfg.OnPanic(report)
 		}()
 	}

@@ -12,16 +12,17 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// This file makes each record what a journal would give back, before the record is applied, so that
-// a replay decides alike: valid UTF-8, times in UTC, no raw bodies, no causes, nil where there is
-// nothing. The codec of records says what that is: a record is written and read again. Plain
-// records, which are those of nearly every step, would come back as they are, and are not written.
+// This file converts each record to the form that a journal would return, before the record is
+// applied, so that a replay decides in the same way: valid UTF-8, times in UTC, no raw bodies, no
+// causes of errors, nil for empty values. The codec defines this form: a record is encoded and
+// decoded again. Nearly every step has a plain record, which would come back unchanged; plain
+// records are not encoded.
 
-// timePrecision is how exact the expiry of a wait is.
+// timePrecision is the precision of the expiry of a wait.
 const timePrecision = time.Millisecond
 
-// canonical returns a record as its journal gives it back. A record that has no JSON form stays as
-// it is, and the error says why.
+// canonical returns a record in the form that its journal would return. A record without a JSON
+// form is returned unchanged, with an error that says why.
 func canonical[R Record](r R) (R, error) {
 	text, err := AppendRecord(nil, r)
 	if err != nil {
@@ -34,7 +35,7 @@ func canonical[R Record](r R) (R, error) {
 	return read.(R), nil
 }
 
-// canonicalStarted is canonical but for the tools, which are the same in most runs.
+// canonicalStarted is canonical without the tools, which are the same in most runs.
 func canonicalStarted(r *Started) {
 	if r.isPlain() {
 		r.At = r.At.UTC()
@@ -42,12 +43,12 @@ func canonicalStarted(r *Started) {
 	}
 	defs := r.Tools
 	r.Tools = nil
-	*r, _ = canonical(*r) // what has no form no journal can keep either
+	*r, _ = canonical(*r) // without a JSON form it cannot be stored either
 	r.Tools = defs
 }
 
-// canonicalAnswered is canonical for the records that come with every step. The raw body of a reply
-// is in most of them.
+// canonicalAnswered is canonical for the records of every step. Most of them hold the raw body of a
+// reply.
 func canonicalAnswered(r *Answered) error {
 	if a, ok := r.Answer.(nextstep.APIResponse); ok && a.Response != nil && a.Response.Raw != nil {
 		resp := *a.Response
@@ -63,7 +64,7 @@ func canonicalAnswered(r *Answered) error {
 	return err
 }
 
-// canonicalIntended is canonical for the record that stands before every unsafe call.
+// canonicalIntended is canonical for the record before every unsafe call.
 func canonicalIntended(r *Intended) {
 	r.At = r.At.UTC()
 	if !isText(r.Frame, r.Tool, r.Digest) {
@@ -71,7 +72,7 @@ func canonicalIntended(r *Intended) {
 	}
 }
 
-// canonicalTools returns definitions of tools as a journal gives them back.
+// canonicalTools returns definitions of tools in the form that a journal would return.
 func canonicalTools(defs []tools.Definition) []tools.Definition {
 	if !slices.ContainsFunc(defs, func(d tools.Definition) bool { return !isPlainDefinition(&d) }) {
 		return defs
@@ -83,7 +84,7 @@ func canonicalTools(defs []tools.Definition) []tools.Definition {
 	return r.Tools
 }
 
-// canonicalCall returns a call as a journal gives it back.
+// canonicalCall returns a call in the form that a journal would return.
 func canonicalCall(c messages.ToolCall) messages.ToolCall {
 	if isPlainCall(&c) {
 		return c
@@ -104,7 +105,8 @@ func isText(texts ...string) bool {
 	return true
 }
 
-// isPlain reports whether a journal gives the record back as it is, but for its time and its tools.
+// isPlain reports whether a journal would return the record unchanged, apart from its time and its
+// tools.
 func (r *Started) isPlain() bool {
 	if r.Input.Messages != nil && len(r.Input.Messages) == 0 {
 		return false
@@ -118,7 +120,7 @@ func (r *Started) isPlain() bool {
 		isText(r.Run, r.Strategy, r.Input.Goal, r.StopNote, r.Model, r.Namespace, r.Library)
 }
 
-// isPlainAnswer reports whether a journal gives the answer back as it is.
+// isPlainAnswer reports whether a journal would return the answer unchanged.
 func isPlainAnswer(a nextstep.Answer) bool {
 	switch a := a.(type) {
 	case nextstep.APIResponse:
@@ -131,7 +133,7 @@ func isPlainAnswer(a nextstep.Answer) bool {
 	}
 }
 
-// isPlainMessage reports whether a journal gives the message back as it is.
+// isPlainMessage reports whether a journal would return the message unchanged.
 func isPlainMessage(m messages.Message) bool {
 	switch m := m.(type) {
 	case messages.System:

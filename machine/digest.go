@@ -13,19 +13,19 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// digester digests the steps of a frame. The digest of a step says all that stands in it, at the
-// cost of what is new in it: the messages that it has in common with the step before, and tools
-// that are offered again, are not read twice.
+// digester computes the digests of the steps of a frame. A digest covers the whole step, but costs
+// only as much as its new parts: messages and tools that the previous step also had are not read
+// twice.
 type digester struct {
-	conversation hash.Hash // over the messages that mark knows
+	conversation hash.Hash // hash of the messages that mark knows
 	mark         messages.Mark
 	text         []byte
 
-	offered   *tools.Definition // the first of those that tools is the digest of
-	offers    int               // how many they are
+	offered   *tools.Definition // the first of the tools in the digest
+	offers    int               // the number of these tools
 	toolsText [sha256.Size]byte
 
-	other     llmclient.Request // what the last request was besides
+	other     llmclient.Request // the other fields of the last request
 	otherText []byte
 }
 
@@ -65,8 +65,8 @@ func hexSum(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// readOther digests what is in a request besides messages and tools, unless it is as in the one
-// before: strategies hand over the same again and again.
+// readOther digests the fields of a request other than messages and tools, unless they are
+// unchanged: strategies often send the same ones again.
 func (d *digester) readOther(r llmclient.Request) error {
 	r.Messages, r.Tools = nil, nil
 	if d.otherText != nil && r.Extras == nil && r.Stop == nil && d.other.Extras == nil && d.other.Stop == nil &&
@@ -82,7 +82,7 @@ func (d *digester) readOther(r llmclient.Request) error {
 	return nil
 }
 
-// read digests what is new in a conversation.
+// read digests the new messages of a conversation.
 func (d *digester) read(h messages.History) error {
 	old := d.mark.Known(h)
 	if old == 0 {

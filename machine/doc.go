@@ -1,16 +1,17 @@
-// Package machine is one run of an agent as data. A [Machine] holds all of it: frames and branches,
-// limits, waits, approvals. It changes in one way only, by [Machine.Apply], which takes a [Record];
-// so a run is its records, in order. Live runs, resumes, replays, forks and inspectors all go
-// through the same Apply: the same records give the same effects, events and output.
+// Package machine holds one run of an agent as data. A [Machine] is the whole state of the run:
+// frames, branches, limits, waits and approvals. It changes in one way only: [Machine.Apply]
+// applies a [Record]. So a run is a list of records, its journal; other frameworks call the stored
+// form a checkpoint. Live runs, resumed runs, replays, forks and inspectors all use the same Apply:
+// the same records give the same effects, events and output.
 //
-// A Machine does no I/O, reads no clock, draws no random number and starts no goroutine. Whoever
-// drives it, here called an engine, does that. Package orchestrator is one engine; a workflow
-// service, a test and an explorer are others.
+// A Machine does no I/O, reads no clock, draws no random number and starts no goroutine. The code
+// that drives it does these things, and is called an engine here. Package orchestrator is one
+// engine; a workflow service, a test and an explorer are others.
 //
 // # The loop
 //
-// An engine applies records and does what [Machine.Ready] says is due: store, tell, start, in that
-// order.
+// An engine applies records and does what [Machine.Ready] returns: it stores records, emits events
+// and starts effects, in that order.
 //
 //	m := machine.New(cfg)
 //	apply(cfg.Start(machine.Started{At: now(), Run: id, Strategy: name, Input: in}))
@@ -30,84 +31,84 @@
 //		apply(next())                   // the next effect to end, or a reply, a note, a stop
 //	}
 //
-// Here apply is m.Apply, and keeps the record for store if Apply took it. The example of this
-// package is that loop, whole.
+// Here apply calls m.Apply, and keeps the record for store if Apply returned nil. The example of
+// this package is the complete loop.
 //
 // # The duties of an engine
 //
-// Apply. Every record carries the time at which the engine made it. A record that does not fit is a
-// typed error and changes nothing: it is not stored, and the right one still works. An engine that
-// has such an error about an answer of its own answers the effect with a nextstep.Failure instead.
-// Apply takes a record as a journal would give it back: text that is not UTF-8 is made so, and a
-// provider's raw body and the causes of errors are dropped. So a live run decides as its replay
-// will. The slices of a Ready are valid until the next Apply or Advance; copy Intents before
-// applying them.
+// Apply. Every record carries the time at which the engine made it. For a record that does not fit,
+// Apply returns a typed error and changes nothing: do not store the record; the right record still
+// works. If Apply rejects an answer, the engine answers the effect with a nextstep.Failure instead.
+// Apply converts a record to the form that a journal would return: invalid UTF-8 is replaced, and a
+// provider's raw body and the causes of errors are dropped. So a live run and its replay make the
+// same decisions. The slices of a Ready are valid until the next Apply or Advance; copy Intents
+// before applying them.
 //
-// Store. What is not stored did not happen. All that was applied is stored before anything is told
-// or started: an [Intended] stands in the journal before the call that it is about is made. An
-// engine that could not store throws its Machine away and goes on from what is stored.
-// [AppendRecord] and [ReadRecord] are the form of a record. The first is what [Config.Start]
-// returns, so that a later change of the Config changes nothing. A large answer may be kept beside
-// the journal: its record holds a [Reference], and whoever reads the record puts the answer in.
+// Store. A record that is not stored did not happen. Store all applied records before emitting
+// events or starting effects: an [Intended] must be in the journal before its call is made. If
+// storing fails, discard the Machine and continue from the stored records. [AppendRecord] and
+// [ReadRecord] write and read a record. The first record is the result of [Config.Start], so later
+// changes of the Config do not affect the run. A large answer may be stored beside the journal: its
+// record holds a [Reference], and the reader of the journal must fill in the answer.
 //
-// Tell. Events are in order, and each is told once by the engine that applied its record. The
-// engine stamps their time, and may add deltas and progress of its own.
+// Emit. Events are in order, and the engine that applied their record emits each once. The engine
+// sets their time, and may add its own deltas and progress.
 //
-// Start. Each [Effect] is performed once for each time that it is handed out, in any order and side
-// by side; the Machine has bounded how many. It is answered by one record, with [Effect.Answered]:
-// an [Answered], or a [Suspended] if it waits for somebody and returns meanwhile. An engine that
-// knows the prices of models adds what the answer has cost, with [Answered.Priced]. An effect that
-// asks and goes on says so by [Asked]. An effect of kind [EffectPerson] is answered by a [Replied];
-// no goroutine need wait for it.
+// Start. Perform each [Effect] once each time that Ready returns it, in any order and in parallel;
+// the Machine limits how many there are. Answer it with one record: an [Answered], made by
+// [Effect.Answered], or a [Suspended] if it returns while it waits for a person. An engine that
+// knows the prices of models adds the cost of the answer with [Answered.Priced]. If an effect asks
+// a question and keeps running, apply an [Asked]. Answer an effect of kind [EffectPerson] with a
+// [Replied]; no goroutine need wait for it.
 //
-// Cancel. Effects in Withdrawn are to be cut off. An effect that is performed is answered all the
-// same, with what had arrived; one that was not begun is answered with NotBegun, and what it would
-// have used is given back. What a person was asked is answered by nothing any more.
+// Cancel. Cancel the effects in Withdrawn. An effect in progress must still be answered, with its
+// partial result. An effect that was not begun is answered with NotBegun, and its reserved budget
+// is returned. A withdrawn question to a person needs no answer.
 //
 // # Resume
 //
-// To go on with a run, apply its stored records to a new Machine, with an Advance after each, then
-// [Resumed]. What is open is in Ready again, and [Machine.Open] says it at any time. Resumed is
-// stored only together with the first record behind it: looking at a run stores nothing. A call
-// that is neither read-only nor idempotent, was started, and has no result is not made again: as
-// [Resumed] says, a person is asked, or the strategy is told that nobody knows. Any other effect is
-// performed again, with the same [Effect.Key].
+// To resume a run, apply its stored records to a new Machine, with an Advance after each, and then
+// apply a [Resumed]. Ready returns the open effects again; [Machine.Open] returns them at any time.
+// Store the Resumed only together with the next record: inspecting a run stores nothing. A call
+// that is neither read-only nor idempotent, was started, and has no result is not repeated.
+// [Resumed] selects what happens instead: a person is asked, or the strategy is told that the
+// outcome is unknown. Any other effect is performed again, with the same [Effect.Key].
 //
-// A strategy that asks for something else than it did when the records were made gives a
-// [ReplayError]. See [Config].Strict.
+// A strategy that requests other effects than when the records were made causes a [ReplayError].
+// See [Config].Strict.
 //
 // # What may be lost
 //
-// A crash loses what was not stored. In the order of the loop:
+// A crash loses records that were not stored. In the order of the loop:
 //
-//   - between apply and store: the record. The effect that it answered is open again, and performed
-//     again unless it is unsafe.
-//   - between store and tell: nothing of the run. The events of the stored records were perhaps told
-//     and perhaps not: no Machine tells them again. An engine that replays the records sees them in
-//     Ready before Advance, and may tell them a second time. Each event carries Record and Index,
-//     which are its own within the run and the same in every replay, so that a reader drops what it
-//     knows; a reader that must miss nothing reads the journal from the last Record that it has.
-//     Events with Index 0, such as deltas, are the engine's. They are lost.
-//   - between tell and start: nothing. The effect is open, and an unsafe call counts as started once
-//     its intent is stored.
+//   - between apply and store: the record is lost. The effect that it answered is open again, and
+//     is performed again unless it is unsafe.
+//   - between store and emit: nothing of the run is lost. The events of the stored records may or
+//     may not have been emitted. An engine that replays the records sees these events in Ready
+//     before Advance, and may emit them a second time. Each event has a Record and an Index, which
+//     are unique within the run and the same in every replay, so readers can drop duplicates. A
+//     reader that must not miss any event reads the journal from the last Record that it has.
+//     Events with Index 0, such as deltas, come from the engine and are lost.
+//   - between emit and start: nothing is lost. The effect is open, and an unsafe call counts as
+//     started as soon as its intent is stored.
 //
 // # Stops, waits and places
 //
-// A [Stopped] ends the run, or one frame of it. What is queued or waits is closed at once; what is
-// performed comes to its end, or with Now is withdrawn. Limits end frames in the same way. Nothing
-// ends over an effect that is open, so the run has ended only when Done says so, and not when the
-// stop was applied.
+// A [Stopped] ends the run, or one frame of it. Queued effects and waits are closed at once.
+// Effects in progress finish, or with Now they are withdrawn. Limits end frames in the same way. No
+// frame ends while one of its effects is open, so the run has ended only when Done returns true,
+// not when the stop was applied.
 //
-// A run waits when [Machine.Status] is [StatusWaiting]: only people can bring it further. That is
-// no record. An engine that can ask nobody lets go of the Machine; the run is resumed with the
-// reply.
+// A run waits when [Machine.Status] is [StatusWaiting]: it needs an answer from a person. Other
+// frameworks call this an interrupt. There is no record of it. An engine that cannot ask anybody
+// drops the Machine, and resumes the run when the reply arrives.
 //
-// [Started].Parallel bounds the effects that are performed at once over all branches. Models, tools
-// and remotes hold a place; people do not, nor does a call that branches answer. What waits for a
-// place is not in Ready yet.
+// [Started].Parallel limits how many effects are performed at once, over all branches. Model calls,
+// tool calls and remote delegations count; questions to people, and calls of agents, do not.
+// Effects above the limit are queued and not yet in Ready.
 //
 // # Looking at a run
 //
-// [Machine.Frames], [Machine.Waits], [Machine.Left] and [Machine.Digest] tell how a run stands and
-// change nothing.
+// [Machine.Frames], [Machine.Waits], [Machine.Left] and [Machine.Digest] return the state of a run
+// and change nothing.
 package machine

@@ -14,13 +14,13 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// EffectID names an effect within its run. Its text is "3" for the one effect of step 3, "3/2" for
-// the second call of the batch that is step 3, and "3/2/1" for the first thing that a person is
-// asked about that call. It is the same after a replay.
+// EffectID identifies an effect within its run. Its text is "3" for the single effect of step 3,
+// "3/2" for the second call of the batch in step 3, and "3/2/1" for the first question to a person
+// about that call. It is the same after a replay.
 type EffectID struct {
 	Seq   int // the number of the step, over the whole run, from 1
-	Index int // of the call in its batch, from 1; 0: the effect is no call of a batch
-	Wait  int // of what a person is asked about the effect, from 1; 0: the effect is no question
+	Index int // number of the call in its batch, from 1; 0: the effect is not a call of a batch
+	Wait  int // number of the question to a person about the effect, from 1; 0: the effect is not a question
 }
 
 // String returns the text of the id.
@@ -38,7 +38,7 @@ func (id EffectID) String() string {
 // MarshalText returns the text of the id.
 func (id EffectID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses the text of an id.
 func (id *EffectID) UnmarshalText(text []byte) error {
 	var read EffectID
 	parts := strings.Split(string(text), "/")
@@ -55,51 +55,52 @@ func (id *EffectID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// EffectKind says who performs an [Effect].
+// EffectKind says what performs an [Effect].
 type EffectKind string
 
 // The kinds.
 const (
-	EffectModel  EffectKind = "model"  // a model answers Step, a nextstep.GetChatCompletion; with an APIResponse
-	EffectTool   EffectKind = "tool"   // a tool makes Call; answered with a ToolResult
-	EffectRemote EffectKind = "remote" // another service performs Step, a nextstep.Delegate; with a DelegationResult
-	EffectPerson EffectKind = "person" // somebody answers Wait; with a Replied record
+	EffectModel  EffectKind = "model"  // a model answers Step, a nextstep.GetChatCompletion; the answer is an APIResponse
+	EffectTool   EffectKind = "tool"   // a tool performs Call; the answer is a ToolResult
+	EffectRemote EffectKind = "remote" // another service performs Step, a nextstep.Delegate; the answer is a DelegationResult
+	EffectPerson EffectKind = "person" // a person answers Wait; the record is a Replied
 )
 
-// Effect is something to be done outside. Each is answered by one record: [Answered], or
-// [Suspended] if it has to wait for somebody, or for an EffectPerson [Replied].
+// Effect is something that the engine must do. Each effect is answered by one record: [Answered],
+// [Suspended] if it has to wait for a person, or [Replied] for an EffectPerson.
 //
-// An Effect is a value: a middleware may hand on a changed copy, with another Step or other
-// arguments in Call, or make one by hand in a test.
+// An Effect is a value: a middleware may pass on a changed copy, with another Step or other
+// arguments in Call, and a test may construct one.
 type Effect struct {
 	ID     EffectID
 	Run    string
-	Frame  string // whose effect it is, by its place in the tree: "0.1.2"
-	Depth  int    // of the frame; the root's is 1
+	Frame  string // the frame of the effect: its position in the tree, such as "0.1.2"
+	Depth  int    // the depth of the frame; the root has 1
 	Kind   EffectKind
-	Step   nextstep.NextStep // of a model or a remote; read-only
-	Call   messages.ToolCall // of a tool
-	Wait   *Wait             // of a person; read-only
+	Step   nextstep.NextStep // for a model or a remote; read-only
+	Call   messages.ToolCall // for a tool
+	Wait   *Wait             // for a person; read-only
 	Record int               // the record after which the effect was released
 
-	Definition *tools.Definition // of the tool, as it was when the run began; read-only
-	Tool       tools.Tool        // where the strategy brought the tool; nil if it is one of the run's
+	Definition *tools.Definition // definition of the tool when the run began; read-only
+	Tool       tools.Tool        // the tool, if the strategy brought it; nil if it is a tool of the run
 
-	Replies   []Exchange        // what was asked before about this effect, with the answers; read-only
-	State     json.RawMessage   // what it left when it was suspended
-	Left      delegation.Limits // of the limits of its frame and all above it, when it was released; negative: there is no limit
-	Untrusted bool              // text from outside has been read, which may have led to this
+	Replies   []Exchange        // earlier questions about this effect, with the answers; read-only
+	State     json.RawMessage   // its own state from when it was suspended
+	Left      delegation.Limits // what was left of the limits of its frame and all frames above it when it was released; negative: no limit
+	Untrusted bool              // the run has read text from outside, which may have caused this effect
 	Approved  bool              // a person approved the call with these arguments, and no others
-	Digest    string            // of the step or the call; "" unless [Config].Durable
+	Digest    string            // digest of the step or the call; "" unless [Config].Durable
 }
 
-// Key identifies an effect within all runs, whenever it is made: "run/seq/index".
+// Key identifies the effect among all runs: "run/seq/index". It is the same each time the effect is
+// performed.
 func (e *Effect) Key() string {
 	return e.Run + "/" + strconv.Itoa(e.ID.Seq) + "/" + strconv.Itoa(e.ID.Index)
 }
 
-// Safe reports whether the effect may be performed again when nobody knows whether it was: a model
-// is asked again, a remote is handed the same step again, a tool is read-only or idempotent.
+// Safe reports whether the effect may be repeated when nobody knows whether it was performed: a
+// model request, a remote delegation, or a call of a read-only or idempotent tool.
 func (e *Effect) Safe() bool {
 	return e.Kind != EffectTool || e.Definition != nil && (e.Definition.ReadOnly || e.Definition.Idempotent)
 }
@@ -118,54 +119,54 @@ type Exchange struct {
 	Err   *delegation.Error // why there was no reply; nil if there was one
 }
 
-// effectState is how far an effect has come.
+// effectState is the progress of an effect.
 type effectState uint8
 
 const (
-	blocked   effectState = iota // calls before it have to end
-	judged                       // it opens branches, once its verdict is stored
-	queued                       // it waits for a place
-	intending                    // it has its place, and waits for its intent to be stored
-	open                         // it is performed
-	asking                       // it is performed, and waits for somebody
-	waiting                      // it waits for somebody, and nobody performs it
-	nested                       // branches answer it
-	ended                        // it has its result
+	blocked   effectState = iota // earlier calls of the batch must end first
+	judged                       // its branches open when its verdict is stored
+	queued                       // waits in the queue, because of Parallel
+	intending                    // next in turn, but its intent must be stored first
+	open                         // in progress
+	asking                       // in progress, and waits for a person
+	waiting                      // waits for a person, and is not in progress
+	nested                       // its branches are at work
+	ended                        // has its result
 )
 
-// effect is an effect of a frame as the Machine keeps it.
+// effect is the Machine's own state of an effect.
 type effect struct {
 	id       EffectID
 	kind     EffectKind
 	state    effectState
 	frame    *frame
-	step     nextstep.NextStep // of a model or a remote
+	step     nextstep.NextStep // for a model or a remote
 	call     messages.ToolCall // of a tool
 	def      *tools.Definition
 	own      tools.Tool
-	agent    *Agent // whose branches answer the call; nil: none
+	agent    *Agent // the agent that the call names; nil: none
 	digest   string
-	inTurn   bool // no call before it has to end first
-	pending  bool // Ready asks for an Intended record of it; until then it is not handed out
+	inTurn   bool // it need not wait for earlier calls
+	pending  bool // Ready asks for its Intended record; until that is applied it is not released
 	intended bool // the intent of its next start is stored
 	approved bool
-	started  bool // it was released once
-	begun    bool // somebody has begun to perform it, for certain
-	inAsk    bool // whoever performs it waits in Ask for somebody, and keeps it while it has no place
-	unsure   bool // it was begun, and may have had its effect, when the run broke off
-	place    int  // in the queue; see queuedEffect
+	started  bool // it was released at least once
+	begun    bool // it was certainly begun
+	inAsk    bool // its goroutine waits in Ask for a person, and does not count for Parallel
+	unsure   bool // it was begun when the run broke off, and may have had its effect
+	place    int  // position in the queue; see queuedEffect
 	reserved delegation.Counts
 	waits    []wait
-	asked    int // how many waits it has had
+	asked    int // number of its waits so far
 	kept     json.RawMessage
 	branches *branches
 }
 
-// wait is a Wait of an effect.
+// wait is a Wait of an effect, with its answer.
 type wait struct {
 	Wait
 	id     EffectID
-	closed bool              // nobody answers it any more
+	closed bool              // it can no longer be answered
 	reply  *Reply            // nil: there was none
 	err    *delegation.Error // why there was none
 }
@@ -173,13 +174,13 @@ type wait struct {
 // safe is [Effect.Safe].
 func (e *effect) safe() bool { return e.kind != EffectTool || e.def.ReadOnly || e.def.Idempotent }
 
-// needsIntent reports whether an Intended record has to stand before the effect is released.
+// needsIntent reports whether an Intended must be stored before the effect is released.
 func (e *effect) needsIntent() bool { return !e.safe() && !e.intended }
 
-// performed reports whether somebody performs the effect.
+// performed reports whether the effect is in progress.
 func (e *effect) performed() bool { return e.state == open || e.state == asking || e.inAsk }
 
-// openWaits yields what the effect waits for.
+// openWaits yields the open waits of the effect.
 func (e *effect) openWaits() iter.Seq[*wait] {
 	return func(yield func(*wait) bool) {
 		for i := range e.waits {
@@ -190,7 +191,7 @@ func (e *effect) openWaits() iter.Seq[*wait] {
 	}
 }
 
-// isWaiting reports whether somebody has to answer first.
+// isWaiting reports whether the effect has an open wait.
 func (e *effect) isWaiting() bool {
 	for range e.openWaits() {
 		return true
@@ -198,7 +199,7 @@ func (e *effect) isWaiting() bool {
 	return false
 }
 
-// openWait returns the open wait for which is says so; nil if there is none.
+// openWait returns the first open wait for which is returns true; nil if there is none.
 func (e *effect) openWait(is func(*wait) bool) *wait {
 	for w := range e.openWaits() {
 		if is(w) {
@@ -208,8 +209,8 @@ func (e *effect) openWait(is func(*wait) bool) *wait {
 	return nil
 }
 
-// exchanges returns what was asked and answered about the effect. A wait that was closed was not
-// answered: whoever is performing the effect now has to ask again.
+// exchanges returns the questions about the effect, with their answers. It omits closed waits: they
+// have no answer, so the effect has to ask again.
 func (e *effect) exchanges() []Exchange {
 	var all []Exchange
 	for i := range e.waits {
@@ -224,14 +225,14 @@ func (e *effect) exchanges() []Exchange {
 	return all
 }
 
-// effect returns e as it is handed out.
+// effect returns e as an Effect for the engine.
 func (m *Machine) effect(e *effect) (x Effect) {
 	m.fillIn(e, &x)
 	return x
 }
 
-// fillIn makes x what is handed out of e. It is filled in where it lies: to copy one costs more
-// than to make it.
+// fillIn fills in x from e. It writes to x in place, because copying an Effect costs more than
+// making one.
 func (m *Machine) fillIn(e *effect, x *Effect) {
 	f := e.frame
 	x.ID, x.Run, x.Frame, x.Depth, x.Kind, x.Step, x.Call = e.id, m.run, f.name, f.depth, e.kind, e.step, e.call
@@ -248,8 +249,8 @@ func (m *Machine) person(e *effect, w *wait) Effect {
 	return asked
 }
 
-// find returns the effect of that id which has no result yet; nil if there is none. A wait of it is
-// not meant.
+// find returns the effect with that id that has no result yet; nil if there is none. The id must
+// not name a wait.
 func (m *Machine) find(id EffectID) *effect {
 	f := m.parked[id.Seq]
 	if f == nil {

@@ -6,20 +6,21 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// ending says why a frame, and all that it started, has to end although its strategy did not want
-// to: a limit is reached, or it was stopped. What waits is closed at once. What is performed comes
-// to its end, and its answer is given to its strategy, unless it was cut off; no step but the last
-// is taken any more; and frames end from below, each with its last output. Nothing ends over an
-// effect that is open.
+// ending says why a frame, and everything it started, must end before its strategy completes: a
+// limit was reached, or it was stopped. Waits are closed at once. Effects in progress finish, and
+// their answers are passed to the strategy unless they were cut off. After that only the last step
+// of a strategy is accepted. Frames end from the innermost outwards, each with its last output, and
+// no frame ends while one of its effects is open.
 type ending struct {
 	frame  *frame
 	reason string
 	err    *delegation.Error
-	note   string // closes conversations that end with tool results; "" or "-": none
-	now    bool   // what is performed is cut off
+	note   string // message that closes a conversation ending with tool results; "" or "-": none
+	now    bool   // effects in progress are cut off
 }
 
-// endingOf returns why a frame has to end: of those above it the highest says; nil if it may go on.
+// endingOf returns why a frame must end: the ending of the highest frame above it that has one; nil
+// if the frame may continue.
 func (m *Machine) endingOf(f *frame) (e *ending) {
 	if m.endingFrames == 0 {
 		return nil
@@ -32,7 +33,7 @@ func (m *Machine) endingOf(f *frame) (e *ending) {
 	return e
 }
 
-// cutOff reports whether what is performed for a frame is cut off.
+// cutOff reports whether the effects in progress of a frame are cut off.
 func (m *Machine) cutOff(f *frame) bool {
 	if m.endingFrames == 0 {
 		return false
@@ -45,7 +46,7 @@ func (m *Machine) cutOff(f *frame) bool {
 	return false
 }
 
-// below reports whether f is top, or stands below it.
+// below reports whether f is top, or is below top.
 func (f *frame) below(top *frame) bool {
 	for f != nil && f.depth > top.depth {
 		f = f.up
@@ -53,13 +54,14 @@ func (f *frame) below(top *frame) bool {
 	return f == top
 }
 
-// end begins the end of a frame, and closes what it can of all that the frame started.
+// end begins the end of a frame: it closes everything that the frame started and that is not in
+// progress.
 func (m *Machine) end(e *ending) {
 	m.markEnding(e)
 	m.closeBelow(e)
 }
 
-// markEnding notes that a frame has to end.
+// markEnding marks a frame as ending.
 func (m *Machine) markEnding(e *ending) {
 	if e.frame.ending == nil {
 		m.endingFrames++
@@ -69,8 +71,8 @@ func (m *Machine) markEnding(e *ending) {
 	}
 }
 
-// closeBelow closes what is open below a frame that ends, unless somebody performs it. Frames that
-// have nothing open then are due.
+// closeBelow closes the open effects below an ending frame, unless they are in progress. Frames
+// without open effects are then scheduled to end.
 func (m *Machine) closeBelow(e *ending) {
 	for _, f := range m.frames() {
 		if !f.below(e.frame) {
@@ -81,7 +83,7 @@ func (m *Machine) closeBelow(e *ending) {
 			continue
 		}
 		b := &f.batch
-		b.starting = true // nothing more of it is started
+		b.starting = true // start no more of its calls
 		for i := range b.calls {
 			m.closeOrCut(&b.calls[i], e)
 		}
@@ -89,7 +91,8 @@ func (m *Machine) closeBelow(e *ending) {
 	}
 }
 
-// closeOrCut closes an effect, unless somebody performs it.
+// closeOrCut closes an effect, unless it is in progress; then it cuts the effect off if the ending
+// says so.
 func (m *Machine) closeOrCut(e *effect, end *ending) {
 	switch {
 	case e.state == ended || e.state == nested:
@@ -100,7 +103,7 @@ func (m *Machine) closeOrCut(e *effect, end *ending) {
 	case e.state == asking:
 		m.closeWaits(e)
 		m.move(e, open)
-	case e.state == queued: // it has its replies, and goes on with them
+	case e.state == queued: // it has its replies, and continues with them
 		m.release(e)
 	}
 	if end.now && !e.pending {
@@ -108,7 +111,7 @@ func (m *Machine) closeOrCut(e *effect, end *ending) {
 	}
 }
 
-// closeEffect ends an effect that nobody performs.
+// closeEffect ends an effect that is not in progress.
 func (m *Machine) closeEffect(e *effect, end *ending) {
 	f := e.frame
 	m.refundUnbegun(e)
@@ -130,9 +133,9 @@ func (m *Machine) closeEffect(e *effect, end *ending) {
 	m.endCall(e, out)
 }
 
-// unwind ends a frame with its last output. If its strategy has no result, the result is what had
-// arrived of the reply that was cut off. The frame above it is due: it has to end as well, or is
-// told if the end was that of this frame.
+// unwind ends a frame with its last output. If its strategy has no result, the result is the
+// partial text of a reply that was cut off. Then the frame above is scheduled: it must end too, or,
+// if only this frame was to end, it gets the output.
 func (m *Machine) unwind(f *frame, child *delegation.Output) {
 	e := m.endingOf(f)
 	out := f.output(f.withUnseen(m.conclude(f, e.reason, child)))
@@ -157,7 +160,8 @@ func (m *Machine) unwind(f *frame, child *delegation.Output) {
 	m.tasks = append(m.tasks, frameTask{frame: up, unwind: true, child: &out})
 }
 
-// conclude asks a strategy for its last output, once it knows that of its child; nil: it had none.
+// conclude asks a strategy for its last output, after passing it the output of its child; nil means
+// that it had no child.
 func (m *Machine) conclude(f *frame, reason string, child *delegation.Output) (out delegation.Output) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -174,7 +178,7 @@ func (m *Machine) conclude(f *frame, reason string, child *delegation.Output) (o
 	return delegation.Output{}
 }
 
-// stopped begins the end that a Stopped asks for.
+// stopped applies a Stopped: it begins the end of a frame.
 func (m *Machine) stopped(rec Record) error {
 	r, _ := canonical(rec.(Stopped))
 	f := m.root
@@ -192,7 +196,7 @@ func (m *Machine) stopped(rec Record) error {
 	return nil
 }
 
-// named returns the frame of a name; nil if there is none.
+// named returns the frame with a name; nil if there is none.
 func (m *Machine) named(name string) *frame {
 	for _, f := range m.frames() {
 		for ; f != nil; f = f.up {

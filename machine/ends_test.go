@@ -29,14 +29,14 @@ func TestMachine_badStrategies(t *testing.T) {
 	}{
 		"panics":      {func() nextstep.NextStep { panic("oops") }, delegation.CodePanic, `strategy "main": ProcessAPIResponse failed: panicked with a string`},
 		"nil":         {func() nextstep.NextStep { return nil }, delegation.CodeDefect, "returned no step"},
-		"pointer":     {func() nextstep.NextStep { return &nextstep.Complete{} }, delegation.CodeDefect, "returned a *nextstep.Complete, which is no step"},
+		"pointer":     {func() nextstep.NextStep { return &nextstep.Complete{} }, delegation.CodeDefect, "returned a *nextstep.Complete, which is not a step"},
 		"no messages": {func() nextstep.NextStep { return nextstep.GetChatCompletion{} }, delegation.CodeDefect, "holds no messages"},
 		"open call": {func() nextstep.NextStep {
 			return nextstep.GetChatCompletion{Request: llmclient.Request{Messages: open}}
 		}, delegation.CodeInvalid, "break the laws"},
 		"call twice": {func() nextstep.NextStep {
 			return nextstep.ExecuteTools{Calls: []messages.ToolCall{{ID: "1"}, {ID: "1"}}}
-		}, delegation.CodeDefect, `whose id "1" is empty or not its own`},
+		}, delegation.CodeDefect, `whose id "1" is empty or a duplicate`},
 		"call no id":    {func() nextstep.NextStep { return nextstep.ExecuteTools{Calls: []messages.ToolCall{{}}} }, delegation.CodeDefect, `whose id "" is empty`},
 		"error nil":     {func() nextstep.NextStep { return nextstep.ReportError{} }, delegation.CodeDefect, "ReportError without an error"},
 		"error panics":  {func() nextstep.NextStep { return nextstep.ReportError{Err: (*nilError)(nil)} }, delegation.CodePanic, "the Error method of its error failed: panicked: runtime error"},

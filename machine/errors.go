@@ -10,19 +10,19 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// AnswerError says that a Machine was given a record that does not fit. The Machine is unchanged:
-// the right one still works.
+// AnswerError reports that a record does not fit the state of the Machine. The Machine is
+// unchanged: the right record still works.
 type AnswerError struct {
 	Run     string
-	Effect  EffectID        // that the record is about; zero if it is about none
-	Frame   string          // whose effect it is; "" if there is no such effect
-	State   strategy.State  // of the frame's strategy, where it tells
-	Kind    EffectKind      // of the effect
+	Effect  EffectID        // the effect of the record; zero if it names none
+	Frame   string          // the frame of the effect; "" if there is no such effect
+	State   strategy.State  // state of the frame's strategy, if it has an FSM
+	Kind    EffectKind      // kind of the effect
 	Answer  nextstep.Answer // nil if the record holds none
 	Problem string
 }
 
-// Error says what was given, to which effect, and what is wrong with it.
+// Error names the record, the effect, and the problem.
 func (e *AnswerError) Error() string {
 	text := fmt.Sprintf("machine: run %.64q", e.Run)
 	if e.Effect != (EffectID{}) {
@@ -40,12 +40,13 @@ func (e *AnswerError) Error() string {
 	return text + ": " + e.Problem
 }
 
-// ReplayError says that a run cannot be taken up again from its journal: with what it was answered,
-// a strategy wants something else now. Its code, its configuration or the tools of the run have
+// ReplayError reports that a run cannot be resumed from its journal: given the same answers, a
+// strategy now requests another step. Its code, its configuration or the tools of the run have
 // changed.
 //
-// As a rule only the shape is compared: the frame, the kind of the effect and the tool. With
-// [Config].Strict all that stands in a step is; else a difference there is told as [Drifted].
+// By default only the shape is compared: the frame, the kind of the effect and the tool. With
+// [Config].Strict the whole step is compared. Without it, other differences are reported by the
+// event [Drifted].
 type ReplayError struct {
 	Run      string
 	Seq      int // of the step
@@ -53,13 +54,13 @@ type ReplayError struct {
 	Now      StepID
 }
 
-// StepID says which effect of a run was asked for.
+// StepID describes the effect that a run requested.
 type StepID struct {
 	Effect EffectID
 	Frame  string
 	Kind   EffectKind
 	Tool   string
-	Digest string // of all that stands in the step
+	Digest string // digest of the whole step
 }
 
 // Error names the run, the sequence number, and both effects.
@@ -68,7 +69,7 @@ func (e *ReplayError) Error() string {
 	if e.Now.Kind != "" {
 		now = e.Now.String()
 	}
-	return fmt.Sprintf("machine: run %.64q cannot go on from its journal: at step %d it recorded %s, and now there is %s; the strategies, their configuration or the tools have changed",
+	return fmt.Sprintf("machine: run %.64q cannot be resumed from its journal: step %d was recorded as %s, and is now %s; the strategies, their configuration or the tools have changed",
 		e.Run, e.Seq, e.Recorded, now)
 }
 
@@ -81,8 +82,8 @@ func (s StepID) String() string {
 	return fmt.Sprintf("%s of frame %s (effect %s, digest %.8s)", text, s.Frame, s.Effect, s.Digest)
 }
 
-// ReplyError says why a [Reply] was not taken. Nothing has changed: the right reply is still waited
-// for.
+// ReplyError says why a [Reply] was rejected. Nothing has changed: the run still waits for the
+// right reply.
 type ReplyError struct {
 	Run     string
 	WaitID  string
@@ -94,13 +95,13 @@ func (e *ReplyError) Error() string {
 	return fmt.Sprintf("machine: run %.64q: the reply to the wait %.64q cannot be taken: %s", e.Run, e.WaitID, e.Problem)
 }
 
-// LimitError says that a limit was reached. It is the cause of an output's error with
+// LimitError reports that a limit was reached. It is the cause of an output's error with
 // delegation.CodeLimit.
 type LimitError struct {
 	Run   string
-	Frame string // whose limit it is: "0" for the limits of the run
+	Frame string // the frame with the limit: "0" for the limits of the run
 	Limit string // as in the JSON form of delegation.Limits: "steps", "model_calls", …
-	Max   int64  // in the unit of that field: of "cost" millionths of a dollar, of "duration" nanoseconds
+	Max   int64  // in the unit of that field: millionths of a dollar for "cost", nanoseconds for "duration"
 }
 
 // Error names the limit.
@@ -115,8 +116,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("machine: run %s frame %s: the limit of %s is reached", e.Run, e.Frame, most)
 }
 
-// ConfigError says which field of a [Config], or of what a run is begun with, cannot be used, and
-// why.
+// ConfigError says which field of a [Config] or a [Started] is invalid, and why.
 type ConfigError struct {
 	Field string
 	Err   error
@@ -130,15 +130,15 @@ func (e *ConfigError) Error() string {
 // Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// StrategyError says what a strategy did that ended its frame: it panicked, or returned a step that
-// nobody can perform.
+// StrategyError says why a strategy's own fault ended its frame: the strategy panicked, or returned
+// an invalid step.
 type StrategyError struct {
 	Run      string
 	Frame    string
 	Strategy string
-	Method   string // that was called, such as "Initialize"
+	Method   string // the method that was called, such as "Initialize"
 	Problem  string
-	Err      error // the cause where there is one, such as a *messages.LawError
+	Err      error // the cause, such as a *messages.LawError; may be nil
 }
 
 // Error names the frame, the strategy and the method.
@@ -153,8 +153,8 @@ func (e *StrategyError) Error() string {
 // Unwrap returns the cause.
 func (e *StrategyError) Unwrap() error { return e.Err }
 
-// PanicError is a panic of a strategy, a client, a middleware or a remote. Its text does not show
-// the value, which may hold a secret, unless it is an error of the Go runtime.
+// PanicError is a panic of a strategy, a client, a middleware or a remote. Its text omits the panic
+// value, which may hold a secret, unless the value is an error of the Go runtime.
 type PanicError struct {
 	Value any
 	Stack []byte // where it was recovered
@@ -168,8 +168,9 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("panicked with a %T", e.Value)
 }
 
-// Unwrap returns an error in which errors.Is and errors.As find the value, and what the value
-// wraps, if the value is an error. The methods of the value may panic.
+// Unwrap returns nil unless the value is an error. For an error it returns one in which errors.Is
+// and errors.As find the value and the errors that it wraps; they are safe to use even if methods
+// of the value panic.
 func (e *PanicError) Unwrap() error {
 	err, ok := e.Value.(error)
 	if !ok {
@@ -178,11 +179,11 @@ func (e *PanicError) Unwrap() error {
 	return guard.New(err, e.Error())
 }
 
-// PanicReport is a panic that was contained: its call or its step failed, and the process goes on.
-// What a run tells of it leaves out the value, which may hold a secret, and the stack.
+// PanicReport is a panic that was contained: its call or its step failed, and the process
+// continues. Events and errors of the run omit the value, which may hold a secret, and the stack.
 type PanicReport struct {
-	Run   string // the run's id; "" where there is none yet
-	Frame string // whose step or strategy it was; "" where that is over
+	Run   string // the run's id; "" if there is none yet
+	Frame string // the frame of the step or strategy; "" if it has ended
 	Seq   int    // of the step
 	Where string // what panicked, for people: "the tool search", "the strategy solve in Initialize", "the client", …
 	Value any

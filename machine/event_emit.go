@@ -16,8 +16,8 @@ func (m *Machine) stepTaken(f *frame, s StepTaken) {
 // emit adds an event of a frame, with the number of its last step.
 func (m *Machine) emit(f *frame, kind EventKind, detail Detail) { m.emitFor(f, f.seq, kind, detail) }
 
-// emitFor adds an event of a step of a frame. It is filled in where it lies: to copy one costs more
-// than all else here.
+// emitFor adds an event of a step of a frame. It writes the event in place, because copying one
+// costs more than the rest of this function.
 func (m *Machine) emitFor(f *frame, seq int, kind EventKind, detail Detail) {
 	m.index++
 	n := len(m.out.Events)

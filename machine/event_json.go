@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// UnmarshalJSON reads the JSON form of an event, which is that of its fields: the detail becomes
-// the struct that belongs to the kind. A detail of an unknown kind is an error that names the kind.
+// UnmarshalJSON decodes the JSON form of an event. The detail becomes the struct that belongs to
+// the kind. A detail of an unknown kind is an error that names the kind.
 func (e *Event) UnmarshalJSON(data []byte) error {
 	type plain Event
 	var raw struct {
@@ -29,7 +29,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// details has the detail of each kind that is the library's; nil: there is none.
+// details maps each kind of the library to its detail; nil: the kind has none.
 var details = map[EventKind]Detail{
 	EventRunStarted:   RunStarted{},
 	EventRunResumed:   RunResumed{},
@@ -51,13 +51,13 @@ var details = map[EventKind]Detail{
 	EventRunFinished:  RunFinished{},
 }
 
-// Reserved reports whether a kind is the library's.
+// Reserved reports whether only the library may emit events of this kind.
 func (k EventKind) Reserved() bool {
 	_, ok := details[k]
 	return ok
 }
 
-// readDetail reads the detail of an event of that kind.
+// readDetail decodes the detail of an event of that kind.
 func readDetail(kind EventKind, data json.RawMessage) (Detail, error) {
 	switch detail, ok := details[kind]; {
 	case detail != nil:
@@ -66,7 +66,7 @@ func readDetail(kind EventKind, data json.RawMessage) (Detail, error) {
 			return nil, err
 		}
 		return read.Elem().Interface().(Detail), nil
-	case ok || len(data) == 0 || string(data) == "null": // somebody's own kind has no detail
+	case ok || len(data) == 0 || string(data) == "null": // a user's own kind has no detail
 		return nil, nil
 	default:
 		return nil, errors.New("no event of this kind has a detail")

@@ -3,8 +3,8 @@ package machine
 import "github.com/segue-go/segue/strategy"
 
 // Fingerprints returns the fingerprint of the table of each strategy in the set, by name, for
-// [Config].Fingerprints. A strategy that has no table has none; nor has one whose factory, or whose
-// FSM method, panics. It makes each strategy once.
+// [Config].Fingerprints. A strategy has no fingerprint if it has no table, or if its factory or its
+// FSM method panics. Fingerprints makes each strategy once.
 func Fingerprints(set strategy.Set) map[string]string {
 	prints := map[string]string{}
 	for name := range set {
@@ -15,11 +15,11 @@ func Fingerprints(set strategy.Set) map[string]string {
 	return prints
 }
 
-// Fingerprint returns the fingerprint of the table of one strategy of the set, as Fingerprints has
-// it; "" if there is none.
+// Fingerprint returns the fingerprint of the table of one strategy of the set, as in Fingerprints;
+// "" if there is none.
 func Fingerprint(set strategy.Set, name string) (sum string) {
 	defer func() {
-		if recover() != nil { // a run of that strategy will say so
+		if recover() != nil { // a run of that strategy reports the panic
 			sum = ""
 		}
 	}()

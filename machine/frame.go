@@ -19,43 +19,43 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// frame is one strategy at work: its place in the tree, what it may use, and what it was told and
-// asked so far. Each frame that lives either is parked, until its effects are answered; or sleeps,
-// below a child; or has a task to be done.
+// frame is one running strategy: its position in the tree, what it may use, and its requests and
+// answers so far. Each live frame is in one of three conditions: parked until its effects are
+// answered, sleeping until its child ends, or with a task to be done.
 type frame struct {
 	name   string // position in the delegation tree
-	depth  int    // the root's is 1
-	up     *frame // that delegated to it, or whose call it answers; nil: it is the root
+	depth  int    // the root has 1
+	up     *frame // the frame that delegated to it, or whose call it answers; nil: it is the root
 	branch *branch
-	trunk  branch  // of the root
-	call   *effect // that the frame's output answers, of the first frame of a branch; nil: up delegated to it
-	place  int     // among the branches of the call
+	trunk  branch  // the branch of the root
+	call   *effect // the call that the output answers, for the first frame of a branch; nil: up delegated to it
+	place  int     // number among the branches of the call
 	seq    int     // the number of its last step
 
 	strategy string // its name in the Set
 	st       strategy.Strategy
-	stater   strategy.Stater // st, if it is one
-	state    strategy.State  // as last told
+	stater   strategy.Stater // st, if it is a Stater
+	state    strategy.State  // as in its last event
 
 	input   delegation.Input
-	request messages.History   // of the last request; nil before the first
-	answers []frameAnswer      // since then
-	unseen  []messages.Message // what the strategy was not told of the answers
-	laws    messages.Validator // of its requests
-	allowed []tools.Definition // of the run's tools
-	offered []tools.Definition // in its last request
-	own     []tools.Tool       // brought by the strategy
+	request messages.History   // messages of the last request; nil before the first
+	answers []frameAnswer      // answers since then
+	unseen  []messages.Message // messages of answers that the strategy did not see
+	laws    messages.Validator // checks its requests
+	allowed []tools.Definition // the tools of the run that it may use
+	offered []tools.Definition // the tools offered in its last request
+	own     []tools.Tool       // the strategy's own tools
 	ownDefs []tools.Definition
-	agents  []*Agent // what they are, if they are agents
+	agents  []*Agent // the agents among its own tools
 
 	parked   parking
 	effect   effect
 	batch    batch
 	limits   amounts
 	used     usage
-	began    time.Duration // how long the run had worked when the frame began
+	began    time.Duration // active time of the run when the frame began
 	children int
-	ending   *ending // nil: it may go on
+	ending   *ending // nil: the frame may continue
 	digester *digester
 	context  Share
 }
@@ -69,29 +69,29 @@ const (
 	onBatch
 )
 
-// frameAnswer is what a frame was answered to a step.
+// frameAnswer is the answer to a step of a frame.
 type frameAnswer struct {
 	reply   *llmclient.Response
 	results []messages.ToolOutput
 	partial messages.Assistant
 }
 
-// batch is the calls of a step.
+// batch holds the calls of one step.
 type batch struct {
-	calls   []effect // in their order, refused ones included
+	calls   []effect // in order, refused ones included
 	results []messages.ToolOutput
-	made    []messages.ToolCall // the calls as they were made; nil if that is as they were asked for
+	made    []messages.ToolCall // the calls as they were made; nil if they were made as requested
 	elapsed time.Duration
 
-	unanswered int  // calls without a result
-	next       int  // calls[next:] have to wait for those before them
-	running    int  // of those before, how many have no result
-	alone      bool // one of them does not run beside others
-	starting   bool // calls are being started, or none is to be
-	cut        bool // the end of a frame has cut one off
+	unanswered int  // number of calls without a result
+	next       int  // calls[next:] have to wait for earlier calls
+	running    int  // number of earlier calls without a result
+	alone      bool // one of them must not run in parallel
+	starting   bool // calls are being started, or no more may be
+	cut        bool // a call was cut off by the end of a frame
 }
 
-// effects yields the effects that the frame waits for.
+// effects yields the effects for which the frame waits.
 func (f *frame) effects() iter.Seq[*effect] {
 	return func(yield func(*effect) bool) {
 		if f.parked == onEffect {
@@ -106,7 +106,7 @@ func (f *frame) effects() iter.Seq[*effect] {
 	}
 }
 
-// newFrame returns a frame that is empty.
+// newFrame returns an empty frame.
 func (m *Machine) newFrame() *frame {
 	if n := len(m.spare); n > 0 {
 		f := m.spare[n-1]
@@ -116,7 +116,7 @@ func (m *Machine) newFrame() *frame {
 	return new(frame)
 }
 
-// recycle keeps a frame that has ended for another one.
+// recycle keeps an ended frame for reuse.
 func (m *Machine) recycle(f *frame) {
 	clear(f.answers)
 	clear(f.batch.calls[:cap(f.batch.calls)])
@@ -129,7 +129,7 @@ func (m *Machine) recycle(f *frame) {
 	}
 }
 
-// park has a frame wait for its effects.
+// park makes a frame wait for its effects.
 func (m *Machine) park(f *frame, on parking) {
 	if m.parked == nil {
 		m.parked = map[int]*frame{}
@@ -148,8 +148,8 @@ func (m *Machine) frames() []*frame {
 	return slices.SortedFunc(maps.Values(m.parked), func(a, b *frame) int { return cmp.Compare(a.seq, b.seq) })
 }
 
-// newChild returns a frame for the strategy of that name, placed below up in the same branch, with
-// those of the tools of up that are named; nil names mean all.
+// newChild returns a frame for the strategy with that name, below up and in the same branch. It may
+// use the named tools of up; nil names mean all.
 func (m *Machine) newChild(up *frame, name string, in delegation.Input, limits delegation.Limits, names []string) (*frame, error) {
 	f := m.newFrame()
 	if err := m.build(f, name); err != nil {
@@ -163,8 +163,8 @@ func (m *Machine) newChild(up *frame, name string, in delegation.Input, limits d
 	return f, nil
 }
 
-// messages returns the conversation so far: the last request and what was answered since. What was
-// left open in it is for the caller to repair.
+// messages returns the conversation so far: the last request and the answers since. The caller must
+// repair open calls in it.
 func (f *frame) messages() messages.History {
 	h := f.request
 	if h == nil {
@@ -180,7 +180,7 @@ func (f *frame) messages() messages.History {
 	return h
 }
 
-// length is the length of the conversation so far, at a cost that does not depend on it.
+// length returns the length of the conversation so far, in constant time.
 func (f *frame) length() int {
 	n := len(f.request)
 	for i := range f.answers {
@@ -203,7 +203,7 @@ func (a *frameAnswer) messages() []messages.Message {
 	}
 }
 
-// addAnswer keeps what a frame was answered. The strategy is not told of it if unseen says so.
+// addAnswer stores an answer of a frame. unseen says that the strategy does not see it.
 func (f *frame) addAnswer(a frameAnswer, unseen bool) {
 	f.answers = append(f.answers, a)
 	if unseen {
@@ -211,7 +211,7 @@ func (f *frame) addAnswer(a frameAnswer, unseen bool) {
 	}
 }
 
-// holdsUntrusted reports whether there is text from outside in a conversation.
+// holdsUntrusted reports whether a conversation holds text from outside.
 func holdsUntrusted(h messages.History) bool {
 	return slices.ContainsFunc(h, func(m messages.Message) bool {
 		tool, ok := m.(messages.Tool)
@@ -227,9 +227,9 @@ func toolMessages(outputs []messages.ToolOutput) []messages.Message {
 	return msgs
 }
 
-// tool returns the definition of a tool that the frame may call: one that its last request offered
-// and that its allow-list holds, or one that its strategy brought, with its place among those; nil
-// if it may not.
+// tool returns the definition of a tool that the frame may call: an allowed tool that its last
+// request offered, or a tool that its strategy brought, with its index among those. It returns nil
+// if the frame may not call the tool.
 func (f *frame) tool(name string) (def *tools.Definition, own int) {
 	for i := range f.ownDefs {
 		if f.ownDefs[i].Name == name {
@@ -251,10 +251,10 @@ func lookup(defs []tools.Definition, name string) *tools.Definition {
 	return nil
 }
 
-// ReasonNotOffered is the reason of a result whose call its frame may not make.
+// ReasonNotOffered is the reason of a result of a call that the frame may not make.
 const ReasonNotOffered = "not_offered"
 
-// refusal says to a model that there is no such tool, and which there are.
+// refusal returns the text that tells a model that a tool does not exist, and which tools do.
 func (f *frame) refusal(name string) string {
 	var offered []string
 	for _, d := range f.offered {
@@ -268,8 +268,8 @@ func (f *frame) refusal(name string) string {
 	return fmt.Sprintf("there is no tool %q here; the tools are: %s", name, strings.Join(offered, ", "))
 }
 
-// withUnseen adds what an end cut off to the messages that a strategy gives itself; it was not told
-// of that.
+// withUnseen appends the interrupted messages that the strategy never saw to the messages of its
+// own output.
 func (f *frame) withUnseen(out delegation.Output) delegation.Output {
 	if out.Messages != nil && len(f.unseen) > 0 {
 		out.Messages = append(out.Messages.Clip(), f.unseen...)
@@ -277,7 +277,7 @@ func (f *frame) withUnseen(out delegation.Output) delegation.Output {
 	return out
 }
 
-// output completes what a strategy left with what only the Machine knows.
+// output adds the fields that only the Machine knows to the output of a strategy.
 func (f *frame) output(out delegation.Output) delegation.Output {
 	if len(out.Data) > 0 && !json.Valid(out.Data) {
 		out.Data = nil
@@ -307,8 +307,9 @@ func (f *frame) output(out delegation.Output) delegation.Output {
 	return out
 }
 
-// begin returns where the turn of the frame begins in its conversation: after the messages of its
-// input, and a system prompt before them. It is 0 if the last of them is not found at its place.
+// begin returns the index at which the turn of the frame begins in its conversation: after its
+// system prompt and the messages of its input. It returns 0 if the last input message is not at the
+// expected index.
 func (f *frame) begin(h messages.History) int {
 	given, _ := f.input.Messages.Repair()
 	n := len(given)
@@ -324,7 +325,7 @@ func (f *frame) begin(h messages.History) int {
 	return n
 }
 
-// arrived returns the text of a reply that was cut off; nil if there is none.
+// arrived returns the partial text of a reply that was cut off; nil if there is none.
 func (f *frame) arrived() *string {
 	if len(f.answers) == 0 {
 		return nil
@@ -336,8 +337,8 @@ func (f *frame) arrived() *string {
 	return &text
 }
 
-// soFar is the output of a run that goes on: the conversation of its root, in which calls that have
-// no result yet are said to wait.
+// soFar returns the output of a run that has not ended: the conversation of its root, in which
+// calls without a result are marked as waiting.
 func (m *Machine) soFar() delegation.Output {
 	root := *m.root
 	root.answers = slices.Clip(root.answers)

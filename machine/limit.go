@@ -9,10 +9,10 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// amounts are a number for each limit of delegation.Limits, in the order of its fields.
+// amounts holds a number for each limit of delegation.Limits, in the order of its fields.
 type amounts [9]int64
 
-// The places of the limits.
+// The indexes of the limits.
 const (
 	depth = iota
 	steps
@@ -27,10 +27,10 @@ const (
 
 var limitNames = [...]string{"depth", "steps", "model_calls", "tool_calls", "input_tokens", "output_tokens", "total_tokens", "cost", "duration"}
 
-// defaultLimits hold for each limit of a run that is zero, as delegation.Limits says.
+// defaultLimits replace zero limits of a run, as delegation.Limits says.
 var defaultLimits = amounts{16, 1000, 500, 2000, -1, -1, -1, -1, -1}
 
-// noLimits are the own limits of a frame that was given none: those above it still hold.
+// noLimits are the limits of a frame that was given none; the limits above it still apply.
 var noLimits = amounts{-1, -1, -1, -1, -1, -1, -1, -1, -1}
 
 func amountsOf(l delegation.Limits) amounts {
@@ -48,7 +48,7 @@ func (a amounts) limits() delegation.Limits {
 	}
 }
 
-// or returns the amounts with each that is zero taken from base.
+// or returns the amounts, with zeros replaced by the values of base.
 func (a amounts) or(base amounts) amounts {
 	for i := range a {
 		a[i] = cmp.Or(a[i], base[i])
@@ -56,7 +56,7 @@ func (a amounts) or(base amounts) amounts {
 	return a
 }
 
-// tighter returns the smaller of each two limits, of which a negative one is none.
+// tighter returns the smaller of each pair of limits; a negative limit is none.
 func (a amounts) tighter(b amounts) amounts {
 	for i := range a {
 		if a[i] < 0 || b[i] >= 0 && b[i] < a[i] {
@@ -75,7 +75,8 @@ type usage struct {
 	elapsed  time.Duration
 }
 
-// usedBy returns how much of each limit a frame has used, with all below it; of depth nothing is.
+// usedBy returns how much of each limit a frame and all frames below it have used; depth is never
+// used.
 func (m *Machine) usedBy(f *frame) amounts {
 	u := &f.used
 	return amounts{
@@ -85,8 +86,8 @@ func (m *Machine) usedBy(f *frame) amounts {
 	}
 }
 
-// passTime counts the time until a record as time of the run, unless only people could bring the
-// run further meanwhile.
+// passTime adds the time until a record to the active time of the run, unless the run was waiting
+// for people.
 func (m *Machine) passTime(at time.Time) {
 	busy := m.states[judged] + m.states[queued] + m.placed()
 	waits := busy == 0 && m.states[waiting]+m.states[asking] > 0
@@ -95,8 +96,7 @@ func (m *Machine) passTime(at time.Time) {
 	}
 }
 
-// charge adds what was used to frame f and to all above it; counts may be negative, when they are
-// given back.
+// charge adds usage to frame f and to all frames above it; negative counts return usage.
 func (m *Machine) charge(f *frame, used *usage) {
 	tokens := used.tokens != (messages.Usage{})
 	for ; f != nil; f = f.up {
@@ -115,23 +115,23 @@ func (m *Machine) charge(f *frame, used *usage) {
 	}
 }
 
-// refund gives back what an effect reserved that was not begun.
+// refund returns what an effect had reserved that was never begun.
 func (m *Machine) refund(e *effect) {
 	r := e.reserved
 	e.reserved = delegation.Counts{}
 	m.charge(e.frame, &usage{Counts: delegation.Counts{Steps: -r.Steps, ModelCalls: -r.ModelCalls, ToolCalls: -r.ToolCalls}})
 }
 
-// refundUnbegun is refund for an effect that ends without a result of its own: what somebody has
-// begun is not given back.
+// refundUnbegun is refund for an effect that ends without its own result, but only if the effect
+// was never begun.
 func (m *Machine) refundUnbegun(e *effect) {
 	if !e.begun {
 		m.refund(e)
 	}
 }
 
-// reserve takes a step of frame f, with so many calls, if f and every frame above it can afford it.
-// Else it returns what ends the highest that cannot.
+// reserve reserves a step of frame f with so many calls, if the limits of f and of every frame
+// above it allow it. Otherwise it returns the ending of the highest frame whose limit does not.
 func (m *Machine) reserve(f *frame, models, calls int) *ending {
 	if limit := m.reached(f, stepOf(models, calls)); limit != nil {
 		return limit
@@ -142,11 +142,11 @@ func (m *Machine) reserve(f *frame, models, calls int) *ending {
 	return nil
 }
 
-// tokens are what a model call takes of its limits before anybody knows how many it will take: one
-// of each, so that none is made once they are used up; and so it is with what they cost.
+// tokens is the minimum that a model call needs of the limits on tokens and cost. Its real usage is
+// known only afterwards. With a minimum of 1, no call is made after a limit is used up.
 var tokens = amounts{inputTokens: 1, outputTokens: 1, totalTokens: 1, cost: 1}
 
-// stepOf returns what one more step takes.
+// stepOf returns what one more step uses.
 func stepOf(models, calls int) amounts {
 	var step amounts
 	if models > 0 {
@@ -156,8 +156,8 @@ func stepOf(models, calls int) amounts {
 	return step
 }
 
-// reached returns what ends the highest frame, from f on, whose limits would be passed by so much
-// more; nil if none would.
+// reached returns the ending of the highest frame, from f upwards, whose limits would be exceeded
+// by so much more; nil if there is none.
 func (m *Machine) reached(f *frame, more amounts) (end *ending) {
 	for g := f; g != nil; g = g.up {
 		used := m.usedBy(g)
@@ -176,8 +176,8 @@ func (m *Machine) limitReached(f *frame, limit string, most int64) *ending {
 	return &ending{frame: f, reason: err.Error(), err: delegation.NewError(delegation.CodeLimit, err)}
 }
 
-// remaining returns what f, and all above it, have left of each limit for something that starts one
-// frame deeper; negative: there is no limit.
+// remaining returns what is left of each limit of f, and of all frames above it, for something that
+// starts one frame deeper; negative: no limit.
 func (m *Machine) remaining(f *frame) amounts {
 	all := noLimits
 	for g, deep := f, int64(1); g != nil; g, deep = g.up, deep+1 {
@@ -193,17 +193,17 @@ func (m *Machine) remaining(f *frame) amounts {
 	return all
 }
 
-// mayUse returns what f may use of each limit now, with all that it starts.
+// mayUse returns how much of each limit f, with everything it starts, may use now.
 func (m *Machine) mayUse(f *frame) amounts {
 	all := m.remaining(f)
 	if all[depth] >= 0 {
-		all[depth]++ // f itself is among it
+		all[depth]++ // f itself counts too
 	}
 	return all
 }
 
-// modelUse is what a model call has used besides itself, which was reserved: the attempts hidden
-// behind it, and tokens.
+// modelUse returns what a model call has used in addition to the call itself, which was reserved:
+// hidden attempts, and tokens.
 func modelUse(r *Answered, u messages.Usage, attempts []llmclient.Attempt) usage {
 	used := usage{tokens: withTotal(u), cost: r.Cost, unpriced: r.Unpriced, elapsed: r.Elapsed}
 	used.ModelCalls = len(attempts)
@@ -213,7 +213,7 @@ func modelUse(r *Answered, u messages.Usage, attempts []llmclient.Attempt) usage
 	return used
 }
 
-// withTotal fills in the total where a provider gave none.
+// withTotal fills in the total if the provider gave none.
 func withTotal(u messages.Usage) messages.Usage {
 	if u.Total == 0 {
 		u.Total = messages.Usage{Total: u.Input}.Add(messages.Usage{Total: u.Output}).Total
@@ -221,8 +221,8 @@ func withTotal(u messages.Usage) messages.Usage {
 	return u
 }
 
-// chargeRemote takes back what a remote was handed, and charges what it says it has used. One that
-// says nothing is taken to have used it all.
+// chargeRemote returns what a remote was given, and charges what it reports as used. A remote that
+// reports nothing is charged with everything.
 func (m *Machine) chargeRemote(e *effect, out *delegation.Output, elapsed time.Duration) {
 	if out.Counts != (delegation.Counts{}) {
 		m.refund(e)

@@ -9,88 +9,89 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Config is what Machines work with. It is read-only once handed over, and any number of Machines
+// Config configures Machines. Do not change it after passing it to [New]. Any number of Machines
 // may share it. Strategies is required.
 type Config struct {
 	Strategies strategy.Set
-	Tools      []tools.Definition // of the runs
-	Agents     map[string]*Agent  // those of the Tools that are agents, by name; strategies may bring others
-	Remote     []string           // names to delegate to that are not in Strategies: such a step is an effect
-	Limits     delegation.Limits  // of each run; zero fields are the defaults
-	Parallel   int                // most effects at once that somebody performs, people aside; 0: 8
-	MaxResult  int                // bytes of an agent's result that are kept; 0: 256 KiB; negative: all
+	Tools      []tools.Definition // tools that runs may use
+	Agents     map[string]*Agent  // the agents among the Tools, by name; strategies may bring others
+	Remote     []string           // names of remote strategies, which are not in Strategies: delegating to one is an effect
+	Limits     delegation.Limits  // limits of each run; zero fields are the defaults
+	Parallel   int                // most effects in progress at once, without questions to people; 0: 8
+	MaxResult  int                // maximum size of an agent's result in bytes, the rest is cut; 0: 256 KiB; negative: no maximum
 
-	// Approve judges calls; it may be nil. A call of a tool whose Definition says NeedsApproval is
-	// asked about where it is nil. Approve is pure: it says the same of the same request.
+	// Approve judges calls. If it is nil, a person is asked about calls of tools whose Definition
+	// says NeedsApproval, and all other calls are allowed. Approve must be pure: the same request
+	// gets the same verdict.
 	Approve ApprovalPolicy
-	Expires time.Duration // how long an approval may be given after it was asked for; 0: 24 hours; negative: for ever
+	Expires time.Duration // time after which an unanswered approval expires; 0: 24 hours; negative: never
 
-	// StopNote is the text of the assistant message that closes a conversation which a stop left
-	// with tool results at its end: some providers take nothing but an assistant's message behind
-	// them. "" is "[stopped]"; "-" adds none.
+	// StopNote is the text of the assistant message that is added if a stopped conversation ends
+	// with tool results: some providers accept only an assistant message after tool results. "" is
+	// "[stopped]"; "-" adds none.
 	StopNote string
 
-	Durable bool // a journal is kept: effects are digested, and what has no JSON form is an effect of nobody
-	Strict  bool // in a replay the whole of each step must be as it was, and not only its shape; see ReplayError
-	Quiet   bool // nobody wants events of steps, of tools and of changes of state: there are none
+	Durable bool // a journal is kept: effects are digested, and a step without a JSON form is an error
+	Strict  bool // in a replay each step must be exactly the same, not only in its shape; see ReplayError
+	Quiet   bool // omit events of steps, tools and state changes
 
-	OnPanic func(PanicReport) // hears of panics that were contained; may be nil
+	OnPanic func(PanicReport) // called for each panic that was contained; may be nil
 
-	Fingerprints map[string]string // of the tables of the Strategies, as Fingerprints makes them; nil: none are compared
+	Fingerprints map[string]string // fingerprints of the tables of the Strategies, see Fingerprints; nil: not compared
 }
 
-// Machine is one run: its frames and branches, limits, waits and approvals. It changes in one way
-// only, by [Machine.Apply]. It does no I/O, reads no clock, draws no random number and starts no
-// goroutine. It is not safe for concurrent use.
+// Machine holds one run: its frames and branches, limits, waits and approvals. It changes in one
+// way only, by [Machine.Apply]. A Machine does no I/O, reads no clock, draws no random number and
+// starts no goroutine. It is not safe for concurrent use.
 type Machine struct {
 	cfg     *Config
 	run     string
 	started Started
 	records int
-	seq     int // of the last step
+	seq     int // number of the last step
 	out     Ready
-	drained bool // what stands in out is taken care of
+	drained bool // the content of out has been handled
 
-	intents []Record // that Ready asks for, from stored on
+	intents []Record // intents that Ready asks for, from stored on
 	stored  int
-	parked  map[int]*frame // those that wait for effects, by the number of their step
-	tasks   []frameTask    // what has to be done before Apply returns
-	queue   []queuedEffect // effects that wait for a place, from head on
+	parked  map[int]*frame // frames that wait for effects, by the number of their step
+	tasks   []frameTask    // tasks to be done before Apply returns
+	queue   []queuedEffect // effects that wait because of Parallel, from head on
 	head    int
-	places  int                // in the queue, so far
-	states  [ended + 1]int     // how many effects came to a state, less those that left it
-	waits   map[string]*effect // those that wait, by the id of the wait
+	places  int                // number of queue positions given out so far
+	states  [ended + 1]int     // number of effects in each state
+	waits   map[string]*effect // waiting effects, by the id of the wait
 
-	innerMoves   int // since something came from outside
-	endingFrames int // how many have an ending of their own
+	innerMoves   int // steps without an effect since the last record from outside
+	endingFrames int // number of frames with their own ending
 
 	parallel int
-	now      time.Time     // of the record that is applied
-	active   time.Duration // how long the run has worked, see Limits.Duration
-	index    int           // of the next event of the record
+	now      time.Time     // time of the record that is being applied
+	active   time.Duration // active time of the run, see Limits.Duration
+	index    int           // index of the next event of the record
 	output   delegation.Output
 	status   Status
 
 	root    *frame
-	spare   []*frame        // of frames that have ended
-	changes [8]Detail       // told before, to be told again
+	spare   []*frame        // ended frames, for reuse
+	changes [8]Detail       // boxed details, for reuse
 	tools   toolCache       // of the last run
-	drifted map[string]bool // frames that were told of
+	drifted map[string]bool // frames with a Drifted event
 }
 
-// Ready is what became due: to store, to tell, and to do, in that order. Its slices are valid until
+// Ready lists what the engine has to store, emit and do, in that order. Its slices are valid until
 // the next Apply or Advance.
 type Ready struct {
-	Intents   []Record   // to stamp with the time, to apply, and to store before their effects are released
-	Events    []Event    // to stamp with the time, and to tell
-	Effects   []Effect   // to start; each is answered by one record, in whatever order they end
-	Withdrawn []EffectID // to cut off; each effect is answered all the same, with what had arrived, or as not begun; a wait is not
+	Intents   []Record   // set their time, apply them, and store them; then their effects are released
+	Events    []Event    // set their time, and emit them
+	Effects   []Effect   // start them; answer each with one record, in any order
+	Withdrawn []EffectID // cancel them; each effect must still be answered, with its partial result or as NotBegun; a wait need not be
 }
 
 // New returns a Machine without a run. Apply a [Started] to begin one.
 func New(cfg *Config) *Machine { return &Machine{cfg: cfg} }
 
-// Reset forgets the run: the Machine is as [New] returned it, but for memory that it uses again.
+// Reset forgets the run: the Machine is like one from [New], except that it reuses memory.
 func (m *Machine) Reset(cfg *Config) {
 	if m.root == nil && m.records == 0 {
 		m.cfg = cfg
@@ -101,7 +102,7 @@ func (m *Machine) Reset(cfg *Config) {
 	clear(m.out.Events[:cap(m.out.Events)])
 	clear(m.out.Effects[:cap(m.out.Effects)])
 	for _, f := range m.parked {
-		*f = frame{} // not used again: somebody may hold the effect
+		*f = frame{} // not reused: a caller may still hold the effect
 	}
 	clear(m.parked)
 	clear(m.queue)
@@ -114,12 +115,13 @@ func (m *Machine) Reset(cfg *Config) {
 // ErrDone is returned by [Machine.Apply] when the run has ended.
 var ErrDone = errors.New("machine: the run has ended")
 
-// Apply makes a record part of the run: it is the only way in which a run changes. What became due
-// is added to what [Machine.Ready] returns.
+// Apply adds a record to the run. It is the only way to change a run. Everything that the engine
+// has to do as a result is added to [Machine.Ready].
 //
-// A record that does not fit changes nothing, and the right one still works. The error is [ErrDone]
-// when the run has ended; a [*ConfigError] for a Started that cannot be begun; a [*ReplyError]; a
-// [*ReplayError] for an answer to another effect than the one that is open; else an [*AnswerError].
+// A record that does not fit changes nothing, and the right record still works. The error is
+// [ErrDone] if the run has ended; a [*ConfigError] for an invalid Started; a [*ReplyError] for a
+// reply that was rejected; a [*ReplayError] for an answer to another effect than the open one;
+// otherwise an [*AnswerError].
 func (m *Machine) Apply(r Record) error {
 	if m.drained {
 		m.empty()
@@ -134,11 +136,11 @@ func (m *Machine) Apply(r Record) error {
 		return ErrDone
 	}
 	m.index = 0
-	if _, ok := r.(Intended); !ok { // what was decided brings nothing from outside
+	if _, ok := r.(Intended); !ok { // an intent brings nothing from outside
 		m.innerMoves = 0
 	}
 	err := error(nil)
-	switch r.(type) { // each takes the record out for itself, so that the stack of a run stays small
+	switch r.(type) { // each function unpacks the record itself, to keep the stack small
 	case Answered:
 		err = m.answered(r)
 	case Intended:
@@ -166,21 +168,21 @@ func (m *Machine) Apply(r Record) error {
 	return nil
 }
 
-// noted tells a note.
+// noted applies a Noted: it emits its event.
 func (m *Machine) noted(rec Record) {
 	r, _ := canonical(rec.(Noted))
 	m.begin(r.At)
 	m.emit(m.root, EventNoted, Noting{Text: r.Text})
 }
 
-// begin counts a record that fits.
+// begin counts a record that was accepted.
 func (m *Machine) begin(at time.Time) {
 	m.passTime(at)
 	m.records++
 	m.now = at
 }
 
-// Ready returns what became due since the last Advance. Reading it changes nothing.
+// Ready returns what the engine has to do since the last Advance. It changes nothing.
 func (m *Machine) Ready() Ready {
 	if m.drained {
 		return Ready{}
@@ -190,11 +192,11 @@ func (m *Machine) Ready() Ready {
 	return out
 }
 
-// Advance says that what Ready returned is taken care of. Whoever reads a journal calls it
-// after each record, so that nothing piles up.
+// Advance says that the engine has handled the content of Ready. Code that reads a journal calls it
+// after each record, so that Ready does not grow.
 func (m *Machine) Advance() { m.drained = true }
 
-// empty makes room for what becomes due.
+// empty clears the content of Ready that was handled.
 func (m *Machine) empty() {
 	m.intents, m.stored = m.intents[:0], 0
 	m.out.Events, m.out.Effects, m.out.Withdrawn = m.out.Events[:0], m.out.Effects[:0], m.out.Withdrawn[:0]
@@ -210,7 +212,7 @@ func (m *Machine) Started() Started { return m.started }
 // Now returns the time of the last record.
 func (m *Machine) Now() time.Time { return m.now }
 
-// Records returns how many records were applied.
+// Records returns the number of applied records.
 func (m *Machine) Records() int { return m.records }
 
 // Seq returns the number of the last step, over the whole run. Delegations have numbers too.
@@ -219,8 +221,8 @@ func (m *Machine) Seq() int { return m.seq }
 // Done reports whether the run has ended.
 func (m *Machine) Done() bool { return m.root != nil && m.status != "" }
 
-// Status returns how the run ended. While it goes on it is [StatusWaiting] if only people can bring
-// it further, and else "".
+// Status returns how the run ended. Before the end it returns [StatusWaiting] if the run needs an
+// answer from a person to continue, and "" otherwise.
 func (m *Machine) Status() Status {
 	if m.status != "" || m.root == nil {
 		return m.status
@@ -232,8 +234,8 @@ func (m *Machine) Status() Status {
 	return StatusWaiting
 }
 
-// Output returns the output of the run. While it goes on that is what there is so far: the
-// conversation of the root.
+// Output returns the output of the run. Before the end it holds the conversation of the root so
+// far.
 func (m *Machine) Output() delegation.Output {
 	if m.status != "" || m.root == nil {
 		return m.output
@@ -241,7 +243,7 @@ func (m *Machine) Output() delegation.Output {
 	return m.soFar()
 }
 
-// Finished returns the detail of a last event that says such a status and output.
+// Finished returns the detail of a last event with the given status and output.
 func (m *Machine) Finished(status Status, out delegation.Output) RunFinished {
 	end := RunFinished{Status: status, Output: out}
 	if m.root != nil {
@@ -253,7 +255,7 @@ func (m *Machine) Finished(status Status, out delegation.Output) RunFinished {
 	return end
 }
 
-// Waits returns what the run waits for, in the order of the effects that wait.
+// Waits returns the open waits of the run, in the order of their effects.
 func (m *Machine) Waits() []Wait {
 	var all []Wait
 	for _, f := range m.frames() {
@@ -266,8 +268,8 @@ func (m *Machine) Waits() []Wait {
 	return all
 }
 
-// Open returns every effect without an answer that somebody has to perform, with those of people:
-// what a resumed run has to start. Those whose intent is not stored are not among them.
+// Open returns every released effect without an answer, questions to people included: the effects
+// that a resumed run has to start. It omits effects whose intent is not stored.
 func (m *Machine) Open() []Effect {
 	var all []Effect
 	for _, f := range m.frames() {

@@ -8,13 +8,13 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// Priced returns the record with what a model's answer has cost by lists of prices, attempts that
-// are hidden behind it included. An engine calls it before it applies the record. So the journal
-// says what was charged, and another list later changes nothing.
+// Priced returns the record with the cost of a model's answer, hidden attempts included. The engine
+// calls it before it applies the record. So the journal stores what was charged, and later changes
+// of prices do not change it.
 //
-// The price is that of the model that answered or, where there is none, of the model that was asked
-// for; a price in an earlier list wins, by either name. Tokens of a model without a price cost
-// nothing, and Unpriced counts their requests. The record of any other answer is returned as it is.
+// The price is looked up by the model that answered, and then by the model that was asked for. A
+// price in an earlier list wins, by either name. Tokens of a model without a price cost nothing, and
+// Unpriced counts such requests. Records of other answers are returned unchanged.
 func (r Answered) Priced(asked string, lists ...llmclient.Prices) Answered {
 	if r.Cost, r.Unpriced = 0, 0; r.Kind != EffectModel {
 		return r
@@ -60,7 +60,7 @@ func (r *Answered) charge(lists []llmclient.Prices, model, asked string, u messa
 	r.Unpriced++
 }
 
-// costProblem says what is wrong with the cost of an answer; "" if nothing is.
+// costProblem says what is wrong with the cost of an answer; "" if nothing is wrong.
 func costProblem(e *effect, r *Answered) string {
 	switch {
 	case r.Cost < 0 || r.Unpriced < 0:

@@ -9,17 +9,17 @@ func (m *Machine) move(e *effect, to effectState) {
 	e.state = to
 }
 
-// placed is how many of the places that Parallel bounds are taken.
+// placed returns the number of effects that count for Parallel.
 func (m *Machine) placed() int { return m.states[intending] + m.states[open] }
 
-// queuedEffect is a place in the queue. The effect may have left the queue otherwise, and what it
-// is kept in may be in use again: then its place is another one, and this one is void.
+// queuedEffect is an entry of the queue. If the effect has left the queue, or its memory was
+// reused, the effect has another place and the entry is void.
 type queuedEffect struct {
 	*effect
 	place int
 }
 
-// enqueue has an effect wait for its place.
+// enqueue appends an effect to the queue.
 func (m *Machine) enqueue(e *effect) {
 	m.move(e, queued)
 	m.places++
@@ -27,7 +27,7 @@ func (m *Machine) enqueue(e *effect) {
 	m.queue = append(m.queue, queuedEffect{e, e.place})
 }
 
-// dequeue returns the effect that is the first in the queue; nil if there is none.
+// dequeue removes and returns the first effect of the queue; nil if there is none.
 func (m *Machine) dequeue() *effect {
 	for m.head < len(m.queue) {
 		q := m.queue[m.head]
@@ -43,8 +43,9 @@ func (m *Machine) dequeue() *effect {
 	return nil
 }
 
-// spentTokens returns what ends the highest frame whose tokens are used up, now that an effect is
-// to be released that was reserved before; nil if there are some left, or it takes none.
+// spentTokens checks again, before a queued effect is released, whether tokens are left. It returns
+// the ending of the highest frame whose tokens are used up; nil if there is none, or if the effect
+// needs no tokens.
 func (m *Machine) spentTokens(e *effect) *ending {
 	if e.kind == EffectTool {
 		return nil
@@ -52,7 +53,7 @@ func (m *Machine) spentTokens(e *effect) *ending {
 	return m.reached(e.frame, tokens)
 }
 
-// dispatch gives places to effects that wait for one, as long as there are places.
+// dispatch releases queued effects, up to the limit of Parallel.
 func (m *Machine) dispatch() {
 	for m.placed() < m.parallel {
 		e := m.dequeue()
@@ -74,8 +75,8 @@ func (m *Machine) dispatch() {
 	}
 }
 
-// release hands an effect out. What becomes of a call whose verdict is not stored yet is not known,
-// and so it keeps its place and is handed to nobody.
+// release adds an effect to Ready. A call whose verdict is not stored yet keeps its place, but is
+// not released.
 func (m *Machine) release(e *effect) {
 	m.move(e, open)
 	if e.pending {
@@ -87,14 +88,13 @@ func (m *Machine) release(e *effect) {
 	m.fillIn(e, &m.out.Effects[n])
 }
 
-// intend asks for the intent of an effect to be stored.
+// intend adds the intent of an effect to Ready, to be stored.
 func (m *Machine) intend(e *effect, v Verdict) {
 	e.pending = true
 	m.intents = append(m.intents, Intended{Effect: e.id, Frame: e.frame.name, Tool: e.call.Name, Digest: e.digest, Verdict: v})
 }
 
-// withdrawIntent takes back what was asked for of an effect. As a rule that is the first of what is
-// asked for.
+// withdrawIntent removes the intent of an effect from Ready. Usually it is the first one there.
 func (m *Machine) withdrawIntent(e *effect) {
 	if !e.pending {
 		return
@@ -114,8 +114,8 @@ func (m *Machine) withdrawIntent(e *effect) {
 	}
 }
 
-// withdrawRelease takes back what was released and not yet handed out, and reports whether there
-// was any such thing.
+// withdrawRelease removes an effect from Ready if the engine has not seen it yet, and reports
+// whether it did.
 func (m *Machine) withdrawRelease(id EffectID) bool {
 	i := slices.IndexFunc(m.out.Effects, func(e Effect) bool { return e.ID == id })
 	if i >= 0 {

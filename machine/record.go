@@ -10,15 +10,15 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Record is something that happened to a run: the only thing that changes one. It is one of
+// Record is something that happened to a run. Only records change a run. A Record is one of
 // [Started], [Resumed], [Intended], [Answered], [Asked], [Suspended], [Replied], [Noted] and
 // [Stopped], as a value. Each carries the time at which the engine made it; a Machine reads no
 // clock. [AppendRecord] and [ReadRecord] are the JSON form.
 type Record interface{ isRecord() }
 
-// Started begins a run. It is the first record, and holds all that steers the run from outside, so
-// that other defaults and other definitions later change nothing. [Config.Start] fills in what is
-// not given.
+// Started begins a run. It is the first record, and holds all external settings of the run, so that
+// later changes of defaults and definitions do not affect it. [Config.Start] fills in missing
+// fields.
 type Started struct {
 	At       time.Time         `json:"at"`
 	Run      string            `json:"run"` // the run's id
@@ -26,47 +26,48 @@ type Started struct {
 	Input    delegation.Input  `json:"input"`
 	Limits   delegation.Limits `json:"limits"`
 
-	Parallel  int                `json:"parallel"`             // most effects at once that somebody performs; people aside
-	Tools     []tools.Definition `json:"tools,omitzero"`       // that the run may use, as they are now; nil: those of the Config
-	Expires   time.Duration      `json:"expires,omitempty"`    // how long an approval may be given; negative: for ever
+	Parallel  int                `json:"parallel"`             // most effects in progress at once, without questions to people
+	Tools     []tools.Definition `json:"tools,omitzero"`       // tools of the run, with their definitions now; nil: those of the Config
+	Expires   time.Duration      `json:"expires,omitempty"`    // time after which an approval expires; negative: never
 	StopNote  string             `json:"stop_note,omitempty"`  // see Config
-	MaxResult int                `json:"max_result,omitempty"` // bytes of an agent's result that are kept; negative: all
+	MaxResult int                `json:"max_result,omitempty"` // maximum size of an agent's result in bytes; negative: none
 
-	// Model and Temperature hold for every request of the run, those of children and agents too,
-	// that leaves its own open: "" and nil.
+	// Model and Temperature apply to every request of the run, also of children and agents, that
+	// does not set its own. "" and nil set nothing.
 	Model       string   `json:"model,omitempty"`
 	Temperature *float64 `json:"temperature,omitempty"`
 
-	// TaskStrategy says that Strategy is made by a factory of the task's own: whoever applies the
-	// record has to bring the factory in Config.Strategies.
+	// TaskStrategy says that the task brought its own factory for Strategy: the caller of Apply has
+	// to put this factory into Config.Strategies.
 	TaskStrategy bool `json:"task_strategy,omitempty"`
 
-	// Of the task. The Machine tells Metadata, and does nothing else with any of them.
+	// These come from the task. The Machine emits Metadata in an event, and does not use them
+	// otherwise.
 	Metadata  map[string]string `json:"metadata,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
-	Namespace string            `json:"namespace,omitempty"` // whose run it is, where runs of several tenants lie together
+	Namespace string            `json:"namespace,omitempty"` // the tenant of the run, if one store holds runs of several tenants
 	Origin    *Origin           `json:"origin,omitempty"`    // the run that this one was made from
 
-	Fingerprints map[string]string `json:"fingerprints,omitempty"` // of the tables of the strategies, by name
+	Fingerprints map[string]string `json:"fingerprints,omitempty"` // fingerprints of the tables of the strategies, by name
 	Library      string            `json:"library,omitempty"`      // the version of this library that began the run
 }
 
-// Origin is what a run was made from.
+// Origin names the run from which a run was made.
 type Origin struct {
 	Run    string `json:"run"`
-	Record int    `json:"record,omitempty"` // the last record that both have in common; 0: the run is no fork
+	Record int    `json:"record,omitempty"` // the last record that both runs share; 0: the run is not a fork
 }
 
-// Resumed says that a run goes on from its journal, in whatever process: what is open has to be
+// Resumed says that a run continues from its journal, in any process: its open effects must be
 // started again.
 type Resumed struct {
 	At      time.Time         `json:"at"`
-	Limits  delegation.Limits `json:"limits,omitzero"`  // of the run from now on; zero fields stay
-	Unknown Unknown           `json:"unknown,omitzero"` // what becomes of calls that may have had their effect
+	Limits  delegation.Limits `json:"limits,omitzero"`  // new limits of the run; zero fields do not change
+	Unknown Unknown           `json:"unknown,omitzero"` // what to do with calls that may have had their effect
 }
 
-// Unknown says what becomes of a call that is neither read-only nor idempotent, was started, and
-// has no result when the run is resumed: it may have had its effect.
+// Unknown says what to do, when a run is resumed, with a call that was started, has no result, and
+// is neither read-only nor idempotent. Such a call may have had its effect.
 type Unknown string
 
 // The choices.
@@ -75,9 +76,9 @@ const (
 	UnknownTell Unknown = "tell" // the strategy is told: the call has the status unknown
 )
 
-// Intended says what was decided about a call, before anything is done about it. It stands before
-// every start of a call that is neither read-only nor idempotent, and for every call that opens
-// branches, or that is not simply allowed. [Ready].Intents asks for it.
+// Intended stores the decision about a call before the decision is carried out. It precedes every
+// start of a call that is neither read-only nor idempotent. There is also one for every call of an
+// agent, and for every call with another verdict than VerdictAllow. [Ready].Intents asks for it.
 type Intended struct {
 	At      time.Time `json:"at"`
 	Effect  EffectID  `json:"effect"`
@@ -87,13 +88,13 @@ type Intended struct {
 	Verdict Verdict   `json:"verdict"`
 }
 
-// Answered ends an effect. [Effect.Answered] makes one. Frame, Kind, Tool and Digest are those of
-// the effect: a replay compares them with what it comes to.
+// Answered ends an effect. [Effect.Answered] makes one. Frame, Kind, Tool and Digest describe the
+// effect: a replay compares them with its own effect.
 //
-// NotBegun says that nobody has begun to perform an effect that was released. If its frame ends,
-// the effect is over, and what it would have used is given back. Else it must be a call that an
-// Intended stands for, of a run whose process goes away: the call is still to be made, and after a
-// Resumed nobody is asked whether it was.
+// NotBegun says that a released effect was never begun. If its frame is ending, the effect is over,
+// and its reserved budget is returned. Otherwise it must be a call with an Intended, in a process
+// that stops working on the run: the call is made after a Resumed, and nobody is asked whether it
+// had its effect.
 type Answered struct {
 	At       time.Time       `json:"at"`
 	Effect   EffectID        `json:"effect"`
@@ -101,59 +102,59 @@ type Answered struct {
 	Kind     EffectKind      `json:"kind,omitempty"`
 	Tool     string          `json:"tool,omitempty"`
 	Digest   string          `json:"digest,omitempty"`
-	Elapsed  time.Duration   `json:"elapsed,omitempty"`   // from its start, as whoever performed it measured
-	Cost     messages.Cost   `json:"cost,omitempty"`      // of a model's answer, see [Answered.Priced]; a replay charges the same
-	Unpriced int             `json:"unpriced,omitempty"`  // requests of it whose tokens have no price
-	NotBegun bool            `json:"not_begun,omitempty"` // it was released and never begun; see below
+	Elapsed  time.Duration   `json:"elapsed,omitempty"`   // duration since its start, as the engine measured it
+	Cost     messages.Cost   `json:"cost,omitempty"`      // cost of a model's answer, see [Answered.Priced]; a replay charges the same
+	Unpriced int             `json:"unpriced,omitempty"`  // number of its requests to models without a price
+	NotBegun bool            `json:"not_begun,omitempty"` // it was released and never begun; see above
 	Answer   nextstep.Answer `json:"answer,omitempty"`    // nil with NotBegun
-	Ref      *Reference      `json:"ref,omitempty"`       // in the place of Answer, where that is kept elsewhere: whoever reads the record puts it in
+	Ref      *Reference      `json:"ref,omitempty"`       // instead of Answer, if that is stored elsewhere: the reader of the journal must fill in Answer
 }
 
-// Reference names a large value that is kept beside a journal.
+// Reference names a large value that is stored beside a journal.
 type Reference struct {
-	Hash string `json:"hash"` // of the value, with the name of the function: "sha256:…"
-	Size int64  `json:"size"` // in bytes
-	Type string `json:"type"` // of the value, as a media type
+	Hash string `json:"hash"` // hash of the value, with the name of the function: "sha256:…"
+	Size int64  `json:"size"` // size in bytes
+	Type string `json:"type"` // media type of the value
 }
 
-// Asked says that an effect which goes on waits for somebody.
+// Asked says that an effect in progress waits for a person.
 type Asked struct {
 	At     time.Time `json:"at"`
 	Effect EffectID  `json:"effect"`
 	Wait   Wait      `json:"wait"` // with its ID, see [Wait.Identified]
 }
 
-// Suspended says that an effect has returned without an answer, since it waits for somebody. It is
-// released again, with the replies, once all of its waits are answered.
+// Suspended says that an effect has returned without an answer because it waits for a person. It is
+// released again, with the replies, when all of its waits are answered.
 type Suspended struct {
 	At      time.Time       `json:"at"`
 	Effect  EffectID        `json:"effect"`
-	Waits   []Wait          `json:"waits"` // with their IDs; at least one that is not answered
+	Waits   []Wait          `json:"waits"` // with their IDs; at least one must be open
 	State   json.RawMessage `json:"state,omitempty"`
 	Elapsed time.Duration   `json:"elapsed,omitempty"`
 }
 
-// Replied ends a wait: with a Reply, by its expiry, or because nobody could be asked (Err).
+// Replied ends a wait: with a Reply, because it expired, or because nobody could be asked (Err).
 type Replied struct {
 	At      time.Time         `json:"at"`
-	Reply   Reply             `json:"reply"` // WaitID says which wait it is, in any case
+	Reply   Reply             `json:"reply"` // WaitID is always set
 	Expired bool              `json:"expired,omitempty"`
 	Err     *delegation.Error `json:"error,omitempty"`
 }
 
-// Noted keeps a note with the run. It changes nothing else.
+// Noted adds a note to the run. It changes nothing else.
 type Noted struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`
 }
 
-// Stopped ends a run, or one frame of it with all that it started. What is queued or waits is
-// closed at once. What is performed comes to its end first; with Now it is to be cut off.
+// Stopped ends a run, or one frame of it with everything it started. Queued effects and waits are
+// closed at once. Effects in progress finish first; with Now they are cut off.
 type Stopped struct {
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason"`
 	Now    bool      `json:"now,omitempty"`
-	Frame  string    `json:"frame,omitempty"` // "": the root, so the run
+	Frame  string    `json:"frame,omitempty"` // "": the root, which is the whole run
 }
 
 func (Started) isRecord()   {}

@@ -18,7 +18,7 @@ import (
 // RecordVersion is the version of the JSON form of records that this package writes and reads.
 const RecordVersion = 2
 
-// VersionError says that a record was written in another version of the JSON form.
+// VersionError reports that a record was written in another version of the JSON form.
 type VersionError struct{ Version int }
 
 // Error names both versions.
@@ -47,18 +47,18 @@ const (
 	typeStopped   = "stopped"
 )
 
-// AppendRecord appends the JSON form of a record to dst: one object of one line,
+// AppendRecord appends the JSON form of a record to dst: an object on one line,
 //
 //	{"v":2,"type":"answered","at":"2026-01-02T15:04:05.123456789Z","effect":"3/2","frame":"0","kind":"tool",…,"answer":{"kind":"tool_result",…}}
 //
-// with the fields that the tags of the record declare, and the answer as [nextstep.AppendAnswer]
-// has it. Times are in UTC, in RFC 3339 with nanoseconds; durations are in nanoseconds. Bytes of a
-// string that are not UTF-8 become U+FFFD. The same record always gives the same bytes.
+// with the fields that the tags of the record declare, and the answer in the form of
+// [nextstep.AppendAnswer]. Times are in UTC, in RFC 3339 with nanoseconds; durations are in
+// nanoseconds. Bytes that are not UTF-8 become U+FFFD. The same record always gives the same bytes.
 //
-// It fails for what has no JSON form: what is no record as a value, a message or part that is no
-// value of its sum, extras, data or state that are not JSON, a time before the year 0 or after
-// 9999, a number that is none, the negative number of an effect, an Answered that holds nothing,
-// and a Suspended without waits.
+// It returns an error for a record without a JSON form: a pointer or an unknown type of record; an
+// unknown type of message or part; extras, data or state that are not JSON; a time before the year
+// 0 or after 9999; a number that is NaN or infinite; a negative number in an effect's id; an
+// Answered that holds nothing; and a Suspended without waits.
 func AppendRecord(dst []byte, r Record) ([]byte, error) {
 	switch r := r.(type) {
 	case Answered:
@@ -94,7 +94,7 @@ func AppendRecord(dst []byte, r Record) ([]byte, error) {
 	}
 }
 
-// formless is the error of a record that has no JSON form.
+// formless returns the error of a record without a JSON form.
 func formless(kind string, err error) error {
 	return fmt.Errorf("machine: the record of type %s has no JSON form: %w", kind, err)
 }
@@ -112,7 +112,7 @@ func appendByTags(dst []byte, kind string, r any, problems ...error) ([]byte, er
 	return append(dst, text[1:]...), nil
 }
 
-// check returns an error if the record says nothing.
+// check returns an error if the record holds no waits.
 func (r *Suspended) check() error {
 	if len(r.Waits) == 0 {
 		return errors.New("it holds no waits")
@@ -120,7 +120,7 @@ func (r *Suspended) check() error {
 	return nil
 }
 
-// check returns an error if the id has no text that could be read again.
+// check returns an error if the text of the id could not be parsed again.
 func (id EffectID) check() error {
 	if id.Seq < 0 || id.Index < 0 || id.Wait < 0 {
 		return errors.New("a number of its effect is negative")
@@ -128,7 +128,7 @@ func (id EffectID) check() error {
 	return nil
 }
 
-// appendHead appends what each record about an effect begins with.
+// appendHead appends the first fields of each record about an effect.
 func appendHead(dst []byte, kind string, at time.Time, id EffectID) ([]byte, error) {
 	if err := id.check(); err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func appendText(dst []byte, name, text string) []byte {
 	return jsonform.AppendString(append(dst, name...), text)
 }
 
-// answeredFields are those of an Answered, but for the answer, which is read by itself.
+// answeredFields are the fields of an Answered without the answer, which is decoded separately.
 type answeredFields struct {
 	Answered
 	Answer json.RawMessage `json:"answer,omitempty"`
@@ -219,7 +219,7 @@ type answeredFields struct {
 
 var answeredForm = jsonform.Of[answeredFields]("v", "type")
 
-// readers read the records of each type.
+// readers holds the decoder of each type of record.
 var readers = map[string]func([]byte) (Record, error){
 	typeStarted:   reader[Started](),
 	typeResumed:   reader[Resumed](),
@@ -240,10 +240,9 @@ func reader[R Record]() func([]byte) (Record, error) {
 	}
 }
 
-// ReadRecord reads what [AppendRecord] wrote. It is strict: a record of another version is a
-// [*VersionError], and an unknown type, a field that the record or anything in it does not have,
-// and a required field that is missing are errors that name it. Messages and their parts are read
-// as package messages does, which keeps unknown fields.
+// ReadRecord decodes the output of [AppendRecord]. It is strict: a record of another version is a
+// [*VersionError]; an unknown type, an unknown field and a missing required field are errors that
+// name it. Only messages and their parts may have unknown fields, which package messages keeps.
 func ReadRecord(data []byte) (Record, error) {
 	if !json.Valid(data) {
 		return nil, fmt.Errorf("machine: the record is not JSON: %w", json.Unmarshal(data, new(json.RawMessage)))
@@ -257,7 +256,7 @@ func ReadRecord(data []byte) (Record, error) {
 	}
 	var kind string
 	if text := jsonform.Member(data, "type"); text != nil {
-		_ = json.Unmarshal(text, &kind) // what is no string is no type
+		_ = json.Unmarshal(text, &kind) // if it is not a string, the type stays unknown
 	}
 	read := readers[kind]
 	if read == nil {

@@ -4,11 +4,11 @@ import (
 	"github.com/segue-go/segue/messages"
 )
 
-// resumed takes the run up again in a process that performs nothing of it yet.
+// resumed applies a Resumed: the run continues in a process that performs none of its effects yet.
 func (m *Machine) resumed(rec Record) {
 	r, _ := canonical(rec.(Resumed))
 	m.empty()
-	m.now = r.At // nobody worked on the run until now
+	m.now = r.At // the time until now is not active time of the run
 	m.begin(r.At)
 	m.root.limits = amountsOf(r.Limits).or(m.root.limits)
 	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal, Limits: m.root.limits.limits(), Left: m.remaining(m.root).limits(), Metadata: m.started.Metadata, Open: m.openFrames()})
@@ -36,8 +36,8 @@ func (m *Machine) openFrames() []OpenFrame {
 	return open
 }
 
-// resumeEffect goes on with one effect of a run that is resumed. The policy is asked again about a
-// call that is not performed yet, or is performed once more.
+// resumeEffect continues one effect of a resumed run. It asks the policy again about a call that
+// was not performed yet, or that is performed again.
 func (m *Machine) resumeEffect(e *effect, unknown Unknown) {
 	e.pending = false
 	switch {
@@ -53,7 +53,7 @@ func (m *Machine) resumeEffect(e *effect, unknown Unknown) {
 	case e.state == asking:
 		m.move(e, waiting)
 	}
-	e.inAsk = false // whoever asked is gone, and will be called again
+	e.inAsk = false // the code that asked is gone, and will be called again
 	before := len(e.waits)
 	if e.state == waiting {
 		m.renew(e)
@@ -63,7 +63,7 @@ func (m *Machine) resumeEffect(e *effect, unknown Unknown) {
 	}
 	switch {
 	case e.state == waiting:
-		for i := range before { // people were asked by a process that is gone
+		for i := range before { // the process that asked people is gone
 			if w := &e.waits[i]; !w.closed {
 				m.out.Effects = append(m.out.Effects, m.person(e, w))
 			}
@@ -76,7 +76,7 @@ func (m *Machine) resumeEffect(e *effect, unknown Unknown) {
 	}
 }
 
-// askAboutUnknown deals with a call that may have had its effect.
+// askAboutUnknown handles a call that may have had its effect.
 func (m *Machine) askAboutUnknown(e *effect, end *ending, u Unknown) {
 	e.begun, e.unsure, e.inAsk = true, true, false
 	if end == nil && u == UnknownAsk {
@@ -88,7 +88,7 @@ func (m *Machine) askAboutUnknown(e *effect, end *ending, u Unknown) {
 	m.endCall(e, m.callOutput(e, messages.StatusUnknown, messages.ReasonInterrupted, textUnknown))
 }
 
-// cutShort ends an effect that was to be cut off when the run broke off.
+// cutShort ends an effect that was being cut off when the run broke off.
 func (m *Machine) cutShort(e *effect) {
 	f := e.frame
 	m.closeWaits(e)
@@ -102,7 +102,7 @@ func (m *Machine) cutShort(e *effect) {
 	m.tasks = append(m.tasks, frameTask{frame: f, unwind: true})
 }
 
-// renew asks for an approval anew that can be given no more, since it has expired.
+// renew asks again for an approval that has expired.
 func (m *Machine) renew(e *effect) {
 	if w := e.approval(); w != nil && w.Expired(m.now) {
 		w.closed = true

@@ -11,11 +11,11 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// toolCache is the definitions of a run, as they were given and as a journal gives them back.
+// toolCache holds the definitions of a run, as given and in the form that a journal would return.
 type toolCache struct{ given, canonical []tools.Definition }
 
-// get returns definitions as a journal gives them back. Runs have the same ones again and again,
-// and to look at them takes longer than all else that begins a run.
+// get returns definitions in the form that a journal would return. It caches them because most runs
+// have the same ones, and converting them is the slowest part of starting a run.
 func (c *toolCache) get(defs []tools.Definition) []tools.Definition {
 	if len(defs) == 0 {
 		return defs
@@ -30,7 +30,7 @@ func (m *Machine) runStarted(s *Started) {
 	m.emit(m.root, EventRunStarted, RunStarted{Strategy: s.Strategy, Goal: s.Input.Goal, Limits: s.Limits, Metadata: s.Metadata})
 }
 
-// start begins a run. What begins it is kept in its place from the first, since it is large.
+// start begins a run. It stores the record directly in the Machine, because the record is large.
 func (m *Machine) start(r Record) error {
 	if m.root != nil {
 		return &AnswerError{Run: m.run, Problem: "the run has begun"}
@@ -61,8 +61,8 @@ func (m *Machine) start(r Record) error {
 	return nil
 }
 
-// Start returns s with what it leaves open filled in from the Config: limits, Parallel, tools, and
-// the other numbers that steer a run. Apply does so as well; a journal keeps what Start returns.
+// Start returns s with missing fields filled in from the Config: limits, Parallel, tools and other
+// settings of a run. Apply does the same, but the journal must store the result of Start.
 func (c *Config) Start(s Started) Started {
 	c.fill(&s)
 	return s
@@ -79,7 +79,7 @@ func (c *Config) fill(s *Started) {
 		s.Tools = c.Tools
 	}
 	if s.Tools == nil {
-		s.Tools = []tools.Definition{} // a replay must not fill in others
+		s.Tools = []tools.Definition{} // so that a replay does not fill in other tools
 	}
 	if s.Strategy == "" && len(c.Strategies) == 1 {
 		s.Strategy = c.Strategies.Names()[0]
@@ -92,10 +92,10 @@ func (c *Config) fill(s *Started) {
 	}
 }
 
-// noBound is Parallel without one.
+// noBound is the value of Parallel for no limit.
 const noBound = 1 << 30
 
-// build makes f a frame for the strategy of that name, not yet placed in the tree.
+// build makes f a frame for the strategy with that name. The frame has no place in the tree yet.
 func (m *Machine) build(f *frame, name string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -134,13 +134,13 @@ func (m *Machine) build(f *frame, name string) (err error) {
 	return nil
 }
 
-// within returns the errors of a strategy with its name.
+// within adds the name of a strategy to its errors.
 func within(name string, err error) error {
 	return errors.Join(guard.Within(fmt.Sprintf("strategy %q", name), err)...)
 }
 
-// Try makes the strategy of that name as a run would, and returns it with the definitions of the
-// tools that it brings. The error says why no run could.
+// Try makes the strategy with that name as a run would, and returns it with the tools that it
+// brings. The error says why a run could not.
 func (c *Config) Try(name string) (strategy.Strategy, []tools.Tool, error) {
 	var f frame
 	if err := New(c).build(&f, name); err != nil {

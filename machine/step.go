@@ -14,16 +14,16 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// frameTask is something that has to be done about a frame before Apply returns.
+// frameTask is a task for a frame that must be done before Apply returns.
 type frameTask struct {
 	frame  *frame
-	next   nextstep.NextStep  // to take the step that its strategy wants
-	batch  bool               // to give it the results of its calls
-	unwind bool               // to end it
-	child  *delegation.Output // of a child that was unwound, for that
+	next   nextstep.NextStep  // take this step of its strategy
+	batch  bool               // pass it the results of its calls
+	unwind bool               // end it
+	child  *delegation.Output // output of an ended child, for unwind
 }
 
-// runFrames does what has to be done about frames until each is parked, sleeps, or has ended.
+// runFrames performs the tasks of frames until every frame is parked, sleeps, or has ended.
 func (m *Machine) runFrames() {
 	for i := 0; i < len(m.tasks); i++ {
 		t := m.tasks[i]
@@ -40,13 +40,13 @@ func (m *Machine) runFrames() {
 	m.tasks = m.tasks[:0]
 }
 
-// schedule has the next step of a frame taken.
+// schedule adds the task to take the next step of a frame.
 func (m *Machine) schedule(f *frame, next nextstep.NextStep) {
 	m.tasks = append(m.tasks, frameTask{frame: f, next: next})
 }
 
-// takeStep does what a frame wants, as far as it can be done here. A step for which there is no
-// place in the run any more ends the frame.
+// takeStep takes a step of a frame, as far as this needs no effect. A step beyond the limits ends
+// the frame.
 func (m *Machine) takeStep(f *frame, next nextstep.NextStep) {
 	for next != nil {
 		if end := m.endingOf(f); end != nil && !isFinal(next) {
@@ -56,7 +56,7 @@ func (m *Machine) takeStep(f *frame, next nextstep.NextStep) {
 			m.unwind(f, nil)
 			return
 		}
-		switch next.(type) { // each variant has a function, as in Apply
+		switch next.(type) { // each variant has its own function, as in Apply
 		case nextstep.GetChatCompletion:
 			next = m.askModel(f, next)
 		case nextstep.ExecuteTools:
@@ -67,7 +67,7 @@ func (m *Machine) takeStep(f *frame, next nextstep.NextStep) {
 			m.complete(f, next)
 			return
 		default:
-			next = m.defect(f, "a method", fmt.Sprintf("returned a %v, which is no step: steps are values of the types in package nextstep", reflect.TypeOf(next)), nil)
+			next = m.defect(f, "a method", fmt.Sprintf("returned a %v, which is not a step: steps are values of the types in package nextstep", reflect.TypeOf(next)), nil)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func isFinal(s nextstep.NextStep) bool {
 	}
 }
 
-// complete ends a frame by its own last step.
+// complete ends a frame with the last step of its strategy.
 func (m *Machine) complete(f *frame, next nextstep.NextStep) {
 	var out delegation.Output
 	switch step := next.(type) {
@@ -95,12 +95,13 @@ func (m *Machine) complete(f *frame, next nextstep.NextStep) {
 	m.leave(f, f.output(out))
 }
 
-// maxInnerMoves bounds the moves that one record brings about, so that strategies that only
-// delegate to each other, or only call what they were not offered, end although no limit on steps
-// holds. See delegation.Limits.
+// maxInnerMoves is the maximum of steps without an effect that one record may cause. So strategies
+// that only delegate to each other, or only call tools that were not offered, end even without a
+// limit on steps. See delegation.Limits.
 const maxInnerMoves = 10_000
 
-// countInnerMove counts a move that stays inside. Where there were too many the frame has to end.
+// countInnerMove counts a step without an effect. If there were too many, it returns the ending of
+// the frame.
 func (m *Machine) countInnerMove(f *frame) *ending {
 	if m.innerMoves++; m.innerMoves <= maxInnerMoves {
 		return nil
@@ -108,11 +109,11 @@ func (m *Machine) countInnerMove(f *frame) *ending {
 	return m.limitReached(f, "steps without a model or a tool", maxInnerMoves)
 }
 
-// endAtLimit ends what a limit says has to end, f among it.
+// endAtLimit ends the frame whose limit was reached, and thereby f.
 func (m *Machine) endAtLimit(f *frame, e *ending) nextstep.NextStep {
 	m.markEnding(e)
 	for g := f; g != e.frame; g = g.up {
-		if g.call != nil { // others may work beside it
+		if g.call != nil { // other branches may be at work
 			m.closeBelow(e)
 			break
 		}
@@ -142,7 +143,7 @@ func (m *Machine) askModel(f *frame, boxed nextstep.NextStep) nextstep.NextStep 
 	return m.openStep(f, EffectModel, boxed, delegation.Counts{ModelCalls: 1})
 }
 
-// fillRequest fills in what a request leaves open from the task, and makes its messages such that
+// fillRequest fills in missing fields of a request from the task, and clips its messages, so that
 // an append copies them. It reports whether the request was changed.
 func (m *Machine) fillRequest(r *llmclient.Request) (changed bool) {
 	if r.Model == "" && m.started.Model != "" {
@@ -157,8 +158,8 @@ func (m *Machine) fillRequest(r *llmclient.Request) (changed bool) {
 	return changed
 }
 
-// openStep makes a step of frame f its one effect. Of a run with a journal it is digested first:
-// what has no JSON form is performed by nobody.
+// openStep makes a step of frame f its single effect. In a run with a journal the step is digested
+// first: a step without a JSON form is an error.
 func (m *Machine) openStep(f *frame, kind EffectKind, step nextstep.NextStep, reserved delegation.Counts) nextstep.NextStep {
 	e := &f.effect
 	*e = effect{}
@@ -176,8 +177,9 @@ func (m *Machine) openStep(f *frame, kind EffectKind, step nextstep.NextStep, re
 	return nil
 }
 
-// delegate pushes a child, or makes the step an effect if the child is remote. What cannot be
-// delegated is a failure of the step; a child that would stand too deep is an output with an error.
+// delegate pushes a child frame, or makes the step an effect if the child is remote. An impossible
+// delegation is a failure of the step; a child beyond the depth limit gives an output with an
+// error.
 func (m *Machine) delegate(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	step := next.(nextstep.Delegate)
 	if _, ok := m.cfg.Strategies[step.Strategy]; !ok && slices.Contains(m.cfg.Remote, step.Strategy) {
@@ -200,8 +202,8 @@ func (m *Machine) delegate(f *frame, next nextstep.NextStep) nextstep.NextStep {
 	return nil
 }
 
-// delegateRemote makes a delegation an effect, with what the child may really use: those of its
-// frame's tools, by name, and no more than what is left of the limits of the frames above it.
+// delegateRemote makes a delegation an effect. The effect names the tools of the frame that the
+// child may use, and its limits are at most what is left of the limits above it.
 func (m *Machine) delegateRemote(f *frame, step *nextstep.Delegate) nextstep.NextStep {
 	if limit := m.reached(f, stepOf(1, 1)); limit != nil {
 		return m.endAtLimit(f, limit)
@@ -235,7 +237,7 @@ func (m *Machine) delegateRemote(f *frame, step *nextstep.Delegate) nextstep.Nex
 	return m.openStep(f, EffectRemote, remote, reserved)
 }
 
-// shareOf says what a child is handed of the conversation of frame f.
+// shareOf says how much of the conversation of frame f a child is given.
 func shareOf(f *frame, in delegation.Input) Share {
 	switch n := len(in.Messages); {
 	case n == 0:
@@ -247,7 +249,7 @@ func shareOf(f *frame, in delegation.Input) Share {
 	}
 }
 
-// narrow returns those of the allowed tools that are named; nil names mean all.
+// narrow returns the allowed tools with the given names; nil names mean all.
 func narrow(allowed []tools.Definition, names []string) []tools.Definition {
 	if names == nil {
 		return allowed
@@ -261,8 +263,8 @@ func narrow(allowed []tools.Definition, names []string) []tools.Definition {
 	return narrowed
 }
 
-// frameEntered emits the event of a frame that begins. It is no part of enter, below which a
-// strategy stands on the stack.
+// frameEntered emits the event of a frame that begins. It is separate from enter to keep the stack
+// small while a strategy runs.
 func (m *Machine) frameEntered(f *frame) {
 	entered := FrameEntered{Strategy: f.strategy, Goal: f.input.Goal, Messages: len(f.input.Messages), Context: f.context, Limits: m.mayUse(f).limits()}
 	if f.call != nil {
@@ -271,7 +273,7 @@ func (m *Machine) frameEntered(f *frame) {
 	m.emit(f, EventFrameEntered, entered)
 }
 
-// enter starts the strategy of a frame that has its place.
+// enter starts the strategy of a frame that has its place in the tree.
 func (m *Machine) enter(f *frame) nextstep.NextStep {
 	m.frameEntered(f)
 	m.compareTable(f)
@@ -289,7 +291,7 @@ func (m *Machine) enter(f *frame) nextstep.NextStep {
 	})
 }
 
-// tooDeep returns the depth limit that a frame passes, or nil.
+// tooDeep returns an error if the frame exceeds a depth limit, and nil otherwise.
 func (m *Machine) tooDeep(f *frame) (err error) {
 	for g, deep := f, int64(1); g != nil; g, deep = g.up, deep+1 {
 		if most := g.limits[depth]; most >= 0 && deep > most {
@@ -299,7 +301,8 @@ func (m *Machine) tooDeep(f *frame) (err error) {
 	return err
 }
 
-// leave ends a frame: the parent is told, or its output is the result of a call, or the run ends.
+// leave ends a frame: its output goes to the parent, or becomes the result of a call, or ends the
+// run.
 func (m *Machine) leave(f *frame, out delegation.Output) {
 	m.frameLeft(f, &out)
 	up, call := f.up, f.call
@@ -315,7 +318,7 @@ func (m *Machine) leave(f *frame, out delegation.Output) {
 	m.recycle(f)
 }
 
-// frameLeft tells that a frame ended.
+// frameLeft emits the event of a frame that ended.
 func (m *Machine) frameLeft(f *frame, out *delegation.Output) {
 	if f.ending != nil {
 		m.endingFrames--

@@ -6,14 +6,15 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// reported is the error of a ReportError as data. The error is the strategy's: its text may panic.
+// reported converts the error of a ReportError to data. The error comes from the strategy, and its
+// methods may panic.
 func (m *Machine) reported(f *frame, err error) (e *delegation.Error) {
 	defer func() {
 		if v := recover(); v != nil {
 			e = m.brokeDown(f, "the Error method of its error", v)
 		}
 	}()
-	if _, ok := err.(*delegation.Error); !ok && err != nil { //nolint:errorlint // that exact type is data already
+	if _, ok := err.(*delegation.Error); !ok && err != nil { //nolint:errorlint // only this exact type is already data
 		err = guard.New(err, err.Error())
 	}
 	if e = delegation.AsError(err); e == nil {
@@ -22,7 +23,7 @@ func (m *Machine) reported(f *frame, err error) (e *delegation.Error) {
 	return e
 }
 
-// defect fails a frame whose strategy asked for what nobody can do.
+// defect fails a frame whose strategy returned an invalid step.
 func (m *Machine) defect(f *frame, method, problem string, cause error) nextstep.NextStep {
 	code := delegation.CodeDefect
 	if cause != nil {
@@ -32,7 +33,7 @@ func (m *Machine) defect(f *frame, method, problem string, cause error) nextstep
 		&StrategyError{Run: m.run, Frame: f.name, Strategy: f.strategy, Method: method, Problem: problem, Err: cause})}
 }
 
-// brokeDown is the error of a frame whose strategy panicked.
+// brokeDown returns the error of a frame whose strategy panicked.
 func (m *Machine) brokeDown(f *frame, method string, v any) *delegation.Error {
 	p := m.panicked(f, "the strategy "+f.strategy+" in "+method, v)
 	return delegation.NewError(delegation.CodePanic, &StrategyError{
@@ -69,8 +70,8 @@ func (m *Machine) reportState(f *frame) {
 	}
 }
 
-// change boxes a detail. Strategies go in circles, so the boxes of the first few changes are used
-// again.
+// change boxes a detail. Strategies repeat their state changes, so the boxes of the first few are
+// reused.
 func (m *Machine) change(c StateChanged) Detail {
 	for i, d := range m.changes {
 		if d == nil {

@@ -12,54 +12,54 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// FrameView is a frame as it stands between two records. It is a copy: reading it, or writing to
-// it, changes nothing of the run.
+// FrameView is the state of a frame between two records. It is a copy: changing it does not change
+// the run.
 type FrameView struct {
 	Name     string // position in the delegation tree: "0.1.2"
-	Depth    int    // the root's is 1
+	Depth    int    // the root has 1
 	Strategy string
-	State    strategy.State // of the strategy's FSM, where it tells
-	Seq      int            // the number of its last step; 0 before the first
+	State    strategy.State // state of the strategy's FSM, if it has one
+	Seq      int            // number of its last step; 0 before the first
 
-	Effects []EffectView // that it rests on, in order; those that have ended are left out
-	Child   string       // the frame that it delegated to and sleeps below; "" if it rests on effects
+	Effects []EffectView // effects that it waits for, in order, without those that have ended
+	Child   string       // the child frame that it waits for; "" if it waits for effects
 
-	Call   EffectID // the call that its branch answers; zero for the root, and for what was delegated to
-	Branch bool     // it is the first frame of a branch
+	Call   EffectID // the call that its branch answers; zero for the root and for delegated children
+	Branch bool     // whether it is the first frame of a branch
 
-	Limits  delegation.Limits // its own; negative: none
+	Limits  delegation.Limits // its own limits; negative: none
 	Left    delegation.Limits // see [Machine.Left]
-	Used    delegation.Counts // by it and all below it; what its open effects have reserved is among it
+	Used    delegation.Counts // used by it and all frames below it, including what open effects have reserved
 	Usage   messages.Usage
 	Cost    messages.Cost
-	Elapsed time.Duration // of the effects of it and all below it, added up
+	Elapsed time.Duration // sum of the durations of the effects of it and all frames below it
 
-	Untrusted bool   // text from outside has been read in its branch
-	Source    string // what brought it, for people; "" if nothing did
-	Ending    string // why it has to end; "" if it may go on
+	Untrusted bool   // whether its branch has read text from outside
+	Source    string // the source of that text, for people; "" if there is none
+	Ending    string // why it must end; "" if it may continue
 }
 
-// EffectView is an effect that a frame rests on.
+// EffectView is the state of an effect that a frame waits for.
 type EffectView struct {
 	ID    EffectID
 	Kind  EffectKind
 	State EffectState
-	Tool  string   // of a call
-	Waits []string // the ids of what it waits for, see [Machine.Waits]
+	Tool  string   // name of the tool of a call
+	Waits []string // ids of its open waits, see [Machine.Waits]
 }
 
-// EffectState says how far an effect has come.
+// EffectState is the progress of an effect.
 type EffectState string
 
 // The states.
 const (
-	EffectBlocked   EffectState = "blocked"   // calls before it have to end, or its verdict has to be stored
-	EffectQueued    EffectState = "queued"    // it waits for a place
-	EffectIntending EffectState = "intending" // it has its place, and waits for its intent to be stored
-	EffectOpen      EffectState = "open"      // it is performed
-	EffectAsking    EffectState = "asking"    // it is performed, and waits for somebody
-	EffectWaiting   EffectState = "waiting"   // it waits for somebody, and nobody performs it
-	EffectNested    EffectState = "nested"    // branches answer it
+	EffectBlocked   EffectState = "blocked"   // earlier calls must end first, or its verdict must be stored
+	EffectQueued    EffectState = "queued"    // waits in the queue, because of Parallel
+	EffectIntending EffectState = "intending" // next in turn, but its intent must be stored first
+	EffectOpen      EffectState = "open"      // in progress
+	EffectAsking    EffectState = "asking"    // in progress, and waits for a person
+	EffectWaiting   EffectState = "waiting"   // waits for a person, and is not in progress
+	EffectNested    EffectState = "nested"    // its branches are at work
 )
 
 var effectStates = [...]EffectState{
@@ -67,11 +67,11 @@ var effectStates = [...]EffectState{
 	asking: EffectAsking, waiting: EffectWaiting, nested: EffectNested,
 }
 
-// Frames returns the frames of the run as they stand, in the order of the tree: each before what it
-// has started. There are none before the run began and after it ended.
+// Frames returns the frames of the run, in the order of the tree: each frame before the frames that
+// it started. There are none before the run began and after it ended.
 func (m *Machine) Frames() []FrameView {
 	var live []*frame
-	sleeps := map[*frame]string{} // below which child
+	sleeps := map[*frame]string{} // the child of each sleeping frame
 	seen := map[*frame]bool{}
 	for _, parked := range m.frames() {
 		for f := parked; f != nil && !seen[f]; f = f.up {
@@ -120,7 +120,7 @@ func (m *Machine) view(f *frame) FrameView {
 	return v
 }
 
-// byPlace compares the names of two frames by their place in the tree.
+// byPlace compares the names of two frames by their position in the tree.
 func byPlace(a, b string) int {
 	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(x, y string) int {
 		m, _ := strconv.Atoi(x)
@@ -129,9 +129,9 @@ func byPlace(a, b string) int {
 	})
 }
 
-// Left returns what a frame, and all above it, have left of each limit for something that starts
-// one frame deeper, such as a delegation; negative: there is no limit. It returns false if no such
-// frame lives.
+// Left returns what is left of each limit of a frame, and of all frames above it, for something
+// that starts one frame deeper, such as a delegation; negative means no limit. It returns false if
+// there is no such frame, or if it has ended.
 func (m *Machine) Left(frame string) (delegation.Limits, bool) {
 	f := m.named(frame)
 	if f == nil {
@@ -140,9 +140,9 @@ func (m *Machine) Left(frame string) (delegation.Limits, bool) {
 	return m.remaining(f).limits(), true
 }
 
-// Digest returns the digest of an effect that has no answer: of all that stands in its step or its
-// call. It is made now, if [Config].Durable did not make it before. It returns false if there is no
-// such effect, for what a person is asked, and for a step that has no JSON form.
+// Digest returns the digest of the step or call of an open effect. It is computed now if
+// [Config].Durable is false. It returns false if there is no such effect, if the effect is a
+// question to a person, and if its step has no JSON form.
 func (m *Machine) Digest(id EffectID) (string, bool) {
 	e := m.find(id)
 	switch {

@@ -12,43 +12,45 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Wait is something that a run waits for: a person's answer, as a rule.
+// Wait is a question that a run waits for somebody to answer, usually a person. Other frameworks
+// call this an interrupt. A [Reply] answers it.
 type Wait struct {
-	ID        string    `json:"id"`                  // what a [Reply] names; unique
-	Run       string    `json:"run"`                 // that waits
-	Frame     string    `json:"frame"`               // where: a position in the delegation tree
-	Seq       int       `json:"seq"`                 // of the step
-	Kind      string    `json:"kind"`                // what is asked for: one of the kinds below, or one of your own
-	CallID    string    `json:"call_id,omitempty"`   // the tool call that it is about, if it is about one
+	ID        string    `json:"id"`                  // unique; named by the [Reply]
+	Run       string    `json:"run"`                 // the run that waits
+	Frame     string    `json:"frame"`               // position in the delegation tree
+	Seq       int       `json:"seq"`                 // number of the step
+	Kind      string    `json:"kind"`                // one of the kinds below, or a kind of your own
+	CallID    string    `json:"call_id,omitempty"`   // the tool call that it is about, if any
 	Tool      string    `json:"tool,omitempty"`      // the tool of that call
-	Arguments string    `json:"arguments,omitempty"` // of that call, as they will be used
-	Text      string    `json:"text,omitempty"`      // what to tell the person
-	Options   []string  `json:"options,omitempty"`   // answers to choose from; none: any
-	Untrusted bool      `json:"untrusted,omitempty"` // text from outside has been read, which may have led to this
-	Expires   time.Time `json:"expires,omitzero"`    // an answer after this is not taken; zero: never
+	Arguments string    `json:"arguments,omitempty"` // arguments of that call, as they will be used
+	Text      string    `json:"text,omitempty"`      // the question for the person
+	Options   []string  `json:"options,omitempty"`   // possible answers; none: any answer
+	Untrusted bool      `json:"untrusted,omitempty"` // the run has read text from outside, which may have caused this
+	Expires   time.Time `json:"expires,omitzero"`    // later answers are rejected; zero: never
 }
 
 // The kinds of a [Wait] that this library makes.
 const (
-	WaitApproval = "approval"         // may the call be made? Reply.Approve says
-	WaitQuestion = tools.KindQuestion // Reply.Text says
-	WaitStep     = "step"             // a Handler cannot perform the effect now, and said no more
-	WaitUnknown  = "unknown"          // the call may have had its effect: with Reply.Approve it is made again, else Text or Reason says what is known
+	WaitApproval = "approval"         // may the call be made? Reply.Approve answers
+	WaitQuestion = tools.KindQuestion // Reply.Text answers
+	WaitStep     = "step"             // a Handler cannot perform the effect now, and gave no other wait
+	WaitUnknown  = "unknown"          // the call may have had its effect: Reply.Approve makes it again; otherwise Text or Reason says what is known
 )
 
 // Reply answers a [Wait].
 type Reply struct {
 	WaitID  string `json:"wait_id"`
-	Approve bool   `json:"approve,omitempty"` // for WaitApproval: the call may be made; for WaitUnknown: it is made again
+	Approve bool   `json:"approve,omitempty"` // for WaitApproval: make the call; for WaitUnknown: make it again
 	Text    string `json:"text,omitempty"`    // for WaitQuestion: the answer
-	Reason  string `json:"reason,omitempty"`  // why not, for the model: of a refusal, or of a question that is declined (no Text)
+	Reason  string `json:"reason,omitempty"`  // for the model: why the call is refused, or why the question is declined (with no Text)
 }
 
-// Expired reports whether the wait is over at that time.
+// Expired reports whether the wait has expired at that time.
 func (w *Wait) Expired(at time.Time) bool { return !w.Expires.IsZero() && at.After(w.Expires) }
 
-// Identified returns w as its JSON form gives it back, with its ID: a hash of the effect and of all
-// that w says, the arguments in canonical form, so that a reply to it fits nothing else.
+// Identified returns w in the form that a journal would return, with its ID set. The ID is a hash
+// of the effect and of all fields of w, with the arguments in canonical form. So a reply fits no
+// other wait.
 func (w Wait) Identified(of EffectID) Wait {
 	if r, err := canonical(Asked{Wait: w}); err == nil {
 		w = r.Wait
@@ -69,8 +71,8 @@ func (w *Wait) identity(of EffectID) string {
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// canonicalJSON returns JSON with its keys sorted, numbers as they are written, and no blanks;
-// anything else as it is.
+// canonicalJSON returns JSON with sorted keys, unchanged numbers and no blanks; it returns other
+// text unchanged.
 func canonicalJSON(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -85,7 +87,7 @@ func canonicalJSON(text string) string {
 	return string(out)
 }
 
-// problem says why a reply does not answer the wait at that time; "" if it does.
+// problem says why a reply does not answer the wait at the given time; "" if it does.
 func (w *Wait) problem(r *Reply, at time.Time) string {
 	switch {
 	case w.Expired(at):

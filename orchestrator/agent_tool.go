@@ -13,42 +13,43 @@ import (
 
 // Agent is a strategy that a model can call as a tool. See [AgentTool].
 type Agent struct {
-	// Definition names and describes the tool. Without Parameters it takes {"goal": "…"}, and with
-	// FanOut {"goals": ["…", …]} instead if the model likes. A Timeout of 0 means none, since an
-	// agent takes long.
+	// Definition names and describes the tool. Without Parameters the tool takes {"goal": "…"};
+	// with FanOut it also accepts {"goals": ["…", …]} instead. A Timeout of 0 means none, because
+	// agents take long.
 	Definition tools.Definition
 
 	Strategy string            // in Config.Strategies
-	Limits   delegation.Limits // of each branch, within what is left of those of its caller; zero fields mean the caller's
-	Tools    []string          // names of the tools it may use, of those its parent may; nil: all of them
+	Limits   delegation.Limits // limits of each branch, within what is left of the caller's limits; zero fields mean the caller's
+	Tools    []string          // names of the caller's tools that it may use; nil: all of them
 
 	// FanOut lets one call open several branches at the same time, one for each of its goals. Its
 	// result is then a JSON array, in the order of the goals.
 	FanOut bool
 
-	// Input makes the input of a branch of arguments that fit the Parameters; nil: "goal" is the
-	// Goal, and all of the arguments are the Data. It is pure: a replay calls it again.
+	// Input makes the input of a branch from arguments that fit the Parameters. Nil means that
+	// "goal" becomes the Goal, and the whole arguments become the Data. Input must be pure: a
+	// replay calls it again.
 	Input func(arguments string) (delegation.Input, error)
 }
 
-// AgentTool returns a tool that runs a strategy: each call opens a branch of the same run, at the
-// same time as the others of its batch, with a conversation of its own. Delegation puts a child on
-// the stack of its caller; an agent stands beside the other calls.
+// AgentTool returns a tool that runs a strategy. Each call opens a branch of the same run, with its
+// own conversation, in parallel with the other calls of the batch. In contrast, delegation pushes a
+// child on the stack of its parent, which waits for it.
 //
-//   - A branch is in the same journal as its run, under the same limits, and stops and waits with
-//     it. Its frames are named by their place below the frame that called, and the event
+//   - A branch is part of its run: it has the same journal and limits, and stops and waits with the
+//     run. Its frames are named by their position below the caller's frame, and the event
 //     FrameEntered says which call they answer.
-//   - Limits of its own hold within what is left of those above it. What one branch leaves, the
-//     others can use.
+//   - Its own limits apply within what is left of the limits above it. Budget that one branch does
+//     not use is free for the others.
 //   - At most Config.Parallel model calls, tool calls and remote delegations of the whole run are
-//     performed at once; a branch that waits for calls of its own keeps no place.
-//   - A branch that fails is a failed result, with the text that was reached. At the Timeout of its
-//     Definition it is stopped.
+//     performed at once. The call of an agent does not count.
+//   - A branch that fails gives a failed result, with its text so far. A branch is stopped when the
+//     Timeout of its Definition expires.
 //
-// The tool works only in the [Orchestrator] whose Config holds it.
+// The tool works only in an [Orchestrator] whose Config holds it.
 func AgentTool(a Agent) tools.Tool {
 	t := &agentTool{spec: a, def: a.Definition}
-	t.def.Idempotent = true // what it does is recorded call by call
+	t.def.Idempotent = true // its own calls are recorded one by one
 	if t.def.Timeout == 0 {
 		t.def.Timeout = -1
 	}
@@ -74,10 +75,10 @@ type agentTool struct {
 // Definition implements [tools.Tool].
 func (t *agentTool) Definition() tools.Definition { return t.def }
 
-// Check reports what is wrong with the Agent.
+// Check returns an error if the Agent is invalid.
 func (t *agentTool) Check() error { return t.err }
 
-// Agent tells the machine what to open for a call.
+// Agent returns the agent, for package machine.
 func (t *agentTool) Agent() *machine.Agent { return &t.agent }
 
 // Call implements [tools.Tool].
@@ -85,7 +86,7 @@ func (t *agentTool) Call(context.Context, string) (string, error) {
 	return "", errors.New("orchestrator: an agent tool works only in a run of the orchestrator that it was configured in")
 }
 
-// inputs makes the inputs of the branches of a call: several, or one that was asked for as one.
+// inputs makes the inputs of the branches of a call; several says whether the result is a list.
 func (t *agentTool) inputs(arguments string) (inputs []delegation.Input, several bool, err error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"

@@ -11,21 +11,22 @@ import (
 )
 
 // ApprovalConfig says which tool calls need a person's approval. Calls are judged before any
-// middleware sees them, so people see the arguments as the model wrote them. An approval is for
-// that call of that step of that run with those arguments, once: a middleware that changes them has
-// the call refused. A call that was simply allowed is judged again as changed.
+// middleware sees them, so people see the arguments as the model wrote them. An approval is valid
+// once, for one call with the arguments that the person saw. If a middleware changes the arguments
+// of an approved call, the call is refused. If the call was allowed without asking, the changed
+// call is judged again.
 //
-// A refused call is a failed result with the reason, for the model. Calls that need no approval do
-// not wait for those that do. But the call of a Sequential tool waits for those before it in its
-// batch, and those behind wait for that call.
+// A refused call gives the model a failed result with the reason. Calls that need no approval do
+// not wait for calls that do. But the call of a Sequential tool waits for the earlier calls of its
+// batch, and the later calls wait for it.
 type ApprovalConfig struct {
-	Default ApprovalPolicy            // for tools that are not in Tools and do not say NeedsApproval; nil: AskIfChanging
-	Tools   map[string]ApprovalPolicy // by name, which must be that of a tool of the Config or of a strategy
-	Expires time.Duration             // how long an approval may be given after it was asked for; 0: 24 hours; negative: for ever
+	Default ApprovalPolicy            // for tools that are not in Tools and do not declare NeedsApproval; nil: AskIfChanging
+	Tools   map[string]ApprovalPolicy // by the name of a tool of the Config or of a strategy
+	Expires time.Duration             // time after which an unanswered approval expires; 0: 24 hours; negative: never
 }
 
-// policy returns the one policy that the config stands for; nil if there is no config: then tools
-// whose Definition says NeedsApproval are asked about, and no others.
+// policy combines the config into one policy. It returns nil if there is no config: then only calls
+// of tools whose Definition says NeedsApproval are asked about.
 func (c *ApprovalConfig) policy() ApprovalPolicy {
 	if c == nil {
 		return nil
@@ -46,7 +47,7 @@ func (c *ApprovalConfig) policy() ApprovalPolicy {
 	}
 }
 
-// check says which rules are for tools that there are not, each with the names that are near.
+// check returns an error for rules about unknown tools, with similar names.
 func (c *ApprovalConfig) check(names []string) error {
 	if c == nil {
 		return nil
@@ -63,10 +64,10 @@ func (c *ApprovalConfig) check(names []string) error {
 	if unknown == nil {
 		return nil
 	}
-	return &ConfigError{Field: "Approve", Err: fmt.Errorf("rules name tools that there are not: %s; %s", strings.Join(unknown, ", "), thereAre(names))}
+	return &ConfigError{Field: "Approve", Err: fmt.Errorf("rules name tools that do not exist: %s; %s", strings.Join(unknown, ", "), thereAre(names))}
 }
 
-// nearest returns the name that a misspelt one is most likely to stand for; "" if none is near.
+// nearest returns the name that is most similar to a misspelt one; "" if none is similar.
 func nearest(name string, names []string) string {
 	best, least := "", 1+max(1, len(name)/3)
 	for _, k := range names {
@@ -77,8 +78,8 @@ func nearest(name string, names []string) string {
 	return best
 }
 
-// edits counts the letters to put in, leave out or replace that make one name of another
-// (Levenshtein's distance).
+// edits returns the Levenshtein distance of two names: the number of letters to insert, delete or
+// replace.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

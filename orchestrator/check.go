@@ -14,17 +14,17 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// check looks through a [Config], and makes its strategies to see whether they can be made.
+// check validates a [Config]. It also makes each strategy, to see whether that works.
 type check struct {
 	cfg       *Config
-	field     string             // that the strategies come from
-	tools     *tools.Set         // of the runs; nil if they cannot be used
+	field     string             // the field that holds the strategies
+	tools     *tools.Set         // the tools of the runs; nil if they are invalid
 	tableless []string           // the names of strategies without a table
-	own       []tools.Definition // of the tools that strategies bring
+	own       []tools.Definition // definitions of the tools that strategies bring
 	problems  []error
 }
 
-// report notes what is wrong with a field, one error for each that is joined in err.
+// report adds the problems of a field, one for each error joined in err.
 func (c *check) report(field string, err error) {
 	c.problems = append(c.problems, configErrors(field, err))
 }
@@ -34,7 +34,7 @@ func (c *check) reportAt(field, place string, err error) {
 	c.report(field, errors.Join(guard.Within(place, err)...))
 }
 
-// all returns everything that is wrong, but for the middleware.
+// all returns all problems, except those of the middleware.
 func (c *check) all() error {
 	if isNil(c.cfg.Client) {
 		c.report("Client", errors.New("is nil: give it the client of a model, such as openaichat.New returns"))
@@ -53,7 +53,7 @@ func (c *check) all() error {
 	if _, ok := c.cfg.Strategies[c.cfg.Default]; c.cfg.Default != "" && !ok {
 		c.report("Default", c.unknown(c.cfg.Default, c.cfg.Strategies.Names()))
 	}
-	if c.tools != nil { // else it may hold what is no tool
+	if c.tools != nil { // otherwise Tools may hold invalid tools
 		c.agents("Tools", "", c.cfg.Tools)
 	}
 	if err := c.cfg.Approve.check(c.toolNames()); err != nil {
@@ -62,7 +62,7 @@ func (c *check) all() error {
 	return errors.Join(c.problems...)
 }
 
-// toolNames are those of the tools of the Config, and of those that strategies bring.
+// toolNames returns the names of the tools of the Config and of the strategies.
 func (c *check) toolNames() []string {
 	return namesOf(append(slices.Clone(c.own), c.tools.Definitions()...))
 }
@@ -78,7 +78,7 @@ func (c *check) remotes() {
 	}
 }
 
-// strategy makes a strategy twice, and looks at what it names and brings.
+// strategy makes a strategy twice, and checks the names that it uses and the tools that it brings.
 func (c *check) strategy(name string) {
 	try := machine.Config{Strategies: c.cfg.Strategies}
 	st, brought, err := try.Try(name)
@@ -106,13 +106,14 @@ func (c *check) strategy(name string) {
 	c.brought(name, brought)
 }
 
-// same reports whether two strategies are one. Those without memory may be.
+// same reports whether two strategies are the same value. Strategies without memory may be.
 func same(a, b strategy.Strategy) bool {
 	t := reflect.TypeOf(a)
 	return t == reflect.TypeOf(b) && t.Kind() == reflect.Pointer && t.Elem().Size() > 0 && a == b
 }
 
-// brought checks the tools that a strategy brings: they must be named unlike those of the runs.
+// brought checks the tools that a strategy brings: their names must differ from those of the runs'
+// tools.
 func (c *check) brought(name string, list []tools.Tool) {
 	own, err := tools.NewSet(list...)
 	if err != nil {
@@ -128,7 +129,7 @@ func (c *check) brought(name string, list []tools.Tool) {
 	c.agents(c.field, fmt.Sprintf("strategy %q: ", name), list)
 }
 
-// agents checks what those of the tools name that are agents.
+// agents checks the names that agent tools use.
 func (c *check) agents(field, where string, list []tools.Tool) {
 	for _, t := range list {
 		a := machine.AgentOf(t)
@@ -145,7 +146,7 @@ func (c *check) agents(field, where string, list []tools.Tool) {
 	}
 }
 
-// children reports strategies to delegate to that there are not.
+// children reports unknown strategies to delegate to.
 func (c *check) children(name string, children []string) {
 	known := slices.Sorted(maps.Keys(c.cfg.Remote))
 	known = append(c.cfg.Strategies.Names(), known...)
@@ -156,7 +157,7 @@ func (c *check) children(name string, children []string) {
 	}
 }
 
-// namedTools reports tools that are named and that there are not.
+// namedTools reports unknown names of tools.
 func (c *check) namedTools(field, where string, names []string) {
 	known := c.tools.Names()
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
@@ -166,7 +167,7 @@ func (c *check) namedTools(field, where string, names []string) {
 	}
 }
 
-// unknown is the error of a name that no strategy has.
+// unknown returns the error for an unknown name of a strategy.
 func (c *check) unknown(name string, known []string) error {
 	err := &strategy.UnknownError{Name: name, Known: known}
 	if hint := meant(name, known); hint != "" {
@@ -175,7 +176,7 @@ func (c *check) unknown(name string, known []string) error {
 	return err
 }
 
-// meant asks for the name that a misspelt one is near to; "" if there is none.
+// meant returns a question with a similar name; "" if there is none.
 func meant(name string, names []string) string {
 	if near := nearest(name, names); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
@@ -190,8 +191,8 @@ func thereAre(toolNames []string) string {
 	return "the tools are: " + strings.Join(toolNames, ", ")
 }
 
-// isNil reports whether a value is nil, or a nil pointer: one that came with an error that nobody
-// looked at.
+// isNil reports whether a value is nil or a nil pointer, such as one that was returned with an
+// unchecked error.
 func isNil(v any) bool {
 	if v == nil {
 		return true

@@ -1,21 +1,22 @@
-// Package orchestrator runs strategies: it performs the effects that they ask for, and keeps, tells
-// and stops runs.
+// Package orchestrator runs strategies. It performs the effects that they request, stores runs,
+// emits their events, and stops and resumes them.
 //
 // A [machine.Machine] is the whole state of one run and does no I/O. An [Orchestrator] is the loop
-// around one: it stores what was applied, tells [Event] values, performs each [Effect] with a
+// around a Machine: it stores records, emits events (type [Event]), performs each [Effect] with a
 // [Handler], which [Middleware] may wrap, and applies the answers. The package comment of machine
-// shows the loop; this package uses nothing of a Machine that is not exported, and another engine
-// needs no more.
+// shows the loop. This package uses only the exported API of Machine, so you can write another
+// engine in the same way.
 //
 //	o, err := orchestrator.New(orchestrator.Config{Client: model, Strategies: set, Tools: list})
 //	result, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: "…"}})
 //
-// [Orchestrator.Run] returns how a run ended, [Orchestrator.Stream] yields what happens while it
-// does. Effects that can go on beside each other do: the calls of a batch, and the agents that
-// calls open ([AgentTool]), with [Config].Parallel as the bound.
+// [Orchestrator.Run] returns the result of a run; [Orchestrator.Stream] yields its events while
+// they happen. Independent effects run in parallel, up to [Config].Parallel: the calls of a batch,
+// and agents that are called as tools ([AgentTool]).
 //
-// Where there is a journal ([Config].Store) each record is stored before anything comes of it, so
-// that [Orchestrator.Resume] can take the run up again, in another process too. What a run waits
-// for is a [Wait], answered by a [Reply]: in the process ([Config].Reply), or when the run is
-// resumed. [Config].Approve says which calls wait for a person.
+// With a store ([Config].Store) each run has a journal, which others call a checkpoint: each record
+// is stored before its consequences happen. So [Orchestrator.Resume] can continue the run, also in
+// another process. When a run needs an answer from a person, it creates a [Wait], which others call
+// an interrupt. A [Reply] answers it: in the process ([Config].Reply), or when the run is resumed.
+// [Config].Approve says which tool calls need a person's approval.
 package orchestrator

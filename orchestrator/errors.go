@@ -9,7 +9,7 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// ConfigError says which field of a [Config], or of a [Task], cannot be used, why, and what to do.
+// ConfigError says which field of a [Config] or a [Task] is invalid, why, and what to do.
 type ConfigError struct {
 	Field string
 	Err   error
@@ -23,7 +23,7 @@ func (e *ConfigError) Error() string {
 // Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// configErrors returns a [*ConfigError] about a field for each of the errors that are joined.
+// configErrors returns a [*ConfigError] about a field for each error joined in err.
 func configErrors(field string, err error) error {
 	all := guard.Each(err)
 	for i, e := range all {
@@ -32,8 +32,7 @@ func configErrors(field string, err error) error {
 	return errors.Join(all...)
 }
 
-// startError is the error of a run that cannot be begun, with the field of the [Task] that is
-// wrong.
+// startError returns the error of a run that cannot start, with the invalid field of the [Task].
 func (o *Orchestrator) startError(err error) error {
 	c, ok := errors.AsType[*machine.ConfigError](err)
 	if !ok {
@@ -45,11 +44,11 @@ func (o *Orchestrator) startError(err error) error {
 	return configErrors("Task."+c.Field, c.Err)
 }
 
-// RunExistsError says that a run cannot be begun, or not be resumed now, because of what is there
-// under its id. It wraps checkpoint.ErrConflict.
+// RunExistsError reports that a run cannot be started or resumed because its id is in use. It wraps
+// checkpoint.ErrConflict.
 type RunExistsError struct {
 	Run        string
-	InProgress bool // in this Orchestrator, now; else it has a journal
+	InProgress bool // the run is in progress in this Orchestrator; otherwise it has a journal
 	Err        error
 }
 
@@ -64,17 +63,16 @@ func (e *RunExistsError) Error() string {
 // Unwrap returns the cause, such as a [*JournalError].
 func (e *RunExistsError) Unwrap() error { return e.Err }
 
-// UnansweredError says that a run waits for answers and cannot go on: nobody could give them in
-// this process, for Config.Reply is nil or did not answer, and nothing was stored, for Config.Store
-// is nil. It comes with a Result that is waiting, with its waits and the messages so far. It wraps
-// [ErrSuspended].
+// UnansweredError reports that a run waits for answers and cannot be resumed: Config.Reply is nil
+// or did not answer, and Config.Store is nil. The Result beside it has StatusWaiting, the waits and
+// the messages so far. It wraps [ErrSuspended].
 type UnansweredError struct {
 	Run   string
 	Waits []Wait
-	Err   error // why Config.Reply did not answer, where it said so; may be nil
+	Err   error // why Config.Reply did not answer, if known; may be nil
 }
 
-// Error names the run, and says what is missing.
+// Error names the run and says what is missing.
 func (e *UnansweredError) Error() string {
 	text := fmt.Sprintf("orchestrator: run %.64q waits for %d answers and cannot go on: nobody can be asked, and without Config.Store nothing was stored to resume", e.Run, len(e.Waits))
 	if e.Err != nil {

@@ -15,32 +15,32 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// execution is one effect that is performed: on the goroutine of the loop, or on one of its own. It
-// is the context that the Handler is given, so that what is called with that context finds it.
+// execution is one effect in progress, on the goroutine of the loop or on its own. It is also the
+// context of the Handler, so that functions called with that context can find it.
 type execution struct {
-	context.Context // of the run, or derived from it
+	context.Context // the context of the run, or derived from it
 	run             *run
-	inline          bool            // it is that of the workspace, on the goroutine of the loop
-	effect          *machine.Effect // read-only; of a goroutine of its own: own
+	inline          bool            // the execution of the workspace, on the goroutine of the loop
+	effect          *machine.Effect // read-only; points to own if it has its own goroutine
 	own             machine.Effect
-	tool            tools.Tool // that the call names; nil: there is none, or the effect is no call
+	tool            tools.Tool // the tool of the call; nil: it is unknown, or the effect is not a call
 	toolInline      bool       // the tool neither waits nor needs a context
 	began           time.Time
 	cancel          context.CancelCauseFunc // nil: only the end of the run ends the context
-	where           string                  // whose code performs the effect, where that is known
+	where           string                  // whose code performs the effect, if known
 
-	// The loop's own:
-	deadline time.Time // when its time is over, then when its grace is; zero: never
-	cut      string    // why its context is done: the reason of a tool's result; "" while it is not
+	// Only the loop uses these:
+	deadline time.Time // end of its time-out, then end of its grace period; zero: none
+	cut      string    // why its context is done: the reason of a tool's result; "" if it is not done
 
 	mu       sync.Mutex
-	call     *tools.Running // the tool that runs; nil: none does
-	calls    int            // how often a tool was called
-	waits    []Wait         // that nobody could be asked about in this process
-	request  *request       // of a model
-	sawDelta bool           // pieces of the reply were told
-	idle     *idleTimer     // of the request in progress; nil: none
-	ended    bool           // the effect is over: nobody hears of it any more
+	call     *tools.Running // the running tool; nil: none
+	calls    int            // number of tool calls
+	waits    []Wait         // waits that could not be answered in this process
+	request  *request       // for a model
+	sawDelta bool           // deltas of the reply were emitted
+	idle     *idleTimer     // timer of the request in progress; nil: none
+	ended    bool           // the effect is over: it emits no more events
 	replies  []machine.Exchange
 }
 
@@ -54,15 +54,15 @@ func (x *execution) Value(key any) any {
 	return x.Context.Value(key)
 }
 
-// executionOf returns the execution that ctx belongs to; nil outside of one.
+// executionOf returns the execution of ctx; nil if there is none.
 func executionOf(ctx context.Context) *execution {
 	x, _ := ctx.Value(executionKey{}).(*execution)
 	return x
 }
 
-// performInline performs an effect on the goroutine of the loop, and applies its answer, where
-// nobody has to look at anything meanwhile: a tool that is inline does not wait, and a model is
-// asked as long as its client takes. It reports whether it did.
+// performInline performs an effect on the goroutine of the loop and applies its answer, if the loop
+// has nothing else to do meanwhile: an inline tool does not wait, and a model may be the only
+// effect. It reports whether it did.
 func (r *run) performInline(e *machine.Effect) bool {
 	if r.o.wrapped || len(r.agents) > 0 || e.Kind == machine.EffectPerson {
 		return false
@@ -86,12 +86,12 @@ func (x *execution) take(e *machine.Effect) {
 	}
 }
 
-// launch performs an effect on a goroutine of its own. A tool that is inline does not wait, and
-// needs none.
+// launch performs an effect on its own goroutine. An inline tool does not wait and needs no
+// goroutine.
 func (r *run) launch(e *machine.Effect) {
 	r.box.open()
 	x := r.newExecution(e)
-	if r.o.agentTimeouts { // an agent may be cut off by itself
+	if r.o.agentTimeouts { // an agent may be cut off alone
 		x.Context, x.cancel = context.WithCancelCause(r.ctx)
 	}
 	r.add(x)
@@ -129,7 +129,7 @@ func (x *execution) execute() {
 	m := mail{execution: x}
 	returned := false
 	defer func() {
-		if !returned { // whoever performed it ended the goroutine
+		if !returned { // the Handler ended the goroutine
 			m.answer, m.err = x.exited()
 		}
 		x.run.box.post(m)
@@ -138,9 +138,9 @@ func (x *execution) execute() {
 	returned = true
 }
 
-// growStack makes the stack of a new goroutine as large as decoding JSON takes, at once: growing
-// twice in the midst of it costs three times as much, for there is more to copy and to adjust. It
-// returns frame[i] so that there is a frame.
+// growStack grows the stack of a new goroutine at once to the size that decoding JSON needs.
+// Growing it twice while decoding costs three times as much, because there is more to copy. It
+// returns frame[i] so that the compiler keeps the frame.
 //
 //go:noinline
 func growStack(i int) byte {
@@ -148,7 +148,7 @@ func growStack(i int) byte {
 	return frame[i]
 }
 
-// exited is the answer of an effect whose goroutine was ended by whoever performed it.
+// exited returns the answer of an effect whose Handler ended its goroutine.
 func (x *execution) exited() (nextstep.Answer, error) {
 	if c := x.running(); c != nil {
 		return nextstep.ToolResult{Output: c.Exited()}, nil
@@ -161,7 +161,7 @@ func (x *execution) handle(ctx context.Context) (answer nextstep.Answer, err err
 	x.where = ""
 	defer func() {
 		if v := recover(); v != nil {
-			if x.inline && x.run.consumer.yielding { // it is the consumer's, not the Handler's
+			if x.inline && x.run.consumer.yielding { // the consumer panicked, not the Handler
 				panic(v)
 			}
 			p := &PanicError{Value: v, Stack: debug.Stack()}
@@ -175,16 +175,16 @@ func (x *execution) handle(ctx context.Context) (answer nextstep.Answer, err err
 	return x.run.o.handler(tools.WithAsk(ctx, x.ask), *x.effect)
 }
 
-// panicked is the error of an effect whose Handler panicked: whatever its value wraps, the effect
-// waits for nobody.
+// panicked is the error of an effect whose Handler panicked. Even if the panic value wraps
+// ErrSuspended, the effect does not wait.
 type panicked struct{ err *delegation.Error }
 
 func (e *panicked) Error() string { return e.err.Error() }
 
 func (e *panicked) Unwrap() error { return e.err }
 
-// arm notes the tool that is to run for the effect, and reports whether it may: a call that is not
-// safe to be made again is made once, however many ask for it at the same time.
+// arm stores the tool that will run for the effect, and reports whether it may run: an unsafe call
+// is made only once, even if several goroutines try at the same time.
 func (x *execution) arm(c *tools.Running) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -210,14 +210,14 @@ func (r *run) remove(x *execution) {
 	}
 }
 
-// end says that the effect is over: nothing is heard of it any more.
+// end marks the effect as over: it emits no more events.
 func (x *execution) end() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.ended = true
 }
 
-// withdraw cuts effects off, and questions.
+// withdraw cancels effects and questions.
 func (r *run) withdraw(ids []machine.EffectID) {
 	for _, id := range ids {
 		x := r.executions[id]
@@ -231,7 +231,7 @@ func (r *run) withdraw(ids []machine.EffectID) {
 	}
 }
 
-// receive deals with a mail, and reports whether a record was applied.
+// receive handles a mail, and reports whether a record was applied.
 func (r *run) receive(m *mail) bool {
 	switch {
 	case m.event != nil:
@@ -252,7 +252,7 @@ func (r *run) receive(m *mail) bool {
 		return false // it was abandoned
 	}
 	cut := m.execution.Err() != nil
-	r.remove(m.execution) // which ends its context
+	r.remove(m.execution) // remove ends its context
 	if r.discards {
 		return false
 	}
@@ -263,13 +263,13 @@ func (r *run) receive(m *mail) bool {
 	return r.finish(m.execution, m.answer, m.err)
 }
 
-// finish applies how an effect ended, and reports whether that is a record.
+// finish applies the result of an effect, and reports whether it applied a record.
 func (r *run) finish(x *execution, answer nextstep.Answer, err error) bool {
 	if r.streams && err == nil {
 		r.deliverWhole(x, answer)
 	}
 	if r.stopped() {
-		if x.effect != &x.own { // Ready's is gone with the next record
+		if x.effect != &x.own { // the effect in Ready is invalid after the next record
 			x.own = *x.effect
 			x.effect = &x.own
 		}
@@ -284,7 +284,7 @@ func (r *run) finish(x *execution, answer nextstep.Answer, err error) bool {
 		answer = r.failure(e.Kind, err)
 	}
 	if r.consumer.gone && isCut(answer) {
-		return false // it is done again when the run is resumed
+		return false // it is performed again when the run is resumed
 	}
 	r.answer(e, answer, elapsed)
 	return true

@@ -10,20 +10,20 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// FlatType names an event of a [Flat]. There are nine.
+// FlatType is the type of a [FlatEvent]. There are nine.
 type FlatType string
 
-// The types, each with the fields of a [FlatEvent] that it has besides.
+// The types. Each lists the fields of [FlatEvent] that it sets.
 const (
 	FlatStart        FlatType = "agent_start"         // Strategy, MaxSteps: the run began
-	FlatTurnStart    FlatType = "agent_turn_start"    // Step: the model is asked what to do next
-	FlatReason       FlatType = "agent_reason"        // Step, Message: what it said
-	FlatRequestInput FlatType = "agent_request_input" // Step, Question: the run waits for somebody
+	FlatTurnStart    FlatType = "agent_turn_start"    // Step: a turn begins
+	FlatReason       FlatType = "agent_reason"        // Step, Message: the text of the model
+	FlatRequestInput FlatType = "agent_request_input" // Step, Question: the run waits for a person
 	FlatToolStart    FlatType = "agent_tool_start"    // Step, Tool, CallID
 	FlatToolComplete FlatType = "agent_tool_complete" // Step, Tool, CallID, Result; one for each call, started or not
-	FlatObserve      FlatType = "agent_observe"       // Step, Message: what the results showed; Message may be empty
+	FlatObserve      FlatType = "agent_observe"       // Step, Message: the observation of the results; Message may be empty
 	FlatCompletion   FlatType = "agent_completion"    // Steps, Answer: the run ended with an answer
-	FlatError        FlatType = "agent_error"         // Message: the run ended without one
+	FlatError        FlatType = "agent_error"         // Message: the run ended without an answer
 )
 
 // FlatEvent is an event of a loop of turns. Fields that its type does not have are empty.
@@ -41,8 +41,8 @@ type FlatEvent struct {
 	Answer   string   `json:"answer,omitempty"`
 }
 
-// UpdateType is the name under which a front end is told of the event: that of Type, except that
-// calls of tools are "tool_start" and "tool_complete".
+// UpdateType returns the name of the event for front ends: the Type, except that tool calls are
+// "tool_start" and "tool_complete".
 func (e FlatEvent) UpdateType() string {
 	switch e.Type {
 	case FlatToolStart, FlatToolComplete:
@@ -52,8 +52,8 @@ func (e FlatEvent) UpdateType() string {
 	}
 }
 
-// Flat turns the events of one run into those of a loop of turns (reason, act, observe), for front
-// ends that know nine types of events and no tree of strategies:
+// Flat converts the events of a run to the nine events of a loop of turns (reason, act, observe),
+// for front ends that do not know a tree of strategies:
 //
 //	flat := orchestrator.Flat{MaxSteps: 3}
 //	for event, err := range o.Stream(ctx, task) {
@@ -63,32 +63,32 @@ func (e FlatEvent) UpdateType() string {
 //		…
 //	}
 //
-// Of reason-act-observe a turn is one of its steps. Of other strategies a turn is a request to the
-// model; its text is the reason, the calls of tools are what is done, and agent_observe, without a
-// message, says that all calls have their results. Turns of strategies that were delegated to are
-// counted with the others. An agent that is called as a tool is a tool here: of what it does
-// inside, only questions are told.
+// With reason-act-observe, a turn is one step of the strategy. With other strategies, a turn is a
+// request to the model: the reply's text is the reason, the tool calls are the acts, and
+// agent_observe, without a message, says that all calls have their results. Turns of delegated
+// strategies are counted too. An agent that is called as a tool looks like any other tool: of its
+// inner events, only questions are converted.
 //
 // A run that waits ends with agent_request_input. Thoughts, progress of tools, retries and notes
-// have no name here. The zero value is ready for one run. A run that is resumed goes on with the
-// same Flat, or with a new one, which learns from RunResumed all but Turns and the fields of
+// are dropped. The zero value is ready to use for one run. A resumed run continues with the same
+// Flat, or with a new one, which learns from RunResumed everything except Turns and the fields of
 // agent_start. A Flat is not safe for concurrent use.
 type Flat struct {
 	Strategy string // for agent_start; "" means the name of the run's strategy
 	MaxSteps int    // for agent_start: the limit that the strategy was given
 
-	// Turns is how many turns there have been. Where a run is resumed with another Flat, set it to
-	// what it was, so that turns are counted on.
+	// Turns is the number of turns so far. If a run is resumed with another Flat, set it to the earlier
+	// value to continue the count.
 	Turns int
 
-	open    bool            // the turn has begun, and its reply has not come
-	message strings.Builder // what the model has said since then
-	inner   map[string]bool // by frame: it is that of an agent, or below one
+	open    bool            // the turn has begun, and its reply has not arrived
+	message strings.Builder // the model's text since then
+	inner   map[string]bool // by frame: the frame belongs to an agent
 	loops   map[string]bool // by frame: its strategy is reason-act-observe
 }
 
-// The states by which turns are told, of complete-task and of reason-act-observe, and the tool by
-// which the latter asks its user.
+// The states of complete-task and reason-act-observe that mark turns, and the tool with which the
+// latter asks its user.
 const (
 	stateAwaitingModel = "awaiting_model"
 	stateConcluding    = "concluding"
@@ -109,8 +109,7 @@ var (
 	afterExecuting = []strategy.State{stateObserving, stateFailed}
 )
 
-// From returns what the front end is told of an event: often nothing, at most two events. Events
-// are to be given in the order of the run, each once.
+// From converts an event of the run to zero, one or two events. Pass each event once, in order.
 func (f *Flat) From(e Event) []FlatEvent {
 	if d, ok := e.Detail.(FrameEntered); ok {
 		f.entered(e.Frame, d)
@@ -135,7 +134,7 @@ func (f *Flat) From(e Event) []FlatEvent {
 		return f.delta(e)
 	case RetryWaiting:
 		if d.Discard {
-			f.message.Reset() // the reply begins anew
+			f.message.Reset() // the reply starts again
 		}
 	case StateChanged:
 		return f.moved(e.Frame, d)
@@ -151,7 +150,7 @@ func (f *Flat) From(e Event) []FlatEvent {
 		if out := d.Output; out.ToolName != requestInputTool {
 			return []FlatEvent{{Type: FlatToolComplete, Step: f.Turns, Tool: out.ToolName, CallID: out.CallID, Result: out.Output}}
 		}
-	default: // there is no name for it
+	default: // dropped
 	}
 	return nil
 }
@@ -181,7 +180,7 @@ func (f *Flat) loop(frame string) {
 	f.loops[frame] = true
 }
 
-// entered notes which frames belong to agents.
+// entered records which frames belong to agents.
 func (f *Flat) entered(frame string, d FrameEntered) {
 	up := ""
 	if at := strings.LastIndexByte(frame, '.'); at >= 0 {
@@ -195,7 +194,7 @@ func (f *Flat) entered(frame string, d FrameEntered) {
 	}
 }
 
-// delta keeps a piece of what the model says.
+// delta stores a piece of the model's text.
 func (f *Flat) delta(e Event) []FlatEvent {
 	if e.Kind != EventTextDelta {
 		return nil
@@ -214,14 +213,14 @@ func (f *Flat) begin() []FlatEvent {
 	return []FlatEvent{{Type: FlatTurnStart, Step: f.Turns}}
 }
 
-// said returns an event with what the model has said, which is told once.
+// said returns an event with the model's text since the last one.
 func (f *Flat) said(t FlatType) FlatEvent {
 	text := f.message.String()
 	f.message.Reset()
 	return FlatEvent{Type: t, Step: f.Turns, Message: text}
 }
 
-// moved tells of turns by the states of a strategy.
+// moved converts a state change of a strategy.
 func (f *Flat) moved(frame string, d StateChanged) (events []FlatEvent) {
 	if d.To == stateReasoning {
 		f.loop(frame)
@@ -237,7 +236,7 @@ func (f *Flat) moved(frame string, d StateChanged) (events []FlatEvent) {
 		}
 		return events
 	}
-	if d.To == stateFailed || d.From == stateReasoning && d.To == stateDeciding { // the run says it at its end; the turn goes on
+	if d.To == stateFailed || d.From == stateReasoning && d.To == stateDeciding { // the end of the run reports the failure; the turn continues
 		return nil
 	}
 	switch d.From {
@@ -253,13 +252,13 @@ func (f *Flat) moved(frame string, d StateChanged) (events []FlatEvent) {
 	return events
 }
 
-// taken tells of turns by the steps of a strategy.
+// taken converts a step of a strategy.
 func (f *Flat) taken(d StepTaken) []FlatEvent {
 	switch d.Kind {
 	case nextstep.KindGetChatCompletion:
 		events := f.begin()
 		f.open = false
-		if d.Err == nil { // else the run says it at its end, or the model is asked again
+		if d.Err == nil { // otherwise the end of the run reports it, or the model is asked again
 			events = append(events, f.said(FlatReason))
 		}
 		return events
@@ -267,17 +266,17 @@ func (f *Flat) taken(d StepTaken) []FlatEvent {
 		if d.Err == nil {
 			return []FlatEvent{{Type: FlatObserve, Step: f.Turns}}
 		}
-	default: // what a child did has been told
+	default: // the events of a child were converted already
 	}
 	return nil
 }
 
-// ended tells how the run ended. An answer counts, also one that came at a limit.
+// ended converts the end of the run. An answer is a completion, even if it came at a limit.
 func (f *Flat) ended(d RunFinished) []FlatEvent {
 	switch {
 	case d.Status == StatusDone, d.Status == StatusLimit && d.Output.Result != nil:
 		return []FlatEvent{{Type: FlatCompletion, Steps: f.Turns, Answer: d.Output.Text()}}
-	case d.Status == StatusWaiting: // agent_request_input has said so
+	case d.Status == StatusWaiting: // agent_request_input has reported it
 		return nil
 	default:
 		err := d.Output.Err

@@ -15,26 +15,27 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// Handler performs one effect, a model call, a tool call or a remote delegation, and returns the
-// answer to it: a nextstep.APIResponse, ToolResult or DelegationResult. An error means that the
-// effect could not be performed; it becomes a [nextstep.Failure], or of a tool call its failed
-// result. One that is or wraps [ErrSuspended] says that the effect waits for somebody; see
+// Handler performs one effect, which is a model call, a tool call or a remote delegation. It
+// returns the answer: a nextstep.APIResponse, ToolResult or DelegationResult. An error means that
+// the effect could not be performed; it becomes a [nextstep.Failure], or the failed result of a
+// tool call. An error that is or wraps [ErrSuspended] says that the effect waits for a person; see
 // [SuspendedError].
 //
-// With the context go [Emit] and [tools.Ask]. Handlers of one run are called on goroutines of their
-// own, several at once.
+// [Emit] and [tools.Ask] work with the context. Handlers of one run are called concurrently, on
+// several goroutines.
 type Handler func(ctx context.Context, e machine.Effect) (nextstep.Answer, error)
 
-// Middleware wraps a [Handler]: it may look at an effect, change its request or the arguments of
+// Middleware wraps a [Handler]. It may inspect an effect, change its request or the arguments of
 // its call, answer it without calling next, call next again, or change the answer. A call that is
-// neither read-only nor idempotent is made once: the second call of next is refused. The calls of
-// agents are no effects, and what agents do is. Context values reach models and tools.
+// neither read-only nor idempotent is made only once: a second call of next is refused. The call of
+// an agent is not an effect, but the agent's own model and tool calls are. Context values reach
+// models and tools.
 type Middleware func(next Handler) Handler
 
-// SuspendedError says that an effect waits for somebody, and for what.
+// SuspendedError reports that an effect waits for a person, and lists its waits.
 type SuspendedError struct {
 	Waits []Wait
-	State []byte // JSON: what the Handler is given in Effect.State once the waits are answered; nil: nothing
+	State []byte // JSON; passed to the Handler in Effect.State when the waits are answered; may be nil
 }
 
 // Error says how many waits there are.
@@ -45,12 +46,11 @@ func (e *SuspendedError) Error() string {
 // Unwrap returns [ErrSuspended].
 func (e *SuspendedError) Unwrap() error { return ErrSuspended }
 
-// Emit puts an event of the effect of ctx into the stream; run, frame, depth, seq, record and time
-// are filled in. Its kind is one of your own, then without a Detail, or EventToolProgress, with a
-// [ToolProgress] or none. All other kinds are the library's, which alone tells them: an event of
-// such a kind, with another Detail, or with a kind that is empty or not UTF-8 is dropped, and
-// logged. Emit may be called from any goroutine. With a context that no run has made, and once the
-// effect is over, it does nothing.
+// Emit adds an event of the effect of ctx to the stream. It sets run, frame, depth, seq, record and
+// time. The kind is one of your own, without a Detail, or EventToolProgress, with a [ToolProgress]
+// or without a Detail. Only the library emits the other kinds: Emit drops and logs an event of such
+// a kind, with another Detail, or with a kind that is empty or not UTF-8. Emit may be called from
+// any goroutine. It does nothing after the effect has ended, or if ctx is not from a run.
 func Emit(ctx context.Context, e Event) {
 	x := executionOf(ctx)
 	if x == nil {
@@ -63,7 +63,7 @@ func Emit(ctx context.Context, e Event) {
 	x.emit(e)
 }
 
-// adopt makes an event of a middleware one that can be told, as [Emit] says, or says why it cannot.
+// adopt prepares an event of a middleware to be emitted, as [Emit] says, or says why it cannot be.
 func adopt(e *Event) (problem string) {
 	e.Text = strings.ToValidUTF8(e.Text, "\ufffd")
 	switch {
@@ -86,7 +86,7 @@ func adopt(e *Event) (problem string) {
 	}
 }
 
-// emit tells an event of the effect.
+// emit adds an event of the effect to the stream.
 func (x *execution) emit(e Event) {
 	x.mu.Lock()
 	ended := x.ended
@@ -120,7 +120,7 @@ func (o *Orchestrator) perform(ctx context.Context, e machine.Effect) (nextstep.
 
 // perform performs an effect, which a middleware may have changed.
 func (x *execution) perform(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
-	switch x.effect.Kind { // steps are large: only who needs it takes it out, so that the stack stays small
+	switch x.effect.Kind { // steps are large: only functions that need one unpack it, to keep the stack small
 	case machine.EffectModel:
 		return x.askModel(ctx, e)
 	case machine.EffectTool:
@@ -132,7 +132,7 @@ func (x *execution) perform(ctx context.Context, e *machine.Effect) (nextstep.An
 	}
 }
 
-// delegate has another service run a strategy.
+// delegate runs a strategy in another service.
 func (x *execution) delegate(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
 	step, ok := e.Step.(nextstep.Delegate)
 	if !ok {
@@ -164,7 +164,7 @@ func (r *run) failure(kind machine.EffectKind, err error) nextstep.Failure {
 	}
 	if failed, ok := errors.AsType[*llmclient.Error](err); ok {
 		answer.Code, answer.Model, answer.Partial = delegation.Code(failed.Code), failed.Model, failed.Partial
-		if machine.BadReply(&llmclient.Response{Usage: failed.Usage, Attempts: failed.Attempts}) == "" { // else the failure itself would be no answer
+		if machine.BadReply(&llmclient.Response{Usage: failed.Usage, Attempts: failed.Attempts}) == "" { // otherwise the failure would not be a valid answer
 			answer.Usage, answer.Attempts = failed.Usage, failed.Attempts
 		}
 		if len(answer.Partial.Content) == 0 && failed.Generated != "" {

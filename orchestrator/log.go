@@ -13,7 +13,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// log writes a record to Config.Logger, if there is one. A handler that panics ends nothing.
+// log writes a record to Config.Logger, if there is one. A panic of the logger's handler is
+// ignored.
 func (o *Orchestrator) log(ctx context.Context, level slog.Level, text string, attrs ...slog.Attr) {
 	if o.cfg.Logger == nil {
 		return
@@ -27,10 +28,10 @@ type line struct {
 	level slog.Level
 	text  string
 	attrs []slog.Attr
-	open  bool // content may be shown
+	open  bool // content may be logged
 }
 
-// add adds keys and their values, but for texts that are empty.
+// add adds keys and their values, except empty texts.
 func (l *line) add(pairs ...any) {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
@@ -39,7 +40,7 @@ func (l *line) add(pairs ...any) {
 	}
 }
 
-// content adds what is logged only if it was asked for.
+// content adds values that are logged only with Config.LogContent.
 func (l *line) content(pairs ...any) {
 	if l.open {
 		l.add(pairs...)
@@ -65,7 +66,7 @@ func (r *run) logEvent(e Event) {
 	r.o.log(r.ctx, l.level, l.text, l.attrs...)
 }
 
-// describe says what an event is in the log; nothing if it is not logged.
+// describe fills in the log line of an event; it does nothing if the event is not logged.
 func (r *run) describe(l *line, detail Detail) {
 	l.level = slog.LevelInfo
 	switch d := detail.(type) {
@@ -108,7 +109,7 @@ func (r *run) describe(l *line, detail Detail) {
 	}
 }
 
-// describeStep is describe for what happens in each step.
+// describeStep is describe for the events of each step.
 func (l *line) describeStep(detail Detail) {
 	l.level = slog.LevelDebug
 	switch d := detail.(type) {
@@ -128,7 +129,8 @@ func (l *line) describeStep(detail Detail) {
 	}
 }
 
-// called says how a tool call ended. The name of a tool that there is not is what a model wrote.
+// called describes how a tool call ended. The name of an unknown tool counts as content, because a
+// model wrote it.
 func (l *line) called(o *messages.ToolOutput, hasTool bool) {
 	l.level, l.text = slog.LevelDebug, "call ended"
 	switch o.Reason {
@@ -145,7 +147,7 @@ func (l *line) called(o *messages.ToolOutput, hasTool bool) {
 	l.content("output", o.Output)
 }
 
-// logEventRefused logs an event of a middleware that is not told. It is called from any goroutine.
+// logEventRefused logs an event of a middleware that was dropped. It is called from any goroutine.
 func (r *run) logEventRefused(e *Effect, kind EventKind, problem string) {
 	if r.o.cfg.Logger == nil {
 		return
@@ -160,12 +162,12 @@ func (r *run) logEventRefused(e *Effect, kind EventKind, problem string) {
 	r.o.log(r.ctx, slog.LevelWarn, "event refused", l.attrs...)
 }
 
-// logReplyRefused logs a reply that is not taken. It is called from any goroutine.
+// logReplyRefused logs a reply that was rejected. It is called from any goroutine.
 func (r *run) logReplyRefused(ctx context.Context, e *ReplyError) {
 	r.o.log(ctx, slog.LevelWarn, "reply refused", slog.String("run", e.Run), slog.String("wait", e.WaitID), slog.String("problem", e.Problem))
 }
 
-// logStoreFault logs that a store failed, but for a run that somebody else has.
+// logStoreFault logs that a store failed, unless another process owns the run.
 func (r *run) logStoreFault(ctx context.Context, text string, err error) {
 	if r.o.cfg.Logger == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// loop makes a run. It is the only loop there is.
+// loop performs a run. It is the only loop of this package.
 func (o *Orchestrator) loop(ctx context.Context, task *Task, streams bool, yield func(Event, error) bool) {
 	r, err := o.begin(ctx, task, streams)
 	if err != nil {
@@ -24,7 +24,7 @@ func (o *Orchestrator) loop(ctx context.Context, task *Task, streams bool, yield
 	r.drive(yield)
 }
 
-// drive runs a run to its end, or to where it waits.
+// drive continues a run until it ends or waits.
 func (r *run) drive(yield func(Event, error) bool) {
 	if d := r.o.cfg.Timeouts.Run; d > 0 {
 		ctx, end := context.WithTimeoutCause(r.ctx, d, fmt.Errorf("the run took longer than %v", d))
@@ -44,13 +44,13 @@ func (r *run) drive(yield func(Event, error) bool) {
 type round uint8
 
 const (
-	roundAgain     round = iota // with a record: there may be something to do
-	roundWaits                  // something has to happen first
-	roundOver                   // the run has ended, or cannot go on here
+	roundAgain     round = iota // a record was applied: there may be more to do
+	roundWaits                  // nothing to do until something happens
+	roundOver                   // the run has ended, or cannot continue here
 	roundTakenOver              // another goroutine is the loop now
 )
 
-// rounds goes on with the run as long as this goroutine is the loop. It returns roundOver or
+// rounds continues the run while this goroutine is the loop. It returns roundOver or
 // roundTakenOver.
 func (r *run) rounds() round {
 	for {
@@ -64,7 +64,7 @@ func (r *run) rounds() round {
 	}
 }
 
-// round stores what was applied, tells, and starts.
+// round stores records, emits events, and starts effects.
 func (r *run) round() round {
 	if err := r.commit(); err != nil {
 		r.endBroken(err)
@@ -87,8 +87,7 @@ func (r *run) round() round {
 
 // commit applies the intents that are due, and stores all records that are not stored yet.
 func (r *run) commit() error {
-	// One may bring about others, or end the calls that others are about: those are not asked for
-	// any more.
+	// Applying an intent may add others, or remove others by ending their calls.
 	for intents := r.m.Ready().Intents; len(intents) > 0; intents = r.m.Ready().Intents {
 		intent := intents[0].(machine.Intended)
 		intent.At = r.now
@@ -99,7 +98,7 @@ func (r *run) commit() error {
 	return r.store()
 }
 
-// apply makes a record part of the run, and keeps it for the next append.
+// apply applies a record to the Machine, and keeps it for the next append to the journal.
 func (r *run) apply(rec machine.Record) error {
 	data, err := r.journal.encode(rec)
 	if err != nil {
@@ -112,7 +111,7 @@ func (r *run) apply(rec machine.Record) error {
 	return nil
 }
 
-// deliver yields events. The error of the run comes with its last one.
+// deliver yields events. The error of the run comes with the last event.
 func (r *run) deliver(events []Event) {
 	for i := range events {
 		e := &events[i]
@@ -178,8 +177,8 @@ func (r *run) start(effects []machine.Effect) round {
 	return roundWaits
 }
 
-// next waits for something to happen, and applies it. It returns false if only people can bring the
-// run further, and nobody is asking them.
+// next waits for something to happen, and applies it. It returns false if the run needs an answer
+// from a person, and no one is being asked.
 func (r *run) next() bool {
 	for {
 		applied := false
@@ -187,7 +186,7 @@ func (r *run) next() bool {
 		for i := range mails {
 			applied = r.receive(&mails[i]) || applied
 		}
-		clear(mails) // what ended is not kept while the run waits
+		clear(mails) // do not keep ended executions while the run waits
 		switch {
 		case applied:
 			return true
@@ -207,7 +206,7 @@ func (r *run) next() bool {
 	}
 }
 
-// await waits until there is something to look at.
+// await waits for mail, a time-out, or the end of the context.
 func (r *run) await() {
 	if r.detach == nil {
 		r.detach = context.AfterFunc(r.ctx, r.box.signal)
@@ -222,8 +221,8 @@ func (r *run) await() {
 	}
 }
 
-// answer applies the answer to an effect that was performed. An answer that is none, of a
-// middleware, is a failure of the effect.
+// answer applies the answer to an effect. An invalid answer, for example from a middleware, becomes
+// a failure of the effect.
 func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration) {
 	rec := e.Answered(a, r.now, elapsed)
 	r.o.price(e, &rec)
@@ -232,7 +231,7 @@ func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration
 	}
 }
 
-// answerFailed has an effect fail whose answer was refused with that error.
+// answerFailed makes an effect fail because its answer was refused with the given error.
 func (r *run) answerFailed(rec machine.Answered, refused error) {
 	rec.Answer = r.failure(rec.Kind, fmt.Errorf("orchestrator: the answer cannot be used: %w", refused))
 	rec.Cost, rec.Unpriced = 0, 0
@@ -241,10 +240,10 @@ func (r *run) answerFailed(rec machine.Answered, refused error) {
 	}
 }
 
-// endWaiting ends the run where it waits for somebody whom nobody asks now.
+// endWaiting ends the run with StatusWaiting.
 func (r *run) endWaiting() {
 	if r.m.Status() != machine.StatusWaiting {
-		r.endBroken(errors.New("orchestrator: the run can neither go on nor wait"))
+		r.endBroken(errors.New("orchestrator: the run can neither continue nor wait"))
 		return
 	}
 	waits := r.m.Waits()
@@ -252,7 +251,8 @@ func (r *run) endWaiting() {
 	r.consumer.last(&e, r.unanswered(waits))
 }
 
-// unanswered is the error of a run that waits: nil if it can be resumed, and no reply was refused.
+// unanswered returns the error of a run that waits: nil if it can be resumed and no reply was
+// rejected.
 func (r *run) unanswered(waits []Wait) error {
 	refused := errors.Join(r.refused...)
 	if r.o.cfg.Store == nil {
@@ -261,8 +261,8 @@ func (r *run) unanswered(waits []Wait) error {
 	return refused
 }
 
-// endBroken ends a run whose journal cannot be written. What could not be stored is told all the
-// same.
+// endBroken ends a run whose journal cannot be written. Events of records that were not stored are
+// still emitted.
 func (r *run) endBroken(err error) {
 	out := r.m.Output()
 	out.Err = &delegation.Error{Code: delegation.CodeStorage, Message: err.Error()}

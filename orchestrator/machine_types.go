@@ -5,7 +5,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// What users need of package machine stands here under the names by which they know it.
+// The types of package machine that users need.
 
 type (
 	// Event is [machine.Event].
@@ -135,6 +135,7 @@ var (
 	AskIfChanging  ApprovalPolicy = machine.AskIfChanging
 )
 
-// ErrSuspended is what the error of a Handler that cannot answer now wraps, and of a Config.Reply
-// that cannot. It is the same as [tools.ErrSuspended]. See [SuspendedError].
+// ErrSuspended reports that no answer is available yet. A Handler or Config.Reply that cannot
+// answer now returns an error that is or wraps it. It is the same value as [tools.ErrSuspended].
+// See [SuspendedError].
 var ErrSuspended = tools.ErrSuspended

@@ -7,44 +7,44 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// mailbox is how goroutines of a run reach its loop.
+// mailbox passes messages from the goroutines of a run to its loop.
 type mailbox struct {
-	ready chan struct{} // receives when there is something to look at
+	ready chan struct{} // receives when there is new mail
 
 	mu        sync.Mutex
 	queue     []mail
 	collected []mail        // room for the next queue
-	events    int           // in the queue
-	room      chan struct{} // closed when the queue is collected; nil: nobody waits for that
+	events    int           // number of events in the queue
+	room      chan struct{} // closed when the queue is collected; nil: no goroutine waits for that
 	closed    bool
 }
 
-// mail is what a goroutine has to say: one of its parts.
+// mail is one message of a goroutine.
 type mail struct {
-	execution *execution      // whose effect is performed
-	answer    nextstep.Answer // of the effect, or err
+	execution *execution      // the execution that it comes from
+	answer    nextstep.Answer // answer of the effect; or err is set
 	err       error
-	event     *Event    // to be told
-	ask       *question // that somebody is to be asked
-	reply     *Reply    // to the wait of a person's effect, or err
+	event     *Event    // event to emit
+	ask       *question // question to ask a person
+	reply     *Reply    // reply to the wait of a person's effect; or err is set
 }
 
-// refuse tells whoever asks that the effect is over.
+// refuse answers the question of the mail with the error that the effect is over.
 func (m *mail) refuse() {
 	if m.ask != nil {
 		m.ask.answer <- answered{err: errOver}
 	}
 }
 
-// open makes the mailbox ready. It is called before anybody else knows of it.
+// open makes the mailbox ready. It is called before other goroutines use it.
 func (b *mailbox) open() {
 	if b.ready == nil {
 		b.ready = make(chan struct{}, 1)
 	}
 }
 
-// post leaves a mail. It never waits, and is nothing once the run has ended: a question is refused
-// then.
+// post adds a mail. It never blocks. After the run has ended it drops the mail and refuses its
+// question.
 func (b *mailbox) post(m mail) {
 	b.mu.Lock()
 	if b.closed {
@@ -60,20 +60,20 @@ func (b *mailbox) post(m mail) {
 	b.signal()
 }
 
-// signal has the loop look.
+// signal wakes the loop.
 func (b *mailbox) signal() {
 	select {
 	case b.ready <- struct{}{}:
-	default: // it will
+	default: // a signal is pending
 	}
 }
 
-// unread is how many events wait for a consumer before those who make more have to wait as well, so
-// that a slow consumer slows the run.
+// unread is the number of events that may wait for a consumer. Above it, goroutines that produce
+// events block, so that a slow consumer slows the run.
 const unread = 256
 
-// deliver is post for an event of which there may be many. It waits while the consumer is far
-// behind, and returns when ctx is done.
+// deliver is post for frequent events. It blocks while the consumer is far behind, until ctx is
+// done.
 func (b *mailbox) deliver(ctx context.Context, m mail) {
 	b.mu.Lock()
 	for b.events >= unread && !b.closed {
@@ -93,7 +93,7 @@ func (b *mailbox) deliver(ctx context.Context, m mail) {
 	b.post(m)
 }
 
-// try is post for an event that may be lost while the consumer is far behind.
+// try is post for an event that may be dropped if the consumer is far behind.
 func (b *mailbox) try(m mail) {
 	b.mu.Lock()
 	full := b.events >= unread
@@ -103,7 +103,7 @@ func (b *mailbox) try(m mail) {
 	}
 }
 
-// collect returns what was posted since the last collect. It is valid until the next.
+// collect returns the mail since the last collect. The slice is valid until the next collect.
 func (b *mailbox) collect() []mail {
 	clear(b.collected)
 	b.mu.Lock()
@@ -120,7 +120,7 @@ func (b *mailbox) makeRoom() {
 	}
 }
 
-// close says that nobody looks any more, also to those whose questions nobody has looked at.
+// close closes the mailbox and refuses the questions in it.
 func (b *mailbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// request is what an execution asks a model, and what the pieces of the reply have in common.
+// request is the request of an execution to a model, and the common fields of its deltas.
 type request struct {
 	llmclient.Request
 	event  Event
@@ -50,7 +50,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 			onDelta = x.idle.around(onDelta)
 		}
 	}
-	x.request.Request = step.Request // the client keeps nothing of it
+	x.request.Request = step.Request // the client must not keep it
 	x.where = "the client"
 	resp, err := o.cfg.Client.Complete(x.withNotices(ctx), &x.request.Request, onDelta)
 	x.where = ""
@@ -66,9 +66,9 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	return nextstep.APIResponse{Response: resp}, nil
 }
 
-// withNotices returns ctx with a function that hears what the client's wrappers do, if anybody
-// wants to know. For the execution on the loop's own goroutine, which most requests are made with,
-// it is made once.
+// withNotices returns ctx with a function that receives the notices of the client's wrappers, if
+// the run has a consumer of events. For the execution on the loop's own goroutine, which makes most
+// requests, the function is made once.
 func (x *execution) withNotices(ctx context.Context) context.Context {
 	r := x.run
 	switch {
@@ -86,7 +86,7 @@ func (x *execution) withNotices(ctx context.Context) context.Context {
 	return r.asking
 }
 
-// deltas returns the function that puts a model's pieces into the stream.
+// deltas returns the function that emits the deltas of a model.
 func (x *execution) deltas() func(llmclient.Delta) {
 	x.request.event = x.event()
 	r := x.run
@@ -103,7 +103,7 @@ func (x *execution) deltas() func(llmclient.Delta) {
 	return r.onDelta
 }
 
-// delta tells a piece of a reply.
+// delta emits a piece of a reply.
 func (x *execution) delta(d llmclient.Delta) {
 	e := &x.request.event
 	x.sawDelta = true
@@ -132,7 +132,8 @@ func (x *execution) callDelta(d llmclient.CallDelta) {
 	x.emit(Event{Kind: EventCallDelta, Text: d.Text, Detail: r.detail})
 }
 
-// deliverWhole tells a reply that came without deltas: a client need not stream.
+// deliverWhole emits the text of a reply without deltas as one delta, because a client need not
+// stream.
 func (r *run) deliverWhole(x *execution, answer nextstep.Answer) {
 	a, ok := answer.(nextstep.APIResponse)
 	if !ok || a.Response == nil || x.sawDelta {
@@ -145,14 +146,14 @@ func (r *run) deliverWhole(x *execution, answer nextstep.Answer) {
 			e.Kind, e.Text = EventTextDelta, c.Text
 		case messages.Thought:
 			e.Kind, e.Text = EventThoughtDelta, c.Text
-		default: // calls are told when they are made
+		default: // calls have events of their own
 			continue
 		}
 		r.consumer.deliver(&e)
 	}
 }
 
-// notice tells what a client's wrapper does.
+// notice emits an event about what a client's wrapper does.
 func (x *execution) notice(n llmclient.Notice) {
 	d := RetryWaiting{Kind: n.Kind, Model: n.Model, Attempt: n.Attempt, Wait: n.Wait, Discard: n.Discard}
 	if n.Err != nil {
@@ -162,13 +163,12 @@ func (x *execution) notice(n llmclient.Notice) {
 		x.idle.pause(n.Wait)
 	}
 	if n.Discard {
-		x.sawDelta = false // there are none of this step any more
+		x.sawDelta = false // the deltas so far were discarded
 	}
 	x.emit(Event{Kind: EventRetryWaiting, Detail: d})
 }
 
-// timedOut gives an error that came because the time for a request was over, and not that of the
-// run, the cause of that.
+// timedOut adds the cause to an error if the time-out of the request, not of the run, has expired.
 func timedOut(request, run context.Context, err error) error {
 	if request.Err() == nil || run.Err() != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/segue-go/segue/llmclient"
 )
 
-// idleTimer cancels a context when nothing has arrived for a while. It looks four times in that
-// while instead of setting a timer anew at each piece, which would cost more than the piece.
+// idleTimer cancels a context when nothing has arrived for some time. It checks four times in that
+// period, because resetting a timer for each delta would cost more than the delta.
 type idleTimer struct {
 	pieces      atomic.Int64
 	cancel      context.CancelCauseFunc
@@ -19,7 +19,7 @@ type idleTimer struct {
 	silentLooks int
 	mu          sync.Mutex // look may run while stop does
 	done        bool
-	pausedUntil time.Time // until when the client waits on its own
+	pausedUntil time.Time // end of the client's own waiting time
 }
 
 const idleLooks = 4
@@ -52,7 +52,7 @@ func (w *idleTimer) look(limit, every time.Duration) {
 	w.timer.Reset(every)
 }
 
-// pause says that the client waits on its own, before it asks again: nothing can arrive meanwhile.
+// pause says that the client itself waits before it asks again, so nothing can arrive meanwhile.
 func (w *idleTimer) pause(wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,7 +61,7 @@ func (w *idleTimer) pause(wait time.Duration) {
 
 func (w *idleTimer) around(next func(llmclient.Delta)) func(llmclient.Delta) {
 	return func(d llmclient.Delta) {
-		w.pieces.Add(1) // odd while the consumer has the word: its time is not the model's
+		w.pieces.Add(1) // odd while the consumer handles a delta: that time does not count as the model's
 		next(d)
 		w.pieces.Add(1)
 	}

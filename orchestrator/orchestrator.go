@@ -20,40 +20,41 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Config is what an [Orchestrator] works with. Client and Strategies are required. [New] copies the
-// maps and slices.
+// Config configures an [Orchestrator]. Client and Strategies are required. [New] copies the maps
+// and slices.
 type Config struct {
 	Client     llmclient.Client  // asks the models
-	Strategies strategy.Set      // what may be run and delegated to
-	Default    string            // the strategy of a Task that names none; "" means the only one there is
-	Tools      []tools.Tool      // what models may call
-	Limits     delegation.Limits // of each run; zero fields are the defaults
-	Prices     llmclient.Prices  // of models, beside [llmclient.KnownPrices], and before them; nil: those alone
+	Strategies strategy.Set      // the strategies that may be run and delegated to
+	Default    string            // the strategy of a Task that names none; "" means the only one in Strategies
+	Tools      []tools.Tool      // the tools that models may call
+	Limits     delegation.Limits // limits of each run; zero fields are the defaults
+	Prices     llmclient.Prices  // prices that extend and override [llmclient.KnownPrices]; nil: only those
 	Timeouts   Timeouts
-	Middleware []Middleware // around every model call, tool call and remote delegation; the first is the outermost
+	Middleware []Middleware // wraps every model call, tool call and remote delegation; the first is the outermost
 
-	// Approve says which tool calls need a person's approval. Nil: those of tools whose Definition
-	// says NeedsApproval, and no others.
+	// Approve says which tool calls need a person's approval. Nil means only calls of tools whose
+	// Definition says NeedsApproval.
 	Approve *ApprovalConfig
 
-	// Strict has a run resumed only if its strategies ask for the very same as when it was
-	// recorded. Else what they ask for may be worded otherwise, as long as frames, kinds of steps
-	// and tools are the same, and the event EventDrifted tells.
+	// Strict makes Resume fail if a step differs in any way from the recorded one. Without it the
+	// words of a step may differ, as long as frames, kinds of steps and tools are the same; an
+	// event EventDrifted reports the difference.
 	Strict bool
 
-	// Store keeps a journal of every run, from which [Orchestrator.Resume] goes on: an answer is
-	// stored before the run goes on with it. Nil keeps none; then a run that waits cannot go on.
+	// Store keeps a journal of every run, from which [Orchestrator.Resume] continues; others call
+	// it a checkpointer. An answer is stored before the run continues with it. Without a Store, a
+	// run that waits cannot be resumed.
 	Store checkpoint.Store
 
-	// Reply answers what runs wait for, in this process: what [tools.Ask] asks, and approvals. It
-	// may take as long as a person does; its context ends with the run, its step, or the wait's
-	// expiry. It is called from several goroutines at once, one for each wait. An error that wraps
-	// [ErrSuspended] says that nobody can answer now, and suspends the run, as nil does.
+	// Reply answers waits in this process: questions from [tools.Ask], and approvals. It may block
+	// as long as a person needs; its context ends with the run, the step, or the expiry of the
+	// wait. It is called concurrently, once for each wait. If Reply is nil, or returns an error
+	// that is or wraps [ErrSuspended], nobody can answer now, and the run is suspended.
 	Reply func(ctx context.Context, w Wait) (Reply, error)
 
-	// StopNote is the text of the assistant message that closes a conversation which a stop left
-	// with tool results at its end: some providers take nothing but an assistant's message behind
-	// them. "" is "[stopped]"; "-" adds none.
+	// StopNote is the text of the assistant message that is added if a stopped conversation ends
+	// with tool results: some providers accept only an assistant message after tool results. "" is
+	// "[stopped]"; "-" adds none.
 	StopNote string
 
 	// CallDeltas has a run that is streamed tell the tool calls that a model writes piece by piece,
@@ -62,61 +63,61 @@ type Config struct {
 	CallDeltas bool
 
 	Parallel      int // most model calls, tool calls and remote delegations of a run at once; 0: 8; negative: any number
-	MaxToolResult int // bytes of a tool's result that are kept; 0: 256 KiB; negative: all
+	MaxToolResult int // maximum size of a tool's result in bytes, the rest is cut; 0: 256 KiB; negative: no maximum
 
-	// OnPanic is told of panics that were contained: of tools, clients, middleware, remotes,
+	// OnPanic is called for each panic that was contained: of tools, clients, middleware, remotes,
 	// strategies, stores and Reply, and of errors whose Error method panics. The context is that of
-	// the run. It is called from several goroutines at once, those of tools among them; its own
-	// panics are dropped.
+	// the run. OnPanic is called concurrently, also on goroutines of tools; its own panics are
+	// ignored.
 	OnPanic func(ctx context.Context, p PanicReport)
 
-	// Logger is told what happens in runs: ids, names, counts and codes. Nil logs nothing.
+	// Logger gets log records of runs: ids, names, counts and codes. Nil logs nothing.
 	//
 	//   - Error: a panic that was contained, with its stack; a store that failed.
-	//   - Warn: a run that ended as anything but done or waiting; a retry; a call, a reply or an event that was refused; in New,
-	//     strategies without a table.
-	//   - Info: a run that began, went on, broke off or ended; a wait that began or ended.
+	//   - Warn: a run that ended with another status than done or waiting; a retry; a refused call,
+	//     reply or event; in New, strategies without a table.
+	//   - Info: a run that began, was resumed, broke off or ended; a wait that began or ended.
 	//   - Debug: steps, tool calls, and strategies that begin and end.
 	//
 	// Prompts, replies, arguments, results, the texts of errors and the values of panics are logged
-	// only with LogContent. A handler that panics ends nothing.
+	// only with LogContent. Panics of the logger's handler are ignored.
 	Logger     *slog.Logger
 	LogContent bool
 
-	// Remote performs delegations to strategies that are not in Strategies: another service,
-	// another process. The names must differ from those in Strategies.
+	// Remote performs delegations to strategies in another service or process. The names must
+	// differ from those in Strategies.
 	Remote map[string]Remote
 }
 
-// Remote performs a delegation elsewhere. An error is a failure of the step; a child that failed is
-// an Output with Err. step.Limits are what the run has left. Output.Counts say how much of it the
-// Remote has used; with no Counts at all the Remote counts as having used all of it, and the run
-// can take no further step but the last. Output.Untrusted says that the output holds text from
-// outside.
+// Remote performs a delegation in another service. An error means that the step failed; if the
+// child failed, return an Output with Err. step.Limits is what is left of the run's limits. Set
+// Output.Counts to the amounts that the Remote has used; without any Counts, the Remote is charged
+// with everything that was left, and the run can only take its last step. Set Output.Untrusted if
+// the output holds text from outside.
 type Remote func(ctx context.Context, step nextstep.Delegate) (delegation.Output, error)
 
-// Timeouts are durations. Zero means none, if nothing else is said.
+// Timeouts are the time-outs of a run. Zero means none, unless the field says otherwise.
 type Timeouts struct {
-	Run       time.Duration // of a whole run, which is then stopped
-	Model     time.Duration // of one request to a model, the attempts inside the client included
-	ModelIdle time.Duration // between two pieces of a streamed reply; the client may have a shorter one of its own
-	Tool      time.Duration // of one tool call, where its definition has none; 0: 60 seconds; negative: none
+	Run       time.Duration // of a whole run; the run is stopped when it expires
+	Model     time.Duration // of one request to a model, including attempts inside the client
+	ModelIdle time.Duration // between two pieces of a streamed reply; the client may have its own, shorter one
+	Tool      time.Duration // of one tool call whose definition has none; 0: 60 seconds; negative: none
 }
 
-// Result is how a run ended. Output.Messages holds the conversation so far whatever happened.
+// Result is the result of a run. In every case Output.Messages holds the conversation so far.
 type Result struct {
 	Run    string
 	Status Status
 	Output delegation.Output
 	Waits  []Wait // for StatusWaiting
 
-	Strategy string            // of the root
-	Limits   delegation.Limits // of the run; negative: there is no limit
-	Left     delegation.Limits // of the Limits, in the end
+	Strategy string            // strategy of the root
+	Limits   delegation.Limits // limits of the run; negative: no limit
+	Left     delegation.Limits // what was left of the Limits at the end
 }
 
 // Orchestrator runs tasks. It is one loop around a [machine.Machine], and a [Handler] that performs
-// its effects. It holds nothing of a run, so any number of runs may go on at once.
+// its effects. It is safe for concurrent use; any number of runs may be in progress at once.
 type Orchestrator struct {
 	cfg     Config
 	tools   *tools.Set
@@ -124,23 +125,23 @@ type Orchestrator struct {
 	approve ApprovalPolicy
 	handler Handler
 	wrapped bool           // by Middleware
-	full    machine.Config // of the Machines of runs whose steps somebody sees
-	quiet   machine.Config // of the others
+	full    machine.Config // for runs with a consumer of events
+	quiet   machine.Config // for other runs
 
 	prices        llmclient.Prices
-	names         func() []string // of the tools of the Config
-	toolNames     []string        // those of strategies among them
-	agentTimeouts bool            // an agent has one
-	active        sync.Map        // ids of runs with a journal that are in progress here
+	names         func() []string // names of the tools of the Config
+	toolNames     []string        // names of all tools, those of strategies included
+	agentTimeouts bool            // at least one agent has a time-out
+	active        sync.Map        // ids of runs with a journal that are in progress
 	workspaces    sync.Pool       // of *workspace
 }
 
-// New checks the configuration and returns an Orchestrator, so that no mistake in it costs a model
-// call. Each strategy is made twice: one that is configured wrongly, whose table or caps are wrong,
-// that brings a tool whose name is taken, that names a tool or a strategy that there is not
-// ([strategy.ToolNamer], [strategy.Delegator]), or whose factory returns the same one again, is
-// found now. A strategy whose table cannot be seen, because it is no [strategy.Tabler], is taken,
-// and Logger is told of it. Errors are [*ConfigError], joined.
+// New checks the configuration and returns an Orchestrator, so that mistakes are found before a
+// model is called. It makes each strategy twice. It returns an error if a strategy has an invalid
+// configuration, table or caps; if its factory returns the same strategy twice; if it brings a tool
+// whose name is taken; or if it names an unknown tool or strategy ([strategy.ToolNamer],
+// [strategy.Delegator]). A strategy that is not a [strategy.Tabler] has no table to check; it is
+// accepted, and Logger gets a warning. Errors are joined [*ConfigError] values.
 func New(cfg Config) (*Orchestrator, error) {
 	cfg.Strategies, cfg.Remote = maps.Clone(cfg.Strategies), maps.Clone(cfg.Remote)
 	o := &Orchestrator{
@@ -167,7 +168,7 @@ func New(cfg Config) (*Orchestrator, error) {
 	return o, nil
 }
 
-// configure puts together what Machines work with.
+// configure makes the configurations of Machines.
 func (o *Orchestrator) configure() {
 	cfg := &o.cfg
 	o.full = machine.Config{
@@ -191,7 +192,7 @@ func (o *Orchestrator) configure() {
 	o.quiet.Quiet = true
 }
 
-// wrap puts the Handler together, with the middlewares around it.
+// wrap makes the Handler, with the middlewares around it.
 func (o *Orchestrator) wrap(around []Middleware) error {
 	var problems []error
 	o.handler, o.wrapped = o.perform, len(around) > 0
@@ -205,12 +206,12 @@ func (o *Orchestrator) wrap(around []Middleware) error {
 	return errors.Join(problems...)
 }
 
-// Run runs a task to its end. It is a fold over the same loop as [Orchestrator.Stream], except that
-// replies are fetched whole. The error is the Err of the output, with its cause; the Result is
-// filled either way. A run that waits has no such error; its error is nil if it can be resumed, an
-// [*UnansweredError] if it cannot, and a [*ReplyError] if Config.Reply answered another wait than
-// the one it was asked about. A task that cannot be started is a [*ConfigError], or with a Store a
-// [*RunExistsError] or [*JournalError].
+// Run runs a task until it ends or waits. It uses the same loop as [Orchestrator.Stream], except
+// that it requests replies without streaming. The error is the Err of the output, with its cause;
+// the Result is filled in either way. For a run that waits, the error is nil if the run can be
+// resumed, an [*UnansweredError] if it cannot, and a [*ReplyError] if Config.Reply answered another
+// wait than the one it was asked about. If the task cannot be started, the error is a
+// [*ConfigError], or with a Store a [*RunExistsError] or [*JournalError].
 func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 	res := Result{Run: task.Run, Status: StatusFailed, Output: delegation.Output{Messages: task.Input.Messages}}
 	var failed error
@@ -224,12 +225,12 @@ func (o *Orchestrator) Run(ctx context.Context, task Task) (Result, error) {
 	return res, failed
 }
 
-// Stream runs a task and yields what happens as it happens, on the caller's goroutine: a consumer
-// that is slow slows the run. The last event is RunFinished, and with it comes the error of the
-// run, if there is one. A task that cannot be started at all yields an error and no event.
+// Stream runs a task and yields its events as they happen, on the caller's goroutine. A slow
+// consumer slows the run. The last event is RunFinished; the error of the run, if any, comes with
+// it. A task that cannot be started yields an error and no event.
 //
-// Breaking out of the loop ends the work at once and leaves no goroutine behind. With a Store the
-// run can be resumed, as after a crash; end it for good by its context, or by Stop.
+// Breaking out of the loop ends the work at once and leaves no goroutine. With a Store the run can
+// then be resumed, as after a crash. To end a run for good, cancel its context or close Stop.
 func (o *Orchestrator) Stream(ctx context.Context, task Task) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) { o.loop(ctx, &task, true, yield) }
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// readError makes data of an error where it comes in: from a client, a middleware, a remote, a
-// store, Config.Reply, or as the cause of a context. Nobody behind that boundary calls a method of
-// the error itself. One that cannot even be read, such as a typed nil, becomes a [*PanicError] with
-// [delegation.CodePanic], which is returned besides.
+// readError converts an error from foreign code to data: from a client, a middleware, a remote, a
+// store, Config.Reply, or the cause of a context. After that no method of the error itself is
+// called. An error whose methods panic, such as a typed nil, becomes a [*PanicError] with
+// [delegation.CodePanic]; the PanicError is also returned.
 func readError(err error) (unreadable *PanicError, data error) {
-	switch e := err.(type) { //nolint:errorlint // the exact types that are sound already
+	switch e := err.(type) { //nolint:errorlint // exactly these types are safe
 	case nil:
 		return nil, nil
 	case *guard.Error:
@@ -35,7 +35,7 @@ func readError(err error) (unreadable *PanicError, data error) {
 	return nil, guard.New(err, err.Error())
 }
 
-// readError is readError for an error of an effect: that it cannot be read is reported.
+// readError is readError for an error of an effect; it reports a panic of the error.
 func (x *execution) readError(err error, whose string) error {
 	unreadable, data := readError(err)
 	if unreadable != nil {
@@ -44,7 +44,7 @@ func (x *execution) readError(err error, whose string) error {
 	return data
 }
 
-// boundary is a Handler that may be somebody else's, with what it returns as data.
+// boundary wraps a Handler that may be foreign code: it converts its error to data.
 func boundary(h Handler) Handler {
 	return func(ctx context.Context, e machine.Effect) (nextstep.Answer, error) {
 		answer, err := h(ctx, e)

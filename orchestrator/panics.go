@@ -8,7 +8,7 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// panicked tells Config.OnPanic and the log of a panic. OnPanic may panic, too.
+// panicked reports a panic to Config.OnPanic and the log. OnPanic may panic too.
 func (o *Orchestrator) panicked(ctx context.Context, p *PanicReport) {
 	if o.cfg.Logger != nil {
 		attrs := []slog.Attr{
@@ -27,14 +27,14 @@ func (o *Orchestrator) panicked(ctx context.Context, p *PanicReport) {
 	o.cfg.OnPanic(ctx, *p)
 }
 
-// panicked reports a panic in the performing of an effect, on whatever goroutine.
+// panicked reports a panic during an effect. It is called from any goroutine.
 func (x *execution) panicked(where string, value any, stack []byte) {
 	e := x.effect
 	x.run.o.panicked(x.run.ctx, &PanicReport{Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Where: where, Value: value, Stack: stack})
 }
 
-// config returns what the Machine of a run works with: that of all runs, unless somebody wants to
-// hear of panics, which are told with the context of the run. Those of a replay were told before.
+// config returns the configuration of the run's Machine: the shared one, or a copy if panics must
+// be reported with the context of the run. Panics during a replay are not reported again.
 func (o *Orchestrator) config(r *run) *machine.Config {
 	cfg := &o.quiet
 	if r.observed() {
@@ -52,5 +52,5 @@ func (o *Orchestrator) config(r *run) *machine.Config {
 	return &own
 }
 
-// observed reports whether somebody sees the events of the run's steps and tools, or logs them.
+// observed reports whether the events of the run's steps and tools are consumed or logged.
 func (r *run) observed() bool { return r.streams || r.o.cfg.Logger != nil }

@@ -8,7 +8,7 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// price notes in the record of an answer what it has cost.
+// price adds the cost to the record of an answer.
 func (o *Orchestrator) price(e *machine.Effect, rec *machine.Answered) {
 	if e.Kind != machine.EffectModel {
 		return
@@ -20,9 +20,9 @@ func (o *Orchestrator) price(e *machine.Effect, rec *machine.Answered) {
 	*rec = rec.Priced(asked, o.cfg.Prices, o.prices)
 }
 
-// Left returns what is left of each limit for the effect of ctx, a call of a tool or of a model: of
-// those of its frame and of all above it, as it was when the effect began. Negative means that
-// there is no limit. It returns false for a context that no run has made.
+// Left returns what was left of each limit, for the frame of the effect of ctx and all frames above
+// it, when the effect began. The effect is a call of a tool or a model. Negative means no limit.
+// Left returns false if ctx is not from a run.
 func Left(ctx context.Context) (delegation.Limits, bool) {
 	x := executionOf(ctx)
 	if x == nil {

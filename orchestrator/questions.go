@@ -15,11 +15,11 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// question is what an effect that goes on wants to know of somebody.
+// question is a question to a person from an effect in progress.
 type question struct {
 	effect machine.EffectID
 	wait   Wait
-	answer chan answered // has room for one
+	answer chan answered // has capacity 1
 }
 
 type answered struct {
@@ -27,11 +27,11 @@ type answered struct {
 	err   error
 }
 
-// errOver is what a tool gets that asks after its effect.
+// errOver is the error of a tool that asks after its effect has ended.
 var errOver = errors.New("orchestrator: the effect is over")
 
-// ask is the [tools.AskFunc] of an effect: it finds the answer that was given before, or has
-// somebody asked in this process, or suspends the effect.
+// ask is the [tools.AskFunc] of an effect: it returns an earlier answer, or asks a person in this
+// process, or suspends the effect.
 func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 	if a.Kind == WaitApproval || a.Kind == WaitUnknown || a.Kind == WaitStep {
 		return "", fmt.Errorf("orchestrator: a tool cannot ask for a %q: the kind is taken", a.Kind)
@@ -75,7 +75,7 @@ func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 	}
 }
 
-// suspendedBy notes what the effect waits for, if nobody could answer in this process.
+// suspendedBy stores the wait, if nobody could answer it in this process.
 func (x *execution) suspendedBy(w Wait, err error) {
 	if !errors.Is(err, ErrSuspended) {
 		return
@@ -85,7 +85,7 @@ func (x *execution) suspendedBy(w Wait, err error) {
 	x.waits = append(x.waits, w)
 }
 
-// answerOf is what a tool is told of an answer.
+// answerOf converts an answer to the results of Ask.
 func answerOf(ex machine.Exchange) (string, error) {
 	switch {
 	case ex.Err != nil:
@@ -97,7 +97,7 @@ func answerOf(ex machine.Exchange) (string, error) {
 	}
 }
 
-// ask has somebody asked, and reports whether that is a record.
+// ask asks a person a question of a running effect, and reports whether it applied a record.
 func (r *run) ask(q *question) bool {
 	if r.questions == nil {
 		r.questions = map[string][]*question{}
@@ -108,7 +108,7 @@ func (r *run) ask(q *question) bool {
 	}
 	r.questions[q.wait.ID] = append(r.questions[q.wait.ID], q)
 	if len(r.questions[q.wait.ID]) > 1 {
-		return false // it was asked already
+		return false // the question was asked already
 	}
 	if err := r.apply(machine.Asked{At: r.now, Effect: q.effect, Wait: q.wait}); err != nil {
 		r.denyQuestions(q.wait.ID, err)
@@ -117,7 +117,7 @@ func (r *run) ask(q *question) bool {
 	return true
 }
 
-// denyQuestions tells those who wait for an answer that there is none.
+// denyQuestions ends the questions of a wait with an error.
 func (r *run) denyQuestions(id string, err error) {
 	for _, q := range r.questions[id] {
 		q.answer <- answered{err: err}
@@ -125,15 +125,15 @@ func (r *run) denyQuestions(id string, err error) {
 	delete(r.questions, id)
 }
 
-// waitClosed tells those who wait for an answer that there will be none, since their effect ends. A
-// reply, or that nobody answered, comes with the effect, when it goes on.
+// waitClosed ends the questions of a closed wait, because their effect ends. Replies, and errors
+// instead of a reply, come with the effect when it continues.
 func (r *run) waitClosed(e *WaitEnded) {
 	if e.Reply == nil && (e.Err.Code == delegation.CodeStopped || e.Err.Code == delegation.CodeLimit) {
 		r.denyQuestions(e.WaitID, &endError{cause: e.Err, err: context.Canceled})
 	}
 }
 
-// giveReplies gives an effect that goes on what was answered to it.
+// giveReplies passes replies to an effect that continues.
 func (r *run) giveReplies(x *execution, e *machine.Effect) {
 	x.mu.Lock()
 	x.replies = e.Replies
@@ -153,7 +153,7 @@ func (r *run) giveReplies(x *execution, e *machine.Effect) {
 	}
 }
 
-// askPerson has Config.Reply answer a wait, and posts what it said.
+// askPerson calls Config.Reply to answer a wait, and posts the reply.
 func (x *execution) askPerson() {
 	m := mail{execution: x}
 	defer func() {
@@ -164,7 +164,7 @@ func (x *execution) askPerson() {
 		}
 		x.run.box.post(m)
 	}()
-	if x.Err() != nil { // withdrawn already
+	if x.Err() != nil { // it was withdrawn already
 		m.err = causeOfEnd(x)
 		return
 	}
@@ -175,10 +175,10 @@ func (x *execution) askPerson() {
 		ctx, end = context.WithDeadlineCause(ctx, w.Expires, &ExpiredError{Wait: w})
 		defer end()
 	}
-	m.err = errNobody // if it ends the goroutine
+	m.err = errNobody // stays if Config.Reply ends the goroutine
 	reply, err := x.run.o.cfg.Reply(ctx, w)
 	if ctx.Err() != nil {
-		m.err = causeOfEnd(ctx) // what comes too late is not taken
+		m.err = causeOfEnd(ctx) // a late reply is dropped
 		return
 	}
 	if m.err = x.readError(err, "Config.Reply"); err == nil {
@@ -188,8 +188,8 @@ func (x *execution) askPerson() {
 
 var errNobody = errors.New("orchestrator: Config.Reply ended its goroutine")
 
-// personReplied deals with what Config.Reply said, and reports whether that is a record. It is none
-// where the wait was cut off: it was withdrawn, or the run ends.
+// personReplied handles the reply of Config.Reply, and reports whether it applied a record. It
+// applies none if the wait was cut off: it was withdrawn, or the run ends.
 func (r *run) personReplied(x *execution, reply *Reply, err error, cut bool) bool {
 	w := x.effect.Wait
 	rec := machine.Replied{At: r.now, Reply: Reply{WaitID: w.ID}}
@@ -215,7 +215,7 @@ func (r *run) personReplied(x *execution, reply *Reply, err error, cut bool) boo
 	}
 	if err := r.apply(rec); err != nil {
 		refused, ok := errors.AsType[*ReplyError](err)
-		if waits := func(have Wait) bool { return have.ID == w.ID }; ok && slices.ContainsFunc(r.m.Waits(), waits) { // else it came too late
+		if waits := func(have Wait) bool { return have.ID == w.ID }; ok && slices.ContainsFunc(r.m.Waits(), waits) { // otherwise it came too late
 			return r.refuseReply(w, refused)
 		}
 		return false
@@ -223,7 +223,7 @@ func (r *run) personReplied(x *execution, reply *Reply, err error, cut bool) boo
 	return true
 }
 
-// refuseReply keeps why a reply is not taken: the run waits on.
+// refuseReply stores why a reply is rejected; the run keeps waiting.
 func (r *run) refuseReply(w *Wait, refused *ReplyError) bool {
 	r.logReplyRefused(r.ctx, refused)
 	r.refused = append(r.refused, refused)
@@ -231,7 +231,7 @@ func (r *run) refuseReply(w *Wait, refused *ReplyError) bool {
 	return false
 }
 
-// unansweredFor is the error of a wait as data.
+// unansweredFor converts the error of a wait to data.
 func unansweredFor(err error) *delegation.Error {
 	e := &delegation.Error{Code: delegation.AsError(err).Code, Message: err.Error()}
 	if errors.Is(err, context.Canceled) {
@@ -240,9 +240,10 @@ func unansweredFor(err error) *delegation.Error {
 	return e
 }
 
-// suspend has an effect wait that returned without an answer, and reports whether that is a record.
+// suspend suspends an effect that returned without an answer, and reports whether it applied a
+// record.
 func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
-	e := *x.effect // with the next record the Machine forgets what it has handed out
+	e := *x.effect // the next record invalidates the effect in Ready
 	s, ok := errors.AsType[*SuspendedError](err)
 	if !ok || s == nil {
 		s = new(SuspendedError)
@@ -272,7 +273,7 @@ func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
 	return true
 }
 
-// ExpiredError says that nobody answered a [Wait] in time.
+// ExpiredError reports that nobody answered a [Wait] in time.
 type ExpiredError struct{ Wait Wait }
 
 // Error names the wait.

@@ -55,7 +55,7 @@ func TestNew_refusesRulesOfNoTool(t *testing.T) {
 			wrong, ok := errors.AsType[*orchestrator.ConfigError](err)
 			require.True(t, ok, "%v", err)
 			require.Equal(t, "Approve", wrong.Field)
-			require.ErrorContains(t, err, `Approve: rules name tools that there are not: `+
+			require.ErrorContains(t, err, `Approve: rules name tools that do not exist: `+
 				`"wrtie_file" (did you mean "write_file"?); the tools are: read_file, submit, write_file`)
 		})
 	}

@@ -14,44 +14,44 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// run is one run in progress: a Machine, and the effects that are performed for it.
+// run is one run in progress: a Machine, and its effects in progress.
 type run struct {
 	o         *Orchestrator
 	workspace *workspace
-	m         *machine.Machine // of the workspace
+	m         *machine.Machine // belongs to the workspace
 	id        string
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	detach    func() bool     // the end of ctx is no signal to the loop any more; nil: it is none yet
-	stop      <-chan struct{} // nil: nobody will, or somebody has
+	detach    func() bool     // stops the end of ctx from signaling the loop; nil: it does not yet
+	stop      <-chan struct{} // nil: the run has no Stop, or it was closed
 	ending    stopping
 	streams   bool
 	consumer  consumer
-	now       time.Time // of the last record, or what came after it
+	now       time.Time // time of the last record, or later
 
 	box        mailbox
-	executions map[machine.EffectID]*execution // effects that are performed on goroutines of their own
-	graced     bool                            // they were given the time to return after a stop
-	inline     *execution                      // the effect that is performed on this one; nil once the run is over
-	asking     context.Context                 // the context of the run for the client; see withNotices
-	onDelta    func(llmclient.Delta)           // of inline
+	executions map[machine.EffectID]*execution // effects on their own goroutines
+	graced     bool                            // they have their grace period after a stop
+	inline     *execution                      // the execution on the loop's goroutine; nil when the run is over
+	asking     context.Context                 // context of the run for the client; see withNotices
+	onDelta    func(llmclient.Delta)           // function for the deltas of inline
 	timer      *time.Timer
-	nextLook   time.Time // when timer goes off; zero: it is not set
+	nextLook   time.Time // when the timer fires; zero: it is not set
 	agents     []agentDeadline
-	questions  map[string][]*question // by the id of their wait
+	questions  map[string][]*question // questions by the id of their wait
 
 	journal  journal
 	claimed  bool
 	replays  bool    // the journal is being read
-	drifted  []Event // what reading it has shown, to be told
+	drifted  []Event // events from reading the journal, to be emitted
 	takeover takeover
 	causes   causes
-	discards bool            // what comes in is worth nothing any more
-	refused  []error         // replies of Config.Reply to other waits than those it was asked about
-	replied  map[string]bool // waits whose replies came with the resumption
+	discards bool            // results that arrive now are dropped
+	refused  []error         // rejected replies of Config.Reply to other waits
+	replied  map[string]bool // waits whose replies came with the Resumption
 }
 
-// stopping is how far a run was asked to stop.
+// stopping says how the run was asked to stop.
 type stopping uint8
 
 const (
@@ -60,7 +60,7 @@ const (
 	stopsNow
 )
 
-// begin makes a run of a task.
+// begin makes the run of a task.
 func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*run, error) {
 	id := task.Run
 	if id == "" {
@@ -86,8 +86,8 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 	return r, nil
 }
 
-// applyStarted applies the record that begins the run of a task, and stores it. The record is made
-// in the workspace: it is large, and a strategy stands below it on the stack.
+// applyStarted applies and stores the first record of a run. The record is made in the workspace
+// because it is large, to keep the stack small while a strategy runs.
 func (r *run) applyStarted(task *Task) error {
 	s := &r.workspace.started
 	defer func() { *s = machine.Started{} }()
@@ -107,7 +107,7 @@ func (r *run) applyStarted(task *Task) error {
 	return r.storeStarted()
 }
 
-// newRun makes a run without a record.
+// newRun makes a run without records.
 func (o *Orchestrator) newRun(ctx context.Context, id string, streams bool) *run {
 	r := &run{o: o, id: id, streams: streams, now: time.Now()}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
@@ -127,10 +127,10 @@ func (r *run) event(kind EventKind, detail Detail) Event {
 	return Event{Run: r.id, Frame: "0", Depth: 1, Seq: r.m.Seq(), Record: r.m.Records(), Time: r.now, Kind: kind, Detail: detail}
 }
 
-// close lets go of the run. Its Machine is used again, unless somebody performs an effect of it.
+// close releases the run. Its Machine is reused, unless one of its effects is still in progress.
 func (r *run) close() {
 	if r.detach != nil {
-		r.detach() // else the end of ctx costs a goroutine
+		r.detach() // otherwise the end of ctx costs a goroutine
 	}
 	r.cancel(nil)
 	r.journal.close()
@@ -153,15 +153,14 @@ func (r *run) close() {
 	}
 }
 
-// workspace is what a run works with that another run can use after it: what is in it is larger
-// than all that a step allocates.
+// workspace holds the reusable memory of a run. It is larger than everything that a step allocates.
 type workspace struct {
 	machine   machine.Machine
-	execution execution       // on the goroutine of the loop
-	started   machine.Started // while the run begins
+	execution execution       // the execution on the goroutine of the loop
+	started   machine.Started // used while the run begins
 }
 
-// version is the version of this library in the program, as its build says; "" if it says nothing.
+// version returns the version of this library from the build information; "" if there is none.
 var version = sync.OnceValue(func() string {
 	const path = "github.com/segue-go/segue"
 	info, ok := debug.ReadBuildInfo()

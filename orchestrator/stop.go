@@ -13,13 +13,13 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// errBreak is the cause of a run's end when its consumer broke out of the loop.
+// errBreak is the cause when the consumer broke out of the loop.
 var errBreak = errors.New("the consumer of the events went away")
 
-// errStop is why a run ends whose Stop was closed.
+// errStop is the cause when Stop was closed.
 var errStop = errors.New("stop was asked for")
 
-// stopped reports whether the run is to be stopped, and the Machine does not know.
+// stopped reports whether the run must be stopped and the Machine does not know it yet.
 func (r *run) stopped() bool {
 	if r.ending < stopsNow && r.ctx.Err() != nil {
 		return !r.consumer.gone
@@ -35,7 +35,7 @@ func (r *run) stopped() bool {
 	}
 }
 
-// applyStop has the Machine end the run, and reports whether that is a record.
+// applyStop applies a Stopped, and reports whether it applied a record.
 func (r *run) applyStop() bool {
 	rec := machine.Stopped{At: r.now}
 	var cause error
@@ -50,7 +50,7 @@ func (r *run) applyStop() bool {
 	return r.apply(rec) == nil
 }
 
-// causeOfEnd is the cause of a context that is done, with its error within reach of errors.Is.
+// causeOfEnd returns the cause of a context that is done, wrapping its error for errors.Is.
 func causeOfEnd(ctx context.Context) error {
 	cause := causeOfContext(ctx)
 	if _, complete := errors.AsType[*endError](cause); complete || errors.Is(cause, ctx.Err()) {
@@ -66,8 +66,8 @@ func (e *endError) Error() string { return e.cause.Error() }
 func (e *endError) Unwrap() []error { return []error{e.cause, e.err} }
 
 // breakOff ends the work on a run whose consumer went away. The run has not ended: it can be
-// resumed, and results that come in now are kept. So is that calls were not begun which a stored
-// intent stands for: else somebody would be asked about them.
+// resumed, and results that arrive now are stored. It also stores which calls with an intent were
+// not begun; otherwise a person would be asked about them.
 func (r *run) breakOff(left []machine.Effect) {
 	for _, e := range slices.Clone(left) {
 		if !e.Safe() && r.executions[e.ID] == nil {
@@ -75,11 +75,11 @@ func (r *run) breakOff(left []machine.Effect) {
 		}
 	}
 	r.drain(errBreak, true)
-	_ = r.store() // nobody is there to be told; what is not stored is done again
+	_ = r.store() // there is no consumer for the error; effects that are not stored are performed again
 	r.o.log(r.ctx, slog.LevelInfo, "run broke off", slog.String("run", r.id), slog.Int("seq", r.m.Seq()))
 }
 
-// drain cuts off whatever is performed, and waits until it has returned or is abandoned.
+// drain cancels all effects in progress, and waits until each has returned or was abandoned.
 func (r *run) drain(cause error, keep bool) {
 	if len(r.executions) > 0 {
 		r.cancel(cause)
@@ -97,8 +97,7 @@ func (r *run) drain(cause error, keep bool) {
 	}
 }
 
-// isCut reports whether an answer shows that its effect was cut off, and not that it came to its
-// end.
+// isCut reports whether an answer shows that its effect was cut off.
 func isCut(a nextstep.Answer) bool {
 	switch a := a.(type) {
 	case nextstep.ToolResult:
@@ -110,7 +109,7 @@ func isCut(a nextstep.Answer) bool {
 	}
 }
 
-// causes keeps the live causes of failures, to wrap the error that the caller of Run gets.
+// causes keeps the original errors of failures, so that the error of Run can wrap them.
 type causes []cause
 
 type cause struct {
@@ -119,7 +118,7 @@ type cause struct {
 	err  error
 }
 
-// note keeps a cause. The last few are enough: a run ends by a late one.
+// note stores an error. It keeps only the last few, because a late one ends the run.
 func (c *causes) note(code delegation.Code, text string, err error) {
 	const most = 16
 	if len(*c) == most {
@@ -128,7 +127,7 @@ func (c *causes) note(code delegation.Code, text string, err error) {
 	*c = append(*c, cause{code, text, err})
 }
 
-// find returns the live cause of an error that is data; nil if the process knows none.
+// find returns the original error for an error that is data; nil if this process has none.
 func (c causes) find(err *delegation.Error) error {
 	for _, known := range slices.Backward(c) {
 		if known.code == err.Code && strings.Contains(err.Message, known.text) {
@@ -138,7 +137,8 @@ func (c causes) find(err *delegation.Error) error {
 	return nil
 }
 
-// outcome is the error of a run: that of its output, with its cause where the process knows one.
+// outcome returns the error of a run: the error of its output, with the original error if this
+// process has one.
 func (c causes) outcome(err *delegation.Error) error {
 	if err == nil {
 		return nil
@@ -149,7 +149,7 @@ func (c causes) outcome(err *delegation.Error) error {
 	return err
 }
 
-// outcomeError is the error of a run with its cause.
+// outcomeError is the error of a run with its original error.
 type outcomeError struct {
 	err   *delegation.Error
 	cause error

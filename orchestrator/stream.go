@@ -8,19 +8,20 @@ import (
 	"slices"
 )
 
-// consumer is who reads the events of a run. They are yielded always on the goroutine of the loop.
+// consumer passes the events of a run to the code that reads them. It always yields on the
+// goroutine of the loop.
 type consumer struct {
 	yield  func(Event, error) bool
-	log    func(Event) // logs what is told; may be nil
+	log    func(Event) // logs the events; may be nil
 	cancel context.CancelCauseFunc
-	gone   bool // the consumer broke out, or has had the last event
+	gone   bool // the consumer broke out, or got the last event
 
-	yielding bool // the consumer has the word; left true only by a panic in it
+	yielding bool // the consumer is handling an event; stays true only if it panics
 }
 
 // deliver yields an event.
 func (c *consumer) deliver(e *Event) {
-	if c.gone || c.yielding { // it left, or panicked
+	if c.gone || c.yielding { // the consumer left or panicked
 		return
 	}
 	if c.log != nil {
@@ -45,10 +46,10 @@ func (c *consumer) last(e *Event, err error) {
 	}
 }
 
-// Collect runs through the events of [Orchestrator.Stream] or [Orchestrator.Resume] to their end
-// and returns what [Orchestrator.Run] would have returned. Of a run that could not be started there
-// is nothing but the error. Events that end without RunFinished and without an error are an error
-// that wraps [io.ErrUnexpectedEOF].
+// Collect reads the events of [Orchestrator.Stream] or [Orchestrator.Resume] to their end, and
+// returns what [Orchestrator.Run] would have returned. For a run that could not be started it
+// returns only the error. If the events end without RunFinished and without an error, Collect
+// returns an error that wraps [io.ErrUnexpectedEOF].
 func Collect(events iter.Seq2[Event, error]) (Result, error) {
 	res := Result{Status: StatusFailed}
 	for e, err := range events {
@@ -63,15 +64,15 @@ func Collect(events iter.Seq2[Event, error]) (Result, error) {
 	return res, fmt.Errorf("orchestrator: the events of run %.64q end before the run does: %w", res.Run, io.ErrUnexpectedEOF)
 }
 
-// result is how a run ended, as its last event says.
+// result makes the Result of a run from its last event.
 func result(f *RunFinished, run string) Result {
 	return Result{Run: run, Status: f.Status, Output: f.Output, Waits: f.Waits, Strategy: f.Strategy, Limits: f.Limits, Left: f.Left}
 }
 
-// Tee hands each event to the handlers, in their order, before it yields it, on the same goroutine:
-// a handler that is slow slows the run. One that panics is told nothing more and ends nothing:
-// neither the run nor the other handlers hear of it, except through onPanic, which may be nil. A
-// nil handler is left out. An error that comes without an event is for the consumer only.
+// Tee calls the handlers with each event, in order and on the same goroutine, before it yields the
+// event. A slow handler slows the run. A handler that panics gets no more events; the run and the
+// other handlers continue, and onPanic is called if it is not nil. Nil handlers are ignored. An
+// error without an event goes only to the consumer.
 func Tee(events iter.Seq2[Event, error], onPanic func(handler int, value any), handlers ...func(Event)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		listening := slices.Clone(handlers)
@@ -94,7 +95,7 @@ func Tee(events iter.Seq2[Event, error], onPanic func(handler int, value any), h
 	}
 }
 
-// callHandler returns the value of a handler's panic; nil if it did not panic.
+// callHandler calls a handler and returns the value of its panic; nil if it did not panic.
 func callHandler(h func(Event), e Event) (value any) {
 	defer func() { value = recover() }()
 	h(e)

@@ -10,38 +10,37 @@ import (
 	"github.com/segue-go/segue/nextstep"
 )
 
-// takeover is how a run without a consumer, as Run makes it, performs a tool that may hang on the
-// goroutine of the loop, which saves a goroutine for the call: while its only effect is performed a
-// run is at rest. Where the tool takes long, or asks something, another goroutine takes the loop
-// over, and this one is left to the tool.
+// takeover lets a run without a consumer of events, as in Run, perform a tool on the goroutine of
+// the loop, even if the tool may hang. This saves a goroutine for each call: the loop has nothing
+// to do while its only effect is in progress. If the tool takes long, or asks a question, another
+// goroutine takes over the loop, and this one stays with the tool.
 //
-// The goroutine that called Run has to return although a tool does not. So with the first such tool
-// the loop moves to a goroutine of its own.
+// The goroutine that called Run has to return even if a tool hangs. So at the first such tool the
+// loop moves to another goroutine.
 type takeover struct {
-	done   chan struct{} // closed when the run is over; nil: the goroutine of Run is the loop
-	broken *brokenLoop   // how the loop ended before the run did; nil: it did not
+	done   chan struct{} // closed when the run is over; nil: the goroutine of Run still is the loop
+	broken *brokenLoop   // why the loop ended before the run; nil: it did not
 
 	mu        sync.Mutex
-	execution *execution // what is performed on the goroutine of the loop; nil: nothing is, or the loop is elsewhere
-	loops     int        // how often another goroutine became the loop
+	execution *execution // the execution on the goroutine of the loop; nil: none, or another goroutine is the loop
+	loops     int        // how often another goroutine took over the loop
 	timer     *time.Timer
 }
 
-// takeoverAfter is how long a tool may take before another goroutine becomes the loop.
+// takeoverAfter is how long a tool may take before another goroutine takes over the loop.
 const takeoverAfter = time.Millisecond
 
-// brokenLoop is how the goroutine of the loop ended before the run did: by a panic, or else by
-// runtime.Goexit, as a client may call it that fails a test.
+// brokenLoop says why the goroutine of the loop ended before the run: by a panic, or by
+// runtime.Goexit, which a client in a test may call.
 type brokenLoop struct{ panicked *PanicError }
 
-// mayTakeOver reports whether a tool is performed on the goroutine of the loop although it may
-// hang.
+// mayTakeOver reports whether a tool that may hang can be performed on the goroutine of the loop.
 func (r *run) mayTakeOver(e *machine.Effect) bool {
 	return !r.streams && e.Kind == machine.EffectTool && !r.o.wrapped && len(r.agents) == 0
 }
 
 // performWatched performs a tool on the goroutine of the loop. It returns roundTakenOver if another
-// goroutine is the loop then.
+// goroutine took over the loop.
 func (r *run) performWatched(e *machine.Effect) round {
 	x := r.newExecution(e)
 	x.arm(x.beginCall(x, e))
@@ -53,8 +52,8 @@ func (r *run) performWatched(e *machine.Effect) round {
 	return r.performAsLoop(x)
 }
 
-// runLoop goes on with the run on a goroutine that becomes the loop. The execution is performed
-// first, or by the goroutine that was the loop before.
+// runLoop continues the run on a goroutine that becomes the loop. If perform is true it performs
+// the execution first; otherwise the previous goroutine of the loop does.
 func (r *run) runLoop(x *execution, perform bool) {
 	t := &r.takeover
 	t.mu.Lock()
@@ -76,7 +75,7 @@ func (r *run) runLoop(x *execution, perform bool) {
 }
 
 // performAsLoop performs an effect on the goroutine of the loop, and applies its answer if this
-// goroutine is the loop still.
+// goroutine still is the loop.
 func (r *run) performAsLoop(x *execution) round {
 	r.takeover.begin(r, x)
 	var answer nextstep.Answer
@@ -101,7 +100,7 @@ func (r *run) performAsLoop(x *execution) round {
 	return roundAgain
 }
 
-// begin has another goroutine become the loop if an execution takes long.
+// begin makes another goroutine take over the loop if an execution takes long.
 func (t *takeover) begin(r *run, x *execution) {
 	r.box.open()
 	t.mu.Lock()
@@ -121,8 +120,8 @@ func (t *takeover) begin(r *run, x *execution) {
 	})
 }
 
-// claim ends the watch of an execution, and reports whether it was still watched: then the caller
-// is the loop, be it the goroutine that performs the execution or another.
+// claim tries to make the calling goroutine the loop, and reports whether it succeeded. The caller
+// is the goroutine that performs the execution, or, if other is true, another one.
 func (t *takeover) claim(x *execution, other bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,15 +135,15 @@ func (t *takeover) claim(x *execution, other bool) bool {
 	return true
 }
 
-// release has another goroutine become the loop, since an execution wants something of the loop.
+// release makes another goroutine take over the loop, because an execution needs the loop.
 func (t *takeover) release(r *run, x *execution) {
 	if t.claim(x, true) {
 		go r.runLoop(x, false)
 	}
 }
 
-// leave is deferred on a goroutine that became the loop. If the goroutine ends while it is the loop
-// still, whoever called Run goes on the same way.
+// leave is deferred on a goroutine that became the loop. If that goroutine ends while it still is
+// the loop, the goroutine that called Run ends in the same way.
 func (t *takeover) leave(loop int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,7 +157,8 @@ func (t *takeover) leave(loop int) {
 	close(t.done)
 }
 
-// wait waits until the run is over. It ends this goroutine as that of the loop ended.
+// wait waits until the run is over. If the goroutine of the loop ended early, it ends this
+// goroutine in the same way.
 func (t *takeover) wait() {
 	<-t.done
 	switch {

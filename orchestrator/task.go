@@ -15,47 +15,47 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Task is one run to make. Only Input is needed as a rule; the other fields are for programs that
-// make different runs with one Orchestrator, such as a web server. The Orchestrator keeps no map,
-// slice or pointer of a Task.
+// Task describes one run. Usually only Input is needed. The other fields are for programs that make
+// different runs with one Orchestrator, such as a web server. The Orchestrator keeps no map, slice
+// or pointer of a Task.
 type Task struct {
 	Strategy string            // name in Config.Strategies; "" means Config.Default
-	Input    delegation.Input  // what to do
-	Run      string            // the run's id, as checkpoint.CheckRun allows; "" makes one
-	Limits   delegation.Limits // zero fields are those of the Config
-	Stop     <-chan struct{}   // closing it stops the run after the step in progress; cancelling the context stops it now
+	Input    delegation.Input  // the goal, the messages or the data
+	Run      string            // the run's id, see checkpoint.CheckRun; "" makes a new id
+	Limits   delegation.Limits // limits of the run; zero fields mean those of the Config
+	Stop     <-chan struct{}   // close it to stop the run after the step in progress; cancel the context to stop it now
 
-	// Factory makes a strategy of the task's own, as a factory of Config.Strategies does. The run
-	// begins with it. It bears the name Strategy in the run, or "task" if Strategy is ""; that must
-	// be no name of Config.Strategies or Config.Remote. Other strategies can delegate to it, and it
-	// to them. With a Store, the same Factory must be given to [Orchestrator.Resume].
+	// Factory makes the task's own strategy, like a factory in Config.Strategies. The run begins
+	// with this strategy. Its name in the run is Strategy, or "task" if Strategy is ""; the name
+	// must not be in Config.Strategies or Config.Remote. Other strategies can delegate to it, and
+	// it can delegate to them. With a Store, pass the same Factory to [Orchestrator.Resume].
 	Factory func() strategy.Strategy
 
-	// Tools names those of Config.Tools that the run may use; children and agents may use no
-	// others. Nil means all of them, an empty slice none. Tools that a strategy brings are not
-	// among them, and may be used in any case.
+	// Tools lists the names of the tools in Config.Tools that the run, with its children and
+	// agents, may use. Nil means all of them, an empty slice none. A strategy may always use the
+	// tools that it brings itself.
 	Tools []string
 
-	// Model and Temperature hold for every request of the run that leaves its own open, in children
-	// and agents too. "" and nil leave the request as it is.
+	// Model and Temperature apply to every request of the run, also in children and agents, that
+	// does not set its own. "" and nil change nothing.
 	Model       string
 	Temperature *float64
 
-	Metadata  map[string]string // anything; stands in the events RunStarted and RunResumed, and in the journal
-	Labels    map[string]string // stand in the journal, to find runs by
-	Namespace string            // stands in the journal: whose run it is
+	Metadata  map[string]string // any data; it is in the events RunStarted and RunResumed, and in the journal
+	Labels    map[string]string // stored in the journal, to find runs
+	Namespace string            // stored in the journal: the tenant of the run
 }
 
-// taskStrategy is the name of a task's own strategy where the task has none for it.
+// taskStrategy is the default name of a task's own strategy.
 const taskStrategy = "task"
 
-// FactoryError says that a run cannot be resumed with the [Resumption].Factory that was given: the
-// run needs one and there is none, it needs none and there is one, or what this one makes cannot be
-// run or has another table. The run is as it was.
+// FactoryError reports that a run cannot be resumed with the given [Resumption].Factory: the
+// Factory is missing, or the run needs none, or its strategy is invalid or has another table. The
+// run is unchanged.
 type FactoryError struct {
 	Run      string
 	Strategy string // the name of the run's strategy
-	Err      error  // such as a [*ConfigError]
+	Err      error  // the reason, such as a [*ConfigError]
 }
 
 // Error names the run and the strategy.
@@ -66,7 +66,8 @@ func (e *FactoryError) Error() string {
 // Unwrap returns the cause.
 func (e *FactoryError) Unwrap() error { return e.Err }
 
-// started makes s the record that begins the run of a task. Errors are [*ConfigError], joined.
+// started fills in s, the first record of the run of a task. Errors are joined [*ConfigError]
+// values.
 func (o *Orchestrator) started(task *Task, s *machine.Started) error {
 	*s = machine.Started{
 		Strategy: cmp.Or(task.Strategy, o.cfg.Default), Input: task.Input, Limits: task.Limits, Library: version(),
@@ -80,15 +81,14 @@ func (o *Orchestrator) started(task *Task, s *machine.Started) error {
 	}
 	if t := task.Temperature; t != nil {
 		if math.IsNaN(*t) || math.IsInf(*t, 0) {
-			problems = append(problems, &ConfigError{Field: "Task.Temperature", Err: fmt.Errorf("is %v, which is no temperature", *t)})
+			problems = append(problems, &ConfigError{Field: "Task.Temperature", Err: fmt.Errorf("is %v, which is not a valid temperature", *t)})
 		}
 		s.Temperature = new(*t)
 	}
 	return errors.Join(problems...)
 }
 
-// toolsNamed returns the definitions of the tools of the Config that are named; nil names mean all
-// of them.
+// toolsNamed returns the definitions of the named tools of the Config; nil names mean all.
 func (o *Orchestrator) toolsNamed(names []string) ([]tools.Definition, error) {
 	if names == nil {
 		return nil, nil
@@ -108,8 +108,8 @@ func (o *Orchestrator) toolsNamed(names []string) ([]tools.Definition, error) {
 	return chosen, errors.Join(problems...)
 }
 
-// tryFactory says why the strategy of a factory cannot be run under that name; nil if it can. Of is
-// the struct that the factory stood in.
+// tryFactory returns an error if the strategy of a factory cannot run under that name. Of is the
+// struct that holds the factory.
 func (o *Orchestrator) tryFactory(of, name string, factory func() strategy.Strategy) error {
 	if _, taken := o.cfg.Strategies[name]; taken {
 		return &ConfigError{Field: "Task.Strategy", Err: fmt.Errorf("%.64q is a name in Config.Strategies, and Factory needs one of its own", name)}
@@ -142,8 +142,8 @@ func (o *Orchestrator) withFactory(cfg *machine.Config, name string, factory fun
 	return &own
 }
 
-// useFactory prepares the run for the record that began it: with the factory of a task's own
-// strategy, if there was one.
+// useFactory prepares a resumed run: it sets the factory of the task's own strategy, if the first
+// record says that there was one.
 func (r *run) useFactory(s *machine.Started, factory func() strategy.Strategy) error {
 	refuse := func(err error) error { return &FactoryError{Run: r.id, Strategy: s.Strategy, Err: err} }
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// timeCall has the loop look when the time of a tool is over, and its grace.
+// timeCall sets the deadline of a tool call.
 func (r *run) timeCall(x *execution) {
 	if c := x.running(); c != nil && x.cut == "" {
 		if at, ok := c.Due(); ok {
@@ -21,8 +21,8 @@ func (r *run) timeCall(x *execution) {
 	}
 }
 
-// lookAt sees to it that the loop looks at that time, or before. A timer that goes off too early is
-// as good as one that is set anew for each call.
+// lookAt makes the loop check deadlines at the given time or earlier. It does not reset a timer
+// that fires too early, because that does no harm.
 func (r *run) lookAt(at time.Time) {
 	r.box.open()
 	switch {
@@ -36,8 +36,8 @@ func (r *run) lookAt(at time.Time) {
 	r.nextLook = at
 }
 
-// overdue abandons executions that did not end in their time, and stops agents at theirs. It
-// reports whether a record was applied.
+// overdue cancels or abandons executions, and stops agents, whose time is over. It reports whether
+// a record was applied.
 func (r *run) overdue() (applied bool) {
 	if r.ending == stopsNow {
 		r.graceForAll()
@@ -65,7 +65,7 @@ func (r *run) overdue() (applied bool) {
 	return applied
 }
 
-// dueBy returns the executions whose time is over then, in the order of their effects.
+// dueBy returns the executions whose time is over at the given time, in the order of their effects.
 func (r *run) dueBy(at time.Time) (due []*execution) {
 	for _, x := range r.executions {
 		if !x.deadline.IsZero() && !x.deadline.After(at) {
@@ -79,7 +79,7 @@ func (r *run) dueBy(at time.Time) (due []*execution) {
 	return due
 }
 
-// graceForAll gives tools and people whose context has ended the time to return.
+// graceForAll starts the grace period of all tools and questions whose context has ended.
 func (r *run) graceForAll() {
 	if r.graced {
 		return
@@ -90,8 +90,8 @@ func (r *run) graceForAll() {
 	}
 }
 
-// grace gives an execution whose context has ended its time to return. A model's client, a remote
-// and a middleware are waited for as long as they take.
+// grace starts the grace period of an execution whose context has ended. There is none for clients,
+// remotes and middleware: the run waits until they return.
 func (r *run) grace(x *execution) {
 	if x.cut != "" {
 		return
@@ -105,7 +105,7 @@ func (r *run) grace(x *execution) {
 	r.lookAt(x.deadline)
 }
 
-// abandon ends an execution that does not return, and reports whether that is a record.
+// abandon ends an execution that does not return, and reports whether it applied a record.
 func (r *run) abandon(x *execution) bool {
 	x.deadline = time.Time{}
 	if x.effect.Kind == machine.EffectPerson {
@@ -125,7 +125,7 @@ func (r *run) abandon(x *execution) bool {
 	return r.finish(x, nextstep.ToolResult{Output: c.Abandon(reason)}, nil)
 }
 
-// agentDeadline is when the time of an agent is over.
+// agentDeadline is the deadline of an agent.
 type agentDeadline struct {
 	frame string
 	at    time.Time
@@ -133,7 +133,7 @@ type agentDeadline struct {
 	limit time.Duration
 }
 
-// timeAgent notes the time-out of an agent that begins, and forgets that of one that ends.
+// timeAgent sets the deadline of an agent that begins, and removes it when the agent ends.
 func (r *run) timeAgent(e *Event) {
 	switch d := e.Detail.(type) {
 	case FrameEntered:
@@ -147,7 +147,7 @@ func (r *run) timeAgent(e *Event) {
 	}
 }
 
-// stopLateAgents stops those whose time is over, and reports whether that is a record.
+// stopLateAgents stops agents whose time is over, and reports whether it applied a record.
 func (r *run) stopLateAgents() (applied bool) {
 	for _, a := range slices.Clone(r.agents) {
 		if a.at.After(r.now) {
@@ -162,7 +162,7 @@ func (r *run) stopLateAgents() (applied bool) {
 	return applied
 }
 
-// agentTimeout is the time-out of an agent, by the name of its tool; 0: it has none.
+// agentTimeout returns the time-out of an agent, by the name of its tool; 0: none.
 func (o *Orchestrator) agentTimeout(tool string) time.Duration {
 	if tool == "" {
 		return 0

@@ -11,10 +11,11 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// callTool makes a call. What a middleware changed is made only if it may be.
+// callTool makes a call. If a middleware changed the call, it is made only if the changed call is
+// allowed.
 func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.Answer, error) {
 	o, was := x.run.o, x.effect
-	if !o.wrapped { // the call was begun when the effect was
+	if !o.wrapped { // the call was prepared with the effect
 		c := x.call
 		if c == nil {
 			c = x.beginCall(ctx, e)
@@ -36,18 +37,18 @@ func (x *execution) callTool(ctx context.Context, e *machine.Effect) (nextstep.A
 		return nil, fmt.Errorf("orchestrator: the call %.64q of %.64q was made already, and a tool that is neither read-only nor idempotent is called once", was.Call.ID, was.Call.Name)
 	}
 	if _, ok := c.Due(); ok {
-		x.run.box.post(mail{execution: x, event: &Event{}}) // the loop watches its time
+		x.run.box.post(mail{execution: x, event: &Event{}}) // wakes the loop, which sets the deadline
 	}
 	return x.finished(c.Perform(), made)
 }
 
-// refuse is the result of a call that a middleware changed to what it may not be.
+// refuse returns the result of a call that is not allowed as a middleware changed it.
 func (x *execution) refuse(why string) nextstep.Answer {
 	c := &x.effect.Call
 	return nextstep.ToolResult{Output: messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed, Reason: ReasonRefused, Output: why}}
 }
 
-// refusesChanged says why a call may not be made as a middleware changed it; "" if it may.
+// refusesChanged says why a changed call is not allowed; "" if it is.
 func (o *Orchestrator) refusesChanged(was, e *machine.Effect) string {
 	if was.Approved {
 		return "the call is not what a person approved: its arguments were changed"
@@ -64,7 +65,7 @@ func (o *Orchestrator) refusesChanged(was, e *machine.Effect) string {
 	return "the arguments of the call were changed, and as it is now it is not allowed"
 }
 
-// finished makes an answer of what a tool left.
+// finished converts the result of a tool to an answer.
 func (x *execution) finished(out messages.ToolOutput, made *messages.ToolCall) (nextstep.Answer, error) {
 	if out.Reason == tools.ReasonSuspended {
 		return nil, x.suspension(&out)
@@ -72,18 +73,18 @@ func (x *execution) finished(out messages.ToolOutput, made *messages.ToolCall) (
 	return nextstep.ToolResult{Output: out, Call: made}, nil
 }
 
-// suspension says what a tool waits for that returned without a result.
+// suspension returns the waits of a tool that returned without a result.
 func (x *execution) suspension(out *messages.ToolOutput) *SuspendedError {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.waits) > 0 {
 		return &SuspendedError{Waits: x.waits}
 	}
-	return &SuspendedError{Waits: []Wait{{Kind: WaitQuestion, Text: out.Output}}} // it asks in a way of its own
+	return &SuspendedError{Waits: []Wait{{Kind: WaitQuestion, Text: out.Output}}} // the tool did not use Ask
 }
 
-// beginCall prepares the call of the effect, which a middleware may have changed. A tool that is
-// inline asks nobody and says nothing.
+// beginCall prepares the call of the effect, which a middleware may have changed. An inline tool
+// neither asks questions nor reports progress.
 func (x *execution) beginCall(ctx context.Context, e *machine.Effect) *tools.Running {
 	o := x.run.o
 	job := tools.Job{Call: e.Call, Tool: x.tool, Names: o.names}
@@ -102,7 +103,7 @@ func (x *execution) toolPanicked(call messages.ToolCall, value any, stack []byte
 	x.panicked("the tool "+call.Name, value, stack)
 }
 
-// progress tells what a tool says, unless the consumer is far behind.
+// progress emits the progress of a tool, unless the consumer is far behind.
 func (x *execution) progress(text string) {
 	e := x.event()
 	e.Time, e.Kind, e.Text = time.Now(), EventToolProgress, text
@@ -110,8 +111,8 @@ func (x *execution) progress(text string) {
 	x.run.box.try(mail{execution: x, event: &e})
 }
 
-// toolOf returns the tool that a call names, and whether the call neither waits nor needs a
-// context; that is so where there is no such tool, too.
+// toolOf returns the tool of a call, and whether the call is inline: it neither waits nor needs a
+// context. The call of an unknown tool counts as inline.
 func (o *Orchestrator) toolOf(e *machine.Effect) (tool tools.Tool, inline bool) {
 	if tool = e.Tool; tool == nil {
 		tool, _ = o.tools.Lookup(e.Call.Name)

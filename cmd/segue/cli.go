@@ -12,18 +12,18 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 )
 
-// cli is what the commands know of the world around them.
+// cli holds the streams and the environment of the commands.
 type cli struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
 	getenv func(string) string
 
-	interactive bool // somebody sits at a terminal, sees stderr and types at stdin
+	interactive bool // stdin and stderr are a terminal
 }
 
-// run carries out one command line and returns its exit code. Anything that went wrong is one line
-// on stderr.
+// run executes one command line and returns its exit code. It writes an error as one line to
+// stderr.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
 	c := &cli{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
 	c.interactive = terminal.IsTerminal(stdin) && terminal.IsTerminal(stderr)
@@ -35,7 +35,7 @@ func (c *cli) run(args []string) int {
 	root.SetArgs(args)
 	err := root.Execute()
 	if err != nil {
-		_, _ = fmt.Fprintln(c.stderr, "segue: "+plaintext.OneLine(err.Error())) // the exit code says it too
+		_, _ = fmt.Fprintln(c.stderr, "segue: "+plaintext.OneLine(err.Error())) // the exit code reports the error too
 	}
 	return exitCode(err)
 }
@@ -71,7 +71,7 @@ func (c *cli) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
-		SuggestionsMinimumDistance: 2, // letters that may differ
+		SuggestionsMinimumDistance: 2, // maximum of different letters
 	}
 	root.SetIn(c.stdin)
 	root.SetOut(c.stdout)
@@ -91,7 +91,7 @@ func (c *cli) root() *cobra.Command {
 	return root
 }
 
-// knownCommand refuses arguments where the name of a command was expected.
+// knownCommand returns an error for an unknown command.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("no command %q%s; see segue --help", args[0], near)
 }
 
-// choice is a flag that takes one of several words. The first is the default.
+// choice is a flag that accepts one of several words. The first word is the default.
 type choice struct {
 	words []string
 	value string
@@ -114,7 +114,7 @@ func oneOf(words ...string) choice { return choice{words: words, value: words[0]
 // String implements pflag.Value.
 func (c *choice) String() string { return c.value }
 
-// Type implements pflag.Value: it stands for the value in the help.
+// Type implements pflag.Value: the help shows it as the value.
 func (c *choice) Type() string { return strings.Join(c.words, "|") }
 
 // Set implements pflag.Value.

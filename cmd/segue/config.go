@@ -15,10 +15,10 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
-// ownConfigShown is where the user's own configuration usually is.
+// ownConfigShown is the usual path of the user's own configuration.
 const ownConfigShown = "~/.config/segue/" + config.FileName
 
-// lookup is where a configuration is looked for, as help texts say it.
+// lookup says in help texts where a configuration is searched.
 const lookup = "SEGUE_CONFIG, your own, or " + config.FileName + " here or in a folder above; see segue config --help"
 
 func (c *cli) configCommand() *cobra.Command {
@@ -58,8 +58,8 @@ FILE:LINE:COLUMN: PATH: what is wrong. Then the exit code is 2. Nothing is asked
 	return cmd
 }
 
-// fileFlag is the flag --config of a command that needs a configuration, which may stand as its
-// argument too.
+// fileFlag is the flag --config of a command that needs a configuration. The file can also be the
+// command's argument.
 type fileFlag struct {
 	path  string
 	given func(flag string) bool
@@ -73,8 +73,8 @@ func (f *fileFlag) offer(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
 }
 
-// readConfig reads the configuration; there must be one. Of one that was found and is not trusted,
-// its agents are not made on trial: a template in it may never end.
+// readConfig reads the configuration; it returns an error if there is none. It does not try the
+// agents of a file that was found and is not trusted, because a template in it may never end.
 func (c *cli) readConfig(f *fileFlag, args []string) (cfg *config.Config, tried bool, err error) {
 	flag := f.given("config")
 	missing := "no " + config.FileName + " here or in a folder above, none of your own, and SEGUE_CONFIG is not set; name a file"
@@ -101,8 +101,8 @@ func (c *cli) readConfig(f *fileFlag, args []string) (cfg *config.Config, tried 
 	return cfg, true, cfg.Try()
 }
 
-// configPath returns where the configuration is: what an argument or flag names, else where
-// [config.Locate] finds one. An argument that is given and empty is none.
+// configPath returns the place of the configuration: the file that an argument or flag names,
+// otherwise the result of [config.Locate]. A given but empty argument means no configuration.
 func (c *cli) configPath(argument string, given bool) (config.Place, error) {
 	switch {
 	case !given:
@@ -114,7 +114,7 @@ func (c *cli) configPath(argument string, given bool) (config.Place, error) {
 	}
 }
 
-// checkConfig carries out segue config check.
+// checkConfig executes segue config check.
 func (c *cli) checkConfig(f *fileFlag, args []string) error {
 	cfg, tried, err := c.readConfig(f, args)
 	if e, ok := errors.AsType[*config.Error](err); ok {
@@ -139,7 +139,7 @@ func (c *cli) checkConfig(f *fileFlag, args []string) error {
 type agentRecord struct {
 	Name        string   `json:"name"`
 	Strategy    string   `json:"strategy"`
-	Model       string   `json:"model"` // "" is that of the environment, or none where executors do all of the work
+	Model       string   `json:"model"` // "" means the model of the environment, or none if executors do all of the work
 	Description string   `json:"description"`
 	Default     bool     `json:"default"`
 	Children    []string `json:"children"`

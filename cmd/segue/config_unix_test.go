@@ -23,10 +23,10 @@ func TestConfigRead_refusesDevices(t *testing.T) {
 		require.NoError(t, os.Symlink(device, link))
 		if f, err := os.Open(device); err == nil { // there may be no terminal
 			require.NoError(t, f.Close())
-			wantRefused(t, link, config.FileName+": it is no regular file")
+			wantRefused(t, link, config.FileName+": it is not a regular file")
 		}
 	}
 	pipe := filepath.Join(t.TempDir(), "x")
 	require.NoError(t, unix.Mkfifo(pipe, 0o600))
-	wantRefused(t, pipe, config.FileName+": it is no regular file")
+	wantRefused(t, pipe, config.FileName+": it is not a regular file")
 }

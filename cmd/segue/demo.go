@@ -21,7 +21,7 @@ import (
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
-// demoFiles holds what the scripted model says, and the notes it works on.
+// demoFiles holds the replies of the scripted model, and the notes for the task.
 //
 //go:embed demo
 var demoFiles embed.FS
@@ -48,7 +48,7 @@ approved. The folder is left for you to look at.`,
 	return cmd
 }
 
-// demo carries out segue demo.
+// demo executes segue demo.
 func (c *cli) demo(ctx context.Context, out output) error {
 	script, err := demoFiles.ReadFile("demo/script.json")
 	if err != nil {

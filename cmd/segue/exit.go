@@ -20,7 +20,7 @@ const (
 	exitLimit       = 3
 	exitWaiting     = 4
 	exitProvider    = 5
-	exitInterrupted = 130 // as shells have it for SIGINT
+	exitInterrupted = 130 // as shells use for SIGINT
 )
 
 // exitError is an error with an exit code.
@@ -35,11 +35,11 @@ func (e *exitError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *exitError) Unwrap() error { return e.err }
 
-// failed is an error of the work itself.
+// failed returns an error with the exit code for a failed run.
 func failed(err error) error { return &exitError{code: exitFailed, err: err} }
 
-// exitCode is the code for the error of a command. One that says no code was found before any work
-// began.
+// exitCode returns the exit code for the error of a command. An error without a code happened
+// before any work began.
 func exitCode(err error) int {
 	if err == nil {
 		return exitDone
@@ -50,8 +50,8 @@ func exitCode(err error) int {
 	return exitUsage
 }
 
-// outcome is the error of a command whose run, with files, ended with end and err; nil if it did
-// what it was asked to.
+// outcome returns the error of a command whose run ended with end and err; nil if the run
+// succeeded.
 func outcome(end orchestrator.RunFinished, err error, files *workfolder.Folder) error {
 	code := exitFailed
 	switch end.Status {
@@ -77,7 +77,7 @@ func outcome(end orchestrator.RunFinished, err error, files *workfolder.Folder) 
 	return &exitError{code: code, err: err}
 }
 
-// advice says what the user can do about an error of a run; "" where nothing is known.
+// advice says what the user can do about an error of a run; "" if unknown.
 func advice(code int, err error) string {
 	if code == exitLimit {
 		return limitAdvice(err)
@@ -102,7 +102,7 @@ func advice(code int, err error) string {
 	}
 }
 
-// limitAdvice knows that --max-steps bounds steps and model calls.
+// limitAdvice is advice for limits: --max-steps limits steps and model calls.
 func limitAdvice(err error) string {
 	if e, ok := errors.AsType[*orchestrator.LimitError](err); ok && e.Limit != "steps" && e.Limit != "model_calls" {
 		return ""
@@ -110,7 +110,7 @@ func limitAdvice(err error) string {
 	return "raise it with --max-steps"
 }
 
-// waiting is the error of a run that waits for somebody. It says how to go on.
+// waiting returns the error of a run that waits for a person. It says how to continue.
 func waiting(waits []orchestrator.Wait, files *workfolder.Folder) error {
 	approvals, protected, unknown, answers := 0, 0, 0, 0
 	for _, w := range waits {

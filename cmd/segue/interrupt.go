@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// errInterrupted is the cause of a run's end at a second Ctrl-C.
+// errInterrupted is the cause of the end of a run at a second Ctrl-C.
 var errInterrupted = errors.New("interrupted")
 
-// interrupts turns signals into an end of a run. The first Ctrl-C closes stop: the run ends after
-// its step. The second, or a SIGTERM, cancels the context: it ends now. After that the signals do
-// again what they did before, so that one more ends the process. Each is told by say, from another
-// goroutine. release takes everything back.
+// interrupts makes signals stop a run. The first Ctrl-C closes stop: the run ends after its step.
+// The second Ctrl-C, or a SIGTERM, cancels the context: the run ends now. After that the signals
+// have their default effect again, so one more ends the process. say is called for each signal, on
+// another goroutine. release restores the default handling.
 func interrupts(parent context.Context, say func(string)) (ctx context.Context, stop <-chan struct{}, release func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	stopping := make(chan struct{})

@@ -14,19 +14,19 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// job is a run to make, whoever the model is.
+// job describes a run, with any model.
 type job struct {
 	client     llmclient.Client
 	strategies strategy.Set
 	tools      []tools.Tool
-	files      *workfolder.Folder                 // that tools are for; nil if there is none
-	approve    config.ApprovalPolicies            // of tool calls
-	agents     map[string]config.ApprovalPolicies // of those of agents, by their strategies
+	files      *workfolder.Folder                 // the folder of the tools for files; nil if there is none
+	approve    config.ApprovalPolicies            // policies for tool calls
+	agents     map[string]config.ApprovalPolicies // policies for calls of agents, by the names of their strategies
 	task       orchestrator.Task
 }
 
-// orchestrator returns what makes the run, with an asker where somebody can be asked, else nil. The
-// approver is to observe the events of the run.
+// orchestrator returns the orchestrator of the run. asker is nil if nobody can be asked. The caller
+// must pass the events of the run to the approver.
 func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, *config.Approver, error) {
 	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools}
 	approver := config.NewApprover(j.approve, j.agents)
@@ -36,15 +36,15 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, *c
 		policy = asker.UnlessAllowed(policy)
 	}
 	cfg.Approve = &orchestrator.ApprovalConfig{
-		Default: j.files.Protect(policy), // around whatever else is said: protected files are asked about each time
-		Expires: -1,                      // somebody at a terminal may take as long as it takes
+		Default: j.files.Protect(policy), // wraps all other policies: the user is asked each time about protected files
+		Expires: -1,                      // an approval at a terminal does not expire
 	}
 	o, err := orchestrator.New(cfg)
 	return o, approver, err
 }
 
-// perform makes the run: progress to s, what out asks for to standard output, the end as an error
-// with its exit code.
+// perform makes the run. It writes progress to s and the output to standard output, and returns how
+// the run ended as an error with an exit code.
 func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen) error {
 	ctx, stop, release := interrupts(ctx, s.Warn)
 	defer release()

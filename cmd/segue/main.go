@@ -3,7 +3,7 @@
 //	segue demo                     a run with a scripted model: no key, no network
 //	segue run [flags] TASK|-       a run with a model
 //	segue agents [FILE]            the agents of a configuration
-//	segue config check [FILE]      what is wrong with a configuration; segue config schema: its JSON Schema
+//	segue config check [FILE]      the problems of a configuration; segue config schema: its JSON Schema
 //	segue graph STRATEGY           the state machine of a strategy
 //	segue parse [FILE|-]           the thoughts and tool calls in the text of a reply
 //	segue policies                 the text formats for tool calls

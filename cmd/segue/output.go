@@ -19,12 +19,12 @@ import (
 
 // The forms of what goes to standard output.
 const (
-	formText  = "text"  // the answer, or what there is of one
+	formText  = "text"  // the answer, or a partial answer
 	formJSON  = "json"  // one object at the end
 	formJSONL = "jsonl" // an object for each event, as it happens
 )
 
-// output is what the flags say about output.
+// output holds the flags for output.
 type output struct {
 	form    choice
 	json    bool
@@ -43,7 +43,7 @@ func (o *output) flags(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 }
 
-// kind is the form that was asked for.
+// kind returns the requested form.
 func (o *output) kind() string {
 	if o.json {
 		return formJSON
@@ -51,12 +51,12 @@ func (o *output) kind() string {
 	return o.form.value
 }
 
-// screen shows progress on standard error as the flags say.
+// screen returns a screen that shows progress on standard error, by the flags.
 func (c *cli) screen(out output) *terminal.Screen {
 	return terminal.NewScreen(c.stderr, terminal.Config{Quiet: out.quiet, Verbose: out.verbose, Asks: c.interactive}, c.getenv)
 }
 
-// resultRecord is a run in the form json. Result is null where there is none, which is not an empty
+// resultRecord is a run in the form json. Result is null if there is no result, and "" for an empty
 // one; elapsed is in nanoseconds.
 type resultRecord struct {
 	Run      string              `json:"run"`
@@ -77,16 +77,16 @@ type printer struct {
 	form     string
 	terminal bool
 
-	reply strings.Builder // what the root's model has said in the present request, or in one that broke off
-	over  bool            // the reply broke off: the next words are of another one
+	reply strings.Builder // text of the root's model in the current request, or in one that broke off
+	over  bool            // the reply broke off: the next text belongs to another one
 }
 
-// writes reports whether there is something to write when e happens.
+// writes reports whether the printer writes something for event e.
 func (p *printer) writes(e orchestrator.Event) bool {
 	return p.form == formJSONL || e.Kind == orchestrator.EventRunFinished
 }
 
-// beside writes what there is to write when e happens, where the same terminal may show s.
+// beside writes the output for event e, if s may be on the same terminal.
 func (p *printer) beside(s *terminal.Screen, e orchestrator.Event) error {
 	if !p.terminal || !p.writes(e) {
 		return p.event(e)
@@ -94,8 +94,8 @@ func (p *printer) beside(s *terminal.Screen, e orchestrator.Event) error {
 	return s.WriteBeside(func() error { return p.event(e) })
 }
 
-// listen keeps what the root's model says until its reply is whole. A root that ends before that
-// has no other result.
+// listen stores the text of the root's model until its reply is complete. If the root ends before
+// that, this is its only result.
 func (p *printer) listen(e orchestrator.Event) {
 	if e.Depth > 1 {
 		return
@@ -121,7 +121,7 @@ func (p *printer) listen(e orchestrator.Event) {
 	}
 }
 
-// answer is the result of a run, or what there is of one that broke off.
+// answer returns the result of a run, or the partial result of one that broke off.
 func (p *printer) answer(end orchestrator.RunFinished) string {
 	if end.Output.Result == nil && (end.Status == orchestrator.StatusStopped || end.Status == orchestrator.StatusFailed) {
 		return p.reply.String()
@@ -129,7 +129,7 @@ func (p *printer) answer(end orchestrator.RunFinished) string {
 	return end.Output.Text()
 }
 
-// event writes what there is to write when e happens.
+// event writes the output for event e.
 func (p *printer) event(e orchestrator.Event) error {
 	p.listen(e)
 	if !p.writes(e) {
@@ -138,7 +138,7 @@ func (p *printer) event(e orchestrator.Event) error {
 	end, _ := e.Detail.(orchestrator.RunFinished)
 	switch p.form {
 	case formJSONL:
-		return p.encode(e) // in the form of package orchestrator
+		return p.encode(e) // the JSON form of package orchestrator
 	case formJSON:
 		out := end.Output
 		return p.encode(resultRecord{
@@ -152,7 +152,7 @@ func (p *printer) event(e orchestrator.Event) error {
 
 func (p *printer) encode(v any) error { return encode(p.w, v) }
 
-// text writes a text and ends its last line. An empty text is no line.
+// text writes a text and ends its last line. It writes nothing for an empty text.
 func (p *printer) text(s string) error {
 	if s = plaintext.Printable(s); s == "" {
 		return nil
@@ -163,8 +163,8 @@ func (p *printer) text(s string) error {
 	return write(p.w, s)
 }
 
-// encode writes a value as a line of JSON. What a terminal would obey stands in it as \u escapes,
-// so that the line can be shown as it is and a reader of JSON still gets every character.
+// encode writes a value as a line of JSON. Terminal control characters are written as \u escapes,
+// so that the line is safe to show, and JSON readers still get every character.
 func encode(w io.Writer, v any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
@@ -175,8 +175,8 @@ func encode(w io.Writer, v any) error {
 	return send(w, plaintext.Escaped(line.String()))
 }
 
-// write writes a text, less what a terminal would obey: the reader of a pipe may be one that shows
-// it.
+// write writes a text without terminal control characters, also to a pipe, because its reader may
+// show the text.
 func write(w io.Writer, text string) error { return send(w, plaintext.Printable(text)) }
 
 func send(w io.Writer, text string) error {

@@ -17,7 +17,7 @@ import (
 // parseRecord is what segue parse writes.
 type parseRecord struct {
 	Policy  string         `json:"policy"`
-	Matched string         `json:"matched"` // of several policies, the one whose format was found; "" if none was
+	Matched string         `json:"matched"` // the policy whose format was found; "" if none was
 	Parts   []partRecord   `json:"parts"`
 	Repairs []repairRecord `json:"repairs"`
 	Error   *problemRecord `json:"error"`
@@ -28,7 +28,7 @@ type partRecord struct {
 	Type      string `json:"type"`
 	Text      string `json:"text,omitempty"`
 	Name      string `json:"name,omitempty"`
-	Arguments any    `json:"arguments,omitempty"` // a JSON object as it was written; a string if it is no JSON
+	Arguments any    `json:"arguments,omitempty"` // a JSON object as the model wrote it; a string if it is not JSON
 	Start     int    `json:"start"`
 	End       int    `json:"end"`
 }
@@ -81,7 +81,7 @@ Modes, for what is meant as a call and is none:
 	return cmd
 }
 
-// parse carries out segue parse.
+// parse executes segue parse.
 func (c *cli) parse(f *parseFlags, file string) error {
 	defs, err := readTools(f.tools)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *cli) parse(f *parseFlags, file string) error {
 	return nil
 }
 
-// reply returns the text of a file; - is standard input.
+// reply returns the text of a file; - means standard input.
 func (c *cli) reply(file string) (string, error) {
 	var data []byte
 	var err error

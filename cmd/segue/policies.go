@@ -16,7 +16,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// shownTool stands in instructions where there is no other.
+// shownTool is the example tool in instructions if no tools are given.
 var shownTool = tools.Definition{
 	Name:        "get_weather",
 	Description: "Says what the weather is in a city.",
@@ -78,7 +78,7 @@ func (c *cli) listPolicies(form string, defs []tools.Definition) error {
 	return write(c.stdout, strings.TrimSuffix(b.String(), "\n"))
 }
 
-// offerPolicy adds the flag for the name of a policy.
+// offerPolicy adds the flag for the names of policies.
 func offerPolicy(cmd *cobra.Command, name *string, usual, usage string) {
 	cmd.Flags().StringVar(name, "policy", usual, usage)
 	names := markdownpolicy.Names()
@@ -92,7 +92,7 @@ func offerTools(cmd *cobra.Command, file *string) {
 	_ = cmd.MarkFlagFilename("tools", "json") // the only error is an unknown flag
 }
 
-// readTools reads a file of tool definitions; no file is none.
+// readTools reads a file of tool definitions; without a file it returns none.
 func readTools(file string) ([]tools.Definition, error) {
 	if file == "" {
 		return nil, nil
@@ -106,7 +106,7 @@ func readTools(file string) ([]tools.Definition, error) {
 	d.DisallowUnknownFields()
 	err = d.Decode(&defs)
 	if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
-		err = errors.New("something stands behind it")
+		err = errors.New("there is text after it")
 	}
 	if err == nil && defs == nil {
 		err = errors.New("it is null")
@@ -117,7 +117,7 @@ func readTools(file string) ([]tools.Definition, error) {
 	return defs, checkTools(defs)
 }
 
-// checkTools returns what is wrong with definitions from a file.
+// checkTools returns an error if definitions from a file are invalid.
 func checkTools(defs []tools.Definition) error {
 	places := map[string]int{}
 	for i, d := range defs {
@@ -128,7 +128,7 @@ func checkTools(defs []tools.Definition) error {
 			return fmt.Errorf("the file of --tools: tools %d and %d are both named %q", first, i+1, d.Name)
 		}
 		if len(d.Parameters) > 0 && d.Parameters[0] != '{' {
-			return fmt.Errorf("the file of --tools: the parameters of tool %d, %q, are no JSON object", i+1, d.Name)
+			return fmt.Errorf("the file of --tools: the parameters of tool %d, %q, are not a JSON object", i+1, d.Name)
 		}
 		places[d.Name] = i + 1
 	}

@@ -39,7 +39,7 @@ type runFlags struct {
 	source   string
 	out      output
 
-	given func(flag string) bool // reports whether the command line has a flag
+	given func(flag string) bool // reports whether a flag was given
 }
 
 func (c *cli) runCommand() *cobra.Command {
@@ -119,7 +119,7 @@ func (f *runFlags) offer(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 }
 
-// runTask carries out segue run.
+// runTask executes segue run.
 func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	goal, err := c.goal(arg)
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	return c.perform(ctx, j, f.out, s)
 }
 
-// configOf reads the configuration that a run goes by; nil if there is none. One that was found
+// configOf reads the configuration of a run; nil if there is none. A configuration that was found
 // must be trusted.
 func (c *cli) configOf(ctx context.Context, f *runFlags, s *terminal.Screen) (*config.Config, error) {
 	place, err := c.configPath(f.config, f.given("config"))
@@ -193,12 +193,12 @@ func (c *cli) configOf(ctx context.Context, f *runFlags, s *terminal.Screen) (*c
 	return nil, nil //nolint:nilnil // a configuration is not needed
 }
 
-// clientOptions are what the flags say of the model.
+// clientOptions returns the options for the model, from the flags.
 func (c *cli) clientOptions(f *runFlags) config.ClientOptions {
 	return config.ClientOptions{Getenv: c.getenv, Model: f.model, BaseURL: f.baseURL, Policy: f.policy}
 }
 
-// plainJob is a run without a configuration.
+// plainJob makes the job of a run without a configuration.
 func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
 	client, err := config.EnvironmentClient(c.clientOptions(f))
 	if err != nil {
@@ -212,7 +212,7 @@ func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
 	}, err
 }
 
-// agentJob is a run of an agent. What flags say is stronger than what the file says.
+// agentJob makes the job of a run of an agent. Flags override the file.
 func (c *cli) agentJob(f *runFlags, cfg *config.Config, list []tools.Tool, s *terminal.Screen) (job, error) {
 	o := config.Options{Tools: list, System: f.system, Bounded: f.maxSteps != 0}
 	if f.given("strategy") {
@@ -241,7 +241,7 @@ func (c *cli) agentJob(f *runFlags, cfg *config.Config, list []tools.Tool, s *te
 	return j, nil
 }
 
-// goal returns the task, which may stand in standard input.
+// goal returns the task, from the argument or from standard input.
 func (c *cli) goal(arg string) (string, error) {
 	if arg == "-" {
 		text, err := io.ReadAll(c.stdin)
@@ -271,7 +271,7 @@ func (c *cli) openFolder(f *runFlags, cfg *config.Config) (*workfolder.Folder, e
 	return workfolder.Open(f.dir, own, ours...)
 }
 
-// ownPlaces are the folders where segue keeps what it goes by, besides those that are protected by
+// ownPlaces returns the folders of segue's own configuration and state that are not protected by
 // name.
 func (c *cli) ownPlaces() []string {
 	var all []string

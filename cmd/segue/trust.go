@@ -59,7 +59,7 @@ What is trusted is kept in ~/.local/state/segue/trust.json (XDG_STATE_HOME says 
 	return cmd
 }
 
-// trustFile carries out segue trust; "" is the file that is found.
+// trustFile executes segue trust; "" means the file that is found.
 func (c *cli) trustFile(ctx context.Context, path string) error {
 	if path == "" {
 		found, err := config.Find()
@@ -102,8 +102,8 @@ func (c *cli) trustFile(ctx context.Context, path string) error {
 	return c.askTrust(ctx, r, store, s)
 }
 
-// mustTrust returns an error unless a configuration that was found is trusted, or the user trusts
-// it now.
+// mustTrust returns an error if a configuration that was found is not trusted and the user does not
+// trust it now.
 func (c *cli) mustTrust(ctx context.Context, cfg *config.Config, s *terminal.Screen) error {
 	store, err := trust.UserStore(c.getenv)
 	if err != nil {
@@ -119,8 +119,8 @@ func (c *cli) mustTrust(ctx context.Context, cfg *config.Config, s *terminal.Scr
 	return c.askTrust(ctx, r, store, s)
 }
 
-// trusts reports whether the user trusts a configuration that was found. With a record that cannot
-// be read none is.
+// trusts reports whether the user trusts a configuration that was found. If the record cannot be
+// read, no file is trusted.
 func (c *cli) trusts(cfg *config.Config) bool {
 	store, err := trust.UserStore(c.getenv)
 	if err != nil {
@@ -147,7 +147,8 @@ func (c *cli) askTrust(ctx context.Context, r trust.Review, store trust.Store, s
 	return store.Add(r.Now)
 }
 
-// confirm shows lines and asks a question that only a yes affirms. The end of the input is a no.
+// confirm shows lines and asks a yes-or-no question. Anything but yes, and the end of the input,
+// means no.
 func (c *cli) confirm(ctx context.Context, s *terminal.Screen, question string, above []terminal.Line) (bool, error) {
 	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer release()
@@ -160,7 +161,7 @@ func (c *cli) confirm(ctx context.Context, s *terminal.Screen, question string, 
 			return false, &exitError{code: exitInterrupted, err: errInterrupted}
 		}
 		if err != nil {
-			return false, nil // nobody is there to say yes
+			return false, nil // the end of the input means no
 		}
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
@@ -171,7 +172,7 @@ func (c *cli) confirm(ctx context.Context, s *terminal.Screen, question string, 
 	}
 }
 
-// listTrusted carries out segue trust --list.
+// listTrusted executes segue trust --list.
 func (c *cli) listTrusted() error {
 	store, err := trust.UserStore(c.getenv)
 	if err != nil {
@@ -195,7 +196,7 @@ func (c *cli) listTrusted() error {
 	return write(c.stdout, b.String())
 }
 
-// removeTrusted carries out segue trust --remove. The file need not be there any more.
+// removeTrusted executes segue trust --remove. The file need not exist any more.
 func (c *cli) removeTrusted(path string) error {
 	whole, err := trust.Path(path)
 	if err != nil {

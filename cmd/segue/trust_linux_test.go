@@ -277,7 +277,7 @@ func TestTrust_damagedRecord(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(record), 0o700))
 	require.NoError(t, os.WriteFile(record, []byte(`{"version":99}`), 0o600))
 	rest := v.sits("", "run", "task").gone(exitUsage)
-	require.Contains(t, rest, "segue: cannot use the record of trusted files, "+record+": it has version 99, and this segue knows version 1; remove it to begin anew")
+	require.Contains(t, rest, "segue: cannot use the record of trusted files, "+record+": it has version 99, and this segue knows version 1; remove it to start again")
 	v.safe()
 }
 

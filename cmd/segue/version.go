@@ -22,7 +22,7 @@ func (c *cli) versionCommand() *cobra.Command {
 	}
 }
 
-// versionText says what a build was made of. A nil info is one that was built without modules.
+// versionText describes a build. A nil info means that it was built without modules.
 func versionText(info *debug.BuildInfo) string {
 	if info == nil {
 		info = &debug.BuildInfo{}

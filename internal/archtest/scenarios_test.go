@@ -185,7 +185,7 @@ func scenarios() (all []scenario) {
 func scenarioPage(all map[scenario][]string) string {
 	var b strings.Builder
 	b.WriteString("<!-- Written by TestScenariosAreShown from the names of tests; do not edit. -->\n\n# Scenarios\n\n")
-	b.WriteString("What the library must do was written down as numbered scenarios before it was built. Tests, and stories in\n[testdata/stories](../testdata/stories), bear their numbers.\n\nA scenario is *shown* where somebody has held a test against all that its text says, and has seen the test fail with the library\nbroken as the last column says; `make breaks` breaks it so again. It is *named* where tests bear its number, and that was not\ndone: they may assert all that it says, or a part.\n")
+	b.WriteString("The requirements of the library were written as numbered scenarios before it was built. The names of tests, and of stories in\n[testdata/stories](../testdata/stories), contain these numbers.\n\nA scenario is *shown* if a test asserts everything in its text, and fails when the library is broken in the way that the last\ncolumn describes; `make breaks` repeats this. A scenario is *named* if tests have its number, but nobody has checked this: the\ntests may assert all of its text, or only a part.\n")
 	for _, s := range series {
 		fmt.Fprintf(&b, "\n## %s: %s\n\n| scenario | | tests | fails when |\n|---|---|---|---|\n", s.name, s.about)
 		for n := range s.count {

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// access is what a Handler lets the runs of one request be.
+// access says which runs a request may name.
 type access struct {
 	owner     string // "": there is no Config.Owner
 	authorize func(r *http.Request, run string) error
@@ -19,13 +19,14 @@ type access struct {
 // accessKey is the key of the access in the context of a request.
 type accessKey struct{}
 
-// accessOf returns the access of a request. One that came through no Handler has no rule.
+// accessOf returns the access of a request. A request that did not pass through a Handler has no
+// rule.
 func accessOf(r *http.Request) access {
 	a, _ := r.Context().Value(accessKey{}).(access)
 	return a
 }
 
-// withAccess asks who makes a request, and returns the request with what it may name.
+// withAccess calls Config.Owner, and returns the request with its access.
 func (h *Handler) withAccess(r *http.Request) (*http.Request, error) {
 	a := access{authorize: h.cfg.Authorize}
 	if h.cfg.Owner != nil {
@@ -41,12 +42,12 @@ func (h *Handler) withAccess(r *http.Request) (*http.Request, error) {
 	return r.WithContext(context.WithValue(r.Context(), accessKey{}, a)), nil
 }
 
-// Authorized returns nil if a request may name a run: begin one of that id, go on with it, or see
-// it. [Tasks] and [Replies] ask it. A [Start] of one's own that takes an id from a request asks it
-// before it reads or stores anything of the run, and returns its error as it is.
+// Authorized returns nil if a request may name a run: start a run with that id, resume it, or read
+// it. [Tasks] and [Replies] call it. If your own [Start] takes an id from a request, call
+// Authorized before you read or store anything of the run, and return its error unchanged.
 //
-// [Config].Owner and [Config].Authorize are the rules. For a request that no Handler gave to the
-// Start there are none, and no run may be named.
+// [Config].Owner and [Config].Authorize are the rules. A request that did not come from a Handler
+// has no rules, and may name no run.
 func Authorized(r *http.Request, run string) error {
 	a := accessOf(r)
 	if a.owner == "" && a.authorize == nil {
@@ -64,12 +65,12 @@ func Authorized(r *http.Request, run string) error {
 	return nil
 }
 
-// mostID bounds the length of an id that a client names.
+// mostID is the maximum length of an id that a client names.
 const mostID = 256
 
-// nameable reports whether a request may name a run for all that its id says. The ids of an owner
-// begin with the owner and a colon, and hold no other colon behind it; so no id is that of two
-// owners. Nor do they hold a slash: an id stands in paths, and in the keys of calls.
+// nameable reports whether the form of an id allows a request to name the run. The ids of an owner
+// begin with the owner and a colon, followed by text without a colon, so no id belongs to two
+// owners. An id holds no slash, because ids are used in paths and in the keys of calls.
 func (a access) nameable(run string) bool {
 	name, within := run, true
 	if a.owner != "" {
@@ -79,7 +80,7 @@ func (a access) nameable(run string) bool {
 	return within && name != "" && len(run) <= mostID && isPlain(run)
 }
 
-// newID returns the id of a run that the client left unnamed; "" leaves that to the Orchestrator.
+// newID returns an id for a run without one; "" means that the Orchestrator makes the id.
 func (a access) newID() string {
 	if a.owner == "" {
 		return ""
@@ -87,7 +88,7 @@ func (a access) newID() string {
 	return a.owner + ":" + rand.Text()
 }
 
-// isOwner reports whether a text can be that of an owner.
+// isOwner reports whether a text is a valid owner.
 func isOwner(s string) bool { return s != "" && len(s) < mostID-len(rand.Text()) && isPlain(s) }
 
 // isPlain reports whether a text is printable and has no slash.
@@ -95,8 +96,8 @@ func isPlain(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) })
 }
 
-// denied is the answer to a request that may not name a run. An [*Error] of a rule is shown as it
-// is.
+// denied returns the error for a request that may not name a run. An [*Error] of a rule is returned
+// unchanged.
 func denied(run string, cause error) error {
 	if e, ok := errors.AsType[*Error](cause); ok {
 		return e
@@ -104,8 +105,8 @@ func denied(run string, cause error) error {
 	return noRun(fmt.Errorf("run %.64q is refused: %w", run, cause))
 }
 
-// noRun is the one answer about a run that cannot be had, for whatever reason: it does not say
-// whether there is such a run.
+// noRun returns the error for every run that is not available. It is the same for every reason, so
+// that it does not reveal whether the run exists.
 func noRun(cause error) *Error {
-	return &Error{Status: http.StatusForbidden, Code: CodeRun, Message: "the run cannot be begun or gone on with", Err: cause}
+	return &Error{Status: http.StatusForbidden, Code: CodeRun, Message: "the run cannot be started or resumed", Err: cause}
 }

@@ -292,7 +292,7 @@ func TestAuthorized(t *testing.T) {
 	server.URL = base + "?run=mine"
 	refused(t, post(t, t.Context(), server, ""), http.StatusTeapot, "in", "let in")
 	server.URL = base + "?run=other"
-	refused(t, post(t, t.Context(), server, ""), http.StatusForbidden, sse.CodeRun, "cannot be begun or gone on with")
+	refused(t, post(t, t.Context(), server, ""), http.StatusForbidden, sse.CodeRun, "cannot be started or resumed")
 	require.Error(t, sse.Authorized(httptest.NewRequest(http.MethodGet, "/", nil), "mine"))
 }
 

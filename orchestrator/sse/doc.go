@@ -4,7 +4,7 @@
 //	handler, err := sse.New(sse.Config{Start: sse.Tasks(o)})
 //	http.Handle("/runs", handler)
 //
-// A client posts a task and reads what happens while it happens:
+// A client posts a task and reads the events while they happen:
 //
 //	POST /runs                                   HTTP/1.1 200 OK
 //	Content-Type: application/json               Content-Type: text/event-stream
@@ -16,27 +16,26 @@
 //	                                             data: {"run":"…","frame":"0","depth":1,"kind":"run_started",…}
 //
 // Each event has its kind as its name, and the JSON form of [orchestrator.Event] in one line as its
-// data; docs/events.md describes them all. Its id says where in the run it stands: "7/2" is the
-// second event of record 7, in whichever stream of the run. A number alone is that of the record
-// after which the event came, as of deltas, which share it. A stream begins with the id 0 alone,
-// which is that of no event. The last event is run_finished; a stream that ends without it was cut
-// off. Lines that begin with a colon are comments, which keep the connection alive while nothing
-// happens.
+// data; docs/events.md describes them all. Its id is its position in the run: "7/2" is the second
+// event of record 7, in every stream of the run. Deltas have only a record number, that of the
+// record after which they came. A stream begins with a block that has only the id 0, of no event.
+// The last event is run_finished; a stream that ends without it was cut off. Lines that begin with a
+// colon are comments, which keep the connection alive while nothing happens.
 //
-// When the client goes away the run is stopped now, and its journal says so, if it has one; see
-// [Start] for runs that go on without it. A client that reads slowly slows the run down. Nothing is
-// kept of a stream, so it cannot be taken up again in the middle: a request with a Last-Event-ID,
-// which is how a browser's EventSource asks again by itself once it has an id, is answered 204 (No
-// Content), which has it stop asking, and starts no second run. A connection that breaks before the
-// response has begun leaves the client without one, and to ask again is then another request. A run
-// that waits for somebody goes on in a stream of its own, where the end of one that has ended is
-// told as well; see [Replies].
+// When the client disconnects, the run is stopped now, and its journal, if any, records the stop;
+// see [Start] for runs that continue without the client. A client that reads slowly slows the run
+// down. Streams are not stored, so a client cannot reconnect to one. A browser's EventSource
+// reconnects by itself; once it has an id, it does so with a header Last-Event-ID. Such a request
+// gets the status 204 (No Content), which makes EventSource stop, and starts no second run. If the
+// connection breaks before the response has begun, the client has no id, and its next request is a
+// new one. A run that waits for a person is resumed in a new stream; for a run that has ended, that
+// stream holds its last event. See [Replies].
 //
 // # Whose runs are whose
 //
-// Whoever can post can make runs, and say anything in their messages. Who can post, and what other
-// sites may do, is for the handlers around this one. What such a handler has found out decides
-// which runs a client may name:
+// Every client that can post can start runs, with any messages. Use other handlers around this one
+// to authenticate clients, and to control requests from other sites. The rules here decide which
+// runs an authenticated client may name:
 //
 //	sse.Config{
 //		Start: sse.Replies(o),
@@ -44,14 +43,14 @@
 //	}
 //
 // With [Config].Owner the ids of a user's runs begin with the user and a colon, and a client names
-// no others. With [Config].Authorize a function of your own decides about each id. With neither, a
-// client names no run: a run could be named by whoever learns or guesses the id, and to name a run
-// is to read its conversation and to answer its waits. The rules are asked before anything of the
-// run is read or stored. No id that a client names holds a slash.
+// no others. With [Config].Authorize your function decides about each id. With neither, a client
+// may name no run: otherwise anybody who learns or guesses an id could read the conversation of the
+// run and answer its waits. The rules are checked before anything of the run is read or stored. An
+// id from a client must not hold a slash.
 //
-// A run that is unknown, one that is taken and one that the client may not name are refused alike,
-// with the same status and body: ids cannot be probed. [Config].OnError hears the reason.
+// An unknown run, a run that is in use, and a run that the client may not name are refused with the
+// same status and body, so that clients cannot probe ids. [Config].OnError gets the reason.
 //
-// A body has [Config].MaxBody bytes at most and comes within [Config].ReadTimeout, so that a client
-// that sends slowly or not at all holds nothing for long.
+// A body must have at most [Config].MaxBody bytes and arrive within [Config].ReadTimeout, so that a
+// slow client does not hold resources for long.
 package sse

@@ -20,50 +20,50 @@ const (
 	DefaultWriteTimeout = 30 * time.Second
 )
 
-// Start makes the events of a run for a request, such as those of
-// [orchestrator.Orchestrator.Stream], or says why there are none: a [*Error] is shown to the client
-// as it is; see there for others. Events that begin with an error and no event are refused like an
-// error.
+// Start returns the events of a run for a request, such as the result of
+// [orchestrator.Orchestrator.Stream], or an error. A [*Error] is sent to the client unchanged; see
+// there for other errors. If the events begin with an error instead of an event, the request is
+// refused with that error.
 //
-// The context of the request ends when the client goes away, and with it a run that has it. A run
-// with another context, such as [context.WithoutCancel] of it, goes on to its end without the
-// client. The events are ranged over on the goroutine of the request, once and to their end.
+// The context of the request ends when the client disconnects; a run with that context is stopped
+// then. A run with another context, such as [context.WithoutCancel] of it, continues to its end
+// without the client. The events are read on the goroutine of the request, once and to their end.
 type Start func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error)
 
-// Config says what a [Handler] serves. Start is required.
+// Config configures a [Handler]. Start is required.
 type Config struct {
 	Start   Start
-	Methods []string // what is served; nil: POST. GET brings HEAD with it, which starts nothing
-	MaxBody int64    // bytes of a request's body; 0: 1 MiB; negative: no bound
+	Methods []string // allowed methods; nil: POST. GET includes HEAD, which starts no run
+	MaxBody int64    // maximum size of a request's body in bytes; 0: 1 MiB; negative: no maximum
 
-	// Owner returns whose the runs of a request are, such as the user or the tenant that a handler
-	// around this one has found out. The ids of the runs of an owner begin with the owner and a
-	// colon: a client names no others, and a run that is left unnamed gets such an id. An owner is
-	// printable text without a slash. An error refuses the request before its body is read.
+	// Owner returns the owner of the runs of a request, such as the user or tenant that an outer
+	// handler has authenticated. The ids of an owner's runs begin with the owner and a colon: a
+	// client may name no other runs, and a run without an id gets such an id. An owner is printable
+	// text without a slash. An error refuses the request before its body is read.
 	Owner func(r *http.Request) (string, error)
 
-	// Authorize says whether a request may name a run: begin one of that id, go on with it, or see
-	// how it has ended. It is asked before anything of the run is read or stored, and only about
-	// ids that Owner leaves over. An error refuses the request: the client is not told the error,
-	// unless it is an [*Error], which is shown as it is. Nil leaves the decision to Owner.
+	// Authorize returns nil if a request may name a run: start a run with that id, resume it, or
+	// see how it ended. It is called before anything of the run is read or stored, and only for ids
+	// that Owner allows. An error refuses the request; the client does not see the error, unless it
+	// is an [*Error], which is sent unchanged. If Authorize is nil, only Owner decides.
 	//
-	// With neither Owner nor Authorize, clients name no runs: [Tasks] gives each run an id of its
-	// own, and [Replies] refuses every request. Whoever knows an id could otherwise read the
-	// conversation of a stranger, and answer for them.
+	// With neither Owner nor Authorize, clients may name no runs: [Tasks] gives each run a new id,
+	// and [Replies] refuses every request. Otherwise anybody who knows an id could read somebody
+	// else's conversation, and answer for them.
 	Authorize func(r *http.Request, run string) error
 
-	ReadTimeout  time.Duration // for the client to send the body, whatever the server's own is; 0: 30 seconds; negative: the server's own
-	KeepAlive    time.Duration // the longest silence, after which a comment is sent; 0: 15 seconds; negative: any
-	WriteTimeout time.Duration // for the client to take an event, whatever the server's own is; 0: 30 seconds; negative: none
+	ReadTimeout  time.Duration // time for the client to send the body; overrides the server's; 0: 30 seconds; negative: the server's
+	KeepAlive    time.Duration // a comment is sent after this time without an event; 0: 15 seconds; negative: never
+	WriteTimeout time.Duration // time for the client to receive an event; overrides the server's; 0: 30 seconds; negative: none
 
-	// Filter says whether an event is sent; it may change it before, but nothing that it points to.
-	// Nil sends all. What is not for the client's eyes (run_finished holds the whole conversation)
-	// is left out here.
+	// Filter reports whether an event is sent. It may change the event, but nothing that the event
+	// points to. Nil sends all events. Use it to remove data that the client must not see:
+	// run_finished holds the whole conversation.
 	Filter func(e *orchestrator.Event) bool
 
-	// OnError is told what the client is not: why a run could not be started where that is the
-	// server's fault, why a run that the client named was refused, and what broke off a stream
-	// other than the client. It may be nil.
+	// OnError gets errors that the client does not see: why the server could not start a run, why a
+	// run that the client named was refused, and why a stream broke off although the client was
+	// connected. It may be nil.
 	OnError func(r *http.Request, err error)
 }
 
@@ -98,8 +98,8 @@ func withDefault[N int64 | time.Duration](n, otherwise N) N {
 	return n
 }
 
-// ServeHTTP starts a run and streams its events until it ends. A panic of Start or Filter ends the
-// work on the run and goes on to the server.
+// ServeHTTP starts a run and streams its events until it ends. If Start or Filter panics, the work
+// on the run ends and the panic reaches the server.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	limitReads(w, h.cfg.ReadTimeout)
 	switch {
@@ -132,7 +132,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 	defer s.end()
 	begun, gone := false, false
 	for e, err := range events {
-		if e.Kind == "" && err != nil { // no event, only an error
+		if e.Kind == "" && err != nil { // an error without an event
 			h.breakOff(s, r, err)
 			return
 		}
@@ -153,7 +153,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 		}
 		if s.send(block) != nil {
 			gone = true
-			cancel() // and wait for the run to end, so that its journal says how
+			cancel() // then wait for the run to end, so that its journal is complete
 		}
 	}
 	if !begun {
@@ -161,7 +161,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// start finds out who makes a request, and what run it is for.
+// start determines the access of a request, and starts its run.
 func (h *Handler) start(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
 	r, err := h.withAccess(r)
 	if err != nil {

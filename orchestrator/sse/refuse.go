@@ -12,30 +12,28 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// Error is a request that is refused: no run is started for it. The client gets the status, and the
-// body
+// Error refuses a request: no run is started. The client gets the status, and the body
 //
 //	{"error": {"code": "bad_request", "message": "…"}}
 //
-// Other errors of a [Start], and those that a run's events begin with, are refused thus:
+// Other errors of a [Start], and errors at the beginning of a run's events, are sent as:
 //
 //	*http.MaxBytesError              413   CodeTooLarge
 //	os.ErrDeadlineExceeded           408   CodeTimeout
 //	*strategy.UnknownError           404   CodeUnknownStrategy
-//	checkpoint.ErrNotFound           403   CodeRun; [Config].OnError is told
-//	checkpoint.ErrConflict           403   CodeRun; [Config].OnError is told
+//	checkpoint.ErrNotFound           403   CodeRun; [Config].OnError is called
+//	checkpoint.ErrConflict           403   CodeRun; [Config].OnError is called
 //	checkpoint.ErrRunID              400   CodeBadRequest
 //	*orchestrator.ReplyError         409   CodeReply
-//	any other                        500   CodeInternal, without its text; [Config].OnError is told
+//	any other                        500   CodeInternal, without its text; [Config].OnError is called
 //
-// A run that is unknown, one that has begun already or that somebody else goes on with, and one
-// that the client may not name are refused alike, so that clients learn nothing of the runs of
-// others.
+// An unknown run, a run that is in use, and a run that the client may not name are refused in the
+// same way, so that clients learn nothing about the runs of others.
 type Error struct {
 	Status  int    // an HTTP status; 0 means 500
 	Code    string // for programs
-	Message string // for people; the client sees it
-	Err     error  // the cause, which the client does not see; may be nil
+	Message string // for people; sent to the client
+	Err     error  // the cause, not sent to the client; may be nil
 }
 
 // Error returns the message, and the cause.
@@ -55,14 +53,14 @@ const (
 	CodeMethod          = "method_not_allowed"
 	CodeMediaType       = "media_type"
 	CodeTooLarge        = "too_large"
-	CodeTimeout         = "timeout" // the body did not come in time
+	CodeTimeout         = "timeout" // the body did not arrive in time
 	CodeUnknownStrategy = "unknown_strategy"
-	CodeRun             = "run"   // the run is unknown, taken, in progress, or not for this client
-	CodeReply           = "reply" // a reply fits nothing that the run waits for
+	CodeRun             = "run"   // the run is unknown, exists already, is in progress, or belongs to another client
+	CodeReply           = "reply" // a reply does not fit any open wait of the run
 	CodeInternal        = "internal"
 )
 
-// refusal says how an error is told to the client.
+// refusal converts an error to the one that the client gets.
 func refusal(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -82,13 +80,13 @@ func refusal(err error) *Error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &Error{Status: http.StatusRequestTimeout, Code: CodeTimeout, Message: "the body did not come in time", Err: err}
 	case errors.Is(err, checkpoint.ErrRunID):
-		return &Error{Status: http.StatusBadRequest, Code: CodeBadRequest, Message: "the id of the run is no UTF-8 text of at most 512 bytes without NUL", Err: err}
+		return &Error{Status: http.StatusBadRequest, Code: CodeBadRequest, Message: "the id of the run is not UTF-8 text of at most 512 bytes without NUL", Err: err}
 	default:
 		return &Error{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "the run could not be started", Err: err}
 	}
 }
 
-// refuse answers a request for which there is no run.
+// refuse answers a request that was refused.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e := refusal(err)
 	status := e.Status
@@ -109,13 +107,13 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if status == http.StatusRequestTimeout {
-		w.Header().Set("Connection", "close") // what is left of the body would stand before the next request
+		w.Header().Set("Connection", "close") // the rest of the body would come before the next request
 	}
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a client that has gone is not told
+	_ = json.NewEncoder(w).Encode(body) // ignore the error: the client has disconnected
 }
 
-// shorten keeps a message, which may hold what the client sent, from becoming as long as that.
+// shorten limits the length of a message, which may hold text from the client.
 func shorten(s string) string {
 	const most = 500
 	if len(s) <= most {

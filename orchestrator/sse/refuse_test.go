@@ -59,7 +59,7 @@ func TestTasks_refuses(t *testing.T) {
 		"wrong type":       {`{"goal": 3}`, http.StatusBadRequest, sse.CodeBadRequest, `the field "goal" of the body cannot be a number`},
 		"unknown field":    {`{"goal": "go", "limits": {"steps": -1}}`, http.StatusBadRequest, sse.CodeBadRequest, `the body cannot be read: unknown field "limits"`},
 		"long field":       {`{"` + long + `": 1}`, http.StatusBadRequest, sse.CodeBadRequest, "unknown field"},
-		"two objects":      {`{"goal": "go"} {"goal": "on"}`, http.StatusBadRequest, sse.CodeBadRequest, "there is more in the body than one JSON object"},
+		"two objects":      {`{"goal": "go"} {"goal": "on"}`, http.StatusBadRequest, sse.CodeBadRequest, "the body holds more than one JSON object"},
 		"rubbish behind":   {`{"goal": "go"} x`, http.StatusBadRequest, sse.CodeBadRequest, "the body is not JSON at byte 1"},
 		"bad messages":     {`{"messages": {"v": 9}}`, http.StatusBadRequest, sse.CodeBadRequest, "messages: "},
 		"too large":        {`{"goal": "` + long + long + `"}`, http.StatusRequestEntityTooLarge, sse.CodeTooLarge, "the body is too large"},

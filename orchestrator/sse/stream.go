@@ -14,38 +14,40 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// stream is the response to one request. Events are sent by the goroutine of the request, comments
-// by another while the run has nothing to tell.
+// stream is the response to one request. The goroutine of the request sends events; another one
+// sends comments while there are no events.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	reading time.Duration // for what is left of the body; the server's own if not positive
-	timeout time.Duration // for one write; none if not positive
+	reading time.Duration // time to read the rest of the body; if not positive, the server's
+	timeout time.Duration // time for one write; if not positive, none
 	buf     bytes.Buffer
 	begun   bool
 	done    chan struct{} // closed by end
 	beats   sync.WaitGroup
 
-	mu    sync.Mutex // held while something is written
-	wrote time.Time  // when that was last
-	err   error      // of the first write that failed; nothing is written after it
+	mu    sync.Mutex // held during a write
+	wrote time.Time  // time of the last write
+	err   error      // error of the first write that failed; nothing is written after it
 }
 
-// newStream begins nothing yet. The time for the body has ended: a run may take longer.
+// newStream makes a stream that has not begun. It removes the deadline for the body, because a run
+// may take longer.
 func newStream(w http.ResponseWriter, reading, timeout time.Duration) *stream {
 	unlimitReads(w, reading)
 	return &stream{w: w, control: http.NewResponseController(w), reading: reading, timeout: timeout, done: make(chan struct{})}
 }
 
-// limitReads sets the deadline for the body of a request, which counts for what the server reads of
-// it to drop it, too. Not every ResponseWriter has one.
+// limitReads sets the deadline for reading the body of a request, also for the part that the server
+// reads and drops. Not every ResponseWriter supports it.
 func limitReads(w http.ResponseWriter, timeout time.Duration) {
 	if timeout > 0 {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout))
 	}
 }
 
-// unlimitReads takes the deadline of limitReads away: HTTP/1 takes a connection for lost at it.
+// unlimitReads removes the deadline of limitReads; otherwise HTTP/1 treats the connection as lost
+// when it expires.
 func unlimitReads(w http.ResponseWriter, timeout time.Duration) {
 	if timeout > 0 {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
@@ -56,21 +58,21 @@ func setHeaders(h http.Header) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	h.Set("X-Accel-Buffering", "no") // otherwise nginx buffers events
 }
 
-// firstID has an id and no data, so that a browser tells nobody of it and knows an id from now on.
-// One that asks again says it, even if it has been cut off before the first event; without one it
-// would start a second run.
+// firstID has an id and no data: a browser stores the id and reports no event. So a browser that
+// reconnects sends an id even if it was cut off before the first event. Without an id it would start
+// a second run.
 const firstID = "id: 0\n\n"
 
-// begin sends the header and an id, and keeps the connection alive from now on; gone is called when
-// a comment cannot be sent. The error says that nothing has been sent, because this ResponseWriter
-// cannot stream.
+// begin sends the header and an id, and then keeps the connection alive; gone is called when a
+// comment cannot be sent. If this ResponseWriter cannot stream, begin returns an error and sends
+// nothing.
 func (s *stream) begin(keepAlive time.Duration, gone func()) error {
 	setHeaders(s.w.Header())
 	s.limit()
-	limitReads(s.w, s.reading) // HTTP/1 reads what is left of the body before it answers
+	limitReads(s.w, s.reading) // HTTP/1 reads the rest of the body before it answers
 	err := s.control.Flush()
 	unlimitReads(s.w, s.reading)
 	if errors.Is(err, http.ErrNotSupported) {
@@ -85,12 +87,12 @@ func (s *stream) begin(keepAlive time.Duration, gone func()) error {
 	return nil
 }
 
-// end returns when nothing more is written by anybody.
+// end stops the comments, and returns when no write is in progress.
 func (s *stream) end() {
 	close(s.done)
 	s.beats.Wait()
 	if s.begun {
-		s.limit() // for what the server still has to write
+		s.limit() // for the server's last writes
 	}
 }
 
@@ -131,7 +133,7 @@ func (s *stream) encode(e orchestrator.Event) ([]byte, error) {
 	s.buf.WriteString("\nevent: ")
 	s.buf.WriteString(oneLine.Replace(string(e.Kind)))
 	s.buf.WriteString("\ndata: ")
-	encoder := json.NewEncoder(&s.buf) // writes one line, and its end
+	encoder := json.NewEncoder(&s.buf) // writes one line and a newline
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(e); err != nil {
 		return nil, fmt.Errorf("sse: the event %.64q cannot be written as JSON: %w", string(e.Kind), err)
@@ -140,8 +142,8 @@ func (s *stream) encode(e orchestrator.Event) ([]byte, error) {
 	return s.buf.Bytes(), nil
 }
 
-// idOf returns where an event stands in its run. It is never empty: a browser that asks again says
-// the last id, and only so can it be told to stop asking.
+// idOf returns the position of an event in its run. It is never empty: a browser that reconnects
+// sends the last id, and only with an id can the server tell it to stop.
 func idOf(e orchestrator.Event) string {
 	id := strconv.Itoa(e.Record)
 	if e.Index > 0 {
@@ -150,10 +152,10 @@ func idOf(e orchestrator.Event) string {
 	return id
 }
 
-// oneLine keeps a kind, which may be somebody's own, from ending its line.
+// oneLine removes newlines from a kind, which users can choose.
 var oneLine = strings.NewReplacer("\n", " ", "\r", " ")
 
-// send writes a block. An error means that the client cannot be reached.
+// send writes a block. An error means that the client is gone.
 func (s *stream) send(block []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +176,7 @@ func (s *stream) write(p []byte) error {
 	return s.err
 }
 
-// limit sets the deadline for what is written next. Not every ResponseWriter has one.
+// limit sets the deadline for the next write. Not every ResponseWriter supports it.
 func (s *stream) limit() {
 	if s.timeout <= 0 {
 		s.unlimit()
@@ -183,6 +185,6 @@ func (s *stream) limit() {
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.timeout))
 }
 
-// unlimit leaves the time between writes without a deadline: HTTP/2 ends a stream at it even if
-// nothing is being written, and the server's own counts from the beginning.
+// unlimit removes the deadline between writes: HTTP/2 ends a stream at a deadline even if nothing
+// is being written, and the server's own deadline counts from the beginning of the response.
 func (s *stream) unlimit() { _ = s.control.SetWriteDeadline(time.Time{}) }

@@ -27,9 +27,9 @@ import (
 //	  "data": …                  // Task.Input.Data
 //	}
 //
-// An unknown field is an error. Limits are those of the Orchestrator. A run is named by those that
-// [Config].Owner or [Config].Authorize let name it; the others leave the field out, and find the id
-// in the events.
+// An unknown field is an error. The limits are those of the Orchestrator. Only clients that
+// [Config].Owner or [Config].Authorize allow may set "run"; the others omit it, and find the id in
+// the events.
 func Tasks(o *orchestrator.Orchestrator) Start {
 	return func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
 		var body struct {
@@ -55,14 +55,14 @@ func Tasks(o *orchestrator.Orchestrator) Start {
 	}
 }
 
-// Replies returns a [Start] that goes on with a run that waits, as
-// [orchestrator.Orchestrator.Resume] does. The body of the request is JSON (Content-Type
-// application/json):
+// Replies returns a [Start] that resumes a waiting run, like [orchestrator.Orchestrator.Resume].
+// The body of the request is JSON (Content-Type application/json):
 //
 //	{"run": "…", "replies": [{"wait_id": "…", "approve": true}]}
 //
-// An unknown field is an error. [Config].Owner or [Config].Authorize say who may go on with which
-// run: with neither, nobody may. Whoever may can see the whole conversation, and answer each wait.
+// An unknown field is an error. [Config].Owner or [Config].Authorize say which runs a client may
+// resume; with neither, none. A client that may resume a run can see its whole conversation and
+// answer each wait.
 func Replies(o *orchestrator.Orchestrator) Start {
 	return func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
 		var body struct {
@@ -82,7 +82,7 @@ func Replies(o *orchestrator.Orchestrator) Start {
 	}
 }
 
-// decode reads the body of a request, to its end.
+// decode decodes the whole body of a request.
 func decode(r *http.Request, v any) error {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return &Error{Status: http.StatusUnsupportedMediaType, Code: CodeMediaType, Message: "the Content-Type is not application/json"}
@@ -94,7 +94,7 @@ func decode(r *http.Request, v any) error {
 	}
 	switch _, err := d.Token(); {
 	case err == nil:
-		return bad("there is more in the body than one JSON object", nil)
+		return bad("the body holds more than one JSON object", nil)
 	case errors.Is(err, io.EOF):
 		return nil
 	default:

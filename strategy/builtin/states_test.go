@@ -66,7 +66,7 @@ func statePage(t *strategy.Table) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Written by TestStatePages from the table; do not edit. -->\n\n# %s\n\n", t.Name)
 	fmt.Fprintf(&b, "```mermaid\n%s```\n\n", t.Mermaid())
-	b.WriteString("A state is what is awaited. A cap in brackets bounds how often its rules are taken in one frame, all together.\n\n")
+	b.WriteString("A state says what the strategy waits for. A cap in brackets limits how often its rules may be used in one frame, all together.\n\n")
 	b.WriteString("| state | phase | awaits |\n|---|---|---|\n")
 	for _, s := range t.States {
 		awaits := "-"

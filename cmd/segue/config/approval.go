@@ -9,18 +9,19 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// The words for approval, as they stand in a file and behind --approve.
+// The words for approval, in a file and for --approve.
 const (
-	ApproveAsk       = "ask"       // calls that change something are asked about
+	ApproveAsk       = "ask"       // the user is asked about calls that change something
 	ApproveAlways    = "always"    // all calls are made
 	ApproveNever     = "never"     // calls that change something are refused
-	ApproveUntrusted = "untrusted" // calls that change something are asked about once text from outside has been read
+	ApproveUntrusted = "untrusted" // the user is asked about calls that change something, as soon as the run has read text from outside
 )
 
-// ApprovalWords are all of the words, the default first.
+// ApprovalWords lists the words, the default first.
 var ApprovalWords = []string{ApproveAsk, ApproveAlways, ApproveNever, ApproveUntrusted}
 
-// approvalPolicy is what a word of --approve stands for. Calls that change nothing are always made.
+// approvalPolicy returns the policy for a word of --approve. It always allows calls that change
+// nothing.
 func approvalPolicy(word string) orchestrator.ApprovalPolicy {
 	switch word {
 	case ApproveAlways:
@@ -34,7 +35,8 @@ func approvalPolicy(word string) orchestrator.ApprovalPolicy {
 	}
 }
 
-// toolPolicy is what a word stands for where it is said of one tool: of what it reads as well.
+// toolPolicy returns the policy for a word that is given for a single tool. It also applies to
+// calls that only read.
 func toolPolicy(word string) orchestrator.ApprovalPolicy {
 	switch word {
 	case ApproveAlways:
@@ -48,7 +50,7 @@ func toolPolicy(word string) orchestrator.ApprovalPolicy {
 	}
 }
 
-// ifChanging is a policy for tools that are not read-only.
+// ifChanging applies a policy to tools that are not read-only, and allows all others.
 func ifChanging(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 		if r.Definition.ReadOnly {
@@ -58,14 +60,14 @@ func ifChanging(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy 
 	}
 }
 
-// ApprovalPolicies say which tool calls are made, by the names of the tools.
+// ApprovalPolicies holds approval policies by the names of tools.
 type ApprovalPolicies struct {
 	usual orchestrator.ApprovalPolicy
 	tools map[string]orchestrator.ApprovalPolicy
 }
 
-// NewApprovalPolicies returns what a word for approval stands for; one that is none of them stands
-// for [ApproveAsk]. To call one of the agents as a tool needs no approval: what the agent does may.
+// NewApprovalPolicies returns the policies for a word; an unknown word means [ApproveAsk]. Calling
+// one of the agents as a tool needs no approval, but the agent's own calls may.
 func NewApprovalPolicies(word string, agents []string) ApprovalPolicies {
 	made := ApprovalPolicies{approvalPolicy(word), map[string]orchestrator.ApprovalPolicy{}}
 	for _, name := range agents {
@@ -74,8 +76,8 @@ func NewApprovalPolicies(word string, agents []string) ApprovalPolicies {
 	return made
 }
 
-// Loosened returns the words of an agent's approval that allow more than a run does by itself, such
-// as "default: always". A file that was found is not followed there.
+// Loosened returns the words of an agent's approval that allow more than the default, such as
+// "default: always". They are ignored in a file that was found.
 func (a Agent) Loosened() []string {
 	looser := func(word string) bool { return word == ApproveAlways || word == ApproveUntrusted }
 	var said []string
@@ -90,7 +92,7 @@ func (a Agent) Loosened() []string {
 	return said
 }
 
-// approvals returns what an agent says of its tool calls.
+// approvals returns the policies of an agent.
 func (a Agent) approvals() ApprovalPolicies {
 	made := NewApprovalPolicies(cmp.Or(a.Approval.Default, ApproveAsk), a.children(asTool))
 	for tool, word := range a.Approval.Tools {
@@ -99,7 +101,7 @@ func (a Agent) approvals() ApprovalPolicies {
 	return made
 }
 
-// of returns what is said of a tool.
+// of returns the policy for a tool.
 func (a ApprovalPolicies) of(tool string) orchestrator.ApprovalPolicy {
 	if policy, ok := a.tools[tool]; ok {
 		return policy
@@ -107,8 +109,7 @@ func (a ApprovalPolicies) of(tool string) orchestrator.ApprovalPolicy {
 	return a.usual
 }
 
-// within returns approvals that allow no call that bound does not, and ask about none that bound
-// refuses.
+// within returns the stricter of a and bound for each call.
 func (a ApprovalPolicies) within(bound ApprovalPolicies) ApprovalPolicies {
 	made := ApprovalPolicies{stricter(a.usual, bound.usual), map[string]orchestrator.ApprovalPolicy{}}
 	for _, tools := range []map[string]orchestrator.ApprovalPolicy{a.tools, bound.tools} {
@@ -119,7 +120,8 @@ func (a ApprovalPolicies) within(bound ApprovalPolicies) ApprovalPolicies {
 	return made
 }
 
-// stricter is a policy with the stricter verdict of two: to refuse, to ask, to allow.
+// stricter returns a policy with the stricter verdict of two policies. The order is refuse, ask,
+// allow.
 func stricter(a, b orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 		switch verdicts := []orchestrator.Verdict{a(r), b(r)}; {
@@ -133,22 +135,22 @@ func stricter(a, b orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	}
 }
 
-// Policy is what is said of each tool, as one [orchestrator.ApprovalPolicy].
+// Policy combines the policies of all tools into one [orchestrator.ApprovalPolicy].
 func (a ApprovalPolicies) Policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 	return a.of(r.Definition.Name)(r)
 }
 
-// Approver judges the tool calls of one run, each by what is said of the agent that makes it. The
-// agent of a frame is known by its strategy, as the events of the run tell it: whoever reads them
-// hands each of them to [Approver.Observe]. Several goroutines may use it at once.
+// Approver judges the tool calls of one run, each by the policies of the agent that makes the call.
+// It learns the agents of frames from the events of the run: pass each event to [Approver.Observe].
+// An Approver is safe for concurrent use.
 type Approver struct {
-	usual  orchestrator.ApprovalPolicy            // for the frames of all others
-	own    map[string]orchestrator.ApprovalPolicy // of agents, by their strategies
-	frames sync.Map                               // of the policies of agents, by frame
+	usual  orchestrator.ApprovalPolicy            // for all other frames
+	own    map[string]orchestrator.ApprovalPolicy // policies of agents, by the names of their strategies
+	frames sync.Map                               // policies of agents, by frame
 }
 
-// NewApprover returns an Approver for a run. What is said of an agent is by the name of its
-// strategy; usual is for all others.
+// NewApprover returns an Approver for a run. own holds the policies of agents, by the names of
+// their strategies; usual is for all others.
 func NewApprover(usual ApprovalPolicies, own map[string]ApprovalPolicies) *Approver {
 	made := &Approver{usual: usual.Policy, own: map[string]orchestrator.ApprovalPolicy{}}
 	for strategy, said := range own {
@@ -157,7 +159,7 @@ func NewApprover(usual ApprovalPolicies, own map[string]ApprovalPolicies) *Appro
 	return made
 }
 
-// Observe notes which frames are those of agents.
+// Observe records which frames belong to agents.
 func (a *Approver) Observe(e orchestrator.Event) {
 	switch d := e.Detail.(type) {
 	case orchestrator.FrameEntered:
@@ -170,8 +172,8 @@ func (a *Approver) Observe(e orchestrator.Event) {
 }
 
 // Policy is an [orchestrator.ApprovalPolicy], for the Default of an [orchestrator.ApprovalConfig].
-// A call that a frame makes before the event of its beginning is observed, so without having asked
-// a model, is judged as usual.
+// If a frame makes a call before its FrameEntered event was observed, which means without asking a
+// model, the call is judged by the usual policy.
 func (a *Approver) Policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 	if policy, ok := a.frames.Load(r.Frame); ok {
 		return policy.(orchestrator.ApprovalPolicy)(r)

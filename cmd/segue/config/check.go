@@ -19,8 +19,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Names in a configuration. Those of agents are names of tools too. A name of an environment
-// variable is in capitals, which most keys are not.
+// Patterns of names in a configuration. Names of agents are also names of tools. Names of
+// environment variables must be in capitals; most keys are not, so a key in their place is found.
 const (
 	namePattern = `^[A-Za-z0-9_-]{1,64}$`
 	envPattern  = `^[A-Z_][A-Z0-9_]{0,63}$`
@@ -31,10 +31,10 @@ var (
 	envForm  = regexp.MustCompile(envPattern)
 )
 
-// toolNames are those that an agent can be given.
+// toolNames are the tools that an agent can name.
 var toolNames = slices.Concat(workfolder.ToolNames, []string{tools.AskUserName})
 
-// noKeyHere is said of a key of a provider that stands in the file. It does not quote it.
+// noKeyHere is the message about a provider's key in the file. It does not quote the key.
 const noKeyHere = "a key has no place in this file: put it into an environment variable, and the NAME of that, in capitals, here as api_key_env"
 
 // secrets finds keys of providers.
@@ -56,7 +56,7 @@ func (c *Config) secrets(document any) []Problem {
 	return found
 }
 
-// check finds what a schema does not: names of what is not there, and what cannot be made.
+// check finds problems that a schema cannot find: unknown names, and invalid settings.
 func (c *Config) check() []Problem {
 	var found []Problem
 	for _, name := range sortedKeys(c.Models) {
@@ -113,7 +113,8 @@ func (c *Config) checkModel(name string) []Problem {
 	return found
 }
 
-// circle returns how the fallbacks of a model lead back to it by way of next; nil if they do not.
+// circle returns the path by which the fallbacks of a model lead back to it through next; nil if
+// there is none.
 func (c *Config) circle(name, next string) []string {
 	seen := map[string]bool{}
 	var walk func(way []string, at string) []string
@@ -162,7 +163,7 @@ func (c *Config) checkAgent(name string) []Problem {
 		}
 	}
 	if builtin.Table(a.StrategyName()) == nil {
-		return found // the schema says so
+		return found // the schema reports it
 	}
 	return slices.Concat(found, c.checkFit(name), c.checkBound(name), c.checkStrategy(name))
 }
@@ -211,7 +212,7 @@ func (c *Config) checkRule(i int) []Problem {
 	return found
 }
 
-// tryAgents makes each agent as a run would, to find what only shows then.
+// tryAgents makes each agent as a run would, to find problems that check cannot find.
 func (c *Config) tryAgents() []Problem {
 	var found []Problem
 	for _, name := range sortedKeys(c.Agents) {
@@ -250,7 +251,7 @@ func (c *Config) knownAgent(at, name string) []Problem {
 	return []Problem{c.problem(at, "no agent %q; there are: %s", name, listed(c.Agents))}
 }
 
-// timeout returns the bound of a request; 0 is none.
+// timeout returns the time-out of a request; 0 means none.
 func (l ModelLimits) timeout() (time.Duration, error) {
 	if l.Timeout == "" {
 		return 0, nil
@@ -262,7 +263,7 @@ func (l ModelLimits) timeout() (time.Duration, error) {
 	return d, err
 }
 
-// listed names what there is.
+// listed returns the names in a map, for messages.
 func listed[V any](m map[string]V) string {
 	if len(m) == 0 {
 		return "none"

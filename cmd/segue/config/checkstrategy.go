@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/strategy/builtin"
 )
 
-// checkFit finds what an agent says and its strategy has no use for.
+// checkFit finds keys of an agent that its strategy cannot use.
 func (c *Config) checkFit(name string) []Problem {
 	a, at := c.Agents[name], within("/agents", name)
 	parts, executors := strategies.KeysOf(a.StrategyName()), a.children(asExecutor)
@@ -44,8 +44,7 @@ func (c *Config) checkFit(name string) []Problem {
 	return found
 }
 
-// checkBound finds the tools that agents name whom another one, which hands work on to them, does
-// not allow to use them.
+// checkBound finds tools that a child names but its parent forbids.
 func (c *Config) checkBound(name string) []Problem {
 	a := c.Agents[name]
 	if a.Tools == nil {
@@ -70,7 +69,7 @@ func (c *Config) checkBound(name string) []Problem {
 	return found
 }
 
-// checkStrategy holds the config of an agent against its strategy.
+// checkStrategy checks the config of an agent against its strategy.
 func (c *Config) checkStrategy(name string) []Problem {
 	a, at := c.Agents[name], within("/agents", name)+"/config"
 	members, err := strategies.ConfigMembers(a.Config)
@@ -96,7 +95,7 @@ func (c *Config) checkStrategy(name string) []Problem {
 	return append(found, c.shape(at, strategySchemas()[a.StrategyName()], rest)...)
 }
 
-// tryStrategy makes the strategy of an agent, to find what it has against its config.
+// tryStrategy makes the strategy of an agent, to find errors that it reports about its config.
 func (c *Config) tryStrategy(name string) []Problem {
 	a, at := c.Agents[name], within("/agents", name)+"/config"
 	members, err := strategies.ConfigMembers(a.Config)
@@ -116,8 +115,8 @@ func (c *Config) tryStrategy(name string) []Problem {
 	return []Problem{c.problem(at, "%s", plaintext.OneLine(err.Error()))}
 }
 
-// tryConfig finds what a strategy itself has against its config, at the key that it is about: each
-// is tried alone.
+// tryConfig finds the errors that a strategy itself reports about its config. It tries each key
+// alone, to find the key of each error.
 func (c *Config) tryConfig(strategy, at string, way []string, members map[string]any) []Problem {
 	var found []Problem
 	for _, key := range sortedKeys(members) {
@@ -143,5 +142,5 @@ func (c *Config) tryConfig(strategy, at string, way []string, members map[string
 	return found
 }
 
-// goField is how a strategy begins an error about its Config.
+// goField matches the beginning of a strategy's error about its Config.
 var goField = regexp.MustCompile(`^[a-z]+: [A-Z]\w*: `)

@@ -8,17 +8,17 @@ import (
 	"unicode"
 )
 
-// Request is what the agent of a task is chosen by.
+// Request holds the data by which the agent for a task is chosen.
 type Request struct {
-	Agent  string // the name that was asked for; "" is none
-	Source string // where the task comes from; "" if nobody said
+	Agent  string // the requested name; "" means none
+	Source string // where the task comes from; "" if unknown
 	Goal   string // the task
 }
 
-// Choose returns the name of the agent of a request, and what chose it, in words: the name that was
-// asked for, else the first rule that fits where it came from, else the first that fits its text,
-// else the default, or the only agent there is. A name that no agent has is an error, and so is a
-// request that nothing fits.
+// Choose returns the name of the agent for a request, and the reason in words. It uses the first
+// that applies: the requested name, the first rule whose source matches, the first rule whose
+// keywords or pattern match the task, the default, the only agent. It returns an error if no agent
+// has the requested name, or if nothing applies.
 func (c *Config) Choose(r Request) (agent, why string, err error) {
 	if r.Agent != "" {
 		return r.Agent, "--agent", c.mustHave(r.Agent)
@@ -43,7 +43,7 @@ func (c *Config) Choose(r Request) (agent, why string, err error) {
 	return "", "", fmt.Errorf("no rule of %s fits the task, and there is no default; name an agent with --agent: %s", c.Path, listed(c.Agents))
 }
 
-// mustHave returns an error unless the file has the agent.
+// mustHave returns an error if the file does not have the agent.
 func (c *Config) mustHave(agent string) error {
 	if _, ok := c.Agents[agent]; !ok {
 		return fmt.Errorf("no agent %q in %s; there are: %s", agent, c.Path, listed(c.Agents))
@@ -51,7 +51,7 @@ func (c *Config) mustHave(agent string) error {
 	return nil
 }
 
-// fits says what of a rule fits a task: "" is nothing.
+// fits returns the key of a rule that matches a task; "" if none does.
 func (r Rule) fits(goal string, words []string) string {
 	if r.Pattern != "" {
 		if form, err := regexp.Compile(r.Pattern); err == nil && form.MatchString(goal) {
@@ -66,7 +66,7 @@ func (r Rule) fits(goal string, words []string) string {
 	return ""
 }
 
-// has reports whether words stand one after another in a text.
+// has reports whether a text contains the words in a row.
 func has(text, words []string) bool {
 	if len(words) == 0 {
 		return false
@@ -79,7 +79,7 @@ func has(text, words []string) bool {
 	return false
 }
 
-// wordsOf returns the words of a text in small letters. A word is letters, marks and digits.
+// wordsOf returns the words of a text in lower case. A word consists of letters, marks and digits.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)

@@ -16,19 +16,19 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// DefaultModel is the model that is asked where neither options, configuration nor environment say.
+// DefaultModel is the model that is used if options, configuration and environment name none.
 const DefaultModel = "gpt-5-mini"
 
-// ClientOptions say how models are asked. All but Getenv are for the model of the agent that is
-// run, and stronger than the file.
+// ClientOptions are options for the clients of models. All fields except Getenv apply to the model
+// of the agent that is run, and override the file.
 type ClientOptions struct {
 	Getenv  func(name string) string // reads an environment variable, such as that of a key; nil: os.Getenv
-	Model   string                   // a name of the file, or else the provider's name for the model; "": that of the agent
-	BaseURL string                   // the server, which is sent OPENAI_API_KEY; "": that of the model
-	Policy  string                   // the text format in which the model writes its tool calls; "": that of the model
+	Model   string                   // a name from the file, or else the provider's name of the model; "": the model of the agent
+	BaseURL string                   // the server, which gets OPENAI_API_KEY; "": the server of the model
+	Policy  string                   // the text format for tool calls; "": the format of the model
 }
 
-// lookup returns what reads environment variables.
+// lookup returns the function that reads environment variables.
 func (o ClientOptions) lookup() func(string) string {
 	if o.Getenv == nil {
 		return os.Getenv
@@ -36,11 +36,11 @@ func (o ClientOptions) lookup() func(string) string {
 	return o.Getenv
 }
 
-// modelClients makes the clients of a configuration. Each model has one, whoever asks it, since its
-// limits are those of all.
+// modelClients makes the clients of a configuration. Each model has one client, shared by all
+// agents, because its limits apply to all of them together.
 type modelClients struct {
 	file      map[string]Model
-	foundFile string // the configuration, if nobody named it; else ""
+	foundFile string // path of the configuration, if it was found and not named; otherwise ""
 	getenv    func(string) string
 	made      map[string]llmclient.Client
 }
@@ -57,7 +57,7 @@ func (m *modelClients) client(name string) (llmclient.Client, error) {
 	return c, err
 }
 
-// make makes a client at the server that the file says.
+// make makes a client for the server that the file names.
 func (m *modelClients) make(name string, cfg Model) (llmclient.Client, error) {
 	at := endpoint.Configured(cfg.BaseURL, cfg.APIKeyEnv, m.getenv)
 	if m.foundFile != "" && at.Misdirected() {
@@ -71,8 +71,8 @@ func (m *modelClients) make(name string, cfg Model) (llmclient.Client, error) {
 	return m.makeAt(name, cfg, at, key)
 }
 
-// makeAt makes a client at a server, and those that it falls back on. Whatever it is asked for, it
-// asks for its own model.
+// makeAt makes a client for a server, with its fallbacks. The client always requests its own model,
+// whatever model a request names.
 func (m *modelClients) makeAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclient.Client, error) {
 	own, err := modelAt(name, cfg, at, key)
 	if err != nil {
@@ -89,8 +89,8 @@ func (m *modelClients) makeAt(name string, cfg Model, at endpoint.Endpoint, key 
 	return llmclient.Fallback(candidates, llmclient.FallbackConfig{AfterOutput: true}), nil
 }
 
-// modelAt makes the client of one model at one server. The order is that of a request from the
-// outside in: its text format, further tries, its turn in the limit, its time.
+// modelAt makes the client of one model at one server. A request passes, from the outside in: text
+// format, retries, rate limit, time-out.
 func modelAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclient.Client, error) {
 	client, err := openaichat.New(at.Config(cfg.Model, key))
 	if err != nil {
@@ -110,7 +110,7 @@ func modelAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclien
 	return withRetries(c, cfg.Limits.Retries, cfg.Policy)
 }
 
-// withRetries adds further tries and a text format.
+// withRetries adds retries and a text format.
 func withRetries(c llmclient.Client, retries int, policy string) (llmclient.Client, error) {
 	switch {
 	case retries == 0:
@@ -144,15 +144,15 @@ func (m *modelClients) key(name string, cfg Model, at endpoint.Endpoint) (string
 }
 
 // EnvironmentClient returns the client of the model that options and environment name, for a run
-// without a configuration. Requests need not name the model. Without a key and without a server it
-// is an error. Several goroutines may use the client at once.
+// without a configuration. Requests need not name the model. It returns an error if there is
+// neither a key nor a server. The client is safe for concurrent use.
 func EnvironmentClient(o ClientOptions) (llmclient.Client, error) {
 	client, _, err := o.environment()
 	return client, err
 }
 
 // environment returns the client of the model that options and environment name, and the provider's
-// name for it.
+// name of the model.
 func (o ClientOptions) environment() (llmclient.Client, string, error) {
 	getenv := o.lookup()
 	key := getenv(endpoint.KeyVariable)
@@ -168,31 +168,32 @@ func (o ClientOptions) environment() (llmclient.Client, string, error) {
 	return client, model, err
 }
 
-// named is [ClientOptions.environment] for an agent, whose requests name itself.
+// named is [ClientOptions.environment] for an agent. Its requests name the agent instead of a
+// model.
 func (o ClientOptions) named() (llmclient.Client, error) {
 	client, model, err := o.environment()
 	return llmclient.Fallback([]llmclient.Candidate{{Client: client, Model: model}}, llmclient.FallbackConfig{AfterOutput: true}), err
 }
 
-// timeLimited is a client whose requests take no longer than so.
+// timeLimited is a client with a time-out for each request.
 type timeLimited struct {
 	client llmclient.Client
 	most   time.Duration
 }
 
-// Unwrap returns the client that is asked.
+// Unwrap returns the wrapped client.
 func (t timeLimited) Unwrap() llmclient.Client { return t.client }
 
-// Complete asks the client.
+// Complete calls the wrapped client with a time-out.
 func (t timeLimited) Complete(ctx context.Context, req *llmclient.Request, onDelta func(llmclient.Delta)) (*llmclient.Response, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.most, fmt.Errorf("the request took longer than %v, the timeout of the model", t.most))
 	defer cancel()
 	return t.client.Complete(ctx, req, onDelta)
 }
 
-// Client returns what asks the models of a setup, for an [orchestrator.Config]. A key that a model
-// needs and that is not set is an error, and so is one that a file which was found would send to a
-// server that the key is not meant for. Several goroutines may use the client at once.
+// Client returns the client for the models of a setup, for an [orchestrator.Config]. It returns an
+// error if a model needs a key that is not set, or if a file that was found would send a key to a
+// server for which the key is not meant. The client is safe for concurrent use.
 func (s *Setup) Client(o ClientOptions) (llmclient.Client, error) {
 	all := &modelClients{file: s.config.Models, getenv: o.lookup(), made: map[string]llmclient.Client{}}
 	if s.config.Found {
@@ -216,9 +217,9 @@ func (s *Setup) Client(o ClientOptions) (llmclient.Client, error) {
 	return router, nil
 }
 
-// first returns the client of the first agent's model, which is one of the file or that of the
-// environment, changed as the options say. A server that an option names is not sent the key of
-// another one: it is sent OPENAI_API_KEY, as without a configuration.
+// first returns the client of the first agent's model, from the file or the environment, changed by
+// the options. A server that an option names gets OPENAI_API_KEY, as without a configuration, and
+// not the key of another server.
 func (m *modelClients) first(o ClientOptions, name string) (llmclient.Client, error) {
 	if _, ok := m.file[o.Model]; ok {
 		name = o.Model

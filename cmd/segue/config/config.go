@@ -15,8 +15,8 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// File is what a configuration says, by the keys of the YAML document. Which values they take is
-// described in docs/configuration.md.
+// File is the content of a configuration, with the keys of the YAML document. docs/configuration.md
+// describes the values.
 type File struct {
 	Models  map[string]Model `json:"models,omitempty" jsonschema:"the models, by the names that the agents call them"`
 	Agents  map[string]Agent `json:"agents" jsonschema:"the agents, by name"`
@@ -36,14 +36,14 @@ type Model struct {
 	Fallbacks []string    `json:"fallbacks,omitempty" jsonschema:"other models of this file, asked in this order where this one fails"`
 }
 
-// ModelLimits bound the requests to a model.
+// ModelLimits limit the requests to a model.
 type ModelLimits struct {
 	RequestsPerMinute int    `json:"requests_per_minute,omitempty" jsonschema:"most requests in a minute, evenly spaced; 0: no limit"`
 	Retries           int    `json:"retries,omitempty" jsonschema:"most tries after the first where a request fails for a reason that passes; 0: 3; negative: none"`
 	Timeout           string `json:"timeout,omitempty" jsonschema:"the longest that one request may take, such as 90s or 2m; not given: no bound"`
 }
 
-// Agent is a strategy with all that it needs.
+// Agent is a strategy with its settings.
 type Agent struct {
 	Description string            `json:"description,omitempty" jsonschema:"what the agent is for; a model that may call it as a tool is told so"`
 	Strategy    string            `json:"strategy,omitempty" jsonschema:"the name of a strategy; not given: complete-task"`
@@ -62,13 +62,13 @@ type Child struct {
 	As    string `json:"as,omitempty" jsonschema:"tool, the usual one: the model may call it; executor: the strategy hands work on to it"`
 }
 
-// Approval has the words of --approve.
+// Approval holds words of --approve.
 type Approval struct {
 	Default string            `json:"default,omitempty" jsonschema:"of the tools that are not named; not given: ask"`
 	Tools   map[string]string `json:"tools,omitempty" jsonschema:"by the name of a tool"`
 }
 
-// Rule chooses an agent by one of three things.
+// Rule chooses an agent by source, keywords or pattern.
 type Rule struct {
 	Source   string   `json:"source,omitempty" jsonschema:"fits what --source says, letter by letter"`
 	Keywords []string `json:"keywords,omitempty" jsonschema:"fits a task with one of these words, or sequences of words, in capitals or not"`
@@ -82,7 +82,7 @@ const (
 	asExecutor = "executor"
 )
 
-// children returns the names of the agents that are used in this way.
+// children returns the names of the child agents that are used in this way.
 func (a Agent) children(as string) []string {
 	var names []string
 	for _, child := range a.Children {
@@ -98,23 +98,23 @@ func (a Agent) StrategyName() string {
 	return strategies.RealName(cmp.Or(a.Strategy, completetask.Name))
 }
 
-// Config is a configuration that was read and checked: what the file says, and where it came from.
-// It may be used by several goroutines at once as long as none changes it.
+// Config is a configuration that was read and checked: the content of the file, and its origin. It
+// is safe for concurrent use if no goroutine changes it.
 type Config struct {
 	File
-	Path  string // of the file, as errors name it
-	Found bool   // nobody named the file, so it may be somebody else's: it cannot loosen approval or send keys elsewhere
-	text  []byte // all of the file
+	Path  string // path of the file, for errors
+	Found bool   // the file was found and not named, so it may belong to somebody else: it cannot loosen approval or send keys elsewhere
+	text  []byte // the whole file
 	at    positions
 }
 
-// Error is all that is wrong with what a configuration says, in the order of the file.
+// Error holds all problems of a configuration, in the order of the file.
 type Error struct {
-	Path     string // of the file
+	Path     string // path of the file
 	Problems []Problem
 }
 
-// Error tells the first problem.
+// Error returns the first problem, and how many more there are.
 func (e *Error) Error() string {
 	text := e.Path + ":" + e.Problems[0].String()
 	if more := len(e.Problems) - 1; more > 0 {
@@ -123,17 +123,17 @@ func (e *Error) Error() string {
 	return text
 }
 
-// MaxSize is the most bytes of a configuration.
+// MaxSize is the maximum size of a configuration in bytes.
 const MaxSize = 1 << 20
 
-// Read reads the configuration in a file that the user named, a regular one of at most [MaxSize]
-// bytes, and checks it as [Parse] does.
+// Read reads the configuration in a file that the user named, and checks it like [Parse]. The file
+// must be a regular file of at most [MaxSize] bytes.
 func Read(path string) (*Config, error) {
 	return Place{path, OriginArgument}.Read()
 }
 
-// Read reads the configuration in a place, as [Read] does. [Config.Found] says whether nobody named
-// it.
+// Read reads the configuration at a place, like the function [Read]. It sets [Config.Found] if the
+// file was found and not named.
 func (p Place) Read() (*Config, error) {
 	text, err := regularfile.Read(p.Path, MaxSize)
 	if err != nil {
@@ -147,9 +147,9 @@ func (p Place) Read() (*Config, error) {
 	return c, nil
 }
 
-// Parse reads a configuration from a text and checks what it says, but carries out nothing of it:
-// no template, no schema; see [Config.Try]. The path is for errors. What is wrong with the text is
-// an [*Error] that tells all of it. The text is kept, and is not to be changed.
+// Parse reads and checks a configuration in a text. It executes no templates or schemas; see
+// [Config.Try]. The path is for errors. If the text has problems, Parse returns an [*Error] with
+// all of them. Parse keeps the text; do not change it afterwards.
 func Parse(path string, text []byte) (*Config, error) {
 	c := &Config{Path: path, text: text}
 	if err := c.problems(c.parse(text)); err != nil {
@@ -158,12 +158,12 @@ func Parse(path string, text []byte) (*Config, error) {
 	return c, nil
 }
 
-// Try makes each agent on trial, to find what only shows then: templates and schemas are carried
-// out, and so a file of somebody else is not to be tried. What is wrong is an [*Error]. No model is
-// asked, and no key is needed.
+// Try makes each agent once, to find problems that Parse cannot find. This executes templates and
+// schemas, so do not try an untrusted file. Problems are returned as an [*Error]. Try calls no
+// model and needs no key.
 func (c *Config) Try() error { return c.problems(c.tryAgents()) }
 
-// problems returns the error that tells of problems; nil if there are none.
+// problems returns an [*Error] with the problems; nil if there are none.
 func (c *Config) problems(found []Problem) error {
 	if len(found) == 0 {
 		return nil
@@ -171,7 +171,7 @@ func (c *Config) problems(found []Problem) error {
 	return &Error{c.Path, inOrder(found)}
 }
 
-// parse fills in c and returns what is wrong.
+// parse fills in c and returns the problems.
 func (c *Config) parse(text []byte) []Problem {
 	value, at, problems := readYAML(text)
 	c.at = at
@@ -182,13 +182,13 @@ func (c *Config) parse(text []byte) []Problem {
 	if err != nil {
 		return []Problem{{At: Position{1, 1}, Text: "it cannot be written as JSON"}}
 	}
-	// What is of the wrong type stays empty, and is told by the schema.
+	// Values of the wrong type stay empty; the schema reports them.
 	err = json.Unmarshal(document, &c.File)
 	problems = slices.Concat(c.secrets(value), c.shape("", looseSchema, document), c.check())
 	if len(problems) > 0 {
 		return problems
 	}
-	if problems = c.shape("", wholeSchema, document); len(problems) > 0 { // so that an editor says the same
+	if problems = c.shape("", wholeSchema, document); len(problems) > 0 { // so that editors report the same problems
 		return problems
 	}
 	if err != nil {
@@ -197,7 +197,7 @@ func (c *Config) parse(text []byte) []Problem {
 	return nil
 }
 
-// shape holds a part of the file against a schema.
+// shape checks a part of the file against a schema.
 func (c *Config) shape(pointer string, schema compiledSchema, part json.RawMessage) []Problem {
 	compiled, err := schema()
 	if err != nil {
@@ -210,8 +210,8 @@ func (c *Config) shape(pointer string, schema compiledSchema, part json.RawMessa
 	return c.placed(pointer, e.Problems)
 }
 
-// placed gives each problem with a part of the file its place; keys that are unknown have their
-// own.
+// placed sets the position of each problem of a part of the file; an unknown key has its own
+// position.
 func (c *Config) placed(pointer string, found []tools.Problem) []Problem {
 	var all []Problem
 	for _, p := range found {
@@ -237,5 +237,5 @@ func (c *Config) problem(pointer, format string, args ...any) Problem {
 	return Problem{pointer, c.at.of(pointer), fmt.Sprintf(format, args...)}
 }
 
-// Text returns the text of the file. It is not to be changed.
+// Text returns the text of the file. Do not change it.
 func (c *Config) Text() []byte { return c.text }

@@ -1,6 +1,6 @@
-// Package config is the configuration of the command segue, segue.yaml: models and agents by name,
-// and rules that choose the agent of a task. docs/configuration.md shows all of it. A program that
-// imports this package runs what a file says:
+// Package config reads segue.yaml, the configuration of the command segue: named models and agents,
+// and rules that choose the agent for a task. docs/configuration.md describes the file. A program
+// can use this package to run the agents of a file:
 //
 //	c, err := config.Read("segue.yaml")            // what is wrong is a *config.Error
 //	name, _, err := c.Choose(config.Request{Goal: goal})
@@ -12,10 +12,10 @@
 //		Approve: &orchestrator.ApprovalConfig{Default: approver.Policy},
 //	})
 //
-// Here an agent is an entry of the file. What is made of it is a strategy of the same name, for an
-// orchestrator, and a tool of that name where another agent may call it.
+// An agent is an entry of the file. Setup makes a strategy with the agent's name for an
+// orchestrator, and also a tool with that name if another agent may call it.
 //
-// A file that nobody named, but that was found in a folder ([Locate], [Find]), may be somebody
-// else's. The command has the user trust it first; a program that reads such a file decides for
-// itself.
+// A file that was not named, but found in a folder ([Locate], [Find]), may belong to somebody else.
+// The command uses it only after the user has trusted it; a program that reads such a file must
+// decide itself.
 package config

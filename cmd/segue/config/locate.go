@@ -8,13 +8,13 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/xdg"
 )
 
-// FileName is the name of a configuration that is found.
+// FileName is the name of a configuration file that can be found in a folder.
 const FileName = "segue.yaml"
 
 // Origin says where a configuration came from.
 type Origin int
 
-// The origins. Only a file that was found may come from somebody else.
+// The origins. Only a file with OriginFound may belong to somebody else.
 const (
 	OriginNone        Origin = iota
 	OriginArgument           // named by the user: by --config, by an argument, or by a program
@@ -23,7 +23,7 @@ const (
 	OriginFound              // in the working folder or above
 )
 
-// String returns the words that users read.
+// String returns the text for users.
 func (o Origin) String() string {
 	switch o {
 	case OriginArgument:
@@ -39,15 +39,15 @@ func (o Origin) String() string {
 	}
 }
 
-// Place is where a configuration is. The zero value is none.
+// Place is the location of a configuration. The zero value means none.
 type Place struct {
 	Path   string
 	Origin Origin
 }
 
-// Locate returns where the configuration is that nobody named by a flag or an argument: what
-// SEGUE_CONFIG names, else the user's own, else what is found. The zero Place says that there is
-// none. Getenv reads environment variables, as [os.Getenv] does.
+// Locate returns the place of the configuration if no flag or argument names one. It is the first
+// of: the file that SEGUE_CONFIG names, the user's own file, the file that [Find] returns. The zero
+// Place means that there is none. Getenv reads environment variables, like [os.Getenv].
 func Locate(getenv func(string) string) (Place, error) {
 	if named := getenv("SEGUE_CONFIG"); named != "" {
 		return Place{named, OriginEnvironment}, nil
@@ -65,7 +65,7 @@ func Locate(getenv func(string) string) (Place, error) {
 }
 
 // Find returns the path of the configuration in the working folder or the nearest folder above; ""
-// if there is none. The file may be somebody else's.
+// if there is none. The file may belong to somebody else.
 func Find() (string, error) {
 	if exists(FileName) {
 		return FileName, nil
@@ -85,14 +85,15 @@ func Find() (string, error) {
 	return "", nil
 }
 
-// exists reports whether something has the name. A folder that may not be looked into has nothing.
+// exists reports whether a file or folder has the name. It returns false for a name in an
+// unreadable folder.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// Hidden returns the path of the configuration that would have been found, had none been named; ""
-// if there is none, or it is the same one.
+// Hidden returns the path of the configuration that [Find] returns but that is not used, because
+// another one was named; "" if there is none, or if it is the same file.
 func (p Place) Hidden() string {
 	if p.Origin == OriginNone || p.Origin == OriginFound {
 		return ""

@@ -13,15 +13,15 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Forms of texts. They are a little wider than what is read: no form of all programs that read
-// schemas tells letters.
+// Patterns of texts. They accept slightly more than [Parse] does, because schema readers have no
+// common pattern for letters.
 const (
 	urlPattern  = `^$|^[hH][tT][tT][pP][sS]?://[^/?#@]+(/[^?#]*)?$`
 	timePattern = `^$|^\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
 	wordPattern = "[^\\s!-/:-@\\[-`{-~]"
 )
 
-// compiledSchema makes a schema ready for use, once.
+// compiledSchema compiles a schema once.
 type compiledSchema func() (*tools.Schema, error)
 
 // The schemas of configurations, and of the config of each strategy. They never change.
@@ -47,7 +47,7 @@ var (
 // node is a part of a JSON Schema.
 type node map[string]any
 
-// at returns the part that keys lead to.
+// at returns the part at a path of keys.
 func (n node) at(keys ...string) node {
 	for _, key := range keys {
 		next, ok := n[key].(map[string]any)
@@ -59,17 +59,17 @@ func (n node) at(keys ...string) node {
 	return n
 }
 
-// Schema returns the JSON Schema of a configuration, for editors, as segue.schema.json has it. What
-// the schema refuses, [Parse] refuses in words of its own.
+// Schema returns the JSON Schema of a configuration, for editors; it is the content of
+// segue.schema.json. [Parse] finds everything that the schema finds, with its own messages.
 func Schema() json.RawMessage { return schemaOf(true) }
 
-// schemaOf returns the JSON Schema of a configuration. Whole is that which is shipped: it also says
-// what [Config.check] finds out for itself and says in its own words.
+// schemaOf returns the JSON Schema of a configuration. With whole it is the published schema, which
+// includes rules that [Config.check] checks itself, with its own messages.
 func schemaOf(whole bool) json.RawMessage {
 	inferred := tools.New(tools.Definition{Name: "configuration"}, func(context.Context, File) (string, error) { return "", nil })
 	var top node
 	if err := json.Unmarshal(inferred.Definition().Parameters, &top); err != nil {
-		return nil // it was made a moment ago
+		return nil // cannot happen: it was made above
 	}
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	top["title"] = "The configuration of segue"
@@ -89,12 +89,12 @@ func schemaOf(whole bool) json.RawMessage {
 	}
 	text, err := json.MarshalIndent(top, "", "  ")
 	if err != nil {
-		return nil // it was JSON a moment ago
+		return nil // cannot happen: it was valid JSON above
 	}
 	return text
 }
 
-// complete adds what [Config.check] says in words of its own.
+// complete adds the rules that [Config.check] checks itself.
 func (n node) complete() {
 	models, agents := n.at("properties", "models"), n.at("properties", "agents")
 	models["propertyNames"] = node{"pattern": namePattern}
@@ -118,13 +118,13 @@ func (n node) complete() {
 	rule["oneOf"] = []node{{"required": []string{"source"}}, {"required": []string{"keywords"}}, {"required": []string{"pattern"}}}
 }
 
-// policyPattern fits the names of text formats, with commas between them.
+// policyPattern matches names of text formats, separated by commas.
 func policyPattern() string {
 	name := `\s*(` + strings.Join(markdownpolicy.Names(), "|") + `)\s*`
 	return "^$|^" + name + "(," + name + ")*$"
 }
 
-// configsByStrategy say what an agent can say, for each strategy.
+// configsByStrategy returns the schema of an agent for each strategy.
 func configsByStrategy() []any {
 	var all []any
 	for _, name := range builtin.Names() {

@@ -15,30 +15,31 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// Setup is what an orchestrator needs to run an agent of a configuration, with all agents that it
-// can reach. Whoever made it may change its fields before they are used.
+// Setup holds everything that an orchestrator needs to run an agent of a configuration, with all
+// agents that the agent can reach. Its fields may be changed before they are used.
 type Setup struct {
-	Strategy   string                      // of the [orchestrator.Task]: the name of the agent
-	Limits     delegation.Limits           // of the [orchestrator.Task]
-	Strategies strategy.Set                // of the [orchestrator.Config]: those of the agents, by their names, and of executors that have none
-	Tools      []tools.Tool                // of the [orchestrator.Config]: those of the Options, and the agents that can be called as tools
+	Strategy   string                      // for the [orchestrator.Task]: the name of the agent
+	Limits     delegation.Limits           // for the [orchestrator.Task]
+	Strategies strategy.Set                // for the [orchestrator.Config]: the strategies of the agents, by name, and of unnamed executors
+	Tools      []tools.Tool                // for the [orchestrator.Config]: the tools of the Options, and the agents that can be called as tools
 	Callable   []string                    // the names of the agents that can be called as tools
-	Approvals  map[string]ApprovalPolicies // what the agents say of their tool calls, by the names of their strategies
-	Unheeded   []string                    // what a file that was found says of approval and that is not followed, such as "writer: default: always"
+	Approvals  map[string]ApprovalPolicies // approval policies of the agents, by the names of their strategies
+	Unheeded   []string                    // approval settings of a file that was found that are ignored, such as "writer: default: always"
 
 	config *Config
-	models map[string]string // the models of this file that are asked, by Request.Model; "" is that of the environment
+	models map[string]string // the models of this file that are used, by Request.Model; "" means the model of the environment
 }
 
-// Options are what a program gives to an agent besides what the file says.
+// Options are what a program adds to the settings of the file.
 type Options struct {
-	// Tools are those of the run: list_files, read_file, write_file and search_files, ask_user, and
-	// any of the program. An agent that names its tools may use those, one that names none all.
+	// Tools are the tools of the run: list_files, read_file, write_file, search_files, ask_user,
+	// and any tools of the program. An agent may use the tools that it names, or all of them if it
+	// names none.
 	Tools []tools.Tool
 
-	Strategy string // of the agent that is run, stronger than what the file says; "": that of the file
-	System   string // the system prompt of the agent that is run, stronger than that of the file; "": that of the file
-	Bounded  bool   // the run has limits of its own: the bounds on model calls that strategies have are off
+	Strategy string // overrides the strategy of the agent that is run; "": as in the file
+	System   string // overrides the system prompt of the agent that is run; "": as in the file
+	Bounded  bool   // the run has its own limits: turns off the strategies' bounds on model calls
 }
 
 // has reports whether the run has a tool.
@@ -46,23 +47,23 @@ func (o Options) has(tool string) bool {
 	return slices.ContainsFunc(o.Tools, func(t tools.Tool) bool { return t.Definition().Name == tool })
 }
 
-// settings returns what is said to the strategy of an agent.
+// settings returns the settings for the strategy of an agent.
 func (o Options) settings() strategies.Settings {
 	return strategies.Settings{System: o.System, Bounded: o.Bounded, NoAsk: !o.has(tools.AskUserName)}
 }
 
-// address is what an agent calls its model in requests. It shows who asks.
+// address returns the model name in the requests of an agent. It identifies the agent.
 func address(agent string) string { return "agent/" + agent }
 
-// reachedAgent is an agent that can be reached. The first one may be changed by options.
+// reachedAgent is an agent that can be reached. Options may have changed the first one.
 type reachedAgent struct {
 	name string
 	Agent
 }
 
-// Setup makes an agent by its name, and all agents that it can reach. A name that no agent has is
-// an error, and so is a tool that an agent names and that the Options do not have, ask_user aside.
-// A Setup is for any number of runs.
+// Setup makes the agent with that name, and all agents that it can reach. It returns an error if
+// there is no such agent, or if an agent names a tool, other than ask_user, that is not in the
+// Options. A Setup can be used for any number of runs.
 func (c *Config) Setup(name string, o Options) (*Setup, error) {
 	if err := c.mustHave(name); err != nil {
 		return nil, err
@@ -100,8 +101,8 @@ func (c *Config) Setup(name string, o Options) (*Setup, error) {
 	return made, nil
 }
 
-// tighten has the approvals of a file that was found be stricter than what a run does by itself,
-// and never looser.
+// tighten limits the approvals of a file that was found: they can only be stricter than the
+// default.
 func (s *Setup) tighten(reached []reachedAgent) {
 	for strategy, said := range s.Approvals {
 		s.Approvals[strategy] = said.within(NewApprovalPolicies(ApproveAsk, s.Callable))
@@ -113,14 +114,14 @@ func (s *Setup) tighten(reached []reachedAgent) {
 	}
 }
 
-// Approver returns what judges the tool calls of one run of the setup: each as its agent says, and
-// asking about what changes something where no agent says anything.
+// Approver returns a new Approver for one run of the setup. It judges each call by the policies of
+// its agent; without any it asks about calls that change something.
 func (s *Setup) Approver() *Approver {
 	return NewApprover(NewApprovalPolicies(ApproveAsk, s.Callable), s.Approvals)
 }
 
-// with returns the agent with another strategy: what was said to the first one is not for it, and
-// it has no children that it could not use.
+// with returns the agent with another strategy. It removes the config of the old strategy, and
+// children that the new one cannot use.
 func (a Agent) with(other string) Agent {
 	a.Strategy, a.Config = other, nil
 	key, _ := strategies.KeysOf(a.StrategyName()).Executor()
@@ -143,13 +144,13 @@ func (a Agent) with(other string) Agent {
 	return a
 }
 
-// callsTools reports whether the agent itself calls tools: one with executors leaves that to them.
+// callsTools reports whether the agent itself calls tools. An agent with executors does not.
 func (a Agent) callsTools() bool {
 	key, _ := strategies.KeysOf(a.StrategyName()).Executor()
 	return a.StrategyName() != builtin.LLMOnly && (key == "" || len(a.children(asExecutor)) == 0)
 }
 
-// asksModel reports whether the agent itself asks a model.
+// asksModel reports whether the agent itself calls a model.
 func (a Agent) asksModel() bool {
 	has := strategies.KeysOf(a.StrategyName())
 	_, needed := has.Executor()
@@ -158,8 +159,8 @@ func (a Agent) asksModel() bool {
 
 func (c *Config) limits(agent string) delegation.Limits { return c.Agents[agent].Limits }
 
-// reach returns an agent, with another strategy if that is not "", and all that it can call or hand
-// on to, itself first.
+// reach returns an agent, with another strategy if other is not "", followed by all agents that it
+// can call or delegate to.
 func (c *Config) reach(name, other string) []reachedAgent {
 	first := c.Agents[name]
 	if other != "" && strategies.RealName(other) != first.StrategyName() {
@@ -176,8 +177,8 @@ func (c *Config) reach(name, other string) []reachedAgent {
 	return reached
 }
 
-// addAgent makes the strategy of an agent. Where it hands on all of its work and no executor is
-// named, a complete-task with the agent's own model, system prompt and tools does it.
+// addAgent makes the strategy of an agent. If the strategy delegates all of its work and no
+// executor is named, it adds a complete-task with the agent's own model, system prompt and tools.
 func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	offered, err := agent.offered(o)
 	if err != nil {
@@ -201,7 +202,7 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	switch {
 	case len(executors) > 0:
 		s.config.handOn(config, has, executors)
-		if agent.Tools != nil { // whom the executors may call is up to them
+		if agent.Tools != nil { // executors may call any agents of their own
 			config[has.Bound()] = append(offered, s.Callable...)
 		}
 		offered = nil
@@ -219,7 +220,8 @@ func (s *Setup) addAgent(agent reachedAgent, o Options) error {
 	return s.addStrategy(agent.name, agent.StrategyName(), o.settings().Apply(config, has), agent.Tools != nil, offered)
 }
 
-// handOn names the executors in the config of a strategy, with the limits of the one that there is.
+// handOn sets the executors in the config of a strategy, and the limits if there is only one
+// executor.
 func (c *Config) handOn(config map[string]any, has strategies.Keys, executors []string) {
 	if len(executors) == 0 {
 		return
@@ -240,8 +242,8 @@ func (c *Config) handOn(config map[string]any, has strategies.Keys, executors []
 	}
 }
 
-// addStrategy makes a strategy of its config. The tools are those that it offers, nil if it offers
-// none; it must have them all if they are named, else it offers those that it may use.
+// addStrategy makes a strategy from its config. offered lists the tools that it offers; nil means
+// none. If named is true it must have all of them; otherwise it offers those that it may use.
 func (s *Setup) addStrategy(name, strategy string, config map[string]any, named bool, offered []string) error {
 	if named && offered != nil {
 		config["tools"] = offered
@@ -261,8 +263,8 @@ func (s *Setup) addStrategy(name, strategy string, config map[string]any, named 
 	return nil
 }
 
-// offered returns the names of the tools that an agent may use: of those of the run, and the agents
-// that it may call.
+// offered returns the names of the tools that an agent may use: tools of the run, and agents that
+// it may call.
 func (a Agent) offered(o Options) ([]string, error) {
 	names := []string{}
 	if a.Tools == nil {
@@ -281,8 +283,8 @@ func (a Agent) offered(o Options) ([]string, error) {
 	return append(names, a.children(asTool)...), nil
 }
 
-// ModelOf returns the name of the model of an agent in the file; "" is that of the environment, or
-// none if the agent asks none.
+// ModelOf returns the name of an agent's model in the file. "" means the model of the environment,
+// or no model if the agent calls none.
 func (c *Config) ModelOf(a Agent) string {
 	if a.Model == "" && len(c.Models) == 1 && a.asksModel() {
 		return sortedKeys(c.Models)[0]
@@ -290,5 +292,5 @@ func (c *Config) ModelOf(a Agent) string {
 	return a.Model
 }
 
-// nothing stands for a tool where only its name matters.
+// nothing is the function of a tool of which only the name matters.
 func nothing(context.Context, struct{}) (string, error) { return "", nil }

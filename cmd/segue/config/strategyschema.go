@@ -15,12 +15,12 @@ import (
 	"github.com/segue-go/segue/strategy/retry"
 )
 
-// strategySchema returns the JSON Schema of what the config of a strategy can say in a file: its
-// words and bounds besides its types, and nothing that the agent says.
+// strategySchema returns the JSON Schema for the config of a strategy in a file. Besides types it
+// has the allowed words and bounds. It omits keys that belong to the agent.
 func strategySchema(name string) node {
 	var config node
 	if err := json.Unmarshal(builtin.Schema(name), &config); err != nil {
-		return node{} // a test shows that all are JSON
+		return node{} // cannot happen: a test checks that all are JSON
 	}
 	properties := config.at("properties")
 	for key := range strategies.SaidByAgent {
@@ -48,7 +48,7 @@ func strategySchema(name string) node {
 	return config
 }
 
-// choicesOf returns the keys of the config of a strategy that take one of a few words, with the
+// choicesOf returns the keys of a strategy's config that accept only certain words, with these
 // words.
 func choicesOf(name string) map[string][]string {
 	choices := map[string][]string{
@@ -57,7 +57,7 @@ func choicesOf(name string) map[string][]string {
 		"on_empty":          words(completetask.EmptyAccept, completetask.EmptyAsk, completetask.EmptyFail),
 		"on_limit":          words(completetask.LimitConclude, completetask.LimitFail),
 		"on_refused_choice": words(completetask.RefusedAuto, completetask.RefusedFail),
-		"evaluation":        words(pre.EvaluateByModel, pre.EvaluateNever), // by func is for Go
+		"evaluation":        words(pre.EvaluateByModel, pre.EvaluateNever), // EvaluateByFunc is only for Go programs
 		"results":           words(pre.ResultsAuto, pre.ResultsOfDependencies, pre.ResultsOfAll),
 		"on_too_long":       words(pre.TooLongCut, pre.TooLongRefuse),
 		"answer":            words(pre.AnswerLast, pre.AnswerSynthesize),
@@ -79,7 +79,7 @@ func choicesOf(name string) map[string][]string {
 	return choices
 }
 
-// leastOf returns the keys of the config of a strategy that cannot be negative.
+// leastOf returns the keys of a strategy's config that cannot be negative.
 func leastOf(name string) []string {
 	switch name {
 	case pre.Name, builtin.PlanAndExecute:
@@ -91,7 +91,7 @@ func leastOf(name string) []string {
 	}
 }
 
-// words are the texts of choices.
+// words returns the texts of choices.
 func words[C ~string](choices ...C) []string {
 	texts := make([]string, len(choices))
 	for i, c := range choices {
@@ -100,7 +100,7 @@ func words[C ~string](choices ...C) []string {
 	return texts
 }
 
-// bounded gives each integer of a schema the bounds of an int64.
+// bounded adds the bounds of an int64 to each integer of a schema.
 func bounded(schema node) {
 	if schema["type"] == "integer" {
 		for bound, most := range map[string]json.Number{"minimum": "-9223372036854775808", "maximum": "9223372036854775807"} {

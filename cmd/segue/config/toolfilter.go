@@ -8,7 +8,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// toolStrategy is what each built-in strategy is that offers tools of the run to its model.
+// toolStrategy is implemented by every built-in strategy that offers tools of the run to its model.
 type toolStrategy interface {
 	strategy.Strategy
 	strategy.FailureHandler
@@ -20,14 +20,14 @@ type toolStrategy interface {
 	strategy.Checker
 }
 
-// toolFilter is a strategy that offers those of the named tools that its frame may use: what an
-// agent may use that names no tools depends on who hands work on to it.
+// toolFilter is a strategy that offers only the named tools that its frame may use. It is for
+// agents that name no tools: what they may use depends on their parent.
 type toolFilter struct {
 	toolStrategy
 	names []string
 }
 
-// offerOnly returns a factory for strategies that offer no other tools than the named ones.
+// offerOnly returns a factory for strategies that offer only the named tools.
 func offerOnly(factory func() strategy.Strategy, names []string) func() strategy.Strategy {
 	return func() strategy.Strategy {
 		made := factory()
@@ -49,7 +49,7 @@ func (o toolFilter) UseTools(defs []tools.Definition) {
 	o.toolStrategy.UseTools(offered)
 }
 
-// Tools implements [strategy.ToolProvider] for a strategy that is one.
+// Tools implements [strategy.ToolProvider], if the strategy does.
 func (o toolFilter) Tools() []tools.Tool {
 	if p, ok := o.toolStrategy.(strategy.ToolProvider); ok {
 		return p.Tools()
@@ -57,7 +57,7 @@ func (o toolFilter) Tools() []tools.Tool {
 	return nil
 }
 
-// Inherit implements [strategy.Inheritor] for a strategy that is one.
+// Inherit implements [strategy.Inheritor], if the strategy does.
 func (o toolFilter) Inherit(out delegation.Output) {
 	if i, ok := o.toolStrategy.(strategy.Inheritor); ok {
 		i.Inherit(out)

@@ -20,13 +20,14 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
-// Position is a place in a file; both numbers begin at 1.
+// Position is a position in a file; both numbers start at 1.
 type Position struct{ Line, Column int }
 
-// positions are the places of values, by JSON pointer; of a member of a mapping, that of its key.
+// positions holds the positions of values by JSON pointer; for a member of a mapping, the position
+// of its key.
 type positions map[string]Position
 
-// of returns the place of a value, or of the nearest value around it.
+// of returns the position of a value, or of the nearest enclosing value.
 func (p positions) of(pointer string) Position {
 	for {
 		if at, ok := p[pointer]; ok {
@@ -57,17 +58,17 @@ var (
 	unescape = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// within returns the pointer of a part of what a pointer points to.
+// within returns the pointer of a part of a value.
 func within(pointer string, part any) string { return pointer + "/" + escape.Replace(fmt.Sprint(part)) }
 
-// Problem is one thing that is wrong with a file. Its text quotes names and no values.
+// Problem is one problem of a file. Its text quotes names, but no values.
 type Problem struct {
-	Pointer string // the JSON pointer (RFC 6901) of the value; "" is the file
+	Pointer string // the JSON pointer (RFC 6901) of the value; "" means the whole file
 	At      Position
-	Text    string // what is wrong, in one line
+	Text    string // description of the problem, in one line
 }
 
-// String says where, and what: line, column and path come before the text.
+// String returns line, column and path, followed by the text.
 func (p Problem) String() string {
 	where := fmt.Sprintf("%d:%d: ", p.At.Line, p.At.Column)
 	if p.Pointer != "" {
@@ -76,7 +77,7 @@ func (p Problem) String() string {
 	return where + p.Text
 }
 
-// pathOf writes a JSON pointer as people write paths: agents.planner.children[0].agent.
+// pathOf converts a JSON pointer to a path for people: agents.planner.children[0].agent.
 func pathOf(pointer string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
@@ -92,8 +93,8 @@ func pathOf(pointer string) string {
 	return b.String()
 }
 
-// shown is a key as a path has it. Where a space was left out after its colon, the value became a
-// part of it: that is not shown.
+// shown returns a key for a path. If the space after the key's colon is missing, the value is part
+// of the key: shown omits that part.
 func shown(key string) string {
 	if i := strings.IndexAny(key, ":="); i >= 0 {
 		key = key[:i+1] + "…"
@@ -101,7 +102,7 @@ func shown(key string) string {
 	return plaintext.OneLine(key)
 }
 
-// readYAML reads a text of one YAML document whose values could be JSON.
+// readYAML reads a YAML document whose values have a JSON form.
 func readYAML(text []byte) (any, positions, []Problem) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if p, large := tooLarge(text); large {
@@ -129,17 +130,17 @@ func readYAML(text []byte) (any, positions, []Problem) {
 	}
 }
 
-// Bounds of a file. Time and memory to read one grow with the square of the depth, and of the
-// number of its parts.
+// Limits of a file. Time and memory for reading grow with the square of the depth, and with the
+// square of the number of tokens.
 const (
-	maxDepth  = 100 // levels that begin in one line, or in brackets
+	maxDepth  = 100 // levels that begin in one line or in brackets
 	maxTokens = 10_000
 )
 
-// tooLarge says where a text has more than is read. Levels that lines make by indentation need no
-// bound: the text that they take grows with their square too.
+// tooLarge returns the position at which a text exceeds a limit. Levels by indentation need no
+// limit: the length of their text grows with their square too.
 func tooLarge(text []byte) (Problem, bool) {
-	open, line, begun := 0, 0, 0 // brackets, and what began in this line
+	open, line, begun := 0, 0, 0 // open brackets, line number, levels begun in this line
 	for i, t := range lexer.Tokenize(string(text)) {
 		if t.Position.Line != line {
 			line, begun = t.Position.Line, 0
@@ -164,7 +165,7 @@ func tooLarge(text []byte) (Problem, bool) {
 	return Problem{}, false
 }
 
-// syntaxProblem is an error of the parser, without any text of the file.
+// syntaxProblem converts an error of the parser to a problem, without any text of the file.
 func syntaxProblem(err error) Problem {
 	p := Problem{At: Position{1, 1}, Text: "it is not YAML"}
 	if e, ok := errors.AsType[yaml.Error](err); ok {
@@ -176,8 +177,8 @@ func syntaxProblem(err error) Problem {
 	return p
 }
 
-// unquoted is a message of the parser, or one in its place: the parser puts what it quotes of the
-// file between double quotes, and nothing else.
+// unquoted returns a message of the parser, or a replacement if the message quotes the file: the
+// parser uses double quotes only for text of the file.
 func unquoted(message string) string {
 	switch {
 	case strings.HasPrefix(message, "mapping key"):
@@ -193,7 +194,7 @@ func unquoted(message string) string {
 	}
 }
 
-// yamlReader makes JSON values of nodes.
+// yamlReader converts YAML nodes to JSON values.
 type yamlReader struct {
 	at       positions
 	problems []Problem
@@ -240,8 +241,8 @@ func (r *yamlReader) value(pointer string, n ast.Node) any {
 	return nil
 }
 
-// text returns the value of a string, which is a number where the parser takes a number for a text:
-// one with an exponent and no point, or a large one.
+// text returns the value of a string. The parser returns some numbers as strings: large ones, and
+// those with an exponent but no point. text converts these to numbers.
 func (r *yamlReader) text(pointer string, n *ast.StringNode) any {
 	switch {
 	case n.Token.Type != token.StringType || !numberForm.MatchString(n.Value):
@@ -257,7 +258,7 @@ func (r *yamlReader) text(pointer string, n *ast.StringNode) any {
 	}
 }
 
-// numberForm is that of numbers in JSON.
+// numberForm matches numbers in JSON.
 var numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
 func (r *yamlReader) mapping(pointer string, values []*ast.MappingValueNode) any {
@@ -290,7 +291,7 @@ func keyOf(n ast.MapKeyNode) (string, bool) {
 	}
 }
 
-// placeOf returns where a node begins.
+// placeOf returns the position at which a node begins.
 func placeOf(n ast.Node) Position {
 	var t *token.Token
 	switch n := n.(type) {
@@ -310,8 +311,8 @@ func placeOf(n ast.Node) Position {
 	return Position{t.Position.Line, t.Position.Column}
 }
 
-// inOrder sorts problems by place, and keeps the first at each value: what is said of it later
-// follows from that.
+// inOrder sorts problems by position, and keeps only the first one of each value: later ones are
+// consequences of the first.
 func inOrder(problems []Problem) []Problem {
 	seen := map[string]bool{}
 	kept := slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool {

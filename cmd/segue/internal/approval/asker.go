@@ -1,5 +1,5 @@
-// Package approval asks whoever sits at the terminal what a run waits for: approvals of tool calls,
-// and answers.
+// Package approval asks the user at the terminal for what a run waits for: approval of tool calls,
+// and answers to questions.
 package approval
 
 import (
@@ -18,29 +18,29 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// Asker asks whoever sits at the terminal of a run. Several goroutines may ask at once: the user is
-// asked one thing after another, in the order of the calls.
+// Asker asks the user at the terminal of a run. It is safe for concurrent use: the user gets one
+// question at a time, in the order of the calls.
 type Asker struct {
 	screen     *terminal.Screen
-	files      *workfolder.Folder // that tool calls are about; nil if there is none
+	files      *workfolder.Folder // the folder of the tool calls; nil if there is none
 	keys       *terminal.Keyboard
-	stop       <-chan struct{} // closed when the run is to end after its step
-	inputEnded bool            // the input has ended; for the first in the queue, as keys is
+	stop       <-chan struct{} // closed to stop the run after its step
+	inputEnded bool            // the input has ended; only the first in the queue uses it, and keys
 
 	mu      sync.Mutex
-	allowed map[workfolder.Grant]bool // what may be done without being asked about
-	queue   []*turn                   // the first is asked about now
+	allowed map[workfolder.Grant]bool // grants of "always"
+	queue   []*turn                   // waits in order; the first one is being asked
 }
 
-// turn is that of a wait to be asked about.
+// turn is the turn of a wait in the queue.
 type turn struct {
 	wait  string
-	taken bool          // by who asks
+	taken bool          // a goroutine asks about it
 	first chan struct{} // closed when it is the first
 }
 
-// NewAsker returns an Asker that shows its prompts on s and reads the answers from input. Files may
-// be nil. Once stop is closed, nothing is asked any more.
+// NewAsker returns an Asker that shows its prompts on s and reads the answers from input. files may
+// be nil. After stop is closed, it asks nothing more.
 func NewAsker(s *terminal.Screen, files *workfolder.Folder, input io.Reader, stop <-chan struct{}) *Asker {
 	return &Asker{
 		screen: s, files: files, keys: terminal.NewKeyboard(input), stop: stop,
@@ -48,8 +48,8 @@ func NewAsker(s *terminal.Screen, files *workfolder.Folder, input io.Reader, sto
 	}
 }
 
-// Observe gives waits their turns, in the order in which the events of the run tell them. A wait
-// that is over before anybody asks has none.
+// Observe adds waits to the queue, in the order of their events. It removes a wait that ends before
+// it was asked.
 func (a *Asker) Observe(e orchestrator.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,7 +71,7 @@ func (a *Asker) add(wait string) {
 	}
 }
 
-// next returns where in the queue a wait stands that nobody asks about; -1 if it does not.
+// next returns the index in the queue of a wait that no goroutine asks about; -1 if there is none.
 func (a *Asker) next(wait string) int {
 	return slices.IndexFunc(a.queue, func(t *turn) bool { return t.wait == wait && !t.taken })
 }
@@ -96,7 +96,7 @@ func (a *Asker) enter(wait string) *turn {
 	return a.queue[i]
 }
 
-// leave gives a turn up.
+// leave ends a turn.
 func (a *Asker) leave(t *turn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,7 +114,7 @@ func (a *Asker) Reply(ctx context.Context, w orchestrator.Wait) (orchestrator.Re
 	}
 	select {
 	case <-a.stop:
-		<-ctx.Done() // it is about to be
+		<-ctx.Done() // it is about to end
 	default:
 	}
 	if ctx.Err() != nil {
@@ -158,7 +158,7 @@ func (a *Asker) approve(ctx context.Context, w orchestrator.Wait) (orchestrator.
 	}
 }
 
-// again asks whether a call that may have had its effect is to be made again.
+// again asks whether to repeat a call that may have had its effect.
 func (a *Asker) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
 	for above := terminal.DescribeUnknown(w); ; {
 		line, err := a.ask(ctx, "make it again: y yes, n no > ", above)
@@ -176,16 +176,16 @@ func (a *Asker) again(ctx context.Context, w orchestrator.Wait) (orchestrator.Re
 	}
 }
 
-// reason asks for a reason of what is not to be done.
+// reason asks for the reason of a no.
 func (a *Asker) reason(ctx context.Context, prompt string) (orchestrator.Reply, error) {
 	why, err := a.ask(ctx, prompt, nil)
 	if errors.Is(err, orchestrator.ErrSuspended) {
-		err = nil // no is an answer
+		err = nil // no reason is a valid answer
 	}
 	return orchestrator.Reply{Reason: why}, err
 }
 
-// answer asks a question.
+// answer asks a question of the model.
 func (a *Asker) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
 	for above := terminal.DescribeQuestion(w); ; {
 		line, err := a.ask(ctx, "your answer > ", above)
@@ -200,7 +200,7 @@ func (a *Asker) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.R
 	}
 }
 
-// ask shows lines and a prompt, and returns what is typed behind it.
+// ask shows lines and a prompt, and returns the typed line.
 func (a *Asker) ask(ctx context.Context, prompt string, above []terminal.Line) (string, error) {
 	if a.inputEnded {
 		return "", orchestrator.ErrSuspended
@@ -225,7 +225,8 @@ func (a *Asker) allow(g workfolder.Grant) {
 	a.allowed[g] = true
 }
 
-// UnlessAllowed is a policy that asks no more about what the user always allows.
+// UnlessAllowed returns a policy that does not ask about calls that the user has allowed with
+// "always".
 func (a *Asker) UnlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
 		v := policy(r)
@@ -239,7 +240,7 @@ func (a *Asker) UnlessAllowed(policy orchestrator.ApprovalPolicy) orchestrator.A
 	}
 }
 
-// allows reports whether the user always allows such a call.
+// allows reports whether the user has allowed such a call with "always".
 func (a *Asker) allows(tool, arguments string) bool {
 	g, ok := a.files.GrantOf(tool, arguments)
 	a.mu.Lock()
@@ -247,8 +248,8 @@ func (a *Asker) allows(tool, arguments string) bool {
 	return ok && g.Within(a.allowed)
 }
 
-// choose returns the answer that a line stands for, or says what is wrong with it. Besides the
-// options any text is one.
+// choose returns the answer for a typed line, or the problem of the line. Any text that is not an
+// option is an answer too.
 func choose(line string, options []string) (answer, problem string) {
 	if line == "" {
 		return "", "An answer is needed."

@@ -15,18 +15,18 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// proposal is a tool call as it is shown to whoever is to approve it: the whole of it, since what
-// is not seen is not approved.
+// proposal shows a tool call to the user who approves it. It shows the whole call, because users
+// must not approve what they cannot see.
 type proposal struct {
 	tool    string
-	path    string          // of the file that it is about; "" if it is about none
-	heading terminal.Line   // stands above each page
-	about   []terminal.Line // below the first heading
+	path    string          // path of the file of the call; "" if there is none
+	heading terminal.Line   // first line of each page
+	about   []terminal.Line // below the heading of the first page
 	content []terminal.Line
 	always  *workfolder.Grant // what "always" allows; nil if nothing
 }
 
-// propose returns how a call is shown. It reads the file that is to be replaced, if there is one.
+// propose makes the proposal for a call. It reads the file that the call replaces, if there is one.
 func propose(f *workfolder.Folder, w orchestrator.Wait) proposal {
 	p := proposal{tool: plaintext.Visible(w.Tool), content: terminal.DescribeArguments(w.Arguments)}
 	if g, ok := f.GrantOf(w.Tool, w.Arguments); ok {
@@ -51,7 +51,7 @@ func propose(f *workfolder.Folder, w orchestrator.Wait) proposal {
 	return p
 }
 
-// shownPath is a path, in quotes if it could be taken for more than that.
+// shownPath returns a path, in quotes if it could be mistaken for something else.
 func shownPath(name string) string {
 	odd := func(r rune) bool {
 		return unicode.IsSpace(r) || r == '"' || r == '\\' || !strconv.IsPrint(r) || r == unicode.ReplacementChar
@@ -62,7 +62,7 @@ func shownPath(name string) string {
 	return name
 }
 
-// contentToWrite returns what write_file is to write; false if the arguments say anything besides.
+// contentToWrite returns the content for write_file; false if the arguments have other members.
 func contentToWrite(arguments string) (string, bool) {
 	members, ok := terminal.MembersOf(arguments)
 	if !ok || len(members) != 2 {
@@ -81,8 +81,8 @@ func contentToWrite(arguments string) (string, bool) {
 	return content, ok && path
 }
 
-// describeChange says what write_file changes, and shows the difference, or the whole content where
-// there is nothing to compare it with.
+// describeChange describes the change by write_file. It shows the difference, or the whole content
+// if it cannot be compared.
 func describeChange(f *workfolder.Folder, t workfolder.Target, content string) (about terminal.Line, shown []terminal.Line) {
 	whole := terminal.Block("  ", content)
 	old, what, err := f.Existing(t)
@@ -102,7 +102,7 @@ func describeChange(f *workfolder.Folder, t workfolder.Target, content string) (
 	}
 }
 
-// sizeOf tells how large a text is.
+// sizeOf describes the size of a text.
 func sizeOf(s string) string {
 	lines := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {
@@ -111,11 +111,12 @@ func sizeOf(s string) string {
 	return plaintext.Counted(len(s), "byte") + " (" + plaintext.Counted(lines, "line") + ")"
 }
 
-// wideEnough is how many columns a terminal has whose prompts take one row. Others take two.
+// wideEnough is the minimum of columns for prompts of one row. On narrower terminals they take two
+// rows.
 const wideEnough = 72
 
-// prompt asks for a decision in one line for a terminal of so many columns: the path is shortened
-// in its middle if need be, so that nothing scrolls it away.
+// prompt returns the question in one line, for a terminal of so many columns. It shortens the path
+// in the middle if necessary, so that the path stays visible.
 func (p proposal) prompt(columns int) string {
 	choices, scope := ": y yes, n no", ""
 	if p.always != nil {

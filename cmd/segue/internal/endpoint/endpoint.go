@@ -1,4 +1,4 @@
-// Package endpoint says which server a model is asked at, and whose key that server is sent.
+// Package endpoint determines the server of a model, and the key for that server.
 package endpoint
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/segue-go/segue/llmclient/openaichat"
 )
 
-// The environment variables of the model that nobody names.
+// The environment variables of the default model.
 const (
 	KeyVariable    = "OPENAI_API_KEY"
 	ServerVariable = "OPENAI_BASE_URL"
-	variablePrefix = "OPENAI_" // of all that is meant for one server
+	variablePrefix = "OPENAI_" // prefix of variables that are meant for one server
 )
 
 // EnvironmentServer returns the server that the environment names, or OpenAI.
@@ -23,15 +23,15 @@ func EnvironmentServer(getenv func(string) string) string {
 	return cmp.Or(getenv(ServerVariable), "https://api.openai.com/v1")
 }
 
-// Endpoint is a server, and whose key it is sent.
+// Endpoint is a server and its key.
 type Endpoint struct {
 	URL         string
-	KeyVariable string // the environment variable of the key; "" is none
-	environment bool   // it is the server that the environment names: the headers of the environment are for it
+	KeyVariable string // the environment variable of the key; "" means no key
+	environment bool   // it is the server of the environment, which gets the environment's headers
 }
 
-// Configured returns the endpoint of a model of a configuration, by the server and the variable
-// that it names; "" is none. OPENAI_API_KEY goes to nobody whom the file does not send it to.
+// Configured returns the endpoint of a model of a configuration, from the server and the variable
+// that it names; "" means none. OPENAI_API_KEY goes only where the configuration sends it.
 func Configured(server, variable string, getenv func(string) string) Endpoint {
 	at := Endpoint{URL: cmp.Or(server, EnvironmentServer(getenv)), KeyVariable: variable}
 	if server == "" {
@@ -41,33 +41,32 @@ func Configured(server, variable string, getenv func(string) string) Endpoint {
 	return at
 }
 
-// Typed returns the endpoint of a server that the user typed, or of that of the environment.
-// It is sent OPENAI_API_KEY.
+// Typed returns the endpoint of a server that the user typed, or of the server of the environment.
+// It gets OPENAI_API_KEY.
 func Typed(server string, getenv func(string) string) Endpoint {
 	at := Endpoint{URL: cmp.Or(server, EnvironmentServer(getenv)), KeyVariable: KeyVariable}
 	at.environment = sameServer(at.URL, EnvironmentServer(getenv))
 	return at
 }
 
-// MeantForEnvironment reports whether the variable of the key holds a secret for the server that
-// the environment names.
+// MeantForEnvironment reports whether the key is meant for the server of the environment.
 func (e Endpoint) MeantForEnvironment() bool { return strings.HasPrefix(e.KeyVariable, variablePrefix) }
 
-// Misdirected reports whether a secret that is meant for the server of the environment would go to
-// another one.
+// Misdirected reports whether a key that is meant for the server of the environment would go to
+// another server.
 func (e Endpoint) Misdirected() bool {
 	return e.MeantForEnvironment() && !e.environment
 }
 
-// Config returns how the server is asked for a model, with a key that may be empty.
+// Config returns the client configuration for a model at the server, with a key that may be empty.
 func (e Endpoint) Config(model, key string) openaichat.Config {
 	return openaichat.Config{
 		Model: model, BaseURL: e.URL, APIKey: key, NoEnvironment: !e.environment || e.KeyVariable == "",
-		MaxRetries: -1, // the configuration says how often, and the command tries again outside its rate limit
+		MaxRetries: -1, // the command itself retries, outside its rate limit, as often as the configuration says
 	}
 }
 
-// Origin returns the scheme, host and port of an endpoint; false if its address cannot be read.
+// Origin returns the scheme, host and port of an endpoint; false if its address is invalid.
 func (e Endpoint) Origin() (string, bool) {
 	u, err := url.Parse(e.URL)
 	if err != nil {
@@ -92,8 +91,8 @@ func hostOf(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual))
 }
 
-// HostShown returns the host and port of an address for people. A letter that is not ASCII is
-// written as in Go, since it may look like another one.
+// HostShown returns the host and port of an address for people. Letters that are not ASCII are
+// written as in Go, because they may look like other letters.
 func HostShown(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -103,7 +102,7 @@ func HostShown(address string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// Exposed reports whether what goes to an address can be read on its way.
+// Exposed reports whether data to an address is sent without encryption.
 func Exposed(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" {

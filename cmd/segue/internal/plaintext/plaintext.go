@@ -1,5 +1,5 @@
-// Package plaintext makes texts of models, tools and files fit to be shown: nothing in them drives
-// a terminal, and nothing is wider than its place.
+// Package plaintext makes texts of models, tools and files safe to show: they cannot control a
+// terminal, and are not wider than their space.
 package plaintext
 
 import (
@@ -13,14 +13,14 @@ import (
 	"golang.org/x/text/width"
 )
 
-// OneLine returns s without line breaks and without what a terminal would obey: each run of such
-// characters and of blanks becomes one space. Bytes that are no text are replaced: a terminal may
-// take single ones for C1 controls.
+// OneLine returns s without line breaks and terminal control characters: each sequence of such
+// characters and blanks becomes one space. Invalid UTF-8 is replaced, because a terminal may read
+// single bytes as C1 controls.
 func OneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || Obeyed(r) }), " ")
 }
 
-// Printable returns s without what a terminal would obey, line breaks and tabs aside.
+// Printable returns s without terminal control characters, except line breaks and tabs.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && Obeyed(r) {
@@ -30,8 +30,8 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Escaped returns a JSON text in which everything that a terminal would obey is written as a \u
-// escape. Outside of strings JSON has only line breaks and tabs of this kind, and they stay.
+// Escaped returns a JSON text with terminal control characters written as \u escapes. Outside of
+// strings JSON has only line breaks and tabs of this kind; these stay.
 func Escaped(text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd") // a json.RawMessage may hold other bytes
 	if !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && Obeyed(r) }) {
@@ -48,9 +48,8 @@ func Escaped(text string) string {
 	return b.String()
 }
 
-// Visible returns s with all that does not show written as in a Go string: what a terminal obeys,
-// line breaks among it, characters without width, odd blanks, and bytes that are no text. Tabs
-// stay.
+// Visible returns s with invisible characters written as in a Go string: terminal control
+// characters, line breaks, characters without width, unusual blanks, and invalid UTF-8. Tabs stay.
 func Visible(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {
@@ -66,14 +65,13 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// Obeyed reports whether a terminal does something with r other than to show it. Models and tools
-// write what they like.
+// Obeyed reports whether r is a terminal control character: a control or a bidi control.
 func Obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Bidi_Control) }
 
-// Ellipsis stands where something was left out.
+// Ellipsis marks omitted text.
 const Ellipsis = "..."
 
-// Head returns the beginning of s that fits into so many columns.
+// Head returns the beginning of s that fits in so many columns.
 func Head(s string, columns int) string {
 	full, cut := 0, 0
 	for i, r := range s {
@@ -87,7 +85,7 @@ func Head(s string, columns int) string {
 	return s
 }
 
-// Tail returns the end of s that fits into so many columns.
+// Tail returns the end of s that fits in so many columns.
 func Tail(s string, columns int) string {
 	runes := []rune(s)
 	full := 0
@@ -99,9 +97,9 @@ func Tail(s string, columns int) string {
 	return s
 }
 
-// Middle returns s, without what is in its middle where it does not fit into so many columns.
+// Middle returns s, shortened in the middle if it does not fit in so many columns.
 func Middle(s string, columns int) string {
-	columns = max(columns, 2*len(Ellipsis)) // less would tell nothing
+	columns = max(columns, 2*len(Ellipsis)) // fewer columns would show nothing
 	if CellsOf(s) <= columns {
 		return s
 	}
@@ -109,7 +107,7 @@ func Middle(s string, columns int) string {
 	return Head(s, columns-CellsOf(end)) + end
 }
 
-// CellsOf is how many columns of a terminal a line takes, at most.
+// CellsOf returns the maximum number of terminal columns that a line takes.
 func CellsOf(s string) int {
 	n := 0
 	for _, r := range s {
@@ -118,7 +116,7 @@ func CellsOf(s string) int {
 	return n
 }
 
-// Cells is how many columns of a terminal a character takes, at most.
+// Cells returns the maximum number of terminal columns that a character takes.
 func Cells(r rune) int {
 	switch width.LookupRune(r).Kind() {
 	case width.EastAsianWide, width.EastAsianFullwidth:
@@ -137,7 +135,7 @@ func Thousands(n int) string {
 	return s
 }
 
-// Counted says how many of something there are.
+// Counted returns a number with a noun, in the plural if necessary.
 func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -156,7 +154,7 @@ func Join(separator string, words ...string) string {
 	return strings.Join(kept, separator)
 }
 
-// Colon puts s behind a colon, if there is anything to put.
+// Colon returns s after a colon; "" if s is empty.
 func Colon(s string) string {
 	if s == "" {
 		return ""

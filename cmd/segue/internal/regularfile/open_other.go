@@ -2,5 +2,5 @@
 
 package regularfile
 
-// OpenAtOnce has no meaning here: nothing that has a name in a folder blocks an open.
+// OpenAtOnce is not needed on this system: opening a file never blocks.
 const OpenAtOnce = 0

@@ -4,6 +4,6 @@ package regularfile
 
 import "golang.org/x/sys/unix"
 
-// OpenAtOnce has a pipe opened without its other end, and a terminal without being made that of the
-// process.
+// OpenAtOnce opens a pipe without waiting for its other end, and a terminal without making it the
+// controlling terminal of the process.
 const OpenAtOnce = unix.O_NONBLOCK | unix.O_NOCTTY

@@ -1,5 +1,5 @@
-// Package regularfile reads files that may be anything, and refuses what is no regular file before
-// a byte of it is read.
+// Package regularfile reads regular files, and refuses pipes, devices and folders before it reads a
+// byte.
 package regularfile
 
 import (
@@ -10,15 +10,15 @@ import (
 	"os"
 )
 
-// Read reads a regular file, or what a link to one points to, of at most so many bytes.
-// Anything else is refused without a read: a pipe would block, and a device may never end.
+// Read reads a regular file, or a link to one, of at most so many bytes. It refuses anything else
+// without reading: a pipe would block, and a device may never end.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|OpenAtOnce, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat() // of what was opened, whatever the path is now
+	info, err := f.Stat() // of the open file, even if the path has changed
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func Read(path string, most int64) ([]byte, error) {
 	case info.IsDir():
 		return nil, refuse("it is a folder")
 	case !info.Mode().IsRegular():
-		return nil, refuse("it is no regular file")
+		return nil, refuse("it is not a regular file")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {

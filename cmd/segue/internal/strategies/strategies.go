@@ -1,5 +1,5 @@
-// Package strategies has the built-in strategies as the command line uses them: their names, the
-// keys of their configs, and what flags say to all of them.
+// Package strategies makes the built-in strategies for the command line: their names, the keys of
+// their configs, and the settings from flags.
 package strategies
 
 import (
@@ -16,22 +16,22 @@ import (
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
-// Settings are what flags and options say to a strategy.
+// Settings are the settings of a strategy from flags and options.
 type Settings struct {
 	System  string // the system prompt
-	Bounded bool   // the run has limits of its own: the bounds on model calls that strategies have are off
+	Bounded bool   // the run has its own limits: turns off the strategies' bounds on model calls
 	NoAsk   bool   // the model may not ask questions
 }
 
-// Names lists the strategies, the usual one first.
+// Names lists the strategies, the default first.
 func Names() []string {
 	names := builtin.Names()
 	usual := slices.Index(names, completetask.Name)
 	return slices.Concat([]string{completetask.Name}, names[:usual], names[usual+1:])
 }
 
-// Set makes all strategies, since each may delegate to the others. In plan-revise-execute each
-// step may choose whether it is planned in turn.
+// Set makes all strategies, because each may delegate to the others. In plan-revise-execute each
+// step may choose to be planned in turn.
 func Set(s Settings) (strategy.Set, error) {
 	specs := map[string]builtin.Spec{}
 	for _, name := range builtin.Names() {
@@ -51,14 +51,14 @@ func Set(s Settings) (strategy.Set, error) {
 	return builtin.Set(specs)
 }
 
-// Apply puts into the config of a strategy what of the settings it has a place for.
+// Apply adds to the config of a strategy the settings for which it has keys.
 func (s Settings) Apply(config map[string]any, has Keys) map[string]any {
 	if s.System != "" && has["system"] {
 		config["system"] = s.System
 	}
 	if s.Bounded {
 		for _, own := range []string{"max_model_calls", "max_tool_rounds", "max_steps"} {
-			if has[own] && !has["executor"] { // there, the steps are those of a plan
+			if has[own] && !has["executor"] { // with an executor, steps are those of a plan
 				config[own] = -1
 			}
 		}
@@ -69,7 +69,7 @@ func (s Settings) Apply(config map[string]any, has Keys) map[string]any {
 	return config
 }
 
-// Keys are the keys that the config of a strategy has.
+// Keys is the set of keys in the config of a strategy.
 type Keys map[string]bool
 
 // KeysOf returns the keys of the config of a strategy.
@@ -86,8 +86,8 @@ func KeysOf(name string) Keys {
 	return found
 }
 
-// Executor returns the key that says what the strategy hands its work on to; "" if it does all of
-// it itself. Needed says that it hands on all of it.
+// Executor returns the key that names the executors of the strategy; "" if it does all work itself.
+// needed says that it delegates all work.
 func (k Keys) Executor() (key string, needed bool) {
 	switch {
 	case k["executor"]:
@@ -101,7 +101,7 @@ func (k Keys) Executor() (key string, needed bool) {
 	}
 }
 
-// Bound returns the key that says what tools executors may use.
+// Bound returns the key that names the tools of executors.
 func (k Keys) Bound() string {
 	if k["step_tools"] {
 		return "step_tools"
@@ -109,20 +109,20 @@ func (k Keys) Bound() string {
 	return "tools"
 }
 
-// SaidByAgent are the keys of configs that are said in an agent, and where.
+// SaidByAgent maps keys of configs to the keys of an agent that replace them.
 var SaidByAgent = map[string]string{
 	"model": "model", "system": "system", "tools": "tools", "step_tools": "tools",
 	"executor": "children", "executors": "children", "strategy": "children", "generator": "children",
 }
 
-// ConfigMembers returns the members of the config of a strategy; none is an empty one.
+// ConfigMembers returns the members of the config of a strategy; a missing config has none.
 func ConfigMembers(config json.RawMessage) (map[string]any, error) {
 	members := map[string]any{}
 	if len(config) == 0 {
 		return members, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(config))
-	d.UseNumber() // large ones stay what they are
+	d.UseNumber() // keeps large numbers exact
 	if err := d.Decode(&members); err != nil {
 		return nil, fmt.Errorf("the config of a strategy is a mapping: %w", err)
 	}
@@ -132,7 +132,7 @@ func ConfigMembers(config json.RawMessage) (map[string]any, error) {
 	return members, nil
 }
 
-// Words are the names of strategies, and the aliases.
+// Words returns the names of strategies and their aliases.
 func Words() []string {
 	return slices.Concat(Names(), slices.Sorted(maps.Keys(builtin.Aliases())))
 }

@@ -6,18 +6,19 @@ import (
 	"io"
 )
 
-// Keyboard reads the lines that somebody types. It is for one goroutine at a time.
+// Keyboard reads typed lines. It is not safe for concurrent use.
 //
-// A read cannot be taken back: one whose line nobody waits for any more goes on, and ends with the
-// next line, the end of the input, or the process. What it reads is forgotten.
+// A read cannot be cancelled. When ReadLine returns because its context has ended, the read
+// continues until the next line, the end of the input, or the end of the process; that line is
+// dropped.
 type Keyboard struct {
 	r       *bufio.Reader
-	discard func() // forgets what was typed and is not read yet
+	discard func() // drops typed input that was not read yet
 	typed   chan typedLine
 	reading bool
 }
 
-// typedLine is what came of a read.
+// typedLine is the result of a read.
 type typedLine struct {
 	line string
 	err  error
@@ -28,8 +29,7 @@ func NewKeyboard(r io.Reader) *Keyboard {
 	return &Keyboard{r: bufio.NewReader(r), discard: func() { discardTyped(r) }, typed: make(chan typedLine, 1)}
 }
 
-// DiscardTyped forgets what was typed before now, so that it is not taken for an answer to what is
-// asked next.
+// DiscardTyped drops everything typed so far, so that it does not answer the next question.
 func (k *Keyboard) DiscardTyped() {
 	select {
 	case <-k.typed:
@@ -37,12 +37,12 @@ func (k *Keyboard) DiscardTyped() {
 	default:
 	}
 	if !k.reading {
-		_, _ = k.r.Discard(k.r.Buffered()) // there is as much
+		_, _ = k.r.Discard(k.r.Buffered()) // cannot fail: that much is buffered
 	}
 	k.discard()
 }
 
-// ReadLine returns the next line, with its end. With an error the line is none.
+// ReadLine returns the next line, including its newline. If it returns an error, the line is empty.
 func (k *Keyboard) ReadLine(ctx context.Context) (string, error) {
 	if !k.reading {
 		k.reading = true

@@ -4,5 +4,6 @@ package terminal
 
 import "io"
 
-// discardTyped would empty the buffer of a terminal, but there is no way known to do it here.
+// discardTyped does nothing: there is no known way to empty the buffer of a terminal on this
+// system.
 func discardTyped(io.Reader) {}

@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// discardTyped empties the buffer in which a terminal keeps what was typed and not read. Of what is
-// no terminal it forgets nothing.
+// discardTyped empties the input buffer of a terminal. It does nothing if r is not a terminal.
 func discardTyped(r io.Reader) {
 	if f, ok := r.(*os.File); ok {
 		flushInput(int(f.Fd()))

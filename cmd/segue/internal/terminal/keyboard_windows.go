@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// discardTyped empties the buffer in which a console keeps what was typed and not read. Of what is
-// no console it forgets nothing.
+// discardTyped empties the input buffer of a console. It does nothing if r is not a console.
 func discardTyped(r io.Reader) {
 	if f, ok := r.(*os.File); ok {
 		_ = windows.FlushConsoleInputBuffer(windows.Handle(f.Fd()))

@@ -1,6 +1,6 @@
 package terminal
 
-// Style is how a line looks where there are colors.
+// Style is the look of a line if there are colors.
 type Style string
 
 // The styles, as the parameters of ECMA-48's "select graphic rendition".
@@ -19,10 +19,10 @@ type Line struct {
 	Text  string
 }
 
-// Line returns a line that looks so.
+// Line returns a line with this style.
 func (s Style) Line(text string) Line { return Line{s, text} }
 
-// LineIf returns a line where there is to be one, and else none.
+// LineIf returns the line if is is true, and no line otherwise.
 func LineIf(is bool, n Line) []Line {
 	if !is {
 		return nil

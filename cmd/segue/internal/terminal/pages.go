@@ -6,13 +6,13 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
-// minPage is how many lines a page has at least, however low the terminal is.
+// minPage is the minimum number of lines on a page, however small the terminal is.
 const minPage = 3
 
 // Pages shows lines a screenful at a time.
 type Pages struct {
 	heading Line
-	rest    []Line // each fits into a row of the terminal
+	rest    []Line // each fits in a row of the terminal
 }
 
 // NewPages returns the pages of a content below a heading, for a terminal of so many columns.
@@ -20,8 +20,8 @@ func NewPages(heading Line, content []Line, columns int) *Pages {
 	return &Pages{heading, wrapAll(content, columns)}
 }
 
-// Next returns the next page, below the heading and what comes with it on the first page. Two rows
-// are left for the prompt.
+// Next returns the next page, below the heading and the lines of about, which come only on the
+// first page. It leaves two rows for the prompt.
 func (p *Pages) Next(size Size, about ...Line) []Line {
 	top := append(wrap(p.heading, size.Columns), wrapAll(about, size.Columns)...)
 	room := max(size.Rows-len(top)-2, minPage)
@@ -30,7 +30,7 @@ func (p *Pages) Next(size Size, about ...Line) []Line {
 		p.rest = nil
 		return page
 	}
-	room = max(room-1, minPage) // for the line that tells of the rest
+	room = max(room-1, minPage) // for the line about the remaining pages
 	page := append(top, p.rest[:room]...)
 	p.rest = p.rest[room:]
 	left := plaintext.Counted(len(p.rest), "more line")
@@ -48,7 +48,7 @@ func wrapAll(lines []Line, columns int) []Line {
 	return all
 }
 
-// wrap breaks a line into such as fit into a row of a terminal. All but the first are set in.
+// wrap breaks a line into lines that fit in a row of a terminal. All except the first are indented.
 func wrap(n Line, columns int) []Line {
 	const setIn = "      "
 	most := max(columns-1, 2*len(setIn))

@@ -11,8 +11,7 @@ import (
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
-// describeCall tells of a tool call. Plans and judgements are told in words, unless they are not
-// what they should be.
+// describeCall describes a tool call. Valid plans and judgements are shown in words.
 func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []Line {
 	begin := place(e) + plaintext.Join(" ", plaintext.OneLine(call.Name), id(call.ID, verbose))
 	switch call.Name {
@@ -20,7 +19,7 @@ func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []
 		var p pre.Plan
 		if json.Unmarshal([]byte(call.Arguments), &p) == nil && len(p.Steps) > 0 {
 			for i := range p.Steps {
-				p.Steps[i].Status, p.Steps[i].Err = "", nil // not for the model to say
+				p.Steps[i].Status, p.Steps[i].Err = "", nil // the model must not set these
 			}
 			return append([]Line{{Plain, begin + ": " + plaintext.Counted(len(p.Steps), "step")}}, describePlan(e, p, verbose)...)
 		}
@@ -39,7 +38,7 @@ func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []
 	return []Line{{Plain, plaintext.Join(" ", begin, arguments(call.Arguments, verbose))}}
 }
 
-// describePlan tells the steps of a plan, a line for each, with what has become of it.
+// describePlan describes the steps of a plan, one line each, with their outcomes.
 func describePlan(e orchestrator.Event, p pre.Plan, verbose bool) []Line {
 	lines := make([]Line, 0, len(p.Steps))
 	for _, step := range p.Steps {
@@ -66,7 +65,7 @@ func describePlan(e orchestrator.Event, p pre.Plan, verbose bool) []Line {
 	return lines
 }
 
-// describeRun tells how the run ended, and how far its plan came if there was one.
+// describeRun describes how the run ended, and the progress of its plan if there was one.
 func describeRun(e orchestrator.Event, d orchestrator.RunFinished, verbose bool) []Line {
 	var lines []Line
 	var p pre.Plan

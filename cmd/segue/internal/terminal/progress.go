@@ -14,23 +14,23 @@ import (
 	pre "github.com/segue-go/segue/strategy/planreviseexecute"
 )
 
-// partialReply is what the model has said in the step in progress.
+// partialReply is the model's text in the step in progress.
 type partialReply struct {
 	text    string
 	thought string
 }
 
-// The columns that a text and a tool's arguments or result take, unless everything is shown.
+// The maximum columns of a text, and of a tool's arguments or result, unless everything is shown.
 const (
 	TextColumns = 120
 	toolColumns = 90
 )
 
-// describe turns an event into lines. It depends on nothing else, and times that only measure the
-// machine do not show: the same run gives the same lines.
+// describe converts an event to lines. It depends on nothing else, and omits times that depend on
+// the computer: the same run gives the same lines.
 func describe(e orchestrator.Event, said partialReply, verbose bool) []Line {
 	switch d := e.Detail.(type) {
-	case nil: // a delta: its text comes whole, with the step
+	case nil: // a delta: its text is shown with the step
 		return nil
 	case orchestrator.RunStarted:
 		return []Line{{Dim, "run " + e.Run}}
@@ -67,7 +67,7 @@ func describe(e orchestrator.Event, said partialReply, verbose bool) []Line {
 	}
 }
 
-// describeState tells a move of a state machine, or where it led if not everything is shown.
+// describeState describes a move of a state machine, or only its target if not everything is shown.
 func describeState(e orchestrator.Event, d orchestrator.StateChanged, verbose bool) []Line {
 	if verbose {
 		return []Line{{Dim, fmt.Sprintf("%s%s -> %s", place(e), d.From, d.To)}}
@@ -75,8 +75,7 @@ func describeState(e orchestrator.Event, d orchestrator.StateChanged, verbose bo
 	return LineIf(showsState(d.To), Line{Dim, place(e) + "-> " + string(d.To)})
 }
 
-// describeStep tells what came of asking a model. What came of running tools has been told call by
-// call.
+// describeStep describes the result of a model call. Results of tools have their own lines.
 func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said partialReply, verbose bool) []Line {
 	if d.Err != nil {
 		failed := Line{Bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(d.Err.Message, verbose)}
@@ -92,12 +91,12 @@ func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said partialRe
 	what := plaintext.Join(", ", reply, tokens(d.Usage), lasting(d.Elapsed))
 	lines := []Line{{Plain, place(e) + plaintext.Join(" ", "model", plaintext.OneLine(d.Model)) + ": " + what}}
 	lines = append(lines, LineIf(verbose && said.thought != "", Line{Dim, place(e) + "thinks: " + plaintext.OneLine(said.thought)})...)
-	// Without calls the text is the answer, which is told elsewhere.
+	// Without calls the text is the answer, which is shown elsewhere.
 	return append(lines, LineIf(said.text != "" && (verbose || d.Calls > 0), Line{Plain, place(e) + "says: " + text(said.text, verbose)})...)
 }
 
-// describeResult tells how a tool call ended: with the first line of a result and the whole of a
-// problem, or with all.
+// describeResult describes how a tool call ended. It shows the first line of a result, or a whole
+// error, or everything.
 func describeResult(e orchestrator.Event, out messages.ToolOutput, verbose bool) []Line {
 	how, s := "ok", Dim
 	if !out.OK() {
@@ -133,14 +132,14 @@ func describeRetry(d orchestrator.RetryWaiting) string {
 	return what + plaintext.Colon(text(d.Error, false))
 }
 
-// brokenOff tells what a model has said in a reply that is not whole. What the root's says is told
-// elsewhere, as its answer is.
+// brokenOff shows the text of an incomplete reply. The root's text is shown elsewhere, like its
+// answer.
 func brokenOff(e orchestrator.Event, said partialReply, verbose bool) []Line {
 	return LineIf(said.text != "" && e.Depth > 1, Line{Plain, place(e) + "says: " + text(said.text, verbose)})
 }
 
-// describeFrame tells how a strategy ended, and what its parent gets of it. Why the root failed is
-// told with the run's error, and its result is the run's.
+// describeFrame describes how a strategy ended, and its result for the parent. The error and the
+// result of the root are shown with the run.
 func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said partialReply, verbose bool) []Line {
 	child := e.Depth > 1
 	ended := Line{Good, place(e) + d.Strategy + " done"}
@@ -158,8 +157,7 @@ func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said partialR
 	return append(lines, ended)
 }
 
-// status is what goes on now, for a line that the next one replaces; false if e says nothing about
-// that.
+// status returns the current activity, for the last line; false if e does not change it.
 func status(e orchestrator.Event, said partialReply, columns int) (string, bool) {
 	switch d := e.Detail.(type) {
 	case nil:
@@ -179,7 +177,7 @@ func status(e orchestrator.Event, said partialReply, columns int) (string, bool)
 	}
 }
 
-// place is where an event happened: frame and step, as deep in the tree as they are.
+// place returns frame and step of an event, indented by the depth of the frame.
 func place(e orchestrator.Event) string {
 	if e.Seq == 0 {
 		return indent(e) + "[" + e.Frame + "] "
@@ -187,7 +185,7 @@ func place(e orchestrator.Event) string {
 	return fmt.Sprintf("%s[%s #%d] ", indent(e), e.Frame, e.Seq)
 }
 
-// indent is what stands before a line about a frame. The root has none.
+// indent returns the indentation of a line about a frame. The root has none.
 func indent(e orchestrator.Event) string { return strings.Repeat("  ", max(0, e.Depth-1)) }
 
 func verb(k nextstep.Kind) string {
@@ -212,8 +210,8 @@ func ending(s orchestrator.Status) Style {
 	}
 }
 
-// opening is a text on one line: its first paragraph, unless everything is shown. What follows is
-// often long.
+// opening returns the first paragraph of a text on one line, or the whole text if everything is
+// shown.
 func opening(s string, verbose bool) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(s), "\n\n")
 	if verbose || !more {
@@ -222,7 +220,7 @@ func opening(s string, verbose bool) string {
 	return text(first, false) + " (+" + plaintext.Counted(strings.Count(rest, "\n")+1, "line") + ")"
 }
 
-// text is a text on one line.
+// text returns a text on one line.
 func text(s string, verbose bool) string {
 	if verbose {
 		return plaintext.OneLine(s)
@@ -237,7 +235,7 @@ func arguments(s string, verbose bool) string {
 	return plaintext.Head(plaintext.OneLine(s), toolColumns)
 }
 
-// tokens tells what was billed; "" if the provider did not say.
+// tokens describes the usage; "" if the provider did not report it.
 func tokens(u messages.Usage) string {
 	if u == (messages.Usage{}) {
 		return ""
@@ -245,7 +243,7 @@ func tokens(u messages.Usage) string {
 	return fmt.Sprintf("%d tokens in, %d out", u.Input, u.Output)
 }
 
-// lasting is a time that somebody had to wait for; "" if it was none to speak of.
+// lasting describes a duration; "" if it is very short.
 func lasting(d time.Duration) string {
 	if d < 100*time.Millisecond {
 		return ""
@@ -260,8 +258,8 @@ func id(s string, verbose bool) string {
 	return plaintext.OneLine(s)
 }
 
-// showsState reports whether a state shows in any progress. What strategies do in the others shows
-// by itself.
+// showsState reports whether a state is shown without --verbose. What strategies do in other states
+// has its own lines.
 func showsState(s strategy.State) bool {
 	switch s {
 	case pre.NeedsPlan, pre.EvaluatingPlan, pre.ExecutingStep, pre.RevisingPlan, pre.Synthesizing:

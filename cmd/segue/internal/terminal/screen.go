@@ -1,5 +1,4 @@
-// Package terminal is what the user sees and types: lines of progress, prompts, pages and the
-// keyboard.
+// Package terminal shows progress, prompts and pages to the user, and reads the keyboard.
 package terminal
 
 import (
@@ -13,19 +12,19 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// Size is how large a terminal is.
+// Size is the size of a terminal.
 type Size struct{ Columns, Rows int }
 
-// DefaultSize is that of a terminal that does not tell its own.
+// DefaultSize is the size that is assumed if a terminal does not report its own.
 var DefaultSize = Size{80, 24}
 
-// IsTerminal reports whether a reader or writer is a terminal, where somebody sits.
+// IsTerminal reports whether a reader or writer is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// SizeOf is that of the terminal at w.
+// SizeOf returns the size of the terminal at w.
 func SizeOf(w io.Writer) Size {
 	if f, ok := w.(*os.File); ok {
 		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 && rows > 0 {
@@ -35,10 +34,10 @@ func SizeOf(w io.Writer) Size {
 	return DefaultSize
 }
 
-// Size returns how large the terminal is that the screen is shown on.
+// Size returns the size of the screen's terminal.
 func (s *Screen) Size() Size { return SizeOf(s.w) }
 
-// colored decides about colors. NO_COLOR (https://no-color.org) is stronger than CLICOLOR_FORCE
+// colored reports whether to use colors. NO_COLOR (https://no-color.org) overrides CLICOLOR_FORCE
 // (https://bixense.com/clicolors).
 func colored(terminal bool, getenv func(string) string) bool {
 	switch force := getenv("CLICOLOR_FORCE"); {
@@ -51,35 +50,35 @@ func colored(terminal bool, getenv func(string) string) bool {
 	}
 }
 
-// Screen shows progress: a line for each thing that happened and, on a terminal, a last one for
-// what goes on now, or a prompt at which somebody types.
+// Screen shows progress: a line for each event and, on a terminal, a last line with the current
+// activity or a prompt.
 type Screen struct {
 	mu      sync.Mutex
 	w       io.Writer
-	live    bool // a terminal, whose last line may be rewritten
+	live    bool // it is a terminal: the last line may be rewritten
 	color   bool
 	quiet   bool
 	verbose bool
 	asks    bool                    // somebody sees prompts for what the run waits for
-	replies map[string]*replyPieces // what models say in their present steps, by frame
-	shown   bool                    // the last line is for what goes on now
-	open    string                  // the prompt at which somebody types; "" if there is none
-	broken  bool                    // the open prompt has other lines behind it
-	held    []Line                  // that come when the prompt is answered
+	replies map[string]*replyPieces // text of models in their current steps, by frame
+	shown   bool                    // the last line shows the current activity
+	open    string                  // the open prompt; "" if there is none
+	broken  bool                    // other lines follow the open prompt
+	held    []Line                  // lines to show when the prompt has been answered
 }
 
-// replyPieces is what a model says, as it comes.
+// replyPieces is the partial reply of a model.
 type replyPieces struct{ text, thought strings.Builder }
 
-// Config says how a screen shows.
+// Config configures a [Screen].
 type Config struct {
 	Quiet   bool // no progress
 	Verbose bool // more progress
 	Asks    bool // somebody sees prompts for what the run waits for
 }
 
-// NewScreen returns a screen at w. The environment says whether a terminal is a dumb one, and
-// decides about colors.
+// NewScreen returns a screen at w. The environment says whether the terminal is dumb, and whether
+// to use colors.
 func NewScreen(w io.Writer, cfg Config, getenv func(string) string) *Screen {
 	terminal := IsTerminal(w)
 	return &Screen{
@@ -92,7 +91,7 @@ func NewScreen(w io.Writer, cfg Config, getenv func(string) string) *Screen {
 	}
 }
 
-// ShowEvent shows an event. Errors of writing are nobody's concern: the run goes on unwatched.
+// ShowEvent shows an event. It ignores write errors: the run continues without progress.
 func (s *Screen) ShowEvent(e orchestrator.Event) {
 	if s.quiet {
 		return
@@ -112,13 +111,13 @@ func (s *Screen) ShowEvent(e orchestrator.Event) {
 	}
 }
 
-// prompted reports whether prompts tell of an event.
+// prompted reports whether a prompt shows an event.
 func (s *Screen) prompted(e orchestrator.Event) bool {
 	return s.asks && (e.Kind == orchestrator.EventWaitStarted || e.Kind == orchestrator.EventWaitEnded)
 }
 
-// partialReply keeps what the models say until their steps are taken, or their frames end without
-// that. It returns what the model of the frame has said.
+// partialReply stores the text of models until their steps or frames end. It returns the text of
+// the frame's model so far.
 func (s *Screen) partialReply(e orchestrator.Event) partialReply {
 	switch d := e.Detail.(type) {
 	case nil:
@@ -136,7 +135,7 @@ func (s *Screen) partialReply(e orchestrator.Event) partialReply {
 	return partialReply{}
 }
 
-// addDelta keeps the next piece of what a model says.
+// addDelta stores a delta of a model.
 func (s *Screen) addDelta(e orchestrator.Event) {
 	words, ok := s.replies[e.Frame]
 	if !ok {
@@ -153,8 +152,7 @@ func (s *Screen) addDelta(e orchestrator.Event) {
 	}
 }
 
-// Warn shows a line that is about no event, even if there is to be no progress, and at once. It may
-// be called from any goroutine.
+// Warn shows a line at once, even if progress is off. It may be called from any goroutine.
 func (s *Screen) Warn(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +160,7 @@ func (s *Screen) Warn(line string) {
 	s.put(Line{Warn, "segue: " + line})
 }
 
-// ShowWaits tells what a run waits for in the end, where the progress has not.
+// ShowWaits shows the open waits at the end of a run, unless the progress has shown them.
 func (s *Screen) ShowWaits(waits []orchestrator.Wait) {
 	for _, w := range waits {
 		if s.quiet || s.asks {
@@ -171,7 +169,7 @@ func (s *Screen) ShowWaits(waits []orchestrator.Wait) {
 	}
 }
 
-// ShowProgress shows a line that is a part of the progress.
+// ShowProgress shows a line of progress.
 func (s *Screen) ShowProgress(line string) {
 	if !s.quiet {
 		s.mu.Lock()
@@ -180,15 +178,15 @@ func (s *Screen) ShowProgress(line string) {
 	}
 }
 
-// Show shows lines that were asked for.
+// Show shows lines, even if progress is off.
 func (s *Screen) Show(lines ...Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines(lines...)
 }
 
-// Prompt shows lines, and one more behind which somebody types. Progress is held back until
-// [Screen.EndPrompt] is called.
+// Prompt shows lines, and a last line as a prompt. Progress is held back until [Screen.EndPrompt]
+// is called.
 func (s *Screen) Prompt(line string, above ...Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +208,7 @@ func (s *Screen) EndPrompt(entered bool) {
 	s.lines(held...)
 }
 
-// WriteBeside has something else written to the same terminal.
+// WriteBeside calls write, which writes other output to the same terminal.
 func (s *Screen) WriteBeside(write func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +221,7 @@ func (s *Screen) WriteBeside(write func() error) error {
 	return err
 }
 
-// lines writes whole lines, now or when nobody types any more.
+// lines writes complete lines, now or after the prompt.
 func (s *Screen) lines(lines ...Line) {
 	switch {
 	case len(lines) == 0:
@@ -235,14 +233,14 @@ func (s *Screen) lines(lines ...Line) {
 	}
 }
 
-// Clear removes the line for what goes on now.
+// Clear removes the line of the current activity.
 func (s *Screen) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wipe()
 }
 
-// wipe makes room for a line: it removes the one for what goes on now, and leaves that of a prompt.
+// wipe makes room for a line: it removes the line of the current activity, but keeps a prompt.
 func (s *Screen) wipe() {
 	switch {
 	case s.shown:

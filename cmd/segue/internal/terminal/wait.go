@@ -14,8 +14,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// UntrustedWarning is what somebody has to know who is asked for something after a run has read
-// text from outside.
+// UntrustedWarning is the warning in questions after a run has read text from outside.
 const UntrustedWarning = "  Careful: the run has read text from outside, which may have led to this."
 
 // DescribeQuestion shows a question and its options.
@@ -41,7 +40,7 @@ func DescribeUnknown(w orchestrator.Wait) []Line {
 	return append(append(lines, Block("  ", w.Text)...), DescribeArguments(w.Arguments)...)
 }
 
-// DescribeArguments shows an object member by member, in its order, and anything else as it stands.
+// DescribeArguments shows an object member by member, in order, and any other text unchanged.
 func DescribeArguments(arguments string) []Line {
 	members, ok := MembersOf(arguments)
 	if !ok {
@@ -63,13 +62,13 @@ func DescribeArguments(arguments string) []Line {
 	return lines
 }
 
-// Member is one of a JSON object.
+// Member is a member of a JSON object.
 type Member struct {
 	Name  string
 	Value json.RawMessage
 }
 
-// shown is the name, in quotes if it could be taken for more than that.
+// shown returns the name, in quotes if it could be mistaken for something else.
 func (m Member) shown() string {
 	odd := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	if m.Name == "" || strings.ContainsFunc(m.Name, odd) {
@@ -78,8 +77,8 @@ func (m Member) shown() string {
 	return m.Name
 }
 
-// MembersOf returns what is in a JSON object, names that come twice included; false if text is
-// none.
+// MembersOf returns the members of a JSON object, duplicate names included; false if text is not an
+// object.
 func MembersOf(text string) (members []Member, ok bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -90,7 +89,7 @@ func MembersOf(text string) (members []Member, ok bool) {
 		if err != nil {
 			return nil, false
 		}
-		m := Member{Name: name.(string)} // the decoder takes no other
+		m := Member{Name: name.(string)} // the decoder accepts only strings as names
 		if err := d.Decode(&m.Value); err != nil {
 			return nil, false
 		}
@@ -103,7 +102,7 @@ func MembersOf(text string) (members []Member, ok bool) {
 	return members, errors.Is(err, io.EOF)
 }
 
-// Block shows a text line by line, with a bar before each, so that none of them can be taken for
+// Block shows a text line by line, with a bar before each line, so that no line can be mistaken for
 // something else.
 func Block(indent, s string) []Line {
 	var lines []Line
@@ -113,7 +112,7 @@ func Block(indent, s string) []Line {
 	return lines
 }
 
-// DescribeWait tells in a line what a run waits for.
+// DescribeWait describes a wait in one line.
 func DescribeWait(w orchestrator.Wait, verbose bool) string {
 	begin := WaitPlace(w) + "waits for "
 	switch w.Kind {
@@ -132,7 +131,7 @@ func DescribeWait(w orchestrator.Wait, verbose bool) string {
 	}
 }
 
-// describeReply tells how a wait ended.
+// describeReply describes how a wait ended.
 func describeReply(e orchestrator.Event, reply *orchestrator.Reply, verbose bool) Line {
 	switch {
 	case reply == nil:
@@ -146,7 +145,7 @@ func describeReply(e orchestrator.Event, reply *orchestrator.Reply, verbose bool
 	}
 }
 
-// brief is a text on one line, with nothing hidden but its end, unless everything is shown.
+// brief returns a text on one line, cut at the end unless everything is shown.
 func brief(s string, columns int, verbose bool) string {
 	if s = plaintext.Visible(s); verbose {
 		return s
@@ -154,13 +153,12 @@ func brief(s string, columns int, verbose bool) string {
 	return plaintext.Head(s, columns)
 }
 
-// WaitPlace is where a run waits: frame and step.
+// WaitPlace returns the frame and the step of a wait.
 func WaitPlace(w orchestrator.Wait) string {
 	return place(orchestrator.Event{Frame: w.Frame, Seq: w.Seq})
 }
 
-// Numbered reports whether options are chosen by number. Where one is a number itself, that would
-// mislead.
+// Numbered reports whether options are numbered. They are not if an option is itself a number.
 func Numbered(options []string) bool {
 	return len(options) > 0 && !slices.ContainsFunc(options, func(o string) bool {
 		_, err := strconv.Atoi(strings.TrimSpace(o))

@@ -1,4 +1,4 @@
-// Package textpolicy makes the policy of a list of names, as flags and configurations have it.
+// Package textpolicy makes a policy from a list of names in a flag or a configuration.
 package textpolicy
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/segue-go/segue/markdownpolicy"
 )
 
-// New returns the policy of a name, or of several with commas between them: the first that is
-// found in a reply reads it.
+// New returns the policy for a name, or for several names separated by commas: the format that
+// appears first in a reply is used.
 func New(names string, o markdownpolicy.Options) (markdownpolicy.Policy, error) {
 	var chain markdownpolicy.Chain
 	for name := range strings.SplitSeq(names, ",") {

@@ -12,24 +12,24 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 )
 
-// Bounds of what is shown of a configuration, so that its servers stand in sight of the question.
+// Limits of what is shown of a configuration, so that its servers stay visible beside the question.
 const (
 	maxChanges  = 40  // lines
 	maxAgents   = 8   // lines
 	maxServers  = 12  // lines
-	maxHostName = 300 // characters of a host and port; a name in the DNS has at most 253
+	maxHostName = 300 // characters of host and port; a DNS name has at most 253
 )
 
-// Review is a configuration that was found, held against the record of trusted files.
+// Review compares a configuration that was found with the record of trusted files.
 type Review struct {
 	Config *config.Config
 	Now    File
 	before File
-	known  bool // before is the entry that the record has
+	known  bool // before is the entry in the record
 	getenv func(string) string
 }
 
-// NewReview holds a configuration against the record.
+// NewReview compares a configuration with the record.
 func NewReview(cfg *config.Config, store Store, getenv func(string) string) (Review, error) {
 	path, err := Path(cfg.Path)
 	if err != nil {
@@ -44,8 +44,8 @@ func NewReview(cfg *config.Config, store Store, getenv func(string) string) (Rev
 	return r, nil
 }
 
-// keyedServer returns the server of the environment where a model without a server of its own sends
-// it a key that the file names; else "". The user trusts that as well.
+// keyedServer returns the server of the environment if a model without its own server sends it a
+// key that the file names; otherwise "". Trust includes this server.
 func keyedServer(c *config.Config, getenv func(string) string) string {
 	for _, m := range c.Models {
 		at := endpoint.Configured(m.BaseURL, m.APIKeyEnv, getenv)
@@ -58,12 +58,12 @@ func keyedServer(c *config.Config, getenv func(string) string) string {
 	return ""
 }
 
-// Trusted reports whether the configuration is trusted as it is.
+// Trusted reports whether the configuration is trusted with its current content.
 func (r Review) Trusted() bool {
 	return r.known && r.before.SHA256 == r.Now.SHA256 && r.before.Server == r.Now.Server
 }
 
-// State says what the user has to know before anything else.
+// State returns the first line for the user: why the configuration is not trusted.
 func (r Review) State() string {
 	name := plaintext.Visible(r.Config.Path)
 	switch {
@@ -78,9 +78,9 @@ func (r Review) State() string {
 	}
 }
 
-// Lines shows the configuration: first what changed, then what its agents may do, and at last the
-// servers and keys, which the rest cannot push out of sight. What has too many of those to be read
-// is an error.
+// Lines shows the configuration: first the changes, then the approval of its agents, and last the
+// servers and keys, so that other lines cannot hide them. If there are too many servers to read,
+// Lines returns an error.
 func (r Review) Lines(columns int) ([]terminal.Line, error) {
 	servers, err := r.servers()
 	if err != nil {
@@ -93,7 +93,7 @@ func (r Review) Lines(columns int) ([]terminal.Line, error) {
 	return append(lines, servers...), nil
 }
 
-// changes shows how the file differs from what was trusted.
+// changes shows how the file differs from the trusted content.
 func (r Review) changes(columns int) []terminal.Line {
 	if !r.known || r.Trusted() {
 		return nil
@@ -115,7 +115,7 @@ func (r Review) changes(columns int) []terminal.Line {
 	return lines
 }
 
-// serverShown names a server of the record; "" is none.
+// serverShown returns the text for a server of the record; "" means none.
 func serverShown(server string) string {
 	if server == "" {
 		return "sent no key"
@@ -123,8 +123,8 @@ func serverShown(server string) string {
 	return endpoint.HostShown(server)
 }
 
-// agents shows the words of approval of each agent. None of them can allow what the command line
-// does not, so that nothing is lost with those that are left out.
+// agents shows the approval of each agent. It may omit agents, because no agent can allow more than
+// the command line does.
 func (r Review) agents(columns int) []terminal.Line {
 	var lines []terminal.Line
 	names := slices.Sorted(maps.Keys(r.Config.Agents))
@@ -153,12 +153,11 @@ func (r Review) agents(columns int) []terminal.Line {
 	return lines
 }
 
-// servers shows each server with the variable of the key that it is sent, and the models that it is
-// asked for.
+// servers shows each server with the variable of its key, and its models.
 func (r Review) servers() ([]terminal.Line, error) {
 	models := map[endpoint.Endpoint][]string{}
 	add := func(at endpoint.Endpoint, model string) {
-		if server, ok := at.Origin(); ok { // the path does not matter
+		if server, ok := at.Origin(); ok { // the path of the address does not matter
 			at.URL = server
 		}
 		models[at] = append(models[at], model)
@@ -182,7 +181,7 @@ func (r Review) servers() ([]terminal.Line, error) {
 	return lines, nil
 }
 
-// serverLine shows a server. Those that are sent a key come last in the order of their texts.
+// serverLine shows a server. Sorted by text, servers that get a key come last.
 func serverLine(at endpoint.Endpoint, host string, models []string) terminal.Line {
 	names := "model " + plaintext.Head(strings.Join(models, ", "), terminal.TextColumns)
 	switch {

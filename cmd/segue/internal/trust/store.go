@@ -25,8 +25,8 @@ import (
 
 const (
 	trustVersion   = 1
-	maxTrustRecord = 16 << 20 // most bytes of the record
-	maxTrustedText = 64 << 10 // of a file that is kept, to show later what changed
+	maxTrustRecord = 16 << 20 // maximum size of the record in bytes
+	maxTrustedText = 64 << 10 // maximum size of a stored file, used to show changes later
 )
 
 // Record holds the files that the user trusts, in the order of their paths.
@@ -35,12 +35,12 @@ type Record struct {
 	Files   []File `json:"files"`
 }
 
-// File is a configuration that was trusted as it was then.
+// File is a configuration that was trusted, with its content at that time.
 type File struct {
 	Path   string `json:"path"`             // see Path
-	SHA256 string `json:"sha256"`           // of the bytes, in hexadecimal digits
-	Server string `json:"server,omitempty"` // of the environment, where a key that the file names goes there
-	Text   string `json:"text,omitempty"`   // the bytes; "" if they are many, or no text
+	SHA256 string `json:"sha256"`           // hash of the content, in hexadecimal digits
+	Server string `json:"server,omitempty"` // server of the environment, if a key that the file names goes there
+	Text   string `json:"text,omitempty"`   // the content; "" if it is too long or not text
 }
 
 // FileOf returns the entry of a file with this content.
@@ -67,7 +67,7 @@ func (r Record) without(path string) []File {
 	return slices.DeleteFunc(slices.Clone(r.Files), func(f File) bool { return f.Path == path })
 }
 
-// check finds what no record has that this program wrote.
+// check returns an error for a record that this program cannot have written.
 func (r Record) check() error {
 	if r.Version != trustVersion {
 		return fmt.Errorf("it has version %d, and this segue knows version %d", r.Version, trustVersion)
@@ -81,10 +81,10 @@ func (r Record) check() error {
 	return nil
 }
 
-// Store is the file that keeps a [Record]. Several processes may use it at once.
+// Store is the file that holds a [Record]. Several processes may use it at once.
 type Store struct{ Path string }
 
-// UserStore returns that of the user.
+// UserStore returns the store of the user.
 func UserStore(getenv func(string) string) (Store, error) {
 	folder := xdg.Folder(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
 	if folder == "" {
@@ -93,7 +93,7 @@ func UserStore(getenv func(string) string) (Store, error) {
 	return Store{filepath.Join(folder, "segue", "trust.json")}, nil
 }
 
-// Load reads the record. A record that cannot be read as a whole is an error: none of it is
+// Load reads the record. If any part of it is invalid, Load returns an error, and no file is
 // trusted.
 func (s Store) Load() (Record, error) {
 	data, err := regularfile.Read(s.Path, maxTrustRecord)
@@ -106,7 +106,7 @@ func (s Store) Load() (Record, error) {
 	var r Record
 	var version struct{ Version int }
 	err = json.Unmarshal(data, &version)
-	if err == nil && version.Version == trustVersion { // of another version, only the number is known
+	if err == nil && version.Version == trustVersion { // of other versions only the number is known
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.DisallowUnknownFields()
 		err = d.Decode(&r)
@@ -116,12 +116,12 @@ func (s Store) Load() (Record, error) {
 		err = r.check()
 	}
 	if err != nil {
-		return Record{}, fmt.Errorf("cannot use the record of trusted files, %s: %w; remove it to begin anew", s.Path, err)
+		return Record{}, fmt.Errorf("cannot use the record of trusted files, %s: %w; remove it to start again", s.Path, err)
 	}
 	return r, nil
 }
 
-// Add puts a file into the record, in place of an older entry.
+// Add adds a file to the record, and replaces an older entry.
 func (s Store) Add(f File) error {
 	return s.change(func(r *Record) error {
 		r.Files = append(r.without(f.Path), f)
@@ -130,7 +130,7 @@ func (s Store) Add(f File) error {
 	})
 }
 
-// Remove takes a file out of the record.
+// Remove removes a file from the record.
 func (s Store) Remove(path string) error {
 	return s.change(func(r *Record) error {
 		if _, ok := r.find(path); !ok {
@@ -141,7 +141,7 @@ func (s Store) Remove(path string) error {
 	})
 }
 
-// change rewrites the record. What another process trusts or removes at the same time is not lost.
+// change rewrites the record. It does not lose changes by other processes at the same time.
 func (s Store) change(edit func(*Record) error) error {
 	folder := filepath.Dir(s.Path)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -172,9 +172,9 @@ func (s Store) change(edit func(*Record) error) error {
 	return nil
 }
 
-// replaceFile writes a file for the user alone, whole or not at all.
+// replaceFile writes a file that only the user can read. It writes the whole file or nothing.
 func replaceFile(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // only the user can read it
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // CreateTemp makes a file that only the user can read
 	if err != nil {
 		return err
 	}
@@ -196,8 +196,9 @@ func replaceFile(path string, data []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// Path returns the path under which a file is trusted: absolute, and without links but for the
-// file itself, which may be one. The file need not be there, but its folder must.
+// Path returns the path under which a file is trusted. It is absolute, and the links in it are
+// resolved, except that the file itself may be a link. The file need not exist, but its folder
+// must.
 func Path(path string) (string, error) {
 	whole, err := filepath.Abs(path)
 	if err != nil {

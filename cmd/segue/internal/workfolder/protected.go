@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// codeGlobs name the files that run code or change what runs: somebody is asked before a tool
-// changes one. README.md has the same list.
+// codeGlobs match files that run code or change what runs: the user is asked before a tool changes
+// one. README.md has the same list.
 const codeGlobs = `
 .git .hg .svn .bzr .gitmodules .gitattributes .gitconfig .githooks .husky .pre-commit-config.y*ml .pre-commit-hooks.y*ml
 lefthook*.y*ml .lefthook*.y*ml lefthook.toml .lefthook.toml
@@ -43,8 +43,8 @@ segue.y*ml .config/segue .local/state/segue .mcp.json mcp.json AGENTS.md CLAUDE.
 .ssh authorized_keys
 `
 
-// secretGlobs name the files that hold secrets: somebody is asked before a tool reads or changes
-// one. README.md has the same list.
+// secretGlobs match files that hold secrets: the user is asked before a tool reads or changes one.
+// README.md has the same list.
 const secretGlobs = `
 .env .env.* *.env .envrc .flaskenv secrets.y*ml secrets.json secrets.toml secret.y*ml .secret .secrets credentials
 credentials.* *credentials.json .credentials client_secret*.json service-account*.json service_account*.json
@@ -61,21 +61,21 @@ id_ed25519_sk ssh_host_*_key .ssh .gnupg .password-store keyrings *.keychain *.k
 .rclone.conf
 `
 
-// Protection is why a file is protected; "" if it is not.
+// Protection says why a file is protected; "" if it is not.
 type Protection string
 
-// The reasons, as they are told to whoever is asked.
+// The reasons, as the user sees them.
 const (
 	runsCode     Protection = "it can run code, or change what runs"
 	holdsSecrets Protection = "it can hold secrets"
 	namedByUser  Protection = "--protect or the configuration names it"
 )
 
-// glob is a glob of names in a row: it fits a path that has such names anywhere in it. Each is in
-// the syntax of [path.Match], or ** for any number of names. Capitals do not matter.
+// glob is a sequence of patterns of names: it matches a path that contains such names in a row.
+// Each pattern is in the syntax of [path.Match], or ** for any number of names. Case is ignored.
 type glob []string
 
-// ParseGlob reads a glob with slashes between its names.
+// ParseGlob parses a glob whose patterns are separated by slashes.
 func ParseGlob(text string) (glob, error) {
 	g := glob{}
 	for name := range strings.SplitSeq(text, "/") {
@@ -93,11 +93,11 @@ func ParseGlob(text string) (glob, error) {
 	return g, nil
 }
 
-// matches reports whether names, folded, have the glob anywhere in them. From a ** it goes back to
-// the last one only: what an earlier one stands for need never be longer.
+// matches reports whether the case-folded names contain a match of the glob. It backtracks only to
+// the last **, because an earlier ** never needs to match more.
 func (g glob) matches(names []string) bool {
-	at, n := 0, 0       // in g, in names
-	back, from := -1, 0 // where the last ** leads; -1 is the start of g, which fits anywhere
+	at, n := 0, 0       // positions in g and in names
+	back, from := -1, 0 // position of the last **; -1 is the start of g, which matches anywhere
 	for at < len(g) {
 		switch {
 		case g[at] == "**":
@@ -117,12 +117,11 @@ func (g glob) matches(names []string) bool {
 }
 
 func fits(pattern, name string) bool {
-	ok, _ := path.Match(pattern, name) // parseGlob has checked it
+	ok, _ := path.Match(pattern, name) // ParseGlob has checked the pattern
 	return ok
 }
 
-// foldCase returns a name without the difference between capitals and small letters, by the rules
-// of Unicode.
+// foldCase returns a name in a form without case, by the rules of Unicode.
 func foldCase(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -133,8 +132,8 @@ func foldCase(name string) string {
 	}, name)
 }
 
-// bareName returns a name as file systems take it that leave out blanks and dots at its end, the
-// name of a stream, and characters that do not show.
+// bareName returns a name as some file systems read it: without blanks and dots at its end, without
+// the name of a stream, and without invisible characters.
 func bareName(name string) string {
 	if base, _, found := strings.Cut(name, ":"); found && base != "" {
 		name = base
@@ -148,10 +147,10 @@ func bareName(name string) string {
 	return strings.TrimRight(name, " .")
 }
 
-// ProtectedFiles are the globs of protected files.
+// ProtectedFiles holds the globs of protected files.
 type ProtectedFiles struct{ code, secrets, own []glob }
 
-// NewProtectedFiles returns the globs that always hold, and those of a user.
+// NewProtectedFiles returns the built-in globs and those of a user.
 func NewProtectedFiles(own []string) (p ProtectedFiles, err error) {
 	if p.code, err = parseGlobs(strings.Fields(codeGlobs)); err != nil {
 		return p, err
@@ -174,12 +173,12 @@ func parseGlobs(texts []string) ([]glob, error) {
 	return globs, nil
 }
 
-// reason returns why a path is protected from being changed, or else read.
+// reason returns why a path is protected from changes, or, if changed is false, from reads.
 func (p ProtectedFiles) reason(names []string, changed bool) Protection {
 	folded, shown := make([]string, len(names)), make([]string, len(names))
 	for i, name := range names {
 		if runtime.GOOS == "windows" && strings.Contains(name, "~") {
-			return runsCode // it may be a short name of whatever
+			return runsCode // it may be the short name of any file
 		}
 		folded[i], shown[i] = foldCase(name), foldCase(bareName(name))
 	}

@@ -1,5 +1,5 @@
-// Package workfolder is the folder that the model may work in: its tools, the files in it that are
-// protected, and what somebody allows who answers "always".
+// Package workfolder provides the folder in which the model may work: its tools, its protected
+// files, and the grants of users who answer "always".
 package workfolder
 
 import (
@@ -32,16 +32,16 @@ const (
 // ToolNames are the names of the tools for files.
 var ToolNames = []string{ListFiles, ReadFile, WriteFile, SearchFiles}
 
-// Folder is the folder of --dir, with what is protected in it. It may be used by several
-// goroutines at once.
+// Folder is the folder of --dir, with its protected files. It is safe for concurrent use.
 type Folder struct {
 	root      *os.Root
-	at        [][]string // the names in its own path: as it was given, and with its links resolved
+	at        [][]string // the names in its own path: as given, and with links resolved
 	protected ProtectedFiles
 }
 
-// Open opens a folder. Besides what always is, files that fit the globs of own are protected,
-// and from being changed those that segue itself reads. Close it after the last use of its tools.
+// Open opens a folder. In addition to the built-in lists it protects files that match the globs of
+// own, and it protects the files of ours, which segue itself reads, from changes. Close the folder
+// after the last use of its tools.
 func Open(dir string, own []string, ours ...string) (*Folder, error) {
 	protected, err := NewProtectedFiles(own)
 	if err != nil {
@@ -70,7 +70,7 @@ func (f *Folder) Close() error { return f.root.Close() }
 func places(name string) []string {
 	full, err := filepath.Abs(name)
 	if err != nil {
-		full = name // the working folder of the process is gone
+		full = name // the working folder of the process does not exist any more
 	}
 	if resolved, err := filepath.EvalSymlinks(full); err == nil && resolved != full {
 		return []string{full, resolved}
@@ -83,7 +83,7 @@ func namesIn(name string) []string {
 	return strings.FieldsFunc(filepath.ToSlash(name), func(r rune) bool { return r == '/' })
 }
 
-// globFor returns a glob that fits a path and all below it.
+// globFor returns a glob that matches a path and everything below it.
 func globFor(name string) glob {
 	g := glob{}
 	for _, part := range namesIn(name) {
@@ -92,24 +92,24 @@ func globFor(name string) glob {
 	return g
 }
 
-// Tools returns the tools for the files of the folder. Searches leave out files with secrets.
+// Tools returns the tools for the files of the folder. Searches skip files with secrets.
 func (f *Folder) Tools() []tools.Tool {
 	return filetools.New(f.root, filetools.Config{Skip: func(name string) bool {
 		return f.reason(f.resolve(name, true), false) != ""
 	}})
 }
 
-// Target is the file that a tool call is about.
+// Target is the file of a tool call.
 type Target struct {
-	Name    string   // as the call has it, cleaned
-	Real    string   // where it leads to by its links; "" if that is outside of the folder
-	through []string // the paths by which it leads there
-	changed bool     // by the call
-	read    bool     // what is in it, by the call
+	Name    string   // the name in the call, cleaned
+	Real    string   // the name with links resolved; "" if that is outside the folder
+	through []string // the paths on the way to Real
+	changed bool     // the call changes it
+	read    bool     // the call reads its content
 }
 
-// TargetOf returns what a call of a tool of the folder is about; false if it says no file, or one
-// outside. The tool refuses such a call.
+// TargetOf returns the file of a call of a tool of the folder; false if the call names no file, or
+// one outside the folder. The tool refuses such a call.
 func (f *Folder) TargetOf(tool, arguments string) (Target, bool) {
 	if f == nil || !slices.Contains(ToolNames, tool) {
 		return Target{}, false
@@ -129,11 +129,11 @@ func (f *Folder) TargetOf(tool, arguments string) (Target, bool) {
 	return t, true
 }
 
-// maxLinks is how many links a path may lead through. os.Root allows fewer.
+// maxLinks is the maximum number of links in a path. os.Root allows fewer.
 const maxLinks = 100
 
-// resolve follows the links in a path as os.Root does: never out of the folder, and the last one
-// only if follow says.
+// resolve follows the links in a path like os.Root: never out of the folder, and the last one only
+// if follow is true.
 func (f *Folder) resolve(name string, follow bool) Target {
 	t := Target{Name: name, through: []string{name}}
 	at, rest := ".", strings.Split(name, "/")
@@ -150,7 +150,7 @@ func (f *Folder) resolve(name string, follow bool) Target {
 		}
 		link, err := f.root.Readlink(next)
 		if err != nil || part == ".." || part == "." {
-			at = next // no link, or nothing is there
+			at = next // not a link, or no file
 			continue
 		}
 		if links++; links > maxLinks || filepath.IsAbs(link) {
@@ -164,7 +164,8 @@ func (f *Folder) resolve(name string, follow bool) Target {
 	return t
 }
 
-// reason returns why a file is protected from being changed, or else read; "" if it is not.
+// reason returns why a file is protected from changes, or, if changed is false, from reads; "" if
+// it is not.
 func (f *Folder) reason(t Target, changed bool) Protection {
 	for _, way := range t.through {
 		for _, at := range f.at {
@@ -176,7 +177,7 @@ func (f *Folder) reason(t Target, changed bool) Protection {
 	return ""
 }
 
-// Protection returns why a call is asked about each time; "" if it is not.
+// Protection returns why the user is asked each time about a call; "" if there is no such reason.
 func (f *Folder) Protection(tool, arguments string) Protection {
 	t, ok := f.TargetOf(tool, arguments)
 	if !ok || !t.changed && !t.read {
@@ -185,9 +186,9 @@ func (f *Folder) Protection(tool, arguments string) Protection {
 	return f.reason(t, t.changed)
 }
 
-// Protect is a policy that has somebody asked about each call that changes a protected file, or
-// reads a secret one, unless the policy refuses the call. Under a policy that refuses all changes,
-// secrets are not read either.
+// Protect wraps a policy. The result asks about each call that changes a protected file or reads a
+// secret one, unless policy refuses the call. If policy refuses all changes, secret files cannot be
+// read either.
 func (f *Folder) Protect(policy orchestrator.ApprovalPolicy) orchestrator.ApprovalPolicy {
 	if f == nil {
 		return policy
@@ -197,7 +198,7 @@ func (f *Folder) Protect(policy orchestrator.ApprovalPolicy) orchestrator.Approv
 			return policy(r)
 		}
 		given := policy(r)
-		r.Definition.ReadOnly = false // what reads a secret is judged like what changes something
+		r.Definition.ReadOnly = false // a read of a secret is judged like a change
 		if given == orchestrator.VerdictRefuse || policy(r) == orchestrator.VerdictRefuse {
 			return orchestrator.VerdictRefuse
 		}
@@ -205,12 +206,11 @@ func (f *Folder) Protect(policy orchestrator.ApprovalPolicy) orchestrator.Approv
 	}
 }
 
-// Grant is what somebody allows who answers "always": a tool, below a folder if it is one for
-// files.
+// Grant is what a user allows with "always": a tool, and for a tool about files a folder.
 type Grant struct{ Tool, Folder string }
 
-// GrantOf returns what "always" would allow in answer to a call; false if nothing: the call is
-// asked about each time, or it cannot be told which file it is about.
+// GrantOf returns the grant of an "always" for a call; false if there is none, because the user is
+// asked each time, or because the file of the call is unknown.
 func (f *Folder) GrantOf(tool, arguments string) (Grant, bool) {
 	if f == nil || !slices.Contains(ToolNames, tool) {
 		return Grant{Tool: tool}, true
@@ -226,7 +226,7 @@ func (f *Folder) GrantOf(tool, arguments string) (Grant, bool) {
 	return Grant{tool, folder}, true
 }
 
-// Within reports whether one of the granted covers g.
+// Within reports whether one of the grants covers g.
 func (g Grant) Within(granted map[Grant]bool) bool {
 	for !granted[g] {
 		if g.Folder == "" || g.Folder == "." {
@@ -237,11 +237,11 @@ func (g Grant) Within(granted map[Grant]bool) bool {
 	return true
 }
 
-// MaxCompared is how large a file may be that is compared with what shall replace it.
+// MaxCompared is the maximum size of a file that is compared with its replacement.
 const MaxCompared = 1 << 20
 
-// Existing returns the file that is to be replaced, or what it is if it cannot be compared. It
-// follows no link.
+// Existing returns the content of the file to be replaced, or a description if it cannot be
+// compared. It does not follow links.
 func (f *Folder) Existing(t Target) (content, what string, err error) {
 	if t.Real == "" {
 		return "", "", fs.ErrInvalid
@@ -259,7 +259,7 @@ func (f *Folder) Existing(t Target) (content, what string, err error) {
 	case info.Size() > MaxCompared:
 		return "", plaintext.Thousands(int(info.Size())) + " bytes, too many to compare,", nil
 	}
-	file, err := f.root.OpenFile(t.Real, os.O_RDONLY|regularfile.OpenAtOnce, 0) // it may have become a pipe
+	file, err := f.root.OpenFile(t.Real, os.O_RDONLY|regularfile.OpenAtOnce, 0) // it may be a pipe by now
 	if err != nil {
 		return "", "", err
 	}

@@ -7,8 +7,9 @@ import (
 	"runtime"
 )
 
-// Folder returns a folder of the XDG Base Directory Specification: that of a variable, or else
-// one in the home folder. A path that is not absolute is not heeded; "" if there is none.
+// Folder returns a folder of the XDG Base Directory Specification: the value of a variable, or
+// otherwise a folder in the home folder. Paths that are not absolute are ignored. It returns "" if
+// there is none.
 func Folder(getenv func(string) string, variable, inHome string) string {
 	if folder := getenv(variable); filepath.IsAbs(folder) {
 		return folder

@@ -1,4 +1,4 @@
-// Package terminaltest has a terminal for tests, and events to show on it.
+// Package terminaltest provides a terminal for tests, and events to show on it.
 package terminaltest
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// Terminal is one in a test, seen by whoever sits there. Keys come out of a pipe, so that each line
-// is read before the next one can be typed.
+// Terminal is a simulated terminal for tests. Keys come from a pipe, so each line is read before
+// the next one can be typed.
 type Terminal struct {
 	T     *testing.T
 	Keys  io.Writer
@@ -22,11 +22,11 @@ type Terminal struct {
 
 	mu      sync.Mutex
 	Shown   string
-	seen    int // shown[:seen] has been awaited
+	seen    int // shown[:seen] was already awaited
 	changed chan struct{}
 }
 
-// New returns a terminal that shows nothing yet.
+// New returns an empty terminal.
 func New(t *testing.T) *Terminal {
 	t.Helper()
 	input, keys := io.Pipe()
@@ -34,7 +34,7 @@ func New(t *testing.T) *Terminal {
 	return &Terminal{T: t, Keys: keys, Input: input, changed: make(chan struct{}, 1)}
 }
 
-// Write shows something.
+// Write shows b.
 func (x *Terminal) Write(b []byte) (int, error) {
 	x.mu.Lock()
 	x.Shown += string(b)
@@ -46,8 +46,8 @@ func (x *Terminal) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Await waits until want is shown, behind what was awaited before, and returns what stands between
-// them.
+// Await waits until want is shown after the text that was awaited before, and returns the text
+// between them.
 func (x *Terminal) Await(want string) string {
 	x.T.Helper()
 	patience := time.After(20 * time.Second)
@@ -69,7 +69,7 @@ func (x *Terminal) Await(want string) string {
 	}
 }
 
-// AwaitAll waits until each of them is shown, wherever.
+// AwaitAll waits until each text is shown, in any order.
 func (x *Terminal) AwaitAll(wants ...string) {
 	x.T.Helper()
 	for _, want := range wants {
@@ -80,7 +80,7 @@ func (x *Terminal) AwaitAll(wants ...string) {
 	}
 }
 
-// Rest returns what was shown behind what was awaited.
+// Rest returns the text after the one that was awaited last.
 func (x *Terminal) Rest() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()

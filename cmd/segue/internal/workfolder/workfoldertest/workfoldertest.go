@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// New makes a folder with files, and with links, by their names.
+// New makes a folder with the given files and links, by name.
 func New(t *testing.T, files, links map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func New(t *testing.T, files, links map[string]string) string {
 	return dir
 }
 
-// Protected has protected files, and ways to them.
+// Protected makes a folder with protected files, and links to them.
 func Protected(t *testing.T) string {
 	t.Helper()
 	return New(t,
@@ -37,7 +37,7 @@ func Protected(t *testing.T) string {
 		})
 }
 
-// Arguments is the arguments of a call about a file.
+// Arguments returns the arguments of a call about a file.
 func Arguments(path string) string {
 	text, err := json.Marshal(map[string]string{"path": path, "content": "y"})
 	if err != nil {
