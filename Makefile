@@ -47,7 +47,7 @@ browser: ## find or install what the test of a web page drives
 INITDB := /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb /opt/homebrew/opt/postgresql@*/bin/initdb
 
 postgres: ## find or install the PostgreSQL that the tests of checkpoint/pgstore start; or name one in SEGUE_TEST_POSTGRES
-	@if [ -n "$$SEGUE_TEST_POSTGRES" ] || command -v initdb || ls $(INITDB) 2>/dev/null; then exit; fi; \
+	@if [ -n "$$SEGUE_TEST_POSTGRES" ] || command -v initdb || ls $(INITDB) 2>/dev/null | grep .; then exit; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "== installing postgresql"; \
 		for refresh in true 'timeout 120 apt-get -qq update'; do \
