@@ -68,6 +68,7 @@
 //	internal/prove                       how many cases the property tests of whole runs draw
 //	internal/release                     prepares releases, and tests that they install
 //	internal/scenetest                   a strategy for tests; its methods are function fields
+//	internal/soak                        kills, freezes and cuts off processes with runs, over real stores
 //
 // Begin with docs/first-hour.md.
 package segue
