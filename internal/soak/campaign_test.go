@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
+	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,14 +76,18 @@ func closeQuietly(c io.Closer) {
 // next starts a process in a role.
 func (c *campaign) next(role string, drain bool) *process {
 	c.t.Helper()
+	c.plan.Process++
+	since := slices.Min(c.began)
+	if c.person != nil {
+		since = min(since, c.person.Process)
+	}
+	for ; c.plan.Since < since; c.plan.Since++ {
+		for _, kind := range []string{ofAcks, ofEffects, ofAnswers} {
+			_ = os.Remove(witnessPath(c.plan.Dir, kind, c.plan.Since))
+		}
+	}
 	p := c.plan
 	p.Role, p.Turns, p.Drain = role, c.turns, drain
-	p.Process++
-	c.plan.Process++
-	p.Since = p.Process
-	for _, began := range c.began {
-		p.Since = min(p.Since, began)
-	}
 	return start(c.t, p)
 }
 
