@@ -3,6 +3,7 @@ package soak
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -40,22 +41,27 @@ func (w *memoryWorld) note(e effect) error {
 
 func (w *memoryWorld) did(string) (bool, error) { return false, nil }
 
-// filesWorld notes effects in the file of its process, and knows those of all.
+// filesWorld notes effects in the file of its process, and knows those of all that have worked on
+// the runs that are open.
 type filesWorld struct {
-	dir   string
-	since int // the effects of processes before it do not matter
-	mine  *witness
+	plan *plan
+	mine *witness
 }
 
-func (w *filesWorld) note(e effect) error { return w.mine.note(e) }
+func (w *filesWorld) note(e effect) error {
+	stand(w.plan, atIntent)
+	err := w.mine.note(e)
+	stand(w.plan, atEffect)
+	return err
+}
 
 func (w *filesWorld) did(mark string) (bool, error) {
-	files, err := filepath.Glob(filepath.Join(w.dir, ofEffects+"-*"))
+	files, err := filepath.Glob(filepath.Join(w.plan.Dir, ofEffects+"-*"))
 	if err != nil {
 		return false, err
 	}
 	for _, file := range files {
-		if file < witnessPath(w.dir, ofEffects, w.since) {
+		if file < witnessPath(w.plan.Dir, ofEffects, w.plan.Since) {
 			continue
 		}
 		all, _, err := readWitness[effect](file, 0)
@@ -67,6 +73,9 @@ func (w *filesWorld) did(mark string) (bool, error) {
 				return true, nil
 			}
 		}
+	}
+	if w.plan.Role == "resume" {
+		return false, errors.New("another process may be about to do it")
 	}
 	return false, nil
 }

@@ -36,13 +36,17 @@ type plan struct {
 	Run     string // of the roles with a single run
 	At      string // where it stands still
 	Version string // of the program
-	Many    int    // goroutines
+	Many    int    // goroutines that resume it, each with an Orchestrator of its own
 }
 
 // roles are what a process may be.
 var roles = map[string]func(context.Context, *plan) error{
-	"worker": work,
-	"person": answerAll,
+	"worker":  work,
+	"person":  answerAll,
+	"pay":     pay,
+	"recover": recoverOne,
+	"begin":   begin,
+	"resume":  resumeAll,
 }
 
 func TestMain(m *testing.M) {
@@ -54,7 +58,7 @@ func TestMain(m *testing.M) {
 	var p plan
 	err := json.Unmarshal([]byte(text), &p)
 	if err == nil {
-		if p.Role != "append" && p.At == "" {
+		if p.At == "" && p.Role != "resume" { // else it reads its input
 			go endWithParent()
 		}
 		err = roles[p.Role](context.Background(), &p)
@@ -77,6 +81,8 @@ type process struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out io.Reader
+
+	said *json.Decoder // of out
 }
 
 // start starts this program again. It is killed at the end of the test if it still runs then.
@@ -121,7 +127,7 @@ func open(ctx context.Context, p *plan, edit ...func(*orchestrator.Config)) (*or
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	w := &filesWorld{dir: p.Dir, since: p.Since, mine: mine}
+	w := &filesWorld{plan: p, mine: mine}
 	lease := func(c *orchestrator.Config) { c.Lease = p.Lease }
 	noted := &acknowledged{Store: store, acks: acks, reads: func() {}}
 	if p.Role == "worker" {
