@@ -54,6 +54,7 @@ var allowed = map[string][]string{
 	"internal/jsonform":          {},
 	"internal/archtest":          {},
 	"internal/growth":            {},
+	"internal/pgtest":            {},
 	"internal/prove":             {},
 	"internal/release":           {},
 	"internal/scenetest":         {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},

@@ -64,6 +64,7 @@ var acting = []string{
 	"internal/archtest",
 	"internal/growth",
 	"internal/live",
+	"internal/pgtest",
 	"internal/prove",
 	"internal/release",
 }
