@@ -1,4 +1,5 @@
 # Everything is done for each module of the workspace (go.work). Only Go is needed; the linter is fetched on first use.
+# The tests of checkpoint/pgstore need PostgreSQL besides.
 
 GO        ?= go
 TOOLS     := $(CURDIR)/bin
@@ -9,7 +10,7 @@ COUNT     ?= 6
 BENCH     ?= .
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test prove breaks lint bench soak generate cover tidy fuzz release release-check live
+.PHONY: all help demo test postgres prove breaks lint bench soak generate cover tidy fuzz release release-check live
 
 all: lint test ## lint and test
 
@@ -19,7 +20,7 @@ help: ## list the targets
 demo: ## run the main job on a scripted model: no key, no network
 	@cd cmd/segue && $(GO) run . demo
 
-test: ## run every test of every module with the race detector
+test: postgres ## run every test of every module with the race detector
 	@status=0; for dir in $(MODULES); do \
 		echo "== $${dir#$(CURDIR)/}"; \
 		(cd $$dir && $(GO) test -race -timeout 20m ./...) || status=1; \
@@ -28,6 +29,20 @@ test: ## run every test of every module with the race detector
 	(cd bench && $(GO) test -run TestMemoryOfAStep .) || status=1; \
 	$(GO) test -run '_allocat' ./machine || status=1; \
 	exit $$status
+
+# Root installs it from Debian's packages, as in a container; nobody else's system is changed.
+INITDB := /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb /opt/homebrew/opt/postgresql@*/bin/initdb
+
+postgres: ## find or install the PostgreSQL that the tests of checkpoint/pgstore start; or name one in SEGUE_TEST_POSTGRES
+	@if [ -n "$$SEGUE_TEST_POSTGRES" ] || command -v initdb || ls $(INITDB) 2>/dev/null; then exit; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "== installing postgresql"; \
+		for refresh in true 'timeout 120 apt-get -qq update'; do \
+			$$refresh && DEBIAN_FRONTEND=noninteractive timeout 300 apt-get -qq -y -o DPkg::Lock::Timeout=60 \
+				install --no-install-recommends postgresql >/dev/null 2>&1 && exit; \
+		done; \
+	fi; \
+	echo "== the tests of checkpoint/pgstore are skipped: they need the package postgresql, or a server that SEGUE_TEST_POSTGRES says how to connect to"
 
 # The properties of whole runs, which the race detector would slow down tenfold.
 PROVE ?= $(if $(SHORT),3000,10000)

@@ -112,7 +112,7 @@ const settings = `SELECT set_config('search_path', $1, false),
 		ELSE current_setting('synchronous_commit') END, false)`
 
 func (c *Config) set(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, settings, pgx.QueryExecModeExec, c.Schema+", pg_temp", c.Synchronous == Normal)
+	_, err := conn.Exec(ctx, settings, pgx.QueryExecModeExec, c.Schema, c.Synchronous == Normal)
 	return err
 }
 

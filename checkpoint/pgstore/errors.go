@@ -130,7 +130,11 @@ func fault(ctx context.Context, place string, key checkpoint.Key, err error) err
 	case ctx.Err() != nil:
 		return fmt.Errorf("pgstore: run %.64q: %w", key.String(), ctx.Err())
 	}
-	return &Error{Place: place, Key: key, Kind: kindOf(err), Err: err}
+	kind := kindOf(err)
+	if connecting, ok := errors.AsType[*pgconn.ConnectError](err); ok { // which holds the password
+		err = connecting.Unwrap()
+	}
+	return &Error{Place: place, Key: key, Kind: kind, Err: err}
 }
 
 // codes are those of the server's errors that have a kind of their own.

@@ -14,6 +14,7 @@ import (
 // concurrent use, by several processes too.
 type Store struct {
 	place   string
+	schema  string
 	version int // of the schema
 	pool    *pgxpool.Pool
 
@@ -46,7 +47,7 @@ func openWith(ctx context.Context, c Config, steps []string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{place: c.place(how), version: len(steps)}
+	s := &Store{place: c.place(how), schema: c.Schema, version: len(steps)}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, how); err != nil {
 		return nil, fault(ctx, s.place, checkpoint.Key{}, err)
 	}
@@ -89,7 +90,7 @@ func (s *Store) do(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn)
 	defer conn.Release()
 	err = what(conn.Conn())
 	if err != nil && undefined(err) {
-		if newer := (&schema{place: s.place, conn: conn.Conn(), known: s.version}).newer(ctx); newer != nil {
+		if newer := (&schema{place: s.place, name: s.schema, conn: conn.Conn(), known: s.version}).newer(ctx); newer != nil {
 			return newer
 		}
 	}

@@ -84,19 +84,22 @@ func (s *schema) fits(ctx context.Context) error {
 // version returns that of the schema; 0 if it is empty, or not there.
 func (s *schema) version(ctx context.Context) (version int, err error) {
 	const (
-		things = `SELECT to_regclass('segue_schema') IS NOT NULL, count(*) FROM pg_class WHERE relnamespace = to_regnamespace(current_schema())`
+		things = `SELECT coalesce(has_schema_privilege(n.oid, 'USAGE'), true), count(c.oid), count(*) FILTER (WHERE c.relname = 'segue_schema')
+			FROM (SELECT to_regnamespace($1)::oid AS oid) AS n LEFT JOIN pg_class c ON c.relnamespace = n.oid GROUP BY n.oid`
 		number = `SELECT coalesce(max(version), 0) FROM segue_schema`
 	)
-	var ours bool
-	var tables int
-	if err := s.conn.QueryRow(ctx, things).Scan(&ours, &tables); err != nil {
+	var allowed bool
+	var tables, ours int
+	if err := s.conn.QueryRow(ctx, things, s.name).Scan(&allowed, &tables, &ours); err != nil {
 		return 0, err
 	}
-	if !ours && tables > 0 {
+	switch {
+	case !allowed:
+		return 0, &Error{Place: s.place, Kind: ErrDenied, Problem: "the user has no USAGE of the schema"}
+	case ours == 0 && tables > 0:
 		problem := fmt.Sprintf("it holds %d tables, indexes and the like of something else", tables)
 		return 0, &Error{Place: s.place, Kind: ErrForeign, Problem: problem}
-	}
-	if !ours {
+	case ours == 0:
 		return 0, nil
 	}
 	if err := s.conn.QueryRow(ctx, number).Scan(&version); err != nil {
@@ -117,7 +120,7 @@ func (s *schema) newer(ctx context.Context) error {
 // begin makes the schema of the search path, and what says its version.
 const begin = `DO $$
 DECLARE
-  name text := split_part(current_setting('search_path'), ',', 1);
+  name text := current_setting('search_path');
 BEGIN
   IF to_regnamespace(name) IS NULL THEN
     EXECUTE format('CREATE SCHEMA %I', name);
