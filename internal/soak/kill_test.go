@@ -3,7 +3,6 @@ package soak
 import (
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -28,13 +27,17 @@ func seedOf(t testing.TB) uint64 {
 // recovers runs. Every record that was acknowledged is there, every run ends as it does uncut, and
 // no effect of a call that is neither read-only nor idempotent comes twice unless a person says so.
 func TestKill9(t *testing.T) {
-	c := newCampaign(t, "sqlite:"+filepath.Join(t.TempDir(), "runs.db"), seedOf(t), 150*time.Millisecond)
-	began := time.Now()
-	for c.Kills < 25 {
-		c.round(600 * time.Millisecond)
+	for kind, kills := range map[string]int{"sqlite": 25, "postgres": 10} {
+		t.Run(kind, func(t *testing.T) {
+			c := newCampaign(t, newStore(t, kind), seedOf(t), 150*time.Millisecond)
+			began := time.Now()
+			for c.Kills < kills {
+				c.round(500 * time.Millisecond)
+			}
+			c.finish()
+			t.Logf("%v: %+v", time.Since(began).Round(time.Second), c.figures)
+			require.Positive(t, c.Runs)
+			require.Positive(t, c.Recovering, "no kill has hit a recovery")
+		})
 	}
-	c.finish()
-	t.Logf("%v: %+v", time.Since(began).Round(time.Second), c.figures)
-	require.Positive(t, c.Runs)
-	require.Positive(t, c.Recovering, "no kill has hit a recovery")
 }

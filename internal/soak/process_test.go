@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/internal/pgtest"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -40,6 +41,8 @@ type plan struct {
 }
 
 // roles are what a process may be.
+//
+// A system may have more, see init.
 var roles = map[string]func(context.Context, *plan) error{
 	"worker":  work,
 	"person":  answerAll,
@@ -52,8 +55,13 @@ var roles = map[string]func(context.Context, *plan) error{
 func TestMain(m *testing.M) {
 	text := os.Getenv(planEnv)
 	if text == "" {
-		goleak.VerifyTestMain(m)
-		return
+		code := m.Run()
+		pgtest.Stop()
+		if err := goleak.Find(); code == 0 && err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		os.Exit(code)
 	}
 	var p plan
 	err := json.Unmarshal([]byte(text), &p)

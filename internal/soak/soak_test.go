@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -62,13 +61,7 @@ func soakStores() []string {
 	if names := os.Getenv("SOAK_STORES"); names != "" {
 		return strings.Split(names, ",")
 	}
-	return []string{"sqlite"}
-}
-
-// newStore makes an empty store of a kind, and returns its name.
-func newStore(t testing.TB, kind string) string {
-	t.Helper()
-	return kind + ":" + filepath.Join(t.TempDir(), "runs.db")
+	return []string{"sqlite", "postgres"}
 }
 
 // publish keeps what was found with a store, and writes the document anew.
