@@ -10,7 +10,7 @@ COUNT     ?= 6
 BENCH     ?= .
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test browser postgres prove breaks lint bench generate cover tidy fuzz release release-check live
+.PHONY: all help demo test browser postgres prove breaks lint bench soak generate cover tidy fuzz release release-check live
 
 all: lint test ## lint and test
 
@@ -77,6 +77,12 @@ $(LINT):
 
 bench: ## measure speed beside a hand-written loop; COUNT=n rounds, BENCH=regexp
 	@cd bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m . | tee bench.out && $(GO) run ./ratios bench.out
+
+# SOAK_SEED=n repeats a seed, SOAK_STORES=sqlite takes that store alone.
+SOAK ?= 1h
+
+soak: ## kill processes with runs for SOAK (default 1h) per store, and write what is left into docs/durability.md
+	@cd internal/soak && SOAK=$(SOAK) $(GO) test -count 1 -timeout 0 -v -run '^TestSoak$$' .
 
 generate: ## write the generated documents anew
 	@$(GO) test -run 'TestStatePages|TestS2_14_CorpusCases' ./strategy/builtin ./markdownpolicy -rewrite

@@ -40,9 +40,8 @@
 //
 // Modules of their own, on top of these:
 //
+//	checkpoint/pgstore                   journals of runs in a PostgreSQL database
 //	checkpoint/sqlitestore               journals of runs in a SQLite file
-//	checkpoint/pgstore                   journals in a PostgreSQL database
-//	checkpoint/pgstore/internal/pgtest   PostgreSQL servers for its tests
 //	cmd/segue                            the command line
 //	cmd/segue/config                     its configuration, for programs too
 //	cmd/segue/internal/...               packages of the command only
@@ -70,9 +69,11 @@
 //	internal/archtest                    tests of the rules of this source tree
 //	internal/growth                      tests of how costs grow, by counting statements and bytes
 //	internal/live                        a short test suite that calls a real model
+//	internal/pgtest                      starts PostgreSQL servers for tests
 //	internal/prove                       how many cases the property tests of whole runs draw
 //	internal/release                     prepares releases, and tests that they install
 //	internal/scenetest                   a strategy for tests; its methods are function fields
+//	internal/soak                        kills and freezes processes with runs; fills disks
 //
 // Begin with docs/first-hour.md.
 package segue

@@ -57,6 +57,7 @@ var allowed = map[string][]string{
 	"internal/jsonprefix":        {},
 	"internal/archtest":          {},
 	"internal/growth":            {},
+	"internal/pgtest":            {},
 	"internal/prove":             {},
 	"internal/release":           {},
 	"internal/scenetest":         {"messages", "delegation", "tools", "llmclient", "nextstep", "strategy"},

@@ -67,6 +67,7 @@ var acting = []string{
 	"internal/archtest",
 	"internal/growth",
 	"internal/live",
+	"internal/pgtest",
 	"internal/prove",
 	"internal/release",
 }
