@@ -38,9 +38,22 @@ func (l *lease) next(last bool) time.Duration {
 // appended is called after an append with that Lease. After a failed append the run may have the
 // lease, too.
 func (l *lease) appended(lease time.Duration, err error) {
+	if errors.Is(err, checkpoint.ErrConflict) { // it is another's
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.held = false
+		return
+	}
 	if lease > 0 || lease < 0 && err != nil {
 		l.take()
 	}
+}
+
+// due reports whether the lease is to be renewed.
+func (l *lease) due() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held && time.Since(l.renewed) >= l.time/3
 }
 
 // take is called when the run has the lease from now on.

@@ -41,15 +41,16 @@ type run struct {
 	agents     []agentDeadline
 	questions  map[string][]*question // questions by the id of their wait
 
-	journal  *journal // nil without a Store
-	claimed  bool
-	replays  bool    // the journal is being read
-	drifted  []Event // events from reading the journal, to be emitted
-	takeover takeover
-	causes   causes
-	discards bool            // results that arrive now are dropped
-	refused  []error         // rejected replies of Config.Reply to other waits
-	replied  map[string]bool // waits whose replies came with the Resumption
+	journal    *journal // nil without a Store
+	claimed    bool
+	replays    bool    // the journal is being read
+	drifted    []Event // events from reading the journal, to be emitted
+	wasStopped bool    // the journal has a stop of the run, and effects that it did not wait for
+	takeover   takeover
+	causes     causes
+	discards   bool            // results that arrive now are dropped
+	refused    []error         // rejected replies of Config.Reply to other waits
+	replied    map[string]bool // waits whose replies came with the Resumption
 }
 
 // stopping says how the run was asked to stop.
@@ -112,7 +113,13 @@ func (r *run) applyStarted(task *Task) error {
 	if err := r.m.Apply(*s); err != nil {
 		return err
 	}
-	return r.storeStarted()
+	if err := r.storeStarted(); err != nil {
+		return err
+	}
+	if r.journal != nil {
+		r.journal.inbox.ready.Store(true)
+	}
+	return nil
 }
 
 // newRun makes a run without records.
