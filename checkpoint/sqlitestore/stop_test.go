@@ -73,6 +73,8 @@ type process struct {
 func (s *elsewhere) start(how, pause string) *process {
 	s.t.Helper()
 	cmd, out := again(s.t, "drive", s.path, s.url, how, pause)
+	late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	s.t.Cleanup(func() { late.Stop() })
 	return &process{t: s.t, cmd: cmd, lines: bufio.NewScanner(out)}
 }
 
@@ -184,7 +186,7 @@ func TestS1_6_stoppedByAnotherProcess(t *testing.T) {
 // killed there, the one that goes on asks no model again.
 func TestS1_8_stoppedByAnotherProcess(t *testing.T) {
 	t.Run("at work", func(t *testing.T) {
-		s := newElsewhere(t, "text half")
+		s := newElsewhere(t, "text half\ntext and\ntext more")
 		p := s.start("run", "text_delta")
 		p.until(`text_delta "half"`)
 		s.stop(true)
