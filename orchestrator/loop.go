@@ -154,9 +154,10 @@ func (r *run) deliver(events []Event) {
 
 // start performs effects.
 func (r *run) start(effects []machine.Effect) round {
-	if r.stopped() {
+	if r.stopped() || r.wasStopped {
 		effects = slices.Clone(effects)
-		stop := r.applyStop()
+		stop := r.wasStopped || r.applyStop()
+		r.wasStopped = false
 		for i := range effects {
 			switch e := &effects[i]; {
 			case e.Kind == machine.EffectPerson:

@@ -45,6 +45,7 @@ type run struct {
 	claimed     bool
 	replays     bool    // the journal is being read
 	drifted     []Event // events from reading the journal, to be emitted
+	wasStopped  bool    // the journal has a stop of the run, and effects that it did not wait for
 	takeover    takeover
 	causes      causes
 	redaction   *redaction      // nil without Config.Redact
@@ -128,7 +129,13 @@ func (r *run) applyStarted(task *Task) error {
 	if err := r.m.Apply(*s); err != nil {
 		return err
 	}
-	return r.storeStarted()
+	if err := r.storeStarted(); err != nil {
+		return err
+	}
+	if r.journal != nil {
+		r.journal.inbox.ready.Store(true)
+	}
+	return nil
 }
 
 // newRun makes a run without records.

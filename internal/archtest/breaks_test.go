@@ -117,6 +117,22 @@ var breakages = []breakage{
 		"strategy/react/react.go", `ToolFormat:  llmclient.ToolsText,`, ``,
 	},
 	{
+		scenario{"S1", 6},
+		"checkpoint/sqlitestore TestS1_6_stoppedByAnotherProcess", "a run that is resumed does not look into its inbox before it goes on",
+		"orchestrator/resume.go", `r.collectPosted()
+		r.drive(yield)`, `r.drive(yield)`,
+	},
+	{
+		scenario{"S1", 6},
+		"checkpoint/sqlitestore TestS1_6_stoppedByAnotherProcess", "what has not begun when the stop comes begins",
+		"orchestrator/loop.go", `if r.stopped() || r.wasStopped {`, `if r.wasStopped {`,
+	},
+	{
+		scenario{"S1", 6},
+		"checkpoint/sqlitestore TestS1_6_stoppedByAnotherProcess", "the error does not say why the run was stopped",
+		"orchestrator/inbox.go", `return "stop was asked for: " + e.reason`, `return "stop was asked for"`,
+	},
+	{
 		scenario{"S1", 7},
 		"orchestrator TestS1_7_stoppedBehindTheSecondRound", "the metadata does not count the rounds",
 		"strategy/completetask/output.go", `"model_calls": strconv.AppendInt(nil, int64(s.asked), 10)`, `"model_calls": []byte("0")`,
@@ -150,6 +166,23 @@ var breakages = []breakage{
 		scenario{"S1", 18},
 		"strategy/planreviseexecute TestS1_18_planIsCut", "the metadata does not say that the plan was cut",
 		"strategy/planreviseexecute/output.go", `_ = m.Set("truncated", true)`, ``,
+	},
+	{
+		scenario{"S1", 8},
+		"checkpoint/sqlitestore TestS1_8_stoppedByAnotherProcess", "pieces of the answer are told behind the stop",
+		"orchestrator/model.go", `if x.run.ctx.Err() != nil { // nothing is told behind a stop
+		return
+	}`, ``,
+	},
+	{
+		scenario{"S1", 8},
+		"checkpoint/sqlitestore TestS1_8_stoppedByAnotherProcess", "a stop at once does not end the request of the model",
+		"orchestrator/inbox.go", `r.cancel(&errPostedStop{p.Text}) // also an effect on the goroutine of the loop`, ``,
+	},
+	{
+		scenario{"S1", 8},
+		"checkpoint/sqlitestore TestS1_8_stoppedByAnotherProcess", "the text so far is lost",
+		"orchestrator/handler.go", `answer.Code, answer.Model, answer.Partial = delegation.Code(failed.Code), failed.Model, failed.Partial`, `answer.Code, answer.Model = delegation.Code(failed.Code), failed.Model`,
 	},
 	{
 		scenario{"S1", 19},
@@ -210,6 +243,26 @@ var breakages = []breakage{
 		scenario{"S4", 7},
 		"orchestrator TestS4_7_anotherAnswerMeanwhile", "a person may take longer than the run",
 		"orchestrator/questions.go", `reply, err := x.run.o.cfg.Reply(ctx, w)`, `reply, err := x.run.o.cfg.Reply(context.WithoutCancel(ctx), w)`,
+	},
+	{
+		scenario{"S4", 18},
+		"checkpoint/sqlitestore TestS4_18_stoppedByAnotherProcess", "the conversation ends with results of tools",
+		"machine/ending.go", `out.Messages = append(out.Messages, messages.AssistantText(e.note)).Clip()`, `out.Messages = out.Messages.Clip()`,
+	},
+	{
+		scenario{"S4", 18},
+		"checkpoint/sqlitestore TestS4_18_stoppedByAnotherProcess", "a stop that waits for the tool cuts it off",
+		"orchestrator/inbox.go", `if r.journal.inbox.stops.Store(true); p.Now {`, `if r.journal.inbox.stops.Store(true); true {`,
+	},
+	{
+		scenario{"S4", 18},
+		"checkpoint/sqlitestore TestS4_18_stoppedByAnotherProcess", "a call that had begun when its process was killed counts as not started",
+		"machine/ending.go", `if e.state == waiting || e.begun {`, `if e.state == waiting && false {`,
+	},
+	{
+		scenario{"S4", 18},
+		"checkpoint/sqlitestore TestS4_18_stoppedByAnotherProcess", "a stop at once waits for the tool",
+		"orchestrator/inbox.go", `r.cancel(&errPostedStop{p.Text}) // also an effect on the goroutine of the loop`, ``,
 	},
 	{
 		scenario{"S4", 22},
