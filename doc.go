@@ -40,6 +40,7 @@
 // Modules of their own, on top of these:
 //
 //	checkpoint/sqlitestore               journals of runs in a SQLite file
+//	otel                                 traces and metrics of runs, by OpenTelemetry
 //	cmd/segue                            the command line
 //	cmd/segue/config                     its configuration, for programs too
 //	cmd/segue/internal/...               packages of the command only
