@@ -103,6 +103,7 @@ func (r *run) store() error {
 	err := j.append(r.ctx, &b)
 	r.journal.lease.appended(b.Lease, err)
 	if err == nil {
+		r.o.followers.stored(b.Key)
 		return nil
 	}
 	if p, ok := errors.AsType[*PanicError](err); ok {
@@ -252,15 +253,21 @@ func (r *run) changedHeader() *checkpoint.Header {
 	if r.journal.stale || was.Status == "" || was.Status == checkpoint.StatusParked {
 		now = r.o.header(r.m.Started())
 	}
-	now.Status, now.Waits, now.Due = status, nil, time.Time{}
+	now.Status = status
+	setWaits(&now, waits)
+	return &now
+}
+
+// setWaits says in a header what the run waits for, and until when.
+func setWaits(h *checkpoint.Header, waits []Wait) {
+	h.Waits, h.Due = nil, time.Time{}
 	for i := range waits {
 		w := &waits[i]
-		now.Waits = append(now.Waits, checkpoint.Wait{ID: w.ID, Kind: w.Kind})
-		if !w.Expires.IsZero() && (now.Due.IsZero() || w.Expires.Before(now.Due)) {
-			now.Due = w.Expires
+		h.Waits = append(h.Waits, checkpoint.Wait{ID: w.ID, Kind: w.Kind})
+		if !w.Expires.IsZero() && (h.Due.IsZero() || w.Expires.Before(h.Due)) {
+			h.Due = w.Expires
 		}
 	}
-	return &now
 }
 
 func sameWaits(stored []checkpoint.Wait, now []Wait) bool {

@@ -47,6 +47,11 @@ type Config struct {
 	// run that waits cannot be resumed.
 	Store checkpoint.Store
 
+	// Factory returns the [Task].Factory of a run that was started with one. Replay, Follow, Fork,
+	// Diff and Import of [Orchestrator] call it. It returns nil for a run that it does not know. It
+	// may be called from several goroutines at once.
+	Factory func(checkpoint.Head) func() strategy.Strategy
+
 	// Redact removes from a record what must not be kept, such as card numbers, before the record
 	// is applied. The run continues with what Redact returns, and so does a resumed run: strategies,
 	// models, tools, events and the journal see nothing else of the record. Redact may change what
@@ -172,6 +177,7 @@ type Orchestrator struct {
 	agentTimeouts bool            // at least one agent has a time-out
 	leaser        checkpoint.Leaser
 	keeper        keeper
+	followers     followers
 	workspaces    sync.Pool // of *workspace
 }
 

@@ -155,6 +155,9 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 	r.replays = true
 	defer func() {
 		r.replays = false
+		if e, ok := errors.AsType[*ReplayError](err); ok {
+			e.Epoch = r.journal.epoch
+		}
 		if v := recover(); v != nil {
 			p := &PanicError{Value: v, Stack: debug.Stack()}
 			r.o.panicked(r.ctx, &PanicReport{Run: r.id, Where: "reading the journal", Value: v, Stack: p.Stack})
@@ -230,7 +233,7 @@ func (r *run) diverged(a *machine.Answered, err error) error {
 	if _, ok := errors.AsType[*ReplayError](err); ok {
 		return err
 	}
-	e := &ReplayError{Run: r.id, Seq: a.Effect.Seq, Recorded: StepID{Effect: a.Effect, Frame: a.Frame, Kind: a.Kind, Tool: a.Tool, Digest: a.Digest}}
+	e := &ReplayError{Run: r.id, Record: r.m.Records() + 1, Seq: a.Effect.Seq, Recorded: StepID{Effect: a.Effect, Frame: a.Frame, Kind: a.Kind, Tool: a.Tool, Digest: a.Digest}}
 	for _, now := range r.m.Open() {
 		if now.Kind != machine.EffectPerson {
 			e.Now = StepID{Effect: now.ID, Frame: now.Frame, Kind: now.Kind, Tool: now.Call.Name, Digest: now.Digest}

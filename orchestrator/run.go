@@ -65,6 +65,13 @@ const (
 
 // begin makes the run of a task.
 func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*run, error) {
+	if task.Session != "" {
+		next := *task
+		if err := o.continueSession(ctx, &next); err != nil {
+			return nil, err
+		}
+		task = &next
+	}
 	id := task.Run
 	if id == "" {
 		made, err := uuid.NewV7()

@@ -62,6 +62,7 @@ var acting = []string{
 	"orchestrator",
 	"orchestrator/sse",
 	"strategytest",
+	"strategytest/crash",
 	"internal/archtest",
 	"internal/growth",
 	"internal/live",
