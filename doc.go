@@ -58,6 +58,7 @@
 //
 //	internal/guard                       errors and panics of code outside this module
 //	internal/jsonform                    shared code of the JSON forms
+//	internal/jsonprefix                  completes JSON that has arrived in part
 //	internal/prompts                     templates of prompts
 //	tools/internal/typeschema            JSON Schemas of Go types
 //	markdownpolicy/internal/textscan     scans bytes, blanks and marks in texts

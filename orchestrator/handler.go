@@ -167,7 +167,7 @@ func (r *run) failure(kind machine.EffectKind, err error) nextstep.Failure {
 		answer.Source = nextstep.SourceStrategy
 	}
 	if failed, ok := errors.AsType[*llmclient.Error](err); ok {
-		answer.Code, answer.Partial = delegation.Code(failed.Code), failed.Partial
+		answer.Code, answer.Model, answer.Partial = delegation.Code(failed.Code), failed.Model, failed.Partial
 		if machine.BadReply(&llmclient.Response{Usage: failed.Usage, Attempts: failed.Attempts}) == "" { // otherwise the failure would not be a valid answer
 			answer.Usage, answer.Attempts = failed.Usage, failed.Attempts
 		}

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,9 @@ import (
 // request is the request of an execution to a model, and the common fields of its deltas.
 type request struct {
 	llmclient.Request
-	event Event
+	event  Event
+	call   CallDelta // the last that was told a piece of
+	detail Detail    // the same
 }
 
 // askModel asks a model.
@@ -34,6 +37,9 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	var onDelta func(llmclient.Delta)
 	if x.run.streams {
 		onDelta = x.deltas()
+		if o.cfg.CallDeltas {
+			ctx = llmclient.WithCallDeltas(ctx, x.callDelta)
+		}
 		if t := o.cfg.Timeouts.ModelIdle; t > 0 {
 			ctx, x.idle = newIdleTimer(ctx, t)
 			defer func() {
@@ -54,7 +60,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client returned neither a response nor an error"}
 	}
 	if problem := machine.BadReply(resp); problem != "" {
-		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client's reply " + problem, Usage: resp.Usage, Attempts: resp.Attempts}
+		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: cmp.Or(resp.Asked, resp.Model, step.Request.Model), Message: "the client's reply " + problem, Usage: resp.Usage, Attempts: resp.Attempts}
 	}
 	return nextstep.APIResponse{Response: resp}, nil
 }
@@ -113,6 +119,19 @@ func (x *execution) delta(d llmclient.Delta) {
 	}
 	piece := *e
 	x.run.box.deliver(x, mail{execution: x, event: &piece})
+}
+
+// callDelta tells a piece of a tool call that a model writes.
+func (x *execution) callDelta(d llmclient.CallDelta) {
+	if w := x.idle; w != nil {
+		w.pieces.Add(1) // as idleTimer.around does
+		defer w.pieces.Add(1)
+	}
+	r := x.request
+	if now := (CallDelta{Index: d.Index, ToolName: d.Tool}); r.call != now || r.detail == nil {
+		r.call, r.detail = now, now // put into an interface once a call, and not once a piece
+	}
+	x.emit(Event{Kind: EventCallDelta, Text: d.Text, Detail: r.detail})
 }
 
 // deliverWhole emits the text of a reply without deltas as one delta, because a client need not

@@ -97,6 +97,11 @@ type Config struct {
 	// "[stopped]"; "-" adds none.
 	StopNote string
 
+	// CallDeltas has a run that is streamed tell the tool calls that a model writes piece by piece,
+	// as EventCallDelta, where the client hands them on ([llmclient.WithCallDeltas]). A caller who
+	// wants whole calls needs no pieces: EventToolStarted has them.
+	CallDeltas bool
+
 	Parallel      int // most model calls, tool calls and remote delegations of a run at once; 0: 8; negative: any number
 	MaxToolResult int // maximum size of a tool's result in bytes, the rest is cut; 0: 256 KiB; negative: no maximum
 
@@ -205,7 +210,7 @@ func New(cfg Config) (*Orchestrator, error) {
 		o.cfg.Default = names[0]
 	}
 	o.tools, o.names, o.toolNames = c.tools, c.tools.Names, c.toolNames()
-	o.prices = llmclient.KnownPrices().With(cfg.Prices)
+	o.prices = llmclient.KnownPrices()
 	o.configureStore()
 	o.configure()
 	if len(c.tableless) > 0 {

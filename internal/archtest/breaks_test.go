@@ -122,6 +122,36 @@ var breakages = []breakage{
 		"strategy/completetask/output.go", `"model_calls": strconv.AppendInt(nil, int64(s.asked), 10)`, `"model_calls": []byte("0")`,
 	},
 	{
+		scenario{"S1", 16},
+		"strategy/planreviseexecute TestS1_16_textsOfSteps", "what a step said is lost",
+		"strategy/planreviseexecute/execute.go", `s.parts = append(s.parts, delegation.PartsOf(out, step.ID, len(s.history))...)`, ``,
+	},
+	{
+		scenario{"S1", 16},
+		"strategy/planreviseexecute TestS1_16_textsOfSteps", "the steps that are done are not counted",
+		"strategy/planreviseexecute/output.go", `_ = m.Set("steps_executed", s.plan.done())`, `_ = m.Set("steps_executed", 0)`,
+	},
+	{
+		scenario{"S1", 16},
+		"strategy/planreviseexecute TestS1_16_textsOfSteps", "a plan as long as is allowed is cut",
+		"strategy/planreviseexecute/plan.go", `if len(revised.Steps) >= rules.maxSteps && !rules.refuse {`, `if len(revised.Steps)+1 >= rules.maxSteps && !rules.refuse {`,
+	},
+	{
+		scenario{"S1", 18},
+		"strategy/planreviseexecute TestS1_18_planIsCut", "a plan that is too long is not cut",
+		"strategy/planreviseexecute/plan.go", `if len(revised.Steps) >= rules.maxSteps && !rules.refuse {`, `if rules.maxSteps < 0 {`,
+	},
+	{
+		scenario{"S1", 18},
+		"strategy/planreviseexecute TestS1_18_planIsCut", "the metadata does not say how long the plan was",
+		"strategy/planreviseexecute/plan.go", `revised.Planned = len(revised.Steps) + cut`, `revised.Planned = len(revised.Steps)`,
+	},
+	{
+		scenario{"S1", 18},
+		"strategy/planreviseexecute TestS1_18_planIsCut", "the metadata does not say that the plan was cut",
+		"strategy/planreviseexecute/output.go", `_ = m.Set("truncated", true)`, ``,
+	},
+	{
 		scenario{"S1", 19},
 		"orchestrator TestS1_19_aStepFails", "a plan goes on behind a step that failed",
 		"strategy/planreviseexecute/execute.go", `if step.Err != nil {`, `if step.Err != nil && s.plan.next() < 0 {`,
@@ -157,6 +187,21 @@ var breakages = []breakage{
 		"strategy/stepagent/stepagent.go", `(s.iteration-1)%s.PlanEvery == 0`, `s.iteration > 1`,
 	},
 	{
+		scenario{"S4", 1},
+		"strategy/reasonactobserve TestS4_1_finishesAtOnce", "the first event does not say how many steps there may be",
+		"orchestrator/flat.go", `Strategy: cmp.Or(f.Strategy, d.Strategy), MaxSteps: f.MaxSteps}`, `Strategy: cmp.Or(f.Strategy, d.Strategy)}`,
+	},
+	{
+		scenario{"S4", 1},
+		"strategy/reasonactobserve TestS4_1_finishesAtOnce", "the last event does not say how many steps there were",
+		"orchestrator/flat.go", `{Type: FlatCompletion, Steps: f.Turns, Answer`, `{Type: FlatCompletion, Answer`,
+	},
+	{
+		scenario{"S4", 1},
+		"strategy/reasonactobserve TestS4_1_finishesAtOnce", "the answer that comes with a decision is not taken",
+		"strategy/reasonactobserve/control.go", `FinalAnswer    text   ` + "`json:\"final_answer\"`", `FinalAnswer    text   ` + "`json:\"answer\"`",
+	},
+	{
 		scenario{"S4", 7},
 		"orchestrator TestS4_7_anotherAnswerMeanwhile", "an answer goes to whatever is waited for first",
 		"orchestrator/questions.go", `rec.Reply.WaitID = w.ID`, `rec.Reply.WaitID = r.m.Waits()[0].ID`,
@@ -175,5 +220,20 @@ var breakages = []breakage{
 		scenario{"S4", 22},
 		"orchestrator TestS4_22_callsOnTheWire", "arguments are sent as an object",
 		"llmclient/openaichat/encodemsg.go", `e.text("arguments", args)`, `e.raw("arguments", []byte(args), "")`,
+	},
+	{
+		scenario{"S4", 27},
+		"orchestrator TestS4_27_oneToOne", "calls are shown under the names of their types",
+		"orchestrator/flat.go", `return strings.TrimPrefix(string(e.Type), "agent_")`, `return string(e.Type)`,
+	},
+	{
+		scenario{"S4", 27},
+		"orchestrator TestS4_27_oneToOne", "nobody hears that the results of calls are there",
+		"orchestrator/flat.go", `return []FlatEvent{{Type: FlatObserve, Step: f.Turns}}`, `return nil`,
+	},
+	{
+		scenario{"S4", 27},
+		"orchestrator TestS4_27_oneToOne", "a question ends the turn without a word",
+		"orchestrator/flat.go", `return []FlatEvent{{Type: FlatRequestInput, Step: f.Turns, Question: d.Wait.Text}}`, `return nil`,
 	},
 }

@@ -39,6 +39,7 @@ var pure = []string{
 	"strategy/internal/frame",
 	"internal/guard",
 	"internal/jsonform",
+	"internal/jsonprefix",
 	"internal/prompts",
 	"internal/scenetest",
 	"machine",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -166,12 +167,14 @@ func (s *Server) Start() error {
 	return fmt.Errorf("the server cannot be started: %w\n%s", err, log)
 }
 
-// ends ends the server when this process does, however it does: then the input of the shell ends.
+// ends ends the server when it is told to by a line, and with its folder when this process ends
+// without one.
 const ends = `exec 3<&0
 "$0" "$@" >>log 2>&1 </dev/null 3<&- & server=$!
-(read -r line <&3; kill -INT $server) 2>/dev/null & reader=$!
+(read -r line <&3 || : >forgotten; kill -INT $server) 2>/dev/null & reader=$!
 wait $server; code=$?
 kill $reader 2>/dev/null
+[ -e forgotten ] && rm -rf "$PWD"
 exit $code`
 
 // try starts the server, and returns once it can be connected to, or has ended.
@@ -192,6 +195,7 @@ func (s *Server) try(until time.Time) error {
 	}()
 	s.proc = proc
 	s.end = func() {
+		_, _ = io.WriteString(in, "stop\n") // it may have ended already
 		_ = in.Close()
 		<-over
 	}
