@@ -71,7 +71,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 func (x *execution) withNotices(ctx context.Context) context.Context {
 	r := x.run
 	switch {
-	case !r.streams && r.o.cfg.Logger == nil:
+	case !r.observed():
 		return ctx
 	case !x.inline || ctx != r.ctx:
 		return llmclient.WithNotify(ctx, x.notice)

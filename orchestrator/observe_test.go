@@ -4,14 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"expvar"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -60,6 +64,23 @@ func TestCounters(t *testing.T) {
 }
 
 type observedKey struct{}
+
+// The counters of a program are those of its Orchestrator.
+func ExampleCounters() {
+	var counters orchestrator.Counters
+	o, err := orchestrator.New(orchestrator.Config{
+		Client:     scripted.New(scripted.Text("hello")),
+		Strategies: strategy.Set{"solve": completetask.New(completetask.Config{})},
+		Observe:    counters.Observe,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = o.Run(context.Background(), orchestrator.Task{Input: delegation.Input{Goal: "Say hello."}})
+	fmt.Println(counters.Done.Load(), counters.Steps.Load(), err) // expvar.Publish("segue", &counters) shows them all
+	// Output: 1 1 <nil>
+}
 
 // The observer's context reaches tools. Its events are those of the consumer, and End comes last,
 // also when the consumer leaves.
