@@ -56,7 +56,7 @@ type process struct {
 func startAtTerminal(t *testing.T) *process {
 	t.Helper()
 	p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{})}
-	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
+	p.start("run", "--store", "none", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
 	return p
 }
 
@@ -138,7 +138,7 @@ func TestTerminal_answers(t *testing.T) {
 func TestTerminal_partial(t *testing.T) {
 	t.Parallel()
 	p := &process{Terminal: terminaltest.New(t), read: make(chan struct{})}
-	p.start("run", "--base-url", halfAnswer(t).URL, "task")
+	p.start("run", "--store", "none", "--base-url", halfAnswer(t).URL, "task")
 	p.Await("[0 #1] The quick brown")
 	p.Types("\x03")
 	p.Await("segue: stopping after this step")
