@@ -35,10 +35,13 @@
 //	orchestrator                         performs effects, stores journals, emits events
 //	orchestrator/sse                     serves runs as server-sent events
 //	strategytest                         stories and a conformance test for strategies
+//	strategytest/crash                   runs cut off wherever a process can die, for tests of yours
 //
 // Modules of their own, on top of these:
 //
 //	checkpoint/sqlitestore               journals of runs in a SQLite file
+//	checkpoint/pgstore                   journals in a PostgreSQL database
+//	checkpoint/pgstore/internal/pgtest   PostgreSQL servers for its tests
 //	cmd/segue                            the command line
 //	cmd/segue/config                     its configuration, for programs too
 //	cmd/segue/internal/...               packages of the command only

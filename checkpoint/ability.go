@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// As returns the ability T of a store: the store itself, or the first of those that it wraps that
-// has it. A store that wraps another says so by a method Unwrap() Store. T is an interface, such as
-// [Lister].
+// As returns the first store that implements the ability T, an interface such as [Lister]: s
+// itself, or a store that it wraps. A store that wraps another one has a method Unwrap() Store.
 func As[T any](s Store) (T, bool) {
 	for s != nil {
 		if able, ok := s.(T); ok {
@@ -29,27 +28,27 @@ func As[T any](s Store) (T, bool) {
 
 // Lister lists runs.
 type Lister interface {
-	// List returns the heads of the runs that a query asks for, the newest first: by the time at
-	// which they were created, and those of one time by namespace and id. It reads no records.
+	// List returns the heads of the runs that match a query, sorted by the time of their creation,
+	// the newest first; runs of the same time are sorted by namespace and id. It reads no records.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
-// Query says which runs are listed: those that all of its fields ask for. Zero fields ask for
-// nothing.
+// Query selects runs: those that match all its fields. Zero fields match every run, except that a
+// query without All selects one namespace.
 type Query struct {
 	Namespace string            // the runs of this one, unless All
 	All       bool              // of every namespace
 	Status    []Status          // any of these
-	Strategy  string            // the one that the run began with
+	Strategy  string            // of the root
 	Labels    map[string]string // each of these
-	Wait      string            // waits of this kind, beside others perhaps
+	Wait      string            // has a wait of this kind, perhaps among others
 	Origin    string            // made from this run
-	Due       time.Time         // due at this time, or before
+	Due       time.Time         // due at this time or before
 	Updated   time.Time         // last appended to before this time
-	Unleased  bool              // nobody has a lease that still runs
+	Unleased  bool              // has no lease that is still valid
 	Posted    bool              // the inbox holds messages
 
-	After Cursor // those behind it; zero: from the first
+	After Cursor // only runs after this place; zero: all
 	Limit int    // how many at most; 0: 100. No more than 1,000 are returned
 }
 
@@ -68,8 +67,8 @@ type Page struct {
 	Next  Cursor // for [Query].After; zero: there are no more
 }
 
-// Cursor is a place in a list: behind the run of this key, created at this time. Runs that are
-// created or deleted meanwhile do not shift it. Its text form is for pages on the web and the like.
+// Cursor is a place in a list: after the run with this key, created at this time. Runs that are
+// created or deleted meanwhile do not move it. It has a text form, for example for web pages.
 type Cursor struct {
 	Created time.Time
 	Key     Key
@@ -89,7 +88,7 @@ type cursorForm struct {
 // IsZero reports whether the place is before the first run.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
-// MarshalText returns a text without spaces that may stand in a URL; none for the zero Cursor.
+// MarshalText returns a text that may be used in a URL; an empty one for the zero Cursor.
 func (c Cursor) MarshalText() ([]byte, error) {
 	if c.IsZero() {
 		return nil, nil
@@ -119,50 +118,49 @@ func (c *Cursor) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Message is what somebody has to say to a run: a reply, a note, a stop. A Store does not know what
-// stands in it.
+// Message is a message to a run, such as a reply, a note or a stop. A Store does not interpret it.
 type Message struct {
-	ID   string    // made by who posts it, and nobody else's: at most 64 bytes of ASCII
+	ID   string    // unique; made by the sender; at most 64 bytes of ASCII
 	Key  Key       // the run
 	Data []byte    // any bytes
 	At   time.Time // when it was posted, by the clock of the store; set by the store
 }
 
-// Inbox keeps messages to runs until their owner takes them: a journal has one writer, so whoever
-// has something to say to a run that another process works on posts it.
+// Inbox keeps messages to runs until the process that works on the run takes them. A journal has one
+// writer, so all other processes post messages instead of writing.
 type Inbox interface {
-	// Post keeps a message. One whose ID is there already changes nothing, so it may be posted again
-	// after an unclear outcome. The error wraps ErrNotFound if there is no such run. It does not
-	// keep the slice.
+	// Post stores a message. If a message with the same ID is in the inbox already, nothing changes,
+	// so a message may be posted again if the outcome is unclear. The error wraps ErrNotFound if
+	// there is no such run. Post does not retain the slice.
 	Post(ctx context.Context, m Message) error
 
-	// Posted returns the messages to runs that nobody has taken, each run's in the order in which
-	// they were posted. They are taken by [Batch].Taken. Runs that do not exist have none.
+	// Posted returns the messages to these runs that have not been taken, for each run in the order
+	// in which they were posted. [Batch].Taken takes them. Runs that do not exist have none.
 	Posted(ctx context.Context, keys ...Key) ([]Message, error)
 }
 
-// Leaser says who works on a run. A lease saves work: it keeps processes from working on one run
-// side by side, and shows runs whose process has died. Only the places of records and the epoch
-// make sure that one of them writes.
+// Leaser records which process works on a run. A lease saves work: it keeps processes from working
+// on the same run, and shows runs whose process has died. Safety does not depend on it: the places
+// of records and the epoch ensure that only one process writes.
 type Leaser interface {
-	// Lease gives a writer the lease of a run from now on for a time, and returns the head as it is
-	// then. If the writer has it already, the time is counted anew, and nothing else changes: this
-	// is the heartbeat. If nobody has, or the time of the other is over, the epoch of the run is
-	// counted up by 1, which fences off whoever wrote before; if the time of another was over, so are
-	// the recoveries. If somebody else has it, the error wraps ErrLeased; if there is no such run,
+	// Lease gives a writer the lease of a run for the time d from now on, and returns the head as it
+	// is then. If the writer already has the lease, its time starts again, and nothing else changes.
+	// If no writer has it, or the lease of another has run out, the epoch of the run increases by 1,
+	// so earlier writers are refused; if a lease had run out, the count of recoveries increases by 1,
+	// too. If another writer has the lease, the error wraps ErrLeased; if there is no such run,
 	// ErrNotFound.
 	//
-	// A time of 0 or less ends the lease of the writer, and does nothing if it has none.
+	// A time of 0 or less ends the lease of the writer, and does nothing if the writer has none.
 	Lease(ctx context.Context, key Key, writer string, d time.Duration) (Head, error)
 }
 
 // Pruner deletes runs.
 type Pruner interface {
-	// Delete forgets runs with their records, heads and messages. Those that do not exist are left
-	// out. A run of the same key may begin anew.
+	// Delete deletes runs with their records, heads and messages. Keys without a run are ignored. A
+	// run with the same key may begin anew.
 	Delete(ctx context.Context, keys ...Key) error
 
-	// Vacuum gives up what the store itself still has of deleted runs, such as free pages and logs,
-	// as far as it can reach it. It may take long, and hold up others.
+	// Vacuum removes what the store itself still has of deleted runs, such as free pages and logs,
+	// as far as it can reach. It may take long, and delay other calls.
 	Vacuum(ctx context.Context) error
 }

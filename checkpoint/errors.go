@@ -9,17 +9,17 @@ import (
 )
 
 var (
-	// ErrConflict is wrapped by the error of an Append whose records are not the next ones:
-	// somebody else writes this journal. See [ConflictError].
+	// ErrConflict is wrapped by the error of an Append whose records are not the next ones: another
+	// writer writes this journal. See [ConflictError].
 	ErrConflict = errors.New("checkpoint: the records are not the next ones of the run")
 
-	// ErrFenced is wrapped by the error of an Append of a writer that is not the last one to have
-	// opened the run. It wraps ErrConflict. See [FencedError].
-	ErrFenced = fmt.Errorf("%w: somebody else has taken it over", ErrConflict)
+	// ErrFenced is wrapped by the error of an Append if another writer has opened the run since. It
+	// wraps ErrConflict. See [FencedError].
+	ErrFenced = fmt.Errorf("%w: another process has taken it over", ErrConflict)
 
-	// ErrLeased is wrapped by the error of a Lease of a run that somebody else holds. See
+	// ErrLeased is wrapped by the error of a Lease of a run that another writer has. See
 	// [LeasedError].
-	ErrLeased = errors.New("checkpoint: somebody else works on the run")
+	ErrLeased = errors.New("checkpoint: another process works on the run")
 
 	// ErrNotFound is wrapped by the error of a Read of a run that has no records. See
 	// [NotFoundError].
@@ -28,15 +28,15 @@ var (
 	// ErrNoRun is wrapped by the error of an Append to a run whose id is "".
 	ErrNoRun = errors.New("checkpoint: the run has no id")
 
-	// ErrRunID is wrapped by the error of an Append to a run whose id is no UTF-8 text of at most
-	// 512 bytes without NUL. See [RunIDError].
+	// ErrRunID is wrapped by the error of an Append to a run whose id or namespace is not a UTF-8
+	// text of at most 512 bytes without NUL. See [RunIDError].
 	ErrRunID = errors.New("checkpoint: the run has an id that no store need take")
 )
 
 // MaxRunID is how many bytes the id of a run may have, and a namespace.
 const MaxRunID = 512
 
-// Check returns an error if a key cannot be that of a run: [ErrNoRun] where the id is "", else a
+// Check returns an error if the key is invalid: [ErrNoRun] if the id is empty, otherwise a
 // [*RunIDError].
 func (k Key) Check() error {
 	if problem := problemOf(k.Namespace); problem != "" {
@@ -45,7 +45,7 @@ func (k Key) Check() error {
 	return CheckRun(k.Run)
 }
 
-// String returns the id of the run, behind its namespace and a slash if it has one.
+// String returns the id of the run, preceded by its namespace and a slash if it has one.
 func (k Key) String() string {
 	if k.Namespace == "" {
 		return k.Run
@@ -53,8 +53,8 @@ func (k Key) String() string {
 	return k.Namespace + "/" + k.Run
 }
 
-// CheckRun returns an error if a text cannot be the id of a run: [ErrNoRun] for "", a [*RunIDError]
-// for any other.
+// CheckRun returns an error if a text cannot be the id of a run: [ErrNoRun] if it is empty,
+// otherwise a [*RunIDError].
 func CheckRun(run string) error {
 	if run == "" {
 		return ErrNoRun
@@ -65,7 +65,7 @@ func CheckRun(run string) error {
 	return nil
 }
 
-// problemOf says why a store need not take a text; "" if it has to.
+// problemOf returns why a text cannot be an id or a namespace; "" if it can.
 func problemOf(text string) string {
 	switch {
 	case len(text) > MaxRunID:
@@ -102,7 +102,7 @@ type ConflictError struct {
 
 // Error names the run and the places.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("checkpoint: run %.64q: record %d is not the next one, that is %d: somebody else writes this run, or it was not read to its end", e.Key.String(), e.Seq, e.Want)
+	return fmt.Sprintf("checkpoint: run %.64q: record %d is not the next one, that is %d: another process writes this run, or it was not read to its end", e.Key.String(), e.Seq, e.Want)
 }
 
 // Unwrap returns [ErrConflict].
@@ -119,7 +119,7 @@ func (e *NotFoundError) Error() string {
 // Unwrap returns [ErrNotFound].
 func (e *NotFoundError) Unwrap() error { return ErrNotFound }
 
-// FencedError says that a writer is not the last one to have opened the run. It wraps [ErrFenced].
+// FencedError reports that another writer has opened the run since. It wraps [ErrFenced].
 type FencedError struct {
 	Key   Key
 	Epoch int64 // of the writer
@@ -128,13 +128,13 @@ type FencedError struct {
 
 // Error names the run and the epochs.
 func (e *FencedError) Error() string {
-	return fmt.Sprintf("checkpoint: run %.64q: somebody else has taken it over: its epoch is %d now, and was %d here", e.Key.String(), e.Now, e.Epoch)
+	return fmt.Sprintf("checkpoint: run %.64q: another process has taken it over: its epoch is %d now, and was %d here", e.Key.String(), e.Now, e.Epoch)
 }
 
 // Unwrap returns [ErrFenced].
 func (e *FencedError) Unwrap() error { return ErrFenced }
 
-// LeasedError says that somebody else works on the run, and until when at least. It wraps
+// LeasedError reports that another writer has the lease of the run, and until when. It wraps
 // [ErrLeased].
 type LeasedError struct {
 	Key   Key
@@ -143,7 +143,7 @@ type LeasedError struct {
 
 // Error names the run and the time.
 func (e *LeasedError) Error() string {
-	return fmt.Sprintf("checkpoint: run %.64q: somebody else works on it, until %s at least", e.Key.String(), e.Until.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("checkpoint: run %.64q: another process works on it, and has it until %s at least", e.Key.String(), e.Until.UTC().Format(time.RFC3339))
 }
 
 // Unwrap returns [ErrLeased].

@@ -57,7 +57,7 @@ func TestMemory_Errors(t *testing.T) {
 
 	err := m.Append(ctx, batch("r", rec(3, "3"), rec(5, "5")))
 	require.Equal(t, &checkpoint.ConflictError{Key: checkpoint.Key{Run: "r"}, Seq: 5, Want: 4}, err)
-	require.EqualError(t, err, `checkpoint: run "r": record 5 is not the next one, that is 4: somebody else writes this run, or it was not read to its end`)
+	require.EqualError(t, err, `checkpoint: run "r": record 5 is not the next one, that is 4: another process writes this run, or it was not read to its end`)
 	require.ErrorIs(t, err, checkpoint.ErrConflict)
 
 	for r, err := range m.Read(ctx, checkpoint.Key{Run: "s"}, 1) {

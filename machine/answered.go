@@ -79,7 +79,7 @@ func (m *Machine) compare(e *effect, id EffectID, frame string, kind EffectKind,
 		return nil
 	}
 	return &ReplayError{
-		Run: m.run, Seq: id.Seq,
+		Run: m.run, Record: m.records + 1, Seq: id.Seq,
 		Recorded: StepID{Effect: id, Frame: frame, Kind: kind, Tool: tool, Digest: digest},
 		Now:      e.stepID(),
 	}
@@ -115,6 +115,8 @@ func (m *Machine) reportDrift(f *frame, what string) {
 	}
 	m.drifted[f.name] = true
 	m.emit(f, EventDrifted, Drifted{What: what})
+	m.out.Events[len(m.out.Events)-1].Index = 0 // the places of the others are the same without it
+	m.index--
 }
 
 // compareTable emits an event if the table of the frame's strategy has changed since the run began.

@@ -49,7 +49,9 @@ func (e *AnswerError) Error() string {
 // event [Drifted].
 type ReplayError struct {
 	Run      string
-	Seq      int // of the step
+	Record   int   // number of the record that does not fit, from 1
+	Epoch    int64 // epoch in which the orchestrator read the journal; 0: unknown
+	Seq      int   // number of the step
 	Recorded StepID
 	Now      StepID
 }
@@ -63,18 +65,28 @@ type StepID struct {
 	Digest string // digest of the whole step
 }
 
-// Error names the run, the sequence number, and both effects.
+// Error names the run, the record, and both effects.
 func (e *ReplayError) Error() string {
-	now := "no such effect"
-	if e.Now.Kind != "" {
-		now = e.Now.String()
+	place := fmt.Sprintf("step %d", e.Seq)
+	if e.Record > 0 {
+		place = fmt.Sprintf("record %d, step %d", e.Record, e.Seq)
 	}
-	return fmt.Sprintf("machine: run %.64q cannot be resumed from its journal: step %d was recorded as %s, and is now %s; the strategies, their configuration or the tools have changed",
-		e.Run, e.Seq, e.Recorded, now)
+	if e.Epoch > 0 {
+		place += fmt.Sprintf(", epoch %d", e.Epoch)
+	}
+	return fmt.Sprintf("machine: run %.64q cannot be resumed from its journal: %s was recorded as %s, and is now %s; the strategies, their configuration or the tools have changed",
+		e.Run, place, e.Recorded, e.Now)
 }
+
+// Diff returns both effects in two lines: the recorded one after a minus, the current one after a
+// plus.
+func (e *ReplayError) Diff() string { return "- " + e.Recorded.String() + "\n+ " + e.Now.String() }
 
 // String names kind, tool, frame and digest.
 func (s StepID) String() string {
+	if s.Kind == "" {
+		return "no such effect"
+	}
 	text := string(s.Kind)
 	if s.Tool != "" {
 		text += " " + s.Tool

@@ -17,7 +17,7 @@ type Event struct {
 	Depth  int       `json:"depth"`            // depth of the frame; the root has 1
 	Seq    int       `json:"seq"`              // the number of the frame's last step, over the whole run, from 1; 0 before the first
 	Record int       `json:"record,omitempty"` // number of the record that caused it; for deltas and progress, of the record after which their effect was released
-	Index  int       `json:"index,omitempty"`  // number among the events of that record, from 1; 0: the event is not from the Machine, such as a delta
+	Index  int       `json:"index,omitempty"`  // number among the events of that record, from 1; 0: it has no place in a record, such as a delta or Drifted
 	Time   time.Time `json:"time"`             // time of the event; for a delta the time when its step began
 	Kind   EventKind `json:"kind"`
 	Text   string    `json:"text,omitempty"`   // text of deltas and progress

@@ -17,7 +17,7 @@ import (
 	"github.com/segue-go/segue/machine"
 )
 
-// What is posted to a run, see [checkpoint.Inbox].
+// The types of messages to a run, see [checkpoint.Inbox].
 const (
 	postedReply = "reply"
 	postedNote  = "note"
@@ -29,13 +29,13 @@ type posting struct {
 	Version int    `json:"v"`
 	Type    string `json:"type"`
 	Reply   *Reply `json:"reply,omitempty"`
-	Text    string `json:"text,omitempty"` // of a note; why it is stopped
+	Text    string `json:"text,omitempty"` // the text of a note; the reason of a stop
 	Now     bool   `json:"now,omitempty"`  // of a stop
 }
 
 const postingVersion = 1
 
-// errPostedStop is why a run ends that was stopped by a message.
+// errPostedStop is the cause when a message stops a run.
 type errPostedStop struct{ reason string }
 
 func (e *errPostedStop) Error() string {
@@ -45,15 +45,15 @@ func (e *errPostedStop) Error() string {
 	return "stop was asked for: " + e.reason
 }
 
-// inbox is what was posted to a run in progress and is not dealt with.
+// inbox holds messages to a run in progress that have not been applied.
 type inbox struct {
-	some  atomic.Bool // messages holds some
+	some  atomic.Bool // queue is not empty
 	mu    sync.Mutex
-	known map[string]bool // the ids of all that came
+	known map[string]bool // ids of all messages so far
 	queue []checkpoint.Message
 }
 
-// add keeps a message, unless it came before.
+// add adds a message, and reports whether it is a new one.
 func (b *inbox) add(m checkpoint.Message) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +69,7 @@ func (b *inbox) add(m checkpoint.Message) bool {
 	return true
 }
 
-// take returns what came since the last take.
+// take returns the messages since the last take.
 func (b *inbox) take() []checkpoint.Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,27 +79,27 @@ func (b *inbox) take() []checkpoint.Message {
 	return queue
 }
 
-// post hands a message to the loop. It is called from any goroutine.
+// post hands a message to the loop. It may be called from any goroutine.
 func (r *run) post(m checkpoint.Message) {
-	if !r.inbox.add(m) {
+	if !r.journal.inbox.add(m) {
 		return
 	}
 	var p posting
 	if json.Unmarshal(m.Data, &p) == nil && p.Type == postedStop && p.Now {
-		r.cancel(&errPostedStop{p.Text}) // also what is performed on the goroutine of the loop
+		r.cancel(&errPostedStop{p.Text}) // also an effect on the goroutine of the loop
 	}
 	r.box.signal()
 }
 
-// collectPosted collects what was posted while nobody worked on the run.
+// collectPosted collects the messages that were posted while no process worked on the run.
 func (r *run) collectPosted() { r.o.keeper.collect(r.o, []*run{r}) }
 
-// applyPosted applies what was posted to the run, and reports whether a record was applied.
+// applyPosted applies the messages to the run, and reports whether it applied a record.
 func (r *run) applyPosted() (applied bool) {
-	if !r.inbox.some.Load() || r.ending == stopsNow || r.consumer.gone {
+	if r.journal == nil || !r.journal.inbox.some.Load() || r.ending == stopsNow || r.consumer.gone {
 		return false
 	}
-	for _, m := range r.inbox.take() {
+	for _, m := range r.journal.inbox.take() {
 		r.now = time.Now()
 		did, err := r.applyMessage(&m)
 		if errors.Is(err, errLater) {
@@ -114,10 +114,10 @@ func (r *run) applyPosted() (applied bool) {
 	return applied
 }
 
-// errLater says that a message is not dealt with here: it stays in the inbox.
+// errLater reports that a message stays in the inbox, because a later version wrote it.
 var errLater = errors.New("orchestrator: the message is for a later version")
 
-// applyMessage applies a message, and reports whether that is a record.
+// applyMessage applies a message, and reports whether it applied a record.
 func (r *run) applyMessage(m *checkpoint.Message) (bool, error) {
 	var p posting
 	if err := json.Unmarshal(m.Data, &p); err != nil {
@@ -138,13 +138,13 @@ func (r *run) applyMessage(m *checkpoint.Message) (bool, error) {
 		err := r.apply(machine.Stopped{At: r.now, Reason: cause.Error()})
 		return err == nil, err
 	case p.Type == postedStop:
-		return false, nil // the context of the run has ended by it
+		return false, nil // post has canceled the context of the run
 	default:
 		return false, fmt.Errorf("its type is %.64q", p.Type)
 	}
 }
 
-// applyReply applies a reply to something that this process may be asking about as well.
+// applyReply applies a reply. If this process asks a person the same, it stops asking.
 func (r *run) applyReply(reply Reply) (bool, error) {
 	if err := r.apply(machine.Replied{At: r.now, Reply: reply}); err != nil {
 		return false, err
@@ -158,14 +158,13 @@ func (r *run) applyReply(reply Reply) (bool, error) {
 	return true, nil
 }
 
-// Answer replies to something that a run waits for, from any process: whoever works on the run
-// takes the reply within a second or so ([Config].InboxEvery), and where nobody does, the reply
-// waits until the run is resumed, such as by [Orchestrator.Recover]. A wait is answered once: the
-// first reply that the run takes is the one.
+// Answer replies to a wait of a run, from any process. The process that works on the run takes the
+// reply within [Config].InboxEvery. If no process does, the reply stays in the inbox until the run
+// is resumed, for example by [Orchestrator.Recover]. The first reply to a wait counts.
 //
-// An error is a [*ReplyError] if the run has ended, or does not wait for that as far as its store
-// says; a [*JournalError] if there is no such run, or the store fails; a [*ConfigError] if the
-// store has no [checkpoint.Inbox].
+// The error is a [*ReplyError] if the run has ended or does not have that wait, a [*JournalError] if
+// there is no such run or the store fails, and a [*ConfigError] if the store has no
+// [checkpoint.Inbox].
 func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Reply) error {
 	head, err := o.head(ctx, key)
 	if err != nil {
@@ -184,10 +183,10 @@ func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Rep
 	return o.post(ctx, key, posting{Type: postedReply, Reply: &reply})
 }
 
-// Stop ends a run from any process: after what is in progress, or with now at once, as the Stop and
-// the context of a [Task] do. Where nobody works on the run, it ends when it is resumed. The reason
-// stands in the journal; it may be empty. Of a run that has ended, Stop does nothing. The errors
-// are those of [Orchestrator.Answer].
+// Stop stops a run, from any process: after the step in progress, or at once if now is true, like
+// the Stop and the context of a [Task]. If no process works on the run, it stops when it is
+// resumed. The reason is stored in the journal; it may be empty. If the run has ended, Stop does
+// nothing. The errors are those of [Orchestrator.Answer].
 func (o *Orchestrator) Stop(ctx context.Context, key checkpoint.Key, reason string, now bool) error {
 	head, err := o.head(ctx, key)
 	if err != nil || head.Header.Status.Ended() {
@@ -196,8 +195,8 @@ func (o *Orchestrator) Stop(ctx context.Context, key checkpoint.Key, reason stri
 	return o.post(ctx, key, posting{Type: postedStop, Text: reason, Now: now})
 }
 
-// Note keeps a text with a run, from any process: it stands in the journal and in the event
-// EventNoted. The errors are those of [Orchestrator.Answer].
+// Note adds a text to a run, from any process: to its journal and, as an EventNoted, to its events.
+// The errors are those of [Orchestrator.Answer].
 func (o *Orchestrator) Note(ctx context.Context, key checkpoint.Key, text string) error {
 	head, err := o.head(ctx, key)
 	if err != nil {
@@ -209,7 +208,7 @@ func (o *Orchestrator) Note(ctx context.Context, key checkpoint.Key, text string
 	return o.post(ctx, key, posting{Type: postedNote, Text: text})
 }
 
-// head returns how a run stands, for those who have something to say to it.
+// head returns the head of a run to which a message is posted.
 func (o *Orchestrator) head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
 	if o.keeper.inbox == nil {
 		return checkpoint.Head{}, &ConfigError{Field: "Store", Err: errors.New("has no checkpoint.Inbox: nothing can be posted to a run")}

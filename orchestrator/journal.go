@@ -36,7 +36,7 @@ func (e *JournalError) Unwrap() error { return e.Err }
 
 // journal is what a run keeps of itself: its records, in the order in which they were applied.
 type journal struct {
-	store   checkpoint.Store // nil: nothing is kept
+	store   checkpoint.Store
 	key     checkpoint.Key
 	run     string
 	writer  string // this opening of the run
@@ -55,12 +55,15 @@ type journal struct {
 
 	lasting context.Context // see lastingContext
 	done    context.CancelFunc
+
+	lease lease
+	inbox inbox
 }
 
 // encode returns the stored form of a record; nil where nothing is kept. An answer that has none
 // becomes a failure of its effect.
 func (j *journal) encode(rec machine.Record) (data []byte, err error) {
-	if j.store == nil {
+	if j == nil {
 		return nil, nil
 	}
 	text, err := machine.AppendRecord(j.text, rec)
@@ -74,7 +77,7 @@ func (j *journal) encode(rec machine.Record) (data []byte, err error) {
 
 // add keeps a record that was applied for the next append. Data is what encode returned last.
 func (j *journal) add(rec machine.Record, data []byte) {
-	if j.store == nil {
+	if j == nil {
 		return
 	}
 	kind := machine.TypeOf(rec)
@@ -90,16 +93,17 @@ const patienceOfStore = 10 * time.Second
 // store keeps all records that are not kept yet, in one append. What is wrong with the store is
 // told.
 func (r *run) store() error {
-	j := &r.journal
-	if len(j.pending) == 0 || j.lazy && len(j.pending) == 1 {
+	j := r.journal
+	if j == nil || len(j.pending) == 0 || j.lazy && len(j.pending) == 1 {
 		return nil
 	}
 	b := j.batch()
 	b.Header = r.changedHeader()
-	b.Lease = r.lease.next(r.isLast())
+	b.Lease = r.journal.lease.next(r.isLast())
 	err := j.append(r.ctx, &b)
-	r.lease.appended(b.Lease, err)
+	r.journal.lease.appended(b.Lease, err)
 	if err == nil {
+		r.o.followers.stored(b.Key)
 		return nil
 	}
 	if p, ok := errors.AsType[*PanicError](err); ok {
@@ -111,7 +115,7 @@ func (r *run) store() error {
 
 // storeStarted keeps the record that began the run, as the Machine made it.
 func (r *run) storeStarted() error {
-	if r.journal.store == nil {
+	if r.journal == nil {
 		return nil
 	}
 	started := r.m.Started()
@@ -200,7 +204,7 @@ func (j *journal) lastingContext(ctx context.Context) context.Context {
 
 // close lets go of the context.
 func (j *journal) close() {
-	if j.done != nil {
+	if j != nil && j.done != nil {
 		j.done()
 	}
 }
@@ -220,8 +224,8 @@ func patient(ctx context.Context, patience time.Duration) (context.Context, cont
 
 // claim takes a run for this Orchestrator: nobody else in it may work on the same.
 func (r *run) claim() error {
-	j := &r.journal
-	if j.store == nil {
+	j := r.journal
+	if j == nil {
 		return nil
 	}
 	if r.box.open(); !r.o.keeper.add(r.o, r) {
@@ -249,15 +253,21 @@ func (r *run) changedHeader() *checkpoint.Header {
 	if r.journal.stale || was.Status == "" || was.Status == checkpoint.StatusParked {
 		now = r.o.header(r.m.Started())
 	}
-	now.Status, now.Waits, now.Due = status, nil, time.Time{}
+	now.Status = status
+	setWaits(&now, waits)
+	return &now
+}
+
+// setWaits says in a header what the run waits for, and until when.
+func setWaits(h *checkpoint.Header, waits []Wait) {
+	h.Waits, h.Due = nil, time.Time{}
 	for i := range waits {
 		w := &waits[i]
-		now.Waits = append(now.Waits, checkpoint.Wait{ID: w.ID, Kind: w.Kind})
-		if !w.Expires.IsZero() && (now.Due.IsZero() || w.Expires.Before(now.Due)) {
-			now.Due = w.Expires
+		h.Waits = append(h.Waits, checkpoint.Wait{ID: w.ID, Kind: w.Kind})
+		if !w.Expires.IsZero() && (h.Due.IsZero() || w.Expires.Before(h.Due)) {
+			h.Due = w.Expires
 		}
 	}
-	return &now
 }
 
 func sameWaits(stored []checkpoint.Wait, now []Wait) bool {

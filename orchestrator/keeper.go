@@ -10,10 +10,10 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// keeper looks after the runs with a journal that are in progress: it extends their leases, and
-// brings them what was posted to them. It has no goroutine while there is nothing to do.
+// keeper renews the leases of the runs in progress, and brings them the messages that were posted
+// to them. It uses a timer, and no goroutine of its own.
 type keeper struct {
-	every time.Duration // 0: there is nothing to look for
+	every time.Duration // 0: the store has neither ability
 	inbox checkpoint.Inbox
 
 	mu    sync.Mutex
@@ -21,7 +21,7 @@ type keeper struct {
 	armed bool
 }
 
-// add has a run looked after. It reports whether no other run of the same key is.
+// add adds a run, and reports whether there was no run with the same key.
 func (k *keeper) add(o *Orchestrator, r *run) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -39,21 +39,21 @@ func (k *keeper) add(o *Orchestrator, r *run) bool {
 	return true
 }
 
-// remove says that a run is not in progress any more.
+// remove removes a run that is no longer in progress.
 func (k *keeper) remove(r *run) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.runs, r.journal.key)
 }
 
-// get returns the run of a key that is in progress here; nil: none is.
+// get returns the run in progress with that key; nil if there is none.
 func (k *keeper) get(key checkpoint.Key) *run {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.runs[key]
 }
 
-// look looks after every run once, and again after a while as long as there are any.
+// look serves every run once, and sets the timer again if there are any.
 func (k *keeper) look(o *Orchestrator) {
 	k.mu.Lock()
 	runs := make([]*run, 0, len(k.runs))
@@ -72,7 +72,7 @@ func (k *keeper) look(o *Orchestrator) {
 	}
 }
 
-// collect brings runs what was posted to them.
+// collect brings runs the messages that were posted to them.
 func (k *keeper) collect(o *Orchestrator, runs []*run) {
 	if k.inbox == nil {
 		return

@@ -10,12 +10,12 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// ErrTakenOver is why a run ends here that another process has opened to go on with it. Its journal
-// is the other's now. See [StatusTakenOver].
+// ErrTakenOver reports that another process has resumed the run. This process cannot write its
+// journal any more. See [StatusTakenOver].
 var ErrTakenOver = errors.New("orchestrator: another process has taken the run over")
 
-// lease is a run's share in [checkpoint.Leaser]: other processes see that somebody works on it.
-// Every append extends the lease; where none comes for long, the keeper does.
+// lease is the lease of a run in progress, see [checkpoint.Leaser]. Every append renews it; if no
+// append comes for long, the keeper does.
 type lease struct {
 	time time.Duration // 0: there are no leases
 
@@ -24,37 +24,36 @@ type lease struct {
 	renewed time.Time
 }
 
-// next returns what the next append says of the lease: that it goes on or, with the last append,
-// that it ends.
+// next returns the Lease of the next batch: it renews the lease or, with the last append, ends it.
 func (l *lease) next(last bool) time.Duration {
 	if l.time == 0 || !last {
 		return l.time
 	}
-	l.mu.Lock() // after what the keeper does just now
+	l.mu.Lock() // wait for a renewal by the keeper
 	defer l.mu.Unlock()
 	l.held = false
 	return -1
 }
 
-// appended notes that an append has extended the lease. One that failed may have extended it, or
-// may not have ended it.
+// appended is called after an append with that Lease. After a failed append the run may have the
+// lease, too.
 func (l *lease) appended(lease time.Duration, err error) {
 	if lease > 0 || lease < 0 && err != nil {
 		l.take()
 	}
 }
 
-// take notes that the run has the lease from now on.
+// take is called when the run has the lease from now on.
 func (l *lease) take() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held, l.renewed = true, time.Now()
 }
 
-// extend is the heartbeat of a run to which nothing was appended for a third of its lease. A run
-// that was taken over is cut off.
+// extend renews the lease of a run without appends for a third of its time: the heartbeat. It
+// cancels a run that was taken over.
 func (r *run) extend(ctx context.Context) {
-	l := &r.lease
+	l := &r.journal.lease
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.held || time.Since(l.renewed) < l.time/3 {
@@ -62,7 +61,7 @@ func (r *run) extend(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.time/3)
 	defer cancel()
-	j := &r.journal
+	j := r.journal
 	switch err := j.tryAppend(ctx, &checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: l.time}); {
 	case err == nil:
 		l.renewed = time.Now()
@@ -74,9 +73,9 @@ func (r *run) extend(ctx context.Context) {
 	}
 }
 
-// release ends the lease of a run that this process leaves as it is.
+// release ends the lease of a run that this process leaves.
 func (r *run) release() {
-	l, j := &r.lease, &r.journal
+	l, j := &r.journal.lease, r.journal
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.held {
@@ -85,5 +84,5 @@ func (r *run) release() {
 	l.held = false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), time.Second)
 	defer cancel()
-	_ = j.tryAppend(ctx, &checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: -1}) // else it runs out by itself
+	_ = j.tryAppend(ctx, &checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: -1}) // after an error the lease runs out
 }

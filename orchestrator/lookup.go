@@ -10,9 +10,9 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// lookUp asks tools that can say so what became of their calls that may have had their effect when
-// the process died. A call that had it has its result; one that had none is to be made. Of the
-// others nothing is known still.
+// lookUp looks up the calls that may have had their effect when the process died, if their tools
+// can. A call that had its effect gets its result; a call that had none will be made. The outcome of
+// the other calls stays unknown.
 func (r *run) lookUp() error {
 	for _, e := range r.m.Open() {
 		if e.Kind != machine.EffectTool || e.Safe() {
@@ -37,7 +37,7 @@ func (r *run) lookUp() error {
 	return nil
 }
 
-// askTool has a tool look one of its calls up, in the time that a call has.
+// askTool lets a tool look up one of its calls, within the time-out of a call.
 func (r *run) askTool(l tools.Lookuper, e *machine.Effect) (messages.ToolOutput, bool) {
 	found := make(chan bool, 1)
 	runner := r.o.runner
@@ -77,14 +77,14 @@ func (r *run) askTool(l tools.Lookuper, e *machine.Effect) (messages.ToolOutput,
 	}
 }
 
-// lookup is a tool whose call looks another one up.
+// lookup is a tool whose call looks up another call.
 type lookup struct {
 	tools.Lookuper
 	key   string
 	found chan<- bool
 }
 
-// Definition returns that of the tool, whose results it returns.
+// Definition returns the definition of the tool, as read-only.
 func (l *lookup) Definition() tools.Definition {
 	def := l.Lookuper.Definition()
 	def.ReadOnly = true

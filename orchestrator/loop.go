@@ -36,6 +36,9 @@ func (r *run) drive(yield func(Event, error) bool) {
 	if r.o.cfg.Logger != nil {
 		r.consumer.log = r.logEvent
 	}
+	if r.journal != nil {
+		r.consumer.followed = r
+	}
 	if r.rounds() == roundTakenOver {
 		r.takeover.wait()
 	}

@@ -47,6 +47,11 @@ type Config struct {
 	// run that waits cannot be resumed.
 	Store checkpoint.Store
 
+	// Factory returns the [Task].Factory of a run that was started with one. Replay, Follow, Fork,
+	// Diff and Import of [Orchestrator] call it. It returns nil for a run that it does not know. It
+	// may be called from several goroutines at once.
+	Factory func(checkpoint.Head) func() strategy.Strategy
+
 	// Lease is how long a run stays reserved for this process after the process was last heard of,
 	// if the Store is a [checkpoint.Leaser]. Each append renews the lease; without appends the lease
 	// is renewed every third of the time. 0: 30 seconds; negative: no leases.
@@ -145,6 +150,7 @@ type Orchestrator struct {
 	agentTimeouts bool            // at least one agent has a time-out
 	leaser        checkpoint.Leaser
 	keeper        keeper
+	followers     followers
 	workspaces    sync.Pool // of *workspace
 }
 

@@ -14,37 +14,37 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// Recovery says how [Orchestrator.Recover] goes about it. The zero value is ready.
+// Recovery configures [Orchestrator.Recover]. The zero value is ready to use.
 type Recovery struct {
-	Every    time.Duration   // how often it looks; 0: a third of Config.Lease, and without leases 10 seconds
-	Parallel int             // how many runs it works on at once; 0: 16
+	Every    time.Duration   // how often it looks for runs; 0: every third of Config.Lease
+	Parallel int             // most runs in progress at once; 0: 16
 	Unknown  machine.Unknown // as in [Resumption]
 
-	// Event hears what happens in the runs, as a consumer of [Orchestrator.Resume] does, the key of
-	// its run beside each event. It is called from several goroutines at once. Nil hears nothing.
+	// Event is called with every event of the runs. It is called concurrently, in order for each
+	// run. It may be nil.
 	Event func(checkpoint.Key, Event)
 
-	// Factory returns the [Task].Factory of a run that was begun with one; nil where there is none:
-	// then the run is parked. A nil Factory knows none.
+	// Factory returns the [Task].Factory of a run that was begun with one, or nil if it does not know
+	// it; then the run is parked. Factory may be nil.
 	Factory func(checkpoint.Head) func() strategy.Strategy
 }
 
-// mostRecoveries is how often a run may end the process that has recovered it.
+// mostRecoveries is how often the process may die while it recovers a run.
 const mostRecoveries = 3
 
-// Recover takes up runs of the Store that should go on and that nobody works on, until ctx is done:
-// those whose process has died, so that their lease has run out; those whose timer has come, or
-// whose wait has expired; and those to which something was posted. It is for every process of a
-// server, beside its other work: each run is taken up by one of them. When ctx is done, the runs
-// that it works on are interrupted, as by [ErrInterrupted], and Recover returns its cause.
+// Recover resumes runs of the Store, until ctx is done: runs whose process has died, so that their
+// lease has run out; runs whose timer has come or whose wait has expired; and runs that have
+// messages in their inbox. Every process of a server may call it; each run is resumed by one of
+// them. When ctx is done, Recover interrupts the runs it works on, see [ErrInterrupted], and returns
+// the cause of ctx.
 //
-// A run that cannot go on is parked: its head has the status checkpoint.StatusParked and the
-// reason. So is one whose recovery ended the process three times. Recover leaves parked runs alone,
-// unless another [Config].Version parked them. [Orchestrator.Resume] tries them in any case. Runs
-// that were written in a later format of records are left to the programs that know it.
+// A run that cannot continue is parked: its head gets the status checkpoint.StatusParked and the
+// reason. A run is also parked if the process died three times while it recovered the run. Recover
+// ignores parked runs, unless another [Config].Version parked them; [Orchestrator.Resume] does not
+// ignore them. Recover also ignores runs that were written in a later format of records.
 //
-// It returns a [*ConfigError] at once if the Store is no [checkpoint.Lister] or no
-// [checkpoint.Leaser]. Faults of the Store are logged, and it tries again.
+// The error is a [*ConfigError] if the Store is not a [checkpoint.Lister] and a [checkpoint.Leaser].
+// Errors of the Store are logged, and Recover tries again.
 func (o *Orchestrator) Recover(ctx context.Context, how Recovery) error {
 	lister, ok := checkpoint.As[checkpoint.Lister](o.cfg.Store)
 	switch {
@@ -73,10 +73,10 @@ type recoverer struct {
 	all    sync.WaitGroup
 
 	mu    sync.Mutex
-	later map[checkpoint.Key]time.Time // runs that could not be opened, and when to try again
+	later map[checkpoint.Key]time.Time // runs that could not be opened, with the time to try again
 }
 
-// look takes up the runs that should go on now.
+// look resumes the runs that should continue now.
 func (c *recoverer) look(ctx context.Context) {
 	open := []checkpoint.Status{checkpoint.StatusRunning, checkpoint.StatusWaiting}
 	for _, q := range []checkpoint.Query{
@@ -104,10 +104,10 @@ func (c *recoverer) look(ctx context.Context) {
 	}
 }
 
-// wants reports whether a run is to be taken up now.
+// wants reports whether a run should be resumed now.
 func (c *recoverer) wants(h *checkpoint.Head) bool {
 	switch {
-	case h.Header.Format > machine.RecordVersion: // another program knows it
+	case h.Header.Format > machine.RecordVersion: // a newer program knows it
 		return false
 	case h.Header.Status == checkpoint.StatusParked && h.Header.Version == c.o.cfg.Version:
 		return false
@@ -119,7 +119,7 @@ func (c *recoverer) wants(h *checkpoint.Head) bool {
 	return !time.Now().Before(c.later[h.Key])
 }
 
-// take has a run go on, on a goroutine of its own. It returns false if ctx is done.
+// take resumes a run on a new goroutine. It returns false if ctx is done.
 func (c *recoverer) take(ctx context.Context, h *checkpoint.Head) bool {
 	select {
 	case c.places <- struct{}{}:
@@ -141,7 +141,7 @@ func (c *recoverer) take(ctx context.Context, h *checkpoint.Head) bool {
 	return true
 }
 
-// recover goes on with a run. It returns an error if the run could not be opened.
+// recover resumes a run. It returns an error if the run could not be opened.
 func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -158,7 +158,7 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 		return err
 	}
 	defer r.close()
-	if r.lease.time == 0 || now.Header.Status.Ended() { // it has ended since it was listed
+	if r.journal.lease.time == 0 || now.Header.Status.Ended() { // it has ended since it was listed
 		return nil
 	}
 	if now.Recoveries > mostRecoveries {
@@ -183,7 +183,7 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	return nil
 }
 
-// parkFor parks a run that cannot go on as things are now. A store that fails may do better later.
+// parkFor parks a run that cannot continue, unless the store has failed: it may work again later.
 func (r *run) parkFor(err error) error {
 	if e, ok := errors.AsType[*JournalError](err); ok && (e.Record == 0 || errors.Is(err, checkpoint.ErrConflict)) {
 		return err
@@ -191,9 +191,9 @@ func (r *run) parkFor(err error) error {
 	return r.park(err.Error())
 }
 
-// park says in the head of a run that it goes on only if somebody says so.
+// park sets the status of a run to parked.
 func (r *run) park(reason string) error {
-	j := &r.journal
+	j := r.journal
 	h := j.header
 	h.Status, h.Reason, h.Version = checkpoint.StatusParked, reason, r.o.cfg.Version
 	r.o.log(r.ctx, slog.LevelWarn, "run parked", slog.String("run", r.id))

@@ -338,7 +338,7 @@ func TestLease_takenOver(t *testing.T) {
 		}
 		first := make(chan end, 1)
 		go func() {
-			res, err := build().Run(context.Background(), task("go"))
+			res, err := build().Run(t.Context(), task("go"))
 			first <- end{res, err}
 		}()
 		time.Sleep(5 * time.Minute)
@@ -349,6 +349,8 @@ func TestLease_takenOver(t *testing.T) {
 		require.ErrorIs(t, err, checkpoint.ErrLeased)
 		_, err = orchestrator.Collect(build().Resume(ctx, orchestrator.Resumption{Run: "r", TakeOver: true}))
 		require.ErrorIs(t, err, orchestrator.ErrInterrupted)
+		time.Sleep(time.Minute)
+		require.Len(t, first, 1, "its heartbeat has cut it off")
 		live := <-first
 		require.ErrorIs(t, live.err, orchestrator.ErrTakenOver)
 		require.Equal(t, orchestrator.StatusTakenOver, live.res.Status)

@@ -121,16 +121,16 @@ func (r *run) openJournal(takeOver bool) (head checkpoint.Head, err error) {
 			err = &JournalError{Run: r.id, Err: p}
 		}
 	}()
-	j := &r.journal
+	j := r.journal
 	head, err = j.store.Head(r.ctx, j.key)
 	j.epoch = head.Epoch + 1
-	leases := err == nil && r.lease.time > 0 && !head.Header.Status.Ended()
+	leases := err == nil && r.journal.lease.time > 0 && !head.Header.Status.Ended()
 	switch {
 	case err != nil:
 	case takeOver && !head.Header.Status.Ended(): // fences off at once whoever works on it
-		err = j.store.Append(r.ctx, checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: r.lease.time})
+		err = j.store.Append(r.ctx, checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: r.journal.lease.time})
 	case leases:
-		head, err = r.o.leaser.Lease(r.ctx, j.key, j.writer, r.lease.time)
+		head, err = r.o.leaser.Lease(r.ctx, j.key, j.writer, r.journal.lease.time)
 		j.epoch = head.Epoch
 	}
 	switch {
@@ -142,7 +142,7 @@ func (r *run) openJournal(takeOver bool) (head checkpoint.Head, err error) {
 		r.logStoreFault(r.ctx, "a journal could not be read", err)
 		return head, err
 	case leases:
-		r.lease.take()
+		r.journal.lease.take()
 	}
 	j.header = head.Header
 	j.stale = head.Header.Version != r.o.cfg.Version || head.Header.Format != machine.RecordVersion
@@ -155,6 +155,9 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 	r.replays = true
 	defer func() {
 		r.replays = false
+		if e, ok := errors.AsType[*ReplayError](err); ok {
+			e.Epoch = r.journal.epoch
+		}
 		if v := recover(); v != nil {
 			p := &PanicError{Value: v, Stack: debug.Stack()}
 			r.o.panicked(r.ctx, &PanicReport{Run: r.id, Where: "reading the journal", Value: v, Stack: p.Stack})
@@ -165,7 +168,7 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 			r.logStoreFault(r.ctx, "a journal could not be read", err)
 		}
 	}()
-	j := &r.journal
+	j := r.journal
 	for rec, err := range j.store.Read(r.ctx, j.key, 1) {
 		if err != nil {
 			record = 0
@@ -230,7 +233,7 @@ func (r *run) diverged(a *machine.Answered, err error) error {
 	if _, ok := errors.AsType[*ReplayError](err); ok {
 		return err
 	}
-	e := &ReplayError{Run: r.id, Seq: a.Effect.Seq, Recorded: StepID{Effect: a.Effect, Frame: a.Frame, Kind: a.Kind, Tool: a.Tool, Digest: a.Digest}}
+	e := &ReplayError{Run: r.id, Record: r.m.Records() + 1, Seq: a.Effect.Seq, Recorded: StepID{Effect: a.Effect, Frame: a.Frame, Kind: a.Kind, Tool: a.Tool, Digest: a.Digest}}
 	for _, now := range r.m.Open() {
 		if now.Kind != machine.EffectPerson {
 			e.Now = StepID{Effect: now.ID, Frame: now.Frame, Kind: now.Kind, Tool: now.Call.Name, Digest: now.Digest}

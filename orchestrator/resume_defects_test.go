@@ -68,25 +68,28 @@ func TestResume_extrasWithMarkup(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A run in progress is not taken up a second time.
+// A run in progress is not taken up a second time, with leases and without.
 func TestResume_inProgress(t *testing.T) {
-	store := new(checkpoint.Memory)
-	var a atomic.Int32
-	o := solver(t, scripted.New(scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("b", "{}", "2")), scripted.Text("done")),
-		stored(store), approving(orchestrator.ApprovalConfig{}), with(counted("a", &a), echo("b")))
-	res, err := o.Run(t.Context(), task("go"))
-	require.NoError(t, err)
-	for e := range o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})) {
-		if e.Kind == orchestrator.EventToolStarted {
-			_, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
-			require.ErrorIs(t, err, checkpoint.ErrConflict)
+	for _, lease := range []time.Duration{0, -1} {
+		store := new(checkpoint.Memory)
+		var a atomic.Int32
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("a", "{}", "1"), scripted.Call("b", "{}", "2")), scripted.Text("done")),
+			stored(store), approving(orchestrator.ApprovalConfig{}), with(counted("a", &a), echo("b")),
+			func(c *orchestrator.Config) { c.Lease = lease })
+		res, err := o.Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		for e := range o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})) {
+			if e.Kind == orchestrator.EventToolStarted {
+				_, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
+				require.ErrorIs(t, err, checkpoint.ErrConflict)
+			}
 		}
+		require.EqualValues(t, 1, a.Load())
+		res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
+		require.NoError(t, err)
+		require.Equal(t, orchestrator.StatusDone, res.Status)
+		require.EqualValues(t, 1, a.Load())
 	}
-	require.EqualValues(t, 1, a.Load())
-	res, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[1].ID, Approve: true})))
-	require.NoError(t, err)
-	require.Equal(t, orchestrator.StatusDone, res.Status)
-	require.EqualValues(t, 1, a.Load())
 }
 
 // An approval is good for one time: a middleware that makes the call again has it refused.

@@ -41,9 +41,7 @@ type run struct {
 	agents     []agentDeadline
 	questions  map[string][]*question // questions by the id of their wait
 
-	journal  journal
-	lease    lease
-	inbox    inbox
+	journal  *journal // nil without a Store
 	claimed  bool
 	replays  bool    // the journal is being read
 	drifted  []Event // events from reading the journal, to be emitted
@@ -65,6 +63,13 @@ const (
 
 // begin makes the run of a task.
 func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*run, error) {
+	if task.Session != "" {
+		next := *task
+		if err := o.continueSession(ctx, &next); err != nil {
+			return nil, err
+		}
+		task = &next
+	}
 	id := task.Run
 	if id == "" {
 		made, err := uuid.NewV7()
@@ -80,7 +85,9 @@ func (o *Orchestrator) begin(ctx context.Context, task *Task, streams bool) (*ru
 		return nil, &ConfigError{Field: "Task.Namespace", Err: err}
 	}
 	r := o.newRun(ctx, key, streams)
-	r.journal.epoch = 1
+	if r.journal != nil {
+		r.journal.epoch = 1
+	}
 	r.stop = task.Stop
 	if err := r.applyStarted(task); err != nil {
 		r.close()
@@ -119,9 +126,11 @@ func (r *run) applyStarted(task *Task) error {
 func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams bool) *run {
 	r := &run{o: o, id: key.Run, streams: streams, now: time.Now()}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	r.journal = journal{store: o.cfg.Store, key: key, run: key.Run, patience: o.cfg.Timeouts.Store}
-	if o.leaser != nil {
-		r.lease.time = o.cfg.Lease
+	if o.cfg.Store != nil {
+		r.journal = &journal{store: o.cfg.Store, key: key, run: key.Run, patience: o.cfg.Timeouts.Store}
+		if o.leaser != nil {
+			r.journal.lease.time = o.cfg.Lease
+		}
 	}
 	b, ok := o.workspaces.Get().(*workspace)
 	if !ok {

@@ -28,3 +28,8 @@ func caller() strategy.Strategy {
 		Results: func([]messages.ToolOutput) nextstep.NextStep { return done("ok") },
 	}
 }
+
+// delegates has another strategy do the work.
+func delegates(in delegation.Input) nextstep.NextStep {
+	return nextstep.Delegate{Strategy: "sub", Input: in}
+}

@@ -59,8 +59,10 @@ func (r *run) applyStop() bool {
 	r.stop = nil
 	rec.Reason = cause.Error()
 	r.causes.note(delegation.CodeStopped, rec.Reason, cause)
-	for _, m := range r.inbox.take() { // whatever was posted: the run ends
-		r.journal.taken = append(r.journal.taken, m.ID)
+	if j := r.journal; j != nil {
+		for _, m := range j.inbox.take() { // the run ends, whatever was posted
+			j.taken = append(j.taken, m.ID)
+		}
 	}
 	return r.apply(rec) == nil
 }

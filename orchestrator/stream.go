@@ -11,10 +11,11 @@ import (
 // consumer passes the events of a run to the code that reads them. It always yields on the
 // goroutine of the loop.
 type consumer struct {
-	yield  func(Event, error) bool
-	log    func(Event) // logs the events; may be nil
-	cancel context.CancelCauseFunc
-	gone   bool // the consumer broke out, or got the last event
+	yield    func(Event, error) bool
+	log      func(Event) // logs the events; may be nil
+	followed *run        // the run, whose followers get the events that no journal keeps; nil: it has no journal
+	cancel   context.CancelCauseFunc
+	gone     bool // the consumer broke out, or got the last event
 
 	yielding bool // the consumer is handling an event; stays true only if it panics
 }
@@ -26,6 +27,9 @@ func (c *consumer) deliver(e *Event) {
 	}
 	if c.log != nil {
 		c.log(*e)
+	}
+	if c.followed != nil && e.Index == 0 {
+		c.followed.o.followers.told(c.followed.journal.key, e)
 	}
 	c.yielding = true
 	listens := c.yield(*e, nil)

@@ -43,6 +43,14 @@ type Task struct {
 	Metadata  map[string]string // any data; it is in the events RunStarted and RunResumed, and in the journal
 	Labels    map[string]string // stored in the journal, to find runs
 	Namespace string            // stored in the journal: the tenant of the run
+
+	// Session names the conversation that the run continues, in its namespace. The run begins with
+	// the messages of the last run of the session, unless Input has messages. "" means none. The
+	// run gets the labels [LabelSession] and [LabelTurn], and the id "session.turn" unless Run is
+	// set: if two processes start the same turn, one of them gets a [*RunExistsError]. So does who
+	// starts a turn while the last run of the session is in progress. A session requires a
+	// Config.Store that is a [checkpoint.Lister]. See [Orchestrator.History].
+	Session string
 }
 
 // taskStrategy is the default name of a task's own strategy.

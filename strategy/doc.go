@@ -22,6 +22,7 @@
 //	FailureHandler   ProcessFailure(nextstep.Failure) nextstep.NextStep   decides after a step that could not be performed; without it the frame fails
 //	CallEditor       EditCalls([]messages.ToolCall)                       receives calls that a middleware changed; without it the strategy keeps the model's
 //	Concluder        Conclude(reason string) delegation.Output            gives a last output when the run is stopped; without it the messages so far are the output
+//	UnknownHandler   HandlesUnknown(messages.ToolCall) bool               decides about calls that may have had their effect; without it a person is asked
 //	Inheritor        Inherit(delegation.Output)                           receives the work of its child when the run was stopped, before Conclude
 //	ToolUser         UseTools([]tools.Definition)                         receives the tools of the run that its frame may use
 //	ToolNamer        ToolNames() []string                                 lists the run's tools that its configuration names: a missing one is found at set-up

@@ -22,6 +22,7 @@ import (
 //   - Run, and Stream;
 //   - with a journal: broken off at each event, and resumed from the journal by another
 //     Orchestrator;
+//   - with a journal: replayed from it, with the same events;
 //   - with a journal: resumed from each prefix of it, as after a crash;
 //   - by an engine other than the Orchestrator, which must make the same events, too.
 //
@@ -47,6 +48,7 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 		w.same("Stream", false, plain.stream(nil))
 		w.run(plain)
 		w.otherEngine(m)
+		w.replay()
 		w.crash()
 		w.breakOff()
 	})

@@ -73,6 +73,25 @@ func countsHeartbeats(ctx context.Context, m *memory, k key, writer string, d ti
 	return m.Lease(ctx, k, writer, d)
 }
 
+// keepsLeases has a lease outlast its epoch.
+func keepsLeases(ctx context.Context, m *memory, b batch) error {
+	h, _ := m.Head(context.Background(), b.Key)
+	if err := m.Append(ctx, b); err != nil || b.Lease > 0 || b.Epoch <= h.Epoch || h.Lease.Writer == "" {
+		return err
+	}
+	return m.Append(ctx, batch{Key: b.Key, Writer: h.Lease.Writer, Epoch: b.Epoch, Lease: time.Until(h.Lease.Until)})
+}
+
+// endsLeases ends the lease of whoever had it by any batch of another.
+func endsLeases(ctx context.Context, m *memory, b batch) error {
+	h, _ := m.Head(context.Background(), b.Key)
+	if err := m.Append(ctx, b); err != nil || h.Lease.Writer == b.Writer {
+		return err
+	}
+	_, err := m.Lease(ctx, b.Key, h.Lease.Writer, 0)
+	return err
+}
+
 func brokenLeases() map[string]brokenStore {
 	return map[string]brokenStore{
 		"leases all":        {flaws{lease: ends(true)}, []string{"a lease is held", "lease by append", "one of many leases"}},
@@ -82,6 +101,8 @@ func brokenLeases() map[string]brokenStore {
 		"leases anything":   {flaws{lease: leasesAnything}, []string{"lease of no run"}},
 		"counts heartbeats": {flaws{lease: countsHeartbeats}, []string{"a lease is held", "a lease ends"}},
 		"appends alone":     {changes(func(b *batch, _ checkpoint.Head) { b.Lease = 0 }), []string{"lease by append"}},
+		"keeps leases":      {flaws{append: keepsLeases}, []string{"a higher epoch ends a lease"}},
+		"ends leases":       {flaws{append: endsLeases}, []string{"a higher epoch ends a lease", "lease by append"}},
 		"no progress":       {changes(func(b *batch, _ checkpoint.Head) { b.Progress = false }), []string{"progress"}},
 		"all is progress":   {changes(func(b *batch, _ checkpoint.Head) { b.Progress = true }), []string{"progress"}},
 	}

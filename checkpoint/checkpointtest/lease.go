@@ -199,6 +199,48 @@ func leaseByAppend(ctx context.Context, s checkpoint.Store) error {
 	return err
 }
 
+// epochEndsLease has others append while somebody has the lease: in its epoch, in vain, and in a
+// higher one.
+func epochEndsLease(ctx context.Context, s checkpoint.Store) error {
+	x, err := newLeased(ctx, s)
+	if err != nil {
+		return err
+	}
+	step := func(records int, d time.Duration, epoch int64, holder string) error {
+		b := by(batch(run, numbered(x.want.Last+1, records)...), other, epoch)
+		b.Lease = d
+		x.want.Last, x.want.Epoch, x.want.Lease.Writer = x.want.Last+records, epoch, holder
+		if err := put(ctx, s, b); err != nil {
+			return err
+		}
+		return expectHead(ctx, s, x.want)
+	}
+	for _, c := range []struct {
+		records int
+		lease   time.Duration
+		holder  string
+	}{{1, 0, ""}, {0, 0, ""}, {1, -1, ""}, {0, -1, ""}, {1, time.Hour, other}, {0, time.Hour, other}} {
+		if _, err := takeOver(ctx, x.l, run, other, 0); err != nil {
+			return err
+		}
+		x.want.Epoch, x.want.Lease.Writer = x.want.Epoch+1, owner // it was ended, not run out: no recovery
+		if _, err := x.take(ctx, owner, time.Hour); err != nil {
+			return err
+		}
+		epoch := x.want.Epoch
+		if err := step(c.records, 0, epoch, owner); err != nil {
+			return fmt.Errorf("an append of %d records in the epoch of somebody's lease: %w", c.records, err)
+		}
+		if err := refusedAs(ctx, s, by(batch(run, numbered(x.want.Last+2, 1)...), other, epoch+1), checkpoint.ErrConflict); err != nil {
+			return err
+		}
+		if err := step(c.records, c.lease, epoch+1, c.holder); err != nil {
+			return fmt.Errorf("an append of %d records in a higher epoch than that of somebody's lease: %w", c.records, err)
+		}
+	}
+	return nil
+}
+
 // progress counts recoveries, and forgets them.
 func progress(ctx context.Context, s checkpoint.Store) error {
 	x, err := newLeased(ctx, s)

@@ -105,6 +105,7 @@ var checks = []struct {
 	{"a lease ends", leaseEnds},
 	{"a lease fences", leaseFences},
 	{"lease by append", leaseByAppend},
+	{"a higher epoch ends a lease", epochEndsLease},
 	{"lease of no run", leaseOfNone},
 	{"one of many leases", oneLeases},
 	{"progress", progress},

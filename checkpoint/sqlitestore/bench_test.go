@@ -86,6 +86,26 @@ func steps(b *testing.B, size, runs int, mode sqlitestore.Synchronous) {
 	b.ReportMetric(0, "ns/op")
 }
 
+// BenchmarkRead reads a run of 10,000 records, as a resume does.
+func BenchmarkRead(b *testing.B) {
+	s := fresh(b)
+	const n = 10_000
+	data := make([]string, n)
+	for i := range data {
+		data[i] = content("run", i%40)
+	}
+	require.NoError(b, s.Append(b.Context(), first("run", data...)))
+	b.ReportAllocs()
+	for b.Loop() {
+		read := 0
+		for _, err := range s.Read(b.Context(), key("run"), 1) {
+			require.NoError(b, err)
+			read++
+		}
+		require.Equal(b, n, read)
+	}
+}
+
 func median(list []float64) float64 {
 	slices.Sort(list)
 	return list[len(list)/2]

@@ -126,6 +126,9 @@ func fault(path string, key checkpoint.Key, err error) error {
 			return &Error{Path: path, Key: key, Kind: kind, Err: said}
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		if key == (checkpoint.Key{}) {
+			return fmt.Errorf("sqlitestore: %s: %w", path, err)
+		}
 		return fmt.Errorf("sqlitestore: run %.64q: %w", key.String(), err)
 	}
 	return &Error{Path: path, Key: key, Kind: ErrDisk, Err: err}

@@ -15,6 +15,12 @@ func Execute(s *Store, text string) error {
 	return err
 }
 
+// Number returns what a query says on the connection that writes.
+func Number(s *Store, text string) (n int, err error) {
+	err = s.writer.conn.QueryRowContext(background, text).Scan(&n)
+	return n, err
+}
+
 // OpenWith opens a store as a program does that knows of more migrations.
 func OpenWith(ctx context.Context, c Config, more ...string) (*Store, error) {
 	c, err := c.complete()

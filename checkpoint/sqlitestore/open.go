@@ -64,6 +64,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 func openWith(ctx context.Context, c Config, steps []string) (*Store, error) {
 	openings.Lock()
 	defer openings.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, fault(c.Path, checkpoint.Key{}, err)
+	}
 	if err := create(c.Path); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package sqlitestore_test
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,6 +59,30 @@ func TestOpen_config(t *testing.T) {
 		_, err := sqlitestore.Open(t.Context(), c)
 		require.EqualError(t, err, want)
 	}
+}
+
+// What is flushed is what the Config says, and SQLite drains no log within a commit.
+func TestOpen_synchronous(t *testing.T) {
+	for mode, want := range map[sqlitestore.Synchronous]int{"": 2, sqlitestore.Full: 2, sqlitestore.Normal: 1} {
+		s, err := sqlitestore.Open(t.Context(), sqlitestore.Config{Path: filepath.Join(t.TempDir(), "runs.db"), Synchronous: mode})
+		require.NoError(t, err)
+		defer s.Close()
+		for pragma, want := range map[string]int{"synchronous": want, "wal_autocheckpoint": 0, "secure_delete": 1} {
+			got, err := sqlitestore.Number(s, "PRAGMA "+pragma)
+			require.NoError(t, err)
+			require.Equal(t, want, got, pragma)
+		}
+	}
+}
+
+// A context that is done is the error, and nothing is made.
+func TestOpen_doneContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	path := filepath.Join(t.TempDir(), "runs.db")
+	_, err := sqlitestore.Open(ctx, sqlitestore.Config{Path: path})
+	require.EqualError(t, err, "sqlitestore: "+path+": context canceled")
+	require.NoFileExists(t, path)
 }
 
 // What something else has written is refused by name, and not changed.

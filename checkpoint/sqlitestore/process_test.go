@@ -49,7 +49,10 @@ func content(run string, seq int) string {
 	return strings.Repeat(fmt.Sprintf("%s:%d ", run, seq), 1+seq*37%400)
 }
 
-const runsOfWriter = 8
+const (
+	runsOfWriter = 8
+	lostRun      = 3 // how one ends whose run another has taken
+)
 
 // writeForever appends to several runs at once, and says of each record that was acknowledged so.
 func writeForever(path, seed string) {
@@ -68,7 +71,11 @@ func writeForever(path, seed string) {
 				if at == 1 {
 					b.Header = &checkpoint.Header{Status: checkpoint.StatusRunning}
 				}
-				must(s.Append(context.Background(), b))
+				err := s.Append(context.Background(), b)
+				if errors.Is(err, checkpoint.ErrConflict) {
+					os.Exit(lostRun)
+				}
+				must(err)
 				fmt.Printf("%s %d\n", run, at)
 			}
 		}()
@@ -194,15 +201,14 @@ func TestOpen_atOnce(t *testing.T) {
 		cmd, out := again(t, "write", path, fmt.Sprint("w", i))
 		started, readers = append(started, cmd), append(readers, bufio.NewReader(out))
 	}
-	wrote := 0
-	for i, r := range readers { // those that lose their runs to others end
-		if _, err := r.ReadString('\n'); err == nil {
-			wrote++
-		}
+	for i, r := range readers {
+		_, err := r.ReadString('\n')
 		_ = started[i].Process.Kill()
 		_ = started[i].Wait()
+		if err != nil { // it has lost its runs to others
+			require.Equal(t, lostRun, started[i].ProcessState.ExitCode())
+		}
 	}
-	require.Positive(t, wrote)
 	_, err := open(t, path).Head(t.Context(), key("run-0"))
 	require.NoError(t, err)
 }

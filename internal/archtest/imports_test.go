@@ -49,6 +49,7 @@ var allowed = map[string][]string{
 	"orchestrator/sse":           {"messages", "delegation", "checkpoint", "strategy", "orchestrator"},
 	"strategy/builtin":           {"llmclient", "tools", "strategy", "strategy/completetask", "strategy/planreviseexecute", "strategy/reflection", "strategy/retry", "strategy/react", "strategy/reasonactobserve"},
 	"strategytest":               {"checkpoint", "messages", "delegation", "tools", "llmclient", "llmclient/scripted", "nextstep", "strategy", "machine", "orchestrator", "github.com/cockroachdb/datadriven", "github.com/stretchr/testify"},
+	"strategytest/crash":         {"checkpoint", "messages", "delegation", "tools", "llmclient", "nextstep", "strategy", "machine", "orchestrator"},
 	"internal/prompts":           {},
 	"internal/guard":             {},
 	"internal/jsonform":          {},

@@ -41,7 +41,7 @@ var layers = []struct {
 	}},
 	{"strategies by name; a run as data", []string{"strategy/builtin", "machine"}},
 	{"the loop", []string{"orchestrator"}},
-	{"what stands on the loop", []string{".", "orchestrator/sse", "strategytest"}},
+	{"what stands on the loop", []string{".", "orchestrator/sse", "strategytest", "strategytest/crash"}},
 	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/prove", "internal/release", "internal/scenetest"}},
 }
 

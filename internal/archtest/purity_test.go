@@ -61,6 +61,7 @@ var acting = []string{
 	"orchestrator",
 	"orchestrator/sse",
 	"strategytest",
+	"strategytest/crash",
 	"internal/archtest",
 	"internal/growth",
 	"internal/live",

@@ -15,18 +15,31 @@
 //
 // Each event has its kind as its name, and the JSON form of [orchestrator.Event] in one line as its
 // data; docs/events.md describes them all. Its id is its position in the run: "7/2" is the second
-// event of record 7, in every stream of the run. Deltas have only a record number, that of the
-// record after which they came. The last event is run_finished; a stream that ends without it was
-// cut off. Lines that begin with a colon are comments, which keep the connection alive while
+// event of record 7, in every stream of the run. Events that no journal keeps, such as deltas, have
+// the id of the event before them. The last event is run_finished; a stream that ends without it
+// was cut off. Lines that begin with a colon are comments, which keep the connection alive while
 // nothing happens.
 //
 // When the client disconnects, the run is stopped now, and its journal, if any, records the stop;
-// see [Start] for runs that continue without the client. A client that reads slowly slows the run
-// down. Streams are not stored, so a client cannot reconnect to one. A browser's EventSource
-// reconnects by itself, with a header Last-Event-ID; such a request gets the status 204 (No
-// Content), which makes EventSource stop, and starts no second run. A run that waits for a person
-// is resumed in a new stream; for a run that has ended, that stream holds its last event. See
-// [Replies].
+// with [Config].Detached the run continues. A client that reads slowly slows the run down. A run
+// that waits for a person is resumed in a new stream; for a run that has ended, that stream holds
+// its last event. See [Replies].
+//
+// # Reconnecting
+//
+// If the Orchestrator has a Store, a Handler with [Config].Follow lets any number of clients follow
+// an existing run, and reconnect to it:
+//
+//	handler, err := sse.New(sse.Config{Start: sse.Tasks(o), Follow: o, Detached: true, Owner: userOf})
+//	http.Handle("POST /runs", handler)
+//	http.Handle("GET /runs/{run}", handler)
+//
+// A browser's EventSource reconnects by itself when its connection breaks, and sends the id of its
+// last event in the header Last-Event-ID. The stream continues after that event, from the journal
+// and then live. No event of the journal is lost or repeated, and no second run starts. Following
+// neither stops nor slows a run, even while the server is still closing the old connection. A
+// client that has all events of a run that has ended gets the status 204 (No Content), which makes
+// EventSource stop. Without Follow, every request with a Last-Event-ID gets it.
 //
 // # Whose runs are whose
 //

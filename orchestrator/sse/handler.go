@@ -30,11 +30,25 @@ const (
 // without the client. The events are read on the goroutine of the request, once and to their end.
 type Start func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error)
 
-// Config configures a [Handler]. Start is required.
+// Config configures a [Handler]. Start or Follow is required.
 type Config struct {
 	Start   Start
-	Methods []string // allowed methods; nil: POST. GET includes HEAD, which starts no run
+	Methods []string // methods that call Start; nil: POST. GET includes HEAD, which starts no run
 	MaxBody int64    // maximum size of a request's body in bytes; 0: 1 MiB; negative: no maximum
+
+	// Follow makes GET requests follow an existing run, by [orchestrator.Orchestrator.Follow]. The
+	// wildcard {run} of the pattern names the run, or else the query parameter run. The stream
+	// begins with the first event of the run, or after the event that the header Last-Event-ID
+	// names, which a browser's EventSource sends when it reconnects. Any number of clients may
+	// follow a run; they never start, stop or slow it. Owner or Authorize decide who may follow:
+	// with neither, nobody. A client that has all events of a run that has ended gets the status
+	// 204 (No Content). Nil: no run can be followed.
+	Follow *orchestrator.Orchestrator
+
+	// Detached makes the runs of Start continue when their client disconnects, as long as the
+	// process lives: the context that Start gets does not end with the request. A client that
+	// reconnects follows the run. Detached requires Follow.
+	Detached bool
 
 	// Owner returns the owner of the runs of a request, such as the user or tenant that an outer
 	// handler has authenticated. The ids of an owner's runs begin with the owner and a colon: a
@@ -75,11 +89,14 @@ type Handler struct {
 
 // New checks the configuration and returns a Handler.
 func New(cfg Config) (*Handler, error) {
-	if cfg.Start == nil {
-		return nil, errors.New("sse: Config.Start is nil: there is nothing to stream")
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
-	if cfg.Methods == nil {
+	if cfg.Methods == nil && cfg.Start != nil {
 		cfg.Methods = []string{http.MethodPost}
+	}
+	if cfg.Follow != nil {
+		cfg.Methods = append(slices.Clip(cfg.Methods), http.MethodGet)
 	}
 	if slices.Contains(cfg.Methods, http.MethodGet) && !slices.Contains(cfg.Methods, http.MethodHead) {
 		cfg.Methods = append(slices.Clip(cfg.Methods), http.MethodHead)
@@ -91,6 +108,20 @@ func New(cfg Config) (*Handler, error) {
 	return &Handler{cfg: cfg, allow: strings.Join(cfg.Methods, ", ")}, nil
 }
 
+// check says what cannot be served.
+func (c *Config) check() error {
+	switch {
+	case c.Start == nil && c.Follow == nil:
+		return errors.New("sse: Config.Start is nil: there is nothing to stream")
+	case c.Detached && c.Follow == nil:
+		return errors.New("sse: Config.Detached needs Config.Follow: nobody could hear of a run again whose client is gone")
+	case c.Follow != nil && slices.Contains(c.Methods, http.MethodGet):
+		return errors.New("sse: Config.Methods has GET, which Config.Follow is for")
+	default:
+		return nil
+	}
+}
+
 func withDefault[N int64 | time.Duration](n, otherwise N) N {
 	if n == 0 {
 		return otherwise
@@ -98,8 +129,8 @@ func withDefault[N int64 | time.Duration](n, otherwise N) N {
 	return n
 }
 
-// ServeHTTP starts a run and streams its events until it ends. If Start or Filter panics, the work
-// on the run ends and the panic reaches the server.
+// ServeHTTP starts a run or follows one, and streams its events until it ends. If Start or Filter
+// panics, the work on the run ends and the panic reaches the server.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	limitReads(w, h.cfg.ReadTimeout)
 	switch {
@@ -108,6 +139,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, &Error{Status: http.StatusMethodNotAllowed, Code: CodeMethod, Message: "the method is not one of " + h.allow})
 	case r.Method == http.MethodHead:
 		setHeaders(w.Header())
+	case h.cfg.Follow != nil && r.Method == http.MethodGet:
+		h.follow(w, r)
 	case r.Header.Get("Last-Event-ID") != "":
 		w.WriteHeader(http.StatusNoContent)
 	default:
@@ -119,6 +152,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	leave := cancel // the run, when its client is gone
+	if h.cfg.Detached {
+		ctx, leave = context.WithoutCancel(ctx), func() {}
+	}
 	r = r.WithContext(ctx)
 	if h.cfg.MaxBody > 0 {
 		r.Body = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
@@ -138,11 +175,12 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 		}
 		if !begun {
 			begun = true
-			if err := s.begin(h.cfg.KeepAlive, cancel); err != nil {
+			if err := s.begin(h.cfg.KeepAlive, leave); err != nil {
 				h.breakOff(s, r, err)
 				return
 			}
 		}
+		s.stands(&e)
 		if gone || h.cfg.Filter != nil && !h.cfg.Filter(&e) {
 			continue
 		}
@@ -153,7 +191,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
 		}
 		if s.send(block) != nil {
 			gone = true
-			cancel() // then wait for the run to end, so that its journal is complete
+			leave() // then wait for the run to end, so that its journal is complete
 		}
 	}
 	if !begun {

@@ -22,6 +22,7 @@ type stream struct {
 	reading time.Duration // time to read the rest of the body; if not positive, the server's
 	timeout time.Duration // time for one write; if not positive, none
 	buf     bytes.Buffer
+	last    orchestrator.Position // behind the last event that has one
 	begun   bool
 	done    chan struct{} // closed by end
 	beats   sync.WaitGroup
@@ -122,7 +123,7 @@ func (s *stream) beat(silence time.Duration) (time.Duration, error) {
 func (s *stream) encode(e orchestrator.Event) ([]byte, error) {
 	s.buf.Reset()
 	s.buf.WriteString("id: ")
-	s.buf.WriteString(idOf(e))
+	s.buf.WriteString(s.id(&e))
 	s.buf.WriteString("\nevent: ")
 	s.buf.WriteString(oneLine.Replace(string(e.Kind)))
 	s.buf.WriteString("\ndata: ")
@@ -135,14 +136,21 @@ func (s *stream) encode(e orchestrator.Event) ([]byte, error) {
 	return s.buf.Bytes(), nil
 }
 
-// idOf returns the position of an event in its run. It is never empty: a browser that reconnects
-// sends the last id, and only with an id can the server tell it to stop.
-func idOf(e orchestrator.Event) string {
-	id := strconv.Itoa(e.Record)
+// stands records the position of an event, whether it is sent or not.
+func (s *stream) stands(e *orchestrator.Event) {
 	if e.Index > 0 {
-		id += "/" + strconv.Itoa(e.Index)
+		s.last = orchestrator.PositionOf(*e)
 	}
-	return id
+}
+
+// id returns the place from which the stream is taken up by a client for which this event is the
+// last: behind it or, of one that no journal keeps, behind the one before. It is never empty: a
+// browser that asks again says the last id, and only so can it be told to stop asking.
+func (s *stream) id(e *orchestrator.Event) string {
+	if s.last.Record == 0 {
+		return strconv.Itoa(e.Record)
+	}
+	return s.last.String()
 }
 
 // oneLine removes newlines from a kind, which users can choose.

@@ -36,6 +36,8 @@ import (
 //   - The journal, applied to a new Machine, gives the same events and the same output. This is
 //     also so if the store was slow or refused an append, if the consumer left, or if a middleware
 //     changed what was done, and the run was resumed.
+//   - Orchestrator.Replay gives the same events, and a fork of any prefix of the journal can be
+//     resumed and obeys the same laws.
 //   - There is one terminal event, the last, and every frame that is entered is left, unless the
 //     run waits.
 func TestRandomCompositions(t *testing.T) {
@@ -174,6 +176,7 @@ func (w *composed) run() {
 	w.judge(res)
 	if w.Stored {
 		w.resume(res)
+		w.replayAndFork()
 	}
 	w.end = string(res.Status)
 	if res.Output.Err != nil {

@@ -1,0 +1,132 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// mostBytes is how much one statement takes: PostgreSQL has room for twice as much, headers included.
+const mostBytes = 1 << 29
+
+const appendBatch = `SELECT append_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+
+// Append implements [checkpoint.Store]. It is one statement, and one transaction: if ctx ends it on
+// its way, it may be carried out nevertheless. The data of a batch may have 512 MiB.
+func (s *Store) Append(ctx context.Context, b checkpoint.Batch) error {
+	a, err := s.addition(&b)
+	if err != nil {
+		return err
+	}
+	return s.do(ctx, b.Key, func(conn *pgx.Conn) error {
+		var refused *string
+		if err := conn.QueryRow(ctx, appendBatch, a.args()...).Scan(&refused); err != nil || refused == nil {
+			return err
+		}
+		return a.refused(*refused)
+	})
+}
+
+// refused says why a batch was not added.
+func (a *addition) refused(text string) error {
+	why, number, _ := strings.Cut(text, " ")
+	now, err := strconv.ParseInt(number, 10, 64)
+	switch {
+	case why == "missing":
+		return &checkpoint.NotFoundError{Key: a.Key}
+	case why == "fenced" && err == nil:
+		return &checkpoint.FencedError{Key: a.Key, Epoch: a.Epoch, Now: now}
+	case why == "conflict" && err == nil:
+		return a.conflict(int(now))
+	default:
+		return fmt.Errorf("append_1 says %q", text)
+	}
+}
+
+// addition is a batch as it is stored.
+type addition struct {
+	*checkpoint.Batch
+	next   bool // the places of the records follow each other
+	crcs   []int32
+	types  []string
+	data   [][]byte
+	header *described // nil: it stays as it is
+}
+
+func (s *Store) addition(b *checkpoint.Batch) (*addition, error) {
+	n := len(b.Records)
+	a := &addition{Batch: b, next: true, crcs: make([]int32, n), types: make([]string, n), data: make([][]byte, n)}
+	bytes := 0
+	for i, r := range b.Records {
+		a.next = a.next && r.Seq == b.Records[0].Seq+i
+		a.crcs[i], a.types[i], a.data[i] = sum(b.Key, strconv.Itoa(r.Seq), r.Type, r.Data), r.Type, bytesOf(r.Data)
+		if bytes += len(r.Data); bytes > mostBytes {
+			return nil, &Error{Place: s.place, Key: b.Key, Record: r.Seq, Kind: ErrTooLarge}
+		}
+	}
+	if err := b.Key.Check(); err != nil {
+		return nil, err
+	}
+	header := b.Header
+	if header == nil && n > 0 && b.Records[0].Seq == 1 { // if it is added, the run begins
+		header = &checkpoint.Header{}
+	}
+	var err error
+	if header != nil {
+		a.header, err = describe(b.Key, header)
+	}
+	return a, err
+}
+
+// args are those of append_1.
+func (a *addition) args() []any {
+	first, final := 0, 0
+	if n := len(a.Records); n > 0 {
+		first, final = a.Records[0].Seq, a.Records[n-1].Seq
+	}
+	args := []any{
+		a.Key.Namespace, a.Key.Run, a.Writer, a.Epoch, micros(a.Lease), a.Progress,
+		len(a.Records), a.next, first, final, a.crcs, a.types, a.data,
+		a.Taken, nil, nil, nil, nil, nil,
+	}
+	if h := a.header; h != nil {
+		copy(args[len(args)-5:], []any{h.text, h.crc, h.state, h.marks, h.due})
+	}
+	return args
+}
+
+// conflict says which record is not the next one of a run whose last has a place.
+func (a *addition) conflict(last int) error {
+	for i, r := range a.Records {
+		if want := last + i + 1; r.Seq != want {
+			return &checkpoint.ConflictError{Key: a.Key, Seq: r.Seq, Want: want}
+		}
+	}
+	return &checkpoint.ConflictError{Key: a.Key, Want: last + 1}
+}
+
+// micros returns how long a lease is, as it is stored: at least one microsecond, or -1 for its end.
+func micros(d time.Duration) int64 {
+	switch {
+	case d < 0:
+		return -1
+	case d == 0:
+		return 0
+	default:
+		return max(1, d.Microseconds())
+	}
+}
+
+// bytesOf returns data as PostgreSQL takes them: nil would be NULL.
+func bytesOf(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}

@@ -1,0 +1,198 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/checkpointtest"
+	"github.com/segue-go/segue/checkpoint/pgstore"
+	"github.com/segue-go/segue/checkpoint/pgstore/internal/pgtest"
+)
+
+// damages are done to a record by SQL.
+var damages = map[string]string{
+	"another byte":   `UPDATE records SET data = set_byte(data, 0, 1)`,
+	"a shorter text": `UPDATE records SET data = substr(data, 2)`,
+	"another type":   `UPDATE records SET type = 'stop'`,
+	"another sum":    `UPDATE records SET crc = crc # 1`,
+	"taken away":     `DELETE FROM records`,
+	"another place":  `UPDATE records SET seq = seq + 1000`,
+	"another run's":  `UPDATE records SET data = o.data, crc = o.crc FROM runs p JOIN records o ON o.run = p.id WHERE p.run = 'another' AND o.seq = records.seq AND records.run <> o.run AND`,
+}
+
+func TestFaults(t *testing.T) {
+	checkpointtest.Faults(t, func(t *testing.T) checkpointtest.Faulty {
+		c := fresh(t)
+		c.Configure = func(p *pgxpool.Config) { p.ConnConfig.RuntimeParams["application_name"] = c.Schema }
+		s := open(t, c)
+		f := checkpointtest.Faulty{
+			Store: s,
+			Reopen: func() checkpoint.Store {
+				require.NoError(t, s.Close())
+				s = open(t, c)
+				return s
+			},
+			Interrupt: func() {
+				raw(t, c, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = $1", c.Schema)
+			},
+			Damages: map[string]func(checkpoint.Key, int) error{},
+		}
+		for name, text := range damages {
+			f.Damages[name] = func(key checkpoint.Key, seq int) error {
+				where := " WHERE"
+				if name == "another run's" {
+					where = ""
+				}
+				return execute(c, text+where+" records.run = (SELECT id FROM runs WHERE runs.run = $1) AND records.seq = $2", key.Run, seq)
+			}
+		}
+		return f
+	})
+}
+
+// A head, or a message, that is damaged is told by name.
+func TestDamage_head(t *testing.T) {
+	c := fresh(t)
+	s := open(t, c)
+	for _, run := range []string{"head", "message"} {
+		require.NoError(t, s.Append(t.Context(), first(run, "1")))
+		require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key(run), Data: []byte("yes")}))
+	}
+	raw(t, c, `UPDATE runs SET header = '{"status":"done"}' WHERE run = 'head'`)
+	raw(t, c, `UPDATE inbox SET data = 'no' WHERE run = (SELECT id FROM runs WHERE run = 'message')`)
+	_, headErr := s.Head(t.Context(), key("head"))
+	_, leaseErr := s.Lease(t.Context(), key("head"), "w", time.Hour)
+	_, listErr := s.List(t.Context(), checkpoint.Query{})
+	for _, err := range []error{headErr, leaseErr, listErr} {
+		require.ErrorIs(t, err, pgstore.ErrCorrupt)
+		require.ErrorContains(t, err, `run "head": the database is damaged: the checksum of its head does not hold`)
+	}
+	_, err := s.Posted(t.Context(), key("head"), key("message"))
+	require.ErrorIs(t, err, pgstore.ErrCorrupt)
+	require.ErrorContains(t, err, `run "message": the database is damaged: the checksum of a message to it does not hold`)
+}
+
+// A connection that was cut while nobody used it is found out before something is asked on it.
+func TestAlive(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	other, err := listener.Accept()
+	require.NoError(t, err)
+	require.True(t, pgstore.Alive(conn))
+	_, err = other.Write([]byte("E"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return !pgstore.Alive(conn) }, time.Second, time.Millisecond)
+	var b [1]byte
+	_, err = conn.Read(b[:])
+	require.NoError(t, err)
+	require.True(t, pgstore.Alive(conn))
+	require.NoError(t, other.Close())
+	require.Eventually(t, func() bool { return !pgstore.Alive(conn) }, time.Second, time.Millisecond)
+	require.NoError(t, conn.Close())
+	require.False(t, pgstore.Alive(conn))
+}
+
+// loader appends to a run for as long as it may, and tries again what fails.
+type loader struct {
+	s      *pgstore.Store
+	run    string
+	stored int
+	failed int
+	over   *atomic.Bool
+}
+
+func (l *loader) work(ctx context.Context) error {
+	for !l.over.Load() {
+		b := next(l.run, l.stored+1, content(l.run, l.stored+1))
+		if l.stored == 0 {
+			b.Header = &checkpoint.Header{Status: checkpoint.StatusRunning}
+		}
+		for {
+			err := l.s.Append(ctx, b)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, pgstore.ErrLost) && !errors.Is(err, pgstore.ErrUnreachable) {
+				return err
+			}
+			l.failed++
+			time.Sleep(time.Millisecond)
+		}
+		l.stored++
+	}
+	return nil
+}
+
+// load appends to several runs while something is done to the server, three times. Everything that
+// was acknowledged is there, once.
+func load(t *testing.T, server *pgtest.Server, disturb func()) {
+	t.Helper()
+	s := open(t, config(server.URL(), "segue"))
+	var over atomic.Bool
+	loaders := make([]loader, 8)
+	errs := make([]error, len(loaders))
+	var all sync.WaitGroup
+	for i := range loaders {
+		loaders[i] = loader{s: s, run: fmt.Sprint("run-", i), over: &over}
+		all.Go(func() { errs[i] = loaders[i].work(t.Context()) })
+	}
+	for range 3 {
+		time.Sleep(200 * time.Millisecond)
+		disturb()
+		require.NoError(t, server.Start())
+	}
+	time.Sleep(200 * time.Millisecond)
+	over.Store(true)
+	all.Wait()
+	require.NoError(t, errors.Join(errs...))
+	failed, stored := 0, 0
+	for _, l := range loaders {
+		data, err := journal(t.Context(), s, l.run)
+		require.NoError(t, err)
+		require.Len(t, data, l.stored)
+		for i, text := range data {
+			require.Equal(t, content(l.run, i+1), text)
+		}
+		failed, stored = failed+l.failed, stored+l.stored
+	}
+	t.Logf("%d records, %d appends that failed", stored, failed)
+	require.Positive(t, failed)
+}
+
+func TestServer_restartsUnderLoad(t *testing.T) {
+	server := pgtest.Start(t)
+	load(t, server, server.Stop)
+}
+
+func TestServer_isKilledUnderLoad(t *testing.T) {
+	server := pgtest.Start(t)
+	load(t, server, func() { require.NoError(t, server.Kill()) })
+}
+
+// A server that was restarted while nobody called is no error.
+func TestServer_restartsMeanwhile(t *testing.T) {
+	server := pgtest.Start(t)
+	s := open(t, config(server.URL(), "segue"))
+	require.NoError(t, s.Append(t.Context(), first("r", "1")))
+	server.Stop()
+	require.NoError(t, server.Start())
+	require.NoError(t, s.Append(t.Context(), next("r", 2, "2")))
+	server.Stop()
+	err := s.Append(t.Context(), next("r", 3, "3"))
+	require.ErrorIs(t, err, pgstore.ErrUnreachable)
+	require.ErrorContains(t, err, `database "postgres", schema "segue": run "r": the server cannot be reached`)
+}

@@ -1,0 +1,254 @@
+// Package pgtest starts PostgreSQL servers for tests, in temporary folders.
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Variable is the environment variable whose value, if it has one, is how to connect to a server
+// that is there already.
+const Variable = "SEGUE_TEST_POSTGRES"
+
+var shared struct {
+	once   sync.Once
+	server *Server
+	err    error
+}
+
+// URL returns how to connect to the server that the tests of a package share: that of the
+// environment, or one that is started with the first call. It skips the test if there is neither.
+func URL(t testing.TB) string {
+	t.Helper()
+	if url := os.Getenv(Variable); url != "" {
+		return url
+	}
+	shared.once.Do(func() { shared.server, shared.err = start() })
+	skip(t, shared.err)
+	return shared.server.URL()
+}
+
+// Stop stops the server that the tests share, if it was started. It is for TestMain.
+func Stop() {
+	if shared.server != nil {
+		shared.server.remove()
+	}
+}
+
+// Start starts a server for a test alone, which may kill it. It skips the test where it cannot.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	s, err := start()
+	skip(t, err)
+	t.Cleanup(s.remove)
+	return s
+}
+
+// missing is what a machine has not, that a server needs.
+type missing string
+
+func (m missing) Error() string { return string(m) }
+
+func skip(t testing.TB, err error) {
+	t.Helper()
+	var without missing
+	switch {
+	case errors.As(err, &without):
+		t.Skipf("there is no PostgreSQL: %s; install it, or say in %s how to connect to one", without, Variable)
+	case err != nil:
+		t.Fatal(err)
+	}
+}
+
+// Server is a PostgreSQL server with a folder of its own. It is reached by a socket in it.
+type Server struct {
+	bin  string // the folder of its programs
+	dir  string
+	as   *user.User // nil: whoever runs the test
+	proc *exec.Cmd
+	end  func() // ends it in good order
+}
+
+// start makes a server and starts it.
+func start() (s *Server, err error) {
+	s = &Server{}
+	if s.bin, err = programs(); err != nil {
+		return nil, err
+	}
+	if os.Getuid() == 0 {
+		if s.as, err = user.Lookup("postgres"); err != nil {
+			return nil, missing("it does not run as root, and there is no user postgres")
+		}
+	}
+	if s.dir, err = os.MkdirTemp("", "segue-pg-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.remove()
+		}
+	}()
+	if s.as != nil {
+		uid, gid := ids(s.as)
+		if err := os.Chown(s.dir, uid, gid); err != nil {
+			return nil, err
+		}
+	}
+	out, err := s.command(filepath.Join(s.bin, "initdb"), "-D", s.data(), "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8", "--locale=C").CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return s, s.Start()
+}
+
+// programs returns the folder of the programs of the newest PostgreSQL that is found.
+func programs() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(path), nil
+		}
+	}
+	var found []string
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/initdb", "/usr/pgsql-*/bin/initdb", "/opt/homebrew/opt/postgresql@*/bin/initdb"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			return "", err
+		}
+		found = append(found, names...)
+	}
+	if len(found) == 0 {
+		return "", missing("no initdb in PATH, nor where packages put it")
+	}
+	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return number(a) - number(b) })), nil
+}
+
+// number returns the first number in a path.
+func number(path string) int {
+	digits := strings.FieldsFunc(path, func(r rune) bool { return r < '0' || r > '9' })
+	if len(digits) == 0 {
+		return 0
+	}
+	n, _ := strconv.Atoi(digits[0]) // 0 is as good as any other
+	return n
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// URL returns how to connect to the server.
+func (s *Server) URL() string {
+	return fmt.Sprintf("host=%s user=postgres dbname=postgres sslmode=disable", s.dir)
+}
+
+// Start starts the server, if it was stopped or killed, and waits until it can be connected to. What
+// is left of one that was killed is waited for, too.
+func (s *Server) Start() error {
+	var err error
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
+		if err = s.try(until); err == nil {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	return fmt.Errorf("the server cannot be started: %w\n%s", err, log)
+}
+
+// ends ends the server when this process does, however it does: then the input of the shell ends.
+const ends = `exec 3<&0
+"$0" "$@" >>log 2>&1 </dev/null 3<&- & server=$!
+(read -r line <&3; kill -INT $server) 2>/dev/null & reader=$!
+wait $server; code=$?
+kill $reader 2>/dev/null
+exit $code`
+
+// try starts the server, and returns once it can be connected to, or has ended.
+func (s *Server) try(until time.Time) error {
+	proc := s.command("/bin/sh", "-c", ends,
+		filepath.Join(s.bin, "postgres"), "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=200")
+	in, err := proc.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := proc.Start(); err != nil {
+		return err
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = proc.Wait()
+	}()
+	s.proc = proc
+	s.end = func() {
+		_ = in.Close()
+		<-over
+	}
+	for time.Now().Before(until) {
+		select {
+		case <-over:
+			return errors.New("it has ended")
+		case <-time.After(20 * time.Millisecond):
+		}
+		if s.answers() == nil {
+			return nil
+		}
+	}
+	return errors.New("it does not answer")
+}
+
+func (s *Server) answers() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.URL())
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+// Stop ends the server in good order: what it was about is rolled back, and connections are closed.
+func (s *Server) Stop() {
+	if s.end != nil {
+		s.end()
+	}
+}
+
+// Kill kills the first process of the server, as kill -9 does. The others find that out themselves.
+func (s *Server) Kill() error {
+	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		return err
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	if err := process.Kill(); err != nil {
+		return err
+	}
+	s.end()
+	return nil
+}
+
+// remove ends the server and deletes its folder.
+func (s *Server) remove() {
+	s.Stop()
+	_ = os.RemoveAll(s.dir)
+}

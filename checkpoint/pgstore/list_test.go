@@ -1,0 +1,201 @@
+package pgstore_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/pgstore"
+)
+
+// epoch is when the first of many runs was created.
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// waiting fills a store with waiting runs as fast as PostgreSQL can, each created a second later.
+func waiting(t testing.TB, n int) *pgstore.Store {
+	t.Helper()
+	c := fresh(t)
+	s := open(t, c)
+	conn, err := pgx.Connect(t.Context(), c.URL)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	columns := []string{
+		"namespace", "run", "last", "recoveries", "epoch", "created", "updated", "lease_until", "writer", "lease_writer", "header", "crc", "state", "marks", "due",
+	}
+	_, err = conn.CopyFrom(t.Context(), pgx.Identifier{c.Schema, "runs"}, columns, pgx.CopyFromSlice(n, func(i int) ([]any, error) {
+		at := epoch.Add(time.Duration(i) * time.Second)
+		h := &checkpoint.Header{
+			Status: checkpoint.StatusWaiting, Strategy: "complete_task", Format: 2, Version: "v0.3.0", Due: at.Add(time.Hour),
+			Waits: []checkpoint.Wait{{ID: "1", Kind: "approval"}}, Labels: map[string]string{"team": "red"},
+		}
+		if i%1000 == 0 {
+			h.Labels["rare"] = "yes"
+		}
+		var until any
+		if i%2 == 0 {
+			until = time.Date(2222, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+		k := key(fmt.Sprintf("run-%08d", i))
+		return append([]any{k.Namespace, k.Run, 1, 0, 1, at, at, until, "w", "w"}, pgstore.Described(k, h)...), nil
+	}))
+	require.NoError(t, err)
+	raw(t, c, "INSERT INTO inbox (run, at, crc, message, data) SELECT id, created, 0, 'm', '' FROM runs WHERE id % 500 = 0")
+	raw(t, c, "ANALYZE runs, inbox") // as the server does by itself, a little later
+	return s
+}
+
+// Pages of 100,000 waiting runs are found without reading all of them, whatever is asked for.
+func TestList_manyRuns(t *testing.T) {
+	const n = 100_000
+	s := waiting(t, n)
+	status := []checkpoint.Status{checkpoint.StatusWaiting}
+	red := map[string]string{"team": "red"}
+	after := func(i int) time.Time { return epoch.Add(time.Duration(i) * time.Second) }
+	for name, c := range map[string]struct {
+		q    checkpoint.Query
+		want int
+	}{
+		"all":                   {checkpoint.Query{}, 100},
+		"every namespace":       {checkpoint.Query{All: true, Limit: 1000}, 1000},
+		"status":                {checkpoint.Query{Status: status}, 100},
+		"status everywhere":     {checkpoint.Query{Status: status, All: true}, 100},
+		"two statuses":          {checkpoint.Query{Status: append(status, checkpoint.StatusRunning)}, 100},
+		"none of a status":      {checkpoint.Query{Status: []checkpoint.Status{checkpoint.StatusDone}, Labels: red}, 0},
+		"no such namespace":     {checkpoint.Query{Namespace: "n", Status: status, Labels: red}, 0},
+		"label":                 {checkpoint.Query{Status: status, Labels: red}, 100},
+		"rare label":            {checkpoint.Query{Status: status, Labels: map[string]string{"team": "red", "rare": "yes"}}, 100},
+		"no such label":         {checkpoint.Query{Status: status, Labels: map[string]string{"team": "blue"}}, 0},
+		"wait":                  {checkpoint.Query{Status: status, Wait: "approval"}, 100},
+		"strategy":              {checkpoint.Query{Strategy: "complete_task", Wait: "approval"}, 100},
+		"few are due":           {checkpoint.Query{Status: status, Due: after(3600 + 49)}, 50},
+		"all are due":           {checkpoint.Query{Status: status, Due: after(3600 + n)}, 100},
+		"unleased":              {checkpoint.Query{Status: status, Unleased: true}, 100},
+		"due and unleased":      {checkpoint.Query{Status: status, All: true, Unleased: true, Due: after(3600 + 99)}, 50},
+		"posted":                {checkpoint.Query{Status: status, Posted: true}, 100},
+		"posted, all, unleased": {checkpoint.Query{Status: status, All: true, Posted: true, Unleased: true}, 100},
+		"long since":            {checkpoint.Query{Status: status, Updated: after(50)}, 50},
+		"deep in the list":      {checkpoint.Query{Status: status, After: checkpoint.Cursor{Created: after(n / 2), Key: key("x")}}, 100},
+		"deep, everywhere":      {checkpoint.Query{All: true, After: checkpoint.Cursor{Created: after(n / 2), Key: key("x")}}, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var took []time.Duration
+			for range 4 {
+				began := time.Now()
+				page, err := s.List(t.Context(), c.q)
+				took = append(took, time.Since(began))
+				require.NoError(t, err)
+				require.Len(t, page.Heads, c.want)
+				require.True(t, slices.IsSortedFunc(page.Heads, func(a, b checkpoint.Head) int { return b.Created.Compare(a.Created) }))
+			}
+			t.Log(slices.Min(took))
+			if slices.Min(took) < 100*time.Millisecond {
+				return
+			}
+			plan, err := pgstore.Explained(t.Context(), s, c.q)
+			require.NoError(t, err)
+			require.Fail(t, "it takes too long", "%s\n%s", slices.Min(took), plan)
+		})
+	}
+}
+
+// What indexes are for: none of these reads all runs.
+func TestList_plans(t *testing.T) {
+	s := waiting(t, 20_000)
+	status := []checkpoint.Status{checkpoint.StatusWaiting}
+	for _, x := range []struct {
+		index string
+		q     checkpoint.Query
+	}{
+		{"_by_time", checkpoint.Query{}},
+		{"runs_of_all_by_time", checkpoint.Query{All: true}},
+		{"_by_state", checkpoint.Query{Status: []checkpoint.Status{checkpoint.StatusDone}}},
+		{"runs_of_all_by_state", checkpoint.Query{Status: []checkpoint.Status{checkpoint.StatusRunning}, All: true}},
+		{"runs_by_due", checkpoint.Query{Status: status, Due: epoch.Add(time.Hour)}},
+		{"runs_by_mark", checkpoint.Query{Labels: map[string]string{"rare": "yes"}}},
+	} {
+		plan, err := pgstore.Explained(t.Context(), s, x.q)
+		require.NoError(t, err)
+		require.Contains(t, plan, x.index)
+		require.NotContains(t, plan, "Seq Scan on runs")
+	}
+}
+
+// Each query gives what a scan of all heads does.
+func TestList_isThatOfMemory(t *testing.T) {
+	s := open(t, fresh(t))
+	var m checkpoint.Memory
+	statuses := []checkpoint.Status{checkpoint.StatusRunning, checkpoint.StatusWaiting, checkpoint.StatusDone, "a\x00b"}
+	for i := range 60 {
+		b := first(fmt.Sprint("run-", i), "1")
+		b.Key.Namespace = []string{"", "a", "B"}[i%3]
+		b.Header.Status, b.Header.Labels = statuses[i%4], map[string]string{"five": fmt.Sprint(i % 5), "\x00": "\x00"}
+		if i%4 == 0 {
+			b.Header.Waits, b.Header.Due = []checkpoint.Wait{{ID: "1", Kind: "k"}}, time.Unix(int64(1000+i), 0)
+		}
+		for _, store := range []interface {
+			checkpoint.Store
+			checkpoint.Inbox
+		}{s, &m} {
+			require.NoError(t, store.Append(t.Context(), b))
+			if i%7 == 0 {
+				require.NoError(t, store.Post(t.Context(), checkpoint.Message{ID: "m", Key: b.Key}))
+			}
+		}
+	}
+	for bits := range 1 << 8 {
+		var q checkpoint.Query
+		has := func(bit int) bool { return bits&(1<<bit) != 0 }
+		q.All, q.Posted, q.Unleased, q.Namespace = has(0), has(1), has(2), "a"
+		if has(3) {
+			q.Status = statuses[bits%3:]
+		}
+		if has(4) {
+			q.Labels = map[string]string{"five": "2", "\x00": "\x00"}
+		}
+		if has(5) {
+			q.Wait = "k"
+		}
+		if has(6) {
+			q.Due = time.Unix(1030, 0)
+		}
+		if has(7) {
+			q.Limit = 3
+		}
+		require.Equal(t, walk(t, &m, q), walk(t, s, q), "%+v", q)
+	}
+	for _, namespace := range []string{"\x00", "a\xff", "a\x00"} {
+		page, err := s.List(t.Context(), checkpoint.Query{Namespace: namespace})
+		require.NoError(t, err)
+		require.Empty(t, page.Heads)
+	}
+	for _, at := range []time.Time{time.Unix(1<<45, 0), time.Unix(-1<<45, 0)} {
+		_, err := s.List(t.Context(), checkpoint.Query{Updated: at, After: checkpoint.Cursor{Created: at, Key: key("\x00")}})
+		require.NoError(t, err)
+	}
+}
+
+// walk returns the keys of all pages.
+func walk(t *testing.T, s checkpoint.Lister, q checkpoint.Query) []checkpoint.Key {
+	t.Helper()
+	seen := map[checkpoint.Key]bool{}
+	for {
+		page, err := s.List(t.Context(), q)
+		require.NoError(t, err)
+		for _, h := range page.Heads {
+			require.False(t, seen[h.Key])
+			seen[h.Key] = true
+		}
+		if q.After = page.Next; page.Next.IsZero() {
+			return slices.SortedFunc(maps.Keys(seen), func(a, b checkpoint.Key) int {
+				return slices.Compare([]string{a.Namespace, a.Run}, []string{b.Namespace, b.Run})
+			})
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package pgstore
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// Classes of marks. They stand in the database.
+const (
+	byStatus   = "status"
+	byStrategy = "strategy"
+	byOrigin   = "origin"
+	byLabel    = "label"
+	byWait     = "wait"
+)
+
+// mark is something that runs are listed by: the beginning of a hash, so that any text is as good as
+// another.
+type mark [16]byte
+
+func markOf(class, name, value string) (m mark) {
+	text := append([]byte(class), 0)
+	text = append(strconv.AppendInt(text, int64(len(name)), 10), 0)
+	text = append(append(text, name...), value...)
+	hash := sha256.Sum256(text)
+	copy(m[:], hash[:])
+	return m
+}
+
+// described is a header as it is stored.
+type described struct {
+	text  string // JSON
+	crc   int32
+	state mark
+	marks []mark
+	due   *int64
+}
+
+// describe returns how the header of a batch is stored.
+func describe(key checkpoint.Key, header *checkpoint.Header) (*described, error) {
+	text, err := json.Marshal(header)
+	if err != nil {
+		return nil, fmt.Errorf("pgstore: run %.64q: the header cannot be stored: %w", key.String(), err)
+	}
+	var h checkpoint.Header // as it will be read
+	if err := json.Unmarshal(text, &h); err != nil {
+		return nil, fmt.Errorf("pgstore: run %.64q: the header cannot be stored: %w", key.String(), err)
+	}
+	d := &described{text: string(text), crc: sum(key, "head", "", text), state: markOf(byStatus, "", string(h.Status)), marks: marksOf(&h)}
+	if !h.Due.IsZero() {
+		due := nanos(h.Due)
+		d.due = &due
+	}
+	return d, nil
+}
+
+// marksOf returns the marks of a run, each once.
+func marksOf(h *checkpoint.Header) []mark {
+	list := []mark{}
+	if h.Strategy != "" {
+		list = append(list, markOf(byStrategy, "", h.Strategy))
+	}
+	if h.Origin.Run != "" {
+		list = append(list, markOf(byOrigin, "", h.Origin.Run))
+	}
+	for name, value := range h.Labels {
+		list = append(list, markOf(byLabel, name, value))
+	}
+	for _, wait := range h.Waits {
+		list = append(list, markOf(byWait, "", wait.Kind))
+	}
+	slices.SortFunc(list, func(a, b mark) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(list)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sum is the checksum of something of a run. What it is called keeps it from passing for something
+// else.
+func sum(key checkpoint.Key, name, kind string, data []byte) int32 {
+	var room [256]byte
+	bound := append(room[:0], key.Namespace...)
+	for _, part := range []string{key.Run, name, kind} {
+		bound = append(append(bound, 0), part...)
+	}
+	bound = append(bound, 0)
+	return int32(crc32.Update(crc32.Checksum(bound, castagnoli), castagnoli, data))
+}
+
+// nanos returns a time as it is stored. Times beyond those that there are room for are the first, or
+// the last.
+func nanos(t time.Time) int64 {
+	switch year := t.UTC().Year(); {
+	case year < 1678:
+		return math.MinInt64
+	case year > 2261:
+		return math.MaxInt64
+	default:
+		return t.UnixNano()
+	}
+}

@@ -1,0 +1,204 @@
+-- One row for each run: how it stands.
+CREATE TABLE runs (
+  id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- never given twice
+  namespace    text COLLATE "C" NOT NULL,
+  run          text COLLATE "C" NOT NULL,
+  last         integer NOT NULL, -- the place of its last record
+  recoveries   integer NOT NULL,
+  epoch        bigint NOT NULL,
+  created      timestamptz NOT NULL,
+  updated      timestamptz NOT NULL,
+  lease_until  timestamptz, -- null: nobody has it
+  due          bigint, -- nanoseconds since 1970, from the header
+  state        uuid NOT NULL, -- the mark of the status
+  crc          integer NOT NULL, -- CRC-32C of the key and the header
+  writer       text COLLATE "C" NOT NULL, -- of the last records
+  lease_writer text COLLATE "C" NOT NULL,
+  marks        uuid[] NOT NULL, -- what else the run is listed by: hashes of strategy, origin, labels and kinds of waits
+  header       json NOT NULL
+) WITH (fillfactor = 80); -- so that a step changes no index
+
+CREATE UNIQUE INDEX runs_by_key ON runs (namespace, run);
+CREATE INDEX runs_by_time ON runs (namespace, created DESC, run);
+CREATE INDEX runs_by_state ON runs (namespace, state, created DESC, run);
+CREATE INDEX runs_of_all_by_time ON runs (created DESC, namespace, run);
+CREATE INDEX runs_of_all_by_state ON runs (state, created DESC, namespace, run);
+CREATE INDEX runs_by_due ON runs (due) WHERE due IS NOT NULL;
+CREATE INDEX runs_by_mark ON runs USING gin (marks) WITH (fastupdate = off);
+
+-- The journals. Records of a few KiB are kept in the row, as they are.
+CREATE TABLE records (
+  run  bigint NOT NULL,
+  seq  integer NOT NULL,
+  crc  integer NOT NULL, -- CRC-32C of the key, the place, the type and the data
+  type text COLLATE "C" NOT NULL,
+  data bytea NOT NULL,
+  PRIMARY KEY (run, seq)
+) WITH (toast_tuple_target = 8160);
+
+-- Messages to runs that nobody has taken.
+CREATE TABLE inbox (
+  id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in the order in which they were posted
+  run     bigint NOT NULL,
+  at      timestamptz NOT NULL,
+  crc     integer NOT NULL, -- CRC-32C of the key, the message's id and the data
+  message text COLLATE "C" NOT NULL,
+  data    bytea NOT NULL
+);
+CREATE UNIQUE INDEX inbox_by_run ON inbox (run, message);
+
+-- What writes ends with the version of the schema. A migration drops these, so that programs of the
+-- version before, which are still at work, cannot write any more.
+
+-- append_1 adds a batch to a run and returns nothing, or says why not: 'missing', 'fenced' with the
+-- epoch of the run, or 'conflict' with the place of its last record. Leases are microseconds, or -1
+-- for the end. The first batch of a run has a header.
+CREATE FUNCTION append_1(
+  in_namespace text, in_run text, in_writer text, in_epoch bigint, in_lease bigint, in_progress boolean,
+  in_count integer, in_next boolean, in_first bigint, in_final bigint, in_crcs integer[], in_types text[], in_data bytea[],
+  in_taken text[], in_header json, in_crc integer, in_state uuid, in_marks uuid[], in_due bigint
+) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  the_id     bigint;
+  the_last   integer;
+  the_epoch  bigint;
+  the_writer text;
+  the_time   timestamptz;
+BEGIN
+  LOOP
+    UPDATE runs SET
+      last = last + in_count,
+      epoch = in_epoch,
+      updated = greatest(created, clock_timestamp()),
+      writer = CASE WHEN in_count > 0 THEN in_writer ELSE writer END,
+      lease_writer = CASE
+        WHEN in_lease > 0 THEN in_writer
+        WHEN in_epoch > epoch OR in_lease < 0 AND lease_writer = in_writer THEN ''
+        ELSE lease_writer END,
+      lease_until = CASE
+        WHEN in_lease > 0 THEN clock_timestamp() + in_lease * interval '1 microsecond'
+        WHEN in_epoch > epoch OR in_lease < 0 AND lease_writer = in_writer THEN NULL
+        ELSE lease_until END,
+      recoveries = CASE WHEN in_progress THEN 0 ELSE recoveries END,
+      header = CASE WHEN in_header IS NULL THEN header ELSE in_header END,
+      crc = CASE WHEN in_header IS NULL THEN crc ELSE in_crc END,
+      state = CASE WHEN in_header IS NULL THEN state ELSE in_state END,
+      marks = CASE WHEN in_header IS NULL THEN marks ELSE in_marks END,
+      due = CASE WHEN in_header IS NULL THEN due ELSE in_due END
+    WHERE namespace = in_namespace AND run = in_run AND epoch <= in_epoch AND (in_count = 0 OR in_next AND last = in_first - 1)
+    RETURNING id INTO the_id;
+    EXIT WHEN FOUND;
+
+    SELECT last, epoch, writer INTO the_last, the_epoch, the_writer FROM runs WHERE namespace = in_namespace AND run = in_run;
+    IF FOUND THEN
+      IF in_count > 0 AND in_writer <> '' AND in_writer = the_writer AND in_final = the_last THEN
+        RETURN NULL; -- it was added by an append that was the very same
+      ELSIF in_epoch < the_epoch THEN
+        RETURN 'fenced ' || the_epoch;
+      ELSIF in_count > 0 AND (NOT in_next OR in_first <> the_last + 1) THEN
+        RETURN 'conflict ' || the_last;
+      END IF;
+      CONTINUE; -- what was in the way has gone
+    ELSIF in_count = 0 THEN
+      RETURN 'missing';
+    ELSIF NOT in_next OR in_first <> 1 THEN
+      RETURN 'conflict 0';
+    END IF;
+    the_time := clock_timestamp();
+    INSERT INTO runs (
+      namespace, run, last, recoveries, epoch, created, updated, lease_until, due, state, crc, writer, lease_writer, marks, header
+    ) VALUES (
+      in_namespace, in_run, in_count, 0, in_epoch, the_time, the_time,
+      CASE WHEN in_lease > 0 THEN the_time + in_lease * interval '1 microsecond' END,
+      in_due, in_state, in_crc, in_writer, CASE WHEN in_lease > 0 THEN in_writer ELSE '' END, in_marks, in_header
+    ) ON CONFLICT (namespace, run) DO NOTHING RETURNING id INTO the_id;
+    EXIT WHEN FOUND;
+  END LOOP;
+
+  IF in_count = 1 THEN
+    INSERT INTO records (run, seq, crc, type, data) VALUES (the_id, in_first, in_crcs[1], in_types[1], in_data[1]);
+  ELSIF in_count > 1 THEN
+    INSERT INTO records (run, seq, crc, type, data)
+      SELECT the_id, in_first - 1 + n, c, t, d FROM unnest(in_crcs, in_types, in_data) WITH ORDINALITY AS u (c, t, d, n);
+  END IF;
+  IF in_taken IS NOT NULL THEN
+    DELETE FROM inbox WHERE run = the_id AND message = ANY (in_taken);
+  END IF;
+  RETURN NULL;
+END $$;
+
+-- lease_1 gives or ends a lease, and returns the head as it is then; or 'missing' or 'leased'.
+CREATE FUNCTION lease_1(
+  in_namespace text, in_run text, in_writer text, in_lease bigint,
+  OUT outcome text, OUT now_last integer, OUT now_epoch bigint, OUT now_created timestamptz, OUT now_updated timestamptz,
+  OUT now_writer text, OUT now_until timestamptz, OUT now_recoveries integer, OUT now_header json, OUT now_crc integer
+) LANGUAGE plpgsql AS $$
+DECLARE
+  the_id   bigint;
+  the_time timestamptz;
+BEGIN
+  SELECT id, last, epoch, created, updated, lease_writer, lease_until, recoveries, header, crc
+    INTO the_id, now_last, now_epoch, now_created, now_updated, now_writer, now_until, now_recoveries, now_header, now_crc
+    FROM runs WHERE namespace = in_namespace AND run = in_run FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    outcome := 'missing';
+    RETURN;
+  END IF;
+  the_time := clock_timestamp();
+  outcome := 'done';
+  IF in_lease <= 0 THEN
+    IF now_writer <> in_writer THEN
+      RETURN;
+    END IF;
+    now_writer := '';
+    now_until := NULL;
+  ELSE
+    IF now_writer <> in_writer THEN
+      IF now_until > the_time THEN
+        outcome := 'leased';
+        RETURN;
+      END IF;
+      IF now_writer <> '' THEN
+        now_recoveries := now_recoveries + 1;
+      END IF;
+      now_epoch := now_epoch + 1;
+      now_writer := in_writer;
+    END IF;
+    now_until := the_time + in_lease * interval '1 microsecond';
+  END IF;
+  UPDATE runs SET epoch = now_epoch, lease_writer = now_writer, lease_until = now_until, recoveries = now_recoveries WHERE id = the_id;
+END $$;
+
+-- post_1 keeps a message, and says whether there is such a run.
+CREATE FUNCTION post_1(in_namespace text, in_run text, in_message text, in_crc integer, in_data bytea) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+  the_id bigint;
+BEGIN
+  SELECT id INTO the_id FROM runs WHERE namespace = in_namespace AND run = in_run FOR KEY SHARE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  INSERT INTO inbox (run, at, crc, message, data) VALUES (the_id, clock_timestamp(), in_crc, in_message, in_data)
+    ON CONFLICT (run, message) DO NOTHING;
+  RETURN true;
+END $$;
+
+-- delete_1 forgets runs. They are locked in one order, so that two who delete do not wait for each other.
+CREATE FUNCTION delete_1(in_namespaces text[], in_runs text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  the_id  bigint;
+  the_ids bigint[] := '{}';
+BEGIN
+  FOR the_id IN
+    SELECT r.id FROM unnest(in_namespaces, in_runs) AS k (namespace, run)
+      JOIN runs r ON r.namespace = k.namespace AND r.run = k.run
+      ORDER BY r.id FOR UPDATE OF r
+  LOOP
+    the_ids := the_ids || the_id;
+  END LOOP;
+  DELETE FROM records WHERE run = ANY (the_ids);
+  DELETE FROM inbox WHERE run = ANY (the_ids);
+  DELETE FROM runs WHERE id = ANY (the_ids);
+END $$;

@@ -1,0 +1,101 @@
+package pgstore
+
+import (
+	"context"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// Store is a [checkpoint.Store] in a PostgreSQL database, with every ability. It is safe for
+// concurrent use, by several processes too.
+type Store struct {
+	place   string
+	schema  string
+	version int // of the schema
+	pool    *pgxpool.Pool
+
+	open   sync.RWMutex // held by every call for reading
+	closed bool
+}
+
+var (
+	_ checkpoint.Store  = (*Store)(nil)
+	_ checkpoint.Lister = (*Store)(nil)
+	_ checkpoint.Inbox  = (*Store)(nil)
+	_ checkpoint.Leaser = (*Store)(nil)
+	_ checkpoint.Pruner = (*Store)(nil)
+)
+
+// Open connects to the server of a Config, and creates the tables if they are not there. A schema
+// of an older version of this package is brought to the newest, while others that open it wait. One
+// that something else has made is left as it is, and the error wraps [ErrForeign]; one of a newer
+// version, too: see [SchemaError]. A Store has to be closed.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	return openWith(ctx, c, migrations())
+}
+
+func openWith(ctx context.Context, c Config, steps []string) (*Store, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	how, err := c.pool()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{place: c.place(how), schema: c.Schema, version: len(steps)}
+	if s.pool, err = pgxpool.NewWithConfig(ctx, how); err != nil {
+		return nil, fault(ctx, s.place, checkpoint.Key{}, err)
+	}
+	err = s.do(ctx, checkpoint.Key{}, func(conn *pgx.Conn) error {
+		return (&schema{place: s.place, name: c.Schema, conn: conn, steps: steps}).prepare(ctx)
+	})
+	if err != nil {
+		s.pool.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close closes the connections, once the calls that are on their way have returned. Later calls fail
+// with an error that wraps [ErrClosed]; a second Close does nothing.
+func (s *Store) Close() error {
+	s.open.Lock()
+	defer s.open.Unlock()
+	if !s.closed {
+		s.closed = true
+		s.pool.Close()
+	}
+	return nil
+}
+
+// do does something on a connection. It fails if ctx is done or the Store closed.
+func (s *Store) do(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return fault(ctx, s.place, key, err)
+	}
+	s.open.RLock()
+	defer s.open.RUnlock()
+	if s.closed {
+		return &Error{Place: s.place, Key: key, Kind: ErrClosed}
+	}
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fault(ctx, s.place, key, err)
+	}
+	defer conn.Release()
+	err = what(conn.Conn())
+	if err != nil && undefined(err) {
+		if newer := (&schema{place: s.place, name: s.schema, conn: conn.Conn(), known: s.version}).newer(ctx); newer != nil {
+			return newer
+		}
+	}
+	if err != nil {
+		return fault(ctx, s.place, key, err)
+	}
+	return nil
+}

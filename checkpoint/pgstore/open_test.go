@@ -1,0 +1,314 @@
+package pgstore_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/pgstore"
+)
+
+// ask returns what a query of one text says.
+func ask(t testing.TB, c pgstore.Config, query string, args ...any) (text string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), c.URL)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), "SELECT set_config('search_path', $1, false)", c.Schema)
+	require.NoError(t, err)
+	require.NoError(t, conn.QueryRow(t.Context(), query, args...).Scan(&text))
+	return text
+}
+
+func TestOpen_config(t *testing.T) {
+	const schemas = ": it may hold 63 small letters, digits and underscores, begin with no digit, and not with pg_"
+	for want, c := range map[string]pgstore.Config{
+		`pgstore: Config.Schema is "Segue"` + schemas:                        {Schema: "Segue"},
+		`pgstore: Config.Schema is "a, public"` + schemas:                    {Schema: "a, public"},
+		`pgstore: Config.Schema is "pg_x"` + schemas:                         {Schema: "pg_x"},
+		`pgstore: Config.Schema is "1"` + schemas:                            {Schema: "1"},
+		`pgstore: Config.Synchronous is "OFF": it may be "FULL" or "NORMAL"`: {Synchronous: "OFF"},
+	} {
+		_, err := pgstore.Open(t.Context(), c)
+		require.EqualError(t, err, want)
+	}
+}
+
+// No error holds a password, however wrong the rest is.
+func TestOpen_secrets(t *testing.T) {
+	const secret = "c4n4ry"
+	for _, url := range []string{
+		"postgres://me:" + secret + "/x@127.0.0.1:1/runs", "postgres://me:" + secret + "@127.0.0.1:x/runs", "postgres://me:%" + secret + "@127.0.0.1/runs",
+		"postgres://me:" + secret + "@127.0.0.1:1/runs?connect_timeout=2", "postgres://me:" + secret + " x@127.0.0.1:1/runs",
+		"host=127.0.0.1 port=1 password=" + secret + " dbname=runs", "host=127.0.0.1 password='" + secret, "password=a " + secret + " x",
+		"host=127.0.0.1 port=1 password='x y" + secret + "' sslmode=what", "Host=127.0.0.1 Password = " + secret + " =",
+		"host=127.0.0.1 port=1 sslmode=disable passfile=/none sslpassword=" + secret, "postgres://127.0.0.1:1/runs?password=" + secret,
+	} {
+		_, err := pgstore.Open(t.Context(), pgstore.Config{URL: url})
+		require.Error(t, err, url)
+		require.NotContains(t, err.Error(), secret[:4], url)
+		require.NotContains(t, fmt.Sprintf("%+v %#v", err, err), secret, url)
+	}
+	_, err := pgstore.Open(t.Context(), pgstore.Config{URL: "postgres://me:x/y@127.0.0.1"})
+	require.ErrorContains(t, err, "pgstore: Config.URL, or the PG environment variables, cannot be read")
+}
+
+// What the server says of a user is told, and of what kind it is.
+func TestOpen_refusals(t *testing.T) {
+	c := fresh(t)
+	wrong := func(change func(*pgx.ConnConfig)) pgstore.Config {
+		c := c
+		c.Configure = func(p *pgxpool.Config) { change(p.ConnConfig) }
+		return c
+	}
+	_, err := pgstore.Open(t.Context(), wrong(func(c *pgx.ConnConfig) { c.Database = "no such database" }))
+	require.ErrorIs(t, err, pgstore.ErrUnreachable)
+	require.ErrorContains(t, err, `database "no such database"`)
+	_, err = pgstore.Open(t.Context(), wrong(func(c *pgx.ConnConfig) { c.User = "nobody at all" }))
+	require.ErrorIs(t, err, pgstore.ErrDenied)
+	_, err = pgstore.Open(t.Context(), wrong(func(c *pgx.ConnConfig) { c.RuntimeParams["default_transaction_read_only"] = "on" }))
+	require.ErrorIs(t, err, pgstore.ErrReadOnly)
+
+	s := open(t, c)
+	require.NoError(t, s.Append(t.Context(), first("r", "1")))
+	standby := open(t, wrong(func(c *pgx.ConnConfig) { c.RuntimeParams["default_transaction_read_only"] = "on" }))
+	_, err = standby.Head(t.Context(), key("r"))
+	require.NoError(t, err)
+	require.ErrorIs(t, standby.Append(t.Context(), next("r", 2, "2")), pgstore.ErrReadOnly)
+
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = pgstore.Open(done, c)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// A user that may read and write only can use the tables, and is told that it cannot vacuum them.
+func TestOpen_rights(t *testing.T) {
+	c := fresh(t)
+	s := open(t, c)
+	require.NoError(t, s.Append(t.Context(), first("r", "1")))
+	name := c.Schema + "_user"
+	raw(t, c, "CREATE ROLE "+name+" LOGIN")
+	t.Cleanup(func() {
+		raw(t, c, "DROP OWNED BY "+name)
+		raw(t, c, "DROP ROLE "+name)
+	})
+	theirs := c
+	theirs.Configure = func(p *pgxpool.Config) { // whatever password is asked for
+		p.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, "SET ROLE "+name)
+			return err
+		}
+	}
+	_, err := pgstore.Open(t.Context(), theirs)
+	require.ErrorIs(t, err, pgstore.ErrDenied)
+	require.ErrorContains(t, err, "the user has no USAGE of the schema")
+	raw(t, c, "GRANT USAGE ON SCHEMA "+c.Schema+" TO "+name)
+	_, err = pgstore.Open(t.Context(), theirs)
+	require.ErrorIs(t, err, pgstore.ErrDenied)
+	raw(t, c, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "+c.Schema+" TO "+name)
+	user := open(t, theirs)
+	require.NoError(t, user.Append(t.Context(), next("r", 2, "2")))
+	require.NoError(t, user.Append(t.Context(), first("s", "1")))
+	require.NoError(t, user.Delete(t.Context(), key("s")))
+	err = user.Vacuum(t.Context())
+	require.ErrorIs(t, err, pgstore.ErrDenied)
+	require.ErrorContains(t, err, "the user does not own the tables")
+}
+
+// A schema of something else is refused, and not changed. One that is empty is as good as none.
+func TestOpen_foreign(t *testing.T) {
+	c := fresh(t)
+	raw(t, c, "CREATE SCHEMA "+c.Schema)
+	raw(t, c, "CREATE TABLE runs (id integer)")
+	_, err := pgstore.Open(t.Context(), c)
+	require.ErrorIs(t, err, pgstore.ErrForeign)
+	require.ErrorContains(t, err, "the schema is no store of runs: it holds 1 tables, indexes and the like of something else (name another schema, it was not changed)")
+	require.Equal(t, "1", ask(t, c, "SELECT count(*)::text FROM pg_class WHERE relnamespace = $1::regnamespace", c.Schema))
+	raw(t, c, "DROP TABLE runs")
+	require.NoError(t, open(t, c).Append(t.Context(), first("r", "1")))
+}
+
+// Connections flush what they write, also where the server is told otherwise, unless they need not.
+func TestOpen_synchronous(t *testing.T) {
+	c := fresh(t)
+	open(t, c)
+	for _, x := range []struct {
+		mode         pgstore.Synchronous
+		server, want string
+	}{
+		{pgstore.Full, "on", "on"},
+		{pgstore.Full, "off", "on"},
+		{pgstore.Full, "local", "local"},
+		{pgstore.Full, "remote_apply", "remote_apply"},
+		{pgstore.Normal, "on", "off"},
+	} {
+		var is string
+		c := c
+		c.Synchronous = x.mode
+		c.Configure = func(p *pgxpool.Config) {
+			p.ConnConfig.RuntimeParams["synchronous_commit"] = x.server
+			p.AfterRelease = func(conn *pgx.Conn) bool {
+				if err := conn.QueryRow(context.Background(), "SHOW synchronous_commit").Scan(&is); err != nil {
+					is = err.Error()
+				}
+				return false
+			}
+		}
+		s := open(t, c)
+		_, err := s.Head(t.Context(), key("r"))
+		require.ErrorIs(t, err, checkpoint.ErrNotFound)
+		require.NoError(t, s.Close())
+		require.Equal(t, x.want, is, "%v", x)
+	}
+}
+
+// Many that open a schema that is not there yet at once all get it.
+func TestOpen_atOnce(t *testing.T) {
+	c := fresh(t)
+	var all sync.WaitGroup
+	errs := make([]error, 12)
+	for i := range errs {
+		all.Go(func() {
+			var s *pgstore.Store
+			if s, errs[i] = pgstore.Open(t.Context(), c); errs[i] == nil {
+				errs[i] = s.Append(t.Context(), first(fmt.Sprint("r", i), "1"))
+				_ = s.Close()
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	require.Equal(t, "1", ask(t, c, "SELECT count(*)::text FROM segue_schema"))
+}
+
+// A program that knows fewer migrations refuses a schema: when it opens it, and when a newer program
+// changes it meanwhile. The newer one brings an older schema up to date.
+func TestSchema_newer(t *testing.T) {
+	c := fresh(t)
+	old := open(t, c)
+	require.NoError(t, old.Append(t.Context(), first("r", "1")))
+
+	var more strings.Builder // as each migration has to
+	for _, name := range functions(t, c) {
+		fmt.Fprintf(&more, "DROP FUNCTION %s;\n", name)
+	}
+	newer, err := pgstore.OpenWith(t.Context(), c, more.String()+"ALTER TABLE runs ADD COLUMN mood text; CREATE TABLE more (id integer)")
+	require.NoError(t, err)
+	defer newer.Close()
+
+	var want *pgstore.SchemaError
+	require.ErrorAs(t, old.Append(t.Context(), next("r", 2, "2")), &want)
+	require.Equal(t, []int{2, 1}, []int{want.Version, want.Known})
+	require.ErrorIs(t, old.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), pgstore.ErrNewer)
+	_, leaseErr := old.Lease(t.Context(), key("r"), "w", time.Hour)
+	require.ErrorIs(t, leaseErr, pgstore.ErrNewer)
+	require.ErrorIs(t, old.Delete(t.Context(), key("r")), pgstore.ErrNewer)
+	_, err = pgstore.Open(t.Context(), c)
+	require.Equal(t, want, err)
+	require.EqualError(t, err, "pgstore: "+want.Place+": a newer program has changed the schema: it has version 2, and this program knows versions up to 1 (run the newer program, or name another schema)")
+	data, err := journal(t.Context(), newer, "r")
+	require.NoError(t, err)
+	require.Equal(t, []string{"1"}, data)
+}
+
+// functions returns those of a schema, as DROP FUNCTION names them.
+func functions(t *testing.T, c pgstore.Config) []string {
+	t.Helper()
+	return strings.Split(ask(t, c, "SELECT string_agg(oid::regprocedure::text, ';' ORDER BY oid) FROM pg_proc WHERE pronamespace = $1::regnamespace", c.Schema), ";")
+}
+
+// What writes is of the newest version alone, so that programs of another cannot write.
+func TestSchema_functions(t *testing.T) {
+	c := fresh(t)
+	open(t, c)
+	version := len(pgstore.Migrations())
+	for _, name := range functions(t, c) {
+		require.Regexp(t, fmt.Sprintf(`_%d\(`, version), name)
+	}
+}
+
+// A migration that fails leaves the schema as it was.
+func TestSchema_failedMigration(t *testing.T) {
+	c := fresh(t)
+	require.NoError(t, open(t, c).Append(t.Context(), first("r", "1")))
+	_, err := pgstore.OpenWith(t.Context(), c, "CREATE TABLE more (id integer); CREATE TABLE runs (id integer)")
+	require.ErrorIs(t, err, pgstore.ErrServer)
+	require.NoError(t, open(t, c).Append(t.Context(), next("r", 2, "2")))
+	require.Equal(t, "true", ask(t, c, "SELECT (to_regclass('more') IS NULL)::text"))
+}
+
+// The schema of the first version can be opened for ever. It was written by
+//
+//	SEGUE_REWRITE=1 go test -run TestSchema_golden
+func TestSchema_golden(t *testing.T) {
+	golden := filepath.Join("testdata", "v1.sql")
+	if os.Getenv("SEGUE_REWRITE") != "" {
+		writeGolden(t, golden)
+	}
+	script, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(script), pgstore.Migrations()[0]), "a migration that was released is never changed")
+	c := fresh(t)
+	raw(t, c, "CREATE SCHEMA "+c.Schema)
+	raw(t, c, string(script), pgx.QueryExecModeSimpleProtocol)
+	s := open(t, c)
+	data, err := journal(t.Context(), s, "waits")
+	require.NoError(t, err)
+	require.Equal(t, []string{`{"record":1}`, `{"record":2}`}, data)
+	page, err := s.List(t.Context(), checkpoint.Query{
+		Status: []checkpoint.Status{checkpoint.StatusWaiting}, Labels: map[string]string{"team": "red"},
+		Wait: "approval", Strategy: "s", Origin: "runs", Due: time.Unix(1<<31, 0), Posted: true,
+	})
+	require.NoError(t, err)
+	require.Len(t, page.Heads, 1)
+	h := page.Heads[0]
+	require.Equal(t, checkpoint.StatusWaiting, h.Header.Status)
+	require.EqualValues(t, 1, h.Epoch)
+	require.Equal(t, 2, h.Last)
+	require.True(t, h.Updated.After(h.Created))
+	require.Equal(t, "w", h.Lease.Writer)
+	posted, err := s.Posted(t.Context(), key("waits"))
+	require.NoError(t, err)
+	require.Equal(t, "yes", string(posted[0].Data))
+	require.NoError(t, s.Append(t.Context(), next("waits", 3, "3")))
+	require.NoError(t, s.Append(t.Context(), first("new", "1")))
+}
+
+// writeGolden writes what makes a schema of the first version, with what a store has put into it.
+func writeGolden(t *testing.T, path string) {
+	t.Helper()
+	c := fresh(t)
+	s := open(t, c)
+	require.NoError(t, s.Append(t.Context(), first("runs", `{"record":1}`)))
+	b := first("waits", `{"record":1}`)
+	b.Header.Status, b.Header.Labels = checkpoint.StatusWaiting, map[string]string{"team": "red"}
+	b.Header.Waits, b.Header.Origin = []checkpoint.Wait{{ID: "1", Kind: "approval"}}, checkpoint.Origin{Run: "runs", Record: 1}
+	b.Header.Due, b.Lease = time.Date(2031, 2, 3, 4, 5, 6, 7, time.UTC), time.Hour
+	require.NoError(t, s.Append(t.Context(), b))
+	require.NoError(t, s.Append(t.Context(), next("waits", 2, `{"record":2}`)))
+	require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("waits"), Data: []byte("yes")}))
+	script := pgstore.Migrations()[0] + "\nCREATE TABLE segue_schema (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp());\n"
+	for _, table := range []string{"segue_schema", "runs", "records", "inbox"} {
+		rows := ask(t, c, "SELECT json_agg(t)::text FROM "+table+" t")
+		require.NotContains(t, rows, "$$")
+		script += fmt.Sprintf("\nINSERT INTO %[1]s OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::%[1]s, $$\n%[2]s\n$$);\n", table, rows)
+	}
+	for _, table := range []string{"runs", "inbox"} {
+		script += fmt.Sprintf("\nSELECT setval(pg_get_serial_sequence('%s', 'id'), 1000);\n", table)
+	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(script), 0o644))
+}

@@ -1,0 +1,54 @@
+package pgstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// mostDeleted is how many runs one transaction deletes.
+const mostDeleted = 100
+
+// Delete implements [checkpoint.Pruner]. Many runs are deleted some at a time: if one cannot be,
+// others may be gone.
+func (s *Store) Delete(ctx context.Context, keys ...checkpoint.Key) error {
+	if err := ctx.Err(); err != nil {
+		return fault(ctx, s.place, checkpoint.Key{}, err)
+	}
+	for some := range slices.Chunk(keys, mostDeleted) {
+		namespaces, runs := columnsOf(some)
+		if err := s.do(ctx, checkpoint.Key{}, func(conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, `SELECT delete_1($1, $2)`, namespaces, runs)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Vacuum implements [checkpoint.Pruner]. It writes the tables and their indexes anew, one after the
+// other: each takes as much room on the disk again for the time being, and is locked for all others
+// meanwhile. The user has to own the tables. What a transaction that still runs, here or on a
+// standby, can see of deleted runs stays. Space alone the server reuses without it.
+func (s *Store) Vacuum(ctx context.Context) error {
+	return s.do(ctx, checkpoint.Key{}, func(conn *pgx.Conn) error {
+		const owned = `SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'records'::regclass`
+		var ours bool
+		if err := conn.QueryRow(ctx, owned).Scan(&ours); err != nil {
+			return err
+		}
+		if !ours { // the server would only warn
+			return &Error{Place: s.place, Kind: ErrDenied, Problem: "the user does not own the tables"}
+		}
+		for _, text := range []string{"VACUUM (FULL, ANALYZE) records", "VACUUM (FULL, ANALYZE) inbox", "VACUUM (FULL, ANALYZE) runs"} {
+			if _, err := conn.Exec(ctx, text, pgx.QueryExecModeExec); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

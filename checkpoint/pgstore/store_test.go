@@ -1,0 +1,126 @@
+package pgstore_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/checkpointtest"
+	"github.com/segue-go/segue/checkpoint/pgstore"
+	"github.com/segue-go/segue/checkpoint/pgstore/internal/pgtest"
+)
+
+// role says which part this program plays for a test that starts it again.
+const role = "SEGUE_PGSTORE_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(role) {
+	case "":
+		code := m.Run()
+		pgtest.Stop()
+		if err := goleak.Find(); code == 0 && err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		os.Exit(code)
+	case "write":
+		writeForever(config(os.Args[1], os.Args[2]), os.Args[3])
+	case "work":
+		work(config(os.Args[1], os.Args[2]), os.Args[3])
+	}
+}
+
+func config(url, schema string) pgstore.Config { return pgstore.Config{URL: url, Schema: schema} }
+
+// fresh returns the config of a schema that is not there yet, and is dropped in the end.
+func fresh(t testing.TB) pgstore.Config {
+	t.Helper()
+	c := config(pgtest.URL(t), "segue_test_"+strings.ToLower(rand.Text()))
+	t.Cleanup(func() { raw(t, c, "DROP SCHEMA IF EXISTS "+c.Schema+" CASCADE") })
+	return c
+}
+
+func open(t testing.TB, c pgstore.Config) *pgstore.Store {
+	t.Helper()
+	s, err := pgstore.Open(t.Context(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// raw does something to a schema as another program can.
+func raw(t testing.TB, c pgstore.Config, text string, args ...any) {
+	t.Helper()
+	require.NoError(t, execute(c, text, args...), text)
+}
+
+// execute runs a statement, in which runs, records and inbox are those of the schema.
+func execute(c pgstore.Config, text string, args ...any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.URL)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "SELECT set_config('search_path', $1, false)", c.Schema); err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, text, args...)
+	return err
+}
+
+func TestConformance(t *testing.T) {
+	c := fresh(t)
+	s := open(t, c)
+	checkpointtest.Test(t, func(t *testing.T) checkpoint.Store {
+		raw(t, c, "TRUNCATE runs, records, inbox")
+		return s
+	})
+}
+
+// The schema is made and dropped in each, too.
+func TestModel(t *testing.T) {
+	checkpointtest.Model(t, func(t *testing.T) checkpoint.Store { return open(t, fresh(t)) })
+}
+
+func key(run string) checkpoint.Key { return checkpoint.Key{Run: run} }
+
+// first is the batch that begins a run.
+func first(run string, data ...string) checkpoint.Batch {
+	b := next(run, 1, data...)
+	b.Header = &checkpoint.Header{Status: checkpoint.StatusRunning, Strategy: "s"}
+	return b
+}
+
+// next is a batch whose records have places from one on.
+func next(run string, from int, data ...string) checkpoint.Batch {
+	b := checkpoint.Batch{Key: key(run), Writer: "w", Epoch: 1}
+	for i, d := range data {
+		b.Records = append(b.Records, checkpoint.Record{Seq: from + i, Type: "t", Data: []byte(d)})
+	}
+	return b
+}
+
+// journal returns what is in a run, to the first error.
+func journal(ctx context.Context, s checkpoint.Store, run string) (data []string, err error) {
+	for r, err := range s.Read(ctx, key(run), 1) {
+		if err != nil {
+			return data, err
+		}
+		if r.Seq != len(data)+1 {
+			return data, fmt.Errorf("record %d stands at %d", r.Seq, len(data)+1)
+		}
+		data = append(data, string(r.Data))
+	}
+	return data, nil
+}

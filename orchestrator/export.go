@@ -1,0 +1,187 @@
+package orchestrator
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
+)
+
+// exportVersion is that of the files which Export writes.
+const exportVersion = 1
+
+// exported is a run as a file, but for its records.
+type exported struct {
+	Version   int               `json:"segue_run"`
+	Namespace string            `json:"namespace,omitempty"`
+	Run       string            `json:"run"`
+	Header    checkpoint.Header `json:"header"` // how the run stood; Import finds it out anew
+	Created   time.Time         `json:"created"`
+	Updated   time.Time         `json:"updated"`
+}
+
+// exportedWhole is the file.
+type exportedWhole struct {
+	exported
+	Records []json.RawMessage `json:"records"`
+}
+
+// ImportError says why a file cannot be imported: nothing was stored.
+type ImportError struct {
+	Key    checkpoint.Key // zero if the file does not say
+	Record int            // that is the problem; 0: it is none
+	Err    error
+}
+
+// Error names the run and the record.
+func (e *ImportError) Error() string {
+	place := ""
+	if e.Key.Run != "" {
+		place = fmt.Sprintf(" run %.64q", e.Key.String())
+	}
+	if e.Record > 0 {
+		place += fmt.Sprintf(", record %d", e.Record)
+	}
+	return fmt.Sprintf("orchestrator: the file of a run cannot be imported:%s: %v", place, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ImportError) Unwrap() error { return e.Err }
+
+// Export writes a run as one JSON file: how it stands, and its records, each in a line. It holds
+// all that the journal holds: prompts, replies, arguments and results of tools, and what is secret
+// in them. Whoever works on the run is not disturbed; what is stored meanwhile is left out. An
+// error is a [*JournalError], a [*ConfigError], or that of w.
+func (o *Orchestrator) Export(ctx context.Context, key checkpoint.Key, w io.Writer) error {
+	head, err := o.Head(ctx, key)
+	if err != nil {
+		return err
+	}
+	rd, err := o.newReading(key)
+	if err != nil {
+		return err
+	}
+	first, err := json.Marshal(exported{exportVersion, key.Namespace, key.Run, head.Header, head.Created.UTC(), head.Updated.UTC()})
+	if err != nil {
+		return rd.damaged(0, err)
+	}
+	b := bufio.NewWriter(w)
+	_, _ = b.Write(first[:len(first)-1]) // what goes wrong Flush says
+	_, _ = b.WriteString(",\"records\":[")
+	for rec, err := range rd.records(ctx) {
+		if err != nil {
+			return err
+		}
+		if rec.Seq > head.Last {
+			break
+		}
+		if !json.Valid(rec.Data) {
+			return rd.damaged(rec.Seq, errors.New("it is not JSON"))
+		}
+		if rec.Seq > 1 {
+			_ = b.WriteByte(',')
+		}
+		_ = b.WriteByte('\n')
+		_, _ = b.Write(rec.Data)
+	}
+	_, _ = b.WriteString("\n]}\n")
+	return b.Flush()
+}
+
+// Import stores a run that [Orchestrator.Export] has written, under its own id and namespace, and
+// returns its head. It goes on with [Orchestrator.Resume]: until then it is parked, unless it waits
+// for somebody or has ended. Take care that it does not go on where it came from as well: the calls
+// of both have the same idempotency keys.
+//
+// The records are read and applied to a Machine, with the strategies of this process, before
+// anything is stored. Errors are an [*ImportError], a [*FactoryError], a [*RunExistsError] if there
+// is such a run, a [*JournalError] if the store fails, and a [*ConfigError].
+func (o *Orchestrator) Import(ctx context.Context, r io.Reader) (checkpoint.Head, error) {
+	var none checkpoint.Head
+	file, err := readExported(r)
+	if err != nil {
+		return none, err
+	}
+	key := checkpoint.Key{Namespace: file.Namespace, Run: file.Run}
+	if err := key.Check(); err != nil {
+		return none, &ImportError{Err: err}
+	}
+	rd, err := o.newReading(key)
+	if err != nil {
+		return none, err
+	}
+	if _, err := o.headOf(ctx, key); err == nil {
+		return none, &RunExistsError{Run: key.Run, Err: checkpoint.ErrConflict}
+	} else if !errors.Is(err, checkpoint.ErrNotFound) {
+		return none, err
+	}
+	rd.head = &checkpoint.Head{Key: key, Header: file.Header, Last: len(file.Records), Created: file.Created, Updated: file.Updated}
+	records := make([]checkpoint.Record, len(file.Records))
+	for i, data := range file.Records {
+		records[i], err = rd.readImported(ctx, i+1, data)
+		if _, ok := errors.AsType[*FactoryError](err); ok {
+			return none, err
+		}
+		if err != nil {
+			return none, &ImportError{Key: key, Record: i + 1, Err: err}
+		}
+	}
+	if len(records) == 0 {
+		return none, &ImportError{Key: key, Err: errors.New("it has no records")}
+	}
+	h := o.standing(rd.m, "it was imported: resume it")
+	h.Version = file.Header.Version
+	return o.adoptRun(ctx, key, records, h)
+}
+
+// readImported reads and applies a record of a file, and returns it as it is stored.
+func (rd *reading) readImported(ctx context.Context, seq int, data []byte) (checkpoint.Record, error) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, data); err != nil {
+		return checkpoint.Record{}, err
+	}
+	stored := checkpoint.Record{Seq: seq, Data: compact.Bytes()}
+	rec, err := rd.decode(stored)
+	if err != nil {
+		return stored, err
+	}
+	if _, err := rd.apply(ctx, rec); err != nil {
+		return stored, rd.misfit(rec, err)
+	}
+	stored.Type = machine.TypeOf(rec)
+	return stored, nil
+}
+
+// readExported reads a file, but not its records.
+func readExported(r io.Reader) (*exportedWhole, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, &ImportError{Err: err}
+	}
+	var version struct {
+		Version int `json:"segue_run"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, &ImportError{Err: fmt.Errorf("it is not the JSON of a run: %w", err)}
+	}
+	switch {
+	case version.Version == 0:
+		return nil, &ImportError{Err: errors.New("it has no segue_run: it is not the file of a run")}
+	case version.Version != exportVersion:
+		return nil, &ImportError{Err: fmt.Errorf("its version is %d, and this release reads %d", version.Version, exportVersion)}
+	}
+	file := new(exportedWhole)
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(file); err != nil {
+		return nil, &ImportError{Err: err}
+	}
+	return file, nil
+}

@@ -1,0 +1,387 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/google/uuid"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+)
+
+// Fork says how a new run is made from the beginning of another. From is required. At most one of
+// Input, Answer and Reply is given: it takes the place of what stands in record At.
+type Fork struct {
+	From checkpoint.Key // in the store of the Orchestrator; of any status
+	At   int            // the last record that is taken over; 0: the last one there is
+	Run  string         // the id of the new run, in the same namespace; "" makes one
+
+	Input  *delegation.Input // of the run: At is 1 or 0, and nothing but this is taken over
+	Answer nextstep.Answer   // of an effect: record At is one of type "answered"
+	Reply  *Reply            // of somebody: record At is one of type "replied". Its WaitID is not read
+
+	Labels  map[string]string // in the place of those of the other run; nil: those
+	Session string            // the [Task].Session that the fork begins, as a branch; "": it is of none
+}
+
+// ForkError says why there can be no such fork: there is no such record, the edit does not fit it,
+// or the run would not be one that can go on.
+type ForkError struct {
+	From   checkpoint.Key
+	Record int // that is the problem; 0: it is none
+	Err    error
+}
+
+// Error names the run and the record.
+func (e *ForkError) Error() string {
+	place := ""
+	if e.Record > 0 {
+		place = fmt.Sprintf(" at record %d", e.Record)
+	}
+	return fmt.Sprintf("orchestrator: run %.64q cannot be forked%s: %v", e.From.String(), place, e.Err)
+}
+
+// Unwrap returns the cause, such as a [*ReplayError].
+func (e *ForkError) Unwrap() error { return e.Err }
+
+// Fork stores a new run that has its beginning in common with another one, and returns its head.
+// The other run stays as it is; it may go on meanwhile. The new one goes on with
+// [Orchestrator.Resume]: until then it is parked, unless it waits for somebody or has ended. Its
+// calls have idempotency keys, and its waits have ids, of its own.
+//
+// A fork carries no approvals. If a person approved a call that has no result among the records
+// taken over, the fork ends before that approval: Header.Origin.Record of the head says where.
+// With an edit behind it, that is an error. A reply that the Fork itself brings counts.
+//
+// What was recorded is taken over as it is; an edited answer counts the usage that it says, and
+// costs nothing. The new run is applied to a Machine before it is stored. Errors are a [*ForkError]
+// for one that cannot be, a [*JournalError], a [*FactoryError], a [*RunExistsError] if there is a
+// run of that id, and a [*ConfigError].
+func (o *Orchestrator) Fork(ctx context.Context, how Fork) (checkpoint.Head, error) {
+	var none checkpoint.Head
+	id, err := o.forkID(&how)
+	if err != nil {
+		return none, err
+	}
+	rd, err := o.newReading(how.From)
+	if err != nil {
+		return none, err
+	}
+	f := forking{how: &how, o: o, run: id}
+	if err := f.load(ctx, rd); err != nil {
+		return none, err
+	}
+	for {
+		cut, err := f.fold(ctx)
+		if err != nil {
+			return none, err
+		}
+		if cut == 0 {
+			return f.store(ctx)
+		}
+		if f.edited() {
+			return none, f.refuse(cut, errors.New("somebody approved a call that has no result by then, and a fork carries no approvals: fork before it"))
+		}
+		f.records = f.records[:cut-1]
+	}
+}
+
+// forkID returns the id of the new run.
+func (o *Orchestrator) forkID(how *Fork) (string, error) {
+	edits := 0
+	for _, is := range []bool{how.Input != nil, how.Answer != nil, how.Reply != nil} {
+		if is {
+			edits++
+		}
+	}
+	if edits > 1 {
+		return "", &ForkError{From: how.From, Err: errors.New("of Input, Answer and Reply at most one is given")}
+	}
+	if how.Input != nil {
+		how.At = cmp.Or(how.At, 1)
+	}
+	if how.Run == "" {
+		made, err := uuid.NewV7()
+		if err != nil {
+			return "", &ConfigError{Field: "Fork.Run", Err: err}
+		}
+		return made.String(), nil
+	}
+	if err := checkpoint.CheckRun(how.Run); err != nil {
+		return "", &ConfigError{Field: "Fork.Run", Err: err}
+	}
+	return how.Run, nil
+}
+
+// forking is a fork in the making.
+type forking struct {
+	how     *Fork
+	o       *Orchestrator
+	run     string
+	records []machine.Record // of the other run, as far as they are taken over, edited
+	stored  []checkpoint.Record
+	own     []checkpoint.Record // of the new run, once it was folded
+	rd      *reading            // of the new run
+}
+
+func (f *forking) edited() bool {
+	return f.how.Input != nil || f.how.Answer != nil || f.how.Reply != nil
+}
+
+func (f *forking) refuse(record int, err error) error {
+	return &ForkError{From: f.how.From, Record: record, Err: err}
+}
+
+// load reads the records that are taken over, and edits the last.
+func (f *forking) load(ctx context.Context, rd *reading) error {
+	at := f.how.At
+	if at < 0 {
+		return f.refuse(at, errors.New("records are counted from 1"))
+	}
+	for stored, err := range rd.records(ctx) {
+		if err != nil {
+			return err
+		}
+		rec, err := rd.decode(stored)
+		if err != nil {
+			return err
+		}
+		f.records, f.stored = append(f.records, rec), append(f.stored, stored)
+		if len(f.records) == at {
+			break
+		}
+	}
+	if n := len(f.records); at > n || n == 0 {
+		return f.refuse(at, fmt.Errorf("it has %d records", n))
+	}
+	return f.edit()
+}
+
+// edit puts the edit in its place.
+func (f *forking) edit() error {
+	last := &f.records[len(f.records)-1]
+	var fits bool
+	switch r := (*last).(type) {
+	case machine.Started:
+		if fits = f.how.Answer == nil && f.how.Reply == nil; f.how.Input != nil {
+			r.Input = *f.how.Input
+		}
+		*last = r
+	case machine.Answered:
+		if fits = f.how.Input == nil && f.how.Reply == nil; f.how.Answer != nil {
+			r.Answer, r.NotBegun, r.Ref, r.Elapsed, r.Cost, r.Unpriced = named(f.how.Answer, r.Answer), false, nil, 0, 0, 0
+		}
+		*last = r
+	case machine.Replied:
+		if fits = f.how.Input == nil && f.how.Answer == nil; f.how.Reply != nil {
+			reply := *f.how.Reply
+			reply.WaitID = r.Reply.WaitID
+			r.Reply, r.Expired, r.Err = reply, false, nil
+		}
+		*last = r
+	default:
+		fits = !f.edited()
+	}
+	if !fits {
+		return f.refuse(len(f.records), fmt.Errorf("the edit does not fit a record of type %q", machine.TypeOf(*last)))
+	}
+	return nil
+}
+
+// named is an answer to the call that another answers.
+func named(a, was nextstep.Answer) nextstep.Answer {
+	result, ok := a.(nextstep.ToolResult)
+	old, known := was.(nextstep.ToolResult)
+	if !ok || !known {
+		return a
+	}
+	result.Output.CallID = cmp.Or(result.Output.CallID, old.Output.CallID)
+	result.Output.Status = cmp.Or(result.Output.Status, messages.StatusOK)
+	return result
+}
+
+// fold makes the records those of the new run, and applies them. It returns the place of a reply by
+// which somebody approved a call that has no result; 0 if there is none.
+func (f *forking) fold(ctx context.Context) (int, error) {
+	f.rd = &reading{o: f.o, key: f.how.From, cfg: f.o.full}
+	f.rd.m = machine.New(&f.rd.cfg)
+	f.own = f.own[:0]
+	approved := map[machine.EffectID]int{}
+	for i, rec := range f.records {
+		own, changed := f.adopt(rec)
+		if r, ok := own.(machine.Replied); ok && r.Reply.Approve && !f.isEdited(i+1) {
+			if e := f.asks(r.Reply.WaitID); e != nil {
+				approved[call(e.ID)] = i + 1
+			}
+		}
+		if _, err := f.rd.apply(ctx, own); err != nil {
+			return 0, f.unfit(own, i+1, err)
+		}
+		stored := f.stored[i]
+		if changed || f.isEdited(i+1) {
+			if _, ok := own.(machine.Started); ok {
+				own = f.rd.m.Started() // as the Machine has it
+			}
+			data, err := machine.AppendRecord(nil, own)
+			if err != nil {
+				return 0, f.refuse(i+1, err)
+			}
+			stored = checkpoint.Record{Seq: i + 1, Type: machine.TypeOf(own), Data: data}
+		}
+		f.own = append(f.own, stored)
+	}
+	return f.firstOpen(approved), nil
+}
+
+// isEdited reports whether the record of that place is not that of the other run.
+func (f *forking) isEdited(place int) bool { return f.edited() && place == len(f.records) }
+
+// unfit is the error of a record that the new run does not come to.
+func (f *forking) unfit(rec machine.Record, place int, err error) error {
+	if _, ok := errors.AsType[*FactoryError](err); ok {
+		return err
+	}
+	if !f.isEdited(place) {
+		err = f.rd.misfit(rec, err)
+	}
+	return f.refuse(place, err)
+}
+
+// firstOpen returns the first place of the replies about calls that have no result.
+func (f *forking) firstOpen(approved map[machine.EffectID]int) (first int) {
+	for _, frame := range f.rd.m.Frames() {
+		for _, e := range frame.Effects {
+			if at := approved[e.ID]; at > 0 && (first == 0 || at < first) {
+				first = at
+			}
+		}
+	}
+	return first
+}
+
+// adopt returns a record of the other run as one of the new run, and whether that is another.
+func (f *forking) adopt(rec machine.Record) (machine.Record, bool) {
+	switch r := rec.(type) {
+	case machine.Started:
+		r.Run, r.Origin = f.run, f.origin()
+		if f.how.Labels != nil {
+			r.Labels = f.how.Labels
+		}
+		r.Labels = sessionLabels(r.Labels, f.how.Session, 1)
+		return r, true
+	case machine.Asked:
+		r.Wait = f.adoptWait(r.Wait, r.Effect)
+		return r, true
+	case machine.Suspended:
+		waits := make([]Wait, len(r.Waits))
+		for i, w := range r.Waits {
+			waits[i] = f.adoptWait(w, r.Effect)
+		}
+		r.Waits = waits
+		return r, true
+	case machine.Replied:
+		r.Reply.WaitID = f.adoptID(r.Reply.WaitID)
+		return r, true
+	default:
+		return rec, false
+	}
+}
+
+// origin says what both runs have in common.
+func (f *forking) origin() *machine.Origin {
+	common := len(f.records)
+	if f.edited() {
+		common--
+	}
+	return &machine.Origin{Run: f.how.From.Run, Record: common}
+}
+
+func (f *forking) adoptWait(w Wait, of machine.EffectID) Wait {
+	if w.Run == f.how.From.Run {
+		w.Run = f.run
+	}
+	return w.Identified(of)
+}
+
+// adoptID returns the id in the new run of a wait that had that id in the other.
+func (f *forking) adoptID(id string) string {
+	for _, e := range f.rd.m.Open() {
+		if e.Kind != machine.EffectPerson {
+			continue
+		}
+		was, of := *e.Wait, call(e.ID)
+		was.Run = f.how.From.Run
+		if was.Kind == WaitApproval || was.Kind == WaitUnknown {
+			of = e.ID
+		}
+		if was.Identified(of).ID == id {
+			return e.Wait.ID
+		}
+	}
+	return id
+}
+
+// asks returns the question that has the id of a wait; nil if there is none.
+func (f *forking) asks(id string) *Effect {
+	for _, e := range f.rd.m.Open() {
+		if e.Kind == machine.EffectPerson && e.Wait.ID == id {
+			return &e
+		}
+	}
+	return nil
+}
+
+// call is the effect that a question is about.
+func call(id machine.EffectID) machine.EffectID {
+	id.Wait = 0
+	return id
+}
+
+// store keeps the new run.
+func (f *forking) store(ctx context.Context) (checkpoint.Head, error) {
+	key := checkpoint.Key{Namespace: f.how.From.Namespace, Run: f.run}
+	h := f.o.standing(f.rd.m, fmt.Sprintf("it is a fork of run %.64q: resume it", f.how.From.Run))
+	return f.o.adoptRun(ctx, key, f.own, h)
+}
+
+// standing is the header of a run that was made from records and on which nobody works: if it could
+// go on at once it is parked, for that reason.
+func (o *Orchestrator) standing(m *machine.Machine, reason string) *checkpoint.Header {
+	h := o.header(m.Started())
+	h.Labels = maps.Clone(h.Labels)
+	h.Status = checkpoint.Status(m.Status())
+	if h.Status == "" {
+		h.Status, h.Reason = checkpoint.StatusParked, reason
+	}
+	setWaits(&h, m.Waits())
+	return &h
+}
+
+// adoptRun stores all records of a run that is new to the store, and returns its head.
+func (o *Orchestrator) adoptRun(ctx context.Context, key checkpoint.Key, records []checkpoint.Record, h *checkpoint.Header) (checkpoint.Head, error) {
+	writer, err := uuid.NewV7()
+	if err != nil {
+		return checkpoint.Head{}, &JournalError{Run: key.Run, Err: err}
+	}
+	j := journal{
+		store: o.cfg.Store, key: key, run: key.Run, writer: writer.String(), epoch: 1, pending: records, patience: o.cfg.Timeouts.Store,
+	}
+	defer j.close()
+	b := j.batch()
+	b.Header = h
+	err = j.append(ctx, &b)
+	if e, ok := errors.AsType[*JournalError](err); ok && errors.Is(err, checkpoint.ErrConflict) {
+		return checkpoint.Head{}, &RunExistsError{Run: key.Run, Err: e}
+	}
+	if err != nil {
+		return checkpoint.Head{}, err
+	}
+	return o.headOf(ctx, key)
+}

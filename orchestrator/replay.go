@@ -1,0 +1,67 @@
+package orchestrator
+
+import (
+	"context"
+	"iter"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// Replay yields the events of a run from its journal: no model is asked, no tool is called, and
+// nothing is stored. They are those that the run's Machine told live ([Event].Index is positive),
+// with the times of their records; deltas, progress and notices of retries are not kept, so there
+// are none. With the last event of a run that has ended comes its error, as data. A run that has
+// not ended yields what there is, and ends without RunFinished and without an error.
+//
+// A journal that cannot be read is a [*JournalError], a run that the strategies of this process do
+// not come to a [*ReplayError], and one that was begun with a [Task].Factory that [Config].Factory
+// does not know a [*FactoryError]. Whoever works on the run is not disturbed.
+func (o *Orchestrator) Replay(ctx context.Context, key checkpoint.Key) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		rd, err := o.newReading(key)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		rd.tell(ctx, yield)
+	}
+}
+
+// tell applies the records that were not applied yet, and yields what they tell, until whoever
+// listens wants no more, or there is an error.
+func (rd *reading) tell(ctx context.Context, yield func(Event, error) bool) {
+	var end *Event // told if no record stands behind it
+	for stored, err := range rd.records(ctx) {
+		var events []Event
+		if err == nil {
+			events, err = rd.read(ctx, stored)
+		}
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		for _, e := range events {
+			if e.Kind == EventRunFinished {
+				end = &e
+			} else if !yield(e, nil) {
+				return
+			}
+		}
+	}
+	if end != nil {
+		yield(*end, causes(nil).outcome(rd.m.Output().Err))
+	}
+}
+
+// read decodes and applies a record.
+func (rd *reading) read(ctx context.Context, stored checkpoint.Record) ([]Event, error) {
+	rec, err := rd.decode(stored)
+	if err != nil {
+		return nil, err
+	}
+	events, err := rd.apply(ctx, rec)
+	if err != nil {
+		return nil, rd.misfit(rec, err)
+	}
+	return events, nil
+}

@@ -1,0 +1,216 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/tools"
+)
+
+// The labels that a run of a [Task].Session has.
+const (
+	LabelSession = "segue.session" // the name of the session
+	LabelTurn    = "segue.turn"    // which of its runs it is, from 1
+)
+
+// Session is a conversation over many runs.
+type Session struct {
+	Namespace string
+	Name      string
+	Turns     int             // how many runs it has had; those of the session that it branched off do not count
+	Last      checkpoint.Head // of its last run
+}
+
+// sessionLabels returns labels with those of a session; without them if it is "".
+func sessionLabels(labels map[string]string, session string, turn int) map[string]string {
+	if _, has := labels[LabelSession]; !has && session == "" {
+		return labels
+	}
+	labels = maps.Clone(labels)
+	delete(labels, LabelSession)
+	delete(labels, LabelTurn)
+	if session != "" {
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[LabelSession], labels[LabelTurn] = session, strconv.Itoa(turn)
+	}
+	return labels
+}
+
+// turnOf returns which run of its session a run is.
+func turnOf(h *checkpoint.Header) int {
+	n, err := strconv.Atoi(h.Labels[LabelTurn])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Sessions yields the sessions of a namespace, the one whose last run is the newest first. It looks
+// at the head of every run of the namespace. The errors, each of which ends it, are those of the
+// store; and a [*ConfigError] if the store is no [checkpoint.Lister].
+func (o *Orchestrator) Sessions(ctx context.Context, namespace string) iter.Seq2[Session, error] {
+	return func(yield func(Session, error) bool) {
+		seen := map[string]bool{}
+		for head, err := range o.heads(ctx, checkpoint.Query{Namespace: namespace, Limit: 1000}) {
+			if err != nil {
+				yield(Session{}, err)
+				return
+			}
+			name := head.Header.Labels[LabelSession]
+			if name == "" || seen[name] {
+				continue
+			}
+			seen[name] = true
+			if !yield(Session{Namespace: namespace, Name: name, Turns: turnOf(&head.Header), Last: head}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// SessionRuns yields the heads of the runs of a session, the last one first. The errors are those
+// of [Orchestrator.Sessions].
+func (o *Orchestrator) SessionRuns(ctx context.Context, namespace, session string) iter.Seq2[checkpoint.Head, error] {
+	return o.heads(ctx, checkpoint.Query{Namespace: namespace, Labels: map[string]string{LabelSession: session}})
+}
+
+// History returns the conversation of a session: what its next run begins with. It obeys the laws
+// of [messages.History.Validate], whatever became of the last run: of one that failed, was stopped
+// or broke off, or that waits, it is what was said by then, with every call closed. Of a session
+// without runs it is nil. The errors are those of [Orchestrator.Sessions], and a [*JournalError].
+func (o *Orchestrator) History(ctx context.Context, namespace, session string) (messages.History, error) {
+	last, _, err := o.lastTurn(ctx, namespace, session)
+	if err != nil || last == nil {
+		return nil, err
+	}
+	return o.historyOf(ctx, last.Key)
+}
+
+// lastTurn returns the head of the last run of a session, and which it is; nil if there is none.
+func (o *Orchestrator) lastTurn(ctx context.Context, namespace, session string) (*checkpoint.Head, int, error) {
+	for head, err := range o.SessionRuns(ctx, namespace, session) {
+		if err != nil {
+			return nil, 0, err
+		}
+		return &head, turnOf(&head.Header), nil
+	}
+	return nil, 0, nil
+}
+
+// historyOf returns the conversation of a run as far as its journal can be read with the strategies
+// of this process.
+func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key) (messages.History, error) {
+	rd, err := o.newReading(key)
+	if err != nil {
+		return nil, err
+	}
+	for stored, err := range rd.records(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		rec, err := rd.decode(stored)
+		if err != nil {
+			return nil, err
+		}
+		if _, err = rd.apply(ctx, rec); err == nil {
+			continue
+		}
+		if s, ok := rec.(machine.Started); ok { // its strategy is not there any more
+			return lawful(append(s.Input.Messages.Clip(), goalOf(&s)...)), nil
+		}
+		break
+	}
+	h := soFar(rd.m)
+	if s := rd.m.Started(); len(h) == 0 { // it has asked for nothing yet
+		h = append(s.Input.Messages.Clip(), goalOf(&s)...)
+	}
+	return lawful(h), nil
+}
+
+// soFar is the conversation of a run by now. The Machine says of every call without a result that
+// it waits for somebody. Of those that do not, nobody knows: the run broke off.
+func soFar(m *machine.Machine) messages.History {
+	h := m.Output().Messages
+	if m.Done() {
+		return h
+	}
+	waits := map[string]bool{}
+	for _, w := range m.Waits() {
+		waits[w.CallID] = waits[w.CallID] || w.Frame == "0"
+	}
+	last := len(h) // the results of the last step
+	for last > 0 && isResult(h[last-1]) {
+		last--
+	}
+	kept := h[:last].Clip()
+	for _, message := range h[last:] {
+		if t := message.(messages.Tool); t.Reason != tools.ReasonSuspended || waits[t.CallID] {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+func isResult(m messages.Message) bool {
+	_, ok := m.(messages.Tool)
+	return ok
+}
+
+// goalOf is what was asked for, as a message; none if that stands in the messages of the input.
+func goalOf(s *machine.Started) messages.History {
+	if s.Input.Goal == "" {
+		return nil
+	}
+	return messages.History{messages.UserText(s.Input.Goal)}
+}
+
+func lawful(h messages.History) messages.History {
+	h, _ = h.Repair()
+	return h
+}
+
+// continueSession makes a task of a session the next run of it: with the conversation so far, an id
+// that says which run it is, and labels.
+func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
+	if o.cfg.Store == nil {
+		return &ConfigError{Field: "Task.Session", Err: errors.New("needs Config.Store")}
+	}
+	if key := (checkpoint.Key{Namespace: task.Namespace, Run: task.Session}); key.Check() != nil {
+		return &ConfigError{Field: "Task.Session", Err: key.Check()}
+	}
+	last, turn, err := o.lastTurn(ctx, task.Namespace, task.Session)
+	if err != nil {
+		return err
+	}
+	if last != nil && o.inProgress(last) {
+		return &RunExistsError{Run: last.Key.Run, InProgress: true, Err: checkpoint.ErrConflict}
+	}
+	if last != nil && len(task.Input.Messages) == 0 {
+		if task.Input.Messages, err = o.historyOf(ctx, last.Key); err != nil {
+			return err
+		}
+	}
+	if task.Run == "" {
+		task.Run = fmt.Sprintf("%s.%d", task.Session, turn+1)
+	}
+	task.Labels = sessionLabels(task.Labels, task.Session, turn+1)
+	return nil
+}
+
+// inProgress reports whether somebody works on a run now, here or elsewhere.
+func (o *Orchestrator) inProgress(h *checkpoint.Head) bool {
+	if h.Header.Status.Ended() {
+		return false
+	}
+	return o.keeper.get(h.Key) != nil || h.Lease.Until.After(time.Now())
+}

@@ -1,0 +1,210 @@
+package orchestrator_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+	"github.com/segue-go/segue/tools"
+)
+
+// turn is a task of the session chat.
+func turn(goal string) orchestrator.Task {
+	return orchestrator.Task{Session: "chat", Input: delegation.Input{Goal: goal}}
+}
+
+// saidIn is a history as text.
+func saidIn(h messages.History) (list []string) {
+	for _, m := range h {
+		switch m := m.(type) {
+		case messages.User:
+			list = append(list, "user: "+m.Text())
+		case messages.Assistant:
+			list = append(list, "assistant: "+m.Text())
+		case messages.Tool:
+			list = append(list, "tool: "+string(m.Status)+" "+m.Reason)
+		}
+	}
+	return list
+}
+
+// A session goes on from run to run, in other processes, whatever became of the run before: it
+// failed, was stopped, waits, or broke off.
+func TestSession(t *testing.T) {
+	store := new(checkpoint.Memory)
+	var model *scripted.Client
+	build := func(replies ...scripted.Reply) *orchestrator.Orchestrator {
+		model = scripted.New(replies...)
+		return solver(t, model, stored(store), with(tools.AskUser(), counted("pay", new(atomic.Int32))))
+	}
+	res, err := build(scripted.Text("Hello Ann.")).Run(t.Context(), turn("I am Ann."))
+	require.NoError(t, err)
+	require.Equal(t, "chat.1", res.Run)
+	res, err = build(scripted.Text("Ann.")).Run(t.Context(), turn("Who am I?"))
+	require.NoError(t, err)
+	require.Equal(t, "chat.2", res.Run)
+	said := []string{"user: I am Ann.", "assistant: Hello Ann.", "user: Who am I?"}
+	require.Equal(t, said, saidIn(model.Requests()[0].Messages))
+
+	_, err = build(scripted.Error(&llmclient.Error{Code: llmclient.CodeAuth, Message: "no"})).Run(t.Context(), turn("And now?"))
+	require.Error(t, err)
+	said = append(said, "assistant: Ann.", "user: And now?")
+	h, err := build().History(t.Context(), "", "chat")
+	require.NoError(t, err)
+	require.Equal(t, said, saidIn(h))
+
+	res, err = build(scripted.Calls(question("Which?", "1"))).Run(t.Context(), turn("Choose."))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	said = append(said, "user: Choose.", "assistant: ", "tool: failed suspended")
+	h, err = build().History(t.Context(), "", "chat")
+	require.NoError(t, err)
+	require.Equal(t, said, saidIn(h))
+
+	stopped, stop := turn("Stop."), make(chan struct{})
+	close(stop)
+	stopped.Stop = stop
+	res, err = build().Run(t.Context(), stopped)
+	require.Error(t, err)
+	require.Equal(t, orchestrator.StatusStopped, res.Status)
+
+	for e := range build(scripted.Calls(scripted.Call("pay", "{}", "2"))).Stream(t.Context(), turn("Pay.")) {
+		if e.Kind == orchestrator.EventToolStarted {
+			break // the process dies
+		}
+	}
+	res, err = build(scripted.Text("at last")).Run(t.Context(), turn("Well?"))
+	require.NoError(t, err)
+	request := model.Requests()[0].Messages
+	require.NoError(t, request.Validate())
+	require.Equal(t, []string{"user: Pay.", "assistant: ", "tool: unknown interrupted", "user: Well?"}, saidIn(request)[len(saidIn(request))-4:])
+	require.Equal(t, "chat.7", res.Run)
+	require.NoError(t, res.Output.Messages.Validate())
+}
+
+// Sessions and their runs are listed; the namespaces do not know each other's.
+func TestSession_lists(t *testing.T) {
+	store := new(checkpoint.Memory)
+	o := solver(t, scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("3"), scripted.Text("4"), scripted.Text("5")), stored(store))
+	for _, ta := range []orchestrator.Task{
+		turn("a"), turn("b"),
+		{Session: "other", Input: delegation.Input{Goal: "c"}, Labels: map[string]string{"team": "x"}},
+		{Session: "chat", Namespace: "n", Input: delegation.Input{Goal: "d"}},
+		{Input: delegation.Input{Goal: "e"}},
+	} {
+		_, err := o.Run(t.Context(), ta)
+		require.NoError(t, err)
+	}
+	var names []string
+	var turns []int
+	for s, err := range o.Sessions(t.Context(), "") {
+		require.NoError(t, err)
+		names, turns = append(names, s.Name), append(turns, s.Turns)
+	}
+	require.Equal(t, []string{"other", "chat"}, names)
+	require.Equal(t, []int{1, 2}, turns)
+	var runs []string
+	for head, err := range o.SessionRuns(t.Context(), "", "chat") {
+		require.NoError(t, err)
+		runs = append(runs, head.Key.Run)
+	}
+	require.Equal(t, []string{"chat.2", "chat.1"}, runs)
+	h, err := o.History(t.Context(), "n", "chat")
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: d", "assistant: 4"}, saidIn(h))
+	h, err = o.History(t.Context(), "", "nobody")
+	require.NoError(t, err)
+	require.Empty(t, h)
+}
+
+// A fork is the first run of a branch: a session of its own. Without a name it is of no session.
+func TestSession_branches(t *testing.T) {
+	store := new(checkpoint.Memory)
+	model := scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("other 2"), scripted.Text("other 3"))
+	o := solver(t, model, stored(store))
+	for _, goal := range []string{"a", "b"} {
+		_, err := o.Run(t.Context(), turn(goal))
+		require.NoError(t, err)
+	}
+	last := recordsIn(t, store, "chat.2")
+	require.Len(t, last, 2)
+	_, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "chat.2"}, At: 1, Run: "branch.1", Session: "branch"})
+	require.NoError(t, err)
+	require.Equal(t, "other 2", goOn(t, o, "branch.1").Output.Text())
+	res, err := o.Run(t.Context(), orchestrator.Task{Session: "branch", Input: delegation.Input{Goal: "c"}})
+	require.NoError(t, err)
+	require.Equal(t, "branch.2", res.Run)
+	require.Equal(t, []string{"user: a", "assistant: 1", "user: b", "assistant: other 2", "user: c", "assistant: other 3"}, saidIn(res.Output.Messages))
+	_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "chat.1"}, Run: "f"})
+	require.NoError(t, err)
+	require.Empty(t, headOf(t, store, "f").Header.Labels)
+	h, err := o.History(t.Context(), "", "chat")
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: a", "assistant: 1", "user: b", "assistant: 2"}, saidIn(h))
+}
+
+// One turn at a time: who begins one while somebody works on the last is told so, and of two who
+// begin the same one gets it.
+func TestSession_oneAtATime(t *testing.T) {
+	store := new(checkpoint.Memory)
+	released, asked := make(chan struct{}), make(chan struct{}, 1)
+	model := llmclient.ClientFunc(func(context.Context, *llmclient.Request, func(llmclient.Delta)) (*llmclient.Response, error) {
+		asked <- struct{}{}
+		<-released
+		return &llmclient.Response{Message: messages.AssistantText("ok")}, nil
+	})
+	o, elsewhere := solver(t, model, stored(store)), solver(t, model, stored(store))
+	over := make(chan error)
+	go func() {
+		_, err := o.Run(t.Context(), turn("a"))
+		over <- err
+	}()
+	<-asked
+	for _, other := range []*orchestrator.Orchestrator{o, elsewhere} {
+		_, err := other.Run(t.Context(), turn("b"))
+		busy := new(orchestrator.RunExistsError)
+		require.ErrorAs(t, err, &busy)
+		require.True(t, busy.InProgress)
+		require.Equal(t, "chat.1", busy.Run)
+	}
+	close(released)
+	require.NoError(t, <-over)
+}
+
+// What a session cannot do without is said; a run whose strategy is gone still has its history.
+func TestSession_refuses(t *testing.T) {
+	_, err := solver(t, scripted.New()).Run(t.Context(), turn("a"))
+	require.ErrorAs(t, err, new(*orchestrator.ConfigError))
+	require.ErrorContains(t, err, "Task.Session")
+	_, err = solver(t, scripted.New(), stored(storeOnly{new(checkpoint.Memory)})).Run(t.Context(), turn("a"))
+	require.ErrorContains(t, err, "checkpoint.Lister")
+	store := new(checkpoint.Memory)
+	o := solver(t, scripted.New(), stored(store))
+	bad := turn("a")
+	bad.Session = "\x00"
+	_, err = o.Run(t.Context(), bad)
+	require.True(t, errors.Is(err, checkpoint.ErrRunID))
+
+	_, err = solver(t, scripted.New(scripted.Text("ok")), stored(store)).Run(t.Context(), turn("a"))
+	require.NoError(t, err)
+	renamed := solver(t, scripted.New(), stored(store), func(c *orchestrator.Config) {
+		c.Strategies = strategy.Set{"renamed": completetask.New(completetask.Config{})}
+	})
+	h, err := renamed.History(t.Context(), "", "chat")
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: a"}, saidIn(h))
+}
+
+// storeOnly is a store without abilities.
+type storeOnly struct{ checkpoint.Store }

@@ -1,0 +1,82 @@
+package segue_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue"
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// A session goes on in another agent over the same store, whatever became of a turn.
+func TestSession(t *testing.T) {
+	store := new(checkpoint.Memory)
+	build := func(replies ...scripted.Reply) (*segue.Agent, *scripted.Client) {
+		model := scripted.New(replies...)
+		return &segue.Agent{
+			Model: model, System: "Be brief.", Tools: []tools.Tool{tools.AskUser()},
+			Configure: func(c *orchestrator.Config) { c.Store = store },
+		}, model
+	}
+	a, _ := build(scripted.Text("Hello."), scripted.Error(&llmclient.Error{Code: llmclient.CodeAuth, Message: "no key"}))
+	text, err := a.Session("s").Ask(t.Context(), "I am Ann.")
+	require.NoError(t, err)
+	require.Equal(t, "Hello.", text)
+	_, err = a.Session("s").Ask(t.Context(), "Who am I?")
+	require.Error(t, err)
+
+	a, model := build(scripted.Stream("An", "n."), scripted.Calls(scripted.Call(tools.AskUserName, `{"question":"Which?"}`, "1")))
+	var b strings.Builder
+	for piece, err := range a.Session("s").Stream(t.Context(), "Again?") {
+		require.NoError(t, err)
+		b.WriteString(piece)
+	}
+	require.Equal(t, "Ann.", b.String())
+	var said []string
+	for _, m := range model.Requests()[0].Messages {
+		if u, ok := m.(messages.User); ok {
+			said = append(said, u.Text())
+		}
+	}
+	require.Equal(t, []string{"I am Ann.", "Who am I?", "Again?"}, said)
+
+	_, err = a.Session("s").Ask(t.Context(), "Choose.")
+	waiting := new(segue.WaitingError)
+	require.ErrorAs(t, err, &waiting)
+	require.Equal(t, "s.4", waiting.Run)
+	h, err := a.Session("s").History(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, h.Validate())
+	for _, err = range a.Session("s").Stream(t.Context(), "Well?") {
+		require.Error(t, err)
+	}
+
+	other := a.Session("s")
+	other.Namespace = "elsewhere"
+	h, err = other.History(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, h)
+}
+
+// Without a store, or a model, there is no session.
+func TestSession_refuses(t *testing.T) {
+	none := segue.Agent{Model: scripted.New()}
+	_, err := none.Session("s").Ask(t.Context(), "x")
+	require.ErrorContains(t, err, "needs Config.Store")
+	broken := new(segue.Agent)
+	_, err = broken.Session("s").Ask(t.Context(), "x")
+	require.ErrorAs(t, err, new(*segue.ConfigError))
+	_, err = broken.Session("s").History(t.Context())
+	require.ErrorAs(t, err, new(*segue.ConfigError))
+	for _, err := range broken.Session("s").Stream(t.Context(), "x") {
+		require.True(t, errors.As(err, new(*segue.ConfigError)))
+	}
+}

@@ -1,0 +1,86 @@
+package crash_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/segue-go/segue/internal/prove"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	pre "github.com/segue-go/segue/strategy/planreviseexecute"
+	"github.com/segue-go/segue/strategy/retry"
+	"github.com/segue-go/segue/strategytest/crash"
+	"github.com/segue-go/segue/tools"
+)
+
+// agent is a tool that runs the strategy worker.
+func agent(def tools.Definition) tools.Tool {
+	return orchestrator.AgentTool(orchestrator.Agent{Definition: def, Strategy: "worker", FanOut: true})
+}
+
+// asks is a tool that asks a person, and then does something.
+func asks(def tools.Definition) tools.Tool {
+	return tools.NewRaw(def, func(ctx context.Context, _ string) (string, error) {
+		return tools.Ask(ctx, tools.Question{Text: "Which?", Options: []string{"this", "that"}})
+	})
+}
+
+// later is a tool that waits for some minutes, by the clock that a run of the kit begins with.
+var later = tools.NewRaw(tools.Definition{Name: "later", Timeout: -1, ReadOnly: true}, func(ctx context.Context, _ string) (string, error) {
+	return "it is time", tools.WaitUntil(ctx, time.Date(2000, 1, 1, 0, 5, 0, 0, time.UTC), "five past")
+})
+
+// TestCrash_compositions cuts compositions of agents off: each process that dies leaves branches open.
+func TestCrash_compositions(t *testing.T) {
+	for name, c := range compositions() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.Pairs = prove.Cases()
+			crash.Test(t, c)
+		})
+	}
+}
+
+func compositions() map[string]crash.Case {
+	text, calls := scripted.Text, scripted.Calls
+	set := strategy.Set{"main": worker, "worker": worker}
+	plain, careful := agent(tools.Definition{Name: "agent"}), agent(tools.Definition{Name: "careful", NeedsApproval: true})
+	sign := echo(tools.Definition{Name: "sign", NeedsApproval: true})
+	fanOut := scripted.Call("agent", `{"goals":["north","south"]}`, "c1")
+	nested := of(set, append(every, plain),
+		calls(call("c1", "agent"), call("c2", "pay")), // the first actor
+		calls(call("c1", "agent"), call("c2", "pay")), // its agent
+		calls(call("c1", "pay"), call("c2", "book")), text("deep"),
+		text("in the middle"), text("done"))
+	parallel := func(most int) crash.Case {
+		c := of(set, append(every, plain),
+			calls(fanOut, call("c2", "pay"), call("c3", "look"), call("c4", "agent")),
+			calls(call("c1", "pay"), call("c2", "alone")), text("north is done"),
+			calls(call("c1", "pay")), text("south is done"),
+			text("the other is done"), text("done"))
+		config := c.Config
+		c.Config = func() orchestrator.Config {
+			cfg := config()
+			cfg.Parallel = most
+			return cfg
+		}
+		return c
+	}
+	return map[string]crash.Case{
+		"nested": nested, "parallel": parallel(0), "parallel, one after the other": parallel(1),
+		"approvals": of(set, append(every, plain, careful, sign),
+			calls(call("c1", "careful"), call("c2", "sign"), call("c3", "agent")),
+			calls(call("c1", "sign")), text("careful"), calls(call("c1", "pay")), text("plain"), text("done")),
+		"questions": of(set, append(every, plain, later, asks(tools.Definition{Name: "ask", ReadOnly: true}), asks(tools.Definition{Name: "order"})),
+			calls(call("c1", "agent"), call("c2", "ask"), call("c3", "order"), call("c4", "later")),
+			calls(call("c1", "order")), text("agent"), text("done")),
+		"retry of a plan": of(strategy.Set{
+			"main": retry.New(retry.Config{Strategy: "plan", MaxRetries: 1}), "worker": worker, "lead": worker,
+			"plan": pre.New(pre.Config{Executor: "lead", Evaluation: pre.EvaluateNever, MaxRevisions: -1}),
+		}, append(every, plain),
+			calls(scripted.Call("submit_plan", `{"steps":["A"]}`, "p1")), calls(call("c1", "agent")), calls(call("c1", "pay")), text("paid"), scripted.Error(errUnavailable),
+			calls(scripted.Call("submit_plan", `{"steps":["B"]}`, "p1")), calls(call("c1", "agent"), call("c2", "pay")), text("nothing to pay"), text("B is done")),
+	}
+}

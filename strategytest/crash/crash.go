@@ -1,0 +1,253 @@
+package crash
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// Case is a run to cut off. Config and Task are required.
+type Case struct {
+	// Config returns what each process works with, made anew for each: what lives in it dies with the
+	// process. Client is asked by the oracle alone, which works on one branch after the other; so a
+	// script has its replies in that order. Tools are called in every run. What they answer follows
+	// from their arguments, their idempotency key aside.
+	//
+	// Store, Reply and Lease are the kit's; Middleware and Remote must be empty, since the oracle
+	// knows neither. The run must not reach a limit.
+	Config func() orchestrator.Config
+
+	Task orchestrator.Task // Run is "run" if it is ""; Stop is left out
+
+	// Person answers what the run waits for, the same each time. Nil approves every call, answers a
+	// question by its first option, or "yes", and has calls made again that may have had their
+	// effect.
+	Person func(orchestrator.Wait) orchestrator.Reply
+
+	Reset func()       // is called before each run; nil: nothing has to be reset
+	Check func() error // is called after each run in which nobody was asked about a call that may have had its effect; nil: nothing to check
+
+	Pairs int    // how many runs are cut off twice, at most; 0: 300
+	Seed  uint64 // which of them, where there are more
+
+	broken func(checkpoint.Store) checkpoint.Store // what tests make of the store
+}
+
+// Report says what was tried.
+type Report struct {
+	Boundaries int       // of the run that is not cut off
+	Cuts       int       // runs that were cut off once
+	Denied     int       // those of them that were made once more, with a person who denies that a call is made again
+	Frozen     int       // runs whose process was frozen, and woken when another one had ended the run
+	Pairs      int       // runs that were cut off a second time, as they went on
+	AllPairs   int       // how many such runs there are; if more than Pairs, those were drawn by Seed
+	Seed       uint64    // of the Case
+	Problems   []Problem // none: all is as it should be. No more than 10 are looked for
+}
+
+// Problem is a run that is not as the oracle says.
+type Problem struct {
+	Where string // at which boundaries the run was cut off
+	What  string // what is wrong, expected and actual on lines of their own
+}
+
+// String says what was tried, and what is wrong.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d boundaries: %d runs cut off once, %d of them again with no call made twice, %d frozen, ", r.Boundaries, r.Cuts, r.Denied, r.Frozen)
+	if r.Pairs < r.AllPairs {
+		fmt.Fprintf(&b, "%d of %d runs cut off twice (seed %d)", r.Pairs, r.AllPairs, r.Seed)
+	} else {
+		fmt.Fprintf(&b, "all %d runs cut off twice", r.Pairs)
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(&b, "\n%s: %s", p.Where, p.What)
+	}
+	return b.String()
+}
+
+// mostProblems is how many problems are looked for.
+const mostProblems = 10
+
+// Test fails t unless the run ends as it should wherever it is cut off; see the package. What was
+// tried is logged.
+func Test(t *testing.T, c Case) {
+	t.Helper()
+	r := Try(t, c)
+	if len(r.Problems) > 0 {
+		t.Errorf("crash: %s", &r)
+		return
+	}
+	t.Logf("crash: %s", &r)
+}
+
+// Try is [Test] for whoever wants to look at the report. It fails t only if a run hangs, or if the
+// Case cannot be tried.
+func Try(t *testing.T, c Case) Report {
+	t.Helper()
+	c.Task.Run, c.Task.Stop = cmp.Or(c.Task.Run, "run"), nil
+	e := explorer{t: t, c: &c, most: cmp.Or(c.Pairs, 300), script: new(script)}
+	e.report.Seed = c.Seed
+	if err := c.check(); err != nil {
+		t.Fatalf("crash: %v", err)
+	}
+	e.ask()
+	whole := e.play(plan{})
+	if e.report.Boundaries = len(whole.passed[0]); len(e.report.Problems) > 0 {
+		return e.report // it is another run already
+	}
+	e.cut(whole, false)
+	e.freeze(whole)
+	if whole.waited {
+		e.cut(e.play(plan{apart: true}), true)
+	}
+	e.cutTwice()
+	return e.report
+}
+
+// check says why a case cannot be tried.
+func (c *Case) check() error {
+	if c.Config == nil {
+		return errors.New("Case.Config is nil: it has to return a Config for each process")
+	}
+	cfg := c.Config()
+	switch {
+	case cfg.Store != nil:
+		return errors.New("Case.Config has a Store: the kit has one of its own")
+	case len(cfg.Middleware) > 0:
+		return errors.New("Case.Config has Middleware, which the oracle does not know")
+	case len(cfg.Remote) > 0:
+		return errors.New("Case.Config has a Remote, which the oracle does not know")
+	}
+	return nil
+}
+
+// reply has a person answer.
+func (c *Case) reply(w orchestrator.Wait) orchestrator.Reply {
+	if c.Person != nil {
+		return c.Person(w)
+	}
+	r := orchestrator.Reply{Approve: true}
+	if w.Kind != orchestrator.WaitApproval && w.Kind != orchestrator.WaitUnknown {
+		if r.Text = "yes"; len(w.Options) > 0 {
+			r.Text = w.Options[0]
+		}
+	}
+	return r
+}
+
+// explorer cuts a run off, everywhere.
+type explorer struct {
+	t      *testing.T
+	c      *Case
+	most   int
+	script *script
+	want   expected
+	pairs  []plan // the runs that are cut off twice
+	report Report
+}
+
+// expected is what the oracle says.
+type expected struct {
+	status   orchestrator.Status
+	output   string
+	happened history
+}
+
+// ask has the oracle run the task.
+func (e *explorer) ask() {
+	e.t.Helper()
+	e.reset()
+	synctest.Test(e.t, func(t *testing.T) {
+		o, err := newOracle(e.c, e.script)
+		if err != nil {
+			t.Fatalf("crash: %v", err)
+		}
+		out, err := o.run(t.Context())
+		if err != nil {
+			t.Fatalf("crash: %v", err)
+		}
+		e.want = expected{status: statusOf(out.Err), output: textOf(out), happened: o.happened}
+	})
+}
+
+func (e *explorer) reset() {
+	if e.c.Reset != nil {
+		e.c.Reset()
+	}
+}
+
+// play makes a run, and keeps what is wrong with it.
+func (e *explorer) play(p plan) *world {
+	e.t.Helper()
+	e.reset()
+	w := newWorld(e.c, e.script, p)
+	synctest.Test(e.t, func(*testing.T) {
+		ctx := context.Background()
+		end := w.play(ctx)
+		w.wake()
+		for _, problem := range w.check(ctx, &end, &e.want) {
+			e.report.Problems = append(e.report.Problems, Problem{Where: w.title(), What: problem})
+		}
+	})
+	return w
+}
+
+// cut cuts the run off at each boundary. What the process that goes on finds is often the same; the
+// second cuts are made once for each.
+func (e *explorer) cut(whole *world, apart bool) {
+	e.t.Helper()
+	known := map[string]bool{}
+	for at := 1; at <= len(whole.passed[0]) && len(e.report.Problems) < mostProblems; at++ {
+		w := e.play(plan{cuts: []int{at}, apart: apart})
+		e.report.Cuts++
+		if w.unknown {
+			e.play(plan{cuts: []int{at}, apart: apart, denies: true})
+			e.report.Denied++
+		}
+		found := w.begunAt + strings.Join(w.passed[1], "\n")
+		if known[found] {
+			continue
+		}
+		known[found] = true
+		for second := range w.passed[1] {
+			e.pairs = append(e.pairs, plan{cuts: []int{at, second + 1}, apart: apart})
+		}
+	}
+}
+
+// freeze freezes the process at each boundary, until another one has ended the run.
+func (e *explorer) freeze(whole *world) {
+	e.t.Helper()
+	for at := 1; at <= len(whole.passed[0]) && len(e.report.Problems) < mostProblems; at++ {
+		e.play(plan{cuts: []int{at}, freezes: true})
+		e.report.Frozen++
+	}
+}
+
+// cutTwice cuts runs off that go on, all of them or some.
+func (e *explorer) cutTwice() {
+	e.t.Helper()
+	e.report.AllPairs = len(e.pairs)
+	if len(e.pairs) > e.most {
+		r := rand.New(rand.NewPCG(e.c.Seed, 1))
+		r.Shuffle(len(e.pairs), func(i, j int) { e.pairs[i], e.pairs[j] = e.pairs[j], e.pairs[i] })
+		e.pairs = slices.Clone(e.pairs[:e.most])
+	}
+	for _, p := range e.pairs {
+		if len(e.report.Problems) >= mostProblems {
+			return
+		}
+		e.play(p)
+		e.report.Pairs++
+	}
+}

@@ -1,0 +1,141 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// journal is what a run has stored, whoever stored it, with what a machine makes of it that reads
+// each record as it comes.
+type journal struct {
+	store   checkpoint.Store
+	machine *machine.Machine
+	records int
+
+	happened history
+	events   map[number]string // as text
+	actors   map[string]string // by the names of their frames
+	requests map[string]int    // by frame: those of a model that were answered
+	answered map[string]bool   // effects, by frame and id
+	intended map[string]bool   // the same of those that are to begin
+	left     map[string]int    // by place: how often a call has returned, to be made again once somebody has answered
+}
+
+// number is the place of an event in a run.
+type number struct{ record, index int }
+
+func newJournal(cfg *orchestrator.Config, task *orchestrator.Task) *journal {
+	var defs []tools.Definition
+	for _, t := range cfg.Tools {
+		defs = append(defs, t.Definition())
+	}
+	strategies, _ := strategiesOf(cfg, task)
+	m := &machine.Config{
+		Strategies: strategies, Tools: defs, Agents: agentsOf(cfg.Tools), Limits: cfg.Limits, Parallel: cfg.Parallel, MaxResult: cfg.MaxToolResult,
+		Approve: policyOf(cfg.Approve), StopNote: cfg.StopNote, Durable: true, Strict: cfg.Strict, Fingerprints: machine.Fingerprints(strategies),
+	}
+	return &journal{
+		store: new(checkpoint.Memory), machine: machine.New(m), happened: newHistory(),
+		events: map[number]string{}, actors: map[string]string{}, requests: map[string]int{}, left: map[string]int{},
+		answered: map[string]bool{}, intended: map[string]bool{},
+	}
+}
+
+// read reads records that were stored.
+func (j *journal) read(records []checkpoint.Record) error {
+	for i := range records {
+		r := &records[i]
+		if r.Seq != j.records+1 {
+			return fmt.Errorf("record %d was stored behind record %d", r.Seq, j.records)
+		}
+		j.records = r.Seq
+		if err := j.apply(r.Data); err != nil {
+			return fmt.Errorf("record %d, %s, cannot be read back: %w", r.Seq, r.Type, err)
+		}
+	}
+	return nil
+}
+
+func (j *journal) apply(data []byte) error {
+	rec, err := machine.ReadRecord(data)
+	if err != nil {
+		return err
+	}
+	if err := j.machine.Apply(rec); err != nil {
+		return err
+	}
+	switch r := rec.(type) {
+	case machine.Intended:
+		j.intended[r.Frame+" "+r.Effect.String()] = r.Verdict == machine.VerdictAllow
+	case machine.Answered:
+		j.answered[r.Frame+" "+r.Effect.String()] = !r.NotBegun
+		if r.Kind == machine.EffectModel && !r.NotBegun {
+			j.requests[r.Frame]++
+		}
+	case machine.Suspended:
+		j.left[placeOfWait(&r.Waits[0])]++
+	}
+	events := j.machine.Ready().Events
+	for i := range events {
+		j.event(&events[i])
+	}
+	j.machine.Advance()
+	return nil
+}
+
+// event notes an event of the machine.
+func (j *journal) event(e *orchestrator.Event) {
+	j.events[number{e.Record, e.Index}] = textOfEvent(e)
+	if d, ok := e.Detail.(orchestrator.FrameEntered); ok {
+		j.actors[e.Frame] = j.happened.actor(j.actors[above(e.Frame)], d.CallID)
+	}
+	switch d := e.Detail.(type) {
+	case orchestrator.RunResumed, orchestrator.WaitEnded:
+	case orchestrator.WaitStarted:
+		if d.Wait.Kind != orchestrator.WaitUnknown {
+			j.happened.waited(j.actors[e.Frame], &d.Wait)
+		}
+	case orchestrator.RunStarted: // which comes before its frame
+		j.happened.add("0", e.Kind, d)
+	default:
+		j.happened.add(j.actors[e.Frame], e.Kind, d)
+	}
+}
+
+// above is the name of the frame above one.
+func above(frame string) string {
+	for i := len(frame) - 1; i >= 0; i-- {
+		if frame[i] == '.' {
+			return frame[:i]
+		}
+	}
+	return ""
+}
+
+// textOfEvent is an event as text, but for its time, which is the engine's.
+func textOfEvent(e *orchestrator.Event) string {
+	return fmt.Sprintf("%s of frame %s, step %d: %s", e.Kind, e.Frame, e.Seq, textOf(e.Detail))
+}
+
+// gapless says what is wrong with the numbers of the records that are stored; "" if nothing is.
+func (j *journal) gapless(ctx context.Context, key checkpoint.Key) string {
+	last := 0
+	for r, err := range j.store.Read(ctx, key, 1) {
+		if err != nil {
+			return "the store cannot be read: " + err.Error()
+		}
+		if r.Seq != last+1 {
+			return fmt.Sprintf("record %d stands behind record %d", r.Seq, last)
+		}
+		last = r.Seq
+	}
+	if last != j.records {
+		return fmt.Sprintf("the store holds %d records, and was given %d", last, j.records)
+	}
+	return ""
+}

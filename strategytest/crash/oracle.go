@@ -1,0 +1,326 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// oracle runs a task as one would by hand: a strategy at work is a call of a function, a child is a
+// call within it, and the calls of a batch are made one after the other. It knows no journal, no
+// branches side by side and no crash, and shares no code with package machine, whose types it uses
+// to say what happened. Limits are none of its business.
+type oracle struct {
+	cfg    *orchestrator.Config
+	task   *orchestrator.Task
+	set    strategy.Set
+	tools  *tools.Set
+	agents map[string]*machine.Agent
+	policy orchestrator.ApprovalPolicy
+	prices llmclient.Prices
+	script *script
+	person func(orchestrator.Wait) orchestrator.Reply
+
+	happened history
+	steps    int
+}
+
+// unsupported is the panic of an oracle that does not know what a run does next.
+type unsupported string
+
+// mostSteps bounds a run that does not end by itself.
+const mostSteps = 100_000
+
+// newOracle returns an oracle for a case.
+func newOracle(c *Case, s *script) (*oracle, error) {
+	cfg := c.Config()
+	set, err := tools.NewSet(cfg.Tools...)
+	if err != nil {
+		return nil, err
+	}
+	task := c.Task
+	strategies, root := strategiesOf(&cfg, &task)
+	task.Strategy = root
+	return &oracle{
+		cfg: &cfg, task: &task, set: strategies, tools: set, agents: agentsOf(cfg.Tools), policy: policyOf(cfg.Approve),
+		prices: llmclient.KnownPrices().With(cfg.Prices), script: s, person: c.reply, happened: newHistory(),
+	}, nil
+}
+
+// strategiesOf returns the strategies of a run, that of its task among them, and the name of the
+// first.
+func strategiesOf(cfg *orchestrator.Config, task *orchestrator.Task) (set strategy.Set, root string) {
+	set, root = cfg.Strategies, task.Strategy
+	names := set.Names()
+	switch {
+	case task.Factory != nil:
+		if root == "" {
+			root = "task"
+		}
+		set = maps.Clone(set)
+		set[root] = task.Factory
+	case root == "" && cfg.Default != "":
+		root = cfg.Default
+	case root == "" && len(names) == 1:
+		root = names[0]
+	}
+	return set, root
+}
+
+// agentsOf returns the tools that are agents, by name.
+func agentsOf(list []tools.Tool) map[string]*machine.Agent {
+	agents := map[string]*machine.Agent{}
+	for _, t := range list {
+		if a := machine.AgentOf(t); a != nil {
+			agents[t.Definition().Name] = a
+		}
+	}
+	return agents
+}
+
+// policyOf returns what the documentation of orchestrator.ApprovalConfig says.
+func policyOf(c *orchestrator.ApprovalConfig) orchestrator.ApprovalPolicy {
+	asksForIt := func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+		if r.Definition.NeedsApproval {
+			return orchestrator.VerdictAsk
+		}
+		return orchestrator.VerdictAllow
+	}
+	if c == nil {
+		return asksForIt
+	}
+	return func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+		switch policy := c.Tools[r.Definition.Name]; {
+		case policy != nil:
+			return policy(r)
+		case r.Definition.NeedsApproval:
+			return orchestrator.VerdictAsk
+		case c.Default != nil:
+			return c.Default(r)
+		default:
+			return orchestrator.AskIfChanging(r)
+		}
+	}
+}
+
+// actor is a strategy at work.
+type actor struct {
+	name     string // as actors are named
+	strategy string
+	st       strategy.Strategy
+	up       *actor // nil: it is the first
+	in       delegation.Input
+	allowed  []tools.Definition // of the run's tools
+	own      []tools.Tool       // that the strategy has brought
+	offered  []tools.Definition // by its last request
+	asked    messages.History   // the last request
+	since    []messages.Message // what came after it
+	outside  *bool              // text from outside was read: by it, or others on the same stack
+	state    strategy.State
+	requests int
+
+	counts   delegation.Counts
+	usage    messages.Usage
+	cost     messages.Cost
+	unpriced int
+}
+
+// run runs the task to its end.
+func (o *oracle) run(ctx context.Context) (out delegation.Output, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			why, ok := v.(unsupported)
+			if !ok {
+				panic(v)
+			}
+			err = fmt.Errorf("the oracle cannot follow the run: %s", string(why))
+		}
+	}()
+	defs := o.tools.Definitions()
+	if o.task.Tools != nil {
+		defs = named(defs, o.task.Tools)
+	}
+	root, err := o.actor(nil, "", o.task.Strategy, o.task.Input)
+	if err != nil {
+		return out, err
+	}
+	root.allowed, root.outside = defs, new(holdsUntrusted(o.task.Input.Messages))
+	o.happened.add(root.name, orchestrator.EventRunStarted, orchestrator.RunStarted{
+		Strategy: root.strategy, Goal: root.in.Goal, Metadata: o.task.Metadata,
+	})
+	out = o.play(ctx, root, orchestrator.FrameEntered{})
+	o.happened.add(root.name, orchestrator.EventRunFinished, orchestrator.RunFinished{
+		Status: statusOf(out.Err), Strategy: root.strategy, Output: out,
+	})
+	return out, nil
+}
+
+// statusOf is the status of a run with that error.
+func statusOf(err *delegation.Error) orchestrator.Status {
+	if err == nil {
+		return orchestrator.StatusDone
+	}
+	switch err.Code {
+	case delegation.CodeLimit:
+		return orchestrator.StatusLimit
+	case delegation.CodeStopped:
+		return orchestrator.StatusStopped
+	default:
+		return orchestrator.StatusFailed
+	}
+}
+
+// actor makes an actor. Call is the tool call that it answers; "" if it is delegated to.
+func (o *oracle) actor(up *actor, call, name string, in delegation.Input) (*actor, error) {
+	st, err := o.set.New(name)
+	if err != nil {
+		return nil, err
+	}
+	above := ""
+	if up != nil {
+		above = up.name
+	}
+	a := &actor{name: o.happened.actor(above, call), strategy: name, st: st, up: up, in: in}
+	if p, ok := st.(strategy.ToolProvider); ok {
+		a.own = p.Tools()
+	}
+	return a, nil
+}
+
+// play has an actor work to its end.
+func (o *oracle) play(ctx context.Context, a *actor, entered orchestrator.FrameEntered) delegation.Output {
+	entered.Strategy, entered.Goal, entered.Messages = a.strategy, a.in.Goal, len(a.in.Messages)
+	o.happened.add(a.name, orchestrator.EventFrameEntered, entered)
+	a.state, _ = a.tells()
+	step := o.decide(a, func() nextstep.NextStep {
+		if u, ok := a.st.(strategy.ToolUser); ok {
+			u.UseTools(a.allowed)
+		}
+		return a.st.Initialize(a.in)
+	})
+	for {
+		if o.steps++; o.steps > mostSteps {
+			panic(unsupported(fmt.Sprintf("it takes more than %d steps", mostSteps)))
+		}
+		switch s := step.(type) {
+		case nextstep.GetChatCompletion:
+			step = o.ask(ctx, a, s)
+		case nextstep.ExecuteTools:
+			step = o.batch(ctx, a, s.Calls)
+		case nextstep.Delegate:
+			step = o.delegate(ctx, a, s)
+		case nextstep.Complete:
+			return o.leave(a, s.Output)
+		case nextstep.ReportError:
+			out := s.Output
+			out.Err = delegation.AsError(s.Err)
+			return o.leave(a, out)
+		default:
+			panic(unsupported(fmt.Sprintf("the strategy %s returned a %T", a.strategy, step)))
+		}
+	}
+}
+
+// decide calls a method of an actor's strategy, and tells the state that it is in then.
+func (o *oracle) decide(a *actor, method func() nextstep.NextStep) nextstep.NextStep {
+	step := method()
+	if now, tells := a.tells(); tells && now != a.state {
+		o.happened.add(a.name, orchestrator.EventStateChanged, orchestrator.StateChanged{From: a.state, To: now})
+		a.state = now
+	}
+	return step
+}
+
+// tells returns the state of the actor's strategy, if it tells one.
+func (a *actor) tells() (strategy.State, bool) {
+	if s, ok := a.st.(strategy.Stater); ok {
+		return s.State(), true
+	}
+	if t, ok := a.st.(strategy.Tabler); ok {
+		return t.FSM().State(), true
+	}
+	return "", false
+}
+
+// leave completes what an actor leaves.
+func (o *oracle) leave(a *actor, out delegation.Output) delegation.Output {
+	if out.Messages == nil {
+		out.Messages = a.conversation()
+	}
+	out.Messages, _ = out.Messages.Repair()
+	out.Begin = a.begins(out.Messages)
+	out.Usage, out.Counts, out.Cost, out.Unpriced, out.Untrusted, out.Elapsed = a.usage, a.counts, a.cost, a.unpriced, *a.outside, 0
+	o.happened.add(a.name, orchestrator.EventFrameLeft, orchestrator.FrameLeft{
+		Strategy: a.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Err: out.Err,
+	})
+	return out
+}
+
+// conversation is what an actor has asked and was answered.
+func (a *actor) conversation() messages.History {
+	h := a.asked
+	if h == nil {
+		h, _ = delegation.Input{Goal: a.in.Goal, Messages: a.in.Messages}.Conversation("")
+	}
+	return append(h.Clip(), a.since...)
+}
+
+// begins is where the turn of an actor begins in its conversation.
+func (a *actor) begins(h messages.History) int {
+	given, _ := a.in.Messages.Repair()
+	n := len(given)
+	if n == 0 || len(h) == 0 {
+		return 0
+	}
+	if h[0].Role() == messages.RoleSystem && given[0].Role() != messages.RoleSystem {
+		n++
+	}
+	if n > len(h) || textOf(h[n-1]) != textOf(given.Last()) {
+		return 0
+	}
+	return n
+}
+
+// charge counts what an actor has used, and all above it with it.
+func (a *actor) charge(c delegation.Counts, u messages.Usage, cost messages.Cost, unpriced int) {
+	for ; a != nil; a = a.up {
+		a.counts.Steps += c.Steps
+		a.counts.ModelCalls += c.ModelCalls
+		a.counts.ToolCalls += c.ToolCalls
+		a.usage = a.usage.Add(u)
+		a.cost = a.cost.Add(cost)
+		a.unpriced += unpriced
+	}
+}
+
+func holdsUntrusted(h messages.History) bool {
+	for _, m := range h {
+		if t, ok := m.(messages.Tool); ok && t.Untrusted {
+			return true
+		}
+	}
+	return false
+}
+
+// named returns those definitions that are named.
+func named(defs []tools.Definition, names []string) []tools.Definition {
+	list := []tools.Definition{}
+	for _, d := range defs {
+		for _, name := range names {
+			if d.Name == name {
+				list = append(list, d)
+				break
+			}
+		}
+	}
+	return list
+}

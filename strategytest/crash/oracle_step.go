@@ -1,0 +1,275 @@
+package crash
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// ask asks the model.
+func (o *oracle) ask(ctx context.Context, a *actor, s nextstep.GetChatCompletion) nextstep.NextStep {
+	r := s.Request
+	if err := r.Messages.Validate(); err != nil || len(r.Messages) == 0 {
+		panic(unsupported(fmt.Sprintf("the strategy %s asks with a history that breaks the laws: %v", a.strategy, err)))
+	}
+	r.Model = cmp.Or(r.Model, o.task.Model)
+	if r.Temperature == nil {
+		r.Temperature = o.task.Temperature
+	}
+	a.charge(delegation.Counts{Steps: 1, ModelCalls: 1}, messages.Usage{}, 0, 0)
+	a.asked, a.offered, a.since = r.Messages.Clip(), r.Tools, nil
+	a.requests++
+	resp, err := o.script.ask(ctx, o.cfg.Client, requestOf(a.name, a.requests), &r)
+	var usage messages.Usage
+	var attempts []llmclient.Attempt
+	if err == nil {
+		usage, attempts = resp.Usage, resp.Attempts
+	} else if e, ok := errors.AsType[*llmclient.Error](err); ok {
+		usage, attempts = e.Usage, e.Attempts
+	}
+	model := r.Model
+	if err == nil {
+		model = cmp.Or(resp.Model, r.Model)
+	}
+	used, cost, unpriced := o.bill(model, r.Model, usage, attempts)
+	a.charge(delegation.Counts{ModelCalls: len(attempts)}, used, cost, unpriced)
+	if err != nil {
+		return o.failed(a, failureOf(err), used, cost)
+	}
+	answer := kept(nextstep.APIResponse{Response: resp}).(nextstep.APIResponse).Response
+	a.since = append(a.since, answer.Message)
+	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{
+		Kind: nextstep.KindGetChatCompletion, Model: answer.Model, Usage: used, Cost: cost, Calls: len(answer.Message.Calls()),
+	})
+	return o.decide(a, func() nextstep.NextStep { return a.st.ProcessAPIResponse(*answer) })
+}
+
+// bill adds up what a request has used, with the attempts that are hidden behind it.
+func (o *oracle) bill(model, asked string, u messages.Usage, attempts []llmclient.Attempt) (used messages.Usage, cost messages.Cost, unpriced int) {
+	add := func(model string, u messages.Usage) {
+		if u == (messages.Usage{}) {
+			return
+		}
+		price, ok := o.prices.Of(cmp.Or(model, asked))
+		if !ok {
+			price, ok = o.prices.Of(asked)
+		}
+		if ok {
+			cost = cost.Add(price.Cost(u))
+		} else {
+			unpriced++
+		}
+		if u.Total == 0 {
+			u.Total = u.Input + u.Output
+		}
+		used = used.Add(u)
+	}
+	add(model, u)
+	for _, attempt := range attempts {
+		add(attempt.Model, attempt.Usage)
+	}
+	return used, cost, unpriced
+}
+
+// failureOf is the answer to a request that a model did not reply to.
+func failureOf(err error) nextstep.Failure {
+	f := nextstep.Failure{Source: nextstep.SourceModel, Code: delegation.AsError(err).Code, Message: err.Error()}
+	if e, ok := errors.AsType[*llmclient.Error](err); ok {
+		f.Code, f.Partial, f.Usage, f.Attempts = delegation.Code(e.Code), e.Partial, e.Usage, e.Attempts
+		if len(f.Partial.Content) == 0 && e.Generated != "" {
+			f.Partial = messages.AssistantText(e.Generated)
+		}
+	}
+	return f
+}
+
+// kept returns an answer as a journal keeps it.
+func kept(a nextstep.Answer) nextstep.Answer {
+	text, err := nextstep.MarshalAnswer(a)
+	if err == nil {
+		a, err = nextstep.UnmarshalAnswer(text)
+	}
+	if err != nil {
+		panic(unsupported(fmt.Sprintf("an answer has no JSON form: %v", err)))
+	}
+	return a
+}
+
+// failed tells a strategy that its step could not be performed, if it wants to know.
+func (o *oracle) failed(a *actor, f nextstep.Failure, used messages.Usage, cost messages.Cost) nextstep.NextStep {
+	kind := nextstep.KindGetChatCompletion
+	if f.Source == nextstep.SourceStrategy {
+		kind = nextstep.KindDelegate
+	}
+	if !f.Partial.Empty() {
+		a.since = append(a.since, f.Partial)
+	}
+	cause := &delegation.Error{Code: f.Code, Message: f.Message}
+	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{Kind: kind, Usage: used, Cost: cost, Err: cause})
+	h, ok := a.st.(strategy.FailureHandler)
+	if !ok {
+		return nextstep.ReportError{Err: cause}
+	}
+	return o.decide(a, func() nextstep.NextStep { return h.ProcessFailure(f) })
+}
+
+// delegate has another strategy work.
+func (o *oracle) delegate(ctx context.Context, a *actor, s nextstep.Delegate) nextstep.NextStep {
+	if _, remote := o.cfg.Remote[s.Strategy]; remote {
+		panic(unsupported("it delegates to a remote strategy"))
+	}
+	a.charge(delegation.Counts{Steps: 1}, messages.Usage{}, 0, 0)
+	child, err := o.actor(a, "", s.Strategy, s.Input)
+	if err != nil {
+		return o.failed(a, nextstep.Failure{Source: nextstep.SourceStrategy, Code: delegation.CodeInvalid, Message: err.Error()}, messages.Usage{}, 0)
+	}
+	child.allowed, child.outside = a.allowed, a.outside
+	if s.Tools != nil {
+		child.allowed = named(a.allowed, s.Tools)
+	}
+	out := o.play(ctx, child, orchestrator.FrameEntered{Context: a.shares(s.Input)})
+	return o.decide(a, func() nextstep.NextStep { return a.st.ProcessDelegationResult(out) })
+}
+
+// shares says what of an actor's conversation stands in an input.
+func (a *actor) shares(in delegation.Input) orchestrator.Share {
+	switch n := len(in.Messages); {
+	case n == 0:
+		return orchestrator.ShareGoal
+	case n >= len(a.asked)+len(a.since):
+		return orchestrator.ShareAll
+	default:
+		return orchestrator.ShareChosen
+	}
+}
+
+// batch makes calls, one after the other.
+func (o *oracle) batch(ctx context.Context, a *actor, calls []messages.ToolCall) nextstep.NextStep {
+	counts := delegation.Counts{Steps: 1}
+	for _, c := range calls {
+		if def, _ := o.tool(a, c.Name); def != nil {
+			counts.ToolCalls++
+		}
+	}
+	a.charge(counts, messages.Usage{}, 0, 0)
+	results := make([]messages.ToolOutput, len(calls))
+	for i, c := range calls {
+		results[i] = o.call(ctx, a, c)
+		o.happened.add(a.name, orchestrator.EventToolFinished, orchestrator.ToolFinished{Output: results[i]})
+	}
+	for i := range results {
+		*a.outside = *a.outside || results[i].Untrusted
+		a.since = append(a.since, messages.Tool{ToolOutput: results[i]})
+	}
+	o.happened.add(a.name, orchestrator.EventStepTaken, orchestrator.StepTaken{Kind: nextstep.KindExecuteTools, Calls: len(calls)})
+	return o.decide(a, func() nextstep.NextStep { return a.st.ProcessToolResults(results) })
+}
+
+// tool returns what an actor means by the name of a tool; nil if it may not call such a tool.
+func (o *oracle) tool(a *actor, name string) (*tools.Definition, tools.Tool) {
+	for _, t := range a.own {
+		if d := t.Definition(); d.Name == name {
+			return &d, t
+		}
+	}
+	if len(named(a.offered, []string{name})) == 0 {
+		return nil, nil
+	}
+	if allowed := named(a.allowed, []string{name}); len(allowed) > 0 {
+		t, _ := o.tools.Lookup(name)
+		return &allowed[0], t
+	}
+	return nil, nil
+}
+
+// call makes a call, if it may be made.
+func (o *oracle) call(ctx context.Context, a *actor, c messages.ToolCall) messages.ToolOutput {
+	out := messages.ToolOutput{CallID: c.ID, ToolName: c.Name, Status: messages.StatusFailed}
+	def, tool := o.tool(a, c.Name)
+	if def == nil {
+		out.Reason, out.Output = "not_offered", o.notOffered(a, c.Name)
+		return out
+	}
+	switch o.policy(orchestrator.ApprovalRequest{Run: o.task.Run, Frame: a.name, Call: c, Definition: *def, Untrusted: *a.outside}) {
+	case orchestrator.VerdictAllow:
+	case orchestrator.VerdictRefuse:
+		out.Reason, out.Output = orchestrator.ReasonRefused, "this call is not allowed here"
+		return out
+	default:
+		reply := o.wait(a, orchestrator.Wait{
+			Kind: orchestrator.WaitApproval, CallID: c.ID, Tool: c.Name, Arguments: c.Arguments, Text: "May " + c.Name + " be called?", Untrusted: *a.outside,
+		})
+		if !reply.Approve {
+			out.Reason, out.Output = orchestrator.ReasonRefused, "a person refused this call"
+			if reply.Reason != "" {
+				out.Output += ": " + reply.Reason
+			}
+			return out
+		}
+	}
+	o.happened.add(a.name, orchestrator.EventToolStarted, orchestrator.ToolStarted{Call: c})
+	agent := o.agents[c.Name]
+	if len(a.own) > 0 {
+		if own := agentsOf(a.own)[c.Name]; own != nil {
+			agent = own
+		}
+	}
+	if agent != nil {
+		return o.branches(ctx, a, c, def, agent)
+	}
+	return o.perform(ctx, a, c, tool)
+}
+
+// notOffered says to a model that there is no such tool, and which there are.
+func (o *oracle) notOffered(a *actor, name string) string {
+	var names []string
+	for _, d := range a.offered {
+		if def, _ := o.tool(a, d.Name); def != nil {
+			names = append(names, d.Name)
+		}
+	}
+	if names == nil {
+		return fmt.Sprintf("there is no tool %q here; no tools can be called", name)
+	}
+	return fmt.Sprintf("there is no tool %q here; the tools are: %s", name, strings.Join(names, ", "))
+}
+
+// wait has a person answer.
+func (o *oracle) wait(a *actor, w orchestrator.Wait) orchestrator.Reply {
+	o.happened.waited(a.name, &w)
+	return o.person(w)
+}
+
+// perform has a tool make a call.
+func (o *oracle) perform(ctx context.Context, a *actor, c messages.ToolCall, tool tools.Tool) messages.ToolOutput {
+	runner := tools.Runner{Timeout: o.cfg.Timeouts.Tool, MaxResult: o.cfg.MaxToolResult}
+	ask := func(_ context.Context, q tools.Asked) (string, error) {
+		w := orchestrator.Wait{
+			Kind: q.Kind, CallID: c.ID, Tool: c.Name, Arguments: c.Arguments, Text: q.Text, Options: q.Options, Untrusted: *a.outside, Expires: q.Until,
+		}
+		if q.Kind == orchestrator.WaitTimer {
+			o.happened.waited(a.name, &w)
+			return "", nil
+		}
+		reply := o.wait(a, w)
+		if reply.Text == "" && reply.Reason != "" {
+			return "", &tools.DeclinedError{Reason: reply.Reason}
+		}
+		return reply.Text, nil
+	}
+	out := runner.Run(ctx, tools.Job{Call: c, Tool: tool, Names: o.tools.Names, Key: "oracle/" + a.name + "/" + c.ID, Ask: ask})
+	if out.Reason == tools.ReasonSuspended {
+		panic(unsupported("the tool " + c.Name + " suspends its call without tools.Ask"))
+	}
+	return kept(nextstep.ToolResult{Output: out}).(nextstep.ToolResult).Output
+}

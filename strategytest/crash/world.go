@@ -1,0 +1,307 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// plan says how a run is made.
+type plan struct {
+	cuts   []int // the boundary at which each process is killed, counted from its beginning, or from the kill before
+	apart  bool  // people answer in another process than the one that asked
+	denies bool  // a person says that no call that may have had its effect is made again
+
+	freezes bool // processes are frozen, not killed, and woken when the run has ended
+}
+
+// world is a run of a case with all that it meets: processes, a store, a model, people.
+type world struct {
+	plan
+	c       *Case
+	script  *script
+	journal *journal
+
+	mu       sync.Mutex
+	passed   [][]string // the boundaries, up to each kill and after the last
+	toldAs   map[number]string
+	sleepers []*process     // that were frozen
+	starts   map[string]int // by place; of calls that are not safe to make again
+	again    map[string]int // how often somebody said that such a call shall be made again
+	begunAt  string         // the starts at the first kill, as text
+	keys     map[string]string
+	unknown  bool // somebody was asked about a call that may have had its effect
+	waited   bool // somebody was asked anything else
+	problems []string
+}
+
+func newWorld(c *Case, s *script, p plan) *world {
+	return &world{
+		plan: p, c: c, script: s, passed: [][]string{nil}, toldAs: map[number]string{},
+		starts: map[string]int{}, again: map[string]int{}, keys: map[string]string{},
+	}
+}
+
+// title says where the run was cut off.
+func (w *world) title() string {
+	var at []string
+	for i := range w.passed[:len(w.passed)-1] {
+		list := w.passed[i]
+		at = append(at, fmt.Sprintf("at boundary %d, %s", len(list), list[len(list)-1]))
+	}
+	verb := "cut off "
+	if w.freezes {
+		verb = "frozen "
+	}
+	switch {
+	case len(at) == 0 && w.apart:
+		return "not cut off, with answers in another process"
+	case len(at) == 0:
+		return "not cut off"
+	}
+	text := verb + strings.Join(at, "; then ")
+	if w.apart {
+		text += " (with answers in another process)"
+	}
+	if w.denies {
+		text += " (and what is unknown is not made again)"
+	}
+	return text
+}
+
+// cutsAt notes a boundary, and reports whether the process is killed there.
+func (w *world) cutsAt(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := len(w.passed) - 1
+	w.passed[last] = append(w.passed[last], name)
+	if last >= len(w.cuts) || len(w.passed[last]) != w.cuts[last] {
+		return false
+	}
+	w.passed = append(w.passed, nil)
+	if last == 0 {
+		w.begunAt = fmt.Sprint(w.starts)
+	}
+	return true
+}
+
+// complain notes something that is not as it should be.
+func (w *world) complain(problem string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.problems, problem) {
+		w.problems = append(w.problems, problem)
+	}
+}
+
+// begins names an effect that is to begin.
+func (w *world) begins(e *orchestrator.Effect) string {
+	if e.Kind == machine.EffectModel {
+		return "the request " + w.requestOf(e.Frame)
+	}
+	return "the " + placeOf(e)
+}
+
+// requestOf names the request that a frame makes now.
+func (w *world) requestOf(frame string) string {
+	return requestOf(w.journal.actors[frame], w.journal.requests[frame]+1)
+}
+
+// started notes that an effect begins, in a process that may have slept.
+func (w *world) started(e *orchestrator.Effect, slept bool) {
+	name, place := e.Frame+" "+e.ID.String(), placeOf(e)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.journal.answered[name] && !slept {
+		w.problems = append(w.problems, fmt.Sprintf("the effect %s of frame %s begins, and its answer is stored", e.ID, e.Frame))
+	}
+	if e.Safe() {
+		return
+	}
+	if !w.journal.intended[name] {
+		w.problems = append(w.problems, fmt.Sprintf("the %s begins, and that it is to begin is not stored", place))
+	}
+	if w.starts[place]++; w.starts[place] > 1+w.again[place]+w.journal.left[place] {
+		w.problems = append(w.problems, fmt.Sprintf(
+			"the %s was begun %d times; somebody said %d times that it shall be made again, and %d times it has returned to be made again",
+			place, w.starts[place], w.again[place], w.journal.left[place]))
+	}
+}
+
+// keyGiven notes the idempotency key that a call was given.
+func (w *world) keyGiven(place, key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if before, known := w.keys[place]; known && before != key {
+		w.problems = append(w.problems, fmt.Sprintf("the %s was given the key %q, and before the crash %q", place, key, before))
+	}
+	w.keys[place] = key
+}
+
+// told notes an event that was told: one that stands in the journal as it was told, every time.
+func (w *world) told(e *orchestrator.Event) {
+	n, text := number{e.Record, e.Index}, textOfEvent(e)
+	stored, known := w.journal.events[n]
+	before, twice := w.toldAs[n]
+	_, resumed := e.Detail.(orchestrator.RunResumed)
+	switch {
+	case !known && resumed: // is stored together with the first record behind it: who only looks at a run stores nothing
+		return
+	case !known:
+		w.complain(fmt.Sprintf("event %d of record %d was told, %s, and the record is not stored", n.index, n.record, text))
+	case stored != text:
+		w.complain(fmt.Sprintf("event %d of record %d was told otherwise than the journal has it\n%s", n.index, n.record, twoLines(stored, text)))
+	case twice && before != text:
+		w.complain(fmt.Sprintf("event %d of record %d was told otherwise the second time\n%s", n.index, n.record, twoLines(before, text)))
+	}
+	w.toldAs[n] = text
+}
+
+// answer has a person answer.
+func (w *world) answer(wait *orchestrator.Wait) orchestrator.Reply {
+	reply := w.c.reply(*wait)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wait.Kind == orchestrator.WaitUnknown {
+		if w.unknown = true; w.denies {
+			reply = orchestrator.Reply{Reason: "it is not made again"}
+		}
+		if reply.Approve {
+			w.again[placeOfWait(wait)]++
+		}
+	} else {
+		w.waited = true
+	}
+	reply.WaitID = wait.ID
+	return reply
+}
+
+// isOther reports whether the run has become another one, since a person has denied that a call be
+// made again.
+func (w *world) isOther() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.denies && w.unknown
+}
+
+// mostProcesses bounds how many processes a run takes.
+const mostProcesses = 64
+
+// play makes the run, with as many processes as it takes, and returns how the last one ended.
+func (w *world) play(ctx context.Context) ending {
+	var replies []orchestrator.Reply
+	for range mostProcesses {
+		end := w.process(ctx, replies)
+		replies = nil
+		switch {
+		case end.killed:
+			time.Sleep(leaseOver)
+			continue
+		case end.refused != nil:
+			w.complain("a process could not go on with the run: " + end.refused.Error())
+		case end.result.Status == orchestrator.StatusWaiting:
+			if replies = w.replies(end.result.Waits); w.apart && len(end.result.Waits) > 0 {
+				continue
+			}
+			w.complain("the run waits, and everybody has answered: " + fmt.Sprint(end.err))
+		}
+		return end
+	}
+	w.complain(fmt.Sprintf("the run has not ended after %d processes", mostProcesses))
+	return ending{}
+}
+
+// replies has people answer what the run waits for, and waits for what nobody has to answer.
+func (w *world) replies(waits []orchestrator.Wait) (replies []orchestrator.Reply) {
+	for i := range waits {
+		if wait := &waits[i]; wait.Kind == orchestrator.WaitTimer {
+			time.Sleep(time.Until(wait.Expires))
+		} else {
+			replies = append(replies, w.answer(wait))
+		}
+	}
+	return replies
+}
+
+// leaseOver is how long the others wait until the lease of a killed process is over.
+const leaseOver = time.Minute
+
+// process has a new process begin the run, or go on with it.
+func (w *world) process(ctx context.Context, replies []orchestrator.Reply) ending {
+	cfg := w.c.Config()
+	if w.journal == nil {
+		w.journal = newJournal(&cfg, &w.c.Task)
+		if w.c.broken != nil {
+			w.journal.store = w.c.broken(w.journal.store)
+		}
+	}
+	p := newProcess(w)
+	o, err := orchestrator.New(p.configure(cfg))
+	if err != nil {
+		return ending{refused: err}
+	}
+	t := &w.c.Task
+	events := o.Stream(ctx, *t)
+	if w.journal.records > 0 {
+		events = o.Resume(ctx, orchestrator.Resumption{Run: t.Run, Namespace: t.Namespace, Factory: t.Factory, Replies: replies})
+	}
+	end := p.follow(events)
+	if p.wasFrozen() {
+		w.sleepers = append(w.sleepers, p)
+	}
+	return end
+}
+
+// wake wakes the processes that were frozen: they cannot go on with the run, which has ended.
+func (w *world) wake() {
+	for _, p := range w.sleepers {
+		records := w.journal.records
+		end := p.wake()
+		if w.journal.records != records {
+			w.complain(fmt.Sprintf("a process that was frozen has stored %d records behind the end of the run", w.journal.records-records))
+		}
+		if s := end.result.Status; end.refused == nil && s != orchestrator.StatusTakenOver && s != w.journal.machine.Status() {
+			w.complain(fmt.Sprintf("a process that was frozen says that the run has ended as %q: %v", s, end.err))
+		}
+	}
+}
+
+// check says what of the run is not as it should be. What a person has denied makes it another one.
+func (w *world) check(ctx context.Context, end *ending, want *expected) []string {
+	if end.refused != nil || w.journal == nil || len(w.problems) > 0 {
+		return w.problems
+	}
+	key := checkpoint.Key{Namespace: w.c.Task.Namespace, Run: w.c.Task.Run}
+	if problem := w.journal.gapless(ctx, key); problem != "" {
+		w.complain(problem)
+	}
+	got, stored := textOf(end.result.Output), textOf(w.journal.machine.Output())
+	switch {
+	case !w.journal.machine.Done():
+		w.complain(fmt.Sprintf("a process said that the run had ended as %s, and its journal goes on", end.result.Status))
+	case got != stored:
+		w.complain("the output is not the one that the journal gives\n" + twoLines(stored, got))
+	case w.isOther():
+	case end.result.Status != want.status:
+		w.complain(fmt.Sprintf("the run ended as %s, and should have as %s: %v", end.result.Status, want.status, end.err))
+	case got != want.output:
+		w.complain("the output is another one\n" + twoLines(want.output, got))
+	default:
+		if difference := want.happened.differs(&w.journal.happened); difference != "" {
+			w.complain("something else happened: " + difference)
+		}
+	}
+	if w.c.Check != nil && !w.unknown {
+		if err := w.c.Check(); err != nil {
+			w.complain("Check: " + err.Error())
+		}
+	}
+	return w.problems
+}
