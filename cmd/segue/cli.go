@@ -80,7 +80,7 @@ func (c *cli) root() *cobra.Command {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(c.runCommand(), c.demoCommand())
-	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand())
+	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
 	root.AddCommand(c.agentsCommand(), c.configCommand(), c.graphCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.versionCommand())
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/approval"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
@@ -25,8 +26,9 @@ type job struct {
 	approve    config.ApprovalPolicies            // policies for tool calls
 	agents     map[string]config.ApprovalPolicies // policies for calls of agents, by the names of their strategies
 	task       orchestrator.Task
-	runs       *runStore                // where the run is kept; nil if it is not
-	resume     *orchestrator.Resumption // the run to go on with, instead of the task; nil if there is none
+	runs       *runStore                               // where the run is kept; nil if it is not
+	wrap       func(checkpoint.Store) checkpoint.Store // around the store of the runs; nil: nothing is
+	resume     *orchestrator.Resumption                // the run to go on with, instead of the task; nil if there is none
 }
 
 // close closes what the job has open.
@@ -45,6 +47,9 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools, Version: programVersion(), Lease: lease}
 	if j.runs != nil {
 		cfg.Store = j.runs.Store
+		if j.wrap != nil {
+			cfg.Store = j.wrap(j.runs.Store)
+		}
 	}
 	policy := config.NewApprover(j.approve, j.agents).Policy
 	if asker != nil {

@@ -123,24 +123,9 @@ func (st *runStore) expire(ctx context.Context, s *terminal.Screen) {
 	if st.keep < 0 {
 		return
 	}
-	page, err := st.List(ctx, checkpoint.Query{Status: endedStatuses, Updated: time.Now().Add(-st.keep), Limit: 1000})
-	if err == nil && len(page.Heads) > 0 {
-		err = st.Delete(ctx, keysOf(page.Heads)...)
-	}
-	if err != nil {
+	if _, err := checkpoint.Prune(ctx, st.Store, checkpoint.Retention{Ended: max(st.keep, time.Nanosecond)}); err != nil {
 		s.Warn("old runs were not deleted: " + plaintext.OneLine(err.Error()))
 	}
-}
-
-// endedStatuses are those of runs that do not go on.
-var endedStatuses = []checkpoint.Status{checkpoint.StatusDone, checkpoint.StatusFailed, checkpoint.StatusLimit, checkpoint.StatusStopped}
-
-func keysOf(heads []checkpoint.Head) []checkpoint.Key {
-	keys := make([]checkpoint.Key, len(heads))
-	for i := range heads {
-		keys[i] = heads[i].Key
-	}
-	return keys
 }
 
 // errNoRuns says that there is no store to look into.
