@@ -58,6 +58,7 @@ Environment:
   OPENAI_BASE_URL  the server, such as https://openrouter.ai/api/v1; OpenAI if unset
   SEGUE_MODEL      the model, unless --model or a configuration says
   SEGUE_CONFIG     the configuration, unless --config says
+  SEGUE_STORE      the file of the runs, unless --store or a configuration says; none: runs are not kept
   NO_COLOR         if set, no colors
   CLICOLOR_FORCE   if set and not 0, colors even where there is no terminal`
 

@@ -84,7 +84,7 @@ func TestREADME(t *testing.T) {
 		require.Contains(t, about, fmt.Sprintf("\n  %-4d ", code))
 	}
 	c := &cli{}
-	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "approve", "no-ask", "max-steps", "config", "agent", "source", "output", "json", "quiet", "verbose"} {
+	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "approve", "no-ask", "max-steps", "config", "agent", "source", "store", "output", "json", "quiet", "verbose"} {
 		require.NotNil(t, c.runCommand().Flags().Lookup(flag), flag)
 		require.Contains(t, string(text), "--"+flag, flag)
 	}

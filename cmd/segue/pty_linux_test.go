@@ -216,3 +216,33 @@ func TestTerminal_interrupts(t *testing.T) {
 		})
 	}
 }
+
+// TestTerminal_resumes interrupts a run at an approval, goes on with it at another terminal, and is
+// asked there what was open: what was approved before is not asked again.
+func TestTerminal_resumes(t *testing.T) {
+	t.Parallel()
+	p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), env: []string{"XDG_STATE_HOME=" + t.TempDir()}}
+	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
+	<-p.model.asked
+	p.model.replies <- wantsToWrite
+	p.Await(mayWrite)
+	p.Types("y\n")
+	p.Await("write_file b")
+	p.Await(mayWrite)
+	p.Types("\x03")
+	rest := p.end(exitInterrupted, "interrupted")
+	require.Contains(t, rest, "segue: interrupted; go on with: segue resume ")
+
+	again := &process{Terminal: terminaltest.New(t), model: p.model, dir: p.dir, read: make(chan struct{}), env: p.env}
+	again.start("resume", "--json")
+	require.NotContains(t, again.Await("write_file b"), "write_file a needs your approval")
+	again.Await(mayWrite)
+	again.Types("n\n")
+	again.Await("Enter) > ")
+	again.Types("not b\n")
+	<-again.model.asked
+	again.model.replies <- isDone
+	again.end(exitDone, "done")
+	require.True(t, again.has("a"), "it was made before, or is now")
+	require.False(t, again.has("b"))
+}
