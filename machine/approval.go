@@ -11,6 +11,7 @@ import (
 type ApprovalRequest struct {
 	Run        string
 	Frame      string
+	Strategy   string // the strategy of the frame, by its name in the Set
 	Seq        int
 	Call       messages.ToolCall // the call, as it will be made
 	Definition tools.Definition  // the definition of the tool
@@ -120,7 +121,8 @@ func (m *Machine) verdict(e *effect) (v Verdict) {
 		}
 	}()
 	v = m.cfg.Approve(ApprovalRequest{
-		Run: m.run, Frame: e.frame.name, Seq: e.id.Seq, Call: e.call, Definition: *e.def, Untrusted: e.frame.branch.untrusted,
+		Run: m.run, Frame: e.frame.name, Strategy: e.frame.strategy, Seq: e.id.Seq,
+		Call: e.call, Definition: *e.def, Untrusted: e.frame.branch.untrusted,
 	})
 	if v != VerdictAllow && v != VerdictRefuse {
 		v = VerdictAsk

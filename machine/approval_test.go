@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -32,6 +33,21 @@ func (e *engine) intents() (all []string) {
 		}
 	}
 	return all
+}
+
+// A policy learns which strategy makes the call that it judges, and the engine does.
+func TestApproval_strategy(t *testing.T) {
+	var judges []string
+	e := begin(t, only(caller("write")), tool(tools.Definition{Name: "write"}), judged(func(r machine.ApprovalRequest) machine.Verdict {
+		judges = append(judges, r.Strategy)
+		return machine.VerdictAllow
+	}))
+	e.answer("1", calling("write"))
+	of := e.m.Frames()[0].Strategy
+	require.NotEmpty(t, of)
+	require.Contains(t, judges, of)
+	require.Len(t, slices.Compact(judges), 1)
+	require.Equal(t, of, e.effect("2/1").Strategy)
 }
 
 // A call is allowed, asked about, or refused, before anything is done about it. Each verdict that

@@ -72,15 +72,16 @@ const (
 // An Effect is a value: a middleware may pass on a changed copy, with another Step or other
 // arguments in Call, and a test may construct one.
 type Effect struct {
-	ID     EffectID
-	Run    string
-	Frame  string // the frame of the effect: its position in the tree, such as "0.1.2"
-	Depth  int    // the depth of the frame; the root has 1
-	Kind   EffectKind
-	Step   nextstep.NextStep // for a model or a remote; read-only
-	Call   messages.ToolCall // for a tool
-	Wait   *Wait             // for a person; read-only
-	Record int               // the record after which the effect was released
+	ID       EffectID
+	Run      string
+	Frame    string // the frame of the effect: its position in the tree, such as "0.1.2"
+	Strategy string // the strategy of that frame, by its name in the Set
+	Depth    int    // the depth of the frame; the root has 1
+	Kind     EffectKind
+	Step     nextstep.NextStep // for a model or a remote; read-only
+	Call     messages.ToolCall // for a tool
+	Wait     *Wait             // for a person; read-only
+	Record   int               // the record after which the effect was released
 
 	Definition *tools.Definition // definition of the tool when the run began; read-only
 	Tool       tools.Tool        // the tool, if the strategy brought it; nil if it is a tool of the run
@@ -235,7 +236,7 @@ func (m *Machine) effect(e *effect) (x Effect) {
 // making one.
 func (m *Machine) fillIn(e *effect, x *Effect) {
 	f := e.frame
-	x.ID, x.Run, x.Frame, x.Depth, x.Kind, x.Step, x.Call = e.id, m.run, f.name, f.depth, e.kind, e.step, e.call
+	x.ID, x.Run, x.Frame, x.Strategy, x.Depth, x.Kind, x.Step, x.Call = e.id, m.run, f.name, f.strategy, f.depth, e.kind, e.step, e.call
 	x.Left = m.remaining(f).limits()
 	x.Wait, x.Record, x.Definition, x.Tool = nil, m.records, e.def, e.own
 	x.Replies, x.State, x.Untrusted, x.Approved, x.Digest = e.exchanges(), e.kept, f.branch.untrusted, e.approved, e.digest

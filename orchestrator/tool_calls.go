@@ -57,7 +57,7 @@ func (o *Orchestrator) refusesChanged(was, e *machine.Effect) string {
 		return ""
 	}
 	v := o.approve(ApprovalRequest{
-		Run: was.Run, Frame: was.Frame, Seq: was.ID.Seq, Call: e.Call, Definition: *was.Definition, Untrusted: was.Untrusted,
+		Run: was.Run, Frame: was.Frame, Strategy: was.Strategy, Seq: was.ID.Seq, Call: e.Call, Definition: *was.Definition, Untrusted: was.Untrusted,
 	})
 	if v == VerdictAllow {
 		return ""

@@ -58,6 +58,7 @@ Environment:
   OPENAI_BASE_URL  the server, such as https://openrouter.ai/api/v1; OpenAI if unset
   SEGUE_MODEL      the model, unless --model or a configuration says
   SEGUE_CONFIG     the configuration, unless --config says
+  SEGUE_STORE      the file of the runs, unless --store or a configuration says; none: runs are not kept
   NO_COLOR         if set, no colors
   CLICOLOR_FORCE   if set and not 0, colors even where there is no terminal`
 
@@ -80,6 +81,7 @@ func (c *cli) root() *cobra.Command {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(c.runCommand(), c.demoCommand())
+	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
 	root.AddCommand(c.agentsCommand(), c.configCommand(), c.graphCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.versionCommand())
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {

@@ -3,10 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
-	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/orchestrator"
@@ -51,14 +48,21 @@ func exitCode(err error) int {
 }
 
 // outcome returns the error of a command whose run ended with end and err; nil if the run
-// succeeded.
-func outcome(end orchestrator.RunFinished, err error, files *workfolder.Folder) error {
+// succeeded. on says how to go on.
+func outcome(end orchestrator.RunFinished, err error, files *workfolder.Folder, on ways) error {
 	code := exitFailed
 	switch end.Status {
 	case orchestrator.StatusDone:
 		return nil
 	case orchestrator.StatusWaiting:
-		code, err = exitWaiting, waiting(end.Waits, files)
+		code, err = exitWaiting, waiting(end.Waits, files, on)
+	case orchestrator.StatusInterrupted:
+		if errors.Is(err, orchestrator.ErrInterrupted) {
+			code, err = exitInterrupted, errInterrupted
+		}
+		err = fmt.Errorf("%w; go on with: %s", err, on.resume)
+	case orchestrator.StatusTakenOver:
+		err = fmt.Errorf("%w; see it with: %s", orchestrator.ErrTakenOver, on.show)
 	case orchestrator.StatusLimit:
 		code = exitLimit
 	case orchestrator.StatusStopped:
@@ -108,44 +112,4 @@ func limitAdvice(err error) string {
 		return ""
 	}
 	return "raise it with --max-steps"
-}
-
-// waiting returns the error of a run that waits for a person. It says how to continue.
-func waiting(waits []orchestrator.Wait, files *workfolder.Folder) error {
-	approvals, protected, unknown, answers := 0, 0, 0, 0
-	for _, w := range waits {
-		switch {
-		case w.Kind == orchestrator.WaitUnknown:
-			unknown++
-		case w.Kind != orchestrator.WaitApproval:
-			answers++
-		case files.Protection(w.Tool, w.Arguments) != "":
-			protected++
-			fallthrough
-		default:
-			approvals++
-		}
-	}
-	var what, how []string
-	if approvals > 0 {
-		what = append(what, plaintext.Counted(approvals, "approval"))
-	}
-	switch {
-	case protected > 0:
-		what[0] += " (" + strconv.Itoa(protected) + " of protected files, which are asked about each time)"
-		how = append(how, "with --approve never")
-	case approvals > 0:
-		how = append(how, "with --approve always or --approve never")
-	}
-	if answers > 0 {
-		what, how = append(what, plaintext.Counted(answers, "answer")), append(how, "with the answer in the task or with --no-ask")
-	}
-	if unknown > 0 {
-		what, how = append(what, plaintext.Counted(unknown, "decision")+" about calls that may have had their effect"), nil
-	}
-	otherwise := ""
-	if len(how) > 0 {
-		otherwise = ", or " + strings.Join(how, ", and ")
-	}
-	return fmt.Errorf("the run waits for %s, and nobody can be asked here; run it in a terminal%s", strings.Join(what, " and "), otherwise)
 }

@@ -44,7 +44,7 @@ func TestOutcome(t *testing.T) {
 		{orchestrator.StatusFailed, provider(llmclient.CodeContextLength), exitProvider, "llmclient: context_length: m; shorten the task, or take a model with a larger context"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeBadRequest), exitProvider, "llmclient: bad_request: m"},
 	} {
-		err := outcome(orchestrator.RunFinished{Status: tt.status}, tt.err, nil)
+		err := outcome(orchestrator.RunFinished{Status: tt.status}, tt.err, nil, ways{})
 		require.Equal(t, tt.code, exitCode(err), "%v", tt)
 		if tt.text != "" {
 			require.EqualError(t, err, tt.text)
@@ -69,7 +69,7 @@ func TestOutcome_waiting(t *testing.T) {
 		{[]orchestrator.Wait{unknown, approval}, "the run waits for 1 approval and 1 decision about calls that may have had their effect, and nobody can be asked here; run it in a terminal"},
 		{[]orchestrator.Wait{answer, approval}, "the run waits for 1 approval and 1 answer, and nobody can be asked here; run it in a terminal, or with --approve always or --approve never, and with the answer in the task or with --no-ask"},
 	} {
-		err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: tt.waits}, nil, nil)
+		err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusWaiting, Waits: tt.waits}, nil, nil, ways{})
 		require.Equal(t, exitWaiting, exitCode(err))
 		require.EqualError(t, err, tt.text)
 	}
@@ -84,7 +84,7 @@ func TestREADME(t *testing.T) {
 		require.Contains(t, about, fmt.Sprintf("\n  %-4d ", code))
 	}
 	c := &cli{}
-	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "approve", "no-ask", "max-steps", "config", "agent", "source", "output", "json", "quiet", "verbose"} {
+	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "approve", "no-ask", "max-steps", "config", "agent", "source", "store", "output", "json", "quiet", "verbose"} {
 		require.NotNil(t, c.runCommand().Flags().Lookup(flag), flag)
 		require.Contains(t, string(text), "--"+flag, flag)
 	}

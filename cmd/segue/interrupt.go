@@ -7,16 +7,19 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"github.com/segue-go/segue/orchestrator"
 )
 
 // errInterrupted is the cause of the end of a run at a second Ctrl-C.
 var errInterrupted = errors.New("interrupted")
 
-// interrupts makes signals stop a run. The first Ctrl-C closes stop: the run ends after its step.
-// The second Ctrl-C, or a SIGTERM, cancels the context: the run ends now. After that the signals
-// have their default effect again, so one more ends the process. say is called for each signal, on
-// another goroutine. release restores the default handling.
-func interrupts(parent context.Context, say func(string)) (ctx context.Context, stop <-chan struct{}, release func()) {
+// interrupts makes signals end the work on a run. If the run is kept, the first Ctrl-C or SIGTERM
+// interrupts it: it goes on when it is resumed. If not, the first Ctrl-C closes stop, so that the
+// run ends after its step, and a second one, or a SIGTERM, cancels the context: the run ends now.
+// After that the signals have their default effect again, so one more ends the process. say is
+// called for each signal, on another goroutine. release restores the default handling.
+func interrupts(parent context.Context, kept bool, say func(string)) (ctx context.Context, stop <-chan struct{}, release func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	stopping := make(chan struct{})
 	over := make(chan struct{})
@@ -30,7 +33,12 @@ func interrupts(parent context.Context, say func(string)) (ctx context.Context, 
 			case <-over:
 				return
 			case s := <-signals:
-				if asked || s != os.Interrupt {
+				switch {
+				case kept:
+					cancel(orchestrator.ErrInterrupted)
+					say("interrupting the run; press Ctrl-C again to end at once")
+					return
+				case asked || s != os.Interrupt:
 					cancel(errInterrupted)
 					say("stopping now")
 					return

@@ -25,7 +25,7 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// TestInterrupt sends signals to a segue that waits for its model.
+// TestInterrupt sends signals to a segue that waits for its model, and keeps nothing.
 func TestInterrupt(t *testing.T) {
 	const (
 		call   = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"list_files","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`
@@ -62,7 +62,7 @@ func TestInterrupt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			model := newSlowModel(t)
-			cmd := exec.CommandContext(t.Context(), "segue", "run", "--base-url", model.URL, "--dir", t.TempDir(), "--json", "task")
+			cmd := exec.CommandContext(t.Context(), "segue", "run", "--store", "none", "--base-url", model.URL, "--dir", t.TempDir(), "--json", "task")
 			cmd.Env = append(os.Environ(), "GORACE="+noSleep)
 			var stdout bytes.Buffer
 			cmd.Stdout = &stdout

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
+	"time"
 
+	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/approval"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
@@ -23,14 +26,32 @@ type job struct {
 	approve    config.ApprovalPolicies            // policies for tool calls
 	agents     map[string]config.ApprovalPolicies // policies for calls of agents, by the names of their strategies
 	task       orchestrator.Task
+	runs       *runStore                               // where the run is kept; nil if it is not
+	wrap       func(checkpoint.Store) checkpoint.Store // around the store of the runs; nil: nothing is
+	resume     *orchestrator.Resumption                // the run to go on with, instead of the task; nil if there is none
 }
 
-// orchestrator returns the orchestrator of the run. asker is nil if nobody can be asked. The caller
-// must pass the events of the run to the approver.
-func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, *config.Approver, error) {
-	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools}
-	approver := config.NewApprover(j.approve, j.agents)
-	policy := approver.Policy
+// close closes what the job has open.
+func (j *job) close() {
+	if j.files != nil {
+		_ = j.files.Close()
+	}
+	j.runs.close()
+}
+
+// lease is how long a run is left alone after its process was last heard of.
+const lease = 10 * time.Second
+
+// orchestrator returns the orchestrator of the run. asker is nil if nobody can be asked.
+func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, error) {
+	cfg := orchestrator.Config{Client: j.client, Strategies: j.strategies, Tools: j.tools, Version: programVersion(), Lease: lease}
+	if j.runs != nil {
+		cfg.Store = j.runs.Store
+		if j.wrap != nil {
+			cfg.Store = j.wrap(j.runs.Store)
+		}
+	}
+	policy := config.NewApprover(j.approve, j.agents).Policy
 	if asker != nil {
 		cfg.Reply = asker.Reply
 		policy = asker.UnlessAllowed(policy)
@@ -39,31 +60,28 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, *c
 		Default: j.files.Protect(policy), // wraps all other policies: the user is asked each time about protected files
 		Expires: -1,                      // an approval at a terminal does not expire
 	}
-	o, err := orchestrator.New(cfg)
-	return o, approver, err
+	return orchestrator.New(cfg)
 }
 
-// perform makes the run. It writes progress to s and the output to standard output, and returns how
-// the run ended as an error with an exit code.
+// perform makes the run, or goes on with it. It writes progress to s and the output to standard
+// output, and returns how the run ended as an error with an exit code.
 func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen) error {
-	ctx, stop, release := interrupts(ctx, s.Warn)
+	ctx, stop, release := interrupts(ctx, j.runs != nil, s.Warn)
 	defer release()
 	var asker *approval.Asker
 	if c.interactive {
 		asker = approval.NewAsker(s, j.files, c.stdin, stop)
 	}
-	o, approver, err := j.orchestrator(asker)
+	o, err := j.orchestrator(asker)
 	if err != nil {
 		return err
 	}
 	defer s.Clear()
-	j.task.Stop = stop
 	to := printer{w: c.stdout, form: out.kind(), terminal: terminal.IsTerminal(c.stdout)}
-	for e, err := range o.Stream(ctx, j.task) {
+	for e, err := range j.events(ctx, o, stop, s) {
 		if e.Kind == "" {
-			return err // the task could not be started
+			return err // the run could not be started
 		}
-		approver.Observe(e)
 		if asker != nil {
 			asker.Observe(e)
 		}
@@ -76,8 +94,18 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 				s.Warn("the model gave no answer")
 			}
 			s.ShowWaits(end.Waits)
-			return outcome(end, err, j.files)
+			return outcome(end, err, j.files, j.runs.ways(e.Run))
 		}
 	}
 	return failed(errors.New("the run ended without saying how"))
+}
+
+// events runs the task, or goes on with a run.
+func (j job) events(ctx context.Context, o *orchestrator.Orchestrator, stop <-chan struct{}, s *terminal.Screen) iter.Seq2[orchestrator.Event, error] {
+	if j.resume != nil {
+		j.resume.Stop = stop
+		return j.runs.takeUp(ctx, o, *j.resume, s)
+	}
+	j.task.Stop = stop
+	return o.Stream(ctx, j.task)
 }

@@ -2,6 +2,7 @@
 //
 //	segue demo                     a run with a scripted model: no key, no network
 //	segue run [flags] TASK|-       a run with a model
+//	segue resume [RUN]             go on with a run; runs, show, answer, stop, prune and forget are about runs too
 //	segue agents [FILE]            the agents of a configuration
 //	segue config check [FILE]      the problems of a configuration; segue config schema: its JSON Schema
 //	segue graph STRATEGY           the state machine of a strategy

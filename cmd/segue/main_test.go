@@ -56,7 +56,7 @@ func (m leakChecked) Run() int {
 func homeIn(folder string) map[string]string {
 	home := filepath.Join(folder, "home")
 	return map[string]string{
-		"HOME": home, "USERPROFILE": home, "SEGUE_CONFIG": "",
+		"HOME": home, "USERPROFILE": home, "SEGUE_CONFIG": "", "SEGUE_STORE": "",
 		"XDG_CONFIG_HOME": filepath.Join(home, "config"), "XDG_STATE_HOME": filepath.Join(home, "state"),
 	}
 }

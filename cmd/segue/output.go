@@ -123,8 +123,11 @@ func (p *printer) listen(e orchestrator.Event) {
 
 // answer returns the result of a run, or the partial result of one that broke off.
 func (p *printer) answer(end orchestrator.RunFinished) string {
-	if end.Output.Result == nil && (end.Status == orchestrator.StatusStopped || end.Status == orchestrator.StatusFailed) {
-		return p.reply.String()
+	switch end.Status {
+	case orchestrator.StatusStopped, orchestrator.StatusFailed, orchestrator.StatusInterrupted, orchestrator.StatusTakenOver:
+		if end.Output.Result == nil {
+			return p.reply.String()
+		}
 	}
 	return end.Output.Text()
 }

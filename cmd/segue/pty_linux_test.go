@@ -56,7 +56,7 @@ type process struct {
 func startAtTerminal(t *testing.T) *process {
 	t.Helper()
 	p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{})}
-	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
+	p.start("run", "--store", "none", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
 	return p
 }
 
@@ -138,7 +138,7 @@ func TestTerminal_answers(t *testing.T) {
 func TestTerminal_partial(t *testing.T) {
 	t.Parallel()
 	p := &process{Terminal: terminaltest.New(t), read: make(chan struct{})}
-	p.start("run", "--base-url", halfAnswer(t).URL, "task")
+	p.start("run", "--store", "none", "--base-url", halfAnswer(t).URL, "task")
 	p.Await("[0 #1] The quick brown")
 	p.Types("\x03")
 	p.Await("segue: stopping after this step")
@@ -215,4 +215,34 @@ func TestTerminal_interrupts(t *testing.T) {
 			require.False(t, p.has("b"))
 		})
 	}
+}
+
+// TestTerminal_resumes interrupts a run at an approval, goes on with it at another terminal, and is
+// asked there what was open: what was approved before is not asked again.
+func TestTerminal_resumes(t *testing.T) {
+	t.Parallel()
+	p := &process{Terminal: terminaltest.New(t), model: newSlowModel(t), dir: t.TempDir(), read: make(chan struct{}), env: []string{"XDG_STATE_HOME=" + t.TempDir()}}
+	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
+	<-p.model.asked
+	p.model.replies <- wantsToWrite
+	p.Await(mayWrite)
+	p.Types("y\n")
+	p.Await("write_file b")
+	p.Await(mayWrite)
+	p.Types("\x03")
+	rest := p.end(exitInterrupted, "interrupted")
+	require.Contains(t, rest, "segue: interrupted; go on with: segue resume ")
+
+	again := &process{Terminal: terminaltest.New(t), model: p.model, dir: p.dir, read: make(chan struct{}), env: p.env}
+	again.start("resume", "--json")
+	require.NotContains(t, again.Await("write_file b"), "write_file a needs your approval")
+	again.Await(mayWrite)
+	again.Types("n\n")
+	again.Await("Enter) > ")
+	again.Types("not b\n")
+	<-again.model.asked
+	again.model.replies <- isDone
+	again.end(exitDone, "done")
+	require.True(t, again.has("a"), "it was made before, or is now")
+	require.False(t, again.has("b"))
 }

@@ -37,6 +37,7 @@ type runFlags struct {
 	config   string
 	agent    string
 	source   string
+	store    storeFlag
 	out      output
 
 	given func(flag string) bool // reports whether a flag was given
@@ -75,8 +76,10 @@ one is read or changed that can hold secrets, such as .env; --protect names more
 A model, or server, that has no tool calls of its own can write them as text: --policy says in which format; see segue
 policies.
 
-Ctrl-C stops the run after the step in progress, and ends a question that is open; a second one stops it at once. What
-there is then of an answer goes to standard output all the same, as it does when a reply breaks off.`,
+Each step is kept, so that a run that waits for you, was interrupted or broke off goes on with segue resume: nothing that is
+done is done again. Ctrl-C interrupts it, whatever it is doing, and says so; a second one ends the process. What there is then
+of an answer goes to standard output all the same, as it does when a reply breaks off. With --store none nothing is kept: then
+Ctrl-C ends the run after the step in progress, and a second one at once.`,
 		Example: `  segue run "What is a segue?"
   segue run --dir notes "Write action-items.md: who does what until when"
   segue run --strategy plan-revise-execute --dir src "Write OVERVIEW.md: what each package is for"
@@ -113,6 +116,7 @@ func (f *runFlags) offer(cmd *cobra.Command) {
 	flags.StringVar(&f.source, "source", "", "where the task comes from, for the rules of the configuration")
 	flags.BoolVar(&f.noAsk, "no-ask", false, "do not let the model ask you questions")
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "most steps: model calls, batches of tool calls, and steps of plans that are handed on; negative: no bound (default 50 model calls for a task or a step of a plan)")
+	f.store.offer(cmd)
 	f.out.flags(cmd)
 	f.given = flags.Changed
 	_ = cmd.MarkFlagDirname("dir") // the only error is an unknown flag
@@ -126,50 +130,75 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		return err
 	}
 	s := c.screen(f.out)
-	cfg, err := c.configOf(ctx, f, s)
+	place, err := c.configPath(f.config, f.given("config"))
 	if err != nil {
 		return err
 	}
-	files, err := c.openFolder(f, cfg)
+	cfg, err := c.configOf(ctx, f, place, s)
 	if err != nil {
 		return err
+	}
+	if cfg != nil {
+		var why string
+		if f.agent, why, err = cfg.Choose(config.Request{Agent: f.agent, Source: f.source, Goal: goal}); err != nil {
+			return err
+		}
+		s.ShowProgress("agent " + f.agent + " (" + why + ")")
+	}
+	j, err := c.jobOf(f, cfg, s)
+	if err != nil {
+		return err
+	}
+	defer j.close()
+	if j.runs, err = c.keepRuns(ctx, &f.store, cfg, s); err != nil {
+		return err
+	}
+	j.task.Input = delegation.Input{Goal: goal}
+	if j.runs != nil {
+		b, err := c.begunWith(f, cfg, place)
+		if err == nil {
+			j.task.Metadata, err = b.metadata()
+		}
+		if err != nil {
+			return err
+		}
+		j.task.Labels = b.labels()
+	}
+	return c.perform(ctx, j, f.out, s)
+}
+
+// jobOf makes the job of a run, without its task's input. It must be closed.
+func (c *cli) jobOf(f *runFlags, cfg *config.Config, s *terminal.Screen) (j job, err error) {
+	files, err := c.openFolder(f, cfg)
+	if err != nil {
+		return j, err
 	}
 	var list []tools.Tool
 	if files != nil {
-		defer func() { _ = files.Close() }()
 		list = files.Tools()
 	}
 	if !f.noAsk {
 		list = append(list, tools.AskUser())
 	}
-	var j job
 	if cfg == nil {
 		j, err = c.plainJob(f, list)
 	} else {
-		var why string
-		if f.agent, why, err = cfg.Choose(config.Request{Agent: f.agent, Source: f.source, Goal: goal}); err == nil {
-			s.ShowProgress("agent " + f.agent + " (" + why + ")")
-			j, err = c.agentJob(f, cfg, list, s)
-		}
-	}
-	if err != nil {
-		return err
+		j, err = c.agentJob(f, cfg, list, s)
 	}
 	j.files = files
-	j.task.Input = delegation.Input{Goal: goal}
+	if err != nil {
+		j.close()
+		return j, err
+	}
 	if f.maxSteps != 0 {
 		j.task.Limits = delegation.Limits{Steps: f.maxSteps, ModelCalls: -1, ToolCalls: -1}
 	}
-	return c.perform(ctx, j, f.out, s)
+	return j, nil
 }
 
-// configOf reads the configuration of a run; nil if there is none. A configuration that was found
-// must be trusted.
-func (c *cli) configOf(ctx context.Context, f *runFlags, s *terminal.Screen) (*config.Config, error) {
-	place, err := c.configPath(f.config, f.given("config"))
-	if err != nil {
-		return nil, err
-	}
+// configOf reads the configuration of a run from its place; nil if there is none. A configuration
+// that was found must be trusted.
+func (c *cli) configOf(ctx context.Context, f *runFlags, place config.Place, s *terminal.Screen) (*config.Config, error) {
 	if place.Origin != config.OriginNone {
 		cfg, err := place.Read()
 		if err != nil {
@@ -259,6 +288,9 @@ func (c *cli) goal(arg string) (string, error) {
 // openFolder opens the folder of --dir; nil if there is none.
 func (c *cli) openFolder(f *runFlags, cfg *config.Config) (*workfolder.Folder, error) {
 	own, ours := f.protect, c.ownPlaces()
+	if runs, _, err := c.storePlace(&f.store, cfg); err == nil {
+		ours = append(ours, runs.Files()...)
+	}
 	if cfg != nil {
 		own, ours = slices.Concat(own, cfg.Protected), append(ours, cfg.Path)
 	}

@@ -28,6 +28,8 @@ import (
 //	exits CODE COMMAND...       run a command that must exit with this code
 //	field FILE PATH VALUE       a field of a JSON text, such as usage.input or messages.0.role, has this value
 //	events FILE                 a text is what --output jsonl writes
+//	answers ANSWER...           answer what the last run of the output of segue runs --output json waits for that takes it
+//	modeof FILE MODE            the file has this mode
 //	serverin FILE...            put the address of the server into a file, for the word SERVER
 //
 // A server at $SERVER answers the n-th request with the HTTP response in the file replies/n, and
@@ -58,6 +60,8 @@ func TestScripts(t *testing.T) {
 			"field":    field,
 			"events":   events,
 			"serverin": serverIn,
+			"answers":  answers,
+			"modeof":   modeOf,
 		},
 	})
 }
@@ -128,6 +132,36 @@ func serverIn(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args {
 		text := strings.ReplaceAll(ts.ReadFile(name), "SERVER", ts.Getenv("SERVER"))
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
+}
+
+// answers answers the first wait of the run that the last output lists, of the kind that takes the
+// answer.
+func answers(ts *testscript.TestScript, neg bool, args []string) {
+	var runs []runRecord
+	if neg || len(args) == 0 || json.Unmarshal([]byte(ts.Getenv("RUNS")), &runs) != nil && json.Unmarshal([]byte(ts.ReadFile("stdout")), &runs) != nil {
+		ts.Fatalf("usage: answers ANSWER..., after segue runs --output json")
+	}
+	text, err := json.Marshal(runs)
+	ts.Check(err)
+	ts.Setenv("RUNS", string(text))
+	for _, w := range runs[0].Waits {
+		if approval := w.Kind == orchestrator.WaitApproval; approval == (args[0] == "yes" || args[0] == "no") {
+			ts.Check(ts.Exec("segue", append([]string{"answer", runs[0].Run, w.ID}, args...)...))
+			return
+		}
+	}
+	ts.Fatalf("nothing waits for %s", args[0])
+}
+
+func modeOf(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: modeof FILE MODE")
+	}
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if got := strconv.FormatUint(uint64(info.Mode().Perm()), 8); got != args[1] {
+		ts.Fatalf("the mode of %s is %s", args[0], got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,26 @@ func (c *cli) versionCommand() *cobra.Command {
 			return write(c.stdout, versionText(info))
 		},
 	}
+}
+
+// programVersion names this build in the runs that it works on.
+func programVersion() string {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(info)
+}
+
+// versionOf returns the version and the commit of a build.
+func versionOf(info *debug.BuildInfo) string {
+	if info == nil {
+		return "(devel)"
+	}
+	text := cmp.Or(info.Main.Version, "(devel)")
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && !strings.Contains(text, s.Value[:min(12, len(s.Value))]) {
+			text += " " + s.Value
+		}
+	}
+	return text
 }
 
 // versionText describes a build. A nil info means that it was built without modules.

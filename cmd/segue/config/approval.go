@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"slices"
-	"sync"
 
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/orchestrator"
@@ -141,12 +140,10 @@ func (a ApprovalPolicies) Policy(r orchestrator.ApprovalRequest) orchestrator.Ve
 }
 
 // Approver judges the tool calls of one run, each by the policies of the agent that makes the call.
-// It learns the agents of frames from the events of the run: pass each event to [Approver.Observe].
 // An Approver is safe for concurrent use.
 type Approver struct {
-	usual  orchestrator.ApprovalPolicy            // for all other frames
-	own    map[string]orchestrator.ApprovalPolicy // policies of agents, by the names of their strategies
-	frames sync.Map                               // policies of agents, by frame
+	usual orchestrator.ApprovalPolicy            // for all other strategies
+	own   map[string]orchestrator.ApprovalPolicy // policies of agents, by the names of their strategies
 }
 
 // NewApprover returns an Approver for a run. own holds the policies of agents, by the names of
@@ -159,24 +156,10 @@ func NewApprover(usual ApprovalPolicies, own map[string]ApprovalPolicies) *Appro
 	return made
 }
 
-// Observe records which frames belong to agents.
-func (a *Approver) Observe(e orchestrator.Event) {
-	switch d := e.Detail.(type) {
-	case orchestrator.FrameEntered:
-		if policy, ok := a.own[d.Strategy]; ok {
-			a.frames.Store(e.Frame, policy)
-		}
-	case orchestrator.FrameLeft:
-		a.frames.Delete(e.Frame)
-	}
-}
-
 // Policy is an [orchestrator.ApprovalPolicy], for the Default of an [orchestrator.ApprovalConfig].
-// If a frame makes a call before its FrameEntered event was observed, which means without asking a
-// model, the call is judged by the usual policy.
 func (a *Approver) Policy(r orchestrator.ApprovalRequest) orchestrator.Verdict {
-	if policy, ok := a.frames.Load(r.Frame); ok {
-		return policy.(orchestrator.ApprovalPolicy)(r)
+	if policy, ok := a.own[r.Strategy]; ok {
+		return policy(r)
 	}
 	return a.usual(r)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
@@ -30,26 +29,14 @@ func TestApprovalPolicy(t *testing.T) {
 	}
 }
 
-// TestApprover judges by the strategy of a frame, and as usual where that is nobody's, is not known
-// yet, or is over.
+// TestApprover judges by the strategy that makes the call, and as usual where that is no agent's.
 func TestApprover(t *testing.T) {
 	by := &Approver{usual: orchestrator.AskAlways, own: map[string]orchestrator.ApprovalPolicy{"a": orchestrator.AllowNever, "b": orchestrator.AllowAlways}}
-	verdict := func(frame string) orchestrator.Verdict {
-		return by.Policy(orchestrator.ApprovalRequest{Run: "r", Frame: frame})
+	for strategy, want := range map[string]orchestrator.Verdict{
+		"a": orchestrator.VerdictRefuse, "b": orchestrator.VerdictAllow, "c": orchestrator.VerdictAsk, "": orchestrator.VerdictAsk,
+	} {
+		require.Equal(t, want, by.Policy(orchestrator.ApprovalRequest{Run: "r", Frame: "0.1", Strategy: strategy}), strategy)
 	}
-	enters := func(frame, strategy string) {
-		by.Observe(terminaltest.Event(frame, 1, "", orchestrator.FrameEntered{Strategy: strategy}))
-	}
-	require.Equal(t, orchestrator.VerdictAsk, verdict("0"))
-	enters("0", "a")
-	enters("0.1", "b")
-	enters("0.1.1", "c")
-	require.Equal(t, orchestrator.VerdictRefuse, verdict("0"))
-	require.Equal(t, orchestrator.VerdictAllow, verdict("0.1"))
-	require.Equal(t, orchestrator.VerdictAsk, verdict("0.1.1"), "what stands above a frame says nothing of it")
-	require.Equal(t, orchestrator.VerdictAsk, verdict("0.2"))
-	by.Observe(terminaltest.Event("0.1", 1, "", orchestrator.FrameLeft{Strategy: "b"}))
-	require.Equal(t, orchestrator.VerdictAsk, verdict("0.1"))
 }
 
 // A file that was found can tighten approval, and never loosen it.

@@ -74,6 +74,9 @@ func (c *Config) check() []Problem {
 	for i := range c.Rules {
 		found = append(found, c.checkRule(i)...)
 	}
+	if _, err := c.Store.Age(); err != nil {
+		found = append(found, c.problem("/store/keep", "%v", err))
+	}
 	for i, text := range c.Protected {
 		if _, err := workfolder.ParseGlob(text); err != nil {
 			found = append(found, c.problem(within("/protected", i), "%v", err))

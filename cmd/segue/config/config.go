@@ -23,6 +23,8 @@ type File struct {
 	Default string           `json:"default,omitempty" jsonschema:"the agent of a request that no rule fits; not needed where there is only one"`
 	Rules   []Rule           `json:"rules,omitempty" jsonschema:"choose the agent of a request: first those of a source, then those of keywords and patterns, each in the order of the file"`
 
+	Store Store `json:"store,omitzero" jsonschema:"where runs are kept, and for how long; a file that was found cannot say so"`
+
 	Protected []string `json:"protected,omitempty" jsonschema:"globs of files that are protected besides those that always are: you are asked each time before one is read or changed"`
 }
 

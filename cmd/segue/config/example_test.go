@@ -62,7 +62,6 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		approver.Observe(event)
 		if end, ok := event.Detail.(orchestrator.RunFinished); ok {
 			fmt.Println(end.Output.Text())
 		}
@@ -109,7 +108,6 @@ func run(ctx context.Context, goal string, list []tools.Tool) error {
 		if err != nil {
 			return err
 		}
-		approver.Observe(event)
 		fmt.Println(event.Kind)
 	}
 	return nil

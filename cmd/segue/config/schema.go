@@ -105,6 +105,7 @@ func (n node) complete() {
 	model.at("base_url")["pattern"] = urlPattern
 	model.at("policy")["pattern"] = policyPattern()
 	model.at("limits", "properties", "timeout")["pattern"] = timePattern
+	n.at("properties", "store", "properties", "keep")["pattern"] = keepPattern
 	agent := agents.at("additionalProperties")
 	agent.at("properties", "tools")["uniqueItems"] = true
 	agent.at("properties", "children")["uniqueItems"] = true

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/runview"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// answerFlags are the flags of segue answer.
+type answerFlags struct {
+	store  storeFlag
+	form   choice
+	reason string
+}
+
+// answerRecord is what segue answer did, in the form json.
+type answerRecord struct {
+	Run    string              `json:"run"`
+	Answer *orchestrator.Reply `json:"answer"`  // null: nothing was answered
+	AtWork bool                `json:"at_work"` // a process works on the run, and takes the answer in a moment
+	Waits  []orchestrator.Wait `json:"waits"`   // what the run waited for; of one whose question is not known only id, run and kind
+}
+
+func (c *cli) answerCommand() *cobra.Command {
+	f := &answerFlags{form: oneOf(formText, formJSON)}
+	cmd := &cobra.Command{
+		Use:   "answer [flags] RUN [[WAIT] yes|no|TEXT]",
+		Short: "Answer what a run waits for",
+		Long: `Answer answers something that a run waits for: an approval with yes or no, a question with a text. It works whether or not
+a process works on the run. If one does, it takes the answer within a second or so; else the answer waits until segue resume
+goes on with the run.
+
+With RUN alone it shows what the run waits for, each with its id. WAIT is that id, or the beginning of it; it may be left out
+where the run waits for one thing. RUN is the id of a run, or the beginning of it. The first answer that the run takes counts.`,
+		Example: `  segue answer 019a5c
+  segue answer 019a5c yes
+  segue answer 019a5c 3f no --reason "Not that file"
+  segue answer 019a5c 77 "As a table, please"`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 3 {
+				return errors.New("answer takes a RUN, perhaps a WAIT, and an answer; put a text of several words in quotes; see segue answer --help")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.answer(cmd.Context(), f, args) },
+	}
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why not, for the model; with no")
+	f.form.offer(cmd, "output", "a text to read, or a JSON object")
+	f.store.offer(cmd)
+	cmd.ValidArgsFunction = c.completeRuns(&f.store, checkpoint.StatusWaiting, checkpoint.StatusRunning)
+	return cmd
+}
+
+// answer executes segue answer.
+func (c *cli) answer(ctx context.Context, f *answerFlags, args []string) error {
+	st, err := c.openRuns(ctx, &f.store)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	head, err := st.find(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	view, err := runview.Read(ctx, st, head)
+	if err != nil {
+		return failed(err)
+	}
+	record := answerRecord{Run: head.Key.Run, AtWork: atWork(&head, time.Now()), Waits: view.Waits}
+	if len(args) > 1 {
+		w, err := chooseWait(view.Waits, args[1:len(args)-1], args[len(args)-1], st.command("answer", head.Key.Run))
+		if err != nil {
+			return err
+		}
+		reply, err := replyTo(w, args[len(args)-1], f.reason)
+		if err != nil {
+			return err
+		}
+		if err := st.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error { return o.Answer(ctx, head.Key, reply) }); err != nil {
+			return failed(err)
+		}
+		record.Answer = &reply
+	}
+	if f.form.value == formJSON {
+		return encode(c.stdout, record)
+	}
+	return c.showAnswer(&record, st)
+}
+
+// chooseWait returns the wait that an answer is for.
+func chooseWait(waits []orchestrator.Wait, named []string, answer, again string) (orchestrator.Wait, error) {
+	var ids []string
+	var found []orchestrator.Wait
+	for _, w := range waits {
+		ids = append(ids, shortID(waits, w.ID))
+		if len(named) == 0 || named[0] != "" && strings.HasPrefix(w.ID, named[0]) {
+			found = append(found, w)
+		}
+	}
+	switch {
+	case len(waits) == 0:
+		return orchestrator.Wait{}, failed(errors.New("the run waits for nothing"))
+	case len(found) == 1:
+		return found[0], nil
+	case len(named) == 0:
+		return orchestrator.Wait{}, fmt.Errorf("the run waits for %d things: say for which the answer is, with one of: %s; %s shows them", len(waits), strings.Join(ids, ", "), again)
+	default:
+		return orchestrator.Wait{}, fmt.Errorf("the run waits for nothing that is called %s alone; it waits for: %s", plaintext.Visible(named[0]), strings.Join(ids, ", "))
+	}
+}
+
+// shortID returns the beginning of a wait's id that no other wait has.
+func shortID(waits []orchestrator.Wait, id string) string {
+	for n := 4; n < len(id); n++ {
+		if !slices.ContainsFunc(waits, func(w orchestrator.Wait) bool { return w.ID != id && strings.HasPrefix(w.ID, id[:n]) }) {
+			return id[:n]
+		}
+	}
+	return id
+}
+
+// replyTo makes the reply to a wait.
+func replyTo(w orchestrator.Wait, answer, reason string) (orchestrator.Reply, error) {
+	r := orchestrator.Reply{WaitID: w.ID, Reason: reason}
+	if w.Kind != orchestrator.WaitApproval && w.Kind != orchestrator.WaitUnknown {
+		if strings.TrimSpace(answer) == "" {
+			return r, errors.New("the answer is empty")
+		}
+		if reason != "" {
+			return r, errors.New("--reason is for the no to an approval")
+		}
+		r.Text = answer
+		return r, nil
+	}
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		if reason != "" {
+			return r, errors.New("--reason is for a no")
+		}
+		r.Approve = true
+		return r, nil
+	case "n", "no":
+		return r, nil
+	default:
+		return r, fmt.Errorf("%s is answered by yes or no", w.Kind)
+	}
+}
+
+// showAnswer says what the run waits for, or what comes of an answer.
+func (c *cli) showAnswer(r *answerRecord, st *runStore) error {
+	switch {
+	case r.Answer == nil && len(r.Waits) == 0:
+		return write(c.stdout, "the run waits for nothing\n")
+	case r.Answer == nil:
+		var lines []string
+		for _, w := range r.Waits {
+			lines = append(lines, "wait "+shortID(r.Waits, w.ID))
+			for _, line := range terminal.DescribeWhole(w) {
+				lines = append(lines, line.Text)
+			}
+		}
+		return write(c.stdout, strings.Join(lines, "\n")+"\n")
+	case r.AtWork:
+		return write(c.stdout, "answered; the process that works on the run takes it in a moment\n")
+	default:
+		return write(c.stdout, "answered; go on with: "+st.command("resume", r.Run)+"\n")
+	}
+}
+
+// post hands something to a run, by an orchestrator that runs nothing.
+func (st *runStore) post(ctx context.Context, do func(context.Context, *orchestrator.Orchestrator) error) error {
+	set, err := strategies.Set(strategies.Settings{})
+	if err != nil {
+		return err
+	}
+	o, err := orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: set, Store: st.Store, Lease: lease})
+	if err != nil {
+		return err
+	}
+	return do(ctx, o)
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+)
+
+// The names under which a run is found again.
+const (
+	begunKey   = "segue" // in the metadata of a run: a begun as JSON
+	agentLabel = "agent" // a label of a run: the agent of the configuration that does it
+)
+
+const begunVersion = 1
+
+// begun is what a run was begun with, as its journal keeps it: enough to go on with it, and no key.
+type begun struct {
+	Version  int      `json:"v"`
+	Program  string   `json:"program,omitempty"` // the version of segue
+	Config   string   `json:"config,omitempty"`  // the path of the configuration; "": none
+	Origin   string   `json:"origin,omitempty"`  // how that was named
+	SHA256   string   `json:"sha256,omitempty"`  // of its content
+	Agent    string   `json:"agent,omitempty"`
+	Strategy string   `json:"strategy,omitempty"` // what --strategy said; so with the others, unless they say more
+	Model    string   `json:"model,omitempty"`    // without a configuration the model that was asked, whoever named it
+	BaseURL  string   `json:"base_url,omitempty"`
+	Withheld bool     `json:"withheld,omitempty"` // the address has a part that is not kept
+	Server   string   `json:"server,omitempty"`   // of the environment
+	Policy   string   `json:"policy,omitempty"`
+	System   string   `json:"system,omitempty"`
+	Dir      string   `json:"dir,omitempty"` // the whole path
+	Approve  string   `json:"approve,omitempty"`
+	Protect  []string `json:"protect,omitempty"`
+	Source   string   `json:"source,omitempty"`
+	NoAsk    bool     `json:"no_ask,omitempty"`
+	MaxSteps int      `json:"max_steps,omitempty"`
+}
+
+// begunWith returns what a run is begun with.
+func (c *cli) begunWith(f *runFlags, cfg *config.Config, place config.Place) (begun, error) {
+	b := begun{
+		Version: begunVersion, Program: programVersion(), Agent: f.agent, Model: f.model, Policy: f.policy, System: f.system,
+		Protect: f.protect, Source: f.source, NoAsk: f.noAsk, MaxSteps: f.maxSteps, Server: serverNow(c.getenv),
+	}
+	var err error
+	b.BaseURL, b.Withheld = withoutSecrets(f.baseURL)
+	if f.given("strategy") {
+		b.Strategy = f.strategy.value
+	}
+	if f.given("approve") {
+		b.Approve = f.approve.value
+	}
+	if f.dir != "" {
+		if b.Dir, err = filepath.Abs(f.dir); err != nil {
+			return b, fmt.Errorf("cannot tell where the folder of --dir is: %w", err)
+		}
+	}
+	if cfg == nil {
+		b.Model = cmp.Or(f.model, c.getenv("SEGUE_MODEL"), config.DefaultModel)
+		return b, nil
+	}
+	if b.Config, err = filepath.Abs(place.Path); err != nil {
+		return b, fmt.Errorf("cannot tell where the configuration is: %w", err)
+	}
+	b.Origin, b.SHA256 = place.Origin.String(), digestOf(cfg)
+	return b, nil
+}
+
+// serverNow names the server of the environment, without secrets.
+func serverNow(getenv func(string) string) string {
+	return endpoint.HostShown(endpoint.EnvironmentServer(getenv))
+}
+
+// withoutSecrets returns an address without the user, password and query in it, and whether there
+// were any.
+func withoutSecrets(address string) (string, bool) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", true
+	}
+	if u.User == nil && u.RawQuery == "" && u.Fragment == "" {
+		return address, false
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String(), true
+}
+
+func digestOf(cfg *config.Config) string {
+	sum := sha256.Sum256(cfg.Text())
+	return hex.EncodeToString(sum[:])
+}
+
+// metadata returns what the journal keeps.
+func (b *begun) metadata() (map[string]string, error) {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{begunKey: string(text)}, nil
+}
+
+// labels returns what a run can be found by.
+func (b *begun) labels() map[string]string {
+	if b.Agent == "" {
+		return nil
+	}
+	return map[string]string{agentLabel: b.Agent}
+}
+
+// readBegun reads what a run was begun with.
+func readBegun(run string, metadata map[string]string) (begun, error) {
+	var b begun
+	text, ok := metadata[begunKey]
+	if !ok {
+		return b, fmt.Errorf("run %s was not begun by segue run: go on with the program that began it", plaintext.Visible(run))
+	}
+	if err := json.Unmarshal([]byte(text), &b); err != nil {
+		return b, fmt.Errorf("what run %s was begun with cannot be read: %w", plaintext.Visible(run), err)
+	}
+	if b.Version != begunVersion {
+		return b, fmt.Errorf("run %s was begun by segue %s, which keeps that in form %d, and this one reads form %d: go on with that one",
+			plaintext.Visible(run), plaintext.Visible(b.Program), b.Version, begunVersion)
+	}
+	return b, nil
+}
+
+// again returns the flags with which a run was begun, as far as f does not say otherwise.
+func (b *begun) again(f *runFlags) (*runFlags, error) {
+	if b.Withheld && !f.given("base-url") {
+		return nil, errors.New("the address of the server held a user, a password or a query, which are not kept: say --base-url again")
+	}
+	said := map[string]bool{"strategy": b.Strategy != "", "approve": b.Approve != "" || f.given("approve")}
+	made := &runFlags{
+		strategy: f.strategy, approve: f.approve, store: f.store, out: f.out, agent: b.Agent, source: b.Source,
+		system: b.System, noAsk: b.NoAsk, maxSteps: b.MaxSteps,
+		model: cmp.Or(f.model, b.Model), baseURL: cmp.Or(f.baseURL, b.BaseURL), policy: cmp.Or(f.policy, b.Policy), dir: cmp.Or(f.dir, b.Dir),
+		protect: slices.Concat(b.Protect, f.protect),
+		given:   func(flag string) bool { return said[flag] },
+	}
+	if b.Strategy != "" {
+		made.strategy.value = b.Strategy
+	}
+	if b.Approve != "" && !f.given("approve") {
+		made.approve.value = b.Approve
+	}
+	return made, nil
+}
+
+// differences says what is not as it was when the run began.
+func (b *begun) differences(f *runFlags, now *begun) []string {
+	var all []string
+	differs := func(what, before, after string) {
+		if before != after {
+			all = append(all, fmt.Sprintf("%s: %s, and %s when the run began", what, shownOr(after, "none"), shownOr(before, "none")))
+		}
+	}
+	differs("segue", b.Program, now.Program)
+	differs("the configuration", b.Config, now.Config)
+	if b.Config == now.Config && b.SHA256 != now.SHA256 {
+		all = append(all, plaintext.Visible(now.Config)+" has changed since the run began")
+	}
+	if b.Config == "" {
+		differs("the model", b.Model, now.Model)
+	} else if f.model != "" {
+		differs("the model", b.Model, f.model)
+	}
+	if now.BaseURL == "" {
+		differs("the server", b.Server, now.Server)
+	}
+	differs("--base-url", b.BaseURL, now.BaseURL)
+	differs("--policy", b.Policy, now.Policy)
+	differs("--dir", b.Dir, now.Dir)
+	differs("--approve", b.Approve, now.Approve)
+	return all
+}
+
+func shownOr(text, otherwise string) string { return plaintext.Visible(cmp.Or(text, otherwise)) }

@@ -1,0 +1,179 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	listsFiles = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"list_files","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`
+	writesFile = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"c2","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"a\",\"content\":\"1\"}"}}]},"finish_reason":"tool_calls"}]}`
+	answersAll = `{"choices":[{"index":0,"message":{"role":"assistant","content":"All done."},"finish_reason":"stop"}]}`
+)
+
+// keptRun is a run that is kept in a folder of its own, with a model that answers when it is told to.
+type keptRun struct {
+	t     *testing.T
+	model *slowModel
+	dir   string // the folder of its files
+	home  string
+}
+
+func newKeptRun(t *testing.T) *keptRun {
+	t.Helper()
+	k := &keptRun{t: t, model: newSlowModel(t), dir: t.TempDir(), home: t.TempDir()}
+	require.NoError(t, os.WriteFile(filepath.Join(k.dir, "notes"), []byte("a note"), 0o600))
+	return k
+}
+
+// command makes a command line; its standard error is read through stderr.
+func (k *keptRun) command(args ...string) (cmd *exec.Cmd, stdout *bytes.Buffer, stderr *bufio.Reader) {
+	k.t.Helper()
+	cmd = exec.CommandContext(k.t.Context(), "segue", args...)
+	cmd.Env = append(os.Environ(), "GORACE="+noSleep, "OPENAI_API_KEY="+canary, "XDG_STATE_HOME="+k.home)
+	stdout = &bytes.Buffer{}
+	cmd.Stdout = stdout
+	pipe, err := cmd.StderrPipe()
+	require.NoError(k.t, err)
+	require.NoError(k.t, cmd.Start())
+	return cmd, stdout, bufio.NewReader(pipe)
+}
+
+// begin begins the run.
+func (k *keptRun) begin() (*exec.Cmd, *bytes.Buffer, *bufio.Reader) {
+	k.t.Helper()
+	return k.command("run", "--base-url", k.model.URL, "--dir", k.dir, "--approve", "always", "task")
+}
+
+// listed returns the only run that is kept.
+func (k *keptRun) listed() runRecord {
+	k.t.Helper()
+	cmd, stdout, stderr := k.command("runs", "--output", "json")
+	said, err := io.ReadAll(stderr)
+	require.NoError(k.t, err)
+	require.NoError(k.t, cmd.Wait(), string(said))
+	var runs []runRecord
+	require.NoError(k.t, json.Unmarshal(stdout.Bytes(), &runs))
+	require.Len(k.t, runs, 1)
+	return runs[0]
+}
+
+// ends waits for the end of a command.
+func (k *keptRun) ends(cmd *exec.Cmd, stderr io.Reader, code int) string {
+	k.t.Helper()
+	said, err := io.ReadAll(stderr)
+	require.NoError(k.t, err)
+	require.Equal(k.t, code, codeOf(k.t, cmd.Wait()), string(said))
+	return string(said)
+}
+
+// canary is a key that must stand nowhere.
+const canary = "sk-canary-5f1b7c"
+
+// TestCrash kills a run (kill -9) while its model is asked, kills the process that goes on with it,
+// and goes on again: nothing is asked twice that was answered, and no key is kept.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	k := newKeptRun(t)
+	cmd, _, _ := k.begin()
+	<-k.model.asked
+	k.model.replies <- listsFiles
+	<-k.model.asked // what came before is kept
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 3, k.listed().Records)
+
+	cmd, _, stderr := k.command("resume") // the lease of the dead process has to run out
+	await(t, stderr, "another process had the run a moment ago; waiting until it is not heard of for 10s")
+	<-k.model.asked
+	k.model.replies <- writesFile
+	<-k.model.asked
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	data, err := os.ReadFile(filepath.Join(k.dir, "a"))
+	require.NoError(t, err)
+	require.Equal(t, "1", string(data))
+	run := k.listed()
+	require.Equal(t, "running", run.Status, "its process has died a moment ago")
+
+	cmd, stdout, stderr := k.command("resume", "--take-over", run.Run[:8])
+	<-k.model.asked
+	k.model.replies <- answersAll
+	said := k.ends(cmd, stderr, exitDone)
+	require.Equal(t, "All done.\n", stdout.String())
+	require.NotContains(t, said, "write_file", "it was called before")
+	require.Empty(t, k.model.asked)
+	require.Equal(t, "done", k.listed().Status)
+	k.keepsNo(canary)
+}
+
+// keepsNo looks for a text in the bytes of all files that are kept.
+func (k *keptRun) keepsNo(secret string) {
+	k.t.Helper()
+	files, err := filepath.Glob(filepath.Join(k.home, "segue", "*"))
+	require.NoError(k.t, err)
+	require.NotEmpty(k.t, files)
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		require.NoError(k.t, err)
+		require.NotContains(k.t, string(data), secret)
+	}
+}
+
+// TestInterrupt_kept sends signals to a run that is kept: each says how to go on, and it works.
+func TestInterrupt_kept(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			k := newKeptRun(t)
+			cmd, _, stderr := k.begin()
+			<-k.model.asked
+			k.model.replies <- writesFile
+			<-k.model.asked
+			require.NoError(t, cmd.Process.Signal(signal))
+			await(t, stderr, "segue: interrupting the run; press Ctrl-C again to end at once")
+			said := k.ends(cmd, stderr, exitInterrupted)
+			_, line, ok := strings.Cut(said, "segue: interrupted; go on with: segue ")
+			require.True(t, ok, said)
+			require.Equal(t, "interrupted", k.listed().Status)
+
+			cmd, stdout, stderr := k.command(strings.Fields(line)...)
+			<-k.model.asked
+			k.model.replies <- answersAll
+			require.NotContains(t, k.ends(cmd, stderr, exitDone), "write_file")
+			require.Equal(t, "All done.\n", stdout.String())
+		})
+	}
+}
+
+// TestStop_running stops a run from another process while its model is asked, and leaves alone one
+// that another process works on.
+func TestStop_running(t *testing.T) {
+	t.Parallel()
+	k := newKeptRun(t)
+	cmd, _, stderr := k.begin()
+	<-k.model.asked
+	run := k.listed()
+	require.True(t, run.AtWork)
+	busy, _, busyErr := k.command("resume", run.Run)
+	require.Contains(t, k.ends(busy, busyErr, exitUsage), "segue: another process works on the run; answer and stop reach it there (segue stop "+run.Run+"), and --take-over takes the run from it")
+	forget, _, forgetErr := k.command("forget", run.Run)
+	require.Contains(t, k.ends(forget, forgetErr, exitFailed), "segue: nothing is erased: a process works on run "+run.Run)
+	stop, stdout, stopErr := k.command("stop", "--now", run.Run)
+	k.ends(stop, stopErr, exitDone)
+	require.Equal(t, "the process that works on the run ends it in a moment\n", stdout.String())
+	require.Contains(t, k.ends(cmd, stderr, exitInterrupted), "stop was asked for")
+	require.Equal(t, "stopped", k.listed().Status)
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+)
+
+// forgetRecord is what segue forget did, in the form json.
+type forgetRecord struct {
+	Runs     []string `json:"runs"`     // erased: the run, then those that were made from it
+	Records  int      `json:"records"`  // that these had
+	Messages int      `json:"messages"` // that were posted to these and that nobody took
+	Origins  []string `json:"origins"`  // runs that it was made from: they are still there
+	Beyond   []string `json:"beyond"`   // what may hold the same, and is not reached
+}
+
+func (c *cli) forgetCommand() *cobra.Command {
+	var store storeFlag
+	form := oneOf(formText, formJSON)
+	cmd := &cobra.Command{
+		Use:   "forget [flags] RUN",
+		Short: "Erase a run, with all that was made from it",
+		Long: `Forget erases a run with its forks, what was posted to it, and what the file still holds of all that. It says what it cannot
+reach. It erases nothing as long as a process works on the run; segue stop ends that. RUN is the id of a run, or the beginning
+of it.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			st, err := c.openRuns(ctx, &store)
+			if err != nil {
+				return err
+			}
+			defer st.close()
+			head, err := st.find(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			gone, err := checkpoint.Forget(ctx, st.Store, head.Key)
+			if held, ok := errors.AsType[*checkpoint.LeasedError](err); ok {
+				return failed(fmt.Errorf("nothing is erased: a process works on run %s, or has a moment ago; end that with: %s", plaintext.Visible(held.Key.Run), st.command("stop", held.Key.Run)))
+			}
+			if err != nil {
+				return failed(err)
+			}
+			beyond := append(gone.Beyond, "files that tools wrote, and what terminals and shells remember")
+			return c.showForgotten(&forgetRecord{namesOf(gone.Runs), gone.Records, gone.Messages, namesOf(gone.Origins), beyond}, form.value)
+		},
+	}
+	form.offer(cmd, "output", "a text to read, or a JSON object")
+	store.offer(cmd)
+	cmd.ValidArgsFunction = c.completeRuns(&store)
+	return cmd
+}
+
+// namesOf returns the ids of runs.
+func namesOf(keys []checkpoint.Key) []string {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.Run
+	}
+	return names
+}
+
+// showForgotten says what was erased, and what was not.
+func (c *cli) showForgotten(r *forgetRecord, form string) error {
+	if form == formJSON {
+		return encode(c.stdout, r)
+	}
+	text := fmt.Sprintf("erased %s with %s: %s\n", plaintext.Counted(len(r.Runs), "run"), plaintext.Counted(r.Records, "record"), plaintext.OneLine(strings.Join(r.Runs, ", ")))
+	if len(r.Origins) > 0 {
+		text += "still there, with what they have in common with it: " + plaintext.OneLine(strings.Join(r.Origins, ", ")) + "\n"
+	}
+	text += "not reached:\n"
+	for _, what := range r.Beyond {
+		text += "  " + what + "\n"
+	}
+	return write(c.stdout, text)
+}

@@ -1,0 +1,119 @@
+package terminal
+
+import (
+	"time"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// DescribeWhole describes all of a wait.
+func DescribeWhole(w orchestrator.Wait) []Line {
+	switch {
+	case w.Text == "":
+		return []Line{{Warn, "  " + plaintext.OneLine(w.Kind) + ": what it asks is seen in a terminal, with segue resume"}}
+	case w.Kind == orchestrator.WaitApproval:
+		lines := []Line{{Bold, WaitPlace(w) + plaintext.Visible(w.Tool) + " needs your approval"}}
+		lines = append(lines, DescribeArguments(w.Arguments)...)
+		return append(lines, LineIf(w.Untrusted, Line{Warn, UntrustedWarning})...)
+	case w.Kind == orchestrator.WaitUnknown:
+		return DescribeUnknown(w)
+	default:
+		return DescribeQuestion(w)
+	}
+}
+
+// DescribeRecord describes a record of a run in one line.
+func DescribeRecord(r machine.Record, verbose bool) string {
+	switch r := r.(type) {
+	case machine.Started:
+		return "begins" + plaintext.Colon(text(r.Input.Goal, verbose))
+	case machine.Resumed:
+		return "goes on"
+	case machine.Intended:
+		return "is to call " + plaintext.OneLine(r.Tool) + ": " + r.Verdict.String()
+	case machine.Answered:
+		return describeAnswered(r, verbose)
+	case machine.Asked:
+		return waitText(r.Wait, verbose)
+	case machine.Suspended:
+		if len(r.Waits) == 1 {
+			return waitText(r.Waits[0], verbose)
+		}
+		return "waits for " + plaintext.Counted(len(r.Waits), "answer")
+	case machine.Replied:
+		return replyText(r, verbose)
+	case machine.Noted:
+		return "note: " + text(r.Text, verbose)
+	case machine.Stopped:
+		return "stopped" + plaintext.Colon(text(r.Reason, verbose))
+	default:
+		return ""
+	}
+}
+
+// waitText describes a wait without its place.
+func waitText(w orchestrator.Wait, verbose bool) string {
+	w.Frame, w.Seq = "", 0
+	line := DescribeWait(w, verbose)
+	return line[len(WaitPlace(w)):]
+}
+
+func replyText(r machine.Replied, verbose bool) string {
+	switch {
+	case r.Expired:
+		return "the wait expired"
+	case r.Err != nil:
+		return "nobody could be asked: " + text(r.Err.Message, verbose)
+	default:
+		return describeReply(orchestrator.Event{}, &r.Reply, verbose).Text[len(place(orchestrator.Event{})):]
+	}
+}
+
+func describeAnswered(r machine.Answered, verbose bool) string {
+	switch a := r.Answer.(type) {
+	case nil:
+		return plaintext.Join(" ", plaintext.OneLine(r.Tool), "was not begun")
+	case nextstep.APIResponse:
+		reply := "an answer"
+		if calls := len(a.Response.Message.Calls()); calls > 0 {
+			reply = plaintext.Counted(calls, "call")
+		}
+		line := plaintext.Join(" ", "model", plaintext.OneLine(a.Response.Model)) + ": " + plaintext.Join(", ", reply, tokens(a.Response.Usage), costText(r.Cost), lasting(r.Elapsed))
+		if said := a.Response.Message.Text(); said != "" {
+			line += ": " + text(said, verbose)
+		}
+		return line
+	case nextstep.ToolResult:
+		how := string(a.Output.Status)
+		if a.Output.OK() {
+			how = "ok"
+		}
+		return plaintext.Join(" ", plaintext.OneLine(r.Tool), how, lasting(r.Elapsed)) + plaintext.Colon(text(a.Output.Output, verbose))
+	case nextstep.DelegationResult:
+		return "an agent elsewhere: " + text(a.Output.Text(), verbose)
+	case nextstep.Failure:
+		return plaintext.Join(" ", string(a.Source), plaintext.OneLine(r.Tool)) + " failed (" + string(a.Code) + "): " + text(a.Message, verbose)
+	default:
+		return ""
+	}
+}
+
+// costText returns an amount; "" if there is none.
+func costText(c messages.Cost) string {
+	if c == 0 {
+		return ""
+	}
+	return c.String()
+}
+
+// Tokens returns the tokens of a model, with their cost; "" if there are none.
+func Tokens(u messages.Usage, c messages.Cost) string {
+	return plaintext.Join(", ", tokens(u), costText(c))
+}
+
+// Lasting returns a duration on a second hand; "" if it is too short to be told.
+func Lasting(d time.Duration) string { return lasting(d) }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+)
+
+// pruneFlags are the flags of segue prune.
+type pruneFlags struct {
+	store storeFlag
+	form  choice
+	older string
+	open  bool
+	dry   bool
+}
+
+// pruneRecord is what segue prune did, in the form json.
+type pruneRecord struct {
+	Deleted int      `json:"deleted"` // how many runs were deleted; with --dry-run none
+	Runs    []string `json:"runs"`    // their ids, or those of the runs that would be deleted
+	DryRun  bool     `json:"dry_run"`
+}
+
+func (c *cli) pruneCommand() *cobra.Command {
+	f := &pruneFlags{form: oneOf(formText, formJSON)}
+	cmd := &cobra.Command{
+		Use:   "prune --older AGE",
+		Short: "Delete old runs, and what the file has left of them",
+		Long: `Prune deletes the runs that ended longer ago than AGE, such as 12h, 30d or 8w, and what the file still holds of them. With
+--unfinished it deletes those too that nobody has touched for so long: that wait, were interrupted, or could not go on. It
+deletes no run that a process works on, or that an answer was posted to.
+
+Without it, segue run deletes runs that ended 30 days ago; store.keep in your own segue.yaml says another age.`,
+		Example: `  segue prune --older 7d
+  segue prune --older 90d --unfinished --dry-run`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.prune(cmd.Context(), f) },
+	}
+	cmd.Flags().StringVar(&f.older, "older", "", "the `AGE` from which on runs are deleted")
+	cmd.Flags().BoolVar(&f.open, "unfinished", false, "runs that have not ended too")
+	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "delete nothing, and say what would be deleted")
+	f.form.offer(cmd, "output", "a text to read, or a JSON object")
+	f.store.offer(cmd)
+	return cmd
+}
+
+// prune executes segue prune.
+func (c *cli) prune(ctx context.Context, f *pruneFlags) error {
+	if f.older == "" {
+		return errors.New("say from which age on runs are deleted, such as --older 30d")
+	}
+	age, err := config.ParseAge(f.older)
+	if err != nil {
+		return fmt.Errorf("--older %s: %w", plaintext.Visible(f.older), err)
+	}
+	record := pruneRecord{Runs: []string{}, DryRun: f.dry}
+	st, err := c.openRuns(ctx, &f.store)
+	if errors.Is(err, errNoRuns) {
+		return c.showPruned(&record, f.form.value)
+	}
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	age = max(age, time.Nanosecond) // 0 would delete nothing
+	r := checkpoint.Retention{Ended: age, Keep: func(h checkpoint.Head) bool {
+		record.Runs = append(record.Runs, h.Key.Run)
+		return f.dry
+	}}
+	if f.open {
+		r.Waiting, r.Parked, r.Abandoned = age, age, age
+	}
+	if record.Deleted, err = checkpoint.Prune(ctx, st.Store, r); err == nil && record.Deleted > 0 {
+		err = st.Vacuum(ctx)
+	}
+	if err != nil {
+		return failed(fmt.Errorf("%s deleted: %w", plaintext.Counted(record.Deleted, "run"), err))
+	}
+	return c.showPruned(&record, f.form.value)
+}
+
+// showPruned says what was deleted.
+func (c *cli) showPruned(r *pruneRecord, form string) error {
+	switch {
+	case form == formJSON:
+		return encode(c.stdout, r)
+	case r.DryRun:
+		text := ""
+		for _, run := range r.Runs {
+			text += plaintext.Visible(run) + "\n"
+		}
+		return write(c.stdout, text+plaintext.Counted(len(r.Runs), "run")+" would be deleted\n")
+	default:
+		return write(c.stdout, plaintext.Counted(r.Deleted, "run")+" deleted\n")
+	}
+}

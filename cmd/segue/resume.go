@@ -1,0 +1,265 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/runview"
+	"github.com/segue-go/segue/cmd/segue/internal/strategies"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+func (c *cli) resumeCommand() *cobra.Command {
+	f := &runFlags{strategy: oneOf(strategies.Words()...), approve: oneOf(config.ApprovalWords...)}
+	takeOver := false
+	cmd := &cobra.Command{
+		Use:   "resume [flags] [RUN]",
+		Short: "Go on with a run that waits, was interrupted or broke off",
+		Long: `Resume goes on with a run from its last step: nothing that is done is done again. RUN is its id, or the beginning of it;
+without one it is the last run that has not ended and that nobody works on.
+
+It uses what the run was begun with: the configuration, agent, model, folder and approval, and all flags. What a flag says here
+is stronger. What differs from then is said. A segue.yaml that was found must be trusted, as it is now; one that was named with
+--config, and has changed, must be named again.
+
+At a terminal you are asked what the run waits for. A call that was made when the process died, and that may have had its
+effect, is not made again unless you say so.
+
+If another process works on the run, or has died over it a moment ago, this one waits until that is not heard of any more.
+--take-over does not wait: the other process cannot go on then, and what it is doing may be done twice where that is safe.`,
+		Example: `  segue resume
+  segue resume 019a5c
+  segue resume --approve always 019a5c`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.resumeRun(cmd.Context(), f, strings.Join(args, ""), takeOver)
+		},
+	}
+	flags := cmd.Flags()
+	f.approve.offer(cmd, "approve", "which tool calls need your approval from now on")
+	flags.StringVar(&f.model, "model", "", "another model (default that of the run)")
+	flags.StringVar(&f.baseURL, "base-url", "", "another server (default that of the run)")
+	offerPolicy(cmd, &f.policy, "", "another text format for tool calls (default that of the run)")
+	flags.StringVar(&f.dir, "dir", "", "where the folder of the run is now (default where it was)")
+	flags.StringArrayVar(&f.protect, "protect", nil, "have more files asked about; may be said again")
+	flags.StringVar(&f.config, "config", "", "the configuration (default that of the run)")
+	flags.IntVar(&f.maxSteps, "max-steps", 0, "most steps of the whole run, with those that it has made; negative: no bound (default as before)")
+	flags.BoolVar(&takeOver, "take-over", false, "do not wait for another process that works on the run")
+	f.store.offer(cmd)
+	f.out.flags(cmd)
+	f.given = flags.Changed
+	cmd.ValidArgsFunction = c.completeRuns(&f.store, openStatuses...)
+	_ = cmd.MarkFlagDirname("dir") // the only error is an unknown flag
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+	return cmd
+}
+
+// resumeRun executes segue resume.
+func (c *cli) resumeRun(ctx context.Context, f *runFlags, run string, takeOver bool) error {
+	s := c.screen(f.out)
+	runs, err := c.openRuns(ctx, &f.store)
+	if err != nil {
+		return err
+	}
+	j := job{runs: runs}
+	defer func() { j.close() }()
+	head, err := runs.toResume(ctx, run)
+	if err != nil {
+		return err
+	}
+	how := &orchestrator.Resumption{Run: head.Key.Run, TakeOver: takeOver}
+	if f.maxSteps != 0 {
+		how.Limits = delegation.Limits{Steps: f.maxSteps}
+	}
+	began, err := runview.Begin(ctx, runs, head.Key)
+	if err != nil {
+		return err
+	}
+	b, err := readBegun(head.Key.Run, began.Metadata)
+	if err != nil {
+		return err
+	}
+	again, cfg, err := c.prepareAgain(ctx, f, &b, runs, s)
+	if err != nil {
+		return err
+	}
+	made, err := c.jobOf(again, cfg, s)
+	if err != nil {
+		return err
+	}
+	made.runs, made.resume = runs, how
+	j = made
+	return c.perform(ctx, j, f.out, s)
+}
+
+// prepareAgain returns the flags and the configuration with which a run goes on, and says what is
+// not as it was.
+func (c *cli) prepareAgain(ctx context.Context, f *runFlags, b *begun, runs *runStore, s *terminal.Screen) (*runFlags, *config.Config, error) {
+	again, err := b.again(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	place, err := c.placeAgain(f, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := c.configOf(ctx, again, place, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg != nil && place.Origin == config.OriginArgument && !f.given("config") && digestOf(cfg) != b.SHA256 {
+		return nil, nil, fmt.Errorf("%s has changed since the run began: name it again with --config to go on with it as it is now", plaintext.Visible(place.Path))
+	}
+	now, err := c.begunWith(again, cfg, place)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, what := range b.differences(f, &now) {
+		s.Warn(what)
+	}
+	again.store.path, again.store.given = runs.place.Path, func(string) bool { return true }
+	return again, cfg, nil
+}
+
+// placeAgain returns the place of the configuration with which a run goes on: the one that is named
+// now, or the one that it was begun with, which is trusted no more than it was then.
+func (c *cli) placeAgain(f *runFlags, b *begun) (config.Place, error) {
+	if f.given("config") {
+		return c.configPath(f.config, true)
+	}
+	if b.Config == "" {
+		return config.Place{}, nil
+	}
+	place, err := config.Locate(c.getenv)
+	if err != nil {
+		return config.Place{}, err
+	}
+	named := place.Origin == config.OriginOwn || place.Origin == config.OriginEnvironment
+	switch now, err := filepath.Abs(place.Path); {
+	case err == nil && named && now == b.Config:
+		return config.Place{Path: b.Config, Origin: place.Origin}, nil
+	case b.Origin == config.OriginFound.String():
+		return config.Place{Path: b.Config, Origin: config.OriginFound}, nil
+	default: // it was named then; whether it may be used as it is now is for the caller to say
+		return config.Place{Path: b.Config, Origin: config.OriginArgument}, nil
+	}
+}
+
+// toResume returns the head of the run that is to go on: the one that run names, or else the last
+// one that has not ended and that nobody works on.
+func (st *runStore) toResume(ctx context.Context, run string) (checkpoint.Head, error) {
+	if run != "" {
+		return st.find(ctx, run)
+	}
+	page, err := st.List(ctx, checkpoint.Query{Status: openStatuses, Unleased: true, Limit: 1})
+	if err != nil {
+		return checkpoint.Head{}, err
+	}
+	if len(page.Heads) == 0 {
+		if page, err = st.List(ctx, checkpoint.Query{Status: openStatuses, Limit: 1}); err != nil {
+			return checkpoint.Head{}, err
+		}
+	}
+	if len(page.Heads) == 0 {
+		return checkpoint.Head{}, errors.New("no run waits, was interrupted or broke off; segue runs lists them all")
+	}
+	return page.Heads[0], nil
+}
+
+// leaseMargin is what clocks and appends may take beside a lease.
+const leaseMargin = 200 * time.Millisecond
+
+// takeUp goes on with a run. If somebody else had it a moment ago, it waits until that is not heard
+// of any more; if that is heard of again, it gives up.
+func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, how orchestrator.Resumption, s *terminal.Screen) iter.Seq2[orchestrator.Event, error] {
+	return func(yield func(orchestrator.Event, error) bool) {
+		var first time.Time
+		for {
+			busy, over := time.Time{}, false
+			for e, err := range o.Resume(ctx, how) {
+				if held, ok := errors.AsType[*checkpoint.LeasedError](err); ok && e.Kind == "" {
+					busy = held.Until
+					break
+				}
+				if over = !yield(e, notResumed(e, err, st.command("show", how.Run))); over {
+					break
+				}
+			}
+			if busy.IsZero() || over {
+				return
+			}
+			if first.IsZero() {
+				first = busy
+				s.ShowProgress("another process had the run a moment ago; waiting until it is not heard of for " + lease.String())
+			}
+			if err := st.awaitLease(ctx, how.Run, first); err != nil {
+				yield(orchestrator.Event{}, err)
+				return
+			}
+		}
+	}
+}
+
+// awaitLease waits for the end of somebody else's lease. It returns an error if the lease is
+// extended meanwhile.
+func (st *runStore) awaitLease(ctx context.Context, run string, until time.Time) error {
+	for ; time.Now().Before(until.Add(leaseMargin)); time.Sleep(leaseMargin) {
+		if ctx.Err() != nil {
+			return &exitError{code: exitInterrupted, err: errInterrupted}
+		}
+		head, err := st.Head(ctx, checkpoint.Key{Run: run})
+		switch {
+		case err != nil:
+			return err
+		case head.Lease.Writer == "" || head.Header.Status.Ended():
+			return nil
+		case head.Lease.Until.After(until):
+			return errBusy(st.command("stop", run))
+		}
+	}
+	return nil
+}
+
+func errBusy(stop string) error {
+	return fmt.Errorf("another process works on the run; answer and stop reach it there (%s), and --take-over takes the run from it", stop)
+}
+
+// notResumed says in the words of the command why a run cannot go on.
+func notResumed(e orchestrator.Event, err error, show string) error {
+	if e.Kind != "" || err == nil {
+		return err
+	}
+	if _, ok := errors.AsType[*orchestrator.ReplayError](err); ok {
+		return failed(fmt.Errorf("%w; go on with what it was begun with, see: %s", err, show))
+	}
+	return failed(err)
+}
+
+// openStatuses are those of runs that can go on.
+var openStatuses = []checkpoint.Status{checkpoint.StatusRunning, checkpoint.StatusWaiting, checkpoint.StatusParked}
+
+// statusOf returns how a run stands: a run that nobody works on, though it does not wait, was
+// interrupted.
+func statusOf(h *checkpoint.Head, now time.Time) string {
+	status := cmp.Or(h.Header.Status, checkpoint.StatusRunning)
+	if status == checkpoint.StatusRunning && !atWork(h, now) {
+		return string(orchestrator.StatusInterrupted)
+	}
+	return string(status)
+}
+
+// atWork reports whether a process works on a run, or has a moment ago.
+func atWork(h *checkpoint.Head, now time.Time) bool { return h.Lease.Until.After(now) }

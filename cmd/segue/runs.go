@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// runRecord is a run in the form json of segue runs, and the beginning of one of segue show.
+type runRecord struct {
+	Run      string            `json:"run"`
+	Status   string            `json:"status"` // as in a head; interrupted: it is running, and no process works on it
+	AtWork   bool              `json:"at_work"`
+	Reason   string            `json:"reason,omitempty"`
+	Strategy string            `json:"strategy"`
+	Agent    string            `json:"agent,omitempty"`
+	Goal     string            `json:"goal"`
+	Created  time.Time         `json:"created"`
+	Updated  time.Time         `json:"updated"`
+	Records  int               `json:"records"`
+	Waits    []checkpoint.Wait `json:"waits"`
+	Due      time.Time         `json:"due,omitzero"`
+	Origin   checkpoint.Origin `json:"origin,omitzero"`
+}
+
+func newRunRecord(h *checkpoint.Head, goal string, now time.Time) runRecord {
+	return runRecord{
+		Run: h.Key.Run, Status: statusOf(h, now), AtWork: atWork(h, now), Reason: h.Header.Reason, Strategy: h.Header.Strategy,
+		Agent: h.Header.Labels[agentLabel], Goal: goal, Created: h.Created.UTC(), Updated: h.Updated.UTC(), Records: h.Last,
+		Waits: append([]checkpoint.Wait{}, h.Header.Waits...), Due: h.Header.Due.UTC(), Origin: h.Header.Origin,
+	}
+}
+
+// runsFlags are the flags of segue runs.
+type runsFlags struct {
+	store   storeFlag
+	form    choice
+	status  []string
+	waiting bool
+	limit   int
+}
+
+// statusWords are the statuses of runs, as they are shown.
+var statusWords = []string{"running", "interrupted", "waiting", "parked", "done", "failed", "limit", "stopped"}
+
+func (c *cli) runsCommand() *cobra.Command {
+	f := &runsFlags{form: oneOf(formText, formJSON)}
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "List the runs that are kept",
+		Long: `Runs lists the runs that are kept, the newest first: id, status, time since its last step, agent or strategy, what it waits
+for, and the task.
+
+Statuses:
+  running       a process works on it
+  interrupted   it was interrupted or broke off; segue resume goes on with it
+  waiting       it waits for an answer; segue answer gives one
+  parked        it could not go on; segue show says why
+  done, failed, limit, stopped
+                it has ended`,
+		Example: `  segue runs --waiting
+  segue runs --status failed --status limit --output json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listRuns(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.status, "status", nil, "only those of this `STATUS`; may be said again")
+	flags.BoolVar(&f.waiting, "waiting", false, "the same as --status waiting")
+	flags.IntVar(&f.limit, "limit", 20, "how many at most")
+	f.form.offer(cmd, "output", "a text to read, or a JSON array of objects")
+	f.store.offer(cmd)
+	cmd.MarkFlagsMutuallyExclusive("status", "waiting")
+	// The only error is an unknown flag.
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusWords, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// listRuns executes segue runs.
+func (c *cli) listRuns(ctx context.Context, f *runsFlags) error {
+	if f.waiting {
+		f.status = []string{string(checkpoint.StatusWaiting)}
+	}
+	wanted, err := statusesOf(f.status)
+	switch {
+	case err != nil:
+		return err
+	case f.limit < 1:
+		return errors.New("--limit is a number from 1 on")
+	}
+	records := []runRecord{}
+	st, err := c.openRuns(ctx, &f.store)
+	switch {
+	case errors.Is(err, errNoRuns):
+		if f.form.value == formText {
+			c.screen(output{}).Show(terminal.Plain.Line(err.Error()))
+		}
+	case err != nil:
+		return err
+	default:
+		defer st.close()
+		if records, err = st.records(ctx, f.status, wanted, f.limit); err != nil {
+			return err
+		}
+	}
+	if f.form.value == formJSON {
+		return encode(c.stdout, records)
+	}
+	return c.showRuns(records)
+}
+
+// statusesOf returns the statuses of heads among which runs of the given ones are.
+func statusesOf(words []string) ([]checkpoint.Status, error) {
+	var all []checkpoint.Status
+	for _, word := range words {
+		switch {
+		case word == string(orchestrator.StatusInterrupted):
+			all = append(all, checkpoint.StatusRunning)
+		case oneWord(statusWords, word):
+			all = append(all, checkpoint.Status(word))
+		default:
+			return nil, fmt.Errorf("--status %s: it is one of: %s", plaintext.Visible(word), strings.Join(statusWords, ", "))
+		}
+	}
+	return all, nil
+}
+
+func oneWord(words []string, word string) bool {
+	c := choice{words: words}
+	return c.Set(word) == nil
+}
+
+// records returns the runs of the given statuses, or all, the newest first.
+func (st *runStore) records(ctx context.Context, words []string, wanted []checkpoint.Status, limit int) ([]runRecord, error) {
+	all := []runRecord{}
+	for q := (checkpoint.Query{Status: wanted, Limit: min(limit, 1000)}); ; {
+		page, err := st.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		now := time.Now()
+		for i := range page.Heads {
+			h := &page.Heads[i]
+			if len(words) > 0 && !oneWord(words, statusOf(h, now)) {
+				continue
+			}
+			if all = append(all, newRunRecord(h, st.goalOf(ctx, h.Key), now)); len(all) == limit {
+				return all, nil
+			}
+		}
+		if q.After = page.Next; q.After.IsZero() {
+			return all, nil
+		}
+	}
+}
+
+// goalColumns is how much of a task a list shows.
+const goalColumns = 60
+
+// showRuns writes a table of runs.
+func (c *cli) showRuns(records []runRecord) error {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for i := range records {
+		r := &records[i]
+		waits := "-"
+		if len(r.Waits) > 0 {
+			waits = strconv.Itoa(len(r.Waits)) + " " + r.Waits[0].Kind
+		}
+		if _, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", plaintext.Visible(r.Run), r.Status, ageText(time.Since(r.Updated)),
+			plaintext.OneLine(cmp.Or(r.Agent, r.Strategy)), plaintext.OneLine(waits), plaintext.Head(r.Goal, goalColumns)); err != nil {
+			return err
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return write(c.stdout, b.String())
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/runview"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// showRecord is a run in the form json of segue show.
+type showRecord struct {
+	runRecord
+	Begun    json.RawMessage     `json:"begun,omitempty"` // what it was begun with
+	Usage    messages.Usage      `json:"usage"`
+	Cost     messages.Cost       `json:"cost"` // in millionths of a dollar
+	Unpriced int                 `json:"unpriced"`
+	Elapsed  time.Duration       `json:"elapsed"` // of models and tools, in nanoseconds
+	Waits    []orchestrator.Wait `json:"waits"`   // of one whose question is not known only id, run and kind
+	Frames   []frameRecord       `json:"frames"`
+	Timeline []entryRecord       `json:"timeline"`
+}
+
+// frameRecord is a place in the tree of strategies, with what was done there, and not below.
+type frameRecord struct {
+	Frame      string         `json:"frame"`
+	Depth      int            `json:"depth"`
+	ModelCalls int            `json:"model_calls"`
+	ToolCalls  int            `json:"tool_calls"`
+	Usage      messages.Usage `json:"usage"`
+	Cost       messages.Cost  `json:"cost"`
+}
+
+// entryRecord is a record of the journal in one line.
+type entryRecord struct {
+	Record int       `json:"record"`
+	Type   string    `json:"type"`
+	Time   time.Time `json:"time"`
+	Frame  string    `json:"frame,omitempty"`
+	Step   int       `json:"step,omitempty"`
+	Text   string    `json:"text"`
+}
+
+// showFlags are the flags of segue show.
+type showFlags struct {
+	store   storeFlag
+	form    choice
+	raw     bool
+	verbose bool
+}
+
+func (c *cli) showCommand() *cobra.Command {
+	f := &showFlags{form: oneOf(formText, formJSON)}
+	cmd := &cobra.Command{
+		Use:   "show [flags] RUN",
+		Short: "Show a run that is kept: its tree, its steps, tokens and cost",
+		Long: `Show says what is kept of a run: how it stands, what it was begun with, the tree of its strategies with calls, tokens and cost,
+each of its records in one line, and what it waits for. It needs neither the configuration of the run nor a key. RUN is the id
+of a run, or the beginning of it.
+
+--raw writes the records as they are kept, one JSON object a line: all that was said to models and by them, and all that tools
+were given and returned.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.show(cmd.Context(), f, args[0]) },
+	}
+	cmd.Flags().BoolVar(&f.raw, "raw", false, "the records as they are kept, one JSON object a line")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "texts in full")
+	f.form.offer(cmd, "output", "a text to read, or a JSON object")
+	f.store.offer(cmd)
+	cmd.MarkFlagsMutuallyExclusive("raw", "output")
+	cmd.ValidArgsFunction = c.completeRuns(&f.store)
+	return cmd
+}
+
+// show executes segue show.
+func (c *cli) show(ctx context.Context, f *showFlags, run string) error {
+	st, err := c.openRuns(ctx, &f.store)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	head, err := st.find(ctx, run)
+	if err != nil {
+		return err
+	}
+	if f.raw {
+		return c.showRaw(ctx, st, head.Key)
+	}
+	view, err := runview.Read(ctx, st, head)
+	if err != nil {
+		return failed(err)
+	}
+	r := newShowRecord(&head, view, f.verbose || f.form.value == formJSON)
+	if f.form.value == formJSON {
+		return encode(c.stdout, r)
+	}
+	return write(c.stdout, r.text(st))
+}
+
+// showRaw writes the records of a run.
+func (c *cli) showRaw(ctx context.Context, st *runStore, key checkpoint.Key) error {
+	for rec, err := range st.Read(ctx, key, 1) {
+		if err != nil {
+			return failed(err)
+		}
+		if err := send(c.stdout, plaintext.Escaped(string(rec.Data))+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newShowRecord(h *checkpoint.Head, v *runview.View, whole bool) *showRecord {
+	r := &showRecord{
+		runRecord: newRunRecord(h, v.Started.Input.Goal, time.Now()), Usage: v.Usage, Cost: v.Cost, Unpriced: v.Unpriced, Elapsed: v.Elapsed,
+		Waits: v.Waits, Frames: []frameRecord{}, Timeline: []entryRecord{},
+	}
+	if text := v.Started.Metadata[begunKey]; json.Valid([]byte(text)) {
+		r.Begun = json.RawMessage(text)
+	}
+	for _, f := range v.Frames {
+		r.Frames = append(r.Frames, frameRecord{f.Name, f.Depth, f.ModelCalls, f.ToolCalls, f.Usage, f.Cost})
+	}
+	for _, e := range v.Entries {
+		r.Timeline = append(r.Timeline, entryRecord{e.Record, e.Type, e.At.UTC(), e.Frame, e.Step, terminal.DescribeRecord(e.What, whole)})
+	}
+	return r
+}
+
+// text shows a run.
+func (r *showRecord) text(st *runStore) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("run %s %s%s", plaintext.Visible(r.Run), r.Status, plaintext.Colon(plaintext.OneLine(r.Reason)))
+	line("  task: %s", plaintext.OneLine(r.Goal))
+	var began begun
+	if json.Unmarshal(r.Begun, &began) == nil {
+		for _, said := range []struct{ name, value string }{
+			{"agent", r.Agent}, {"configuration", began.Config}, {"model", began.Model}, {"folder", began.Dir}, {"approve", began.Approve},
+		} {
+			if said.value != "" {
+				line("  %s: %s", said.name, plaintext.Visible(said.value))
+			}
+		}
+	}
+	line("  strategy: %s", plaintext.OneLine(r.Strategy))
+	line("  begun %s, last step %s ago, %s", r.Created.Format(time.DateTime)+" UTC", ageText(time.Since(r.Updated)), plaintext.Counted(r.Records, "record"))
+	if r.Origin.Run != "" {
+		line("  made from: %s, record %d", plaintext.Visible(r.Origin.Run), r.Origin.Record)
+	}
+	line("  %s", plaintext.Join(", ", shownOr(terminal.Tokens(r.Usage, r.Cost), "no tokens"), terminal.Lasting(r.Elapsed)))
+	line("\ntree")
+	for _, f := range r.Frames {
+		calls := plaintext.Counted(f.ModelCalls, "model call") + ", " + plaintext.Counted(f.ToolCalls, "tool call")
+		line("%s[%s] %s", strings.Repeat("  ", f.Depth), f.Frame, plaintext.Join(", ", calls, terminal.Tokens(f.Usage, f.Cost)))
+	}
+	line("\ntimeline")
+	for _, e := range r.Timeline {
+		at := ""
+		if e.Frame != "" {
+			at = terminal.WaitPlace(orchestrator.Wait{Frame: e.Frame, Seq: e.Step})
+		}
+		line("  %3d %s %s%s", e.Record, e.Time.Format(time.TimeOnly), at, e.Text)
+	}
+	if len(r.Waits) > 0 {
+		line("\nwaits for")
+		for _, w := range r.Waits {
+			line("wait %s", shortID(r.Waits, w.ID))
+			for _, l := range terminal.DescribeWhole(w) {
+				line("%s", l.Text)
+			}
+		}
+		line("\nanswer with: %s [WAIT] yes|no|TEXT", st.command("answer", r.Run))
+	} else if r.Status == string(orchestrator.StatusInterrupted) || r.Status == string(checkpoint.StatusParked) {
+		line("\ngo on with: %s", st.command("resume", r.Run))
+	}
+	return b.String()
+}

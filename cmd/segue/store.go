@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/sqlitestore"
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/runstore"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+)
+
+// storeFlag is the flag --store.
+type storeFlag struct {
+	path  string
+	given func(flag string) bool
+}
+
+// offer adds the flag to cmd.
+func (f *storeFlag) offer(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.path, "store", "", "the `FILE` in which runs are kept; none: they are not (default that of your own configuration, SEGUE_STORE, or segue/runs.db in the state folder)")
+	f.given = cmd.Flags().Changed
+	_ = cmd.MarkFlagFilename("store", "db") // the only error is an unknown flag
+}
+
+// runStore is where runs are kept, while it is open.
+type runStore struct {
+	*sqlitestore.Store
+	place runstore.Place
+	said  string // what a command line needs to find it: " --store FILE", or nothing
+	keep  time.Duration
+}
+
+// storePlace returns where runs are kept: by the flag, the configuration, the environment, or as
+// usual. said is as in runStore.
+func (c *cli) storePlace(f *storeFlag, cfg *config.Config) (place runstore.Place, said string, err error) {
+	path, how := "", ""
+	switch {
+	case f.given("store"):
+		if path, how = f.path, "--store"; path == "" {
+			return place, "", errors.New("--store names no file; --store none keeps no runs")
+		}
+	case cfg != nil && cfg.StorePath() != "":
+		path, how = cfg.StorePath(), "store.path"
+	default:
+		path = c.getenv("SEGUE_STORE")
+	}
+	switch path {
+	case config.StoreNone:
+		return place, "", nil
+	case "":
+		return runstore.UsualPlace(c.getenv), "", nil
+	}
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return place, "", fmt.Errorf("cannot tell where the file of the runs is: %w", err)
+	}
+	if how != "" {
+		said = " --store " + quoted(whole)
+	}
+	return runstore.Place{Path: whole}, said, nil
+}
+
+// quoted returns a word as a shell reads it.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,", r)
+	}
+	if word != "" && strings.TrimFunc(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// keepRuns opens the store for a run that begins or goes on; nil if runs are not kept. A usual place
+// that cannot be used is no reason not to run: that is said.
+func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s *terminal.Screen) (*runStore, error) {
+	if cfg != nil && cfg.Found && cfg.Store != (config.Store{}) {
+		s.Warn(plaintext.Visible(cfg.Path) + " was found, not named, and so cannot say where runs are kept, nor for how long")
+	}
+	place, said, err := c.storePlace(f, cfg)
+	if err != nil || place.Path == "" {
+		return nil, err
+	}
+	st := &runStore{place: place, said: said, keep: config.DefaultKeep}
+	if cfg != nil {
+		st.keep = cfg.KeepRuns()
+	}
+	created := false
+	st.Store, created, err = place.Open(ctx)
+	switch {
+	case err != nil && place.Usual:
+		s.Warn("this run is not kept, and cannot be resumed: " + plaintext.OneLine(err.Error()))
+		return nil, nil //nolint:nilnil // a run can do without a store
+	case err != nil:
+		return nil, fmt.Errorf("%w; --store none keeps no runs", err)
+	}
+	if created {
+		s.Show(terminal.Plain.Line("runs are kept in " + plaintext.Visible(place.Path) + ", " + keptFor(st.keep) + "; --store none keeps none, and segue forget erases one"))
+	}
+	st.expire(ctx, s)
+	return st, nil
+}
+
+// keptFor says how long runs are kept.
+func keptFor(keep time.Duration) string {
+	if keep < 0 {
+		return "until you delete them"
+	}
+	return "and deleted " + ageText(keep) + " after their end"
+}
+
+// expire deletes runs that ended too long ago.
+func (st *runStore) expire(ctx context.Context, s *terminal.Screen) {
+	if st.keep < 0 {
+		return
+	}
+	if _, err := checkpoint.Prune(ctx, st.Store, checkpoint.Retention{Ended: max(st.keep, time.Nanosecond)}); err != nil {
+		s.Warn("old runs were not deleted: " + plaintext.OneLine(err.Error()))
+	}
+}
+
+// errNoRuns says that there is no store to look into.
+var errNoRuns = errors.New("there are no runs: none was kept yet, or not here; --store FILE names another file")
+
+// openRuns opens the store for a command about runs. It returns errNoRuns if there is none, and
+// creates nothing.
+func (c *cli) openRuns(ctx context.Context, f *storeFlag) (*runStore, error) {
+	cfg, err := c.ownConfig(f)
+	if err != nil {
+		return nil, err
+	}
+	place, said, err := c.storePlace(f, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if !place.Exists() {
+		return nil, errNoRuns
+	}
+	st := &runStore{place: place, said: said, keep: config.DefaultKeep}
+	if cfg != nil {
+		st.keep = cfg.KeepRuns()
+	}
+	st.Store, _, err = place.Open(ctx)
+	return st, err
+}
+
+// ownConfig reads the configuration that may say where runs are kept; nil if there is none. One that
+// was found may not.
+func (c *cli) ownConfig(f *storeFlag) (*config.Config, error) {
+	if f.given("store") {
+		return nil, nil //nolint:nilnil // it is not needed
+	}
+	place, err := config.Locate(c.getenv)
+	if err != nil || place.Origin == config.OriginNone || place.Origin == config.OriginFound {
+		return nil, err
+	}
+	return place.Read()
+}
+
+// close closes the store; nil has none.
+func (st *runStore) close() {
+	if st != nil {
+		_ = st.Close() // all that was acknowledged is kept
+	}
+}
+
+// command returns a command line about a run.
+func (st *runStore) command(name, run string) string {
+	return "segue " + name + st.said + " " + quoted(run)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// ways are command lines by which a run that is kept goes on; they are empty if it is not kept.
+type ways struct{ resume, answer, show string }
+
+// ways returns the command lines for a run; none if runs are not kept.
+func (st *runStore) ways(run string) ways {
+	if st == nil {
+		return ways{}
+	}
+	return ways{st.command("resume", run), st.command("answer", run), st.command("show", run)}
+}
+
+// waiting returns the error of a run that waits for a person. It says how to continue.
+func waiting(waits []orchestrator.Wait, files *workfolder.Folder, on ways) error {
+	approvals, protected, unknown, answers := 0, 0, 0, 0
+	for _, w := range waits {
+		switch {
+		case w.Kind == orchestrator.WaitUnknown:
+			unknown++
+		case w.Kind != orchestrator.WaitApproval:
+			answers++
+		case files.Protection(w.Tool, w.Arguments) != "":
+			protected++
+			fallthrough
+		default:
+			approvals++
+		}
+	}
+	var what []string
+	if approvals > 0 {
+		what = append(what, plaintext.Counted(approvals, "approval"))
+	}
+	if protected > 0 {
+		what[0] += " (" + strconv.Itoa(protected) + " of protected files, which are asked about each time)"
+	}
+	if answers > 0 {
+		what = append(what, plaintext.Counted(answers, "answer"))
+	}
+	if unknown > 0 {
+		what = append(what, plaintext.Counted(unknown, "decision")+" about calls that may have had their effect")
+	}
+	how := "run it in a terminal" + otherwise(approvals, protected, answers, unknown)
+	if on != (ways{}) {
+		how = "go on in a terminal with: " + on.resume + "; or answer with: " + on.answer
+	}
+	return fmt.Errorf("the run waits for %s, and nobody can be asked here; %s", strings.Join(what, " and "), how)
+}
+
+// otherwise says how a run that is not kept can be begun again without a terminal.
+func otherwise(approvals, protected, answers, unknown int) string {
+	var how []string
+	switch {
+	case unknown > 0:
+		return ""
+	case protected > 0:
+		how = append(how, "with --approve never")
+	case approvals > 0:
+		how = append(how, "with --approve always or --approve never")
+	}
+	if answers > 0 {
+		how = append(how, "with the answer in the task or with --no-ask")
+	}
+	return ", or " + strings.Join(how, ", and ")
+}
