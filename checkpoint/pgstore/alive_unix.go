@@ -23,11 +23,10 @@ func alive(conn net.Conn) bool {
 		return false
 	}
 	nothing := false
-	err = raw.Read(func(fd uintptr) bool {
+	err = raw.Control(func(fd uintptr) { // which waits for no other that reads, as pgx does at times
 		var b [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
 		nothing = err == syscall.EAGAIN || err == syscall.EINTR
-		return true
 	})
 	return err == nil && nothing
 }

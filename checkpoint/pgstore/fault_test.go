@@ -100,6 +100,17 @@ func TestAlive(t *testing.T) {
 	_, err = conn.Read(b[:])
 	require.NoError(t, err)
 	require.True(t, pgstore.Alive(conn))
+	read := make(chan error)
+	go func() { // as pgx does at times, until the next answer
+		var b [1]byte
+		_, err := conn.Read(b[:])
+		read <- err
+	}()
+	time.Sleep(10 * time.Millisecond)
+	require.True(t, pgstore.Alive(conn))
+	_, err = other.Write([]byte("E"))
+	require.NoError(t, err)
+	require.NoError(t, <-read)
 	require.NoError(t, other.Close())
 	require.Eventually(t, func() bool { return !pgstore.Alive(conn) }, time.Second, time.Millisecond)
 	require.NoError(t, conn.Close())
