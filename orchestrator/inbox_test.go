@@ -228,9 +228,11 @@ func TestInbox_order(t *testing.T) {
 	require.Equal(t, []string{"elsewhere", "here"}, notes(t, store))
 }
 
-func notes(t *testing.T, store checkpoint.Store) (texts []string) {
+func notes(t *testing.T, store checkpoint.Store) []string { return notesOf(t, store, keyOfRun) }
+
+func notesOf(t *testing.T, store checkpoint.Store, key checkpoint.Key) (texts []string) {
 	t.Helper()
-	for rec, err := range store.Read(t.Context(), keyOfRun, 1) {
+	for rec, err := range store.Read(t.Context(), key, 1) {
 		require.NoError(t, err)
 		read, err := machine.ReadRecord(rec.Data)
 		require.NoError(t, err)
