@@ -24,36 +24,38 @@ var rewrite = flag.Bool("rewrite", false, "write the golden file of messages ane
 // The golden file is what stores keep of messages to runs: what stands in an inbox must be read by
 // every later version.
 func TestInbox_golden(t *testing.T) {
-	const golden = "testdata/postings.golden"
-	store := new(ledger)
-	w := waitingRun(t, store)
-	o := goingOn(t, store)
-	require.NoError(t, o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true, Text: "go on", Reason: "it is cheap"}))
-	require.NoError(t, o.Note(t.Context(), keyOfRun, "a note"))
-	require.NoError(t, o.Stop(t.Context(), keyOfRun, "enough", false))
-	require.NoError(t, o.Stop(t.Context(), keyOfRun, "", true))
-	posted, err := store.Memory.Posted(t.Context(), keyOfRun)
-	require.NoError(t, err)
-	var text []byte
-	for _, m := range posted {
-		text = append(append(text, m.Data...), '\n')
-	}
-	if *rewrite {
-		require.NoError(t, os.WriteFile(golden, text, 0o600))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(text))
-
-	effects := [][]string{{machine.TypeReplied, machine.TypeAnswered}, {machine.TypeNoted}, {machine.TypeStopped}, {machine.TypeStopped}}
-	for i, line := range bytes.Split(bytes.TrimSpace(want), []byte("\n")) {
+	synctest.Test(t, func(t *testing.T) { // the id of a wait says when it expires
+		const golden = "testdata/postings.golden"
 		store := new(ledger)
-		waitingRun(t, store)
-		require.NoError(t, store.Post(t.Context(), checkpoint.Message{ID: "1", Key: keyOfRun, Data: line}))
-		_, _ = orchestrator.Collect(goingOn(t, store, scripted.Text("done")).Resume(t.Context(), resuming("r")))
-		require.Subset(t, recordTypes(t, store), effects[i], "%s", line)
-		require.Empty(t, store.inbox(t))
-	}
+		w := waitingRun(t, store)
+		o := goingOn(t, store)
+		require.NoError(t, o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true, Text: "go on", Reason: "it is cheap"}))
+		require.NoError(t, o.Note(t.Context(), keyOfRun, "a note"))
+		require.NoError(t, o.Stop(t.Context(), keyOfRun, "enough", false))
+		require.NoError(t, o.Stop(t.Context(), keyOfRun, "", true))
+		posted, err := store.Memory.Posted(t.Context(), keyOfRun)
+		require.NoError(t, err)
+		var text []byte
+		for _, m := range posted {
+			text = append(append(text, m.Data...), '\n')
+		}
+		if *rewrite {
+			require.NoError(t, os.WriteFile(golden, text, 0o600))
+		}
+		want, err := os.ReadFile(golden)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(text))
+
+		effects := [][]string{{machine.TypeReplied, machine.TypeAnswered}, {machine.TypeNoted}, {machine.TypeStopped}, {machine.TypeStopped}}
+		for i, line := range bytes.Split(bytes.TrimSpace(want), []byte("\n")) {
+			store := new(ledger)
+			waitingRun(t, store)
+			require.NoError(t, store.Post(t.Context(), checkpoint.Message{ID: "1", Key: keyOfRun, Data: line}))
+			_, _ = orchestrator.Collect(goingOn(t, store, scripted.Text("done")).Resume(t.Context(), resuming("r")))
+			require.Subset(t, recordTypes(t, store), effects[i], "%s", line)
+			require.Empty(t, store.inbox(t))
+		}
+	})
 }
 
 // journalOf makes a run whose records have another format.

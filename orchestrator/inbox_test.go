@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -248,10 +249,9 @@ func notesOf(t *testing.T, store checkpoint.Store, key checkpoint.Key) (texts []
 func TestInbox_appliedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(ledger)
-		slowed := false
+		var slowed atomic.Bool
 		store.posted = func(list []checkpoint.Message) {
-			if len(list) == 1 && !slowed {
-				slowed = true
+			if len(list) == 1 && !slowed.Swap(true) {
 				time.Sleep(time.Minute)
 			}
 		}
@@ -269,7 +269,7 @@ func TestInbox_appliedOnce(t *testing.T) {
 		time.AfterFunc(20*time.Second, func() { cancel(orchestrator.ErrInterrupted) })
 		_, err := o.Run(ctx, task("go"))
 		require.ErrorIs(t, err, orchestrator.ErrInterrupted)
-		require.True(t, slowed)
+		require.True(t, slowed.Load())
 		_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 		require.NoError(t, err)
 		require.Equal(t, []string{"one", "two"}, notes(t, store))
