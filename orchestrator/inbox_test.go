@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -228,9 +229,11 @@ func TestInbox_order(t *testing.T) {
 	require.Equal(t, []string{"elsewhere", "here"}, notes(t, store))
 }
 
-func notes(t *testing.T, store checkpoint.Store) (texts []string) {
+func notes(t *testing.T, store checkpoint.Store) []string { return notesOf(t, store, keyOfRun) }
+
+func notesOf(t *testing.T, store checkpoint.Store, key checkpoint.Key) (texts []string) {
 	t.Helper()
-	for rec, err := range store.Read(t.Context(), keyOfRun, 1) {
+	for rec, err := range store.Read(t.Context(), key, 1) {
 		require.NoError(t, err)
 		read, err := machine.ReadRecord(rec.Data)
 		require.NoError(t, err)
@@ -246,10 +249,9 @@ func notes(t *testing.T, store checkpoint.Store) (texts []string) {
 func TestInbox_appliedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(ledger)
-		slowed := false
+		var slowed atomic.Bool
 		store.posted = func(list []checkpoint.Message) {
-			if len(list) == 1 && !slowed {
-				slowed = true
+			if len(list) == 1 && !slowed.Swap(true) {
 				time.Sleep(time.Minute)
 			}
 		}
@@ -267,7 +269,7 @@ func TestInbox_appliedOnce(t *testing.T) {
 		time.AfterFunc(20*time.Second, func() { cancel(orchestrator.ErrInterrupted) })
 		_, err := o.Run(ctx, task("go"))
 		require.ErrorIs(t, err, orchestrator.ErrInterrupted)
-		require.True(t, slowed)
+		require.True(t, slowed.Load())
 		_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
 		require.NoError(t, err)
 		require.Equal(t, []string{"one", "two"}, notes(t, store))

@@ -1,0 +1,128 @@
+package orchestrator_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden file of messages anew")
+
+// The golden file is what stores keep of messages to runs: what stands in an inbox must be read by
+// every later version.
+func TestInbox_golden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the id of a wait says when it expires
+		const golden = "testdata/postings.golden"
+		store := new(ledger)
+		w := waitingRun(t, store)
+		o := goingOn(t, store)
+		require.NoError(t, o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true, Text: "go on", Reason: "it is cheap"}))
+		require.NoError(t, o.Note(t.Context(), keyOfRun, "a note"))
+		require.NoError(t, o.Stop(t.Context(), keyOfRun, "enough", false))
+		require.NoError(t, o.Stop(t.Context(), keyOfRun, "", true))
+		posted, err := store.Memory.Posted(t.Context(), keyOfRun)
+		require.NoError(t, err)
+		var text []byte
+		for _, m := range posted {
+			text = append(append(text, m.Data...), '\n')
+		}
+		if *rewrite {
+			require.NoError(t, os.WriteFile(golden, text, 0o600))
+		}
+		want, err := os.ReadFile(golden)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(text))
+
+		effects := [][]string{{machine.TypeReplied, machine.TypeAnswered}, {machine.TypeNoted}, {machine.TypeStopped}, {machine.TypeStopped}}
+		for i, line := range bytes.Split(bytes.TrimSpace(want), []byte("\n")) {
+			store := new(ledger)
+			waitingRun(t, store)
+			require.NoError(t, store.Post(t.Context(), checkpoint.Message{ID: "1", Key: keyOfRun, Data: line}))
+			_, _ = orchestrator.Collect(goingOn(t, store, scripted.Text("done")).Resume(t.Context(), resuming("r")))
+			require.Subset(t, recordTypes(t, store), effects[i], "%s", line)
+			require.Empty(t, store.inbox(t))
+		}
+	})
+}
+
+// journalOf makes a run whose records have another format.
+func journalOf(t *testing.T, format int, record string) *checkpoint.Memory {
+	t.Helper()
+	store := new(checkpoint.Memory)
+	require.NoError(t, store.Append(t.Context(), checkpoint.Batch{
+		Key: keyOfRun, Writer: "dead", Epoch: 1, Records: []checkpoint.Record{{Seq: 1, Type: "started", Data: []byte(record)}},
+		Header: &checkpoint.Header{Status: checkpoint.StatusRunning, Strategy: "solve", Format: format},
+	}))
+	return store
+}
+
+// A journal of another format is refused with a typed error that names both formats, and says what
+// can be done; nothing in it changes. Recover leaves one of a later format alone, and parks an
+// earlier one: no program that is here will ever read it.
+func TestResume_ofAnotherFormat(t *testing.T) {
+	for format, record := range map[int]string{
+		1: `{"v":1,"type":"start","at":"2026-03-04T05:06:07Z","start":{"strategy":"solve"}}`,
+		3: `{"v":3,"type":"started","at":"2026-03-04T05:06:07Z","run":"r","strategy":"solve","news":true}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := journalOf(t, format, record)
+			o := solver(t, scripted.New(), stored(store))
+			_, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
+			var other *machine.VersionError
+			require.ErrorAs(t, err, &other)
+			require.Equal(t, format, other.Version)
+			require.ErrorContains(t, err, fmt.Sprintf("in format %d, and this one reads format 2: go on with the version that wrote it", format))
+			before := headOf(t, store, "r")
+			r := startRecover(t, o, orchestrator.Recovery{})
+			time.Sleep(time.Hour)
+			r.cancel()
+			<-r.done
+			head := headOf(t, store, "r")
+			require.Equal(t, []string{"started"}, recordTypes(t, store))
+			if format > machine.RecordVersion {
+				require.Equal(t, before, head)
+				return
+			}
+			require.Equal(t, checkpoint.StatusParked, head.Header.Status)
+			require.Contains(t, head.Header.Reason, "in format 1")
+		})
+	}
+}
+
+// In a rolling deployment a run keeps the definitions of the tools with which it began: the program
+// that goes on with it tells the model the same, whatever its own tools say.
+func TestResume_definitionsOfTheRun(t *testing.T) {
+	store := new(checkpoint.Memory)
+	build := func(description string, model *scripted.Client) *orchestrator.Orchestrator {
+		def := tools.Definition{
+			Name: "risky", Description: description, NeedsApproval: true,
+			Parameters: []byte(`{"type":"object","description":"` + description + `"}`),
+		}
+		list := []tools.Tool{tools.NewRaw(def, func(context.Context, string) (string, error) { return "did it", nil })}
+		if description == "the newer words" {
+			list = append(list, echo("fresh"))
+		}
+		return solver(t, model, stored(store), with(list...))
+	}
+	older := scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")))
+	res, err := build("the older words", older).Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	newer := scripted.New(scripted.Text("done"))
+	_, err = orchestrator.Collect(build("the newer words", newer).Resume(t.Context(), resuming("r", orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})))
+	require.NoError(t, err)
+	require.Equal(t, older.Requests()[0].Tools, newer.Requests()[0].Tools)
+	require.Equal(t, "the older words", newer.Requests()[0].Tools[0].Description)
+}
