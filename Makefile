@@ -1,5 +1,5 @@
 # Everything is done for each module of the workspace (go.work). Only Go is needed; the linter is fetched on first use.
-# The tests of checkpoint/pgstore need PostgreSQL besides.
+# The tests of checkpoint/pgstore need PostgreSQL besides, the test of a web page Chromium.
 
 GO        ?= go
 TOOLS     := $(CURDIR)/bin
@@ -10,7 +10,7 @@ COUNT     ?= 6
 BENCH     ?= .
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test postgres prove breaks lint bench generate cover tidy fuzz release release-check live
+.PHONY: all help demo test browser postgres prove breaks lint bench soak generate cover tidy fuzz release release-check live
 
 all: lint test ## lint and test
 
@@ -20,7 +20,7 @@ help: ## list the targets
 demo: ## run the main job on a scripted model: no key, no network
 	@cd cmd/segue && $(GO) run . demo
 
-test: postgres ## run every test of every module with the race detector
+test: browser postgres ## run every test of every module with the race detector
 	@status=0; for dir in $(MODULES); do \
 		echo "== $${dir#$(CURDIR)/}"; \
 		(cd $$dir && $(GO) test -race -timeout 20m ./...) || status=1; \
@@ -31,10 +31,23 @@ test: postgres ## run every test of every module with the race detector
 	exit $$status
 
 # Root installs it from Debian's packages, as in a container; nobody else's system is changed.
+BROWSER := chromium chromium-driver
+INSTALL := DEBIAN_FRONTEND=noninteractive timeout 300 apt-get -qq -y -o DPkg::Lock::Timeout=60 install --no-install-recommends
+
+browser: ## find or install what the test of a web page drives
+	@if command -v chromedriver; then exit; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "== installing $(BROWSER)"; \
+		for refresh in true 'timeout 120 apt-get -qq update'; do \
+			$$refresh && $(INSTALL) $(BROWSER) >/dev/null 2>&1 && exit; \
+		done; \
+	fi; \
+	echo "== the test of the web page in Chromium is skipped: it needs the packages $(BROWSER), and they are not and cannot be installed here"
+
 INITDB := /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb /opt/homebrew/opt/postgresql@*/bin/initdb
 
 postgres: ## find or install the PostgreSQL that the tests of checkpoint/pgstore start; or name one in SEGUE_TEST_POSTGRES
-	@if [ -n "$$SEGUE_TEST_POSTGRES" ] || command -v initdb || ls $(INITDB) 2>/dev/null; then exit; fi; \
+	@if [ -n "$$SEGUE_TEST_POSTGRES" ] || command -v initdb || ls $(INITDB) 2>/dev/null | grep .; then exit; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "== installing postgresql"; \
 		for refresh in true 'timeout 120 apt-get -qq update'; do \
@@ -64,6 +77,12 @@ $(LINT):
 
 bench: ## measure speed beside a hand-written loop; COUNT=n rounds, BENCH=regexp
 	@cd bench && $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 60m . | tee bench.out && $(GO) run ./ratios bench.out
+
+# SOAK_SEED=n repeats a seed, SOAK_STORES=sqlite takes that store alone.
+SOAK ?= 1h
+
+soak: ## kill processes with runs for SOAK (default 1h) per store, and write what is left into docs/durability.md
+	@cd internal/soak && SOAK=$(SOAK) $(GO) test -count 1 -timeout 0 -v -run '^TestSoak$$' .
 
 generate: ## write the generated documents anew
 	@$(GO) test -run 'TestStatePages|TestS2_14_CorpusCases' ./strategy/builtin ./markdownpolicy -rewrite

@@ -2,17 +2,15 @@ package segue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/strategy/completetask"
@@ -37,18 +35,25 @@ type Agent struct {
 	// for: limits, time-outs, a store, approval, middleware, a logger. It may be nil.
 	Configure func(*orchestrator.Config)
 
-	once  sync.Once
-	made  *orchestrator.Orchestrator
-	err   error
-	typed sync.Map // from reflect.Type to *answers
+	once      sync.Once
+	made      *orchestrator.Orchestrator
+	err       error
+	finalTool string   // whose arguments may be an answer of a type; "": that name is one of a tool of its own
+	typed     sync.Map // from reflect.Type to *answers
 }
 
-// root is the name of an agent's strategy.
-const root = "agent"
+// The names of an agent's strategies: its own, and the one of a task whose answer has a type.
+const (
+	root  = "agent"
+	typed = "typed-agent"
+)
 
 // Orchestrator returns the orchestrator that the agent works with, one for all calls. It is the way
 // to all that an Agent does not show: events, usage, stops, waits, resumption.
 func (a *Agent) Orchestrator() (*orchestrator.Orchestrator, error) {
+	if a == nil {
+		return nil, errNoAgent
+	}
 	a.once.Do(func() {
 		how := a.Strategy
 		switch {
@@ -63,31 +68,45 @@ func (a *Agent) Orchestrator() (*orchestrator.Orchestrator, error) {
 	return a.made, a.err
 }
 
+// orchestrator makes one, whose streams tell the arguments of calls, too.
 func (a *Agent) orchestrator(how func() strategy.Strategy) (*orchestrator.Orchestrator, error) {
 	cfg := orchestrator.Config{Client: a.Model, Tools: a.Tools, Strategies: strategy.Set{root: how}, Default: root}
 	if a.Configure != nil {
+		a.err = &ConfigError{Field: "Configure", Err: errors.New("panicked when it was called first")} // unless it returns
 		a.Configure(&cfg)
 	}
 	if cfg.Client == nil {
 		return nil, &ConfigError{Field: "Model", Err: errors.New("is nil: give it the Client of a model, such as openaichat.New returns")}
 	}
+	cfg.CallDeltas = true
+	taken := func(o tools.Tool) bool { return o != nil && o.Definition().Name == completetask.FinalTool }
+	if !slices.ContainsFunc(cfg.Tools, taken) {
+		a.finalTool = completetask.FinalTool
+	}
 	return orchestrator.New(cfg)
 }
+
+// errNoAgent is what each method of a nil Agent returns.
+var errNoAgent = &ConfigError{Err: errors.New("the *Agent is nil: make one, such as &segue.Agent{Model: model}")}
 
 // ConfigError says which field of an [Agent] cannot be used, why, and what to do. What an
 // orchestrator has against the Agent is an [*orchestrator.ConfigError].
 type ConfigError struct {
-	Field string // "T" for the type that [Ask] is to read an answer into
+	Field string // "T" for the type that [Ask] is to read an answer into; "" where the Agent is nil
 	Err   error
 }
 
 // Error names the field.
 func (e *ConfigError) Error() string {
 	problem := strings.TrimPrefix(e.Err.Error(), "tools: ") // one prefix is enough
-	if e.Field == "T" {
+	switch e.Field {
+	case "":
+		return "segue: " + problem
+	case "T":
 		return "segue: Ask[T]: " + problem
+	default:
+		return "segue: Agent." + e.Field + ": " + problem
 	}
-	return "segue: Agent." + e.Field + ": " + problem
 }
 
 // Unwrap returns the cause.
@@ -104,14 +123,8 @@ func (a *Agent) Ask(ctx context.Context, task string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := run(ctx, o, delegation.Input{Goal: task})
-	return out.Text(), err
-}
-
-// run makes a run. One that waits has no answer.
-func run(ctx context.Context, o *orchestrator.Orchestrator, in delegation.Input) (delegation.Output, error) {
-	res, err := o.Run(ctx, orchestrator.Task{Input: in})
-	return res.Output, unlessWaiting(res, err)
+	res, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: task}})
+	return res.Output.Text(), unlessWaiting(res, err)
 }
 
 func unlessWaiting(res orchestrator.Result, err error) error {
@@ -145,11 +158,12 @@ func (e *WaitingError) Error() string {
 //
 // Below it: [orchestrator.Orchestrator.Stream], which yields every event.
 func (a *Agent) Stream(ctx context.Context, task string) iter.Seq2[string, error] {
-	return a.stream(ctx, delegation.Input{Goal: task}, func(delegation.Output) {})
+	return a.stream(ctx, delegation.Input{Goal: task}, func(delegation.Output) error { return nil })
 }
 
-// stream is Stream for any input; the output, unless the run waits, goes to done.
-func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(delegation.Output)) iter.Seq2[string, error] {
+// stream is Stream for any input; the output, unless the run waits, goes to done, whose error is one
+// of the stream.
+func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(delegation.Output) error) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		o, err := a.Orchestrator()
 		if err != nil {
@@ -162,10 +176,12 @@ func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(deleg
 			case orchestrator.FrameEntered:
 				branches[e.Frame] = d.CallID != "" || branches[parent(e.Frame)]
 			case orchestrator.RunFinished:
-				if d.Status != orchestrator.StatusWaiting {
-					done(d.Output)
-				}
 				err = unlessWaiting(orchestrator.Result{Run: e.Run, Status: d.Status, Waits: d.Waits}, err)
+				if d.Status != orchestrator.StatusWaiting {
+					if kept := done(d.Output); kept != nil {
+						err = errors.Join(err, kept)
+					}
+				}
 			}
 			if err != nil {
 				yield("", err)
@@ -180,90 +196,3 @@ func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(deleg
 
 // parent is the name of the frame above one.
 func parent(frame string) string { return frame[:max(0, strings.LastIndexByte(frame, '.'))] }
-
-// answers makes runs whose answers are read into a type.
-type answers struct {
-	once sync.Once
-	made *orchestrator.Orchestrator
-	err  error
-}
-
-// Ask has an agent work on a task whose answer is read into a T, a struct: the model is told its
-// JSON Schema ([llmclient.SchemaOf]), the answer is held against the schema here, and a model whose
-// answer is not of the schema is told what is wrong, twice at most. The agent must be without a
-// Strategy.
-//
-// Below it: completetask.Config.Schema and [delegation.Output.Decode].
-func Ask[T any](ctx context.Context, a *Agent, task string) (T, error) {
-	var v T
-	kept, _ := a.typed.LoadOrStore(reflect.TypeFor[T](), new(answers))
-	t := kept.(*answers)
-	t.once.Do(func() {
-		schema, err := llmclient.SchemaOf[T]()
-		switch {
-		case err != nil:
-			t.err = &ConfigError{Field: "T", Err: err}
-		case a.Strategy != nil:
-			t.err = &ConfigError{Field: "Strategy", Err: errors.New("must be nil for segue.Ask, and the Agent has a Strategy of its own: give that the schema of llmclient.SchemaOf, and read the answer with Output.Decode")}
-		default:
-			t.made, t.err = a.orchestrator(completetask.New(completetask.Config{System: a.System, Schema: schema, Validate: readable[T]}))
-		}
-	})
-	if t.err != nil {
-		return v, t.err
-	}
-	out, err := run(ctx, t.made, delegation.Input{Goal: task})
-	if err == nil {
-		err = out.Decode(&v)
-	}
-	return v, err
-}
-
-// readable says why an answer that fits the schema of a T cannot be read into one, as a date that
-// is none.
-func readable[T any](answer json.RawMessage) error {
-	var v T
-	return json.Unmarshal(answer, &v)
-}
-
-// Chat is a conversation with an agent, turn by turn. It is not safe for concurrent use.
-//
-// To go on in another process, write History as JSON, and hand it to [Agent.Chat] there.
-type Chat struct {
-	agent *Agent
-
-	// History is the conversation so far. It obeys the laws of [messages.History.Validate] whatever
-	// became of a turn.
-	History messages.History
-}
-
-// Chat begins a conversation, or goes on with one: System takes the place of the system prompt that
-// it was held under. The slice is read-only from then on.
-func (a *Agent) Chat(history messages.History) *Chat { return &Chat{agent: a, History: history} }
-
-// Ask is [Agent.Ask] with all that was said before. What was said in a turn that fails stays in the
-// History; of a turn that waits for somebody nothing does.
-func (c *Chat) Ask(ctx context.Context, text string) (string, error) {
-	o, err := c.agent.Orchestrator()
-	if err != nil {
-		return "", err
-	}
-	res, err := o.Run(ctx, orchestrator.Task{Input: delegation.Input{Goal: text, Messages: c.History}})
-	if res.Status != orchestrator.StatusWaiting {
-		c.keep(res.Output)
-	}
-	return res.Output.Text(), unlessWaiting(res, err)
-}
-
-// Stream is [Agent.Stream] with all that was said before. A turn that is broken out of leaves the
-// History as it was.
-func (c *Chat) Stream(ctx context.Context, text string) iter.Seq2[string, error] {
-	return c.agent.stream(ctx, delegation.Input{Goal: text, Messages: c.History}, c.keep)
-}
-
-// keep takes the conversation over, unless the turn did not begin.
-func (c *Chat) keep(out delegation.Output) {
-	if len(out.Messages) > 0 {
-		c.History = out.Messages
-	}
-}

@@ -202,7 +202,18 @@ func TestAsk_typedFails(t *testing.T) {
 	e, ok := errors.AsType[*delegation.Error](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, delegation.CodeInvalid, e.Code)
+	require.EqualError(t, err, "completetask: the answer is not as it was asked for: the JSON does not fit the schema: not JSON: unexpected 'o' at byte 1")
 	require.Len(t, model.Requests(), 3)
+	require.Equal(t, messages.UserText("Your answer is not of the form that was asked for: the JSON does not fit the schema: not JSON: unexpected 'o' at byte 1\n"+
+		"Answer again with the JSON alone."), model.Requests()[1].Messages.Last())
+
+	// A model may decline.
+	model = scripted.New(scripted.Reply{Text: "I cannot help with that.", Finish: llmclient.FinishRefusal})
+	_, err = segue.Ask[weather](t.Context(), &segue.Agent{Model: model}, "go")
+	e, ok = errors.AsType[*delegation.Error](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, delegation.CodeFailed, e.Code)
+	require.ErrorContains(t, err, `the model declined to answer: "I cannot help with that."`)
 
 	// What fits the schema and cannot be read is told to the model too.
 	model = scripted.New(scripted.Text(`{"at":"tomorrow"}`), scripted.Text(`{"at":"2026-01-02T03:04:05Z"}`))
@@ -277,4 +288,51 @@ func TestChat_newSystem(t *testing.T) {
 		require.NotEqual(t, messages.RoleSystem, m.Role())
 	}
 	require.Equal(t, messages.System{Text: "Be brief."}, chat.History[0])
+}
+
+// A typed task is a run of the agent's one orchestrator. Where it waits, it does not go on without
+// its schema: the orchestrator asks for the strategy that has it.
+func TestAsk_typedWaits(t *testing.T) {
+	model := scripted.New(
+		scripted.Reply{Calls: []messages.ToolCall{scripted.Call(tools.AskUserName, `{"question":"Where?"}`, "1")}},
+		scripted.Text(`{"city":"Oslo","sky":"clear","celsius":null,"winds":[]}`))
+	store, configured := new(checkpoint.Memory), 0
+	a := &segue.Agent{Model: model, System: "Be brief.", Tools: []tools.Tool{tools.AskUser()}, Configure: func(cfg *orchestrator.Config) {
+		cfg.Store = store
+		configured++
+	}}
+	_, err := segue.Ask[weather](t.Context(), a, "The weather?")
+	waiting, ok := errors.AsType[*segue.WaitingError](err)
+	require.True(t, ok, "%v", err)
+	o, err := a.Orchestrator()
+	require.NoError(t, err)
+	require.Equal(t, 1, configured)
+
+	r := orchestrator.Resumption{Run: waiting.Run, Replies: []orchestrator.Reply{{WaitID: waiting.Waits[0].ID, Text: "In Oslo."}}}
+	for _, err = range o.Resume(t.Context(), r) {
+	}
+	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
+	schema, err := llmclient.SchemaOf[weather]()
+	require.NoError(t, err)
+	r.Factory = completetask.New(completetask.Config{System: "Be brief.", Schema: schema})
+	var got weather
+	for e, err := range o.Resume(t.Context(), r) {
+		require.NoError(t, err)
+		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
+			require.NoError(t, end.Output.Decode(&got))
+		}
+	}
+	require.Equal(t, "Oslo", got.City)
+	require.NotNil(t, model.Requests()[1].Schema)
+}
+
+// A Configure that panics leaves an agent that says so, and no orchestrator that is nil.
+func TestAgent_configurePanics(t *testing.T) {
+	a := &segue.Agent{Model: scripted.New(), Configure: func(*orchestrator.Config) { panic("a map is nil") }}
+	require.PanicsWithValue(t, "a map is nil", func() { _, _ = a.Ask(t.Context(), "go") })
+	_, err := a.Ask(t.Context(), "go")
+	require.ErrorAs(t, err, new(*segue.ConfigError))
+	require.EqualError(t, err, "segue: Agent.Configure: panicked when it was called first")
+	_, err = segue.Ask[weather](t.Context(), a, "go")
+	require.ErrorAs(t, err, new(*segue.ConfigError))
 }

@@ -12,6 +12,7 @@
 //	checkpoint                           journals of runs (checkpoints), and an in-memory store
 //	delegation                           the input and the output of a strategy
 //	tools                                functions that a model can call, and how to run them safely
+//	checkpoint/sealed                    encryption of the records of any store
 //	checkpoint/checkpointtest            a conformance test for stores
 //	markdownpolicy                       tool calls as text, for models without native ones
 //	tools/filetools                      tools for the files of one folder
@@ -39,9 +40,9 @@
 //
 // Modules of their own, on top of these:
 //
+//	checkpoint/pgstore                   journals of runs in a PostgreSQL database
 //	checkpoint/sqlitestore               journals of runs in a SQLite file
-//	checkpoint/pgstore                   journals in a PostgreSQL database
-//	checkpoint/pgstore/internal/pgtest   PostgreSQL servers for its tests
+//	otel                                 traces and metrics of runs, by OpenTelemetry
 //	cmd/segue                            the command line
 //	cmd/segue/config                     its configuration, for programs too
 //	cmd/segue/internal/...               packages of the command only
@@ -56,6 +57,7 @@
 //
 //	internal/guard                       errors and panics of code outside this module
 //	internal/jsonform                    shared code of the JSON forms
+//	internal/jsonprefix                  completes JSON that has arrived in part
 //	internal/prompts                     templates of prompts
 //	tools/internal/typeschema            JSON Schemas of Go types
 //	markdownpolicy/internal/textscan     scans bytes, blanks and marks in texts
@@ -68,9 +70,11 @@
 //	internal/archtest                    tests of the rules of this source tree
 //	internal/growth                      tests of how costs grow, by counting statements and bytes
 //	internal/live                        a short test suite that calls a real model
+//	internal/pgtest                      starts PostgreSQL servers for tests
 //	internal/prove                       how many cases the property tests of whole runs draw
 //	internal/release                     prepares releases, and tests that they install
 //	internal/scenetest                   a strategy for tests; its methods are function fields
+//	internal/soak                        kills and freezes processes with runs; fills disks
 //
 // Begin with docs/first-hour.md.
 package segue

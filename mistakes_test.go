@@ -240,6 +240,14 @@ func mistakesOfAgents() []mistake {
 			_, err := (&segue.Agent{}).Ask(ctx, "go")
 			return err
 		}, agent, "Agent.Model: is nil: give it the Client of a model"},
+		{"no agent", func(ctx context.Context, _ llmclient.Client) error {
+			_, err := (*segue.Agent)(nil).Ask(ctx, "go")
+			return err
+		}, agent, "segue: the *Agent is nil: make one, such as &segue.Agent{Model: model}"},
+		{"no agent for a typed answer", func(ctx context.Context, _ llmclient.Client) error {
+			_, err := segue.Ask[struct{ A string }](ctx, nil, "go")
+			return err
+		}, agent, "segue: the *Agent is nil: make one"},
 		asked("a prompt beside a strategy", agent, "Agent.System: is for an Agent without a Strategy: give the prompt to the Strategy",
 			&segue.Agent{System: "Be brief.", Strategy: completetask.New(completetask.Config{})}),
 		asked("an agent's strategy without its child", orch, `no strategy "complete-task"; known: agent`, &segue.Agent{Strategy: retry.New(retry.Config{})}),

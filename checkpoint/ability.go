@@ -136,6 +136,7 @@ type Inbox interface {
 
 	// Posted returns the messages to these runs that have not been taken, for each run in the order
 	// in which they were posted. [Batch].Taken takes them. Runs that do not exist have none.
+	// Messages that come with an error are valid; the error is about others.
 	Posted(ctx context.Context, keys ...Key) ([]Message, error)
 }
 

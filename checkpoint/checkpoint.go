@@ -11,7 +11,10 @@
 //	Pruner    deletes runs, and what the store itself has left of them
 //
 // [Memory], sqlitestore and pgstore have all of them. Package checkpointtest tests a Store of your
-// own against the contract.
+// own against the contract. Package sealed encrypts what any Store keeps.
+//
+// No run is deleted by itself. [Prune] deletes runs by age, state and number; [Forget] erases one
+// run and all that was made from it.
 package checkpoint
 
 import (

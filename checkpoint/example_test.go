@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 )
@@ -34,4 +35,15 @@ func ExampleMemory() {
 	// true
 	// 1 start
 	// 2 answer
+}
+
+// Runs that ended a month ago are deleted, those that wait after three, and of each user's runs that
+// ended all but the newest thousand.
+func ExamplePrune() {
+	ctx, store := context.Background(), new(checkpoint.Memory)
+	n, err := checkpoint.Prune(ctx, store, checkpoint.Retention{
+		All: true, Ended: 30 * 24 * time.Hour, Waiting: 90 * 24 * time.Hour, Newest: 1000, By: "user",
+	})
+	fmt.Println(n, err)
+	// Output: 0 <nil>
 }

@@ -51,20 +51,31 @@ func (o Output) Text() string {
 }
 
 // Decode reads the answer into v, as [json.Unmarshal] does. The answer is Data or, without Data,
-// the Result, which must then be JSON. If Err is set, Decode returns it. Otherwise its error shows
-// the answer that could not be decoded.
+// the Result, which must then be JSON. If Err is set, Decode returns it. If the model declined to
+// answer, which is no Err, Decode returns an [*Error]. Otherwise its error shows the answer that
+// could not be decoded.
 func (o Output) Decode(v any) error {
 	if o.Err != nil {
 		return o.Err
 	}
 	answer := o.Data
 	if answer == nil {
+		if o.declined() {
+			return &Error{Code: CodeFailed, Message: fmt.Sprintf("delegation: the model declined to answer: %.500q", o.Text())}
+		}
 		answer = json.RawMessage(o.Text())
 	}
 	if err := json.Unmarshal(answer, v); err != nil {
 		return fmt.Errorf("delegation: the answer is not JSON of a %T: %w: %.80q", v, err, answer)
 	}
 	return nil
+}
+
+// declined reports whether the metadata says that the model stopped with a refusal.
+func (o Output) declined() bool {
+	var why string
+	found, err := o.Metadata.Decode("finish", &why)
+	return found && err == nil && why == "refusal"
 }
 
 // Texts returns the texts of the assistant messages of this turn, in order. Messages without text
@@ -98,8 +109,20 @@ func (o Output) ToolMetas() []messages.ToolOutput {
 }
 
 // Metadata is what a strategy reports about its own work, such as iterations, plan and attempts. It
-// maps names to JSON values.
+// maps names to JSON values. See [MetadataRun] for what the Machine adds.
 type Metadata map[string]json.RawMessage
+
+// MetadataRun is the name under which the metadata of the output of a run that has ended hold a
+// [RunMetadata], whatever the strategy has put there. The Machine sets it. A run that waits has
+// none, and neither have the outputs of children.
+const MetadataRun = "run"
+
+// RunMetadata says what a run was given, and what it has left.
+type RunMetadata struct {
+	Strategy string `json:"strategy"` // of the root
+	Limits   Limits `json:"limits"`   // of the run; negative: there is no limit
+	Left     Limits `json:"left"`     // of the Limits
+}
 
 // Set stores v under name. It returns an error only if encoding/json cannot encode v.
 func (m *Metadata) Set(name string, v any) error {

@@ -10,8 +10,9 @@ import (
 //
 // Limits are shared by the whole tree: what a child uses counts for its parents, too. A limit may
 // be reached but not exceeded: a step that would exceed it is not performed. Tokens and Cost are
-// the exception. They are known only after a reply, so the last reply may exceed them; after that,
-// no model is called.
+// the exception. They are known only after a reply; once they are used up, no model is called, but
+// replies that are on their way then may exceed them: one, and one for each agent that works beside
+// others.
 //
 // Duration counts from the beginning of the run or subtree. It is checked before each step; work in
 // progress is not cut off. Two kinds of time do not count: time in which the run only waits for

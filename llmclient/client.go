@@ -40,7 +40,8 @@ type Delta struct {
 // DeltaKind says what kind of content a [Delta] is.
 type DeltaKind uint8
 
-// The kinds. Tool calls are not streamed: the Response holds them whole.
+// The kinds. Tool calls are not among them: the Response holds them whole. [WithCallDeltas] reports
+// their pieces.
 const (
 	DeltaText    DeltaKind = iota // visible text
 	DeltaThought                  // the model's thoughts

@@ -125,7 +125,7 @@ func isPlainAnswer(a nextstep.Answer) bool {
 	switch a := a.(type) {
 	case nextstep.APIResponse:
 		r := a.Response
-		return r != nil && r.Attempts == nil && isText(string(r.Finish), r.Model, r.ID) && isPlainMessage(r.Message)
+		return r != nil && r.Attempts == nil && isText(string(r.Finish), r.Model, r.Asked, r.ID) && isPlainMessage(r.Message)
 	case nextstep.ToolResult:
 		return a.Call == nil && isPlainOutput(&a.Output)
 	default:

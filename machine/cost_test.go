@@ -15,6 +15,7 @@ import (
 
 func TestAnswered_Priced(t *testing.T) {
 	prices := llmclient.Prices{"a": {Input: 1, Output: 2}, "b": {Input: 10}}
+	known := llmclient.Prices{"a": {Input: 7}, "served": {Input: 7}}
 	reply := func(model string, u messages.Usage, attempts ...llmclient.Attempt) nextstep.Answer {
 		return nextstep.APIResponse{Response: &llmclient.Response{Model: model, Usage: u, Attempts: attempts}}
 	}
@@ -31,13 +32,17 @@ func TestAnswered_Priced(t *testing.T) {
 		"no price":                {reply("other", u), "", 0, 1},
 		"nothing used":            {reply("other", messages.Usage{}), "", 0, 0},
 		"hidden attempts":         {reply("a", u, llmclient.Attempt{Model: "b", Usage: u}, llmclient.Attempt{Model: "c", Usage: u}), "", 112, 1},
+		"model of the client":     {nextstep.APIResponse{Response: &llmclient.Response{Model: "other", Asked: "a", Usage: u}}, "", 12, 0},
+		"own price first":         {reply("served", u), "a", 12, 0},
+		"known price":             {reply("served", u), "c", 70, 0},
+		"failure of a client's":   {nextstep.Failure{Model: "a", Usage: u}, "", 12, 0},
 		"failure that was billed": {nextstep.Failure{Usage: u, Attempts: []llmclient.Attempt{{Usage: u}}}, "a", 24, 0},
 	} {
-		got := machine.Answered{Kind: machine.EffectModel, Answer: c.answer, Cost: 5, Unpriced: 5}.Priced(prices, c.asked)
+		got := machine.Answered{Kind: machine.EffectModel, Answer: c.answer, Cost: 5, Unpriced: 5}.Priced(c.asked, prices, known)
 		require.Equal(t, c.cost, got.Cost, name)
 		require.Equal(t, c.unpriced, got.Unpriced, name)
 	}
-	got := machine.Answered{Kind: machine.EffectRemote, Answer: nextstep.Failure{Usage: u}}.Priced(prices, "a")
+	got := machine.Answered{Kind: machine.EffectRemote, Answer: nextstep.Failure{Usage: u}}.Priced("a", prices)
 	require.Zero(t, got.Cost, "the cost of a remote stands in its output")
 }
 

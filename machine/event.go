@@ -37,6 +37,7 @@ const (
 	EventStepTaken    EventKind = "step_taken"    // StepTaken: a step was performed and answered
 	EventTextDelta    EventKind = "text_delta"    // Text: a piece of a model's reply
 	EventThoughtDelta EventKind = "thought_delta" // Text: a piece of a model's thoughts
+	EventCallDelta    EventKind = "call_delta"    // CallDelta, Text: a piece of the arguments of a tool call that a model writes
 	EventToolStarted  EventKind = "tool_started"  // ToolStarted
 	EventToolProgress EventKind = "tool_progress" // ToolProgress; Text is the progress
 	EventToolFinished EventKind = "tool_finished" // ToolFinished; one for each call, started or not
@@ -68,6 +69,16 @@ type RunResumed struct {
 	Limits   delegation.Limits `json:"limits"`             // limits of the run from now on
 	Left     delegation.Limits `json:"left,omitzero"`      // what is left of the Limits
 	Metadata map[string]string `json:"metadata,omitempty"` // of the task; read-only
+	Open     []OpenFrame       `json:"open,omitempty"`     // the frames that were entered before, in the order of the tree; read-only
+}
+
+// OpenFrame is a frame that goes on where a run is resumed. It is not entered again.
+type OpenFrame struct {
+	Frame    string         `json:"frame"` // its position in the delegation tree
+	Strategy string         `json:"strategy"`
+	State    strategy.State `json:"state,omitempty"`   // of the strategy's FSM, where it tells
+	CallID   string         `json:"call_id,omitempty"` // the tool call that it answers, of the first frame of a branch
+	Tool     string         `json:"tool,omitempty"`    // of that call
 }
 
 // FrameEntered describes the input of a strategy. A child sees only those messages of its parent
@@ -109,6 +120,13 @@ type StepTaken struct {
 	Elapsed time.Duration     `json:"elapsed,omitzero"`
 	Err     *delegation.Error `json:"error,omitempty"` // why the step could not be performed; nil if it was
 	Left    delegation.Limits `json:"left,omitzero"`   // what is left of the limits of the run after this step; negative: no limit
+}
+
+// CallDelta tells which call of a reply the event's Text is a piece of. The reply is not there yet,
+// and the call has no id.
+type CallDelta struct {
+	Index    int    `json:"index"`     // tells the calls of one reply apart; from 0
+	ToolName string `json:"tool_name"` // as the model writes it
 }
 
 // ToolStarted describes a call that starts.
@@ -186,6 +204,7 @@ func (RunResumed) isDetail()   {}
 func (FrameEntered) isDetail() {}
 func (StateChanged) isDetail() {}
 func (StepTaken) isDetail()    {}
+func (CallDelta) isDetail()    {}
 func (ToolStarted) isDetail()  {}
 func (ToolProgress) isDetail() {}
 func (ToolFinished) isDetail() {}

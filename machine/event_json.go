@@ -38,6 +38,7 @@ var details = map[EventKind]Detail{
 	EventStepTaken:    StepTaken{},
 	EventTextDelta:    nil,
 	EventThoughtDelta: nil,
+	EventCallDelta:    CallDelta{},
 	EventToolStarted:  ToolStarted{},
 	EventToolProgress: ToolProgress{},
 	EventToolFinished: ToolFinished{},

@@ -104,6 +104,7 @@ func TestEventsPage_hasEveryField(t *testing.T) {
 		machine.FrameEntered{},
 		machine.StateChanged{},
 		machine.StepTaken{},
+		machine.CallDelta{},
 		machine.ToolStarted{},
 		machine.ToolProgress{},
 		machine.ToolFinished{},

@@ -12,7 +12,7 @@ func (m *Machine) resumed(rec Record) {
 	m.now = r.At // the time until now is not active time of the run
 	m.begin(r.At)
 	m.root.limits = amountsOf(r.Limits).or(m.root.limits)
-	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal, Limits: m.root.limits.limits(), Left: m.remaining(m.root).limits(), Metadata: m.started.Metadata})
+	m.emitFor(m.root, m.seq, EventRunResumed, RunResumed{Strategy: m.root.strategy, Goal: m.root.input.Goal, Limits: m.root.limits.limits(), Left: m.remaining(m.root).limits(), Metadata: m.started.Metadata, Open: m.openFrames()})
 	for _, f := range m.frames() {
 		if f.parked == onEffect {
 			m.resumeEffect(&f.effect, r.Unknown)
@@ -22,6 +22,19 @@ func (m *Machine) resumed(rec Record) {
 			m.resumeEffect(&f.batch.calls[i], r.Unknown)
 		}
 	}
+}
+
+// openFrames returns the frames that live.
+func (m *Machine) openFrames() []OpenFrame {
+	var open []OpenFrame
+	for _, v := range m.Frames() {
+		o := OpenFrame{Frame: v.Name, Strategy: v.Strategy, State: v.State}
+		if f := m.named(v.Name); f != nil && f.call != nil {
+			o.CallID, o.Tool = f.call.call.ID, f.call.call.Name
+		}
+		open = append(open, o)
+	}
+	return open
 }
 
 // resumeEffect continues one effect of a resumed run. It asks the policy again about a call that

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -325,8 +326,12 @@ func (m *Machine) frameLeft(f *frame, out *delegation.Output) {
 	m.emit(f, EventFrameLeft, FrameLeft{Strategy: f.strategy, Result: out.Result, Usage: out.Usage, Cost: out.Cost, Elapsed: out.Elapsed, Err: out.Err})
 }
 
-// finish ends the run.
+// finish ends the run. The metadata may be the strategy's own, and are not written to.
 func (m *Machine) finish(root *frame, out delegation.Output) {
+	out.Metadata = maps.Clone(out.Metadata)
+	_ = out.Metadata.Set(delegation.MetadataRun, delegation.RunMetadata{
+		Strategy: root.strategy, Limits: root.limits.limits(), Left: m.remaining(root).limits(),
+	})
 	m.output, m.status = out, statusOf(out.Err)
 	m.emitFor(root, m.seq, EventRunFinished, m.Finished(m.status, out))
 }

@@ -1,12 +1,9 @@
 package markdownpolicy_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -52,22 +49,39 @@ type corpusSource struct {
 	cases []corpusCase
 }
 
-func corpusSources(t *testing.T) []corpusSource {
+func corpusSources(t *testing.T, c corpus) []corpusSource {
 	return []corpusSource{
-		{"ollama-tooltext", ollamaCases(t)},
-		{"vllm-tooltext", vllmCases(t)},
-		{"roo-xml", rooCases(t)},
+		{"ollama-tooltext", ollamaCases(t, c)},
+		{"vllm-tooltext", vllmCases(t, c)},
+		{"roo-xml", rooCases(t, c)},
 	}
 }
 
-// TestS2_14_CorpusCases runs the cases of other projects. corpusReasons gives the reason for every
-// disagreement; docs/markdown-corpus.md shows all of them.
+// TestS2_14_CorpusCases runs the cases of other projects, and cases of ours in their forms, with all
+// of which we agree.
 func TestS2_14_CorpusCases(t *testing.T) {
+	eachCorpus(t, func(t *testing.T, c corpus) {
+		if c.name != ours {
+			compareWithOthers(t, c)
+			return
+		}
+		for _, source := range corpusSources(t, c) {
+			require.GreaterOrEqual(t, len(source.cases), 5, source.file)
+			for _, c := range source.cases {
+				require.Empty(t, disagreement(t, c), c.id)
+			}
+		}
+	})
+}
+
+// compareWithOthers runs the cases of other projects. Where we disagree, the reason stands in
+// corpusReasons, and the whole stands in docs/markdown-corpus.md.
+func compareWithOthers(t *testing.T, c corpus) {
 	var table strings.Builder
 	table.WriteString(corpusHead)
 	all, agreed, notRun := 0, 0, 0
 	disagreements := map[string]string{}
-	for _, source := range corpusSources(t) {
+	for _, source := range corpusSources(t, c) {
 		cases, same, apart := 0, 0, 0
 		for _, c := range source.cases {
 			if corpusNotRun[c.id] != "" {
@@ -112,22 +126,6 @@ func writeReasons(table *strings.Builder, head string, reasons map[string]string
 	for _, id := range slices.Sorted(maps.Keys(reasons)) {
 		fmt.Fprintf(table, "| %s | %s |\n", id, reasons[id])
 	}
-}
-
-// corpusLines reads the lines of a file of the corpus.
-func corpusLines[T any](t *testing.T, path ...string) (lines []T) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(append([]string{"..", "..", "shared", "corpus"}, path...)...))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the corpus of recorded texts is not at ../shared/corpus, beside the repository")
-	}
-	require.NoError(t, err)
-	for line := range bytes.Lines(data) {
-		var value T
-		require.NoError(t, json.Unmarshal(line, &value))
-		lines = append(lines, value)
-	}
-	return lines
 }
 
 func percent(n, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of)) }
@@ -201,7 +199,7 @@ func noBlanks(s string) string {
 }
 
 // vllmCases are the cases of vLLM's parsers. They compare only the calls.
-func vllmCases(t *testing.T) (cases []corpusCase) {
+func vllmCases(t *testing.T, from corpus) (cases []corpusCase) {
 	type line struct {
 		Format, Case, Input string
 		Calls               []struct {
@@ -215,7 +213,7 @@ func vllmCases(t *testing.T) (cases []corpusCase) {
 		"llama3_json": markdownpolicy.Llama{Options: options},
 		"hermes":      markdownpolicy.Hermes{Options: options},
 	}
-	for _, l := range corpusLines[line](t, "cases", "vllm-tooltext.jsonl") {
+	for _, l := range corpusLines[line](t, from, "cases/vllm-tooltext.jsonl") {
 		require.Contains(t, policies, l.Format)
 		c := corpusCase{id: "vllm-tooltext " + l.Format + " " + l.Case, policy: policies[l.Format], pieces: []string{l.Input}, anyText: true}
 		for _, call := range l.Calls {
@@ -228,7 +226,7 @@ func vllmCases(t *testing.T) (cases []corpusCase) {
 
 // rooCases are the cases of Roo Code's parser, which knows its tools by name. Whether a part is
 // complete is not compared.
-func rooCases(t *testing.T) (cases []corpusCase) {
+func rooCases(t *testing.T, from corpus) (cases []corpusCase) {
 	type check struct {
 		On    any
 		Check string
@@ -242,7 +240,7 @@ func rooCases(t *testing.T) (cases []corpusCase) {
 		"read_file": {"path", "start_line", "end_line"}, "write_to_file": {"path", "content"}, "execute_command": {"command"},
 		"search_files": {"path", "regex"}, "browser_action": nil,
 	})}}
-	for _, l := range corpusLines[line](t, "cases", "roo-xml.jsonl") {
+	for _, l := range corpusLines[line](t, from, "cases/roo-xml.jsonl") {
 		cases = append(cases, corpusCase{
 			id: "roo-xml " + l.Case, policy: xml, pieces: []string{l.Input},
 			check: func(doc markdownpolicy.Document) bool {
@@ -296,30 +294,44 @@ func rooHolds(paths map[string]any, on, check string, value any) bool {
 	}
 }
 
-// TestRecordedTexts reads replies recorded from models. They hold no calls of these formats. Of
-// twelve replies with tags, eleven hold a thought, and three of these thoughts were cut off.
-func TestRecordedTexts(t *testing.T) {
-	type line struct{ Text string }
-	for file, want := range map[string]string{
+// recordedContents is what the replies of each file of a corpus hold. Replies recorded from models
+// hold no calls of these formats. Of twelve replies with tags, eleven hold a thought, and three of
+// these thoughts were cut off.
+var recordedContents = map[string]map[string]string{
+	"ours": {
+		"xml-recorded.jsonl":             "hermes.Text 3, hermes.Thought 3, mistral.Text 4, xml.Text 3, xml.Thought 3",
+		"fences-recorded.jsonl":          "hermes.Text 3, mistral.Text 3, xml.Text 3",
+		"thought-command-recorded.jsonl": "hermes.Text 2, mistral.Text 2, xml.Text 2",
+	},
+	"others": {
 		"xml-recorded.jsonl":             "hermes.Text 9, hermes.Thought 11, mistral.Text 12, xml.Text 9, xml.Thought 11",
 		"fences-recorded.jsonl":          "hermes.Text 28, mistral.Text 28, xml.Text 28",
 		"thought-command-recorded.jsonl": "hermes.Text 46, mistral.Text 46, xml.Text 46",
-	} {
-		t.Run(file, func(t *testing.T) {
-			counts := map[string]int{}
-			for _, l := range corpusLines[line](t, "text", file) {
-				for _, p := range policies(t) {
-					_, _ = p.ParseResponse(l.Text) // no panic
-				}
-				for _, p := range []markdownpolicy.Policy{markdownpolicy.Hermes{}, markdownpolicy.Mistral{}, markdownpolicy.XML{}} {
-					for _, content := range partsOf(t, p, l.Text) {
-						counts[p.(markdownpolicy.Namer).Name()+strings.TrimPrefix(fmt.Sprintf("%T", content), "messages")]++
-					}
-				}
+	},
+}
+
+func TestRecordedTexts(t *testing.T) {
+	eachCorpus(t, func(t *testing.T, c corpus) {
+		for file, want := range recordedContents[c.name] {
+			t.Run(file, func(t *testing.T) { require.Equal(t, want, contentsOf(t, c, "text/"+file)) })
+		}
+	})
+}
+
+// contentsOf counts what three policies read in the replies of a file; none of all panics.
+func contentsOf(t *testing.T, c corpus, file string) string {
+	counts := map[string]int{}
+	for _, l := range corpusLines[recordedText](t, c, file) {
+		for _, p := range policies(t) {
+			_, _ = p.ParseResponse(l.Text)
+		}
+		for _, p := range []markdownpolicy.Policy{markdownpolicy.Hermes{}, markdownpolicy.Mistral{}, markdownpolicy.XML{}} {
+			for _, content := range partsOf(t, p, l.Text) {
+				counts[p.(markdownpolicy.Namer).Name()+strings.TrimPrefix(fmt.Sprintf("%T", content), "messages")]++
 			}
-			require.Equal(t, want, strings.Join(countList(counts), ", "))
-		})
+		}
 	}
+	return strings.Join(countList(counts), ", ")
 }
 
 func countList(counts map[string]int) (list []string) {

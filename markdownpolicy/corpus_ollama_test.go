@@ -106,8 +106,8 @@ func (c *ollamaCalls) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func ollamaCases(t *testing.T) (cases []corpusCase) {
-	for _, l := range corpusLines[ollamaLine](t, "cases", "ollama-tooltext.jsonl") {
+func ollamaCases(t *testing.T, from corpus) (cases []corpusCase) {
+	for _, l := range corpusLines[ollamaLine](t, from, "cases/ollama-tooltext.jsonl") {
 		cases = append(cases, ollamaCorpusCase(t, l))
 	}
 	return cases

@@ -52,6 +52,7 @@ type Failure struct {
 	Source   Source              `json:"source"`
 	Code     delegation.Code     `json:"code"`
 	Message  string              `json:"message"`
+	Model    string              `json:"model,omitempty"`    // the model that was asked, where the client says which
 	Partial  messages.Assistant  `json:"partial,omitzero"`   // the received part of a reply that broke off
 	Usage    messages.Usage      `json:"usage,omitzero"`     // tokens that were billed nevertheless
 	Attempts []llmclient.Attempt `json:"attempts,omitempty"` // earlier failures, inside wrappers

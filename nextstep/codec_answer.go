@@ -56,7 +56,7 @@ func UnmarshalAnswer(data []byte) (Answer, error) {
 //	{"kind":"api_response","response":{…}}
 //	{"kind":"tool_result","output":{…},"call":{…}}
 //	{"kind":"delegation_result","output":{…}}
-//	{"kind":"failure","source":"model","code":"auth","message":"…","partial":{…},"usage":{…},"attempts":[…]}
+//	{"kind":"failure","source":"model","code":"auth","message":"…","model":"…","partial":{…},"usage":{…},"attempts":[…]}
 //
 // The Raw of a response is left out. Bytes of a string that are not UTF-8 become U+FFFD. A value
 // without a JSON form is an error.
@@ -95,6 +95,7 @@ func appendAPIResponse(dst []byte, r *llmclient.Response) ([]byte, error) {
 	dst = appendText(dst, `,"finish":`, string(r.Finish))
 	dst = appendUsage(dst, r.Usage)
 	dst = appendText(dst, `,"model":`, r.Model)
+	dst = appendText(dst, `,"asked":`, r.Asked)
 	dst = appendText(dst, `,"id":`, r.ID)
 	if dst, err = appendAttempts(dst, r.Attempts); err != nil {
 		return nil, err
@@ -115,6 +116,7 @@ func appendFailure(dst []byte, f *Failure) ([]byte, error) {
 	dst = jsonform.AppendString(dst, string(f.Source))
 	dst = jsonform.AppendString(append(dst, `,"code":`...), string(f.Code))
 	dst = jsonform.AppendString(append(dst, `,"message":`...), f.Message)
+	dst = appendText(dst, `,"model":`, f.Model)
 	if len(f.Partial.Content) > 0 || len(f.Partial.Extras) > 0 {
 		var err error
 		if dst, err = messages.AppendMessage(append(dst, `,"partial":`...), f.Partial); err != nil {

@@ -161,3 +161,25 @@ func TestDiffs(t *testing.T) {
 		require.ErrorAs(t, err, new(*orchestrator.ConfigError))
 	}
 }
+
+// The positions of events are the same for a reader whose prompts have changed.
+func TestReplay_positionsOfDriftedRun(t *testing.T) {
+	store := recordedRun(t)
+	positions := func(o *orchestrator.Orchestrator) (list []orchestrator.Position, drifted int) {
+		t.Helper()
+		for e, err := range o.Replay(t.Context(), checkpoint.Key{Run: "r"}) {
+			require.NoError(t, err)
+			if e.Kind == orchestrator.EventDrifted {
+				drifted++
+				continue
+			}
+			list = append(list, orchestrator.PositionOf(e))
+		}
+		return list, drifted
+	}
+	want, drifted := positions(changed(t, store, completetask.New(completetask.Config{})))
+	require.Zero(t, drifted)
+	got, drifted := positions(changed(t, store, completetask.New(completetask.Config{System: "Be brief."})))
+	require.Equal(t, 1, drifted)
+	require.Equal(t, want, got)
+}

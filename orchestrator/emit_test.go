@@ -44,6 +44,7 @@ func ownKinds() map[orchestrator.EventKind]orchestrator.Detail {
 		orchestrator.EventStepTaken:    orchestrator.StepTaken{},
 		orchestrator.EventTextDelta:    nil,
 		orchestrator.EventThoughtDelta: nil,
+		orchestrator.EventCallDelta:    orchestrator.CallDelta{},
 		orchestrator.EventToolStarted:  orchestrator.ToolStarted{},
 		orchestrator.EventToolFinished: orchestrator.ToolFinished{},
 		orchestrator.EventRetryWaiting: orchestrator.RetryWaiting{},

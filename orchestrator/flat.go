@@ -1,10 +1,13 @@
 package orchestrator
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
 )
 
 // FlatType is the type of a [FlatEvent]. There are nine.
@@ -67,13 +70,17 @@ func (e FlatEvent) UpdateType() string {
 // inner events, only questions are converted.
 //
 // A run that waits ends with agent_request_input. Thoughts, progress of tools, retries and notes
-// are dropped. The zero value is ready to use for one run, or for the rest of a resumed run. A Flat
-// is not safe for concurrent use.
+// are dropped. The zero value is ready to use for one run. A resumed run continues with the same
+// Flat, or with a new one, which learns from RunResumed everything except Turns and the fields of
+// agent_start. A Flat is not safe for concurrent use.
 type Flat struct {
 	Strategy string // for agent_start; "" means the name of the run's strategy
 	MaxSteps int    // for agent_start: the limit that the strategy was given
 
-	step    int
+	// Turns is the number of turns so far. If a run is resumed with another Flat, set it to the earlier
+	// value to continue the count.
+	Turns int
+
 	open    bool            // the turn has begun, and its reply has not arrived
 	message strings.Builder // the model's text since then
 	inner   map[string]bool // by frame: the frame belongs to an agent
@@ -87,10 +94,19 @@ const (
 	stateConcluding    = "concluding"
 	stateReasoning     = "reasoning"
 	stateDeciding      = "deciding"
+	stateExecuting     = "executing"
 	stateObserving     = "observing"
 	stateFailed        = "failed"
 
 	requestInputTool = "agent_request_input"
+)
+
+// loopStates are those by which a frame that is resumed shows that its strategy is
+// reason-act-observe. Another may have the state executing, but goes on to others than
+// afterExecuting.
+var (
+	loopStates     = []strategy.State{stateReasoning, stateDeciding, "asking_user", "retrieving", "acting", stateExecuting, stateObserving, "answering"}
+	afterExecuting = []strategy.State{stateObserving, stateFailed}
 )
 
 // From converts an event of the run to zero, one or two events. Pass each event once, in order.
@@ -101,13 +117,12 @@ func (f *Flat) From(e Event) []FlatEvent {
 	}
 	switch d := e.Detail.(type) {
 	case RunStarted:
-		strategy := f.Strategy
-		if strategy == "" {
-			strategy = d.Strategy
-		}
-		return []FlatEvent{{Type: FlatStart, Strategy: strategy, MaxSteps: f.MaxSteps}}
+		return []FlatEvent{{Type: FlatStart, Strategy: cmp.Or(f.Strategy, d.Strategy), MaxSteps: f.MaxSteps}}
+	case RunResumed:
+		f.resumed(d)
+		return nil
 	case WaitStarted:
-		return []FlatEvent{{Type: FlatRequestInput, Step: f.step, Question: d.Wait.Text}}
+		return []FlatEvent{{Type: FlatRequestInput, Step: f.Turns, Question: d.Wait.Text}}
 	case RunFinished:
 		return f.ended(d)
 	}
@@ -129,15 +144,40 @@ func (f *Flat) From(e Event) []FlatEvent {
 		}
 	case ToolStarted:
 		if d.Call.Name != requestInputTool {
-			return []FlatEvent{{Type: FlatToolStart, Step: f.step, Tool: d.Call.Name, CallID: d.Call.ID}}
+			return []FlatEvent{{Type: FlatToolStart, Step: f.Turns, Tool: d.Call.Name, CallID: d.Call.ID}}
 		}
 	case ToolFinished:
 		if out := d.Output; out.ToolName != requestInputTool {
-			return []FlatEvent{{Type: FlatToolComplete, Step: f.step, Tool: out.ToolName, CallID: out.CallID, Result: out.Output}}
+			return []FlatEvent{{Type: FlatToolComplete, Step: f.Turns, Tool: out.ToolName, CallID: out.CallID, Result: out.Output}}
 		}
 	default: // dropped
 	}
 	return nil
+}
+
+// resumed notes of the frames that were entered before what it would have noted then.
+func (f *Flat) resumed(d RunResumed) {
+	f.inner, f.loops = nil, nil
+	for _, o := range d.Open {
+		f.entered(o.Frame, FrameEntered{CallID: o.CallID})
+		if f.inner[o.Frame] {
+			continue
+		}
+		switch {
+		case slices.Contains(loopStates, o.State):
+			f.loop(o.Frame)
+		case o.State == stateAwaitingModel, o.State == stateConcluding:
+			f.open = f.Turns > 0 // it was told before
+		}
+	}
+}
+
+// loop notes that the strategy of a frame is reason-act-observe.
+func (f *Flat) loop(frame string) {
+	if f.loops == nil {
+		f.loops = map[string]bool{}
+	}
+	f.loops[frame] = true
 }
 
 // entered records which frames belong to agents.
@@ -169,31 +209,32 @@ func (f *Flat) begin() []FlatEvent {
 		return nil
 	}
 	f.open = true
-	f.step++
-	return []FlatEvent{{Type: FlatTurnStart, Step: f.step}}
+	f.Turns++
+	return []FlatEvent{{Type: FlatTurnStart, Step: f.Turns}}
 }
 
 // said returns an event with the model's text since the last one.
 func (f *Flat) said(t FlatType) FlatEvent {
 	text := f.message.String()
 	f.message.Reset()
-	return FlatEvent{Type: t, Step: f.step, Message: text}
+	return FlatEvent{Type: t, Step: f.Turns, Message: text}
 }
 
 // moved converts a state change of a strategy.
 func (f *Flat) moved(frame string, d StateChanged) (events []FlatEvent) {
 	if d.To == stateReasoning {
-		if f.loops == nil {
-			f.loops = map[string]bool{}
-		}
-		f.loops[frame] = true
+		f.loop(frame)
+	}
+	if d.From == stateExecuting && f.loops[frame] && !slices.Contains(afterExecuting, d.To) { // it was another strategy that was resumed
+		delete(f.loops, frame)
+		events = append(events, FlatEvent{Type: FlatObserve, Step: f.Turns})
 	}
 	if !f.loops[frame] {
 		if d.To == stateAwaitingModel || d.To == stateConcluding {
 			f.message.Reset()
-			return f.begin()
+			events = append(events, f.begin()...)
 		}
-		return nil
+		return events
 	}
 	if d.To == stateFailed || d.From == stateReasoning && d.To == stateDeciding { // the end of the run reports the failure; the turn continues
 		return nil
@@ -223,7 +264,7 @@ func (f *Flat) taken(d StepTaken) []FlatEvent {
 		return events
 	case nextstep.KindExecuteTools:
 		if d.Err == nil {
-			return []FlatEvent{{Type: FlatObserve, Step: f.step}}
+			return []FlatEvent{{Type: FlatObserve, Step: f.Turns}}
 		}
 	default: // the events of a child were converted already
 	}
@@ -234,7 +275,7 @@ func (f *Flat) taken(d StepTaken) []FlatEvent {
 func (f *Flat) ended(d RunFinished) []FlatEvent {
 	switch {
 	case d.Status == StatusDone, d.Status == StatusLimit && d.Output.Result != nil:
-		return []FlatEvent{{Type: FlatCompletion, Steps: f.step, Answer: d.Output.Text()}}
+		return []FlatEvent{{Type: FlatCompletion, Steps: f.Turns, Answer: d.Output.Text()}}
 	case d.Status == StatusWaiting: // agent_request_input has reported it
 		return nil
 	default:

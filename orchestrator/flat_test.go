@@ -5,11 +5,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy/reasonactobserve"
+	"github.com/segue-go/segue/tools"
 )
 
 // S4-1: the first and the last event carry what the loop was given and what it came to.
@@ -25,6 +29,41 @@ func TestS4_1_flatStartAndEnd(t *testing.T) {
 		{Type: orchestrator.FlatReason, Step: 1, Message: "Done!"},
 		{Type: orchestrator.FlatCompletion, Steps: 1, Answer: "Done!"},
 	}, told)
+}
+
+// S4-27: each of the nine types comes of one event of a loop, and reaches a front end under its
+// name, with what it carries.
+func TestS4_27_oneToOne(t *testing.T) {
+	call, answer := messages.ToolCall{ID: "c1", Name: "look", Arguments: "{}"}, "Done!"
+	flat := orchestrator.Flat{MaxSteps: 3}
+	require.Empty(t, flat.From(orchestrator.Event{Frame: "0", Detail: orchestrator.FrameEntered{Strategy: "react"}}))
+	names := map[string]bool{}
+	for _, c := range []struct {
+		detail orchestrator.Detail
+		name   string
+		want   orchestrator.FlatEvent
+	}{
+		{orchestrator.RunStarted{Strategy: "react"}, "agent_start", orchestrator.FlatEvent{Strategy: "react", MaxSteps: 3}},
+		{orchestrator.StateChanged{To: "awaiting_model"}, "agent_turn_start", orchestrator.FlatEvent{Step: 1}},
+		{orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion}, "agent_reason", orchestrator.FlatEvent{Step: 1, Message: "I look."}},
+		{orchestrator.ToolStarted{Call: call}, "tool_start", orchestrator.FlatEvent{Step: 1, Tool: "look", CallID: "c1"}},
+		{orchestrator.WaitStarted{Wait: machine.Wait{Text: "Which?"}}, "agent_request_input", orchestrator.FlatEvent{Step: 1, Question: "Which?"}},
+		{orchestrator.ToolFinished{Output: messages.ToolOutput{CallID: "c1", ToolName: "look", Output: "seen"}}, "tool_complete", orchestrator.FlatEvent{Step: 1, Tool: "look", CallID: "c1", Result: "seen"}},
+		{orchestrator.StepTaken{Kind: nextstep.KindExecuteTools}, "agent_observe", orchestrator.FlatEvent{Step: 1}},
+		{orchestrator.RunFinished{Status: orchestrator.StatusDone, Output: delegation.Output{Result: &answer}}, "agent_completion", orchestrator.FlatEvent{Steps: 1, Answer: "Done!"}},
+		{orchestrator.RunFinished{Status: orchestrator.StatusFailed, Output: delegation.Output{Err: &delegation.Error{Message: "broken"}}}, "agent_error", orchestrator.FlatEvent{Message: "broken"}},
+	} {
+		told := flat.From(orchestrator.Event{Frame: "0", Detail: c.detail})
+		require.Len(t, told, 1, c.name)
+		require.Equal(t, c.name, told[0].UpdateType())
+		c.want.Type = told[0].Type
+		require.Equal(t, c.want, told[0])
+		names[c.name] = true
+		if c.name == "agent_turn_start" {
+			require.Empty(t, flat.From(orchestrator.Event{Frame: "0", Kind: orchestrator.EventTextDelta, Text: "I look."}))
+		}
+	}
+	require.Len(t, names, 9)
 }
 
 // An agent that is called as a tool is told as a tool: of what it does inside, only questions are.
@@ -56,4 +95,84 @@ func TestFlat_agentsAreTools(t *testing.T) {
 		orchestrator.FlatStart, orchestrator.FlatTurnStart, orchestrator.FlatReason, orchestrator.FlatToolStart,
 		orchestrator.FlatRequestInput, orchestrator.FlatToolComplete, orchestrator.FlatError,
 	}, told)
+}
+
+// In another process a Flat learns which frames stand open, and so goes on as the one before: what
+// an agent does inside is not told, and what the loop observes is no reason.
+func TestFlat_resumed(t *testing.T) {
+	ask := question("Which?", "2")
+	for name, c := range map[string]struct {
+		replies []scripted.Reply
+		want    []orchestrator.FlatEvent
+	}{
+		"solve": {
+			[]scripted.Reply{scripted.Calls(scripted.Call("helper", `{"goal":"look"}`, "1")), scripted.Calls(ask), scripted.Text("inside"), scripted.Text("done")},
+			[]orchestrator.FlatEvent{
+				{Type: orchestrator.FlatToolComplete, Step: 1, Tool: "helper", CallID: "1", Result: "inside"},
+				{Type: orchestrator.FlatObserve, Step: 1},
+				{Type: orchestrator.FlatTurnStart, Step: 2},
+				{Type: orchestrator.FlatReason, Step: 2, Message: "done"},
+				{Type: orchestrator.FlatCompletion, Steps: 2, Answer: "done"},
+			},
+		},
+		"loop": {
+			[]scripted.Reply{scripted.Text("I ask."), scripted.Calls(ask), scripted.Text("It is that."), scripted.Text("I know."), scripted.Text("done")},
+			[]orchestrator.FlatEvent{
+				{Type: orchestrator.FlatToolComplete, Step: 1, Tool: "ask_user", CallID: "2", Result: "that"},
+				{Type: orchestrator.FlatObserve, Step: 1, Message: "It is that."},
+				{Type: orchestrator.FlatTurnStart, Step: 2},
+				{Type: orchestrator.FlatReason, Step: 2, Message: "I know."},
+				{Type: orchestrator.FlatCompletion, Steps: 2, Answer: "done"},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := solver(t, scripted.New(c.replies...), stored(new(checkpoint.Memory)), with(tools.AskUser(), orchestrator.AgentTool(orchestrator.Agent{
+				Definition: tools.Definition{Name: "helper", ReadOnly: true}, Strategy: "solve",
+			})), func(cfg *orchestrator.Config) {
+				cfg.Default = name
+				cfg.Strategies["loop"] = reasonactobserve.New(reasonactobserve.Config{})
+			})
+			events, err := collect(t, o, task("go"))
+			require.NoError(t, err)
+			events, err = resumed(t, o, "r", orchestrator.Reply{WaitID: finished(t, events).Waits[0].ID, Text: "that"})
+			require.NoError(t, err)
+			flat := orchestrator.Flat{Turns: 1}
+			var told []orchestrator.FlatEvent
+			for _, e := range events {
+				told = append(told, flat.From(e)...)
+			}
+			require.Equal(t, c.want, told)
+			require.Equal(t, 2, flat.Turns)
+		})
+	}
+}
+
+// Another strategy may have the state executing, too; a turn that was begun before is not begun
+// again.
+func TestFlat_resumedOthers(t *testing.T) {
+	executing := orchestrator.RunResumed{Open: []orchestrator.OpenFrame{{Frame: "0", State: "executing"}}}
+	asking := orchestrator.RunResumed{Open: []orchestrator.OpenFrame{{Frame: "0", State: "awaiting_model"}}}
+	for name, c := range map[string]struct {
+		events []orchestrator.Detail
+		want   []orchestrator.FlatType
+	}{
+		"steps": {
+			[]orchestrator.Detail{executing, orchestrator.StepTaken{Kind: nextstep.KindExecuteTools}, orchestrator.StateChanged{From: "executing", To: "asking"}, orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion}},
+			[]orchestrator.FlatType{orchestrator.FlatObserve, orchestrator.FlatTurnStart, orchestrator.FlatReason},
+		},
+		"broken off": {
+			[]orchestrator.Detail{asking, orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion}},
+			[]orchestrator.FlatType{orchestrator.FlatReason},
+		},
+	} {
+		flat := orchestrator.Flat{Turns: 3}
+		var told []orchestrator.FlatType
+		for _, d := range c.events {
+			for _, e := range flat.From(orchestrator.Event{Frame: "0", Detail: d}) {
+				told = append(told, e.Type)
+			}
+		}
+		require.Equal(t, c.want, told, name)
+	}
 }

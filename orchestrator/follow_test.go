@@ -23,6 +23,7 @@ import (
 // heard is what somebody has heard who follows a run.
 type heard struct {
 	events []orchestrator.Event
+	last   time.Time // when the last event came
 	err    error
 	over   atomic.Bool
 }
@@ -43,7 +44,7 @@ func startFollowing(ctx context.Context, o *orchestrator.Orchestrator, after orc
 		defer h.over.Store(true)
 		for e, err := range o.Follow(ctx, checkpoint.Key{Run: "r"}, after) {
 			if h.err = err; e.Kind != "" {
-				h.events = append(h.events, e)
+				h.events, h.last = append(h.events, e), time.Now()
 			}
 			if each != nil {
 				each(e)
@@ -83,7 +84,7 @@ func TestFollow_live(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				onDelta(llmclient.Delta{Kind: llmclient.DeltaText, Text: piece})
 			}
-			time.Sleep(10 * time.Second)
+			time.Sleep(10*time.Second + 500*time.Millisecond)
 			return &llmclient.Response{Message: messages.AssistantText("Well")}, nil
 		})
 		here := solver(t, model, stored(store))
@@ -98,9 +99,8 @@ func TestFollow_live(t *testing.T) {
 			over <- time.Since(began)
 		}()
 		synctest.Wait()
-		ends := map[string]time.Duration{}
-		near := startFollowing(t.Context(), here, orchestrator.Position{}, func(orchestrator.Event) { ends["near"] = time.Since(began) })
-		far := startFollowing(t.Context(), elsewhere, orchestrator.Position{}, func(orchestrator.Event) { ends["far"] = time.Since(began) })
+		near := startFollowing(t.Context(), here, orchestrator.Position{}, nil)
+		far := startFollowing(t.Context(), elsewhere, orchestrator.Position{}, nil)
 		slow := startFollowing(t.Context(), here, orchestrator.Position{}, func(orchestrator.Event) { time.Sleep(time.Minute) })
 		gone := 0
 		go func() {
@@ -110,15 +110,16 @@ func TestFollow_live(t *testing.T) {
 				}
 			}
 		}()
-		require.Equal(t, 30*time.Second, <-over)
+		require.Equal(t, 30500*time.Millisecond, <-over)
 		synctest.Wait()
 		require.True(t, near.over.Load())
-		require.Equal(t, 30*time.Second, ends["near"])
+		require.Equal(t, 30500*time.Millisecond, near.last.Sub(began))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		require.True(t, far.over.Load())
-		require.LessOrEqual(t, ends["far"], 31*time.Second)
+		require.Equal(t, 31*time.Second, far.last.Sub(began))
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		require.True(t, slow.over.Load())
 		require.Equal(t, 2, gone)
 		for name, h := range map[string]*heard{"near": near, "far": far, "slow": slow} {
@@ -146,6 +147,7 @@ func TestFollow_waits(t *testing.T) {
 		require.NoError(t, err)
 		h := startFollowing(t.Context(), build(), orchestrator.Position{}, nil)
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		require.False(t, h.over.Load())
 		require.Equal(t, orchestrator.EventWaitStarted, h.events[len(h.events)-1].Kind)
 		_, err = resumed(t, build(), "r")
@@ -153,6 +155,7 @@ func TestFollow_waits(t *testing.T) {
 		_, err = resumed(t, build(scripted.Text("done")), "r", orchestrator.Reply{WaitID: res.Waits[0].ID, Text: "that"})
 		require.NoError(t, err)
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		require.True(t, h.over.Load())
 		require.NoError(t, h.err)
 		require.Equal(t, orchestrator.StatusDone, finished(t, h.events).Status)
@@ -194,6 +197,7 @@ func TestFollow_storeFails(t *testing.T) {
 		require.False(t, h.over.Load())
 		store.fails.Store(true)
 		time.Sleep(20 * time.Second)
+		synctest.Wait()
 		require.True(t, h.over.Load())
 		require.ErrorContains(t, h.err, "no route")
 

@@ -50,7 +50,8 @@ func (e *SuspendedError) Unwrap() error { return ErrSuspended }
 // time. The kind is one of your own, without a Detail, or EventToolProgress, with a [ToolProgress]
 // or without a Detail. Only the library emits the other kinds: Emit drops and logs an event of such
 // a kind, with another Detail, or with a kind that is empty or not UTF-8. Emit may be called from
-// any goroutine. It does nothing after the effect has ended, or if ctx is not from a run.
+// any goroutine. It does nothing after the effect has ended, if ctx is not from a run, or if
+// Config.Redact holds events back.
 func Emit(ctx context.Context, e Event) {
 	x := executionOf(ctx)
 	if x == nil {
@@ -58,6 +59,9 @@ func Emit(ctx context.Context, e Event) {
 	}
 	if problem := adopt(&e); problem != "" {
 		x.run.logEventRefused(x.effect, e.Kind, problem)
+		return
+	}
+	if x.run.o.heldBack() {
 		return
 	}
 	x.emit(e)
@@ -163,7 +167,7 @@ func (r *run) failure(kind machine.EffectKind, err error) nextstep.Failure {
 		answer.Source = nextstep.SourceStrategy
 	}
 	if failed, ok := errors.AsType[*llmclient.Error](err); ok {
-		answer.Code, answer.Partial = delegation.Code(failed.Code), failed.Partial
+		answer.Code, answer.Model, answer.Partial = delegation.Code(failed.Code), failed.Model, failed.Partial
 		if machine.BadReply(&llmclient.Response{Usage: failed.Usage, Attempts: failed.Attempts}) == "" { // otherwise the failure would not be a valid answer
 			answer.Usage, answer.Attempts = failed.Usage, failed.Attempts
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
 )
 
@@ -47,10 +46,17 @@ func (e *errPostedStop) Error() string {
 
 // inbox holds messages to a run in progress that have not been applied.
 type inbox struct {
+	ready atomic.Bool // the run takes messages: its journal was read
 	some  atomic.Bool // queue is not empty
+	stops atomic.Bool // a stop has come
 	mu    sync.Mutex
 	known map[string]bool // ids of all messages so far
 	queue []checkpoint.Message
+
+	// Only the loop uses these:
+	stop    *errPostedStop // the first stop; nil: none was applied
+	stopIDs []string       // messages that are taken together with the record of the stop
+	later   bool           // a later version wrote one of the messages
 }
 
 // add adds a message, and reports whether it is a new one.
@@ -81,20 +87,26 @@ func (b *inbox) take() []checkpoint.Message {
 
 // post hands a message to the loop. It may be called from any goroutine.
 func (r *run) post(m checkpoint.Message) {
-	if !r.journal.inbox.add(m) {
+	if !r.journal.inbox.ready.Load() || !r.journal.inbox.add(m) {
 		return
 	}
 	var p posting
-	if json.Unmarshal(m.Data, &p) == nil && p.Type == postedStop && p.Now {
-		r.cancel(&errPostedStop{p.Text}) // also an effect on the goroutine of the loop
+	if json.Unmarshal(m.Data, &p) == nil && p.Version <= postingVersion && p.Type == postedStop {
+		if r.journal.inbox.stops.Store(true); p.Now {
+			r.cancel(&errPostedStop{p.Text}) // also an effect on the goroutine of the loop
+		}
 	}
 	r.box.signal()
 }
 
 // collectPosted collects the messages that were posted while no process worked on the run.
-func (r *run) collectPosted() { r.o.keeper.collect(r.o, []*run{r}) }
+func (r *run) collectPosted() {
+	r.journal.inbox.ready.Store(true)
+	r.o.keeper.collect(r.o, []*run{r})
+}
 
-// applyPosted applies the messages to the run, and reports whether it applied a record.
+// applyPosted applies the messages to the run, and reports whether there is something to store or
+// to do now.
 func (r *run) applyPosted() (applied bool) {
 	if r.journal == nil || !r.journal.inbox.some.Load() || r.ending == stopsNow || r.consumer.gone {
 		return false
@@ -102,43 +114,47 @@ func (r *run) applyPosted() (applied bool) {
 	for _, m := range r.journal.inbox.take() {
 		r.now = time.Now()
 		did, err := r.applyMessage(&m)
-		if errors.Is(err, errLater) {
+		if errors.Is(err, errStays) || r.unkept() != nil {
+			applied = applied || did
 			continue
 		}
 		if err != nil {
 			r.o.log(r.ctx, slog.LevelWarn, "message refused", slog.String("run", r.id), slog.String("message", m.ID), slog.String("problem", err.Error()))
 		}
 		r.journal.taken = append(r.journal.taken, m.ID)
-		applied = applied || did
+		applied = true // also if it was refused: otherwise it would be refused again by whoever resumes the run
 	}
 	return applied
 }
 
-// errLater reports that a message stays in the inbox, because a later version wrote it.
-var errLater = errors.New("orchestrator: the message is for a later version")
+// errStays reports that a message stays in the inbox for now.
+var errStays = errors.New("orchestrator: the message stays in the inbox")
 
-// applyMessage applies a message, and reports whether it applied a record.
+// applyMessage applies a message, and reports whether there is something to do. A stop is only
+// noted here: it stays in the inbox until the record of the stop is stored, so that it is not lost
+// if the process dies or leaves the run in between.
 func (r *run) applyMessage(m *checkpoint.Message) (bool, error) {
 	var p posting
 	if err := json.Unmarshal(m.Data, &p); err != nil {
 		return false, fmt.Errorf("it is not JSON: %w", err)
 	}
+	b := &r.journal.inbox
 	switch {
 	case p.Version > postingVersion:
-		return false, errLater
+		b.later = true
+		return false, errStays
 	case p.Type == postedReply && p.Reply != nil:
 		return r.applyReply(*p.Reply)
 	case p.Type == postedNote:
 		err := r.apply(machine.Noted{At: r.now, Text: p.Text})
 		return err == nil, err
-	case p.Type == postedStop && !p.Now:
-		r.ending = stopsAfter
-		cause := &errPostedStop{p.Text}
-		r.causes.note(delegation.CodeStopped, cause.Error(), cause)
-		err := r.apply(machine.Stopped{At: r.now, Reason: cause.Error()})
-		return err == nil, err
-	case p.Type == postedStop:
-		return false, nil // post has canceled the context of the run
+	case p.Type == postedStop && !p.Now && r.ending != goesOn:
+		return false, nil // it is stopping
+	case p.Type == postedStop: // for a stop at once, post has canceled the context of the run
+		if b.stopIDs = append(b.stopIDs, m.ID); b.stop == nil {
+			b.stop = &errPostedStop{p.Text}
+		}
+		return true, errStays
 	default:
 		return false, fmt.Errorf("its type is %.64q", p.Type)
 	}
@@ -163,8 +179,8 @@ func (r *run) applyReply(reply Reply) (bool, error) {
 // is resumed, for example by [Orchestrator.Recover]. The first reply to a wait counts.
 //
 // The error is a [*ReplyError] if the run has ended or does not have that wait, a [*JournalError] if
-// there is no such run or the store fails, and a [*ConfigError] if the store has no
-// [checkpoint.Inbox].
+// there is no such run or the store fails, a [*ConfigError] if the store has no [checkpoint.Inbox],
+// and a [*RedactionError] if the reply cannot be redacted.
 func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Reply) error {
 	head, err := o.head(ctx, key)
 	if err != nil {
@@ -213,7 +229,11 @@ func (o *Orchestrator) head(ctx context.Context, key checkpoint.Key) (checkpoint
 	if o.keeper.inbox == nil {
 		return checkpoint.Head{}, &ConfigError{Field: "Store", Err: errors.New("has no checkpoint.Inbox: nothing can be posted to a run")}
 	}
-	head, err := o.cfg.Store.Head(ctx, key)
+	var head checkpoint.Head
+	err := o.guard(ctx, key.Run, "Head", func() (err error) {
+		head, err = o.cfg.Store.Head(ctx, key)
+		return err
+	})
 	if err != nil {
 		return head, &JournalError{Run: key.Run, Err: err}
 	}
@@ -221,6 +241,10 @@ func (o *Orchestrator) head(ctx context.Context, key checkpoint.Key) (checkpoint
 }
 
 func (o *Orchestrator) post(ctx context.Context, key checkpoint.Key, p posting) error {
+	p, err := o.redactPosting(ctx, key.Run, p)
+	if err != nil {
+		return err
+	}
 	p.Version = postingVersion
 	data, err := json.Marshal(p)
 	if err != nil {
@@ -231,11 +255,11 @@ func (o *Orchestrator) post(ctx context.Context, key checkpoint.Key, p posting) 
 		return &JournalError{Run: key.Run, Err: err}
 	}
 	m := checkpoint.Message{ID: id.String(), Key: key, Data: data}
-	if err := o.keeper.inbox.Post(ctx, m); err != nil {
+	if err := o.guard(ctx, key.Run, "Post", func() error { return o.keeper.inbox.Post(ctx, m) }); err != nil {
 		return &JournalError{Run: key.Run, Err: err}
 	}
 	if r := o.keeper.get(key); r != nil {
-		r.post(m)
+		o.keeper.collect(o, []*run{r}) // reads the inbox, because of messages that were posted before
 	}
 	return nil
 }

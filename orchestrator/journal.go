@@ -94,7 +94,7 @@ const patienceOfStore = 10 * time.Second
 // told.
 func (r *run) store() error {
 	j := r.journal
-	if j == nil || len(j.pending) == 0 || j.lazy && len(j.pending) == 1 {
+	if j == nil || len(j.taken) == 0 && (len(j.pending) == 0 || j.lazy && len(j.pending) == 1) {
 		return nil
 	}
 	b := j.batch()

@@ -61,14 +61,31 @@ func (k *keeper) look(o *Orchestrator) {
 		runs = append(runs, r)
 	}
 	k.mu.Unlock()
-	for _, r := range runs {
-		r.extend(context.Background())
-	}
-	k.collect(o, runs)
+	var all sync.WaitGroup
+	all.Go(func() { k.collect(o, runs) })
+	k.extend(&all, runs)
+	all.Wait()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.armed = len(k.runs) > 0; k.armed {
 		time.AfterFunc(k.every, func() { k.look(o) })
+	}
+}
+
+// extend renews the leases that are due, several at once: one that takes long does not cost the
+// others theirs.
+func (k *keeper) extend(all *sync.WaitGroup, runs []*run) {
+	const atOnce = 32
+	places := make(chan struct{}, atOnce)
+	for _, r := range runs {
+		if !r.journal.lease.due() {
+			continue
+		}
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			r.extend(context.Background())
+		})
 	}
 }
 
@@ -78,19 +95,22 @@ func (k *keeper) collect(o *Orchestrator, runs []*run) {
 		return
 	}
 	for some := range slices.Chunk(runs, 500) {
-		keys := make([]checkpoint.Key, len(some))
+		keys, of := make([]checkpoint.Key, len(some)), make(map[checkpoint.Key]*run, len(some))
 		for i, r := range some {
-			keys[i] = r.journal.key
+			keys[i], of[r.journal.key] = r.journal.key, r
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), k.every+time.Second)
-		posted, err := k.inbox.Posted(ctx, keys...)
+		var posted []checkpoint.Message
+		err := o.guard(ctx, "", "Posted", func() (err error) {
+			posted, err = k.inbox.Posted(ctx, keys...)
+			return err
+		})
 		cancel()
 		if err != nil {
 			o.log(ctx, slog.LevelWarn, "the inbox could not be read", slog.Int("runs", len(keys)))
-			continue
 		}
 		for _, m := range posted {
-			if r := k.get(m.Key); r != nil {
+			if r := of[m.Key]; r != nil { // a run that was resumed since has read the inbox itself
 				r.post(m)
 			}
 		}

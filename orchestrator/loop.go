@@ -39,6 +39,9 @@ func (r *run) drive(yield func(Event, error) bool) {
 	if r.journal != nil {
 		r.consumer.followed = r
 	}
+	if r.observation != nil {
+		r.consumer.observe = r.observeEvent
+	}
 	if r.rounds() == roundTakenOver {
 		r.takeover.wait()
 	}
@@ -82,6 +85,9 @@ func (r *run) round() round {
 	case r.m.Done():
 		r.drain(nil, false)
 		return roundOver
+	case r.unkept() != nil:
+		r.endUnkept()
+		return roundOver
 	case r.leaving():
 		r.breakOff(rd.Effects)
 		r.endLeft()
@@ -97,15 +103,22 @@ func (r *run) commit() error {
 	for intents := r.m.Ready().Intents; len(intents) > 0; intents = r.m.Ready().Intents {
 		intent := intents[0].(machine.Intended)
 		intent.At = r.now
-		if err := r.apply(intent); err != nil {
+		if err := r.apply(intent); r.unkept() != nil {
+			break // what was applied before is kept
+		} else if err != nil {
 			return err
 		}
 	}
 	return r.store()
 }
 
-// apply applies a record to the Machine, and keeps it for the next append to the journal.
+// apply redacts a record, applies it to the Machine, and keeps it for the next append to the
+// journal.
 func (r *run) apply(rec machine.Record) error {
+	rec, err := r.redact(rec)
+	if err != nil {
+		return err
+	}
 	data, err := r.journal.encode(rec)
 	if err != nil {
 		return err
@@ -141,9 +154,10 @@ func (r *run) deliver(events []Event) {
 
 // start performs effects.
 func (r *run) start(effects []machine.Effect) round {
-	if r.stopped() {
+	if r.stopped() || r.wasStopped {
 		effects = slices.Clone(effects)
-		stop := r.applyStop()
+		stop := r.wasStopped || r.applyStop()
+		r.wasStopped = false
 		for i := range effects {
 			switch e := &effects[i]; {
 			case e.Kind == machine.EffectPerson:
@@ -201,7 +215,7 @@ func (r *run) next() bool {
 			return true
 		case r.overdue(), r.applyPosted():
 			return true
-		case r.leaving():
+		case r.leaving(), r.unkept() != nil:
 			return true
 		case len(r.executions) == 0 && len(mails) == 0:
 			return false
@@ -232,7 +246,11 @@ func (r *run) await() {
 func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration) {
 	rec := e.Answered(a, r.now, elapsed)
 	r.o.price(e, &rec)
-	if err := r.apply(rec); err != nil && !errors.Is(err, machine.ErrDone) {
+	delta := r.heldBackDelta(e)
+	switch err := r.apply(rec); {
+	case err == nil:
+		r.deliverRedacted(delta)
+	case r.unkept() == nil && !errors.Is(err, machine.ErrDone):
 		r.answerFailed(rec, err)
 	}
 }

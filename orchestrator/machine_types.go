@@ -18,12 +18,16 @@ type (
 	RunStarted = machine.RunStarted
 	// RunResumed is [machine.RunResumed].
 	RunResumed = machine.RunResumed
+	// OpenFrame is [machine.OpenFrame].
+	OpenFrame = machine.OpenFrame
 	// FrameEntered is [machine.FrameEntered].
 	FrameEntered = machine.FrameEntered
 	// StateChanged is [machine.StateChanged].
 	StateChanged = machine.StateChanged
 	// StepTaken is [machine.StepTaken].
 	StepTaken = machine.StepTaken
+	// CallDelta is [machine.CallDelta].
+	CallDelta = machine.CallDelta
 	// ToolStarted is [machine.ToolStarted].
 	ToolStarted = machine.ToolStarted
 	// ToolProgress is [machine.ToolProgress].
@@ -85,6 +89,7 @@ const (
 	EventStepTaken    = machine.EventStepTaken
 	EventTextDelta    = machine.EventTextDelta
 	EventThoughtDelta = machine.EventThoughtDelta
+	EventCallDelta    = machine.EventCallDelta
 	EventToolStarted  = machine.EventToolStarted
 	EventToolProgress = machine.EventToolProgress
 	EventToolFinished = machine.EventToolFinished

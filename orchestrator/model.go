@@ -1,20 +1,22 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
-	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 )
 
 // request is the request of an execution to a model, and the common fields of its deltas.
 type request struct {
 	llmclient.Request
-	event Event
+	event  Event
+	call   CallDelta // the last that was told a piece of
+	detail Detail    // the same
 }
 
 // askModel asks a model.
@@ -35,6 +37,9 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 	var onDelta func(llmclient.Delta)
 	if x.run.streams {
 		onDelta = x.deltas()
+		if o.cfg.CallDeltas {
+			ctx = llmclient.WithCallDeltas(ctx, x.callDelta)
+		}
 		if t := o.cfg.Timeouts.ModelIdle; t > 0 {
 			ctx, x.idle = newIdleTimer(ctx, t)
 			defer func() {
@@ -55,7 +60,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client returned neither a response nor an error"}
 	}
 	if problem := machine.BadReply(resp); problem != "" {
-		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: step.Request.Model, Message: "the client's reply " + problem, Usage: resp.Usage, Attempts: resp.Attempts}
+		return nil, &llmclient.Error{Code: llmclient.CodeBadResponse, Model: cmp.Or(resp.Asked, resp.Model, step.Request.Model), Message: "the client's reply " + problem, Usage: resp.Usage, Attempts: resp.Attempts}
 	}
 	return nextstep.APIResponse{Response: resp}, nil
 }
@@ -66,7 +71,7 @@ func (x *execution) askModel(ctx context.Context, e *machine.Effect) (nextstep.A
 func (x *execution) withNotices(ctx context.Context) context.Context {
 	r := x.run
 	switch {
-	case !r.streams && r.o.cfg.Logger == nil:
+	case !r.observed():
 		return ctx
 	case !x.inline || ctx != r.ctx:
 		return llmclient.WithNotify(ctx, x.notice)
@@ -99,7 +104,13 @@ func (x *execution) deltas() func(llmclient.Delta) {
 
 // delta emits a piece of a reply.
 func (x *execution) delta(d llmclient.Delta) {
+	if x.run.ctx.Err() != nil { // nothing is told behind a stop
+		return
+	}
 	e := &x.request.event
+	if x.run.o.heldBack() {
+		return
+	}
 	x.sawDelta = true
 	e.Kind, e.Text = EventTextDelta, d.Text
 	if d.Kind == llmclient.DeltaThought {
@@ -113,31 +124,34 @@ func (x *execution) delta(d llmclient.Delta) {
 	x.run.box.deliver(x, mail{execution: x, event: &piece})
 }
 
+// callDelta tells a piece of a tool call that a model writes.
+func (x *execution) callDelta(d llmclient.CallDelta) {
+	if w := x.idle; w != nil {
+		w.pieces.Add(1) // as idleTimer.around does
+		defer w.pieces.Add(1)
+	}
+	r := x.request
+	if now := (CallDelta{Index: d.Index, ToolName: d.Tool}); r.call != now || r.detail == nil {
+		r.call, r.detail = now, now // put into an interface once a call, and not once a piece
+	}
+	x.emit(Event{Kind: EventCallDelta, Text: d.Text, Detail: r.detail})
+}
+
 // deliverWhole emits the text of a reply without deltas as one delta, because a client need not
 // stream.
 func (r *run) deliverWhole(x *execution, answer nextstep.Answer) {
 	a, ok := answer.(nextstep.APIResponse)
-	if !ok || a.Response == nil || x.sawDelta {
+	if !ok || a.Response == nil || x.sawDelta || r.o.heldBack() {
 		return
 	}
 	e := x.event()
-	for _, part := range a.Response.Message.Content {
-		switch c := part.(type) {
-		case messages.Text:
-			e.Kind, e.Text = EventTextDelta, c.Text
-		case messages.Thought:
-			e.Kind, e.Text = EventThoughtDelta, c.Text
-		default: // calls have events of their own
-			continue
-		}
-		r.consumer.deliver(&e)
-	}
+	r.deliverParts(&e, &a.Response.Message)
 }
 
 // notice emits an event about what a client's wrapper does.
 func (x *execution) notice(n llmclient.Notice) {
 	d := RetryWaiting{Kind: n.Kind, Model: n.Model, Attempt: n.Attempt, Wait: n.Wait, Discard: n.Discard}
-	if n.Err != nil {
+	if n.Err != nil && !x.run.o.heldBack() {
 		d.Error = x.readError(n.Err, "the client").Error()
 	}
 	if x.idle != nil {

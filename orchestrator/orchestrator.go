@@ -52,6 +52,26 @@ type Config struct {
 	// may be called from several goroutines at once.
 	Factory func(checkpoint.Head) func() strategy.Strategy
 
+	// Redact removes from a record what must not be kept, such as card numbers, before the record
+	// is applied. The run continues with what Redact returns, and so does a resumed run: strategies,
+	// models, tools, events and the journal see nothing else of the record. Redact may change what
+	// somebody wrote: inputs, answers, questions, replies, notes, reasons, metadata and labels. All
+	// other fields must stay; an answer keeps its type, and a tool result its call. Resume does not
+	// redact the records of a journal again.
+	//
+	// Redact must be deterministic and idempotent: it sees the question of a tool each time the tool
+	// asks it, and a posted message before it is posted and again before it is applied. It must not
+	// modify its argument, and is called from several goroutines at once. If it returns an error,
+	// panics, or changes a field that must stay, nothing of the record is kept: the run does not
+	// start, or it is interrupted and parked, with a [*RedactionError].
+	//
+	// With Redact, events that no record stands behind are held back: deltas, progress of tools,
+	// events of Middleware, and the error texts of retries. A redacted reply is emitted as one
+	// delta. With TellUnredacted these events are emitted as they come. Redact does not apply to
+	// what Middleware, Approve, OnPanic and a Logger with LogContent are given.
+	Redact         func(machine.Record) (machine.Record, error)
+	TellUnredacted bool
+
 	// Lease is how long a run stays reserved for this process after the process was last heard of,
 	// if the Store is a [checkpoint.Leaser]. Each append renews the lease; without appends the lease
 	// is renewed every third of the time. 0: 30 seconds; negative: no leases.
@@ -77,6 +97,11 @@ type Config struct {
 	// "[stopped]"; "-" adds none.
 	StopNote string
 
+	// CallDeltas has a run that is streamed tell the tool calls that a model writes piece by piece,
+	// as EventCallDelta, where the client hands them on ([llmclient.WithCallDeltas]). A caller who
+	// wants whole calls needs no pieces: EventToolStarted has them.
+	CallDeltas bool
+
 	Parallel      int // most model calls, tool calls and remote delegations of a run at once; 0: 8; negative: any number
 	MaxToolResult int // maximum size of a tool's result in bytes, the rest is cut; 0: 256 KiB; negative: no maximum
 
@@ -85,6 +110,13 @@ type Config struct {
 	// the run. OnPanic is called concurrently, also on goroutines of tools; its own panics are
 	// ignored.
 	OnPanic func(ctx context.Context, p PanicReport)
+
+	// Observe is called when this process starts or resumes a run, before the first event. What it
+	// returns observes the run: package otel makes traces and metrics of it, [Counters] counts. The
+	// functions are called on the goroutine of the run's loop, so they must not block. With Observe,
+	// Run makes the events that Stream makes, except deltas. A panic ends the observation of the
+	// run, and is reported to OnPanic. A run that cannot be started or resumed has no event.
+	Observe func(ctx context.Context, key checkpoint.Key) Observation
 
 	// Logger gets log records of runs: ids, names, counts and codes. Nil logs nothing.
 	//
@@ -178,7 +210,7 @@ func New(cfg Config) (*Orchestrator, error) {
 		o.cfg.Default = names[0]
 	}
 	o.tools, o.names, o.toolNames = c.tools, c.tools.Names, c.toolNames()
-	o.prices = llmclient.KnownPrices().With(cfg.Prices)
+	o.prices = llmclient.KnownPrices()
 	o.configureStore()
 	o.configure()
 	if len(c.tableless) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 
 	"github.com/segue-go/segue/machine"
 )
@@ -53,4 +54,16 @@ func (o *Orchestrator) config(r *run) *machine.Config {
 }
 
 // observed reports whether the events of the run's steps and tools are consumed or logged.
-func (r *run) observed() bool { return r.streams || r.o.cfg.Logger != nil }
+func (r *run) observed() bool { return r.streams || r.o.cfg.Logger != nil || r.observation != nil }
+
+// guard calls a method of the store, and turns a panic into an error.
+func (o *Orchestrator) guard(ctx context.Context, run, method string, call func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			o.panicked(ctx, &PanicReport{Run: run, Where: "the store in " + method, Value: v, Stack: p.Stack})
+			err = p
+		}
+	}()
+	return call()
+}

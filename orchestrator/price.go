@@ -17,7 +17,7 @@ func (o *Orchestrator) price(e *machine.Effect, rec *machine.Answered) {
 	if step, ok := e.Step.(nextstep.GetChatCompletion); ok {
 		asked = step.Request.Model
 	}
-	*rec = rec.Priced(o.prices, asked)
+	*rec = rec.Priced(asked, o.cfg.Prices, o.prices)
 }
 
 // Left returns what was left of each limit, for the frame of the effect of ctx and all frames above

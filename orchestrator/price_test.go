@@ -2,6 +2,10 @@ package orchestrator_test
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +13,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/openaichat"
 	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -141,4 +146,31 @@ func TestNew_prices(t *testing.T) {
 	var refused *orchestrator.ConfigError
 	require.ErrorAs(t, err, &refused)
 	require.ErrorContains(t, err, `Prices: the price of model "m"`)
+}
+
+// A price is found by the name that a client has for its model, whatever name the server answers
+// with, for a reply and for a failure that was billed.
+func TestRun_costByTheNameAskedFor(t *testing.T) {
+	const reply = `{"id":"1",%s"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}],` +
+		`"usage":{"prompt_tokens":1000,"completion_tokens":100}}`
+	for name, answer := range map[string]string{
+		"another name":       fmt.Sprintf(reply, `"model":"served-0709",`),
+		"a well-known name":  fmt.Sprintf(reply, `"model":"gpt-4.1",`),
+		"no name":            fmt.Sprintf(reply, ""),
+		"a reply broken off": `{"model":"served-0709","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant"}}],"usage":{"prompt_tokens":1000,"completion_tokens":100}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, answer)
+			}))
+			defer server.Close()
+			client, err := openaichat.New(openaichat.Config{Model: "mine", BaseURL: server.URL + "/v1", NoEnvironment: true, MaxRetries: -1, HTTPClient: server.Client()})
+			require.NoError(t, err)
+			o := solver(t, client, func(c *orchestrator.Config) { c.Prices = llmclient.Prices{"mine": {Input: 2, Output: 10}} })
+			res, _ := o.Run(t.Context(), task("go"))
+			require.Zero(t, res.Output.Unpriced)
+			require.Equal(t, messages.Cost(3000), res.Output.Cost, "%+v", res.Output)
+		})
+	}
 }

@@ -41,7 +41,10 @@ func (x *execution) ask(ctx context.Context, a tools.Asked) (string, error) {
 		Run: e.Run, Frame: e.Frame, Seq: e.ID.Seq, Kind: a.Kind, CallID: e.Call.ID, Tool: e.Call.Name, Arguments: e.Call.Arguments,
 		Text: a.Text, Options: a.Options, Untrusted: e.Untrusted, Expires: a.Until,
 	}
-	w = w.Identified(e.ID)
+	w, err := x.run.redactWait(e.ID, w)
+	if err != nil {
+		return "", err
+	}
 	x.mu.Lock()
 	ended := x.ended
 	for _, ex := range x.replies {
@@ -266,13 +269,17 @@ func (r *run) suspend(x *execution, err error, elapsed time.Duration) bool {
 		w.Kind = cmp.Or(w.Kind, WaitStep)
 		w.CallID, w.Tool, w.Arguments = e.Call.ID, e.Call.Name, e.Call.Arguments
 		w.Untrusted = e.Untrusted
-		if w = w.Identified(e.ID); !seen[w.ID] {
+		if w, err = r.redactWait(e.ID, w); err != nil {
+			r.redaction.failed = err
+			return true
+		}
+		if !seen[w.ID] {
 			seen[w.ID] = true
 			rec.Waits = append(rec.Waits, w)
 		}
 	}
 	err = r.apply(rec)
-	if err == nil {
+	if err == nil || r.unkept() != nil {
 		return true
 	}
 	r.o.log(r.ctx, slog.LevelWarn, "a wait was refused", slog.String("run", r.id), slog.String("effect", e.ID.String()))

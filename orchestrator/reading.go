@@ -114,7 +114,7 @@ func (rd *reading) useFactory(ctx context.Context, s *machine.Started) error {
 	if factory == nil {
 		return refuse(errors.New("it was begun with a Task.Factory, and Config.Factory does not know it"))
 	}
-	if err := rd.o.tryFactory(s.Strategy, factory); err != nil {
+	if err := rd.o.tryFactory("Config", s.Strategy, factory); err != nil {
 		return refuse(err)
 	}
 	rd.m.Reset(rd.o.withFactory(&rd.cfg, s.Strategy, factory))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -54,7 +55,10 @@ func (o *Orchestrator) Recover(ctx context.Context, how Recovery) error {
 		return &ConfigError{Field: "Store", Err: errors.New("is no checkpoint.Leaser, or Config.Lease is negative: nobody can say which runs are worked on")}
 	}
 	how.Every = cmp.Or(how.Every, o.cfg.Lease/3)
-	r := recoverer{o: o, how: how, lister: lister, places: make(chan struct{}, max(1, cmp.Or(how.Parallel, 16)))}
+	r := recoverer{
+		o: o, how: how, lister: lister, places: make(chan struct{}, max(1, cmp.Or(how.Parallel, 16))),
+		busy: map[checkpoint.Key]bool{}, later: map[checkpoint.Key]time.Time{},
+	}
 	defer r.all.Wait()
 	for {
 		r.look(ctx)
@@ -73,11 +77,15 @@ type recoverer struct {
 	all    sync.WaitGroup
 
 	mu    sync.Mutex
+	busy  map[checkpoint.Key]bool      // runs that were taken
 	later map[checkpoint.Key]time.Time // runs that could not be opened, with the time to try again
 }
 
 // look resumes the runs that should continue now.
 func (c *recoverer) look(ctx context.Context) {
+	c.mu.Lock()
+	maps.DeleteFunc(c.later, func(_ checkpoint.Key, at time.Time) bool { return time.Now().After(at) })
+	c.mu.Unlock()
 	open := []checkpoint.Status{checkpoint.StatusRunning, checkpoint.StatusWaiting}
 	for _, q := range []checkpoint.Query{
 		{Status: []checkpoint.Status{"", checkpoint.StatusRunning}},
@@ -87,7 +95,11 @@ func (c *recoverer) look(ctx context.Context) {
 	} {
 		q.All, q.Unleased, q.Limit = true, true, 1000
 		for {
-			page, err := c.lister.List(ctx, q)
+			var page checkpoint.Page
+			err := c.o.guard(ctx, "", "List", func() (err error) {
+				page, err = c.lister.List(ctx, q)
+				return err
+			})
 			if err != nil {
 				c.o.log(ctx, slog.LevelWarn, "the runs to recover could not be listed", slog.String("error", err.Error()))
 				return
@@ -116,7 +128,7 @@ func (c *recoverer) wants(h *checkpoint.Head) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !time.Now().Before(c.later[h.Key])
+	return !c.busy[h.Key] && !time.Now().Before(c.later[h.Key])
 }
 
 // take resumes a run on a new goroutine. It returns false if ctx is done.
@@ -126,15 +138,16 @@ func (c *recoverer) take(ctx context.Context, h *checkpoint.Head) bool {
 	case <-ctx.Done():
 		return false
 	}
+	c.mu.Lock()
+	c.busy[h.Key] = true
+	c.mu.Unlock()
 	c.all.Go(func() {
 		defer func() { <-c.places }()
 		err := c.recover(ctx, h)
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		delete(c.busy, h.Key)
 		if delete(c.later, h.Key); err != nil {
-			if c.later == nil {
-				c.later = map[checkpoint.Key]time.Time{}
-			}
 			c.later[h.Key] = time.Now().Add(3 * c.how.Every)
 		}
 	})
@@ -171,7 +184,10 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 		return nil
 	}
 	if err := r.applyResumption(how); err != nil {
-		return r.parkFor(err)
+		if _, ok := errors.AsType[*JournalError](err); ok { // the store has failed: it may work again later
+			return err
+		}
+		return r.park(err.Error())
 	}
 	r.collectPosted()
 	r.drive(func(e Event, _ error) bool {
@@ -180,6 +196,9 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 		}
 		return true
 	})
+	if r.journal.inbox.later { // leave it to a newer program
+		return errStays
+	}
 	return nil
 }
 

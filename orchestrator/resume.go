@@ -212,6 +212,9 @@ func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 			return err
 		}
 	}
+	if s, ok := rec.(machine.Stopped); ok && s.Frame == "" {
+		r.wasStopped, r.ending = true, stopsAfter // nothing is in progress that it could wait for
+	}
 	err = r.m.Apply(rec)
 	for _, e := range r.m.Ready().Events {
 		if e.Kind == EventDrifted { // all else was told when it happened

@@ -41,15 +41,18 @@ type run struct {
 	agents     []agentDeadline
 	questions  map[string][]*question // questions by the id of their wait
 
-	journal  *journal // nil without a Store
-	claimed  bool
-	replays  bool    // the journal is being read
-	drifted  []Event // events from reading the journal, to be emitted
-	takeover takeover
-	causes   causes
-	discards bool            // results that arrive now are dropped
-	refused  []error         // rejected replies of Config.Reply to other waits
-	replied  map[string]bool // waits whose replies came with the Resumption
+	journal     *journal // nil without a Store
+	claimed     bool
+	replays     bool    // the journal is being read
+	drifted     []Event // events from reading the journal, to be emitted
+	wasStopped  bool    // the journal has a stop of the run, and effects that it did not wait for
+	takeover    takeover
+	causes      causes
+	redaction   *redaction      // nil without Config.Redact
+	observation *Observation    // nil without Config.Observe
+	discards    bool            // results that arrive now are dropped
+	refused     []error         // rejected replies of Config.Reply to other waits
+	replied     map[string]bool // waits whose replies came with the Resumption
 }
 
 // stopping says how the run was asked to stop.
@@ -116,16 +119,29 @@ func (r *run) applyStarted(task *Task) error {
 		return err
 	}
 	s.At, s.Run = r.now, r.id
+	if r.o.cfg.Redact != nil {
+		redacted, err := r.redact(*s)
+		if err != nil {
+			return err
+		}
+		*s = redacted.(machine.Started)
+	}
 	if err := r.m.Apply(*s); err != nil {
 		return err
 	}
-	return r.storeStarted()
+	if err := r.storeStarted(); err != nil {
+		return err
+	}
+	if r.journal != nil {
+		r.journal.inbox.ready.Store(true)
+	}
+	return nil
 }
 
 // newRun makes a run without records.
 func (o *Orchestrator) newRun(ctx context.Context, key checkpoint.Key, streams bool) *run {
 	r := &run{o: o, id: key.Run, streams: streams, now: time.Now()}
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.ctx, r.cancel = context.WithCancelCause(r.beginObservation(ctx, key))
 	if o.cfg.Store != nil {
 		r.journal = &journal{store: o.cfg.Store, key: key, run: key.Run, patience: o.cfg.Timeouts.Store}
 		if o.leaser != nil {
@@ -152,6 +168,7 @@ func (r *run) finished(status Status, out delegation.Output) Event {
 
 // close releases the run. Its Machine is reused, unless one of its effects is still in progress.
 func (r *run) close() {
+	r.endObservation()
 	if r.detach != nil {
 		r.detach() // otherwise the end of ctx costs a goroutine
 	}

@@ -24,6 +24,9 @@ func (r *run) stopped() bool {
 	if r.ending < stopsNow && r.ctx.Err() != nil {
 		return !r.leaving()
 	}
+	if r.journal != nil && r.journal.inbox.stops.Load() && r.ending == goesOn {
+		return true
+	}
 	if r.stop == nil {
 		return false
 	}
@@ -47,22 +50,26 @@ func (r *run) leaving() bool {
 	return errors.Is(cause, ErrInterrupted) || errors.Is(cause, ErrTakenOver)
 }
 
-// applyStop applies a Stopped, and reports whether it applied a record.
+// applyStop applies a Stopped, after the messages that were posted before the stop. It reports
+// whether it applied the Stopped.
 func (r *run) applyStop() bool {
+	r.applyPosted()
 	rec := machine.Stopped{At: r.now}
 	var cause error
-	if r.ctx.Err() != nil {
+	j := r.journal
+	switch {
+	case r.ctx.Err() != nil:
 		cause, rec.Now, r.ending = causeOfEnd(r.ctx), true, stopsNow
-	} else {
+	case j != nil && j.inbox.stop != nil:
+		cause, r.ending = j.inbox.stop, stopsAfter
+	default:
 		cause, r.ending = errStop, stopsAfter
 	}
 	r.stop = nil
 	rec.Reason = cause.Error()
 	r.causes.note(delegation.CodeStopped, rec.Reason, cause)
-	if j := r.journal; j != nil {
-		for _, m := range j.inbox.take() { // the run ends, whatever was posted
-			j.taken = append(j.taken, m.ID)
-		}
+	if j != nil {
+		j.taken, j.inbox.stopIDs = append(j.taken, j.inbox.stopIDs...), nil
 	}
 	return r.apply(rec) == nil
 }

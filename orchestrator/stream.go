@@ -12,8 +12,9 @@ import (
 // goroutine of the loop.
 type consumer struct {
 	yield    func(Event, error) bool
-	log      func(Event) // logs the events; may be nil
-	followed *run        // the run, whose followers get the events that no journal keeps; nil: it has no journal
+	log      func(Event)  // logs the events; may be nil
+	observe  func(*Event) // observes the events; may be nil
+	followed *run         // the run, whose followers get the events that no journal keeps; nil: it has no journal
 	cancel   context.CancelCauseFunc
 	gone     bool // the consumer broke out, or got the last event
 
@@ -24,6 +25,9 @@ type consumer struct {
 func (c *consumer) deliver(e *Event) {
 	if c.gone || c.yielding { // the consumer left or panicked
 		return
+	}
+	if c.observe != nil {
+		c.observe(e)
 	}
 	if c.log != nil {
 		c.log(*e)
@@ -43,6 +47,9 @@ func (c *consumer) deliver(e *Event) {
 func (c *consumer) last(e *Event, err error) {
 	if !c.gone {
 		c.gone = true
+		if c.observe != nil {
+			c.observe(e)
+		}
 		if c.log != nil {
 			c.log(*e)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/internal/guard"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
@@ -67,7 +68,7 @@ type FactoryError struct {
 
 // Error names the run and the strategy.
 func (e *FactoryError) Error() string {
-	return fmt.Sprintf("orchestrator: run %.64q of the strategy %.64q cannot be resumed: %v", e.Run, e.Strategy, e.Err)
+	return fmt.Sprintf("orchestrator: run %.64q of the strategy %.64q cannot be resumed: %s", e.Run, e.Strategy, guard.Bare(e.Err))
 }
 
 // Unwrap returns the cause.
@@ -84,7 +85,7 @@ func (o *Orchestrator) started(task *Task, s *machine.Started) error {
 	problems := []error{configErrors("Task.Tools", err)}
 	if s.Tools = defs; task.Factory != nil {
 		s.Strategy, s.TaskStrategy = cmp.Or(task.Strategy, taskStrategy), true
-		problems = append(problems, o.tryFactory(s.Strategy, task.Factory))
+		problems = append(problems, o.tryFactory("Task", s.Strategy, task.Factory))
 	}
 	if t := task.Temperature; t != nil {
 		if math.IsNaN(*t) || math.IsInf(*t, 0) {
@@ -115,8 +116,9 @@ func (o *Orchestrator) toolsNamed(names []string) ([]tools.Definition, error) {
 	return chosen, errors.Join(problems...)
 }
 
-// tryFactory returns an error if the strategy of a factory cannot run under that name.
-func (o *Orchestrator) tryFactory(name string, factory func() strategy.Strategy) error {
+// tryFactory returns an error if the strategy of a factory cannot run under that name. Of is the
+// struct that holds the factory.
+func (o *Orchestrator) tryFactory(of, name string, factory func() strategy.Strategy) error {
 	if _, taken := o.cfg.Strategies[name]; taken {
 		return &ConfigError{Field: "Task.Strategy", Err: fmt.Errorf("%.64q is a name in Config.Strategies, and Factory needs one of its own", name)}
 	}
@@ -124,12 +126,12 @@ func (o *Orchestrator) tryFactory(name string, factory func() strategy.Strategy)
 		return &ConfigError{Field: "Task.Strategy", Err: fmt.Errorf("%.64q is a name in Config.Remote, and Factory needs one of its own", name)}
 	}
 	if factory == nil {
-		return &ConfigError{Field: "Task.Factory", Err: errors.New("is nil: give it the function that makes the strategy")}
+		return &ConfigError{Field: of + ".Factory", Err: errors.New("is nil: give it the function that makes the strategy")}
 	}
 	cfg := o.cfg
 	cfg.Strategies = maps.Clone(cfg.Strategies)
 	cfg.Strategies[name] = factory
-	c := check{cfg: &cfg, field: "Task.Factory", tools: o.tools}
+	c := check{cfg: &cfg, field: of + ".Factory", tools: o.tools}
 	c.strategy(name)
 	return errors.Join(c.problems...)
 }
@@ -160,7 +162,7 @@ func (r *run) useFactory(s *machine.Started, factory func() strategy.Strategy) e
 	case factory == nil:
 		return refuse(errors.New("it was begun with a Task.Factory: give the same one as Resumption.Factory"))
 	}
-	if err := r.o.tryFactory(s.Strategy, factory); err != nil {
+	if err := r.o.tryFactory("Resumption", s.Strategy, factory); err != nil {
 		return refuse(err)
 	}
 	cfg := r.o.withFactory(r.o.config(r), s.Strategy, factory)

@@ -2,6 +2,7 @@ package orchestrator_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,6 +47,11 @@ func TestTask_Factory(t *testing.T) {
 		require.Equal(t, "r", refused.Run)
 		require.Equal(t, "task", refused.Strategy)
 		require.ErrorContains(t, err, `run "r"`)
+		require.Equal(t, 1, strings.Count(err.Error(), "orchestrator: "), "%v", err)
+		require.NotContains(t, err.Error(), "orchestrator: Task.", name)
+		if name == "broken" {
+			require.ErrorContains(t, err, "cannot be resumed: Resumption.Factory: the factory of")
+		}
 	}
 	require.Empty(t, model.Requests())
 	events, err := all(t, o.Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: []orchestrator.Reply{reply}, Factory: own}))

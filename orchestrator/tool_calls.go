@@ -105,6 +105,9 @@ func (x *execution) toolPanicked(call messages.ToolCall, value any, stack []byte
 
 // progress emits the progress of a tool, unless the consumer is far behind.
 func (x *execution) progress(text string) {
+	if x.run.o.heldBack() {
+		return
+	}
 	e := x.event()
 	e.Time, e.Kind, e.Text = time.Now(), EventToolProgress, text
 	e.Detail = ToolProgress{CallID: x.effect.Call.ID, ToolName: x.effect.Call.Name}

@@ -76,9 +76,9 @@ func (e *engine) perform(ctx context.Context, x *machine.Effect) error {
 		req := x.Step.(nextstep.GetChatCompletion).Request
 		resp, err := e.model.Complete(ctx, &req, nil)
 		if err != nil {
-			return e.apply(x.Answered(failure(err), time.Time{}, 0).Priced(prices, req.Model))
+			return e.apply(x.Answered(failure(err), time.Time{}, 0).Priced(req.Model, prices))
 		}
-		return e.apply(x.Answered(nextstep.APIResponse{Response: resp}, time.Time{}, 0).Priced(prices, req.Model))
+		return e.apply(x.Answered(nextstep.APIResponse{Response: resp}, time.Time{}, 0).Priced(req.Model, prices))
 	}
 	asks := machine.Suspended{Effect: x.ID}
 	job := tools.Job{Call: x.Call, Tool: x.Tool, Names: e.tools.Names, Key: x.Key(), Ask: func(_ context.Context, a tools.Asked) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
@@ -176,7 +177,9 @@ func (tr *trace) finished(d orchestrator.RunFinished) {
 		tr.root.line(0, "usage: %d input, %d output", u.Input, u.Output)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Output.Metadata)) {
-		tr.root.line(0, "%s: %s", name, d.Output.Metadata[name])
+		if name != delegation.MetadataRun { // the limits are the test's, and much of it is the same everywhere
+			tr.root.line(0, "%s: %s", name, d.Output.Metadata[name])
+		}
 	}
 	if d.Output.Data != nil {
 		tr.root.line(0, "data: %s", d.Output.Data)

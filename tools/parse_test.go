@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -183,29 +185,46 @@ func TestParseAgreesWithEncodingJSON(t *testing.T) {
 	})
 }
 
-// The cases of JSONTestSuite, where the corpus is present: y_ must parse, n_ must not.
+// The cases of JSONTestSuite, where the corpus is present, and ours in its form: y_ must parse, n_
+// must not.
 func TestParseSuite(t *testing.T) {
-	data, err := os.ReadFile("../../shared/corpus/json/jsontestsuite.jsonl")
-	if err != nil {
-		t.Skip("the corpus with the cases of JSONTestSuite is not at ../shared/corpus, beside the repository")
-	}
-	var n int
-	for line := range bytes.Lines(data) {
-		var c struct{ Name, Text, Base64 string }
-		require.NoError(t, json.Unmarshal(line, &c))
-		text := c.Text
-		if c.Base64 != "" {
-			raw, err := base64.StdEncoding.DecodeString(c.Base64)
+	for _, c := range []struct {
+		name, file string
+		least      int
+	}{
+		{"ours", "../testdata/recorded/json/jsontestsuite.jsonl", 50},
+		{"JSONTestSuite", "../../shared/corpus/json/jsontestsuite.jsonl", 101},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			data, err := os.ReadFile(c.file)
+			if errors.Is(err, fs.ErrNotExist) && c.name != "ours" {
+				t.Skip("the corpus with the cases of JSONTestSuite is not at ../shared/corpus, beside the repository")
+			}
 			require.NoError(t, err)
-			text = string(raw)
-		}
-		agree(t, text)
-		_, problem := parse([]byte(text))
-		require.False(t, problem != nil && strings.HasPrefix(c.Name, "y_") && !strings.Contains(problem.Message, "twice"), c.Name)
-		require.False(t, problem == nil && strings.HasPrefix(c.Name, "n_"), c.Name)
-		n++
+			n := 0
+			for line := range bytes.Lines(data) {
+				parseCase(t, line)
+				n++
+			}
+			require.GreaterOrEqual(t, n, c.least)
+		})
 	}
-	require.Greater(t, n, 100)
+}
+
+// parseCase parses the text of a line of JSONTestSuite.
+func parseCase(t *testing.T, line []byte) {
+	var c struct{ Name, Text, Base64 string }
+	require.NoError(t, json.Unmarshal(line, &c))
+	text := c.Text
+	if c.Base64 != "" {
+		raw, err := base64.StdEncoding.DecodeString(c.Base64)
+		require.NoError(t, err)
+		text = string(raw)
+	}
+	agree(t, text)
+	_, problem := parse([]byte(text))
+	require.False(t, problem != nil && strings.HasPrefix(c.Name, "y_") && !strings.Contains(problem.Message, "twice"), c.Name)
+	require.False(t, problem == nil && strings.HasPrefix(c.Name, "n_"), c.Name)
 }
 
 func FuzzParse(f *testing.F) {

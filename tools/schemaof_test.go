@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -101,7 +102,15 @@ func TestSchemaOf_structs(t *testing.T) {
 		{"an array", tools.SchemaOf[boxed[[2]Place]], object("in", `{"type":"array","minItems":2,"maxItems":2,"items":`+placeStrict+`}`), true},
 		{"a map", tools.SchemaOf[boxed[map[string]Place]], object("in", `{"type":"object","additionalProperties":`+placeLoose+`}`), false},
 		{"nothing in it", tools.SchemaOf[boxed[struct{}]], object("in", `{"type":"object","additionalProperties":false}`), false},
-		{"it holds itself", tools.SchemaOf[chain], "cycle", false},
+		{"it holds itself", tools.SchemaOf[chain], "no schema for tools_test.chain: it holds a tools_test.chain within itself, which no schema here can say: give the inner one the type json.RawMessage", false},
+		{"a list of itself in it", tools.SchemaOf[boxed[[]*chain]], "it holds a tools_test.chain within itself", false},
+		{"the same twice", tools.SchemaOf[struct{ A, B place }], `{"type":"object","additionalProperties":false,"required":["A","B"],"properties":{"A":` +
+			object("city", `{"type":"string"}`) + `,"B":` + object("city", `{"type":"string"}`) + `}}`, true},
+		{"an interface with methods", tools.SchemaOf[boxed[error]], "the field In: JSON cannot be read into the interface error", false},
+		{"a map of such", tools.SchemaOf[boxed[map[string][]fmt.Stringer]], "JSON cannot be read into the interface fmt.Stringer", false},
+		{"a pointer to a list", tools.SchemaOf[boxed[*[]string]], object("in", `{"type":["null","array"],"items":{"type":"string"}}`), true},
+		{"pointers to one", tools.SchemaOf[boxed[**names]], object("in", `{"type":["null","array"],"items":{"type":"string"}}`), true},
+		{"a list of pointers to lists", tools.SchemaOf[boxed[[]*names]], object("in", `{"type":"array","items":{"type":["null","array"],"items":{"type":"string"}}}`), true},
 		{"a list", tools.SchemaOf[[]Place], "put the []tools_test.Place into a struct", false},
 		{"it reads its own JSON", tools.SchemaOf[ownJSON], "put the tools_test.ownJSON into a struct", false},
 		{"a time", tools.SchemaOf[time.Time], "put the time.Time into a struct", false},

@@ -26,7 +26,7 @@ func alive(conn net.Conn) bool {
 	err = raw.Read(func(fd uintptr) bool {
 		var b [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
-		nothing = err == syscall.EAGAIN || err == syscall.EINTR //nolint:errorlint // it is never wrapped
+		nothing = err == syscall.EAGAIN || err == syscall.EINTR
 		return true
 	})
 	return err == nil && nothing

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -58,6 +59,7 @@ func steps(b *testing.B, size, runs int, mode pgstore.Synchronous) {
 	}
 	var store, floor []float64 // nanoseconds a step
 	seq := 1
+	before := flushes(b, c)
 	for b.Loop() {
 		began := time.Now()
 		for range round {
@@ -84,7 +86,19 @@ func steps(b *testing.B, size, runs int, mode pgstore.Synchronous) {
 	}
 	b.ReportMetric(median(store), "ns/step")
 	b.ReportMetric(median(store)/median(floor), "ratio")
+	if mode == pgstore.Full {
+		b.ReportMetric(float64(flushes(b, c)-before)/float64((seq-1)*runs), "flushes/step")
+	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// flushes returns how often the server has flushed its log. It counts for all of its databases, and
+// some are counted late.
+func flushes(b *testing.B, c pgstore.Config) int {
+	time.Sleep(1200 * time.Millisecond)
+	n, err := strconv.Atoi(ask(b, c, "SELECT wal_sync::text FROM pg_stat_wal"))
+	require.NoError(b, err)
+	return n
 }
 
 func median(list []float64) float64 {

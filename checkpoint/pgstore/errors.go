@@ -171,13 +171,12 @@ func kindOf(err error) error {
 	case told:
 		return ErrServer
 	}
-	var broken net.Error
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed} {
 		if errors.Is(err, end) {
 			return ErrLost
 		}
 	}
-	if errors.As(err, &broken) {
+	if _, broken := errors.AsType[net.Error](err); broken {
 		return ErrLost
 	}
 	return ErrServer

@@ -16,7 +16,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/checkpointtest"
 	"github.com/segue-go/segue/checkpoint/pgstore"
-	"github.com/segue-go/segue/checkpoint/pgstore/internal/pgtest"
+	"github.com/segue-go/segue/internal/pgtest"
 )
 
 // damages are done to a record by SQL.

@@ -16,7 +16,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/checkpoint/checkpointtest"
 	"github.com/segue-go/segue/checkpoint/pgstore"
-	"github.com/segue-go/segue/checkpoint/pgstore/internal/pgtest"
+	"github.com/segue-go/segue/internal/pgtest"
 )
 
 // role says which part this program plays for a test that starts it again.

@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 	case "write":
 		writeForever(os.Args[1], os.Args[2])
+	case "drive":
+		drive(os.Args[1], os.Args[2], os.Args[3], os.Args[4])
 	case "work":
 		work(os.Args[1], os.Args[2])
 	}

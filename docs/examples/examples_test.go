@@ -2,25 +2,21 @@
 package examples
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
 
 // provider is a server that speaks Chat Completions and replies by a script.
@@ -31,10 +27,26 @@ type provider struct {
 	asked   []request
 }
 
-// reply is a text, a call of a tool, or a status that is no success.
+// reply is a text, calls of a tool, both, or a status that is no success.
 type reply struct {
 	text, tool, arguments string
+	second                string        // the arguments of a second call of the tool
+	half                  chan struct{} // a streamed reply whose other half comes when this is closed
 	status                int
+}
+
+// calls are the calls of a tool in a reply, as the provider writes them.
+func (r reply) calls(of int) []any {
+	var calls []any
+	for i, arguments := range []string{r.arguments, r.second} {
+		if arguments != "" {
+			calls = append(calls, map[string]any{
+				"index": i, "id": fmt.Sprintf("c%d-%d", of, i), "type": "function",
+				"function": map[string]any{"name": r.tool, "arguments": arguments},
+			})
+		}
+	}
+	return calls
 }
 
 // request is what the tests look at of one.
@@ -66,15 +78,11 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprint(r.URL, err), http.StatusBadRequest)
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.asked = append(p.asked, asked)
-	if len(p.replies) == 0 {
+	next, number := p.take(asked)
+	if number == 0 {
 		http.Error(w, "the script has ended", http.StatusBadRequest)
 		return
 	}
-	next := p.replies[0]
-	p.replies = p.replies[1:]
 	w.Header().Set("Content-Type", "application/json")
 	if next.status != 0 {
 		w.WriteHeader(next.status)
@@ -84,24 +92,59 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	message, finish := map[string]any{"role": "assistant", "content": next.text}, "stop"
 	if next.tool != "" {
 		finish = "tool_calls"
-		message["tool_calls"] = []any{map[string]any{
-			"index": 0, "id": fmt.Sprint("c", len(p.asked)), "type": "function",
-			"function": map[string]any{"name": next.tool, "arguments": next.arguments},
-		}}
+		message["tool_calls"] = next.calls(number)
+	}
+	if next.half != nil {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write(streamed(asked.Model, next.text[:len(next.text)/2]))
+		next.text = next.text[len(next.text)/2:]
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-next.half:
+		case <-r.Context().Done():
+			return
+		}
 	}
 	choice := map[string]any{"index": 0, "finish_reason": finish, "message": message}
 	if asked.Stream {
 		w.Header().Set("Content-Type", "text/event-stream")
 		choice["delta"] = message
+		message["content"] = "" // it comes before
 	}
-	data, err := json.Marshal(map[string]any{"id": "1", "model": asked.Model, "choices": []any{choice}})
+	data := chunk(asked.Model, choice)
+	if asked.Stream {
+		data = fmt.Appendf(streamed(asked.Model, next.text), "data: %s\n\ndata: [DONE]\n\n", data)
+	}
+	_, _ = w.Write(data)
+}
+
+// take returns the next reply and its number, from 1; 0: there is none.
+func (p *provider) take(asked request) (next reply, number int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, asked)
+	if len(p.replies) == 0 {
+		return reply{}, 0
+	}
+	next, p.replies = p.replies[0], p.replies[1:]
+	return next, len(p.asked)
+}
+
+func chunk(model string, choice any) []byte {
+	data, err := json.Marshal(map[string]any{"id": "1", "model": model, "choices": []any{choice}})
 	if err != nil {
 		panic(err)
 	}
-	if asked.Stream {
-		data = fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", data)
+	return data
+}
+
+// streamed returns a text as the events of a stream, in pieces of some characters.
+func streamed(model, text string) (events []byte) {
+	for piece := range slices.Chunk([]rune(text), 9) {
+		delta := map[string]any{"index": 0, "delta": map[string]string{"content": string(piece)}}
+		events = fmt.Appendf(events, "data: %s\n\n", chunk(model, delta))
 	}
-	_, _ = w.Write(data)
+	return events
 }
 
 // programs is the folder in which they are built, all at once.
@@ -122,6 +165,11 @@ func TestMain(m *testing.M) {
 	if dir, _ := programs(); dir != "" {
 		_ = os.RemoveAll(dir)
 	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	os.Exit(code)
 }
 
@@ -130,7 +178,7 @@ func (p *provider) command(t *testing.T, dir, name string, args ...string) *exec
 	t.Helper()
 	bin, err := programs()
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, name), args...)
 	cmd.Dir = dir
@@ -160,6 +208,11 @@ func TestPrograms(t *testing.T) {
 			[]reply{{text: `{"name":"Pancakes","taste":"hot","steps":[],"oven":null}`}, {text: `{"name":"Pancakes","taste":"sweet","steps":["Mix.","Bake."],"oven":null}`}},
 			"Pancakes (sweet)\n1. Mix.\n2. Bake.\n",
 		},
+		{
+			"partial",
+			[]reply{{text: `{"name":"Pancakes","steps":"None."}`}, {text: `{"name":"Pancakes","steps":["Mix.","Bake well."]}`}},
+			"Pancakes\nNo, another one.\nPancakes\n1. Mix.\n2. Bake well.\n",
+		},
 		{"strategy", []reply{{text: "It is a long story."}, {text: "It is a table."}}, "It is a table. <nil>\n"},
 		{
 			"plan",
@@ -172,6 +225,7 @@ func TestPrograms(t *testing.T) {
 			},
 			"Dear editor, trains. <nil>\n",
 		},
+		{"twice", []reply{{text: "It is a long story."}, {text: "It is a table."}}, "It is a table. <nil>\n"},
 		{"fallback", []reply{{status: 401}, {text: "The second."}}, "The second. <nil>\n"},
 		{
 			"toolbox",
@@ -209,81 +263,4 @@ func TestChat(t *testing.T) {
 	}
 	require.Len(t, p.asked[1].Messages, 4)
 	require.Equal(t, "I am Ann.", p.asked[1].Messages[1].Content)
-}
-
-// A visitor is asked, says yes, and sees the answer; another one says no.
-func TestApproval(t *testing.T) {
-	t.Parallel()
-	p := newProvider(t,
-		reply{tool: "send", arguments: `{"To":"bob","Text":"<hi>"}`}, reply{text: "Bob has it."},
-		reply{tool: "send", arguments: `{"To":"eve","Text":"hi"}`}, reply{text: "Then not."})
-	site, log := approvalSite(t, p)
-	for _, say := range []string{"yes", "no"} {
-		asked := post(t, site+"/task", url.Values{"task": {"write"}})
-		require.Contains(t, asked, "May I call <b>send</b>")
-		require.NotContains(t, asked, "<hi>")
-		answer := url.Values{"run": {field(t, asked, "run")}, "wait": {field(t, asked, "wait")}, "say": {say}}
-		done := post(t, site+"/answer", answer)
-		require.Contains(t, done, map[string]string{"yes": "Bob has it.", "no": "Then not."}[say])
-	}
-	require.Contains(t, log.String(), "to bob: <hi>")
-	require.NotContains(t, log.String(), "eve")
-}
-
-// output is what a process has written.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
-
-// approvalSite starts the web app and returns its address and what it logs.
-func approvalSite(t *testing.T, p *provider) (string, *output) {
-	t.Helper()
-	free, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
-	address := free.Addr().String()
-	require.NoError(t, free.Close())
-	cmd, log := p.command(t, t.TempDir(), "approval", "-address", address), new(output)
-	cmd.Stderr = log
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	require.Eventually(t, func() bool {
-		resp, err := http.Get("http://" + address)
-		if err == nil {
-			err = resp.Body.Close()
-		}
-		return err == nil
-	}, 30*time.Second, 10*time.Millisecond, "%s", log)
-	return "http://" + address, log
-}
-
-func post(t *testing.T, to string, form url.Values) string {
-	t.Helper()
-	resp, err := http.PostForm(to, form)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, resp.Body.Close()) }()
-	page, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, resp.StatusCode, "%s", page)
-	return string(page)
-}
-
-// field returns the value of a hidden field of a page.
-func field(t *testing.T, page, name string) string {
-	t.Helper()
-	found := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(page)
-	require.NotEmpty(t, found, page)
-	return strings.TrimSpace(found[1])
 }

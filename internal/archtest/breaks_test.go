@@ -117,9 +117,72 @@ var breakages = []breakage{
 		"strategy/react/react.go", `ToolFormat:  llmclient.ToolsText,`, ``,
 	},
 	{
+		scenario{"S1", 6},
+		"checkpoint/sqlitestore TestS1_6_stoppedByAnotherProcess", "a run that is resumed does not look into its inbox before it goes on",
+		"orchestrator/resume.go", `r.collectPosted()
+		r.drive(yield)`, `r.drive(yield)`,
+	},
+	{
+		scenario{"S1", 6},
+		"checkpoint/sqlitestore TestS1_6_stoppedByAnotherProcess", "what has not begun when the stop comes begins",
+		"orchestrator/loop.go", `if r.stopped() || r.wasStopped {`, `if r.wasStopped {`,
+	},
+	{
+		scenario{"S1", 6},
+		"checkpoint/sqlitestore TestS1_6_stoppedByAnotherProcess", "the error does not say why the run was stopped",
+		"orchestrator/inbox.go", `return "stop was asked for: " + e.reason`, `return "stop was asked for"`,
+	},
+	{
 		scenario{"S1", 7},
 		"orchestrator TestS1_7_stoppedBehindTheSecondRound", "the metadata does not count the rounds",
 		"strategy/completetask/output.go", `"model_calls": strconv.AppendInt(nil, int64(s.asked), 10)`, `"model_calls": []byte("0")`,
+	},
+	{
+		scenario{"S1", 16},
+		"strategy/planreviseexecute TestS1_16_textsOfSteps", "what a step said is lost",
+		"strategy/planreviseexecute/execute.go", `s.parts = append(s.parts, delegation.PartsOf(out, step.ID, len(s.history))...)`, ``,
+	},
+	{
+		scenario{"S1", 16},
+		"strategy/planreviseexecute TestS1_16_textsOfSteps", "the steps that are done are not counted",
+		"strategy/planreviseexecute/output.go", `_ = m.Set("steps_executed", s.plan.done())`, `_ = m.Set("steps_executed", 0)`,
+	},
+	{
+		scenario{"S1", 16},
+		"strategy/planreviseexecute TestS1_16_textsOfSteps", "a plan as long as is allowed is cut",
+		"strategy/planreviseexecute/plan.go", `if len(revised.Steps) >= rules.maxSteps && !rules.refuse {`, `if len(revised.Steps)+1 >= rules.maxSteps && !rules.refuse {`,
+	},
+	{
+		scenario{"S1", 18},
+		"strategy/planreviseexecute TestS1_18_planIsCut", "a plan that is too long is not cut",
+		"strategy/planreviseexecute/plan.go", `if len(revised.Steps) >= rules.maxSteps && !rules.refuse {`, `if rules.maxSteps < 0 {`,
+	},
+	{
+		scenario{"S1", 18},
+		"strategy/planreviseexecute TestS1_18_planIsCut", "the metadata does not say how long the plan was",
+		"strategy/planreviseexecute/plan.go", `revised.Planned = len(revised.Steps) + cut`, `revised.Planned = len(revised.Steps)`,
+	},
+	{
+		scenario{"S1", 18},
+		"strategy/planreviseexecute TestS1_18_planIsCut", "the metadata does not say that the plan was cut",
+		"strategy/planreviseexecute/output.go", `_ = m.Set("truncated", true)`, ``,
+	},
+	{
+		scenario{"S1", 8},
+		"checkpoint/sqlitestore TestS1_8_stoppedByAnotherProcess", "pieces of the answer are told behind the stop",
+		"orchestrator/model.go", `if x.run.ctx.Err() != nil { // nothing is told behind a stop
+		return
+	}`, ``,
+	},
+	{
+		scenario{"S1", 8},
+		"checkpoint/sqlitestore TestS1_8_stoppedByAnotherProcess", "a stop at once does not end the request of the model",
+		"orchestrator/inbox.go", `r.cancel(&errPostedStop{p.Text}) // also an effect on the goroutine of the loop`, ``,
+	},
+	{
+		scenario{"S1", 8},
+		"checkpoint/sqlitestore TestS1_8_stoppedByAnotherProcess", "the text so far is lost",
+		"orchestrator/handler.go", `answer.Code, answer.Model, answer.Partial = delegation.Code(failed.Code), failed.Model, failed.Partial`, `answer.Code, answer.Model = delegation.Code(failed.Code), failed.Model`,
 	},
 	{
 		scenario{"S1", 19},
@@ -157,6 +220,21 @@ var breakages = []breakage{
 		"strategy/stepagent/stepagent.go", `(s.iteration-1)%s.PlanEvery == 0`, `s.iteration > 1`,
 	},
 	{
+		scenario{"S4", 1},
+		"strategy/reasonactobserve TestS4_1_finishesAtOnce", "the first event does not say how many steps there may be",
+		"orchestrator/flat.go", `Strategy: cmp.Or(f.Strategy, d.Strategy), MaxSteps: f.MaxSteps}`, `Strategy: cmp.Or(f.Strategy, d.Strategy)}`,
+	},
+	{
+		scenario{"S4", 1},
+		"strategy/reasonactobserve TestS4_1_finishesAtOnce", "the last event does not say how many steps there were",
+		"orchestrator/flat.go", `{Type: FlatCompletion, Steps: f.Turns, Answer`, `{Type: FlatCompletion, Answer`,
+	},
+	{
+		scenario{"S4", 1},
+		"strategy/reasonactobserve TestS4_1_finishesAtOnce", "the answer that comes with a decision is not taken",
+		"strategy/reasonactobserve/control.go", `FinalAnswer    text   ` + "`json:\"final_answer\"`", `FinalAnswer    text   ` + "`json:\"answer\"`",
+	},
+	{
 		scenario{"S4", 7},
 		"orchestrator TestS4_7_anotherAnswerMeanwhile", "an answer goes to whatever is waited for first",
 		"orchestrator/questions.go", `rec.Reply.WaitID = w.ID`, `rec.Reply.WaitID = r.m.Waits()[0].ID`,
@@ -167,6 +245,26 @@ var breakages = []breakage{
 		"orchestrator/questions.go", `reply, err := x.run.o.cfg.Reply(ctx, w)`, `reply, err := x.run.o.cfg.Reply(context.WithoutCancel(ctx), w)`,
 	},
 	{
+		scenario{"S4", 18},
+		"checkpoint/sqlitestore TestS4_18_stoppedByAnotherProcess", "the conversation ends with results of tools",
+		"machine/ending.go", `out.Messages = append(out.Messages, messages.AssistantText(e.note)).Clip()`, `out.Messages = out.Messages.Clip()`,
+	},
+	{
+		scenario{"S4", 18},
+		"checkpoint/sqlitestore TestS4_18_stoppedByAnotherProcess", "a stop that waits for the tool cuts it off",
+		"orchestrator/inbox.go", `if r.journal.inbox.stops.Store(true); p.Now {`, `if r.journal.inbox.stops.Store(true); true {`,
+	},
+	{
+		scenario{"S4", 18},
+		"checkpoint/sqlitestore TestS4_18_stoppedByAnotherProcess", "a call that had begun when its process was killed counts as not started",
+		"machine/ending.go", `if e.state == waiting || e.begun {`, `if e.state == waiting && false {`,
+	},
+	{
+		scenario{"S4", 18},
+		"checkpoint/sqlitestore TestS4_18_stoppedByAnotherProcess", "a stop at once waits for the tool",
+		"orchestrator/inbox.go", `r.cancel(&errPostedStop{p.Text}) // also an effect on the goroutine of the loop`, ``,
+	},
+	{
 		scenario{"S4", 22},
 		"orchestrator TestS4_22_callsOnTheWire", "a message without calls has an empty list of them",
 		"llmclient/openaichat/encodemsg.go", `if calls > 0 {`, `if true {`,
@@ -175,5 +273,20 @@ var breakages = []breakage{
 		scenario{"S4", 22},
 		"orchestrator TestS4_22_callsOnTheWire", "arguments are sent as an object",
 		"llmclient/openaichat/encodemsg.go", `e.text("arguments", args)`, `e.raw("arguments", []byte(args), "")`,
+	},
+	{
+		scenario{"S4", 27},
+		"orchestrator TestS4_27_oneToOne", "calls are shown under the names of their types",
+		"orchestrator/flat.go", `return strings.TrimPrefix(string(e.Type), "agent_")`, `return string(e.Type)`,
+	},
+	{
+		scenario{"S4", 27},
+		"orchestrator TestS4_27_oneToOne", "nobody hears that the results of calls are there",
+		"orchestrator/flat.go", `return []FlatEvent{{Type: FlatObserve, Step: f.Turns}}`, `return nil`,
+	},
+	{
+		scenario{"S4", 27},
+		"orchestrator TestS4_27_oneToOne", "a question ends the turn without a word",
+		"orchestrator/flat.go", `return []FlatEvent{{Type: FlatRequestInput, Step: f.Turns, Question: d.Wait.Text}}`, `return nil`,
 	},
 }

@@ -46,7 +46,7 @@ var taught = map[string][]string{
 	"docs/tools.md":      {"toolbox/main.go"},
 	"docs/models.md":     {"models/main.go", "fallback/main.go", "policy/main.go"},
 	"docs/chat.md":       {"chat/main.go"},
-	"docs/structured.md": {"structured/main.go"},
+	"docs/structured.md": {"structured/main.go", "partial/main.go"},
 	"docs/web.md":        {"approval/main.go"},
 	"docs/testing.md":    {"testing/agent.go", "testing/agent_test.go"},
 }
@@ -83,17 +83,21 @@ func TestPages_lines(t *testing.T) {
 	}
 	have := map[string]string{}
 	for name, text := range exampleTexts(t) {
-		n := 0
-		for line := range strings.Lines(text) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
-				n++
-			}
-		}
 		if path.Base(name) == "main.go" {
-			have[name] = strconv.Itoa(n)
+			have[name] = strconv.Itoa(codeLines(text))
 		}
 	}
 	require.Equal(t, have, said)
+}
+
+// codeLines counts the lines of a program that are neither blank nor a comment.
+func codeLines(text string) (n int) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			n++
+		}
+	}
+	return n
 }
 
 // TestPages_programs compiles every Go block with a package clause unchanged, all at once, in
@@ -102,7 +106,7 @@ func TestPages_lines(t *testing.T) {
 func TestPages_programs(t *testing.T) {
 	tree, err := filepath.Abs(root)
 	require.NoError(t, err)
-	dir := t.TempDir()
+	dir, html := t.TempDir(), webPage(t)
 	overlay := map[string]string{}
 	folders := map[string]bool{}
 	add := func(folder, name, text string) string {
@@ -125,6 +129,9 @@ func TestPages_programs(t *testing.T) {
 				name = "main_test.go"
 			}
 			places = append(places, fmt.Sprintf("%s is %s:%d", add(folder, name, b.text), page, b.line))
+			if strings.Contains(b.text, "\n//go:embed index.html\n") {
+				add(folder, "index.html", html)
+			}
 		}
 	}
 	require.Greater(t, len(places), 20)
@@ -138,6 +145,21 @@ func TestPages_programs(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	slices.Sort(places)
 	require.NoError(t, err, "%s\n%s", out, strings.Join(places, "\n"))
+}
+
+// webPage returns the page of the one program that has any.
+func webPage(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docs/examples/approval/index.html"))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// TestPages_web finds the page of the web app beside its program.
+func TestPages_web(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/web.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "\n```html\n"+webPage(t)+"```\n")
 }
 
 // TestPages_outputs checks that the body of each program with a stated output is also the body of

@@ -22,13 +22,13 @@ var layers = []struct {
 	packages []string
 }{
 	{"what knows nothing of agents", []string{
-		"internal/guard", "internal/jsonform", "internal/prompts", "markdownpolicy/internal/textscan", "tools/internal/typeschema",
+		"internal/guard", "internal/jsonform", "internal/jsonprefix", "internal/prompts", "markdownpolicy/internal/textscan", "tools/internal/typeschema",
 	}},
 	{"readers of JSON and code in texts", []string{"markdownpolicy/internal/jsonscan", "markdownpolicy/internal/commonmark", "markdownpolicy/internal/reactscan"}},
 	{"readers of JSON with mistakes", []string{"markdownpolicy/internal/jsonrepair"}},
 	{"readers of Python", []string{"markdownpolicy/internal/pyliteral"}},
 	{"conversations and journals as data", []string{"messages", "checkpoint"}},
-	{"what strategies are given; what models can call", []string{"delegation", "tools", "checkpoint/checkpointtest"}},
+	{"what strategies are given; what models can call", []string{"delegation", "tools", "checkpoint/checkpointtest", "checkpoint/sealed"}},
 	{"formats of text", []string{"markdownpolicy", "tools/filetools"}},
 	{"the contract with models", []string{"llmclient"}},
 	{"clients of models", []string{"llmclient/openaichat", "llmclient/scripted", "llmclient/llmclienttest", "llmclient/policyclient"}},
@@ -42,7 +42,7 @@ var layers = []struct {
 	{"strategies by name; a run as data", []string{"strategy/builtin", "machine"}},
 	{"the loop", []string{"orchestrator"}},
 	{"what stands on the loop", []string{".", "orchestrator/sse", "strategytest", "strategytest/crash"}},
-	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/prove", "internal/release", "internal/scenetest"}},
+	{"what nobody imports but tests", []string{"internal/archtest", "internal/growth", "internal/live", "internal/pgtest", "internal/prove", "internal/release", "internal/scenetest"}},
 }
 
 // layerOf returns the layer of each package, the lowest first.

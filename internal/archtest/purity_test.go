@@ -39,6 +39,7 @@ var pure = []string{
 	"strategy/internal/frame",
 	"internal/guard",
 	"internal/jsonform",
+	"internal/jsonprefix",
 	"internal/prompts",
 	"internal/scenetest",
 	"machine",
@@ -50,6 +51,7 @@ var acting = []string{
 	".",
 	"checkpoint",
 	"checkpoint/checkpointtest",
+	"checkpoint/sealed",
 	"tools",
 	"tools/filetools",
 	"llmclient",
@@ -65,6 +67,7 @@ var acting = []string{
 	"internal/archtest",
 	"internal/growth",
 	"internal/live",
+	"internal/pgtest",
 	"internal/prove",
 	"internal/release",
 }

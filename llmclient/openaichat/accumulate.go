@@ -13,7 +13,8 @@ const maxCalls = 1024
 
 // accumulator builds a reply from one whole answer or from the chunks of a stream.
 type accumulator struct {
-	onDelta func(llmclient.Delta) // may be nil
+	onDelta func(llmclient.Delta)     // may be nil
+	onCall  func(llmclient.CallDelta) // may be nil
 	names   idMaker
 
 	id, model string
@@ -85,7 +86,7 @@ func (a *accumulator) reply(r *reply, whole bool) {
 	}
 	a.refuse(r.refusal)
 	for i := range r.calls {
-		a.calls.add(&r.calls[i], whole)
+		a.tell(a.calls.add(&r.calls[i], whole))
 	}
 	a.calls.legacy(&r.function)
 }
@@ -115,6 +116,18 @@ func (a *accumulator) write(kind llmclient.DeltaKind, text []byte) {
 	if a.onDelta != nil {
 		a.onDelta(llmclient.Delta{Kind: kind, Text: s.text.String()[from:]})
 	}
+}
+
+// tell hands on what has come of the arguments of a call, once the tool is known. Those of two bytes
+// may be replaced by others.
+func (a *accumulator) tell(at int) {
+	c := a.calls.list[at]
+	if a.onCall == nil || c.name == "" || len(c.args) <= max(c.told, len("{}")) {
+		return
+	}
+	piece := string(c.args[c.told:])
+	c.told = len(c.args)
+	a.onCall(llmclient.CallDelta{Index: at, Tool: c.name, Text: piece})
 }
 
 // message returns the message so far. If the reply was cut, an incomplete last call is left out.

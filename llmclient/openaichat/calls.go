@@ -15,6 +15,7 @@ type call struct {
 	name   string
 	args   []byte
 	object object // the state of args
+	told   int    // how many bytes of args were handed on
 	extras messages.Extras
 }
 
@@ -24,14 +25,15 @@ type calls struct {
 	function *call // function_call, used if there are no tool calls
 }
 
-// add adds a whole call, or a piece to its call.
-func (cs *calls) add(p *callPiece, whole bool) {
+// add adds a whole call, or a piece to its call, and returns the place of the call.
+func (cs *calls) add(p *callPiece, whole bool) int {
 	c := cs.find(p)
 	if c == nil || whole || cs.startsAnew(c, p) {
 		c = &call{index: p.index}
 		cs.list = append(cs.list, c)
 	}
 	c.take(p)
+	return slices.Index(cs.list, c)
 }
 
 // legacy adds a function_call or a piece of one. Some servers send an empty one beside tool_calls:

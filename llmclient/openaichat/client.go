@@ -108,6 +108,9 @@ func (c *Client) once(ctx context.Context, req *llmclient.Request, onDelta func(
 		}
 		return nil, err
 	}
+	if resp.Model != model {
+		resp.Asked = model
+	}
 	return resp, nil
 }
 
@@ -125,6 +128,9 @@ func (c *Client) complete(ctx context.Context, req *llmclient.Request, model str
 		return nil, err
 	}
 	acc := &accumulator{onDelta: onDelta, index: noIndex, names: idMaker{history: req.Messages}}
+	if onDelta != nil {
+		acc.onCall = llmclient.CallDeltas(ctx)
+	}
 	return x.read(acc)
 }
 

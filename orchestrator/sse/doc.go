@@ -9,14 +9,17 @@
 //	POST /runs                                   HTTP/1.1 200 OK
 //	Content-Type: application/json               Content-Type: text/event-stream
 //
-//	{"goal": "What is 19.5 + 22.5?"}             id: 1/1
+//	{"goal": "What is 19.5 + 22.5?"}             id: 0
+//
+//	                                             id: 1/1
 //	                                             event: run_started
 //	                                             data: {"run":"…","frame":"0","depth":1,"kind":"run_started",…}
 //
 // Each event has its kind as its name, and the JSON form of [orchestrator.Event] in one line as its
 // data; docs/events.md describes them all. Its id is its position in the run: "7/2" is the second
 // event of record 7, in every stream of the run. Events that no journal keeps, such as deltas, have
-// the id of the event before them. The last event is run_finished; a stream that ends without it
+// the id of the event before them. A stream begins with a block that has only the id 0, of no event,
+// so that a browser has an id to send when it reconnects. The last event is run_finished; a stream that ends without it
 // was cut off. Lines that begin with a colon are comments, which keep the connection alive while
 // nothing happens.
 //

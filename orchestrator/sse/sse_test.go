@@ -3,6 +3,7 @@ package sse_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -122,6 +123,39 @@ func TestStream_filter(t *testing.T) {
 	require.Equal(t, []string{raw[0].id, position(got[2], "")}, []string{raw[1].id, raw[2].id})
 	require.Equal(t, "ab", got[2].Detail.(orchestrator.RunFinished).Output.Text())
 	require.NotContains(t, raw[2].data, "secret")
+}
+
+// A browser that asks again says the last id that it was sent. There is one even where it has seen
+// no event: otherwise its request would start a second run.
+func TestStream_idBeforeTheFirstEvent(t *testing.T) {
+	model := scripted.New(scripted.Text("done"), scripted.Text("done again"))
+	o := agent(t, model)
+	server, _ := serve(t, sse.Config{
+		Methods: []string{http.MethodGet},
+		Filter:  func(*orchestrator.Event) bool { return false },
+		Start: func(r *http.Request) (iter.Seq2[orchestrator.Event, error], error) {
+			return o.Stream(r.Context(), orchestrator.Task{Input: delegation.Input{Goal: "go"}}), nil
+		},
+	})
+	last := ""
+	for _, want := range []int{http.StatusOK, http.StatusNoContent} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+		require.NoError(t, err)
+		if last != "" {
+			req.Header.Set("Last-Event-ID", last)
+		}
+		resp, err := server.Client().Do(req)
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, want, resp.StatusCode, "%s", body)
+		if want == http.StatusOK {
+			require.Equal(t, "id: 0\n\n", string(body), "a block without data, of which a browser tells nobody")
+		}
+		last = "0"
+	}
+	require.Len(t, model.Requests(), 1)
 }
 
 // A kind of one's own cannot end its line.

@@ -62,8 +62,14 @@ func setHeaders(h http.Header) {
 	h.Set("X-Accel-Buffering", "no") // otherwise nginx buffers events
 }
 
-// begin sends the header and then keeps the connection alive; gone is called when a comment cannot
-// be sent. If this ResponseWriter cannot stream, begin returns an error and sends nothing.
+// firstID has an id and no data: a browser stores the id and reports no event. So a browser that
+// reconnects sends an id even if it was cut off before the first event. Without an id it would start
+// a second run.
+const firstID = "id: 0\n\n"
+
+// begin sends the header and an id, and then keeps the connection alive; gone is called when a
+// comment cannot be sent. If this ResponseWriter cannot stream, begin returns an error and sends
+// nothing.
 func (s *stream) begin(keepAlive time.Duration, gone func()) error {
 	setHeaders(s.w.Header())
 	s.limit()
@@ -74,7 +80,8 @@ func (s *stream) begin(keepAlive time.Duration, gone func()) error {
 		return fmt.Errorf("sse: the ResponseWriter %T cannot be flushed: one that wraps another needs a method Unwrap: %w", s.w, err)
 	}
 	s.unlimit()
-	s.begun, s.err, s.wrote = true, err, time.Now()
+	s.begun, s.err = true, err
+	_ = s.send([]byte(firstID)) // if it cannot be sent the first event cannot either
 	if keepAlive > 0 {
 		s.beats.Go(func() { s.keepAlive(keepAlive, gone) })
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -14,9 +15,9 @@ func (w *composed) replayAndFork() {
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), caseKey{}, w))
 	defer cancel()
 	w.stop, w.Fails = func() {}, 0 // the run has ended
-	asked, billed := w.asked, w.billed
-	w.asked, w.billed = 0, 0 // the fork counts anew
-	defer func() { w.asked, w.billed = asked, billed }()
+	asked, billed, usage := w.asked, w.billed, w.usage
+	w.asked, w.billed, w.usage = 0, 0, messages.Usage{} // the fork counts anew
+	defer func() { w.asked, w.billed, w.usage = asked, billed, usage }()
 	key := checkpoint.Key{Run: composedRun}
 	var again []string
 	for e, err := range w.o.Replay(ctx, key) {

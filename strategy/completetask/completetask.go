@@ -265,7 +265,7 @@ func (s *completeTask) checked(text string) nextstep.NextStep {
 		return s.again("Final", map[string]any{"Final": FinalTool})
 	default:
 		s.pieces, s.refused = nil, text
-		return s.again("Schema", map[string]any{"Problem": wrong.Error()})
+		return s.again("Schema", map[string]any{"Problem": bare(wrong)})
 	}
 }
 

@@ -2,8 +2,8 @@ package completetask
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -65,7 +65,7 @@ func (s *completeTask) submitted(calls []messages.ToolCall, at int) nextstep.Nex
 		case i != at:
 			s.history = append(s.history, frame.NotRun(c, "not_run", s.prompt("NotRun", map[string]any{"Tool": c.Name, "Final": FinalTool})))
 		case wrong != nil:
-			said := s.prompt("Arguments", map[string]any{"Final": FinalTool, "Problem": wrong.Error()})
+			said := s.prompt("Arguments", map[string]any{"Final": FinalTool, "Problem": bare(wrong)})
 			s.history = append(s.history, frame.NotRun(c, tools.ReasonArguments, said))
 		default:
 			s.history = append(s.history, messages.Tool{ToolOutput: messages.ToolOutput{
@@ -92,9 +92,21 @@ func (s *completeTask) check(answer string) error {
 	return s.Validate(json.RawMessage(answer))
 }
 
+// bare is what is wrong with an answer, without the prefix that the text has as an error.
+func bare(wrong error) string { return strings.TrimPrefix(wrong.Error(), "tools: ") }
+
+// answerError is the end with an answer that is not as it should be.
+type answerError struct{ wrong error }
+
+func (e *answerError) Error() string {
+	return "completetask: the answer is not as it was asked for: " + bare(e.wrong)
+}
+
+func (e *answerError) Unwrap() error { return e.wrong }
+
 // invalid ends with an invalid answer.
 func (s *completeTask) invalid(answer string, wrong error) nextstep.NextStep {
-	step := s.fail(delegation.CodeInvalid, fmt.Errorf("completetask: the answer is not of the schema: %w", wrong))
+	step := s.fail(delegation.CodeInvalid, &answerError{wrong})
 	return withResult(step, answer)
 }
 

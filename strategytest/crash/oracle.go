@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
@@ -315,11 +316,8 @@ func holdsUntrusted(h messages.History) bool {
 func named(defs []tools.Definition, names []string) []tools.Definition {
 	list := []tools.Definition{}
 	for _, d := range defs {
-		for _, name := range names {
-			if d.Name == name {
-				list = append(list, d)
-				break
-			}
+		if slices.Contains(names, d.Name) {
+			list = append(list, d)
 		}
 	}
 	return list

@@ -15,45 +15,70 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// corpora are examples that were written for these tests, numbered from 1001 on, and those of
+// CommonMark, which lie beside the repository.
+var corpora = []struct {
+	name, file string
+	examples   int
+}{
+	{"ours", "../../../testdata/recorded/cases/commonmark-fences.jsonl", 11},
+	{"CommonMark", "../../../../shared/corpus/cases/commonmark-fences.jsonl", 29},
+}
+
 // outsideOfFences are the examples whose blocks are not fenced blocks at the top level of the text.
 var outsideOfFences = map[int]string{
 	128: "a block within a quotation: what it holds is quoted",
 	134: "an indented block",
+
+	1009: "a block within a quotation, as 128",
 }
 
 func TestS2_11_FencesAreThoseOfCommonMark(t *testing.T) {
-	file, err := os.Open("../../../../shared/corpus/cases/commonmark-fences.jsonl")
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the corpus of recorded texts is not at ../shared/corpus, beside the repository")
-	}
-	require.NoError(t, err)
-	defer file.Close()
-	code := regexp.MustCompile(`(?s)<pre><code[^>]*>(.*?)</code></pre>`)
-	n := 0
-	for lines := bufio.NewScanner(file); lines.Scan(); n++ {
-		var example struct {
-			N              int
-			Markdown, HTML string
-		}
-		require.NoError(t, json.Unmarshal(lines.Bytes(), &example))
-		var want []string
-		for _, block := range code.FindAllStringSubmatch(example.HTML, -1) {
-			want = append(want, html.UnescapeString(block[1]))
-		}
-		if outsideOfFences[example.N] != "" {
-			want = nil
-		}
-		for _, size := range []int{1, 2, 5, len(example.Markdown)} {
-			_, got := codeBlocks(example.Markdown, size)
-			for i := range got {
-				if got[i] != "" && got[i][len(got[i])-1] != '\n' {
-					got[i] += "\n" // the end of the text counts as the end of a line
-				}
+	for _, c := range corpora {
+		t.Run(c.name, func(t *testing.T) {
+			file, err := os.Open(c.file)
+			if errors.Is(err, fs.ErrNotExist) && c.name != "ours" {
+				t.Skip("the corpus of recorded texts is not at ../shared/corpus, beside the repository")
 			}
-			require.Equal(t, want, got, "example %d in pieces of %d: %q", example.N, size, example.Markdown)
-		}
+			require.NoError(t, err)
+			defer file.Close()
+			n := 0
+			for lines := bufio.NewScanner(file); lines.Scan(); n++ {
+				var e example
+				require.NoError(t, json.Unmarshal(lines.Bytes(), &e))
+				e.check(t)
+			}
+			require.Equal(t, c.examples, n)
+		})
 	}
-	require.Equal(t, 29, n)
+}
+
+// example is a text, and what it is as HTML.
+type example struct {
+	N              int
+	Markdown, HTML string
+}
+
+var code = regexp.MustCompile(`(?s)<pre><code[^>]*>(.*?)</code></pre>`)
+
+// check holds the blocks of the text, which arrives in pieces, to be those of the HTML.
+func (e example) check(t *testing.T) {
+	var want []string
+	for _, block := range code.FindAllStringSubmatch(e.HTML, -1) {
+		want = append(want, html.UnescapeString(block[1]))
+	}
+	if outsideOfFences[e.N] != "" {
+		want = nil
+	}
+	for _, size := range []int{1, 2, 5, len(e.Markdown)} {
+		_, got := codeBlocks(e.Markdown, size)
+		for i := range got {
+			if got[i] != "" && got[i][len(got[i])-1] != '\n' {
+				got[i] += "\n" // the end of the text counts as the end of a line
+			}
+		}
+		require.Equal(t, want, got, "example %d in pieces of %d: %q", e.N, size, e.Markdown)
+	}
 }
 
 func TestS2_11_InfoStringsAndLineBreaks(t *testing.T) {

@@ -13,8 +13,29 @@ import (
 	"github.com/segue-go/segue/markdownpolicy/internal/jsonrepair"
 )
 
-// refused are the lines of json_repair-py.jsonl that are not repaired, by the reason. All other
+// corpora are the cases that were written for these tests, and those of another project, which lie
+// beside the repository; refused are the lines that are not repaired, by the reason. All other
 // lines are repaired to what the corpus expects.
+var corpora = []struct {
+	name, file string
+	refused    map[string][]int
+}{
+	{"ours", "../../../testdata/recorded/json/json_repair-py.jsonl", refusedOfOurs},
+	{"others", "../../../../shared/corpus/json/json_repair-py.jsonl", refused},
+}
+
+var refusedOfOurs = map[string][]int{
+	"text before or behind the JSON":        {19, 20},
+	"neither an object nor an array":        {21},
+	"several values, or members behind it":  {22},
+	"cut off in a string, number or member": {23, 24},
+	"a missing value, or an ellipsis":       {25},
+	"quotes within a string":                {26},
+	"brackets that do not match":            {27},
+	"words that are no constants":           {28},
+	"a number that is none":                 {29},
+}
+
 var refused = map[string][]int{
 	"text before or behind the JSON":          {11, 12, 13, 14, 19, 21, 22, 23, 99, 174, 192, 195, 212, 213, 214, 215},
 	"neither an object nor an array":          {54, 76, 77, 80, 81, 87, 122, 170, 171, 172, 173, 198, 227, 228, 229},
@@ -34,15 +55,49 @@ var refused = map[string][]int{
 	"the backslash before ' may be meant":     {205},
 }
 
-func TestS2_8_RepairsOfJSONRepairAreWhatWasMeant(t *testing.T) {
-	type row struct {
-		Input string
-		Want  any
-		Opts  struct {
-			Logging bool
-			Objects bool `json:"return_objects"`
-		}
+type row struct {
+	Input string
+	Want  any
+	Opts  struct {
+		Logging bool
+		Objects bool `json:"return_objects"`
 	}
+}
+
+func TestS2_8_RepairsOfJSONRepairAreWhatWasMeant(t *testing.T) {
+	for _, c := range corpora {
+		t.Run(c.name, func(t *testing.T) {
+			data, err := os.ReadFile(c.file)
+			if errors.Is(err, fs.ErrNotExist) && c.name != "ours" {
+				t.Skip("the corpus of recorded texts is not at ../shared/corpus, beside the repository")
+			}
+			require.NoError(t, err)
+			reasons := byLine(t, c.refused)
+			total, valid, mended := 0, 0, 0
+			for line := range strings.Lines(string(data)) {
+				var r row
+				require.NoError(t, json.Unmarshal([]byte(line), &r))
+				total++
+				switch changes, ok := repairs(t, total, r); {
+				case !ok:
+					require.NotEmpty(t, reasons[total], "line %d is refused: %s", total, r.Input)
+					continue
+				case changes > 0:
+					mended++
+				default:
+					valid++
+				}
+				require.Empty(t, reasons[total], "line %d is mended: %s", total, r.Input)
+			}
+			t.Logf("%d inputs: %d valid, %d mended, %d refused, 0 different", total, valid, mended, len(reasons))
+			require.Equal(t, total, valid+mended+len(reasons))
+			require.Greater(t, mended, 10)
+		})
+	}
+}
+
+// byLine returns the reason of each line that is refused.
+func byLine(t *testing.T, refused map[string][]int) map[int]string {
 	reasons := map[int]string{}
 	for reason, lines := range refused {
 		for _, line := range lines {
@@ -50,41 +105,25 @@ func TestS2_8_RepairsOfJSONRepairAreWhatWasMeant(t *testing.T) {
 			reasons[line] = reason
 		}
 	}
-	valid, mended := 0, 0
-	data, err := os.ReadFile("../../../../shared/corpus/json/json_repair-py.jsonl")
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the corpus of recorded texts is not at ../shared/corpus, beside the repository")
+	return reasons
+}
+
+// repairs mends the text of a row, which must become what is expected, and returns the number of
+// changes; false if it is refused.
+func repairs(t *testing.T, line int, r row) (changes int, ok bool) {
+	fixed, made, ok := jsonrepair.Repair(r.Input)
+	if !ok {
+		return 0, false
 	}
-	require.NoError(t, err)
-	var rows []row
-	for line := range strings.Lines(string(data)) {
-		var r row
-		require.NoError(t, json.Unmarshal([]byte(line), &r))
-		rows = append(rows, r)
+	want := r.Want
+	if text, ok := want.(string); ok && !r.Opts.Objects {
+		require.NoError(t, json.Unmarshal([]byte(text), &want))
 	}
-	for i, r := range rows {
-		fixed, repairs, ok := jsonrepair.Repair(r.Input)
-		if !ok {
-			require.NotEmpty(t, reasons[i+1], "line %d is refused: %s", i+1, r.Input)
-			continue
-		}
-		require.Empty(t, reasons[i+1], "line %d is mended: %s", i+1, r.Input)
-		want := r.Want
-		if text, ok := want.(string); ok && !r.Opts.Objects {
-			require.NoError(t, json.Unmarshal([]byte(text), &want))
-		}
-		if r.Opts.Logging {
-			want = want.([]any)[0]
-		}
-		var got any
-		require.NoError(t, json.Unmarshal([]byte(fixed), &got))
-		require.Equal(t, want, got, "line %d: %s became %s", i+1, r.Input, fixed)
-		if len(repairs) > 0 {
-			mended++
-		} else {
-			valid++
-		}
+	if r.Opts.Logging {
+		want = want.([]any)[0]
 	}
-	t.Logf("%d inputs: %d valid, %d mended, %d refused, 0 different", len(rows), valid, mended, len(reasons))
-	require.Equal(t, len(rows), valid+mended+len(reasons))
+	var got any
+	require.NoError(t, json.Unmarshal([]byte(fixed), &got))
+	require.Equal(t, want, got, "line %d: %s became %s", line, r.Input, fixed)
+	return len(made), true
 }

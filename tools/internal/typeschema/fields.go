@@ -17,7 +17,10 @@ func completeFields(t reflect.Type, s *jsonschema.Schema) error {
 	switch {
 	case s == nil:
 		return nil
+	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
+		return fmt.Errorf("JSON cannot be read into the interface %v", t)
 	case t.Kind() == reflect.Pointer:
+		allowNoList(t.Elem(), s)
 		return completeFields(t.Elem(), s)
 	case t.Kind() == reflect.Slice, t.Kind() == reflect.Array:
 		return completeFields(t.Elem(), s.Items)
@@ -47,6 +50,17 @@ func completeFields(t reflect.Type, s *jsonschema.Schema) error {
 		}
 	}
 	return nil
+}
+
+// nullOrList are the types of a pointer to a list, in another order than inference gives to every
+// list.
+var nullOrList = []string{"array", "null"}
+
+// allowNoList marks the schema of a pointer to a list, so that it may go on being null.
+func allowNoList(elem reflect.Type, s *jsonschema.Schema) {
+	if elem.Kind() == reflect.Slice && slices.Equal(s.Types, []string{"null", "array"}) {
+		s.Types = nullOrList
+	}
 }
 
 // jsonName returns the name of a field in JSON, or "" if JSON has no such field, and the options of

@@ -6,8 +6,11 @@ import (
 	"cmp"
 	"encoding"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -31,11 +34,13 @@ func Infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
 		reflect.TypeFor[time.Time]():   {Type: "string", Format: "date-time"},
 	}
 	open = survey(t, special, map[reflect.Type]bool{})
-	schema, err = jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: special})
-	if err == nil {
-		err = completeFields(t, schema)
+	if inner := holdsItself(t, special, nil); inner != nil {
+		return nil, false, fmt.Errorf("it holds a %v within itself, which no schema here can say: give the inner one the type json.RawMessage", inner)
 	}
-	if err != nil {
+	if schema, err = jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: special}); err != nil {
+		return nil, false, errors.New(strings.TrimPrefix(err.Error(), fmt.Sprintf("ForType(%v): ", t)))
+	}
+	if err = completeFields(t, schema); err != nil {
 		return nil, false, err
 	}
 	Walk(schema, func(s *jsonschema.Schema) {
@@ -44,6 +49,8 @@ func Infer(t reflect.Type) (schema *jsonschema.Schema, open bool, err error) {
 			s.Types, s.Description = nil, cmp.Or(s.Description, "any JSON") // instead of the schema true, which servers refuse
 		case slices.Equal(s.Types, []string{"null", "array"}):
 			s.Type, s.Types = "array", nil
+		case slices.Equal(s.Types, nullOrList):
+			s.Types = []string{"null", "array"}
 		}
 	})
 	return schema, open, nil
@@ -78,6 +85,32 @@ func survey(t reflect.Type, special map[reflect.Type]*jsonschema.Schema, seen ma
 	default:
 		return false
 	}
+}
+
+// holdsItself returns a type, t or one that t holds, that holds itself; nil if there is none.
+func holdsItself(t reflect.Type, special map[reflect.Type]*jsonschema.Schema, around []reflect.Type) reflect.Type {
+	switch {
+	case special[t] != nil:
+		return nil
+	case t.Name() != "" && slices.Contains(around, t):
+		return t
+	}
+	around = append(around, t)
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return holdsItself(t.Elem(), special, around)
+	case reflect.Struct:
+		for field := range t.Fields() {
+			if name, _ := jsonName(field); name == "" && !field.Anonymous {
+				continue
+			}
+			if inner := holdsItself(field.Type, special, around); inner != nil {
+				return inner
+			}
+		}
+	default: // it holds nothing
+	}
+	return nil
 }
 
 func decodesItself(t reflect.Type) *jsonschema.Schema {

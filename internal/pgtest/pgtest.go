@@ -2,9 +2,11 @@
 package pgtest
 
 import (
-	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -15,8 +17,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Variable is the environment variable whose value, if it has one, is how to connect to a server
@@ -166,12 +166,14 @@ func (s *Server) Start() error {
 	return fmt.Errorf("the server cannot be started: %w\n%s", err, log)
 }
 
-// ends ends the server when this process does, however it does: then the input of the shell ends.
+// ends ends the server when it is told to by a line, and with its folder when this process ends
+// without one.
 const ends = `exec 3<&0
 "$0" "$@" >>log 2>&1 </dev/null 3<&- & server=$!
-(read -r line <&3; kill -INT $server) 2>/dev/null & reader=$!
+(read -r line <&3 || : >forgotten; kill -INT $server) 2>/dev/null & reader=$!
 wait $server; code=$?
 kill $reader 2>/dev/null
+[ -e forgotten ] && rm -rf "$PWD"
 exit $code`
 
 // try starts the server, and returns once it can be connected to, or has ended.
@@ -192,6 +194,7 @@ func (s *Server) try(until time.Time) error {
 	}()
 	s.proc = proc
 	s.end = func() {
+		_, _ = io.WriteString(in, "stop\n") // it may have ended already
 		_ = in.Close()
 		<-over
 	}
@@ -208,14 +211,30 @@ func (s *Server) try(until time.Time) error {
 	return errors.New("it does not answer")
 }
 
+// answers asks the server, as a client does that connects, whether it takes connections.
 func (s *Server) answers() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, s.URL())
+	conn, err := net.DialTimeout("unix", filepath.Join(s.dir, ".s.PGSQL.5432"), time.Second)
 	if err != nil {
 		return err
 	}
-	return conn.Close(ctx)
+	defer conn.Close() //nolint:errcheck // nothing was begun
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	const settings, version = "user\x00postgres\x00database\x00postgres\x00\x00", 3 << 16
+	hello := binary.BigEndian.AppendUint32(nil, uint32(8+len(settings)))
+	hello = append(binary.BigEndian.AppendUint32(hello, version), settings...)
+	if _, err := conn.Write(hello); err != nil {
+		return err
+	}
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(conn, first); err != nil {
+		return err
+	}
+	if first[0] != 'R' { // it is about to start, or to end
+		return errors.New("it takes no connections")
+	}
+	return nil
 }
 
 // Stop ends the server in good order: what it was about is rolled back, and connections are closed.

@@ -1,0 +1,33 @@
+// Package sealed encrypts what a store keeps of runs: whoever reads the store's files, tables or
+// backups without a key learns how runs stand, and nothing of what they are about.
+//
+//	key, err := sealed.NewKey("2026-11", secret) // 32 random bytes, kept apart from the store
+//	…
+//	store, err := sealed.New(inner, sealed.Keys{Current: key})
+//	…
+//	o, err := orchestrator.New(orchestrator.Config{Store: store, …})
+//
+// # What is sealed
+//
+// The data of every record, and of every message of the inbox. Each is encrypted and authenticated
+// with AES-256-GCM and a random nonce, under a key that is derived from the secret for its run, and
+// bound to its place: namespace, run, place in the journal and type; a message to its run and id.
+// So a record that was changed, or that stands at another place or in another run, is refused.
+//
+// # What is not
+//
+// Heads stay readable, so that runs are found without a key: namespace, run, status, strategy,
+// ids and kinds of waits, when the run is due, its origin, labels, version, reason and times, and
+// how many records it has; so do the type and the length of each record. Put nothing secret into
+// ids and labels. The Reason of a parked run quotes the error that parked it.
+//
+// Sealing shows what was changed, not what is missing: whoever writes the store can take away the
+// last records of a run, put an older copy of the whole run back, or delete it.
+//
+// # Other keys
+//
+// A record names the key that it was sealed with. To change keys, give the new one as Current and
+// the others in Old; what is appended from then on has the new one. A record is never sealed anew
+// where it stands, since journals are only appended to: read through one sealed store and append
+// through another, as forks and exports do. [KeyIDs] says which keys a run still needs.
+package sealed

@@ -1,0 +1,78 @@
+package sealed
+
+import (
+	"bytes"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// FuzzEnvelope opens whatever a store may hold: it opens only as the very envelope that was sealed,
+// at the place that it was sealed for.
+func FuzzEnvelope(f *testing.F) {
+	key, err := NewKey("2026", bytes.Repeat([]byte{7}, SecretSize))
+	require.NoError(f, err)
+	s := &store{byID: map[string]Key{key.id: key}}
+	here := place{key: checkpoint.Key{Namespace: "n", Run: "r"}, record: 3, name: "noted"}
+	aead, err := key.cipher(here.key)
+	require.NoError(f, err)
+	data := []byte(`{"v":2,"type":"noted"}`)
+	whole := seal(aead, key.id, &here, data)
+	f.Add(whole, "n", "r", 3, "noted")
+	f.Add(whole[:len(whole)-1], "n", "r", 3, "noted")
+	f.Add(whole, "nr", "", 3, "noted")
+	f.Add(data, "n", "r", 3, "noted")
+	f.Add([]byte("\x00SGS\x01\xff"), "", "r", 0, "")
+	f.Add([]byte("\x00SGS\x02\x01k"), "", "r", 1, "")
+	f.Fuzz(func(t *testing.T, text []byte, namespace, run string, record int, name string) {
+		there := place{key: checkpoint.Key{Namespace: namespace, Run: run}, record: max(record, 0), name: name}
+		o := opener{s: s, key: there.key}
+		got, err := o.open(&there, slices.Clone(text))
+		if there == here && bytes.Equal(text, whole) {
+			require.NoError(t, err)
+			require.Equal(t, data, got)
+			return
+		}
+		e, ok := errors.AsType[*Error](err)
+		require.True(t, ok, "%q was opened at %v", text, there)
+		require.Equal(t, there.key, e.Key)
+		require.LessOrEqual(t, len(e.KeyID), maxKeyID)
+	})
+}
+
+// TestAbilities_areDecided has somebody decide, for each ability of stores, whether it holds what
+// has to be sealed: what New does not seal passes through as it is.
+func TestAbilities_areDecided(t *testing.T) {
+	decided := map[string]string{
+		"Store":  "sealed",
+		"Inbox":  "sealed",
+		"Lister": "heads alone",
+		"Leaser": "heads alone",
+		"Pruner": "keys alone",
+	}
+	files, err := filepath.Glob("../*.go")
+	require.NoError(t, err)
+	var found []string
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok && spec.Name.IsExported() {
+				if _, is := spec.Type.(*ast.InterfaceType); is {
+					found = append(found, spec.Name.Name)
+					require.Contains(t, decided, spec.Name.Name, "may what it holds be read without a key? If not, New has to seal it")
+				}
+			}
+			return true
+		})
+	}
+	require.Len(t, found, len(decided))
+}

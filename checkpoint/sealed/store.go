@@ -1,0 +1,138 @@
+package sealed
+
+import (
+	"context"
+	"crypto/cipher"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// store seals what it gives to another, and opens what it gets from it.
+type store struct {
+	inner checkpoint.Store
+	keys  Keys
+	byID  map[string]Key
+}
+
+var _ checkpoint.Store = (*store)(nil)
+
+// New returns a store that seals what it is given, and keeps it in inner. It has the abilities of
+// inner, as [checkpoint.As] finds them: an Inbox, if inner has one, that seals as well, and Lister,
+// Leaser and Pruner as they are. It is safe for concurrent use if inner is.
+//
+// The very same Append, made again, is sealed anew: of the two the store keeps one, and each opens
+// to the same. Read ends with an [*Error] at a record that cannot be opened. Posted returns the
+// messages that can be opened, and an [*Error] for each of the others: what somebody without a key
+// has put in keeps no run from its replies.
+//
+// An error is a mistake in the keys, or a missing store.
+func New(inner checkpoint.Store, keys Keys) (checkpoint.Store, error) {
+	if inner == nil {
+		return nil, errors.New("sealed: the store is nil")
+	}
+	byID, err := keys.byID()
+	if err != nil {
+		return nil, err
+	}
+	keys.Old = slices.Clone(keys.Old)
+	s := &store{inner: inner, keys: keys, byID: byID}
+	if in, ok := checkpoint.As[checkpoint.Inbox](inner); ok {
+		return &storeWithInbox{store: s, inbox: in}, nil
+	}
+	return s, nil
+}
+
+// Unwrap returns the store that keeps what is sealed.
+func (s *store) Unwrap() checkpoint.Store { return s.inner }
+
+func (s *store) sealedIn() checkpoint.Store { return s.inner }
+
+// Append implements [checkpoint.Store].
+func (s *store) Append(ctx context.Context, b checkpoint.Batch) error {
+	if len(b.Records) == 0 {
+		return s.inner.Append(ctx, b)
+	}
+	aead, err := s.keys.Current.cipher(b.Key)
+	if err != nil {
+		return err
+	}
+	records := make([]checkpoint.Record, len(b.Records))
+	for i, r := range b.Records {
+		p := place{key: b.Key, record: r.Seq, name: r.Type}
+		r.Data = seal(aead, s.keys.Current.id, &p, r.Data)
+		records[i] = r
+	}
+	b.Records = records
+	return s.inner.Append(ctx, b)
+}
+
+// Read implements [checkpoint.Store].
+func (s *store) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
+	return func(yield func(checkpoint.Record, error) bool) {
+		o := opener{s: s, key: key, plain: s.keys.ReadPlain}
+		for r, err := range s.inner.Read(ctx, key, from) {
+			if err == nil {
+				r.Data, err = o.open(&place{key: key, record: r.Seq, name: r.Type}, r.Data)
+			}
+			if err != nil {
+				yield(checkpoint.Record{}, err)
+				return
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Head implements [checkpoint.Store]. Heads are not sealed.
+func (s *store) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
+	return s.inner.Head(ctx, key)
+}
+
+// opener opens what belongs to one run.
+type opener struct {
+	s     *store
+	key   checkpoint.Key
+	plain bool // what is not sealed is taken, too
+
+	keyID string // of aead
+	aead  cipher.AEAD
+}
+
+// open returns the data of an envelope that stands at a place. It may return the very data that it
+// was given.
+func (o *opener) open(p *place, data []byte) ([]byte, error) {
+	e, err := readEnvelope(data)
+	if errors.Is(err, ErrPlain) && o.plain {
+		return data, nil
+	}
+	if err == nil {
+		o.plain = false // nothing behind it is older than the sealing
+		err = o.use(e.keyID)
+	}
+	if err == nil {
+		data, err = e.open(o.aead, p)
+	}
+	if err != nil {
+		return nil, p.refused(e.keyID, err)
+	}
+	return data, nil
+}
+
+// use makes the cipher of a key the one that opens.
+func (o *opener) use(keyID string) (err error) {
+	if o.aead != nil && o.keyID == keyID {
+		return nil
+	}
+	key, ok := o.s.byID[keyID]
+	if !ok {
+		return ErrNoKey
+	}
+	o.keyID = keyID
+	o.aead, err = key.cipher(o.key)
+	return err
+}

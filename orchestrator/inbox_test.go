@@ -1,0 +1,275 @@
+package orchestrator_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+var keyOfRun = checkpoint.Key{Run: "r"}
+
+// ledger is a store that remembers its appends, and does something before it answers what was
+// posted.
+type ledger struct {
+	checkpoint.Memory
+	mu      sync.Mutex
+	batches []checkpoint.Batch
+	posted  func([]checkpoint.Message)
+}
+
+func (s *ledger) Append(ctx context.Context, b checkpoint.Batch) error {
+	s.mu.Lock()
+	b2 := b
+	b2.Records, b2.Taken = slices.Clone(b.Records), slices.Clone(b.Taken)
+	s.batches = append(s.batches, b2)
+	s.mu.Unlock()
+	return s.Memory.Append(ctx, b)
+}
+
+func (s *ledger) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoint.Message, error) {
+	list, err := s.Memory.Posted(ctx, keys...)
+	if s.posted != nil {
+		s.posted(list)
+	}
+	return list, err
+}
+
+func (s *ledger) inbox(t *testing.T) (ids []string) {
+	t.Helper()
+	list, err := s.Memory.Posted(t.Context(), keyOfRun)
+	require.NoError(t, err)
+	for _, m := range list {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// waitingRun is a run that waits for the approval of a call.
+func waitingRun(t *testing.T, store checkpoint.Store) orchestrator.Wait {
+	t.Helper()
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}))
+	res, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, orchestrator.StatusWaiting, res.Status)
+	return res.Waits[0]
+}
+
+func goingOn(t *testing.T, store checkpoint.Store, script ...scripted.Reply) *orchestrator.Orchestrator {
+	t.Helper()
+	return solver(t, scripted.New(script...), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways}))
+}
+
+// The message of a stop leaves the inbox together with the record of the stop: who dies in between
+// has lost neither.
+func TestStop_leavesTheInboxWithItsRecord(t *testing.T) {
+	for _, now := range []bool{false, true} {
+		store := new(ledger)
+		w := waitingRun(t, store)
+		o := goingOn(t, store)
+		require.NoError(t, o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true}))
+		require.NoError(t, o.Stop(t.Context(), keyOfRun, "enough", now))
+		stop := store.inbox(t)[1]
+		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
+		require.ErrorContains(t, err, "enough")
+		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		for _, b := range store.batches {
+			if slices.Contains(b.Taken, stop) {
+				require.True(t, slices.ContainsFunc(b.Records, func(r checkpoint.Record) bool { return r.Type == machine.TypeStopped }), "%v", b.Records)
+			}
+		}
+		require.Empty(t, store.inbox(t))
+	}
+}
+
+// A stop that comes while a process leaves the run is applied by who goes on with it.
+func TestStop_whileTheRunIsInterrupted(t *testing.T) {
+	for _, now := range []bool{false, true} {
+		store := new(ledger)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var o *orchestrator.Orchestrator
+		leave := tools.NewRaw(tools.Definition{Name: "leave", ReadOnly: true}, func(context.Context, string) (string, error) {
+			cancel(orchestrator.ErrInterrupted)
+			require.NoError(t, o.Note(t.Context(), keyOfRun, "a note"))
+			require.NoError(t, o.Stop(t.Context(), keyOfRun, "enough", now))
+			return "left", nil
+		})
+		o = solver(t, scripted.New(scripted.Calls(scripted.Call("leave", "{}", "1")), scripted.Text("never")), with(leave), func(c *orchestrator.Config) { c.Store = store })
+		_, err := o.Run(ctx, task("go"))
+		require.ErrorIs(t, err, orchestrator.ErrInterrupted)
+		res, err := orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
+		require.ErrorContains(t, err, "enough")
+		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Equal(t, messages.AssistantText("[stopped]"), res.Output.Messages.Last())
+		require.Empty(t, store.inbox(t))
+		require.Equal(t, []string{"noted", "stopped"}, typesOf(t, store, "noted", "stopped"))
+	}
+}
+
+// What is posted before a stop is applied before it.
+func TestStop_afterANote(t *testing.T) {
+	store := new(ledger)
+	var o *orchestrator.Orchestrator
+	tell := tools.NewRaw(tools.Definition{Name: "tell", ReadOnly: true}, func(ctx context.Context, _ string) (string, error) {
+		require.NoError(t, goingOn(t, store).Note(context.WithoutCancel(ctx), keyOfRun, "a note"))
+		require.NoError(t, o.Stop(context.WithoutCancel(ctx), keyOfRun, "enough", true))
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	o = solver(t, scripted.New(scripted.Calls(scripted.Call("tell", "{}", "1"))), with(tell), stored(store))
+	res, err := o.Run(t.Context(), task("go"))
+	require.ErrorContains(t, err, "enough")
+	require.Equal(t, orchestrator.StatusStopped, res.Status)
+	require.Equal(t, []string{"noted", "stopped"}, typesOf(t, store, "noted", "stopped"))
+	require.Empty(t, store.inbox(t))
+}
+
+// A stop after what is in progress, which is stored, holds in the next process as well: there
+// nothing is in progress, and nothing is begun again.
+func TestStop_ofAProcessThatDied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		whole := new(checkpoint.Memory)
+		slow := tools.NewRaw(tools.Definition{Name: "slow", ReadOnly: true}, func(context.Context, string) (string, error) {
+			time.Sleep(10 * time.Second)
+			return "slept", nil
+		})
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("slow", "{}", "1"))), with(slow), stored(whole))
+		time.AfterFunc(time.Second, func() { _ = o.Stop(context.Background(), keyOfRun, "enough", false) })
+		_, err := o.Run(t.Context(), task("go"))
+		require.ErrorContains(t, err, "enough")
+		kinds := recordTypes(t, whole)
+		left := died(t, whole, slices.Index(kinds, machine.TypeStopped)+1, time.Nanosecond)
+		time.Sleep(time.Second)
+		model := scripted.New()
+		res, err := orchestrator.Collect(solver(t, model, with(counted("slow", nil)), stored(left)).Resume(t.Context(), resuming("r")))
+		require.ErrorContains(t, err, "enough")
+		require.Equal(t, orchestrator.StatusStopped, res.Status)
+		require.Empty(t, model.Requests())
+		require.Equal(t, "not_started", res.Output.ToolMetas()[0].Reason)
+	})
+}
+
+func recordTypes(t *testing.T, store checkpoint.Store) (kinds []string) {
+	t.Helper()
+	for rec, err := range store.Read(t.Context(), keyOfRun, 1) {
+		require.NoError(t, err)
+		kinds = append(kinds, rec.Type)
+	}
+	return kinds
+}
+
+// A message that is refused leaves the inbox, also if the run has nothing else to store: it is not
+// refused again by each process that looks at the run.
+func TestInbox_refused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(ledger)
+		w := waitingRun(t, store)
+		require.NoError(t, store.Post(t.Context(), checkpoint.Message{ID: "1", Key: keyOfRun, Data: []byte("garbage")}))
+		require.NoError(t, store.Post(t.Context(), checkpoint.Message{ID: "2", Key: keyOfRun, Data: []byte(`{"v":1,"type":"dance"}`)}))
+		o := goingOn(t, store, scripted.Text("done"))
+		r := startRecover(t, o, orchestrator.Recovery{})
+		time.Sleep(time.Hour)
+		require.Empty(t, store.inbox(t))
+		require.LessOrEqual(t, headOf(t, store, "r").Epoch, int64(2), "it was taken up once")
+		require.NoError(t, o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true}))
+		time.Sleep(time.Minute)
+		require.Equal(t, orchestrator.StatusDone, r.end("r").Status)
+		r.cancel()
+		<-r.done
+	})
+}
+
+// A message of a later version stays in the inbox for a program that knows it, whatever it seems to
+// say.
+func TestInbox_laterVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(ledger)
+		w := waitingRun(t, store)
+		require.NoError(t, store.Post(t.Context(), checkpoint.Message{ID: "1", Key: keyOfRun, Data: []byte(`{"v":2,"type":"stop","now":true}`)}))
+		o := goingOn(t, store, scripted.Text("done"))
+		r := startRecover(t, o, orchestrator.Recovery{})
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"1"}, store.inbox(t))
+		require.Equal(t, checkpoint.StatusWaiting, headOf(t, store, "r").Header.Status)
+		require.NoError(t, o.Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: w.ID, Approve: true}))
+		time.Sleep(time.Minute)
+		require.Equal(t, orchestrator.StatusDone, r.end("r").Status)
+		require.Equal(t, []string{"1"}, store.inbox(t))
+		r.cancel()
+		<-r.done
+	})
+}
+
+// Messages come in the order in which they were posted, from whatever process.
+func TestInbox_order(t *testing.T) {
+	store := new(ledger)
+	var o *orchestrator.Orchestrator
+	tell := tools.NewRaw(tools.Definition{Name: "tell"}, func(ctx context.Context, _ string) (string, error) {
+		require.NoError(t, goingOn(t, store).Note(ctx, keyOfRun, "elsewhere"))
+		require.NoError(t, o.Note(ctx, keyOfRun, "here"))
+		return "told", nil
+	})
+	o = solver(t, scripted.New(scripted.Calls(scripted.Call("tell", "{}", "1")), scripted.Text("done")), with(tell), func(c *orchestrator.Config) {
+		c.Store, c.InboxEvery = store, time.Hour
+	})
+	_, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"elsewhere", "here"}, notes(t, store))
+}
+
+func notes(t *testing.T, store checkpoint.Store) (texts []string) {
+	t.Helper()
+	for rec, err := range store.Read(t.Context(), keyOfRun, 1) {
+		require.NoError(t, err)
+		read, err := machine.ReadRecord(rec.Data)
+		require.NoError(t, err)
+		if n, ok := read.(machine.Noted); ok {
+			texts = append(texts, n.Text)
+		}
+	}
+	return texts
+}
+
+// A message that a slow store has read before it was taken is not applied a second time, to the run
+// as it was resumed since.
+func TestInbox_appliedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(ledger)
+		slowed := false
+		store.posted = func(list []checkpoint.Message) {
+			if len(list) == 1 && !slowed {
+				slowed = true
+				time.Sleep(time.Minute)
+			}
+		}
+		wait := tools.NewRaw(tools.Definition{Name: "wait", ReadOnly: true, Timeout: -1}, func(ctx context.Context, _ string) (string, error) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(2 * time.Minute):
+			}
+			return "", ctx.Err()
+		})
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("wait", "{}", "1")), scripted.Text("done")), with(wait), stored(store))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { _ = goingOn(t, store).Note(context.Background(), keyOfRun, "one") })
+		time.AfterFunc(10*time.Second, func() { _ = o.Note(context.Background(), keyOfRun, "two") })
+		time.AfterFunc(20*time.Second, func() { cancel(orchestrator.ErrInterrupted) })
+		_, err := o.Run(ctx, task("go"))
+		require.ErrorIs(t, err, orchestrator.ErrInterrupted)
+		require.True(t, slowed)
+		_, err = orchestrator.Collect(o.Resume(t.Context(), resuming("r")))
+		require.NoError(t, err)
+		require.Equal(t, []string{"one", "two"}, notes(t, store))
+	})
+}

@@ -1,0 +1,164 @@
+package orchestrator_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools"
+)
+
+// troubled is a store that does something before a method does its work.
+type troubled struct {
+	checkpoint.Memory
+	before func(ctx context.Context, method string, b *checkpoint.Batch) error
+}
+
+func (s *troubled) do(ctx context.Context, method string, b *checkpoint.Batch) error {
+	if s.before == nil {
+		return nil
+	}
+	return s.before(ctx, method, b)
+}
+
+func (s *troubled) Append(ctx context.Context, b checkpoint.Batch) error {
+	if err := s.do(ctx, "Append", &b); err != nil {
+		return err
+	}
+	return s.Memory.Append(ctx, b)
+}
+
+func (s *troubled) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, error) {
+	if err := s.do(ctx, "Head", nil); err != nil {
+		return checkpoint.Head{}, err
+	}
+	return s.Memory.Head(ctx, key)
+}
+
+func (s *troubled) List(ctx context.Context, q checkpoint.Query) (checkpoint.Page, error) {
+	if err := s.do(ctx, "List", nil); err != nil {
+		return checkpoint.Page{}, err
+	}
+	return s.Memory.List(ctx, q)
+}
+
+func (s *troubled) Post(ctx context.Context, m checkpoint.Message) error {
+	if err := s.do(ctx, "Post", nil); err != nil {
+		return err
+	}
+	return s.Memory.Post(ctx, m)
+}
+
+func (s *troubled) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoint.Message, error) {
+	if err := s.do(ctx, "Posted", nil); err != nil {
+		return nil, err
+	}
+	return s.Memory.Posted(ctx, keys...)
+}
+
+// sleeping is a tool that takes its time.
+func sleeping(d time.Duration) tools.Tool {
+	return tools.NewRaw(tools.Definition{Name: "sleep", ReadOnly: true, Timeout: -1}, func(ctx context.Context, _ string) (string, error) {
+		select {
+		case <-time.After(d):
+			return "slept", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+}
+
+// A store that panics costs neither the process nor the run more than what it did not do.
+func TestStore_panicsInAbilities(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var panics atomic.Int32
+		store := &troubled{before: func(_ context.Context, method string, _ *checkpoint.Batch) error {
+			if method == "Posted" || method == "List" || method == "Head" {
+				panic(method)
+			}
+			return nil
+		}}
+		o := solver(t, scripted.New(scripted.Calls(scripted.Call("sleep", "{}", "1")), scripted.Text("done")), with(sleeping(time.Minute)), stored(store), func(c *orchestrator.Config) {
+			c.OnPanic = func(_ context.Context, p orchestrator.PanicReport) {
+				require.Contains(t, []string{"the store in Posted", "the store in List", "the store in Head"}, p.Where)
+				panics.Add(1)
+			}
+		})
+		r := startRecover(t, o, orchestrator.Recovery{})
+		res, err := o.Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		require.Equal(t, orchestrator.StatusDone, res.Status)
+		var p *orchestrator.PanicError
+		require.ErrorAs(t, o.Note(t.Context(), keyOfRun, "a note"), &p)
+		require.GreaterOrEqual(t, panics.Load(), int32(60))
+		r.cancel()
+		<-r.done
+	})
+}
+
+// The heartbeats of some runs hang: the others keep their leases.
+func TestLease_heartbeatsHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &troubled{before: func(ctx context.Context, _ string, b *checkpoint.Batch) error {
+			if b != nil && len(b.Records) == 0 && strings.HasPrefix(b.Key.Run, "hung") {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}}
+		script := make([]scripted.Reply, 0, 12)
+		for range 6 {
+			script = append(script, scripted.Calls(scripted.Call("sleep", "{}", "1")))
+		}
+		for range 6 {
+			script = append(script, scripted.Text("done"))
+		}
+		o := solver(t, scripted.New(script...), with(sleeping(5*time.Minute)), stored(store))
+		for _, id := range []string{"hung 1", "hung 2", "hung 3", "hung 4", "hung 5", "r"} {
+			go func() {
+				ta := task("go")
+				ta.Run = id
+				_, _ = o.Run(context.WithoutCancel(t.Context()), ta)
+			}()
+		}
+		time.Sleep(time.Second)
+		for range 280 {
+			time.Sleep(time.Second)
+			require.True(t, headOf(t, store, "r").Lease.Until.After(time.Now()), "others would take it over")
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// A store that fails while a run is recovered may work again later: the run is not parked.
+func TestRecover_storeFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &troubled{}
+		build := func(script ...scripted.Reply) *orchestrator.Orchestrator {
+			return solver(t, scripted.New(script...), stored(store), with(echo("risky")), approving(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways, Expires: time.Minute}))
+		}
+		_, err := build(scripted.Calls(scripted.Call("risky", "{}", "1"))).Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		works := time.Now().Add(5 * time.Minute)
+		store.before = func(_ context.Context, method string, b *checkpoint.Batch) error {
+			if method == "Append" && len(b.Records) > 0 && time.Now().Before(works) {
+				return errDisk
+			}
+			return nil
+		}
+		o := build(scripted.Text("done"))
+		r := startRecover(t, o, orchestrator.Recovery{})
+		time.Sleep(10 * time.Minute)
+		require.Equal(t, checkpoint.StatusDone, headOf(t, store, "r").Header.Status)
+		r.cancel()
+		<-r.done
+	})
+}

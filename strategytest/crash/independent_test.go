@@ -1,0 +1,37 @@
+package crash_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The oracle takes nothing of what it is held against but names, types and constants: not the
+// machine, not the loop, no journal.
+func TestOracle_isIndependent(t *testing.T) {
+	files, err := filepath.Glob("oracle*.go")
+	require.NoError(t, err)
+	require.Len(t, files, 3)
+	used := map[string]map[string]bool{"machine": {}, "orchestrator": {}, "checkpoint": {}}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				if of, ok := s.X.(*ast.Ident); ok && used[of.Name] != nil {
+					used[of.Name][s.Sel.Name] = true
+				}
+			}
+			return true
+		})
+	}
+	require.Equal(t, map[string]bool{"Agent": true, "AgentOf": true}, used["machine"])
+	require.Empty(t, used["checkpoint"])
+	for _, loop := range []string{"New", "Orchestrator", "Collect", "Resumption"} {
+		require.False(t, used["orchestrator"][loop], loop)
+	}
+}
