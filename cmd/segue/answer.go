@@ -81,7 +81,7 @@ func (c *cli) answer(ctx context.Context, f *answerFlags, args []string) error {
 	}
 	record := answerRecord{Run: head.Key.Run, AtWork: atWork(&head, time.Now()), Waits: view.Waits}
 	if len(args) > 1 {
-		w, err := chooseWait(view.Waits, args[1:len(args)-1], args[len(args)-1], st.command("answer", head.Key.Run))
+		w, err := chooseWait(view.Waits, args[1:len(args)-1], st.command("answer", head.Key.Run))
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (c *cli) answer(ctx context.Context, f *answerFlags, args []string) error {
 }
 
 // chooseWait returns the wait that an answer is for.
-func chooseWait(waits []orchestrator.Wait, named []string, answer, again string) (orchestrator.Wait, error) {
+func chooseWait(waits []orchestrator.Wait, named []string, again string) (orchestrator.Wait, error) {
 	var ids []string
 	var found []orchestrator.Wait
 	for _, w := range waits {

@@ -17,12 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const (
-	listsFiles = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"list_files","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`
-	writesFile = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"c2","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"a\",\"content\":\"1\"}"}}]},"finish_reason":"tool_calls"}]}`
-	answersAll = `{"choices":[{"index":0,"message":{"role":"assistant","content":"All done."},"finish_reason":"stop"}]}`
-)
-
 // keptRun is a run that is kept in a folder of its own, with a model that answers when it is told to.
 type keptRun struct {
 	t     *testing.T
@@ -78,9 +72,6 @@ func (k *keptRun) ends(cmd *exec.Cmd, stderr io.Reader, code int) string {
 	require.Equal(k.t, code, codeOf(k.t, cmd.Wait()), string(said))
 	return string(said)
 }
-
-// canary is a key that must stand nowhere.
-const canary = "sk-canary-5f1b7c"
 
 // TestCrash kills a run (kill -9) while its model is asked, kills the process that goes on with it,
 // and goes on again: nothing is asked twice that was answered, and no key is kept.

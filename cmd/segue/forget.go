@@ -76,9 +76,5 @@ func (c *cli) showForgotten(r *forgetRecord, form string) error {
 	if len(r.Origins) > 0 {
 		text += "still there, with what they have in common with it: " + plaintext.OneLine(strings.Join(r.Origins, ", ")) + "\n"
 	}
-	text += "not reached:\n"
-	for _, what := range r.Beyond {
-		text += "  " + what + "\n"
-	}
-	return write(c.stdout, text)
+	return write(c.stdout, text+"not reached:\n  "+strings.Join(r.Beyond, "\n  ")+"\n")
 }

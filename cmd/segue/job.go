@@ -76,11 +76,17 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 	if err != nil {
 		return err
 	}
+	return c.tell(j.events(ctx, o, stop, s), j, asker, out, s)
+}
+
+// tell shows the events of a run, writes its output, and returns how it ended as an error with an
+// exit code.
+func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *approval.Asker, out output, s *terminal.Screen) error {
 	defer s.Clear()
 	to := printer{w: c.stdout, form: out.kind(), terminal: terminal.IsTerminal(c.stdout)}
-	for e, err := range j.events(ctx, o, stop, s) {
+	for e, err := range events {
 		if e.Kind == "" {
-			return err // the run could not be started
+			return err // the run could not be started, or read
 		}
 		if asker != nil {
 			asker.Observe(e)
@@ -97,8 +103,11 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 			return outcome(end, err, j.files, j.runs.ways(e.Run))
 		}
 	}
-	return failed(errors.New("the run ended without saying how"))
+	return errNoEnd
 }
+
+// errNoEnd says that the last event of a run is missing.
+var errNoEnd = failed(errors.New("the run ended without saying how"))
 
 // events runs the task, or goes on with a run.
 func (j job) events(ctx context.Context, o *orchestrator.Orchestrator, stop <-chan struct{}, s *terminal.Screen) iter.Seq2[orchestrator.Event, error] {
@@ -109,3 +118,6 @@ func (j job) events(ctx context.Context, o *orchestrator.Orchestrator, stop <-ch
 	j.task.Stop = stop
 	return o.Stream(ctx, j.task)
 }
+
+// key returns the key of the run that the job is about.
+func (j job) key() checkpoint.Key { return checkpoint.Key{Run: j.task.Run} }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,13 +122,13 @@ func (p *printer) listen(e orchestrator.Event) {
 	}
 }
 
+// partial are the statuses of runs whose reply may have broken off.
+var partial = []orchestrator.Status{orchestrator.StatusStopped, orchestrator.StatusFailed, orchestrator.StatusInterrupted, orchestrator.StatusTakenOver}
+
 // answer returns the result of a run, or the partial result of one that broke off.
 func (p *printer) answer(end orchestrator.RunFinished) string {
-	switch end.Status {
-	case orchestrator.StatusStopped, orchestrator.StatusFailed, orchestrator.StatusInterrupted, orchestrator.StatusTakenOver:
-		if end.Output.Result == nil {
-			return p.reply.String()
-		}
+	if end.Output.Result == nil && slices.Contains(partial, end.Status) {
+		return p.reply.String()
 	}
 	return end.Output.Text()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,11 +94,11 @@ func (c *cli) showPruned(r *pruneRecord, form string) error {
 	case form == formJSON:
 		return encode(c.stdout, r)
 	case r.DryRun:
-		text := ""
+		var text strings.Builder
 		for _, run := range r.Runs {
-			text += plaintext.Visible(run) + "\n"
+			text.WriteString(plaintext.Visible(run) + "\n")
 		}
-		return write(c.stdout, text+plaintext.Counted(len(r.Runs), "run")+" would be deleted\n")
+		return write(c.stdout, text.String()+plaintext.Counted(len(r.Runs), "run")+" would be deleted\n")
 	default:
 		return write(c.stdout, plaintext.Counted(r.Deleted, "run")+" deleted\n")
 	}

@@ -35,14 +35,15 @@ It uses what the run was begun with: the configuration, agent, model, folder and
 is stronger. What differs from then is said. A segue.yaml that was found must be trusted, as it is now; one that was named with
 --config, and has changed, must be named again.
 
-At a terminal you are asked what the run waits for. A call that was made when the process died, and that may have had its
+At a terminal you are asked what the run waits for; segue answer answers it from anywhere, and --approve is about what comes
+after. A call that was made when the process died, and that may have had its
 effect, is not made again unless you say so.
 
 If another process works on the run, or has died over it a moment ago, this one waits until that is not heard of any more.
 --take-over does not wait: the other process cannot go on then, and what it is doing may be done twice where that is safe.`,
 		Example: `  segue resume
   segue resume 019a5c
-  segue resume --approve always 019a5c`,
+  segue resume --dir moved/notes 019a5c`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.resumeRun(cmd.Context(), f, strings.Join(args, ""), takeOver)
@@ -84,25 +85,33 @@ func (c *cli) resumeRun(ctx context.Context, f *runFlags, run string, takeOver b
 	if f.maxSteps != 0 {
 		how.Limits = delegation.Limits{Steps: f.maxSteps}
 	}
-	began, err := runview.Begin(ctx, runs, head.Key)
+	made, err := c.jobAgain(ctx, f, runs, head.Key, s)
 	if err != nil {
 		return err
 	}
-	b, err := readBegun(head.Key.Run, began.Metadata)
+	j = made
+	j.resume = how
+	return c.perform(ctx, j, f.out, s)
+}
+
+// jobAgain makes the job of a run that is kept, with what it was begun with. It must be closed, which
+// closes runs.
+func (c *cli) jobAgain(ctx context.Context, f *runFlags, runs *runStore, key checkpoint.Key, s *terminal.Screen) (job, error) {
+	began, err := runview.Begin(ctx, runs, key)
 	if err != nil {
-		return err
+		return job{}, err
+	}
+	b, err := readBegun(key.Run, began.Metadata)
+	if err != nil {
+		return job{}, err
 	}
 	again, cfg, err := c.prepareAgain(ctx, f, &b, runs, s)
 	if err != nil {
-		return err
+		return job{}, err
 	}
-	made, err := c.jobOf(again, cfg, s)
-	if err != nil {
-		return err
-	}
-	made.runs, made.resume = runs, how
-	j = made
-	return c.perform(ctx, j, f.out, s)
+	j, err := c.jobOf(again, cfg, s)
+	j.runs = runs
+	return j, err
 }
 
 // prepareAgain returns the flags and the configuration with which a run goes on, and says what is

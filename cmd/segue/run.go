@@ -18,6 +18,8 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/llmclient/scripted"
 	"github.com/segue-go/segue/orchestrator"
 	"github.com/segue-go/segue/tools"
 )
@@ -41,6 +43,7 @@ type runFlags struct {
 	out      output
 
 	given func(flag string) bool // reports whether a flag was given
+	reads bool                   // no model is asked: the run is only read
 }
 
 func (c *cli) runCommand() *cobra.Command {
@@ -227,9 +230,17 @@ func (c *cli) clientOptions(f *runFlags) config.ClientOptions {
 	return config.ClientOptions{Getenv: c.getenv, Model: f.model, BaseURL: f.baseURL, Policy: f.policy}
 }
 
+// clientOr returns what make makes, or a client that is never asked, for a run that is only read.
+func (f *runFlags) clientOr(make func() (llmclient.Client, error)) (llmclient.Client, error) {
+	if f.reads {
+		return scripted.New(), nil
+	}
+	return make()
+}
+
 // plainJob makes the job of a run without a configuration.
 func (c *cli) plainJob(f *runFlags, list []tools.Tool) (job, error) {
-	client, err := config.EnvironmentClient(c.clientOptions(f))
+	client, err := f.clientOr(func() (llmclient.Client, error) { return config.EnvironmentClient(c.clientOptions(f)) })
 	if err != nil {
 		return job{}, err
 	}
@@ -251,7 +262,7 @@ func (c *cli) agentJob(f *runFlags, cfg *config.Config, list []tools.Tool, s *te
 	if err != nil {
 		return job{}, err
 	}
-	client, err := setup.Client(c.clientOptions(f))
+	client, err := f.clientOr(func() (llmclient.Client, error) { return setup.Client(c.clientOptions(f)) })
 	if err != nil {
 		return job{}, err
 	}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// diffRecord is what segue diff found, in the form json.
+type diffRecord struct {
+	Run      string `json:"run"`
+	Same     bool   `json:"same"`
+	Worded   bool   `json:"worded"` // the same is asked for in other words
+	Record   int    `json:"record,omitempty"`
+	Step     int    `json:"step,omitempty"`
+	Frame    string `json:"frame,omitempty"`
+	Recorded string `json:"recorded,omitempty"`
+	Now      string `json:"now,omitempty"`
+	Problem  string `json:"problem,omitempty"`
+}
+
+func (c *cli) diffCommand() *cobra.Command {
+	f := &runFlags{}
+	form := oneOf(formText, formJSON)
+	cmd := &cobra.Command{
+		Use:   "diff [flags] RUN",
+		Short: "Say where a run would decide otherwise today",
+		Long: `Diff holds what is kept of a run against the strategies, prompts and tools of today, those of --config or of the configuration
+that it was begun with, and shows the first place where they would ask for something else. No model is asked. The exit code is
+1 if there is such a place. RUN is the id of a run, or the beginning of it.`,
+		Example: `  segue diff --config changed.yaml 019a5c`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.diff(cmd.Context(), f, args[0], form.value)
+		},
+	}
+	f.offerReading(cmd, c)
+	form.offer(cmd, "output", "a text to read, or a JSON object")
+	return cmd
+}
+
+// errDiffers is the exit code of a difference; it was shown.
+var errDiffers = failed(errors.New("the run would decide otherwise"))
+
+// diff executes segue diff.
+func (c *cli) diff(ctx context.Context, f *runFlags, run, form string) error {
+	j, o, err := c.reading(ctx, f, run, c.screen(f.out))
+	defer func() { j.close() }()
+	if err != nil {
+		return err
+	}
+	d, err := o.Diff(ctx, j.key())
+	if err != nil {
+		return failed(err)
+	}
+	r := newDiffRecord(j.key().Run, d)
+	if form == formJSON {
+		err = encode(c.stdout, r)
+	} else {
+		err = write(c.stdout, r.text())
+	}
+	if err == nil && d != nil {
+		return errDiffers
+	}
+	return err
+}
+
+func newDiffRecord(run string, d *orchestrator.Difference) diffRecord {
+	if d == nil {
+		return diffRecord{Run: run, Same: true}
+	}
+	return diffRecord{
+		Run: run, Worded: d.Worded, Record: d.Record, Step: d.Seq, Frame: d.Frame,
+		Recorded: d.Recorded.String(), Now: d.Now.String(), Problem: d.Problem,
+	}
+}
+
+func (r *diffRecord) text() string {
+	if r.Same {
+		return "the same is asked for\n"
+	}
+	how := "something else is asked for"
+	if r.Worded {
+		how = "the same is asked for in other words"
+	}
+	text := fmt.Sprintf("record %d, step %d of [%s]: %s\n- %s\n+ %s\n", r.Record, r.Step, r.Frame, how, plaintext.OneLine(r.Recorded), plaintext.OneLine(r.Now))
+	if r.Problem != "" {
+		text += "  " + plaintext.OneLine(r.Problem) + "\n"
+	}
+	return text
+}

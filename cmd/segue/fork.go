@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/internal/runview"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// forkFlags are the flags of segue fork.
+type forkFlags struct {
+	runFlags
+	form   choice
+	at     int
+	task   string
+	reply  string
+	reason string
+}
+
+func (c *cli) forkCommand() *cobra.Command {
+	f := &forkFlags{form: oneOf(formText, formJSON)}
+	cmd := &cobra.Command{
+		Use:   "fork [flags] RUN",
+		Short: "Make a new run from the beginning of another",
+		Long: `Fork makes a run that has its first records in common with another one, up to --at, and goes on by itself from there. The
+other one stays as it is. The new run takes over no approval of a call that has no result by then: it asks again.
+
+--task begins anew with another task. --reply puts another reply into the place of record --at, which is one: yes or no for an
+approval, else a text. segue show lists the records. RUN is the id of a run, or the beginning of it.`,
+		Example: `  segue fork --at 12 019a5c
+  segue fork --at 9 --reply no --reason "Not that file" 019a5c
+  segue fork --task "The same for b.txt" 019a5c`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.fork(cmd.Context(), f, args[0]) },
+	}
+	f.offerReading(cmd, c)
+	cmd.Flags().IntVar(&f.at, "at", 0, "the last record that is taken over (default the last there is)")
+	cmd.Flags().StringVar(&f.task, "task", "", "begin with this task")
+	cmd.Flags().StringVar(&f.reply, "reply", "", "another reply in the place of record --at")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why not, for the model; with --reply no")
+	f.form.offer(cmd, "output", "a text to read, or a JSON object as in segue runs")
+	cmd.MarkFlagsMutuallyExclusive("task", "reply")
+	cmd.MarkFlagsMutuallyExclusive("task", "at")
+	return cmd
+}
+
+// fork executes segue fork.
+func (c *cli) fork(ctx context.Context, f *forkFlags, run string) error {
+	j, o, err := c.reading(ctx, &f.runFlags, run, c.screen(f.out))
+	defer func() { j.close() }()
+	if err != nil {
+		return err
+	}
+	how := orchestrator.Fork{From: j.key(), At: f.at}
+	if f.given("task") {
+		how.Input = &delegation.Input{Goal: f.task}
+	}
+	if f.given("reply") {
+		reply, err := f.otherReply(ctx, j.runs, j.key().Run)
+		if err != nil {
+			return err
+		}
+		how.Reply = &reply
+	}
+	head, err := o.Fork(ctx, how)
+	if err != nil {
+		return failed(err)
+	}
+	if f.form.value == formJSON {
+		return encode(c.stdout, newRunRecord(&head, j.runs.goalOf(ctx, head.Key), time.Now()))
+	}
+	return write(c.stdout, fmt.Sprintf("run %s has %d records in common with %s; go on with: %s\n",
+		head.Key.Run, head.Header.Origin.Record, j.key().Run, j.runs.command("resume", head.Key.Run)))
+}
+
+// otherReply makes the reply that takes the place of the one in record --at.
+func (f *forkFlags) otherReply(ctx context.Context, runs *runStore, run string) (orchestrator.Reply, error) {
+	head, err := runs.find(ctx, run)
+	if err != nil {
+		return orchestrator.Reply{}, err
+	}
+	view, err := runview.Read(ctx, runs, head)
+	if err != nil {
+		return orchestrator.Reply{}, failed(err)
+	}
+	if f.at < 1 || f.at > len(view.Entries) || view.Entries[f.at-1].Type != machine.TypeReplied {
+		return orchestrator.Reply{}, errors.New("--reply needs --at, the number of a record that is a reply; segue show lists them")
+	}
+	old := view.Entries[f.at-1].What.(machine.Replied)
+	w := orchestrator.Wait{ID: old.Reply.WaitID, Kind: orchestrator.WaitQuestion}
+	if old.Reply.Text == "" {
+		w.Kind = orchestrator.WaitApproval
+	}
+	return replyTo(w, f.reply, f.reason)
+}
