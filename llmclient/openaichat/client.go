@@ -124,7 +124,7 @@ func (c *Client) complete(ctx context.Context, req *llmclient.Request, model str
 	if err := x.post(body, onDelta != nil); err != nil {
 		return nil, err
 	}
-	acc := &accumulator{onDelta: onDelta, index: noIndex, names: idMaker{history: req.Messages}}
+	acc := &accumulator{onDelta: onDelta, index: noIndex, names: idMaker{history: req.Messages}, endless: x.endless()}
 	return x.read(acc)
 }
 
