@@ -3,7 +3,6 @@ package orchestrator_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -19,7 +18,6 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden file of messages anew")
 
 // The golden file is what stores keep of messages to runs: what stands in an inbox must be read by
 // every later version.

@@ -23,10 +23,10 @@ func alive(conn net.Conn) bool {
 		return false
 	}
 	nothing := false
-	err = raw.Control(func(fd uintptr) { // which waits for no other that reads, as pgx does at times
+	err = raw.Control(func(fd uintptr) { // not Read, which waits for whoever reads
 		var b [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
-		nothing = err == syscall.EAGAIN || err == syscall.EINTR
+		nothing = err == syscall.EAGAIN || err == syscall.EINTR //nolint:errorlint // it is never wrapped
 	})
 	return err == nil && nothing
 }

@@ -117,6 +117,36 @@ func TestAlive(t *testing.T) {
 	require.False(t, pgstore.Alive(conn))
 }
 
+// A connection that somebody reads from is looked at without waiting for that: pgx goes on reading on
+// a goroutine of its own after a write that took long, until the next answer comes.
+func TestAlive_whileSomebodyReads(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	other, err := listener.Accept()
+	require.NoError(t, err)
+	read := make(chan error)
+	go func() {
+		_, err := conn.Read(make([]byte, 1))
+		read <- err
+	}()
+	time.Sleep(10 * time.Millisecond)
+	said := make(chan bool)
+	go func() { said <- pgstore.Alive(conn) }()
+	select {
+	case alive := <-said:
+		require.True(t, alive)
+	case <-time.After(5 * time.Second):
+		t.Error("it waits for what the other is to say")
+		defer func() { <-said }()
+	}
+	require.NoError(t, other.Close())
+	require.Error(t, <-read)
+	require.NoError(t, conn.Close())
+}
+
 // loader appends to a run for as long as it may, and tries again what fails.
 type loader struct {
 	s      *pgstore.Store

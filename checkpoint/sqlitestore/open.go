@@ -115,6 +115,13 @@ func unreadable(path string, err error) error {
 	if errors.As(err, &said) && said.Code()&0xff == sqlite3.SQLITE_NOTADB {
 		return &Error{Path: path, Kind: ErrForeign, Problem: "it is no SQLite database, or one that is encrypted", Err: said}
 	}
+	if errors.As(err, &said) && said.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
+		if file, err := os.OpenFile(path, os.O_RDWR, 0); err != nil { // such as on a disk that is mounted read-only
+			return &Error{Path: path, Kind: ErrReadOnly, Err: err}
+		} else if err := file.Close(); err != nil {
+			return fault(path, checkpoint.Key{}, err)
+		}
+	}
 	return fault(path, checkpoint.Key{}, err)
 }
 

@@ -2,6 +2,7 @@
 package pgtest
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -213,7 +214,8 @@ func (s *Server) try(until time.Time) error {
 
 // answers asks the server, as a client does that connects, whether it takes connections.
 func (s *Server) answers() error {
-	conn, err := net.DialTimeout("unix", filepath.Join(s.dir, ".s.PGSQL.5432"), time.Second)
+	dialer := net.Dialer{Timeout: time.Second}
+	conn, err := dialer.DialContext(context.Background(), "unix", filepath.Join(s.dir, ".s.PGSQL.5432"))
 	if err != nil {
 		return err
 	}

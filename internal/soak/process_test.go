@@ -50,6 +50,7 @@ var roles = map[string]func(context.Context, *plan) error{
 	"recover": recoverOne,
 	"begin":   begin,
 	"resume":  resumeAll,
+	"serve":   serve,
 }
 
 func TestMain(m *testing.M) {

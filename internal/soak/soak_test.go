@@ -109,6 +109,9 @@ func around(text string) (before, after string, err error) {
 
 // table tells in Markdown what was found.
 func table(all map[string]soaked) string {
+	if len(all) == 0 {
+		return tableBegins + tableEnds
+	}
 	kinds := slices.Sorted(maps.Keys(all))
 	rows := []struct {
 		title string
@@ -152,7 +155,7 @@ func TestDocument(t *testing.T) {
 	_, _, err = around(string(text))
 	require.NoError(t, err)
 	all := published(t)
-	require.Contains(t, string(text), table(all), "docs/durability.md and %s disagree: make soak writes both", lastRun)
+	require.True(t, strings.Contains(string(text), table(all)), "docs/durability.md and %s disagree: make soak writes both", lastRun) //nolint:testifylint // the document is long
 	for kind, s := range all {
 		require.GreaterOrEqual(t, s.Kills, 300, kind)
 		require.Zero(t, s.Lost+s.Twice+s.Wrong, kind)

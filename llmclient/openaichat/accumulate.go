@@ -28,6 +28,7 @@ type accumulator struct {
 	groqUsage usage
 	err       []byte // an error object received instead of more chunks, raw
 	done      bool   // [DONE], or the one whole answer, has been read
+	endless   bool   // the end of the connection alone is the end of the answer
 }
 
 // segment is a run of text or of thought.

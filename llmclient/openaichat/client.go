@@ -127,7 +127,7 @@ func (c *Client) complete(ctx context.Context, req *llmclient.Request, model str
 	if err := x.post(body, onDelta != nil); err != nil {
 		return nil, err
 	}
-	acc := &accumulator{onDelta: onDelta, index: noIndex, names: idMaker{history: req.Messages}}
+	acc := &accumulator{onDelta: onDelta, index: noIndex, names: idMaker{history: req.Messages}, endless: x.endless()}
 	if onDelta != nil {
 		acc.onCall = llmclient.CallDeltas(ctx)
 	}

@@ -14,9 +14,9 @@
 //   - In an event stream, any line ends, comments and several data lines are accepted. The last
 //     event needs no blank line, and [DONE] may be missing.
 //   - A stream that ends with neither a finish reason nor [DONE] is [llmclient.CodeTruncated],
-//     unless it holds complete tool calls. A stream whose connection breaks is
-//     [llmclient.CodeUnavailable]. Both keep the received part in Error.Partial. After a finish
-//     reason neither is an error.
+//     unless it holds complete tool calls and the server has said by its length or its chunks that
+//     it ends there. A stream whose connection breaks is [llmclient.CodeUnavailable]. Both keep the
+//     received part in Error.Partial. After a finish reason neither is an error.
 //   - A tool call begins with a new id, a new index, or the repetition of a complete call. Its name
 //     is set once; ids of chunks are ignored. A call sent twice is one call. A call without an id
 //     gets one that differs from those of the conversation. Missing or null arguments are {}.

@@ -49,7 +49,7 @@ func (a *accumulator) reason() (llmclient.FinishReason, *llmclient.Error) {
 			return "", &llmclient.Error{Code: llmclient.CodeBadResponse, Message: "finish reason " + a.finish + ", but no tool call"}
 		}
 	case "":
-		if !a.done && !a.calls.complete() {
+		if !a.done && (a.endless || !a.calls.complete()) {
 			return "", &llmclient.Error{Code: llmclient.CodeTruncated, Message: "the stream ended without a finish reason"}
 		}
 	}

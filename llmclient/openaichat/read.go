@@ -150,7 +150,7 @@ func (x *exchange) event(r *reading, acc *accumulator, name, data []byte) (end b
 		acc.err = bytes.Clone(data)
 		return true, nil
 	case !r.decode(data, acc.index):
-		if r.cutOff && r.Cut() {
+		if r.cutOff && (r.Cut() || strings.HasPrefix("[DONE]", string(data))) {
 			return true, nil // the stream ended in the middle of the event
 		}
 		return true, notJSON("event", data)
