@@ -18,7 +18,6 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-
 // The golden file is what stores keep of messages to runs: what stands in an inbox must be read by
 // every later version.
 func TestInbox_golden(t *testing.T) {

@@ -140,7 +140,9 @@ func status(s checkpoint.Status) func(*checkpoint.Head) bool {
 func (d *deployment) finish(run string) {
 	d.t.Helper()
 	for range 2 {
-		last := d.until(run, func(h *checkpoint.Head) bool { return h.Header.Status == checkpoint.StatusDone || len(h.Header.Waits) == 1 })
+		last := d.until(run, func(h *checkpoint.Head) bool {
+			return h.Header.Status == checkpoint.StatusDone || len(h.Header.Waits) == 1
+		})
 		d.answer(run)
 		d.until(run, func(h *checkpoint.Head) bool {
 			return h.Header.Status == checkpoint.StatusDone || len(h.Header.Waits) == 1 && h.Header.Waits[0].ID != last.Header.Waits[0].ID
@@ -213,7 +215,9 @@ func TestRollingDeployment(t *testing.T) {
 	newer.kill() // and back
 	older = d.serve("1")
 	for _, run := range []string{"old-name1", "old-name2"} {
-		d.until(run, func(h *checkpoint.Head) bool { return h.Header.Status == checkpoint.StatusWaiting && len(h.Header.Waits) == 1 })
+		d.until(run, func(h *checkpoint.Head) bool {
+			return h.Header.Status == checkpoint.StatusWaiting && len(h.Header.Waits) == 1
+		})
 		d.answer(run)
 		d.until(run, status(checkpoint.StatusDone))
 	}
