@@ -26,7 +26,7 @@ func alive(conn net.Conn) bool {
 	err = raw.Control(func(fd uintptr) { // not Read, which waits for whoever reads
 		var b [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
-		nothing = err == syscall.EAGAIN || err == syscall.EINTR //nolint:errorlint // it is never wrapped
+		nothing = err == syscall.EAGAIN || err == syscall.EINTR
 	})
 	return err == nil && nothing
 }
