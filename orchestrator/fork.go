@@ -358,7 +358,7 @@ func (o *Orchestrator) standing(m *machine.Machine, reason string) *checkpoint.H
 	h.Labels = maps.Clone(h.Labels)
 	h.Status = checkpoint.Status(m.Status())
 	if h.Status == "" {
-		h.Status, h.Reason = checkpoint.StatusParked, reason
+		h.Status, h.Reason, h.Version = checkpoint.StatusParked, reason, "" // no version of Recover starts it
 	}
 	setWaits(&h, m.Waits())
 	return &h

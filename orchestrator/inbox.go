@@ -111,6 +111,9 @@ func (r *run) applyPosted() (applied bool) {
 	if r.journal == nil || !r.journal.inbox.some.Load() || r.ending == stopsNow || r.consumer.gone {
 		return false
 	}
+	if r.m.Done() { // what came too late stays in the inbox, where it can be seen
+		return false
+	}
 	for _, m := range r.journal.inbox.take() {
 		r.now = time.Now()
 		did, err := r.applyMessage(&m)

@@ -119,6 +119,11 @@ func (r *run) apply(rec machine.Record) error {
 	if err != nil {
 		return err
 	}
+	return r.applyAsIs(rec)
+}
+
+// applyAsIs is apply without redaction.
+func (r *run) applyAsIs(rec machine.Record) error {
 	data, err := r.journal.encode(rec)
 	if err != nil {
 		return err
@@ -247,7 +252,13 @@ func (r *run) answer(e *machine.Effect, a nextstep.Answer, elapsed time.Duration
 	rec := e.Answered(a, r.now, elapsed)
 	r.o.price(e, &rec)
 	delta := r.heldBackDelta(e)
-	switch err := r.apply(rec); {
+	var err error
+	if r.o.cfg.Redact == nil {
+		err = r.applyAsIs(rec) // the record stays off the heap
+	} else {
+		err = r.apply(rec)
+	}
+	switch {
 	case err == nil:
 		r.deliverRedacted(delta)
 	case r.unkept() == nil && !errors.Is(err, machine.ErrDone):

@@ -104,9 +104,6 @@ func (x *execution) deltas() func(llmclient.Delta) {
 
 // delta emits a piece of a reply.
 func (x *execution) delta(d llmclient.Delta) {
-	if x.run.ctx.Err() != nil { // nothing is told behind a stop
-		return
-	}
 	e := &x.request.event
 	if x.run.o.heldBack() {
 		return

@@ -33,9 +33,9 @@ func (r *run) beginObservation(ctx context.Context, key checkpoint.Key) context.
 }
 
 // observeEvent tells an event to whoever observes the run.
-func (r *run) observeEvent(e *Event) {
+func (r *run) observeEvent(e Event) {
 	if event := r.observation.Event; event != nil {
-		r.observes(func() { event(*e) })
+		r.observes(func() { event(e) })
 	}
 }
 

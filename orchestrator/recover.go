@@ -41,8 +41,9 @@ const mostRecoveries = 3
 //
 // A run that cannot continue is parked: its head gets the status checkpoint.StatusParked and the
 // reason. A run is also parked if the process died three times while it recovered the run. Recover
-// ignores parked runs, unless another [Config].Version parked them; [Orchestrator.Resume] does not
-// ignore them. Recover also ignores runs that were written in a later format of records.
+// ignores parked runs, unless a Recover with another [Config].Version parked them; so it never
+// starts forks and imported runs. [Orchestrator.Resume] resumes them all. Recover also ignores runs
+// that were written in a later format of records.
 //
 // The error is a [*ConfigError] if the Store is not a [checkpoint.Lister] and a [checkpoint.Leaser].
 // Errors of the Store are logged, and Recover tries again.
@@ -121,7 +122,7 @@ func (c *recoverer) wants(h *checkpoint.Head) bool {
 	switch {
 	case h.Header.Format > machine.RecordVersion: // a newer program knows it
 		return false
-	case h.Header.Status == checkpoint.StatusParked && h.Header.Version == c.o.cfg.Version:
+	case h.Header.Status == checkpoint.StatusParked && (h.Header.Version == c.o.cfg.Version || h.Header.Version == ""):
 		return false
 	case c.o.keeper.get(h.Key) != nil:
 		return false

@@ -389,3 +389,25 @@ func TestStore_triesAgain(t *testing.T) {
 		require.Greater(t, store.calls, 8)
 	})
 }
+
+// Forks are parked until somebody resumes them: no version of a program starts them by itself.
+func TestRecover_leavesForksAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(checkpoint.Memory)
+		build := func(version string) *orchestrator.Orchestrator {
+			return solver(t, scripted.New(scripted.Text("done"), scripted.Text("done")), stored(store), func(c *orchestrator.Config) { c.Version = version })
+		}
+		o := build("1")
+		_, err := o.Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		_, err = o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "r"}, At: 1, Run: "fork"})
+		require.NoError(t, err)
+		require.Equal(t, checkpoint.StatusParked, headOf(t, store, "fork").Header.Status)
+		r := startRecover(t, build("2"), orchestrator.Recovery{})
+		time.Sleep(time.Hour)
+		require.Equal(t, checkpoint.StatusParked, headOf(t, store, "fork").Header.Status)
+		require.Equal(t, 1, headOf(t, store, "fork").Last)
+		r.cancel()
+		<-r.done
+	})
+}

@@ -12,9 +12,9 @@ import (
 // goroutine of the loop.
 type consumer struct {
 	yield    func(Event, error) bool
-	log      func(Event)  // logs the events; may be nil
-	observe  func(*Event) // observes the events; may be nil
-	followed *run         // the run, whose followers get the events that no journal keeps; nil: it has no journal
+	log      func(Event) // logs the events; may be nil
+	observe  func(Event) // observes the events; may be nil
+	followed *run        // the run, whose followers get the events that no journal keeps; nil: it has no journal
 	cancel   context.CancelCauseFunc
 	gone     bool // the consumer broke out, or got the last event
 
@@ -27,7 +27,7 @@ func (c *consumer) deliver(e *Event) {
 		return
 	}
 	if c.observe != nil {
-		c.observe(e)
+		c.observe(*e)
 	}
 	if c.log != nil {
 		c.log(*e)
@@ -48,7 +48,7 @@ func (c *consumer) last(e *Event, err error) {
 	if !c.gone {
 		c.gone = true
 		if c.observe != nil {
-			c.observe(e)
+			c.observe(*e)
 		}
 		if c.log != nil {
 			c.log(*e)

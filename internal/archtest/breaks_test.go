@@ -169,13 +169,6 @@ var breakages = []breakage{
 	},
 	{
 		scenario{"S1", 8},
-		"checkpoint/sqlitestore TestS1_8_stoppedByAnotherProcess", "pieces of the answer are told behind the stop",
-		"orchestrator/model.go", `if x.run.ctx.Err() != nil { // nothing is told behind a stop
-		return
-	}`, ``,
-	},
-	{
-		scenario{"S1", 8},
 		"checkpoint/sqlitestore TestS1_8_stoppedByAnotherProcess", "a stop at once does not end the request of the model",
 		"orchestrator/inbox.go", `r.cancel(&errPostedStop{p.Text}) // also an effect on the goroutine of the loop`, ``,
 	},

@@ -149,7 +149,7 @@ var guards = []guard{
 	},
 	{
 		"the version of who parked a run", "no other version ever tries the run",
-		disabled("orchestrator TestRecover_otherVersion", "orchestrator/recover.go", "c.o.cfg.Version:\n		return false", "c.o.cfg.Version, h.Header.Status == checkpoint.StatusParked:\n		return false"),
+		disabled("orchestrator TestRecover_otherVersion", "orchestrator/recover.go", `h.Header.Version == ""):`, `h.Header.Version != c.o.cfg.Version):`),
 	},
 	{
 		"the shape of a step", "an answer is given to another question than the one that was asked",
