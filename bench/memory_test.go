@@ -27,7 +27,7 @@ var memoryGates = map[string]struct{ bytes, allocs float64 }{
 	"W5/pure":    {10130, 83},
 	"W6/raw":     {2340, 23},
 	"W7/raw":     {3240, 29},
-	"W8/raw":     {21, 0.027},
+	"W8/raw":     {21, 0.03},
 
 	"W8/two-frames": {24, 0.05},
 
