@@ -237,7 +237,6 @@ func (r *run) receive(m *mail) bool {
 	case m.event != nil:
 		switch {
 		case r.executions[m.execution.effect.ID] != m.execution: // its effect is over
-		case r.ctx.Err() != nil && (m.event.Kind == EventTextDelta || m.event.Kind == EventThoughtDelta): // nothing is told behind a stop
 		case m.event.Kind != "":
 			r.consumer.deliver(m.event)
 		case r.ending == stopsNow: // a tool has begun

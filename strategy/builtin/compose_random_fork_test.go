@@ -28,7 +28,7 @@ func (w *composed) replayAndFork() {
 		again = append(again, line(&e))
 	}
 	if !w.Whole {
-		w.compare(again)
+		w.compare(again[:min(len(again), len(w.lines))]) // a waiting run was resumed once more since, by w.resume
 	}
 	head, err := w.store.Head(ctx, key)
 	if err != nil {

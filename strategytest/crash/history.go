@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -72,6 +73,11 @@ func prune(v any) {
 	case map[string]any:
 		for _, name := range []string{"elapsed", "left", "limits"} {
 			delete(v, name)
+		}
+		if metadata, ok := v["metadata"].(map[string]any); ok { // the machine's own, which the oracle does not set
+			if delete(metadata, delegation.MetadataRun); len(metadata) == 0 {
+				delete(v, "metadata")
+			}
 		}
 		for _, inner := range v {
 			prune(inner)
