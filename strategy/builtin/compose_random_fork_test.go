@@ -10,8 +10,9 @@ import (
 )
 
 // replayAndFork replays the run, and forks it at a record that the seed chooses: the fork goes on
-// to an end that obeys the laws.
-func (w *composed) replayAndFork() {
+// to an end that obeys the laws. The events of the first records were told; w.resume may have added
+// more.
+func (w *composed) replayAndFork(told int) {
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), caseKey{}, w))
 	defer cancel()
 	w.stop, w.Fails = func() {}, 0 // the run has ended
@@ -25,10 +26,12 @@ func (w *composed) replayAndFork() {
 			w.blame("the run cannot be replayed: %v", err)
 			return
 		}
-		again = append(again, line(&e))
+		if e.Record <= told {
+			again = append(again, line(&e))
+		}
 	}
 	if !w.Whole {
-		w.compare(again[:min(len(again), len(w.lines))]) // a waiting run was resumed once more since, by w.resume
+		w.compare(again)
 	}
 	head, err := w.store.Head(ctx, key)
 	if err != nil {
@@ -42,6 +45,15 @@ func (w *composed) replayAndFork() {
 		return
 	}
 	w.goOnWithFork(ctx, fork)
+}
+
+// records returns how many records the run has.
+func (w *composed) records() int {
+	head, err := w.store.Head(context.Background(), checkpoint.Key{Run: composedRun})
+	if err != nil {
+		w.blame("the run has no head: %v", err)
+	}
+	return head.Last
 }
 
 // goOnWithFork resumes a fork, and holds its end against the laws.

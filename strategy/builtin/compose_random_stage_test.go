@@ -68,7 +68,7 @@ func (s *stage) orchestrator(p *composition) *orchestrator.Orchestrator {
 		cfg.Reply = answer
 	}
 	if p.Stored {
-		cfg.Store = caseStore{}
+		cfg.Store, cfg.Timeouts.Store = caseStore{}, -1 // an append that is refused is not tried again
 	}
 	if p.Edits {
 		cfg.Middleware = []orchestrator.Middleware{edit}

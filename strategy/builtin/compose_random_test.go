@@ -175,8 +175,9 @@ func (w *composed) run() {
 	}
 	w.judge(res)
 	if w.Stored {
+		told := w.records()
 		w.resume(res)
-		w.replayAndFork()
+		w.replayAndFork(told)
 	}
 	w.end = string(res.Status)
 	if res.Output.Err != nil {
