@@ -3,6 +3,7 @@ package orchestrator_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -409,5 +410,37 @@ func TestRecover_leavesForksAlone(t *testing.T) {
 		require.Equal(t, 1, headOf(t, store, "fork").Last)
 		r.cancel()
 		<-r.done
+	})
+}
+
+// slowReads is a store whose Read lasts until its context is done.
+type slowReads struct{ checkpoint.Memory }
+
+func (s *slowReads) Read(ctx context.Context, _ checkpoint.Key, _ int) iter.Seq2[checkpoint.Record, error] {
+	return func(yield func(checkpoint.Record, error) bool) {
+		<-ctx.Done()
+		yield(checkpoint.Record{}, ctx.Err())
+	}
+}
+
+// A process that is taken over while it still reads the journal says so.
+func TestLease_takenOverWhileReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(slowReads)
+		build := func(s checkpoint.Store) *orchestrator.Orchestrator {
+			return solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1")), scripted.Text("done")),
+				stored(s), with(counted("risky", new(atomic.Int32))), approving(orchestrator.ApprovalConfig{}))
+		}
+		_, err := build(store).Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		over := make(chan error, 1)
+		go func() {
+			_, err := orchestrator.Collect(build(store).Resume(context.Background(), resuming("r")))
+			over <- err
+		}()
+		time.Sleep(time.Second)
+		_, err = orchestrator.Collect(build(&store.Memory).Resume(t.Context(), orchestrator.Resumption{Run: "r", TakeOver: true}))
+		require.NoError(t, err)
+		require.ErrorIs(t, <-over, orchestrator.ErrTakenOver)
 	})
 }

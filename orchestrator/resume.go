@@ -172,6 +172,9 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 	for rec, err := range j.store.Read(r.ctx, j.key, 1) {
 		if err != nil {
 			record = 0
+			if cause := context.Cause(r.ctx); errors.Is(cause, ErrTakenOver) { // the context ends by it
+				return cause
+			}
 			_, data := readError(err)
 			return data
 		}

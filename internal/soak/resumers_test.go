@@ -98,6 +98,9 @@ func resumeUntilDone(ctx context.Context, o *orchestrator.Orchestrator, store ch
 func TestResumers(t *testing.T) {
 	dir := t.TempDir()
 	p := plan{Role: "begin", Store: newStore(t, "sqlite"), Dir: dir, Lease: 200 * time.Millisecond, Run: "s0-0", Many: 32}
+	if raceEnabled { // which makes each of them ten times as slow
+		p.Lease, p.Many = time.Second, 8
+	}
 	p.Process = 1
 	p.At = atEffect
 	first := start(t, p)
