@@ -136,8 +136,8 @@ func TestStop_afterANote(t *testing.T) {
 	require.Empty(t, store.inbox(t))
 }
 
-// A stop after what is in progress, which is stored, holds in the next process as well: there
-// nothing is in progress, and nothing is begun again.
+// A stop after what is in progress, which is stored, holds in the next process as well: what was in
+// progress and is safe is performed again, as it would have ended, and no model is asked any more.
 func TestStop_ofAProcessThatDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		whole := new(checkpoint.Memory)
@@ -153,11 +153,13 @@ func TestStop_ofAProcessThatDied(t *testing.T) {
 		left := died(t, whole, slices.Index(kinds, machine.TypeStopped)+1, time.Nanosecond)
 		time.Sleep(time.Second)
 		model := scripted.New()
-		res, err := orchestrator.Collect(solver(t, model, with(counted("slow", nil)), stored(left)).Resume(t.Context(), resuming("r")))
+		var again atomic.Int32
+		res, err := orchestrator.Collect(solver(t, model, with(counted("slow", &again)), stored(left)).Resume(t.Context(), resuming("r")))
 		require.ErrorContains(t, err, "enough")
 		require.Equal(t, orchestrator.StatusStopped, res.Status)
 		require.Empty(t, model.Requests())
-		require.Equal(t, "not_started", res.Output.ToolMetas()[0].Reason)
+		require.Equal(t, "did slow", res.Output.ToolMetas()[0].Output)
+		require.EqualValues(t, 1, again.Load())
 	})
 }
 

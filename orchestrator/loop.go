@@ -159,10 +159,9 @@ func (r *run) deliver(events []Event) {
 
 // start performs effects.
 func (r *run) start(effects []machine.Effect) round {
-	if r.stopped() || r.wasStopped {
+	if r.stopped() {
 		effects = slices.Clone(effects)
-		stop := r.wasStopped || r.applyStop()
-		r.wasStopped = false
+		stop := r.applyStop()
 		for i := range effects {
 			switch e := &effects[i]; {
 			case e.Kind == machine.EffectPerson:

@@ -216,7 +216,7 @@ func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 		}
 	}
 	if s, ok := rec.(machine.Stopped); ok && s.Frame == "" {
-		r.wasStopped, r.ending = true, stopsAfter // nothing is in progress that it could wait for
+		r.ending = stopsAfter
 	}
 	err = r.m.Apply(rec)
 	for _, e := range r.m.Ready().Events {

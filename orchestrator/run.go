@@ -45,7 +45,6 @@ type run struct {
 	claimed     bool
 	replays     bool    // the journal is being read
 	drifted     []Event // events from reading the journal, to be emitted
-	wasStopped  bool    // the journal has a stop of the run, and effects that it did not wait for
 	takeover    takeover
 	causes      causes
 	redaction   *redaction      // nil without Config.Redact

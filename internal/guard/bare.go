@@ -9,7 +9,7 @@ import (
 // tree.
 var packages = []string{
 	"builtin", "checkpoint", "completetask", "config", "delegation", "filetools", "llmclient", "machine", "markdownpolicy",
-	"messages", "nextstep", "openaichat", "orchestrator", "planreviseexecute", "plantext", "policyclient", "react",
+	"messages", "nextstep", "openaichat", "orchestrator", "otel", "planreviseexecute", "plantext", "policyclient", "react",
 	"reasonactobserve", "reflection", "retry", "scripted", "segue", "sse", "stepagent", "strategy", "strategytest", "tools",
 }
 
