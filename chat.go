@@ -17,8 +17,8 @@ import (
 
 // Chat is a conversation with an agent, turn by turn. It is not safe for concurrent use.
 //
-// To go on in another process, keep it in a file ([Agent.OpenChat]), or write History as JSON where
-// you like, and hand it to [Agent.Chat] there.
+// To continue a conversation in another process, keep it in a file ([Agent.OpenChat]), or store
+// History as JSON and pass it to [Agent.Chat] there.
 type Chat struct {
 	agent *Agent
 	file  string // where History is kept; "": nowhere
@@ -28,15 +28,15 @@ type Chat struct {
 	History messages.History
 }
 
-// Chat begins a conversation, or goes on with one: System takes the place of the system prompt that
-// it was held under. The slice is read-only from then on.
+// Chat starts a conversation, or continues one. The System of the agent replaces the system prompt of
+// the history. Do not modify the slice afterwards.
 func (a *Agent) Chat(history messages.History) *Chat { return &Chat{agent: a, History: history} }
 
-// OpenChat is [Agent.Chat] with a conversation that is kept in a file: the one that the file holds,
-// or a new one where there is no such file. Each turn that changes the History writes the file anew,
-// whole or not at all, as JSON, for its owner alone to read; a turn whose History cannot be written
-// ends with that error, and with the answer. Two chats must not have one file at the same time: the
-// later turn would take the place of the other.
+// OpenChat is [Agent.Chat] with a conversation in a file. It continues the conversation in the file,
+// or starts a new one if the file does not exist. After each turn that changes History, the file is
+// replaced as a whole, as JSON that only its owner can read. If the file cannot be written, the turn
+// returns the answer and that error. Do not open the same file in two chats at a time: one of them
+// would overwrite the turns of the other.
 func (a *Agent) OpenChat(file string) (*Chat, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,8 +55,8 @@ func (a *Agent) OpenChat(file string) (*Chat, error) {
 	return &Chat{agent: a, file: file, History: history}, nil
 }
 
-// Ask is [Agent.Ask] with all that was said before. What was said in a turn that fails stays in the
-// History; of a turn that waits for somebody nothing does.
+// Ask is [Agent.Ask] with the conversation so far. History keeps the messages of a turn that fails,
+// and nothing of a turn that waits for a person.
 func (c *Chat) Ask(ctx context.Context, text string) (string, error) {
 	o, err := c.agent.Orchestrator()
 	if err != nil {
@@ -72,13 +72,13 @@ func (c *Chat) Ask(ctx context.Context, text string) (string, error) {
 	return res.Output.Text(), err
 }
 
-// Stream is [Agent.Stream] with all that was said before. A turn that is broken out of leaves the
-// History as it was.
+// Stream is [Agent.Stream] with the conversation so far. If the caller breaks out of a turn, History
+// stays as it was.
 func (c *Chat) Stream(ctx context.Context, text string) iter.Seq2[string, error] {
 	return c.agent.stream(ctx, delegation.Input{Goal: text, Messages: c.History}, c.keep)
 }
 
-// keep takes the conversation over, unless the turn did not begin.
+// keep stores the conversation, unless the turn did not start.
 func (c *Chat) keep(out delegation.Output) error {
 	if len(out.Messages) == 0 {
 		return nil
@@ -97,7 +97,7 @@ func (c *Chat) keep(out delegation.Output) error {
 	return nil
 }
 
-// replaceFile writes a file whole or not at all, for its owner alone to read.
+// replaceFile replaces a file as a whole; only its owner can read it.
 func replaceFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

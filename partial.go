@@ -11,7 +11,7 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// Partial is as much of an answer as there is.
+// Partial is a part of an answer, as far as the model has written it.
 type Partial[T any] struct {
 	// Value holds what is certain: the fields and elements that are whole, strings as far as they
 	// have come, and of the last object or array what there is of it. A number, true, false or null
@@ -33,16 +33,16 @@ type Partial[T any] struct {
 	Final bool
 }
 
-// Stream is [Ask] for who wants to see the answer as it is written: it yields the Value whenever
-// there is more of it, and in the end the Final one. The last error, if there is one, is that of
-// Ask, with a zero Partial. Breaking out ends the work.
+// Stream is [Ask] for programs that show the answer while the model writes it. It yields a Partial
+// whenever there is more of the answer, and the Final one at the end. If there is an error, it comes
+// last, with a zero Partial; it is the error of Ask. Breaking out of the loop ends the work.
 //
-// A long answer is read anew once it has grown by one part in 64, so that the time that reading
-// takes grows with the length of the answer. A client that does not stream gives the Final Partial,
-// and at most one before it.
+// A long answer is read again only after it has grown by one part in 64, so the time for reading
+// grows with the length of the answer, and not faster. If a client does not stream, Stream yields
+// the Final Partial and at most one before it.
 //
-// Below it: [orchestrator.Orchestrator.Stream], whose events EventTextDelta and EventCallDelta have
-// the pieces: the answer is the text of a reply, or the arguments of a call.
+// The lower-level API is [orchestrator.Orchestrator.Stream]. Its events EventTextDelta and
+// EventCallDelta hold the pieces of the text of a reply, or of the arguments of a call.
 func Stream[T any](ctx context.Context, a *Agent, task string) iter.Seq2[Partial[T], error] {
 	return func(yield func(Partial[T], error) bool) {
 		o, work, err := typedTask[T](a, task)
@@ -127,8 +127,8 @@ func (p *partials[T]) read(r *reader, piece string, v *T) bool {
 	return true
 }
 
-// final is the number of the attempt that became the answer: the last step is the request for it.
-// Nothing was read of it if it was not streamed.
+// final returns the number of the attempt that became the answer; its request is the last step. The
+// attempt has no partials if it was not streamed.
 func (p *partials[T]) final() int {
 	if p.taken != p.seq {
 		return p.attempt + 1
@@ -176,7 +176,7 @@ func (r *reader) write(piece string) {
 	}
 }
 
-// due reports whether so much has come that it is worth reading.
+// due reports whether enough has arrived to read the answer again.
 func (r *reader) due() bool {
 	const share = 64
 	n := r.scanner.Len()
@@ -187,8 +187,8 @@ func (r *reader) due() bool {
 	return true
 }
 
-// readCertain reads what is certain into a T, and reports whether there was anything new. A string
-// that is open is left out if it cannot be read yet.
+// readCertain decodes the certain part of the answer into a T, and reports whether there was anything
+// new. It leaves out an open string that cannot be decoded yet.
 func readCertain[T any](r *reader) (v T, ok bool) {
 	if !r.due() {
 		return v, false

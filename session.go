@@ -9,10 +9,10 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// Session is a conversation with an agent that a store keeps, turn by turn: each turn is a run of
-// its own, and begins with what the last one has left, in whatever process. Make one with
-// [Agent.Session]. It holds nothing itself, and is safe for concurrent use; two turns at once are
-// not: the second is an [*orchestrator.RunExistsError].
+// Session is a conversation with an agent that is kept in a store, turn by turn. Each turn is a run of
+// its own, in any process, and starts with the history of the turn before. [Agent.Session] returns
+// one. A Session has no state of its own, and is safe for concurrent use; but of two turns at the
+// same time the second fails with an [*orchestrator.RunExistsError].
 type Session struct {
 	agent *Agent
 
@@ -20,18 +20,18 @@ type Session struct {
 	Namespace string // whose it is, such as a tenant; set it before the first turn
 }
 
-// Session is the conversation of that name in the store of the agent: that of the Config that
-// Configure sets. One that there is not begins with its first turn.
+// Session returns the conversation with that name in the store of the agent, which Configure sets. A
+// new conversation begins with its first turn.
 //
-// Below it: [orchestrator.Task.Session].
+// The lower-level API is [orchestrator.Task.Session].
 func (a *Agent) Session(name string) *Session { return &Session{agent: a, Name: name} }
 
 func (s *Session) task(text string) orchestrator.Task {
 	return orchestrator.Task{Session: s.Name, Namespace: s.Namespace, Input: delegation.Input{Goal: text}}
 }
 
-// Ask is [Agent.Ask] with all that was said before. Whatever becomes of a turn stays in the
-// conversation, that it waits for somebody included.
+// Ask is [Agent.Ask] with the conversation so far. The conversation keeps every turn, also one that
+// fails or waits.
 func (s *Session) Ask(ctx context.Context, text string) (string, error) {
 	o, err := s.agent.Orchestrator()
 	if err != nil {
@@ -41,8 +41,8 @@ func (s *Session) Ask(ctx context.Context, text string) (string, error) {
 	return res.Output.Text(), unlessWaiting(res, err)
 }
 
-// Stream is [Agent.Stream] with all that was said before. Of a turn that is broken out of, what was
-// stored by then stays in the conversation.
+// Stream is [Agent.Stream] with the conversation so far. If the caller breaks out of a turn, the
+// conversation keeps what was stored until then.
 func (s *Session) Stream(ctx context.Context, text string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		o, err := s.agent.Orchestrator()
@@ -74,7 +74,7 @@ func texts(events iter.Seq2[orchestrator.Event, error], yield func(string, error
 	}
 }
 
-// History is the conversation so far, as [orchestrator.Orchestrator.History] returns it.
+// History returns the conversation so far, see [orchestrator.Orchestrator.History].
 func (s *Session) History(ctx context.Context) (messages.History, error) {
 	o, err := s.agent.Orchestrator()
 	if err != nil {
