@@ -161,8 +161,8 @@ func (a *Agent) Stream(ctx context.Context, task string) iter.Seq2[string, error
 	return a.stream(ctx, delegation.Input{Goal: task}, func(delegation.Output) error { return nil })
 }
 
-// stream is Stream for any input; the output, unless the run waits, goes to done, whose error is one
-// of the stream.
+// stream is Stream for any input; the output, unless the run waits, goes to done, whose error is
+// one of the stream.
 func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(delegation.Output) error) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		o, err := a.Orchestrator()

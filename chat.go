@@ -28,15 +28,15 @@ type Chat struct {
 	History messages.History
 }
 
-// Chat starts a conversation, or continues one. The System of the agent replaces the system prompt of
-// the history. Do not modify the slice afterwards.
+// Chat starts a conversation, or continues one. The System of the agent replaces the system prompt
+// of the history. Do not modify the slice afterwards.
 func (a *Agent) Chat(history messages.History) *Chat { return &Chat{agent: a, History: history} }
 
-// OpenChat is [Agent.Chat] with a conversation in a file. It continues the conversation in the file,
-// or starts a new one if the file does not exist. After each turn that changes History, the file is
-// replaced as a whole, as JSON that only its owner can read. If the file cannot be written, the turn
-// returns the answer and that error. Do not open the same file in two chats at a time: one of them
-// would overwrite the turns of the other.
+// OpenChat is [Agent.Chat] with a conversation in a file. It continues the conversation in the
+// file, or starts a new one if the file does not exist. After each turn that changes History, the
+// file is replaced as a whole, as JSON that only its owner can read. If the file cannot be written,
+// the turn returns the answer and that error. Do not open the same file in two chats at a time: one
+// of them would overwrite the turns of the other.
 func (a *Agent) OpenChat(file string) (*Chat, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,8 +72,8 @@ func (c *Chat) Ask(ctx context.Context, text string) (string, error) {
 	return res.Output.Text(), err
 }
 
-// Stream is [Agent.Stream] with the conversation so far. If the caller breaks out of a turn, History
-// stays as it was.
+// Stream is [Agent.Stream] with the conversation so far. If the caller breaks out of a turn,
+// History stays as it was.
 func (c *Chat) Stream(ctx context.Context, text string) iter.Seq2[string, error] {
 	return c.agent.stream(ctx, delegation.Input{Goal: text, Messages: c.History}, c.keep)
 }

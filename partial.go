@@ -34,8 +34,8 @@ type Partial[T any] struct {
 }
 
 // Stream is [Ask] for programs that show the answer while the model writes it. It yields a Partial
-// whenever there is more of the answer, and the Final one at the end. If there is an error, it comes
-// last, with a zero Partial; it is the error of Ask. Breaking out of the loop ends the work.
+// whenever there is more of the answer, and the Final one at the end. If there is an error, it
+// comes last, with a zero Partial; it is the error of Ask. Breaking out of the loop ends the work.
 //
 // A long answer is read again only after it has grown by one part in 64, so the time for reading
 // grows with the length of the answer, and not faster. If a client does not stream, Stream yields

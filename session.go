@@ -9,10 +9,10 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// Session is a conversation with an agent that is kept in a store, turn by turn. Each turn is a run of
-// its own, in any process, and starts with the history of the turn before. [Agent.Session] returns
-// one. A Session has no state of its own, and is safe for concurrent use; but of two turns at the
-// same time the second fails with an [*orchestrator.RunExistsError].
+// Session is a conversation with an agent that is kept in a store, turn by turn. Each turn is a run
+// of its own, in any process, and starts with the history of the turn before. [Agent.Session]
+// returns one. A Session has no state of its own, and is safe for concurrent use; but of two turns
+// at the same time the second fails with an [*orchestrator.RunExistsError].
 type Session struct {
 	agent *Agent
 
@@ -20,8 +20,8 @@ type Session struct {
 	Namespace string // whose it is, such as a tenant; set it before the first turn
 }
 
-// Session returns the conversation with that name in the store of the agent, which Configure sets. A
-// new conversation begins with its first turn.
+// Session returns the conversation with that name in the store of the agent, which Configure sets.
+// A new conversation begins with its first turn.
 //
 // The lower-level API is [orchestrator.Task.Session].
 func (a *Agent) Session(name string) *Session { return &Session{agent: a, Name: name} }

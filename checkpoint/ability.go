@@ -126,12 +126,12 @@ type Message struct {
 	At   time.Time // when it was posted, by the clock of the store; set by the store
 }
 
-// Inbox keeps messages to runs until the process that works on the run takes them. A journal has one
-// writer, so all other processes post messages instead of writing.
+// Inbox keeps messages to runs until the process that works on the run takes them. A journal has
+// one writer, so all other processes post messages instead of writing.
 type Inbox interface {
-	// Post stores a message. If a message with the same ID is in the inbox already, nothing changes,
-	// so a message may be posted again if the outcome is unclear. The error wraps ErrNotFound if
-	// there is no such run. Post does not retain the slice.
+	// Post stores a message. If a message with the same ID is in the inbox already, nothing
+	// changes, so a message may be posted again if the outcome is unclear. The error wraps
+	// ErrNotFound if there is no such run. Post does not retain the slice.
 	Post(ctx context.Context, m Message) error
 
 	// Posted returns the messages to these runs that have not been taken, for each run in the order
@@ -144,12 +144,12 @@ type Inbox interface {
 // on the same run, and shows runs whose process has died. Safety does not depend on it: the places
 // of records and the epoch ensure that only one process writes.
 type Leaser interface {
-	// Lease gives a writer the lease of a run for the time d from now on, and returns the head as it
-	// is then. If the writer already has the lease, its time starts again, and nothing else changes.
-	// If no writer has it, or the lease of another has run out, the epoch of the run increases by 1,
-	// so earlier writers are refused; if a lease had run out, the count of recoveries increases by 1,
-	// too. If another writer has the lease, the error wraps ErrLeased; if there is no such run,
-	// ErrNotFound.
+	// Lease gives a writer the lease of a run for the time d from now on, and returns the head as
+	// it is then. If the writer already has the lease, its time starts again, and nothing else
+	// changes. If no writer has it, or the lease of another has run out, the epoch of the run
+	// increases by 1, so earlier writers are refused; if a lease had run out, the count of
+	// recoveries increases by 1, too. If another writer has the lease, the error wraps ErrLeased;
+	// if there is no such run, ErrNotFound.
 	//
 	// A time of 0 or less ends the lease of the writer, and does nothing if the writer has none.
 	Lease(ctx context.Context, key Key, writer string, d time.Duration) (Head, error)

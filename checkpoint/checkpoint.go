@@ -46,8 +46,8 @@ type Batch struct {
 	Header *Header
 
 	// Writer identifies the writer: a unique text of at most 64 bytes of ASCII, made anew each time
-	// a run is opened for writing. If an Append fails and its outcome is unclear, the writer repeats
-	// exactly the same Append.
+	// a run is opened for writing. If an Append fails and its outcome is unclear, the writer
+	// repeats exactly the same Append.
 	Writer string
 
 	// Epoch increases each time the run is opened for writing: it is the Epoch of the Head that was
@@ -59,8 +59,8 @@ type Batch struct {
 	// negative, it ends the writer's lease. A Store that is not a [Leaser] ignores it.
 	Lease time.Duration
 
-	// Taken are the ids of messages of the [Inbox] that the records answer. The append removes them,
-	// only if it succeeds. Unknown ids are ignored.
+	// Taken are the ids of messages of the [Inbox] that the records answer. The append removes
+	// them, only if it succeeds. Unknown ids are ignored.
 	Taken []string
 
 	// Progress reports that the run has made progress: the count of recoveries starts again at 0.
@@ -138,20 +138,21 @@ type Lease struct {
 // Store stores journals. It is safe for concurrent use, also while a Read is ranged over, and by
 // several processes if its documentation says so.
 //
-// The id of a run is any UTF-8 text of 1 to 512 bytes without NUL, a namespace any such text of 0 to
-// 512 bytes; see [Key.Check]. Keys are equal only if all their bytes are equal. Nothing is stored
-// under any other key. If ctx is done before a method begins, the method does nothing, and its error
-// wraps ctx.Err().
+// The id of a run is any UTF-8 text of 1 to 512 bytes without NUL, a namespace any such text of 0
+// to 512 bytes; see [Key.Check]. Keys are equal only if all their bytes are equal. Nothing is
+// stored under any other key. If ctx is done before a method begins, the method does nothing, and
+// its error wraps ctx.Err().
 //
 // checkpointtest.Test tests an implementation against this contract.
 type Store interface {
 	// Append adds a batch to a run: all of it or nothing. No reader sees a part of a batch.
 	//
 	// The places of the records must be the next ones, counted from 1. Otherwise the error wraps
-	// ErrConflict; so of two processes that write the same run only one can. If the run has a higher
-	// epoch than the batch, another process has opened the run since, and the error wraps ErrFenced,
-	// which wraps ErrConflict. For a batch without records of a run that has none, the error wraps
-	// ErrNotFound; for an invalid key, ErrNoRun or ErrRunID. In all these cases nothing is added.
+	// ErrConflict; so of two processes that write the same run only one can. If the run has a
+	// higher epoch than the batch, another process has opened the run since, and the error wraps
+	// ErrFenced, which wraps ErrConflict. For a batch without records of a run that has none, the
+	// error wraps ErrNotFound; for an invalid key, ErrNoRun or ErrRunID. In all these cases nothing
+	// is added.
 	//
 	// After any other error, either all of the batch was added or nothing. To find out, repeat
 	// exactly the same Append: if the last records of the run are those of the batch, and the same
@@ -161,10 +162,10 @@ type Store interface {
 	// for byte. The Store does not retain the slices, the Header, or the map.
 	Append(ctx context.Context, b Batch) error
 
-	// Read yields the records of a run in order, beginning with place from (1 or less: all records).
-	// It reads when it is ranged over, each time anew. Records that are appended meanwhile may or may
-	// not be yielded. An error ends the sequence; it wraps ErrNotFound if the run has no records at
-	// all, and ctx.Err() once ctx is done. The data belong to the caller.
+	// Read yields the records of a run in order, beginning with place from (1 or less: all
+	// records). It reads when it is ranged over, each time anew. Records that are appended
+	// meanwhile may or may not be yielded. An error ends the sequence; it wraps ErrNotFound if the
+	// run has no records at all, and ctx.Err() once ctx is done. The data belong to the caller.
 	Read(ctx context.Context, key Key, from int) iter.Seq2[Record, error]
 
 	// Head returns the head of a run. The error wraps ErrNotFound if there is no such run. The Head

@@ -37,8 +37,8 @@ func ExampleMemory() {
 	// 2 answer
 }
 
-// Runs that ended a month ago are deleted, those that wait after three, and of each user's runs that
-// ended all but the newest thousand.
+// Runs that ended a month ago are deleted, those that wait after three, and of each user's runs
+// that ended all but the newest thousand.
 func ExamplePrune() {
 	ctx, store := context.Background(), new(checkpoint.Memory)
 	n, err := checkpoint.Prune(ctx, store, checkpoint.Retention{

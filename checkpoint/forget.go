@@ -39,10 +39,10 @@ func beyondStores() []string {
 //
 // Forget erases nothing as long as somebody works on one of the runs: the error wraps [ErrLeased]
 // and names the run; stop it first. While it works it holds the leases of runs that have not ended,
-// so nobody resumes them meanwhile. Runs that are made from one of them meanwhile are erased too, if
-// they are begun before Forget returns. The error wraps [ErrNotFound] if there is neither the run
-// nor anything made from it, so Forget may be called again after any other error. The store must be
-// a [Lister] and a [Pruner]; else the error is a [*LackingError].
+// so nobody resumes them meanwhile. Runs that are made from one of them meanwhile are erased too,
+// if they are begun before Forget returns. The error wraps [ErrNotFound] if there is neither the
+// run nor anything made from it, so Forget may be called again after any other error. The store
+// must be a [Lister] and a [Pruner]; else the error is a [*LackingError].
 func Forget(ctx context.Context, s Store, key Key) (Forgotten, error) {
 	f := forgetting{store: s, writer: "forget " + rand.Text(), known: map[Key]bool{}, result: Forgotten{Beyond: beyondStores()}}
 	var ok bool

@@ -50,8 +50,8 @@ func (e *LackingError) Error() string {
 //
 // Prune deletes no run that somebody works on: not one with a lease that has not run out, nor one
 // with messages that nobody has taken. It takes the lease of a run that has not ended before it
-// deletes the run, so whoever resumes the run at the same time either goes on with it, and it stays,
-// or is told that somebody else holds it, and then that it does not exist.
+// deletes the run, so whoever resumes the run at the same time either goes on with it, and it
+// stays, or is told that somebody else holds it, and then that it does not exist.
 //
 // Times are compared with the clock of this process. The store must be a [Lister], a [Pruner] and,
 // unless only Ended and Newest are set, a [Leaser]; else the error is a [*LackingError].
@@ -190,8 +190,8 @@ func (p *pruning) open(ctx context.Context, status Status, age time.Duration) er
 	})
 }
 
-// deleteOpen deletes a run that has not ended, unless somebody has gone on with it, or has something
-// to say to it.
+// deleteOpen deletes a run that has not ended, unless somebody has gone on with it, or has
+// something to say to it.
 func (p *pruning) deleteOpen(ctx context.Context, h *Head) error {
 	now, err := p.leaser.Lease(ctx, h.Key, p.writer, leaseOfPrune)
 	if errors.Is(err, ErrLeased) || errors.Is(err, ErrNotFound) {

@@ -13,8 +13,8 @@ import (
 // of prices do not change it.
 //
 // The price is looked up by the model that answered, and then by the model that was asked for. A
-// price in an earlier list wins, by either name. Tokens of a model without a price cost nothing, and
-// Unpriced counts such requests. Records of other answers are returned unchanged.
+// price in an earlier list wins, by either name. Tokens of a model without a price cost nothing,
+// and Unpriced counts such requests. Records of other answers are returned unchanged.
 func (r Answered) Priced(asked string, lists ...llmclient.Prices) Answered {
 	if r.Cost, r.Unpriced = 0, 0; r.Kind != EffectModel {
 		return r

@@ -57,8 +57,8 @@ func corpusSources(t *testing.T, c corpus) []corpusSource {
 	}
 }
 
-// TestS2_14_CorpusCases runs the cases of other projects, and cases of ours in their forms, with all
-// of which we agree.
+// TestS2_14_CorpusCases runs the cases of other projects, and cases of ours in their forms, with
+// all of which we agree.
 func TestS2_14_CorpusCases(t *testing.T) {
 	eachCorpus(t, func(t *testing.T, c corpus) {
 		if c.name != ours {

@@ -68,8 +68,8 @@ func TestS2_8_LangChainJSON(t *testing.T) {
 	})
 }
 
-// findObjects looks for an object in each text of a file of LangChain's. In that with quotes that are
-// not escaped it is the one within the quotes.
+// findObjects looks for an object in each text of a file of LangChain's. In that with quotes that
+// are not escaped it is the one within the quotes.
 func findObjects(t *testing.T, data []byte, quoted string) {
 	var texts map[string]any
 	require.NoError(t, json.Unmarshal(data, &texts))

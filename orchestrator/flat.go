@@ -77,8 +77,8 @@ type Flat struct {
 	Strategy string // for agent_start; "" means the name of the run's strategy
 	MaxSteps int    // for agent_start: the limit that the strategy was given
 
-	// Turns is the number of turns so far. If a run is resumed with another Flat, set it to the earlier
-	// value to continue the count.
+	// Turns is the number of turns so far. If a run is resumed with another Flat, set it to the
+	// earlier value to continue the count.
 	Turns int
 
 	open    bool            // the turn has begun, and its reply has not arrived

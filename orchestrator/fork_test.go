@@ -52,8 +52,8 @@ func goOn(t *testing.T, o *orchestrator.Orchestrator, run string, replies ...orc
 	return res
 }
 
-// A run is forked at the answer of a tool, which is another one in the fork. The model is asked anew
-// from there, and the first run stays as it is.
+// A run is forked at the answer of a tool, which is another one in the fork. The model is asked
+// anew from there, and the first run stays as it is.
 func TestFork_editedAnswer(t *testing.T) {
 	store := new(checkpoint.Memory)
 	model := scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Text("old"), scripted.Text("new"))

@@ -181,9 +181,9 @@ func (r *run) applyReply(reply Reply) (bool, error) {
 // reply within [Config].InboxEvery. If no process does, the reply stays in the inbox until the run
 // is resumed, for example by [Orchestrator.Recover]. The first reply to a wait counts.
 //
-// The error is a [*ReplyError] if the run has ended or does not have that wait, a [*JournalError] if
-// there is no such run or the store fails, a [*ConfigError] if the store has no [checkpoint.Inbox],
-// and a [*RedactionError] if the reply cannot be redacted.
+// The error is a [*ReplyError] if the run has ended or does not have that wait, a [*JournalError]
+// if there is no such run or the store fails, a [*ConfigError] if the store has no
+// [checkpoint.Inbox], and a [*RedactionError] if the reply cannot be redacted.
 func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Reply) error {
 	head, err := o.head(ctx, key)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // lookUp looks up the calls that may have had their effect when the process died, if their tools
-// can. A call that had its effect gets its result; a call that had none will be made. The outcome of
-// the other calls stays unknown.
+// can. A call that had its effect gets its result; a call that had none will be made. The outcome
+// of the other calls stays unknown.
 func (r *run) lookUp() error {
 	for _, e := range r.m.Open() {
 		if e.Kind != machine.EffectTool || e.Safe() {

@@ -53,17 +53,17 @@ type Config struct {
 	Factory func(checkpoint.Head) func() strategy.Strategy
 
 	// Redact removes from a record what must not be kept, such as card numbers, before the record
-	// is applied. The run continues with what Redact returns, and so does a resumed run: strategies,
-	// models, tools, events and the journal see nothing else of the record. Redact may change what
-	// somebody wrote: inputs, answers, questions, replies, notes, reasons, metadata and labels. All
-	// other fields must stay; an answer keeps its type, and a tool result its call. Resume does not
-	// redact the records of a journal again.
+	// is applied. The run continues with what Redact returns, and so does a resumed run:
+	// strategies, models, tools, events and the journal see nothing else of the record. Redact may
+	// change what somebody wrote: inputs, answers, questions, replies, notes, reasons, metadata and
+	// labels. All other fields must stay; an answer keeps its type, and a tool result its call.
+	// Resume does not redact the records of a journal again.
 	//
-	// Redact must be deterministic and idempotent: it sees the question of a tool each time the tool
-	// asks it, and a posted message before it is posted and again before it is applied. It must not
-	// modify its argument, and is called from several goroutines at once. If it returns an error,
-	// panics, or changes a field that must stay, nothing of the record is kept: the run does not
-	// start, or it is interrupted and parked, with a [*RedactionError].
+	// Redact must be deterministic and idempotent: it sees the question of a tool each time the
+	// tool asks it, and a posted message before it is posted and again before it is applied. It
+	// must not modify its argument, and is called from several goroutines at once. If it returns an
+	// error, panics, or changes a field that must stay, nothing of the record is kept: the run does
+	// not start, or it is interrupted and parked, with a [*RedactionError].
 	//
 	// With Redact, events that no record stands behind are held back: deltas, progress of tools,
 	// events of Middleware, and the error texts of retries. A redacted reply is emitted as one
@@ -73,12 +73,12 @@ type Config struct {
 	TellUnredacted bool
 
 	// Lease is how long a run stays reserved for this process after the process was last heard of,
-	// if the Store is a [checkpoint.Leaser]. Each append renews the lease; without appends the lease
-	// is renewed every third of the time. 0: 30 seconds; negative: no leases.
+	// if the Store is a [checkpoint.Leaser]. Each append renews the lease; without appends the
+	// lease is renewed every third of the time. 0: 30 seconds; negative: no leases.
 	Lease time.Duration
 
-	// InboxEvery is how often runs in progress read the messages that other processes posted, if the
-	// Store is a [checkpoint.Inbox]. 0: every second; negative: never.
+	// InboxEvery is how often runs in progress read the messages that other processes posted, if
+	// the Store is a [checkpoint.Inbox]. 0: every second; negative: never.
 	InboxEvery time.Duration
 
 	// Version names the program with its strategies, prompts and tools, such as a release or a
@@ -113,9 +113,9 @@ type Config struct {
 
 	// Observe is called when this process starts or resumes a run, before the first event. What it
 	// returns observes the run: package otel makes traces and metrics of it, [Counters] counts. The
-	// functions are called on the goroutine of the run's loop, so they must not block. With Observe,
-	// Run makes the events that Stream makes, except deltas. A panic ends the observation of the
-	// run, and is reported to OnPanic. A run that cannot be started or resumed has no event.
+	// functions are called on the goroutine of the run's loop, so they must not block. With
+	// Observe, Run makes the events that Stream makes, except deltas. A panic ends the observation
+	// of the run, and is reported to OnPanic. A run that cannot be started or resumed has no event.
 	Observe func(ctx context.Context, key checkpoint.Key) Observation
 
 	// Logger gets log records of runs: ids, names, counts and codes. Nil logs nothing.

@@ -25,8 +25,8 @@ type Recovery struct {
 	// run. It may be nil.
 	Event func(checkpoint.Key, Event)
 
-	// Factory returns the [Task].Factory of a run that was begun with one, or nil if it does not know
-	// it; then the run is parked. Factory may be nil.
+	// Factory returns the [Task].Factory of a run that was begun with one, or nil if it does not
+	// know it; then the run is parked. Factory may be nil.
 	Factory func(checkpoint.Head) func() strategy.Strategy
 }
 
@@ -36,8 +36,8 @@ const mostRecoveries = 3
 // Recover resumes runs of the Store, until ctx is done: runs whose process has died, so that their
 // lease has run out; runs whose timer has come or whose wait has expired; and runs that have
 // messages in their inbox. Every process of a server may call it; each run is resumed by one of
-// them. When ctx is done, Recover interrupts the runs it works on, see [ErrInterrupted], and returns
-// the cause of ctx.
+// them. When ctx is done, Recover interrupts the runs it works on, see [ErrInterrupted], and
+// returns the cause of ctx.
 //
 // A run that cannot continue is parked: its head gets the status checkpoint.StatusParked and the
 // reason. A run is also parked if the process died three times while it recovered the run. Recover
@@ -45,8 +45,8 @@ const mostRecoveries = 3
 // starts forks and imported runs. [Orchestrator.Resume] resumes them all. Recover also ignores runs
 // that were written in a later format of records.
 //
-// The error is a [*ConfigError] if the Store is not a [checkpoint.Lister] and a [checkpoint.Leaser].
-// Errors of the Store are logged, and Recover tries again.
+// The error is a [*ConfigError] if the Store is not a [checkpoint.Lister] and a
+// [checkpoint.Leaser]. Errors of the Store are logged, and Recover tries again.
 func (o *Orchestrator) Recover(ctx context.Context, how Recovery) error {
 	lister, ok := checkpoint.As[checkpoint.Lister](o.cfg.Store)
 	switch {

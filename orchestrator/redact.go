@@ -202,8 +202,8 @@ func (r *run) heldBackDelta(e *machine.Effect) *Event {
 	return &Event{Run: e.Run, Frame: e.Frame, Depth: e.Depth, Seq: e.ID.Seq, Record: e.Record, Time: r.now}
 }
 
-// deliverRedacted emits the text of the reply that was applied last, in the place of the deltas that
-// were held back. A nil delta emits nothing.
+// deliverRedacted emits the text of the reply that was applied last, in the place of the deltas
+// that were held back. A nil delta emits nothing.
 func (r *run) deliverRedacted(delta *Event) {
 	if delta == nil {
 		return

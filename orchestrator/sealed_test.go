@@ -16,8 +16,8 @@ import (
 )
 
 // A run over a sealed store waits, is answered from another process and is recovered there, as over
-// any store. The store shows nothing of it, and takes nothing from somebody without the key: neither
-// a reply nor a record.
+// any store. The store shows nothing of it, and takes nothing from somebody without the key:
+// neither a reply nor a record.
 func TestSealed_run(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := new(checkpoint.Memory)

@@ -20,8 +20,8 @@
 // context of their span.
 //
 // A span ends where the process stops working on the run. A resumed run begins a span of its own,
-// which links to the span of the context that [Telemetry.Task] was given. What a journal holds makes
-// no spans again, and is not counted again.
+// which links to the span of the context that [Telemetry.Task] was given. What a journal holds
+// makes no spans again, and is not counted again.
 //
 // # Metrics
 //

@@ -98,7 +98,8 @@ func (t *Telemetry) Waiting(s checkpoint.Store) (metric.Registration, error) {
 }
 
 // oldestWaiting returns how long the run that waits longest has waited. A list is in the order in
-// which runs were created, not in which they were last appended to: so the time is found by halving.
+// which runs were created, not in which they were last appended to: so the time is found by
+// halving.
 func oldestWaiting(ctx context.Context, lister checkpoint.Lister, now time.Time) (time.Duration, error) {
 	const precision, longest = time.Second, 20 * 365 * 24 * time.Hour
 	before := func(age time.Duration) (*checkpoint.Head, error) { // one that has waited longer

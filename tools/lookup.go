@@ -12,9 +12,9 @@ type Lookuper interface {
 	Tool
 
 	// Lookup finds the call with that idempotency key, which was made with these arguments. If the
-	// call had its effect, Lookup returns the result and true; if it certainly had none and will have
-	// none, false: then the call is made. An error says that this cannot be known now. A call may
-	// still be on its way when its process has died: a Lookup that cannot exclude it returns an
+	// call had its effect, Lookup returns the result and true; if it certainly had none and will
+	// have none, false: then the call is made. An error says that this cannot be known now. A call
+	// may still be on its way when its process has died: a Lookup that cannot exclude it returns an
 	// error.
 	Lookup(ctx context.Context, key, arguments string) (result string, found bool, err error)
 }

@@ -23,9 +23,9 @@ type Faulty struct {
 	// an Append.
 	Interrupt func()
 
-	// Damages are ways to damage one record by the back door, by their names: to change its data, to
-	// take it away, to give it another place. Where the store would find the damage earlier, it may
-	// find it then.
+	// Damages are ways to damage one record by the back door, by their names: to change its data,
+	// to take it away, to give it another place. Where the store would find the damage earlier, it
+	// may find it then.
 	Damages map[string]func(key checkpoint.Key, seq int) error
 }
 

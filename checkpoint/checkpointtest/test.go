@@ -9,9 +9,9 @@
 //		})
 //	}
 //
-// [Test] is the contract, promise by promise. [Model] drives the store beside a checkpoint.Memory, by
-// random operations. [Faults] opens it anew, interrupts it and damages it, by means that a test of
-// the store has. [Contend] has clients contend for a run, and returns what they were told, for a
+// [Test] is the contract, promise by promise. [Model] drives the store beside a checkpoint.Memory,
+// by random operations. [Faults] opens it anew, interrupts it and damages it, by means that a test
+// of the store has. [Contend] has clients contend for a run, and returns what they were told, for a
 // checker of linearizability.
 //
 // What they cannot see is whether records outlive the process, and the machine: that is for the

@@ -12,7 +12,8 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// mostBytes is how much one statement takes: PostgreSQL has room for twice as much, headers included.
+// mostBytes is how much one statement takes: PostgreSQL has room for twice as much, headers
+// included.
 const mostBytes = 1 << 29
 
 const appendBatch = `SELECT append_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`

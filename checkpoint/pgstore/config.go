@@ -15,15 +15,16 @@ import (
 
 // Config says which server a [Store] keeps its runs on, and how.
 type Config struct {
-	// URL says how to connect: a URL (postgres://user:password@address:5432/database?sslmode=verify-full) or
-	// settings (host=/run/postgresql dbname=runs), as libpq and pgx read them, pool_max_conns and the
-	// like among them. What it does not say, and all if it is empty, the PG environment variables
-	// and the password file say.
+	// URL says how to connect: a URL
+	// (postgres://user:password@address:5432/database?sslmode=verify-full) or settings
+	// (host=/run/postgresql dbname=runs), as libpq and pgx read them, pool_max_conns and the like
+	// among them. What it does not say, and all if it is empty, the PG environment variables and
+	// the password file say.
 	URL string
 
-	// Schema is the schema of the database that holds the tables, and nothing of anybody else. It is
-	// created if it is not there. Default: "segue". Small letters, digits and underscores, 63 at most;
-	// it begins with none of the digits, nor with pg_.
+	// Schema is the schema of the database that holds the tables, and nothing of anybody else. It
+	// is created if it is not there. Default: "segue". Small letters, digits and underscores, 63 at
+	// most; it begins with none of the digits, nor with pg_.
 	Schema string
 
 	// Synchronous says when the server flushes its log. Default: [Full].
@@ -40,7 +41,8 @@ type Synchronous string
 const (
 	// Full flushes each transaction before it is acknowledged: what was acknowledged survives a
 	// crash of the server and a loss of power. The setting synchronous_commit of the server says
-	// whether standbys are waited for, too; if it is off, it is on for the connections of the Store.
+	// whether standbys are waited for, too; if it is off, it is on for the connections of the
+	// Store.
 	Full Synchronous = "FULL"
 
 	// Normal sets synchronous_commit off: the server flushes a little later. Its crash may take

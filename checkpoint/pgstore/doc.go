@@ -1,5 +1,5 @@
-// Package pgstore keeps the journals of runs in a PostgreSQL database: a [checkpoint.Store] with all
-// abilities, for servers. Any number of processes and machines may use one database.
+// Package pgstore keeps the journals of runs in a PostgreSQL database: a [checkpoint.Store] with
+// all abilities, for servers. Any number of processes and machines may use one database.
 //
 //	store, err := pgstore.Open(ctx, pgstore.Config{URL: os.Getenv("DATABASE_URL")})
 //	if err != nil {
@@ -14,8 +14,8 @@
 // # What is promised
 //
 // When Append, Post, Lease or Delete return nil, what they did is committed, and with [Full], the
-// default, flushed: it outlives the end of the process at any instant, and a crash of the server, as
-// far as its disk does what it says and its setting fsync is on. Each is one statement, in one
+// default, flushed: it outlives the end of the process at any instant, and a crash of the server,
+// as far as its disk does what it says and its setting fsync is on. Each is one statement, in one
 // transaction, in one round trip. With [Normal] the last ones may be gone after a crash of the
 // server; what is there is whole and without gaps.
 //
@@ -31,14 +31,15 @@
 //
 // # Connections
 //
-// A connection that was cut while nobody used it is replaced, so a restart of the server between two
-// calls is no error. One that is cut amid a call is: it wraps [ErrLost], and all may have been done
-// or nothing, as when ctx ends amid it. The very same call may be made again: an Append that was
-// carried out is told from a conflict by its writer, a message by its ID, a lease by who has it.
+// A connection that was cut while nobody used it is replaced, so a restart of the server between
+// two calls is no error. One that is cut amid a call is: it wraps [ErrLost], and all may have been
+// done or nothing, as when ctx ends amid it. The very same call may be made again: an Append that
+// was carried out is told from a conflict by its writer, a message by its ID, a lease by who has
+// it.
 //
-// Each connection has settings of its own (search_path, synchronous_commit, and others), so a pooler
-// in between has to give a client one connection of the server for as long as it is there: PgBouncer
-// with pool_mode=session, not transaction.
+// Each connection has settings of its own (search_path, synchronous_commit, and others), so a
+// pooler in between has to give a client one connection of the server for as long as it is there:
+// PgBouncer with pool_mode=session, not transaction.
 //
 // # Errors
 //
@@ -51,9 +52,9 @@
 // # Tables
 //
 // runs has a row for each run, records one for each record, inbox one for each message; schema
-// version and its times stand in segue_schema. What writes are functions, which end with the version:
-// append_1 and so on. A newer program drops them, so that an older one that is still at work is
-// refused by a [*SchemaError].
+// version and its times stand in segue_schema. What writes are functions, which end with the
+// version: append_1 and so on. A newer program drops them, so that an older one that is still at
+// work is refused by a [*SchemaError].
 //
 // A step changes its row of runs in place, beside no index, and autovacuum makes room for the next;
 // a transaction that stays open for hours, anywhere on the server, keeps it from doing so.

@@ -21,7 +21,8 @@ var (
 	ErrLost = errors.New("the connection was lost")
 	// ErrDenied: the server does not know the user, or does not let it do this.
 	ErrDenied = errors.New("the server does not allow it")
-	// ErrBusy: the server has too many connections, or what was asked for waited too long for others.
+	// ErrBusy: the server has too many connections, or what was asked for waited too long for
+	// others.
 	ErrBusy = errors.New("the server is too busy")
 	// ErrFull: there is no room on the server's disk.
 	ErrFull = errors.New("the server's disk is full")

@@ -117,8 +117,8 @@ func TestAlive(t *testing.T) {
 	require.False(t, pgstore.Alive(conn))
 }
 
-// A connection that somebody reads from is looked at without waiting for that: pgx goes on reading on
-// a goroutine of its own after a write that took long, until the next answer comes.
+// A connection that somebody reads from is looked at without waiting for that: pgx goes on reading
+// on a goroutine of its own after a write that took long, until the next answer comes.
 func TestAlive_whileSomebodyReads(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -11,10 +11,10 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// List implements [checkpoint.Lister]. Indexes, and the statistics that the server keeps, make a page
-// cheap however many runs there are. Only where each condition holds for many runs and all of them
-// together for few are many read: for Updated, Unleased and Posted, which have no index of their
-// own.
+// List implements [checkpoint.Lister]. Indexes, and the statistics that the server keeps, make a
+// page cheap however many runs there are. Only where each condition holds for many runs and all of
+// them together for few are many read: for Updated, Unleased and Posted, which have no index of
+// their own.
 func (s *Store) List(ctx context.Context, q checkpoint.Query) (page checkpoint.Page, err error) {
 	text, args := listing(&q)
 	err = s.do(ctx, checkpoint.Key{}, func(conn *pgx.Conn) error {

@@ -22,8 +22,8 @@ const (
 	byWait     = "wait"
 )
 
-// mark is something that runs are listed by: the beginning of a hash, so that any text is as good as
-// another.
+// mark is something that runs are listed by: the beginning of a hash, so that any text is as good
+// as another.
 type mark [16]byte
 
 func markOf(class, name, value string) (m mark) {
@@ -95,8 +95,8 @@ func sum(key checkpoint.Key, name, kind string, data []byte) int32 {
 	return int32(crc32.Update(crc32.Checksum(bound, castagnoli), castagnoli, data))
 }
 
-// nanos returns a time as it is stored. Times beyond those that there are room for are the first, or
-// the last.
+// nanos returns a time as it is stored. Times beyond those that there are room for are the first,
+// or the last.
 func nanos(t time.Time) int64 {
 	switch year := t.UTC().Year(); {
 	case year < 1678:

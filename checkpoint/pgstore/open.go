@@ -61,8 +61,8 @@ func openWith(ctx context.Context, c Config, steps []string) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the connections, once the calls that are on their way have returned. Later calls fail
-// with an error that wraps [ErrClosed]; a second Close does nothing.
+// Close closes the connections, once the calls that are on their way have returned. Later calls
+// fail with an error that wraps [ErrClosed]; a second Close does nothing.
 func (s *Store) Close() error {
 	s.open.Lock()
 	defer s.open.Unlock()

@@ -194,8 +194,8 @@ func TestOpen_atOnce(t *testing.T) {
 	require.Equal(t, "1", ask(t, c, "SELECT count(*)::text FROM segue_schema"))
 }
 
-// A program that knows fewer migrations refuses a schema: when it opens it, and when a newer program
-// changes it meanwhile. The newer one brings an older schema up to date.
+// A program that knows fewer migrations refuses a schema: when it opens it, and when a newer
+// program changes it meanwhile. The newer one brings an older schema up to date.
 func TestSchema_newer(t *testing.T) {
 	c := fresh(t)
 	old := open(t, c)

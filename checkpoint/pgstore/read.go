@@ -42,7 +42,8 @@ func (s *Store) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq
 	}
 }
 
-// found does something on a connection where there may be a run: not under a key that cannot be one.
+// found does something on a connection where there may be a run: not under a key that cannot be
+// one.
 func (s *Store) found(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn) error) error {
 	return s.do(ctx, key, func(conn *pgx.Conn) error {
 		if key.Check() != nil {

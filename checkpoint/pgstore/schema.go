@@ -12,9 +12,9 @@ import (
 //go:embed migrations/*.sql
 var scripts embed.FS
 
-// migrations returns what leads from each version of the schema to the next one. A schema of version
-// 1 has had the first. None of them is ever changed once it was released: a new one is added, which
-// drops the functions of the one before and makes those of its own number.
+// migrations returns what leads from each version of the schema to the next one. A schema of
+// version 1 has had the first. None of them is ever changed once it was released: a new one is
+// added, which drops the functions of the one before and makes those of its own number.
 func migrations() []string {
 	names, err := fs.Glob(scripts, "migrations/*.sql")
 	if err != nil {

@@ -206,8 +206,8 @@ func sum(key checkpoint.Key, name, kind string, data []byte) uint32 {
 	return crc32.Update(crc32.Checksum(bound, castagnoli), castagnoli, data)
 }
 
-// nanos returns a time as it is stored. Times beyond those that there are room for are the first, or
-// the last.
+// nanos returns a time as it is stored. Times beyond those that there are room for are the first,
+// or the last.
 func nanos(t time.Time) int64 {
 	switch year := t.UTC().Year(); {
 	case year < 1678:

@@ -12,8 +12,8 @@
 //
 // When Append, Post, Lease or Delete return nil, what they did outlives the end of the process at
 // any instant, and with [Full], the default, a crash of the system and a loss of power too, as far
-// as the disk does what it says. With [Normal] the last ones may be gone after either of these; what
-// is there is whole and without gaps.
+// as the disk does what it says. With [Normal] the last ones may be gone after either of these;
+// what is there is whole and without gaps.
 //
 // Calls that come while a transaction is on its way share the next one, and its flush of the disk.
 // One that comes alone waits for nobody. Each succeeds or fails by itself.
@@ -27,10 +27,11 @@
 //
 // # Errors
 //
-// They are those of package checkpoint, a [*SchemaError] where a newer program has changed the file,
-// and for all else an [*Error], which names the file, the run and the record, wraps one of the Err
-// variables of this package, and says what to do. What was acknowledged is not lost by any of them.
-// After a failed Append the very same Append may be made again, as [checkpoint.Store] says.
+// They are those of package checkpoint, a [*SchemaError] where a newer program has changed the
+// file, and for all else an [*Error], which names the file, the run and the record, wraps one of
+// the Err variables of this package, and says what to do. What was acknowledged is not lost by any
+// of them. After a failed Append the very same Append may be made again, as [checkpoint.Store]
+// says.
 //
 // # Files
 //
@@ -40,9 +41,9 @@
 // program sqlite3. Files that are created are for their owner alone (0600), and so is the folder if
 // it is created (0700); what is there already stays as it is.
 //
-// A text that was in a deleted run is in no page of the file that is in use, but may be in free ones
-// and in the log. [Store.Vacuum] removes it from both. What the disk itself still holds, backups
-// and what was exported are beyond its reach.
+// A text that was in a deleted run is in no page of the file that is in use, but may be in free
+// ones and in the log. [Store.Vacuum] removes it from both. What the disk itself still holds,
+// backups and what was exported are beyond its reach.
 //
 // Texts of a [checkpoint.Header] are kept as JSON keeps them: bytes that are not UTF-8 come back as
 // U+FFFD. A record, and a message, may have up to 1,000,000,000 bytes less some for itself.

@@ -77,8 +77,8 @@ func (d *drainer) drain(s *Store) {
 	}})
 }
 
-// checkpointLog moves the log to the file. It returns whether others kept it from being done, and how
-// many pages the log has.
+// checkpointLog moves the log to the file. It returns whether others kept it from being done, and
+// how many pages the log has.
 func checkpointLog(ctx context.Context, conn *sql.Conn, pragma string) (kept bool, frames int, err error) {
 	var one, moved int
 	err = conn.QueryRowContext(ctx, pragma).Scan(&one, &frames, &moved)

@@ -11,8 +11,8 @@ import (
 	"github.com/segue-go/segue/checkpoint/sealed"
 )
 
-// What is sealed stands in no file while the run is there; what is forgotten, with its forks, stands
-// in none afterwards, its ids neither.
+// What is sealed stands in no file while the run is there; what is forgotten, with its forks,
+// stands in none afterwards, its ids neither.
 func TestForget_inAFile(t *testing.T) {
 	const canary, id = "canary-5f2c", "run-71b3"
 	dir := t.TempDir()

@@ -12,8 +12,8 @@ import (
 
 // A list begins at whatever keeps the fewest runs: a mark, the times that are due, or the inbox.
 // Marks stand in the order of lists, so the first page of many runs is read without the rest. What
-// is due or posted has no order, but is few as a rule; where it is not, it is looked for in a mark's
-// order.
+// is due or posted has no order, but is few as a rule; where it is not, it is looked for in a
+// mark's order.
 
 // few is how many runs at most are read to be put in order.
 const few = 1000

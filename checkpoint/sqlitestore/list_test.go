@@ -119,7 +119,8 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// Where a list begins does not change what is in it: each query gives what a scan of all heads does.
+// Where a list begins does not change what is in it: each query gives what a scan of all heads
+// does.
 func TestList_startsAgree(t *testing.T) {
 	s := fresh(t)
 	var m checkpoint.Memory

@@ -17,8 +17,8 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// Store is a [checkpoint.Store] in a SQLite file, with every ability. It is safe for concurrent use,
-// by several processes too.
+// Store is a [checkpoint.Store] in a SQLite file, with every ability. It is safe for concurrent
+// use, by several processes too.
 type Store struct {
 	path     string
 	patience time.Duration
@@ -155,7 +155,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// release closes the connections that there are. That of the writer is the last: it empties the log.
+// release closes the connections that there are. That of the writer is the last: it empties the
+// log.
 func (s *Store) release() error {
 	var errs []error
 	if s.reads != nil {

@@ -107,8 +107,8 @@ func TestGroup_contexts(t *testing.T) {
 	}
 }
 
-// A step is one transaction, and the log is drained beside the steps: it does not grow for ever, though
-// somebody always writes.
+// A step is one transaction, and the log is drained beside the steps: it does not grow for ever,
+// though somebody always writes.
 func TestLog_isBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s := open(t, path)

@@ -17,8 +17,8 @@ const application = 0x53677565
 //go:embed migrations/*.sql
 var scripts embed.FS
 
-// migrations returns what leads from each version of the schema to the next one. A file of version 1
-// has had the first. None of them is ever changed once it was released: a new one is added.
+// migrations returns what leads from each version of the schema to the next one. A file of version
+// 1 has had the first. None of them is ever changed once it was released: a new one is added.
 func migrations() []string {
 	names, err := fs.Glob(scripts, "migrations/*.sql")
 	if err != nil {

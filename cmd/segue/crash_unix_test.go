@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keptRun is a run that is kept in a folder of its own, with a model that answers when it is told to.
+// keptRun is a run that is kept in a folder of its own, with a model that answers when it is told
+// to.
 type keptRun struct {
 	t     *testing.T
 	model *slowModel

@@ -23,8 +23,8 @@ import (
 // crashVariable has segue demo run in a folder and kill itself: "RECORDS FOLDER".
 const crashVariable = "SEGUE_DEMO_CRASH"
 
-// crashAfter is how many records the demo keeps before it is killed: it is in the middle of the step
-// that is planned in turn.
+// crashAfter is how many records the demo keeps before it is killed: it is in the middle of the
+// step that is planned in turn.
 const crashAfter = 24
 
 // demoCrash executes segue demo --crash: a process of its own begins the demo and is killed in the

@@ -94,8 +94,8 @@ func (c *cli) resumeRun(ctx context.Context, f *runFlags, run string, takeOver b
 	return c.perform(ctx, j, f.out, s)
 }
 
-// jobAgain makes the job of a run that is kept, with what it was begun with. It must be closed, which
-// closes runs.
+// jobAgain makes the job of a run that is kept, with what it was begun with. It must be closed,
+// which closes runs.
 func (c *cli) jobAgain(ctx context.Context, f *runFlags, runs *runStore, key checkpoint.Key, s *terminal.Screen) (job, error) {
 	began, err := runview.Begin(ctx, runs, key)
 	if err != nil {

@@ -80,8 +80,8 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// keepRuns opens the store for a run that begins or goes on; nil if runs are not kept. A usual place
-// that cannot be used is no reason not to run: that is said.
+// keepRuns opens the store for a run that begins or goes on; nil if runs are not kept. A usual
+// place that cannot be used is no reason not to run: that is said.
 func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s *terminal.Screen) (*runStore, error) {
 	if cfg != nil && cfg.Found && cfg.Store != (config.Store{}) {
 		s.Warn(plaintext.Visible(cfg.Path) + " was found, not named, and so cannot say where runs are kept, nor for how long")
@@ -153,8 +153,8 @@ func (c *cli) openRuns(ctx context.Context, f *storeFlag) (*runStore, error) {
 	return st, err
 }
 
-// ownConfig reads the configuration that may say where runs are kept; nil if there is none. One that
-// was found may not.
+// ownConfig reads the configuration that may say where runs are kept; nil if there is none. One
+// that was found may not.
 func (c *cli) ownConfig(f *storeFlag) (*config.Config, error) {
 	if f.given("store") {
 		return nil, nil //nolint:nilnil // it is not needed

@@ -30,8 +30,8 @@ func (b *browser) isWhole() {
 	require.GreaterOrEqual(b.t, page.Text*page.Scaled, 16.0, "the letters are small")
 }
 
-// A visitor sees the answer as it is written, is asked about two calls, reloads the page, allows one
-// and refuses the other. What the model writes is text, whatever it looks like.
+// A visitor sees the answer as it is written, is asked about two calls, reloads the page, allows
+// one and refuses the other. What the model writes is text, whatever it looks like.
 func TestApproval_inChromium(t *testing.T) {
 	t.Parallel()
 	half := make(chan struct{})

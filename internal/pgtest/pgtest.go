@@ -153,8 +153,8 @@ func (s *Server) URL() string {
 	return fmt.Sprintf("host=%s user=postgres dbname=postgres sslmode=disable", s.dir)
 }
 
-// Start starts the server, if it was stopped or killed, and waits until it can be connected to. What
-// is left of one that was killed is waited for, too.
+// Start starts the server, if it was stopped or killed, and waits until it can be connected to.
+// What is left of one that was killed is waited for, too.
 func (s *Server) Start() error {
 	var err error
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); {

@@ -116,7 +116,8 @@ func (c *campaign) round(most time.Duration) {
 	c.look(worker)
 }
 
-// instant waits until a worker is to be killed: any time, or when it has just begun to take up runs.
+// instant waits until a worker is to be killed: any time, or when it has just begun to take up
+// runs.
 func (c *campaign) instant(worker *process, most time.Duration) {
 	after := time.Duration(c.random.Int64N(int64(most)))
 	if c.random.IntN(2) == 0 {

@@ -167,8 +167,8 @@ func TestReadOnlyDisk(t *testing.T) {
 	require.Equal(t, "finished r", res.Output.Text())
 }
 
-// A run one of whose records is damaged is left as it is, and is an error that names the record. The
-// others go on.
+// A run one of whose records is damaged is left as it is, and is an error that names the record.
+// The others go on.
 func TestDamagedRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	store, end := opened(t, "sqlite:"+path)

@@ -114,8 +114,9 @@ func powerCuts(t *testing.T, kind string, cuts int, random *rand.Rand) (steps, l
 	return steps + lost, lost
 }
 
-// A disk loses at each loss of power what was not flushed. With Full no acknowledged step is lost in
-// fifty of them. With Normal some are, or the disk of this test loses nothing, and proves nothing.
+// A disk loses at each loss of power what was not flushed. With Full no acknowledged step is lost
+// in fifty of them. With Normal some are, or the disk of this test loses nothing, and proves
+// nothing.
 func TestLossyDisk(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("it needs root and /dev/fuse")

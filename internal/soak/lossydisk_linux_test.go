@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lossyDisk is a file system in memory whose loss of power leaves of each file what was flushed, and
-// nothing else.
+// lossyDisk is a file system in memory whose loss of power leaves of each file what was flushed,
+// and nothing else.
 type lossyDisk struct {
 	mu      sync.Mutex
 	off     bool

@@ -92,9 +92,9 @@ func resumeUntilDone(ctx context.Context, o *orchestrator.Orchestrator, store ch
 	}
 }
 
-// Four processes resume one run at once, each on 32 goroutines, whose process was killed. Each place
-// of the journal has one writer, and no effect of a call that is neither read-only nor idempotent
-// comes twice.
+// Four processes resume one run at once, each on 32 goroutines, whose process was killed. Each
+// place of the journal has one writer, and no effect of a call that is neither read-only nor
+// idempotent comes twice.
 func TestResumers(t *testing.T) {
 	dir := t.TempDir()
 	p := plan{Role: "begin", Store: newStore(t, "sqlite"), Dir: dir, Lease: 200 * time.Millisecond, Run: "s0-0", Many: 32}

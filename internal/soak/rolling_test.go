@@ -183,8 +183,8 @@ func (d *deployment) check(runs ...string) {
 }
 
 // Two releases work on one store while one replaces the other. Runs that wait go on with either of
-// them where they can. A run whose strategy a release does not know is parked by that name, and goes
-// on with the release that knows it. None fails, and none is answered twice.
+// them where they can. A run whose strategy a release does not know is parked by that name, and
+// goes on with the release that knows it. None fails, and none is answered twice.
 func TestRollingDeployment(t *testing.T) {
 	d := newDeployment(t)
 	var runs []string

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lastRun is what the last make soak has found, by store. It is committed, and the document tells it.
+// lastRun is what the last make soak has found, by store. It is committed, and the document tells
+// it.
 const lastRun = "testdata/soak.json"
 
 const document = "../../docs/durability.md"

@@ -45,8 +45,8 @@ func work(ctx context.Context, p *plan) error {
 	return err
 }
 
-// workOn begins a run unless it has begun, and returns when it has ended. Others take it up where it
-// waits or was left; one that was parked is resumed here.
+// workOn begins a run unless it has begun, and returns when it has ended. Others take it up where
+// it waits or was left; one that was parked is resumed here.
 func workOn(ctx context.Context, o *orchestrator.Orchestrator, store checkpoint.Store, run string) error {
 	for {
 		head, err := store.Head(ctx, checkpoint.Key{Run: run})

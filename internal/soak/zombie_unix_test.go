@@ -15,8 +15,8 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// A process is frozen for longer than its lease while it works on a run, another takes the run over,
-// and the first wakes up. It appends nothing more, and no call that is neither read-only nor
+// A process is frozen for longer than its lease while it works on a run, another takes the run
+// over, and the first wakes up. It appends nothing more, and no call that is neither read-only nor
 // idempotent begins whose intent was not stored. A process that is frozen between the intent and
 // the effect has its effect when it wakes up: so whoever takes over does not make the call again,
 // but says that its outcome is unknown.

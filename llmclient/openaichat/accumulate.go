@@ -119,8 +119,8 @@ func (a *accumulator) write(kind llmclient.DeltaKind, text []byte) {
 	}
 }
 
-// tell hands on what has come of the arguments of a call, once the tool is known. Those of two bytes
-// may be replaced by others.
+// tell hands on what has come of the arguments of a call, once the tool is known. Those of two
+// bytes may be replaced by others.
 func (a *accumulator) tell(at int) {
 	c := a.calls.list[at]
 	if a.onCall == nil || c.name == "" || len(c.args) <= max(c.told, len("{}")) {

@@ -51,8 +51,8 @@ func TestStream_CutAtAnyByte(t *testing.T) {
 	require.Positive(t, whole, "what comes after the finish reason is not needed")
 }
 
-// The same where the server says neither how long the reply is nor that it ends, so that its end and
-// a connection that is closed too early are the same.
+// The same where the server says neither how long the reply is nor that it ends, so that its end
+// and a connection that is closed too early are the same.
 func TestStream_CutAtAnyByte_closed(t *testing.T) {
 	body := events(
 		chunk(`"content":"Both."`),

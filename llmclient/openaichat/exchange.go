@@ -58,8 +58,8 @@ func (x *exchange) post(body []byte, stream bool) *llmclient.Error {
 	}
 }
 
-// endless reports whether nothing but the end of the connection tells the end of the answer, so that
-// an answer that was cut between two events looks like a whole one.
+// endless reports whether nothing but the end of the connection tells the end of the answer, so
+// that an answer that was cut between two events looks like a whole one.
 func (x *exchange) endless() bool {
 	r := x.res
 	return r.ProtoMajor == 1 && r.ContentLength < 0 && len(r.TransferEncoding) == 0 && !r.Uncompressed

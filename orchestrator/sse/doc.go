@@ -18,10 +18,10 @@
 // Each event has its kind as its name, and the JSON form of [orchestrator.Event] in one line as its
 // data; docs/events.md describes them all. Its id is its position in the run: "7/2" is the second
 // event of record 7, in every stream of the run. Events that no journal keeps, such as deltas, have
-// the id of the event before them. A stream begins with a block that has only the id 0, of no event,
-// so that a browser has an id to send when it reconnects. The last event is run_finished; a stream that ends without it
-// was cut off. Lines that begin with a colon are comments, which keep the connection alive while
-// nothing happens.
+// the id of the event before them. A stream begins with a block that has only the id 0, of no
+// event, so that a browser has an id to send when it reconnects. The last event is run_finished; a
+// stream that ends without it was cut off. Lines that begin with a colon are comments, which keep
+// the connection alive while nothing happens.
 //
 // When the client disconnects, the run is stopped now, and its journal, if any, records the stop;
 // with [Config].Detached the run continues. A client that reads slowly slows the run down. A run

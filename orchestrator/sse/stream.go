@@ -63,8 +63,8 @@ func setHeaders(h http.Header) {
 }
 
 // firstID has an id and no data: a browser stores the id and reports no event. So a browser that
-// reconnects sends an id even if it was cut off before the first event. Without an id it would start
-// a second run.
+// reconnects sends an id even if it was cut off before the first event. Without an id it would
+// start a second run.
 const firstID = "id: 0\n\n"
 
 // begin sends the header and an id, and then keeps the connection alive; gone is called when a

@@ -32,7 +32,8 @@ var later = tools.NewRaw(tools.Definition{Name: "later", Timeout: -1, ReadOnly: 
 	return "it is time", tools.WaitUntil(ctx, time.Date(2000, 1, 1, 0, 5, 0, 0, time.UTC), "five past")
 })
 
-// TestCrash_compositions cuts compositions of agents off: each process that dies leaves branches open.
+// TestCrash_compositions cuts compositions of agents off: each process that dies leaves branches
+// open.
 func TestCrash_compositions(t *testing.T) {
 	for name, c := range compositions() {
 		t.Run(name, func(t *testing.T) {

@@ -17,10 +17,10 @@ import (
 
 // Case is a run to cut off. Config and Task are required.
 type Case struct {
-	// Config returns what each process works with, made anew for each: what lives in it dies with the
-	// process. Client is asked by the oracle alone, which works on one branch after the other; so a
-	// script has its replies in that order. Tools are called in every run. What they answer follows
-	// from their arguments, their idempotency key aside.
+	// Config returns what each process works with, made anew for each: what lives in it dies with
+	// the process. Client is asked by the oracle alone, which works on one branch after the other;
+	// so a script has its replies in that order. Tools are called in every run. What they answer
+	// follows from their arguments, their idempotency key aside.
 	//
 	// Store, Reply and Lease are the kit's; Middleware and Remote must be empty, since the oracle
 	// knows neither. The run must not reach a limit.

@@ -4,8 +4,8 @@
 //	crash.Test(t, crash.Case{Config: config, Task: task})
 //
 // First the run is made by an oracle: a plain interpreter of strategies, without a journal, without
-// branches side by side, and without any code of package machine or orchestrator. It asks the model;
-// what the model says then, it says in every later run.
+// branches side by side, and without any code of package machine or orchestrator. It asks the
+// model; what the model says then, it says in every later run.
 //
 // Then an [orchestrator.Orchestrator] makes the run, on a store in memory. Each point of it is a
 // boundary: before and after each append, the taking of the lease, each request, each call of a

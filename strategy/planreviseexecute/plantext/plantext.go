@@ -37,9 +37,9 @@ func (e *Error) Error() string { return "plantext: " + e.Problem }
 // new list.
 //
 // A text without a list is a plan of one step, the trimmed text. This is also so for refusals and
-// questions, because the package cannot know whether a model declines. Parse returns an [*Error] for
-// an empty text, a text that has only thoughts (<think>…</think>, which are left out), and a JSON
-// plan without steps.
+// questions, because the package cannot know whether a model declines. Parse returns an [*Error]
+// for an empty text, a text that has only thoughts (<think>…</think>, which are left out), and a
+// JSON plan without steps.
 //
 // Parse is pure. Its time is proportional to the length of the text. The number of steps is not
 // limited.

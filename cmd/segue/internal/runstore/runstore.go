@@ -44,8 +44,8 @@ func (p Place) Files() []string {
 	return []string{p.Path, p.Path + "-wal", p.Path + "-shm"}
 }
 
-// Open opens the store, and creates it if it is not there: created says so. Nobody else can read the
-// usual one, whatever modes its files had. The store must be closed.
+// Open opens the store, and creates it if it is not there: created says so. Nobody else can read
+// the usual one, whatever modes its files had. The store must be closed.
 func (p Place) Open(ctx context.Context) (store *sqlitestore.Store, created bool, err error) {
 	created = !p.Exists()
 	if p.Usual {

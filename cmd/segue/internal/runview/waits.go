@@ -8,8 +8,8 @@ import (
 )
 
 // waits collects what a run may wait for, as far as its records say. The head of a run names its
-// waits by id alone, and an id is a hash of all that is asked. So what is collected here is known to
-// be what is asked, or is not shown.
+// waits by id alone, and an id is a hash of all that is asked. So what is collected here is known
+// to be what is asked, or is not shown.
 type waits struct {
 	run   string
 	known map[string]orchestrator.Wait
