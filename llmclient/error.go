@@ -52,8 +52,8 @@ type Error struct {
 	RetryAfter time.Duration      // how long the provider asks to wait; 0 if it does not say
 	Generated  string             // for CodeMalformedToolCall: what the model wrote
 	Partial    messages.Assistant // what had arrived when the reply broke off: complete calls are kept, a cut one is not
-	Usage      messages.Usage     // the part received before the reply broke off: complete calls are kept, a cut one is not
-	Attempts   []Attempt          // tokens that were billed nevertheless, if known
+	Usage      messages.Usage     // tokens that were billed nevertheless, if known
+	Attempts   []Attempt          // the failed tries before the one that this error is about
 	Err        error              // the cause; may be nil
 }
 
