@@ -166,7 +166,8 @@ type Store interface {
 	// Read yields the records of a run in order, beginning with place from (1 or less: all
 	// records). It reads when it is ranged over, each time anew. Records that are appended
 	// meanwhile may or may not be yielded. An error ends the sequence; it wraps ErrNotFound if the
-	// run has no records at all, and ctx.Err() once ctx is done. The data belong to the caller.
+	// run has no records at all, ErrCorrupt if what is stored is not what was appended, and
+	// ctx.Err() once ctx is done. The data belong to the caller.
 	Read(ctx context.Context, key Key, from int) iter.Seq2[Record, error]
 
 	// Head returns the head of a run. The error wraps ErrNotFound if there is no such run. The Head

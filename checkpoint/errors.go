@@ -25,6 +25,10 @@ var (
 	// [NotFoundError].
 	ErrNotFound = errors.New("checkpoint: there is no such run")
 
+	// ErrCorrupt is wrapped by an error that says that what is stored of a run is not what was
+	// written: it does not get better if it is tried again. [Pruner].Delete deletes such a run.
+	ErrCorrupt = errors.New("checkpoint: the stored data are damaged")
+
 	// ErrNoRun is wrapped by the error of an Append to a run whose id is "".
 	ErrNoRun = errors.New("checkpoint: the run has no id")
 

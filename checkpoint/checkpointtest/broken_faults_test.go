@@ -30,6 +30,7 @@ type wear struct {
 	writers bool // who has appended stands nowhere
 	tears   bool // an interruption leaves half a batch
 	blind   bool // damage is not seen
+	vague   bool // damage is an error like any other
 	drops   bool // snapshots are in the process' own memory
 }
 
@@ -106,7 +107,10 @@ func (d *disk) faulty() checkpointtest.Faulty {
 				return func(yield func(record, error) bool) {
 					for r, err := range all {
 						if r.Seq == seq && !d.blind {
-							r, err = record{}, fmt.Errorf("run %q: record %d is damaged", k, seq)
+							r, err = record{}, fmt.Errorf("run %q: record %d: %w", k, seq, checkpoint.ErrCorrupt)
+							if d.vague {
+								err = fmt.Errorf("run %q: record %d cannot be read", k, seq)
+							}
 						} else if r.Seq == seq {
 							r.Data = []byte(strings.ToUpper(string(r.Data)))
 						}
@@ -132,6 +136,7 @@ func TestFaults(t *testing.T) {
 		"forgets writers": {wear{writers: true}, []string{"interrupt", "retry after reopen"}},
 		"tears":           {wear{tears: true}, []string{"interrupt"}},
 		"drops snapshots": {wear{drops: true}, []string{"reopen"}},
+		"names no damage": {wear{vague: true}, []string{"damage"}},
 		"sees no damage":  {wear{blind: true}, []string{"damage"}},
 	} {
 		t.Run(name, func(t *testing.T) {

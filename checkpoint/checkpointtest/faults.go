@@ -205,6 +205,8 @@ func damaged(ctx context.Context, f Faulty, name string, seq int) error {
 			return fmt.Errorf("%s: no error", what)
 		case errors.Is(err, checkpoint.ErrNotFound), errors.Is(err, checkpoint.ErrConflict):
 			return fmt.Errorf("%s: an error that says something else: %w", what, err)
+		case !errors.Is(err, checkpoint.ErrCorrupt):
+			return fmt.Errorf("%s: an error that does not wrap checkpoint.ErrCorrupt: %w", what, err)
 		case !strings.Contains(err.Error(), run.Run) || !strings.Contains(err.Error(), strconv.Itoa(seq)):
 			return fmt.Errorf("%s: an error that does not name the run and the record: %w", what, err)
 		case len(got) > seq-from:

@@ -28,7 +28,8 @@ var (
 	ErrFull = errors.New("the server's disk is full")
 	// ErrReadOnly: the server takes no changes, as a standby does.
 	ErrReadOnly = errors.New("the server takes no changes")
-	// ErrCorrupt: what is in the database is not what was written to it.
+	// ErrCorrupt: what is in the database is not what was written to it. An Error with it wraps
+	// checkpoint.ErrCorrupt, too.
 	ErrCorrupt = errors.New("the database is damaged")
 	// ErrForeign: the schema holds something else than a store of runs.
 	ErrForeign = errors.New("the schema is no store of runs")
@@ -95,12 +96,16 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns Kind and Err.
+// Unwrap returns Kind and Err, and checkpoint.ErrCorrupt if Kind is [ErrCorrupt].
 func (e *Error) Unwrap() []error {
-	if e.Err == nil {
-		return []error{e.Kind}
+	all := []error{e.Kind}
+	if e.Kind == ErrCorrupt { //nolint:errorlint // it is one of the variables
+		all = append(all, checkpoint.ErrCorrupt)
 	}
-	return []error{e.Kind, e.Err}
+	if e.Err != nil {
+		all = append(all, e.Err)
+	}
+	return all
 }
 
 // SchemaError says that a newer program has changed the schema to a form that this one does not

@@ -23,7 +23,7 @@ var (
 )
 
 // Error says what could not be opened, and why. It wraps [ErrPlain], [ErrForged], [ErrNoKey] or
-// [ErrFormat].
+// [ErrFormat]; with the first two [checkpoint.ErrCorrupt], too.
 type Error struct {
 	Key      checkpoint.Key
 	Record   int    // its place in the journal; 0: it is no record
@@ -48,5 +48,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("sealed: run %.64q, %s: %v", e.Key.String(), what, e.Err)
 }
 
-// Unwrap returns Err.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap returns Err, and checkpoint.ErrCorrupt if Err is [ErrPlain] or [ErrForged].
+func (e *Error) Unwrap() []error {
+	if errors.Is(e.Err, ErrPlain) || errors.Is(e.Err, ErrForged) {
+		return []error{e.Err, checkpoint.ErrCorrupt}
+	}
+	return []error{e.Err}
+}
