@@ -158,12 +158,12 @@ func (e *WaitingError) Error() string {
 //
 // Below it: [orchestrator.Orchestrator.Stream], which yields every event.
 func (a *Agent) Stream(ctx context.Context, task string) iter.Seq2[string, error] {
-	return a.stream(ctx, delegation.Input{Goal: task}, func(delegation.Output) error { return nil })
+	return a.stream(ctx, orchestrator.Task{Input: delegation.Input{Goal: task}}, nil)
 }
 
-// stream is Stream for any input; the output, unless the run waits, goes to done, whose error is
-// one of the stream.
-func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(delegation.Output) error) iter.Seq2[string, error] {
+// stream is Stream for any task; the output, unless the run waits, goes to done, whose error is one
+// of the stream. Nil does nothing.
+func (a *Agent) stream(ctx context.Context, task orchestrator.Task, done func(delegation.Output) error) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		o, err := a.Orchestrator()
 		if err != nil {
@@ -171,13 +171,13 @@ func (a *Agent) stream(ctx context.Context, in delegation.Input, done func(deleg
 			return
 		}
 		branches := map[string]bool{}
-		for e, err := range o.Stream(ctx, orchestrator.Task{Input: in}) {
+		for e, err := range o.Stream(ctx, task) {
 			switch d := e.Detail.(type) {
 			case orchestrator.FrameEntered:
 				branches[e.Frame] = d.CallID != "" || branches[parent(e.Frame)]
 			case orchestrator.RunFinished:
 				err = unlessWaiting(orchestrator.Result{Run: e.Run, Status: d.Status, Waits: d.Waits}, err)
-				if d.Status != orchestrator.StatusWaiting {
+				if done != nil && d.Status != orchestrator.StatusWaiting {
 					if kept := done(d.Output); kept != nil {
 						err = errors.Join(err, kept)
 					}

@@ -75,7 +75,7 @@ func (c *Chat) Ask(ctx context.Context, text string) (string, error) {
 // Stream is [Agent.Stream] with the conversation so far. If the caller breaks out of a turn,
 // History stays as it was.
 func (c *Chat) Stream(ctx context.Context, text string) iter.Seq2[string, error] {
-	return c.agent.stream(ctx, delegation.Input{Goal: text, Messages: c.History}, c.keep)
+	return c.agent.stream(ctx, orchestrator.Task{Input: delegation.Input{Goal: text, Messages: c.History}}, c.keep)
 }
 
 // keep stores the conversation, unless the turn did not start.

@@ -44,34 +44,7 @@ func (s *Session) Ask(ctx context.Context, text string) (string, error) {
 // Stream is [Agent.Stream] with the conversation so far. If the caller breaks out of a turn, the
 // conversation keeps what was stored until then.
 func (s *Session) Stream(ctx context.Context, text string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		o, err := s.agent.Orchestrator()
-		if err != nil {
-			yield("", err)
-			return
-		}
-		texts(o.Stream(ctx, s.task(text)), yield)
-	}
-}
-
-// texts yields the model's text of a run, as [Agent.Stream] does.
-func texts(events iter.Seq2[orchestrator.Event, error], yield func(string, error) bool) {
-	branches := map[string]bool{}
-	for e, err := range events {
-		switch d := e.Detail.(type) {
-		case orchestrator.FrameEntered:
-			branches[e.Frame] = d.CallID != "" || branches[parent(e.Frame)]
-		case orchestrator.RunFinished:
-			err = unlessWaiting(orchestrator.Result{Run: e.Run, Status: d.Status, Waits: d.Waits}, err)
-		}
-		if err != nil {
-			yield("", err)
-			return
-		}
-		if e.Kind == orchestrator.EventTextDelta && !branches[e.Frame] && !yield(e.Text, nil) {
-			return
-		}
-	}
+	return s.agent.stream(ctx, s.task(text), nil)
 }
 
 // History returns the conversation so far, see [orchestrator.Orchestrator.History].

@@ -5,10 +5,11 @@
 //
 // A Store may have abilities in addition to its methods. [As] finds them, also behind wrappers:
 //
-//	Lister    lists runs by their heads
-//	Inbox     keeps messages to a run until the process that works on it takes them
-//	Leaser    records which process works on a run, so that runs of dead processes are found
-//	Pruner    deletes runs, and what the store itself has left of them
+//	Lister           lists runs by their heads
+//	Inbox            keeps messages to a run until the process that works on it takes them
+//	Leaser           records which process works on a run, so that runs of dead processes are found
+//	Pruner           deletes runs, and what the store itself has left of them
+//	SnapshotStore    keeps the last snapshot of a run, so that a long one is opened quickly
 //
 // [Memory], sqlitestore and pgstore have all of them. Package checkpointtest tests a Store of your
 // own against the contract. Package sealed encrypts what any Store keeps.
@@ -165,7 +166,8 @@ type Store interface {
 	// Read yields the records of a run in order, beginning with place from (1 or less: all
 	// records). It reads when it is ranged over, each time anew. Records that are appended
 	// meanwhile may or may not be yielded. An error ends the sequence; it wraps ErrNotFound if the
-	// run has no records at all, and ctx.Err() once ctx is done. The data belong to the caller.
+	// run has no records at all, ErrCorrupt if what is stored is not what was appended, and
+	// ctx.Err() once ctx is done. The data belong to the caller.
 	Read(ctx context.Context, key Key, from int) iter.Seq2[Record, error]
 
 	// Head returns the head of a run. The error wraps ErrNotFound if there is no such run. The Head

@@ -25,6 +25,10 @@ var (
 	// [NotFoundError].
 	ErrNotFound = errors.New("checkpoint: there is no such run")
 
+	// ErrCorrupt is wrapped by an error that says that what is stored of a run is not what was
+	// written: it does not get better if it is tried again. [Pruner].Delete deletes such a run.
+	ErrCorrupt = errors.New("checkpoint: the stored data are damaged")
+
 	// ErrNoRun is wrapped by the error of an Append to a run whose id is "".
 	ErrNoRun = errors.New("checkpoint: the run has no id")
 
@@ -148,3 +152,19 @@ func (e *LeasedError) Error() string {
 
 // Unwrap returns [ErrLeased].
 func (e *LeasedError) Unwrap() error { return ErrLeased }
+
+// SnapshotError reports that a snapshot cannot be one of the run: it stands for no record, or for
+// more records than the run has. It wraps [ErrConflict].
+type SnapshotError struct {
+	Key     Key
+	Records int // of the snapshot
+	Last    int // the place of the last record of the run
+}
+
+// Error names the run and the numbers.
+func (e *SnapshotError) Error() string {
+	return fmt.Sprintf("checkpoint: run %.64q: a snapshot of %d records cannot be of this run, which has %d: it was deleted and begun anew, or the records were not stored before", e.Key.String(), e.Records, e.Last)
+}
+
+// Unwrap returns [ErrConflict].
+func (e *SnapshotError) Unwrap() error { return ErrConflict }

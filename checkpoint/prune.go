@@ -53,6 +53,10 @@ func (e *LackingError) Error() string {
 // deletes the run, so whoever resumes the run at the same time either goes on with it, and it
 // stays, or is told that somebody else holds it, and then that it does not exist.
 //
+// A process whose orchestrator has a negative Config.Lease takes no leases, so nobody can tell which
+// runs it works on: Waiting, Parked and Abandoned may delete a run at work, whose next append then
+// fails. Of its store prune only runs that have ended: by Ended and Newest.
+//
 // Times are compared with the clock of this process. The store must be a [Lister], a [Pruner] and,
 // unless only Ended and Newest are set, a [Leaser]; else the error is a [*LackingError].
 func Prune(ctx context.Context, s Store, r Retention) (int, error) {

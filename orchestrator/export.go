@@ -83,7 +83,7 @@ func (o *Orchestrator) Export(ctx context.Context, key checkpoint.Key, w io.Writ
 			break
 		}
 		if !json.Valid(rec.Data) {
-			return rd.damaged(rec.Seq, errors.New("it is not JSON"))
+			return rd.damaged(rec.Seq, corrupt(errors.New("it is not JSON")))
 		}
 		if rec.Seq > 1 {
 			_ = b.WriteByte(',')

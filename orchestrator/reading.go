@@ -48,7 +48,7 @@ func (rd *reading) records(ctx context.Context) iter.Seq2[checkpoint.Record, err
 				return
 			}
 			if rec.Seq != last+1 {
-				yield(checkpoint.Record{}, rd.damaged(rec.Seq, fmt.Errorf("it stands behind record %d", last)))
+				yield(checkpoint.Record{}, rd.damaged(rec.Seq, corrupt(fmt.Errorf("it stands behind record %d", last))))
 				return
 			}
 			last = rec.Seq
@@ -66,12 +66,12 @@ func (rd *reading) damaged(record int, err error) error {
 
 // decode reads a record.
 func (rd *reading) decode(stored checkpoint.Record) (machine.Record, error) {
-	rec, err := machine.ReadRecord(stored.Data)
+	rec, err := readRecord(stored.Data)
 	if err != nil {
 		return nil, rd.damaged(stored.Seq, err)
 	}
 	if s, ok := rec.(machine.Started); ok && (s.Run != rd.key.Run || s.Namespace != rd.key.Namespace) {
-		return nil, rd.damaged(stored.Seq, fmt.Errorf("it begins the run %.64q", checkpoint.Key{Namespace: s.Namespace, Run: s.Run}.String()))
+		return nil, rd.damaged(stored.Seq, corrupt(fmt.Errorf("it begins the run %.64q", checkpoint.Key{Namespace: s.Namespace, Run: s.Run}.String())))
 	}
 	return rec, nil
 }

@@ -40,8 +40,8 @@ const mostRecoveries = 3
 // returns the cause of ctx.
 //
 // A run that cannot continue is parked: its head gets the status checkpoint.StatusParked and the
-// reason. A run is also parked if the process died three times while it recovered the run. Recover
-// ignores parked runs, unless a Recover with another [Config].Version parked them; so it never
+// reason. So is one whose records are damaged, see [checkpoint.ErrCorrupt]. A run is also parked if
+// the process died three times while it recovered the run. Recover ignores parked runs, unless a Recover with another [Config].Version parked them; so it never
 // starts forks and imported runs. [Orchestrator.Resume] resumes them all. Recover also ignores runs
 // that were written in a later format of records.
 //
@@ -205,7 +205,8 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 
 // parkFor parks a run that cannot continue, unless the store has failed: it may work again later.
 func (r *run) parkFor(err error) error {
-	if e, ok := errors.AsType[*JournalError](err); ok && (e.Record == 0 || errors.Is(err, checkpoint.ErrConflict)) {
+	damage := errors.Is(err, checkpoint.ErrCorrupt)
+	if e, ok := errors.AsType[*JournalError](err); ok && (e.Record == 0 && !damage || errors.Is(err, checkpoint.ErrConflict)) {
 		return err
 	}
 	return r.park(err.Error())

@@ -179,7 +179,7 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 			return data
 		}
 		if record = rec.Seq; rec.Seq != j.last+1 {
-			return fmt.Errorf("it stands behind record %d", j.last)
+			return corrupt(fmt.Errorf("it stands behind record %d", j.last))
 		}
 		if err := r.applyStored(rec.Data, factory); err != nil {
 			return err
@@ -187,7 +187,7 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 		j.last = rec.Seq
 	}
 	if record == 0 {
-		return errors.New("it is empty")
+		return corrupt(errors.New("it is empty"))
 	}
 	r.now = r.m.Now()
 	return nil
@@ -201,15 +201,28 @@ func isRefusal(err error) bool {
 	return replay || factory
 }
 
+// readRecord decodes the data of a record. What is neither a record of this format nor one of
+// another is damage.
+func readRecord(data []byte) (machine.Record, error) {
+	rec, err := machine.ReadRecord(data)
+	if _, other := errors.AsType[*machine.VersionError](err); err != nil && !other {
+		return nil, corrupt(err)
+	}
+	return rec, err
+}
+
+// corrupt marks an error as one of what is stored.
+func corrupt(err error) error { return fmt.Errorf("%w: %w", checkpoint.ErrCorrupt, err) }
+
 // applyStored applies one record of the journal.
 func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
-	rec, err := machine.ReadRecord(data)
+	rec, err := readRecord(data)
 	if err != nil {
 		return err
 	}
 	if s, ok := rec.(machine.Started); ok {
 		if s.Run != r.id || s.Namespace != r.journal.key.Namespace {
-			return fmt.Errorf("it begins the run %.64q", checkpoint.Key{Namespace: s.Namespace, Run: s.Run}.String())
+			return corrupt(fmt.Errorf("it begins the run %.64q", checkpoint.Key{Namespace: s.Namespace, Run: s.Run}.String()))
 		}
 		if err := r.useFactory(&s, factory); err != nil {
 			return err

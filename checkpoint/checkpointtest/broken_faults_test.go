@@ -30,9 +30,12 @@ type wear struct {
 	writers bool // who has appended stands nowhere
 	tears   bool // an interruption leaves half a batch
 	blind   bool // damage is not seen
+	vague   bool // damage is an error like any other
+	drops   bool // snapshots are in the process' own memory
 }
 
 func (d *disk) open() *store {
+	own := (&drawer{takes: newest}).flaws()
 	return &store{flaws: flaws{
 		append: func(ctx context.Context, _ *memory, b batch) error { return d.append(ctx, b) },
 		read: func(ctx context.Context, _ *memory, k key, from int) records {
@@ -51,6 +54,15 @@ func (d *disk) open() *store {
 			return d.Posted(ctx, keys...)
 		},
 		delete: func(ctx context.Context, _ *memory, keys []key) error { return d.Delete(ctx, keys...) },
+		save: func(ctx context.Context, _ *memory, k key, s checkpoint.Snapshot) error {
+			return own.save(ctx, &d.memory, k, s)
+		},
+		snapshot: func(ctx context.Context, _ *memory, k key) (checkpoint.Snapshot, error) {
+			if d.drops {
+				return own.snapshot(ctx, &d.memory, k)
+			}
+			return d.Snapshot(ctx, k)
+		},
 	}}
 }
 
@@ -95,7 +107,10 @@ func (d *disk) faulty() checkpointtest.Faulty {
 				return func(yield func(record, error) bool) {
 					for r, err := range all {
 						if r.Seq == seq && !d.blind {
-							r, err = record{}, fmt.Errorf("run %q: record %d is damaged", k, seq)
+							r, err = record{}, fmt.Errorf("run %q: record %d: %w", k, seq, checkpoint.ErrCorrupt)
+							if d.vague {
+								err = fmt.Errorf("run %q: record %d cannot be read", k, seq)
+							}
 						} else if r.Seq == seq {
 							r.Data = []byte(strings.ToUpper(string(r.Data)))
 						}
@@ -120,6 +135,8 @@ func TestFaults(t *testing.T) {
 		"forgets":         {wear{forgets: true}, []string{"damage", "reopen", "retry after reopen"}},
 		"forgets writers": {wear{writers: true}, []string{"interrupt", "retry after reopen"}},
 		"tears":           {wear{tears: true}, []string{"interrupt"}},
+		"drops snapshots": {wear{drops: true}, []string{"reopen"}},
+		"names no damage": {wear{vague: true}, []string{"damage"}},
 		"sees no damage":  {wear{blind: true}, []string{"damage"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,14 +28,15 @@ var (
 	ErrFull = errors.New("the server's disk is full")
 	// ErrReadOnly: the server takes no changes, as a standby does.
 	ErrReadOnly = errors.New("the server takes no changes")
-	// ErrCorrupt: what is in the database is not what was written to it.
+	// ErrCorrupt: what is in the database is not what was written to it. An Error with it wraps
+	// checkpoint.ErrCorrupt, too.
 	ErrCorrupt = errors.New("the database is damaged")
 	// ErrForeign: the schema holds something else than a store of runs.
 	ErrForeign = errors.New("the schema is no store of runs")
 	// ErrNewer: a newer program has changed the schema. See SchemaError.
 	ErrNewer = errors.New("a newer program has changed the schema")
-	// ErrTooLarge: a batch or message has more bytes than one statement can take.
-	ErrTooLarge = errors.New("a batch or message is too large")
+	// ErrTooLarge: a batch, message or snapshot has more bytes than one statement can take.
+	ErrTooLarge = errors.New("a batch, message or snapshot is too large")
 	// ErrText: a writer, the type of a record or the id of a message is no text that PostgreSQL can
 	// hold. They are ASCII without NUL.
 	ErrText = errors.New("a text cannot be stored")
@@ -95,12 +96,16 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns Kind and Err.
+// Unwrap returns Kind and Err, and checkpoint.ErrCorrupt if Kind is [ErrCorrupt].
 func (e *Error) Unwrap() []error {
-	if e.Err == nil {
-		return []error{e.Kind}
+	all := []error{e.Kind}
+	if e.Kind == ErrCorrupt { //nolint:errorlint // it is one of the variables
+		all = append(all, checkpoint.ErrCorrupt)
 	}
-	return []error{e.Kind, e.Err}
+	if e.Err != nil {
+		all = append(all, e.Err)
+	}
+	return all
 }
 
 // SchemaError says that a newer program has changed the schema to a form that this one does not

@@ -23,20 +23,24 @@ var (
 )
 
 // Error says what could not be opened, and why. It wraps [ErrPlain], [ErrForged], [ErrNoKey] or
-// [ErrFormat].
+// [ErrFormat]; with the first two [checkpoint.ErrCorrupt], too.
 type Error struct {
-	Key     checkpoint.Key
-	Record  int    // its place in the journal; 0: it is a message
-	Message string // the id of the message; "": it is a record
-	KeyID   string // of the key that it was sealed with, as far as it says so
-	Err     error
+	Key      checkpoint.Key
+	Record   int    // its place in the journal; 0: it is no record
+	Message  string // the id of the message; "": it is none
+	Snapshot int    // how many records the snapshot stands for; 0: it is none
+	KeyID    string // of the key that it was sealed with, as far as it says so
+	Err      error
 }
 
-// Error names the run, and the record or the message.
+// Error names the run, and the record, the message or the snapshot.
 func (e *Error) Error() string {
-	what := fmt.Sprintf("record %d", e.Record)
-	if e.Record == 0 {
-		what = fmt.Sprintf("message %.64q", e.Message)
+	what := fmt.Sprintf("message %.64q", e.Message)
+	switch {
+	case e.Snapshot > 0:
+		what = fmt.Sprintf("snapshot of %d records", e.Snapshot)
+	case e.Record > 0:
+		what = fmt.Sprintf("record %d", e.Record)
 	}
 	if e.KeyID != "" {
 		what += fmt.Sprintf(", sealed with key %.64q", e.KeyID)
@@ -44,5 +48,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("sealed: run %.64q, %s: %v", e.Key.String(), what, e.Err)
 }
 
-// Unwrap returns Err.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap returns Err, and checkpoint.ErrCorrupt if Err is [ErrPlain] or [ErrForged].
+func (e *Error) Unwrap() []error {
+	if errors.Is(e.Err, ErrPlain) || errors.Is(e.Err, ErrForged) {
+		return []error{e.Err, checkpoint.ErrCorrupt}
+	}
+	return []error{e.Err}
+}

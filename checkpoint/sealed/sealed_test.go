@@ -177,6 +177,7 @@ func TestPlain_isRefused(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, &sealed.Error{Key: run, Record: 3, Err: sealed.ErrPlain}, e)
 	require.ErrorContains(t, err, `run "shop/r", record 3: it is not sealed`)
+	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
 
 	// A message that somebody without a key has put in is refused, and keeps back no other.
 	post(t, inner, run, "forged", `{"v":1,"type":"stop"}`)
@@ -290,6 +291,8 @@ func TestChanged_isRefused(t *testing.T) {
 			require.Empty(t, got)
 			_, ok := errors.AsType[*sealed.Error](err)
 			require.True(t, ok, "byte %d: %v", i, err)
+			misled := errors.Is(err, sealed.ErrNoKey) || errors.Is(err, sealed.ErrFormat) // as far as it can be told
+			require.NotEqual(t, misled, errors.Is(err, checkpoint.ErrCorrupt), "byte %d: %v", i, err)
 		}
 		require.NoError(t, inner.Delete(t.Context(), run))
 		write(t, inner, run, 1, raw[0][:i])
@@ -314,6 +317,7 @@ func TestKeys_change(t *testing.T) {
 
 	_, err = texts(seal(t, inner, sealed.Keys{Current: second}), run, 1)
 	require.ErrorIs(t, err, sealed.ErrNoKey)
+	require.NotErrorIs(t, err, checkpoint.ErrCorrupt, "another process may have the key")
 	require.ErrorContains(t, err, `record 1, sealed with key "2025"`)
 	_, err = texts(seal(t, inner, sealed.Keys{Current: newKey(t, "2025")}), run, 1)
 	require.ErrorIs(t, err, sealed.ErrForged)

@@ -20,7 +20,8 @@ var (
 	ErrReadOnly = errors.New("the file cannot be written")
 	// ErrBusy: other processes wrote for longer than Config.BusyTimeout.
 	ErrBusy = errors.New("other processes kept the file locked")
-	// ErrCorrupt: what is in the file is not what was written to it.
+	// ErrCorrupt: what is in the file is not what was written to it. An Error with it wraps
+	// checkpoint.ErrCorrupt, too.
 	ErrCorrupt = errors.New("the file is damaged")
 	// ErrForeign: the file is something else than a store of runs.
 	ErrForeign = errors.New("the file is no store of runs")
@@ -28,8 +29,8 @@ var (
 	ErrNewer = errors.New("a newer program has changed the file")
 	// ErrMoved: the file was deleted, moved or replaced while it was open.
 	ErrMoved = errors.New("the file was deleted, moved or replaced while it was open")
-	// ErrTooLarge: a record or message has more bytes than SQLite takes.
-	ErrTooLarge = errors.New("a record or message is larger than SQLite can take")
+	// ErrTooLarge: a record, message or snapshot has more bytes than SQLite takes.
+	ErrTooLarge = errors.New("a record, message or snapshot is larger than SQLite can take")
 	// ErrClosed: the Store was closed.
 	ErrClosed = errors.New("the store is closed")
 	// ErrDisk: the disk, or SQLite, failed in another way. The error of SQLite is wrapped, too.
@@ -81,12 +82,16 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns Kind and Err.
+// Unwrap returns Kind and Err, and checkpoint.ErrCorrupt if Kind is [ErrCorrupt].
 func (e *Error) Unwrap() []error {
-	if e.Err == nil {
-		return []error{e.Kind}
+	all := []error{e.Kind}
+	if e.Kind == ErrCorrupt { //nolint:errorlint // it is one of the variables
+		all = append(all, checkpoint.ErrCorrupt)
 	}
-	return []error{e.Kind, e.Err}
+	if e.Err != nil {
+		all = append(all, e.Err)
+	}
+	return all
 }
 
 // SchemaError says that a newer program has changed the file to a form that this one does not know.
