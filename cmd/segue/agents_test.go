@@ -262,7 +262,7 @@ default: lead
 		}
 		return strings.Join(names, " ")
 	}
-	const all = "list_files read_file search_files write_file ask_user"
+	const all = "list_files read_file search_files write_file edit_file ask_user"
 	for agent, tt := range map[string]struct{ answers, want []string }{
 		"planner": {[]string{says("Done.")}, []string{"read_file"}},
 		"none":    {[]string{calls("submit_plan", `{"steps":[{"goal":"x"}]}`), says("Done."), says("Done.")}, []string{"submit_plan", "", ""}},

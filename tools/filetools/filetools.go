@@ -1,5 +1,5 @@
 // Package filetools gives a model access to the files of one folder, with the tools list_files,
-// read_file, search_files and write_file.
+// read_file, search_files, write_file and edit_file.
 //
 // Every path is relative to the folder and is resolved by [os.Root]. So neither "..", nor an
 // absolute path, nor a symbolic link leads out of the folder. No text that a tool returns contains
@@ -22,9 +22,9 @@ import (
 // Config limits the tools. Each number that is zero means the default; a negative number means no
 // limit.
 type Config struct {
-	ReadOnly   bool // leave out write_file
+	ReadOnly   bool // leave out write_file and edit_file
 	MaxRead    int  // bytes that one read_file returns; default 128 KiB
-	MaxWrite   int  // bytes of one file written by write_file; default 1 MiB
+	MaxWrite   int  // bytes of one file written by write_file or edit_file; default 1 MiB
 	MaxSearch  int  // bytes of one file searched by search_files, which leaves out larger files; default 4 MiB
 	MaxResults int  // most entries of list_files, and most lines of search_files; default 200
 
@@ -59,7 +59,10 @@ func New(root *os.Root, cfg Config) []tools.Tool {
 		all = append(all, tools.New(tools.Definition{
 			Name: "write_file", Description: "Write a text file, in place of the one that is there. Folders are made as needed.",
 			Idempotent: true, Sequential: true,
-		}, f.write))
+		}, f.write), tools.New(tools.Definition{
+			Name: "edit_file", Description: "Change a part of a text file: replace a text that occurs once in it.",
+			Idempotent: true, Sequential: true,
+		}, f.edit))
 	}
 	return all
 }

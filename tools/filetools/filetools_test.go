@@ -74,9 +74,9 @@ func (b *box) refused(text, tool string, args map[string]any) {
 
 func TestDefinitions(t *testing.T) {
 	b := newBox(t, filetools.Config{}, nil)
-	require.Equal(t, []string{"list_files", "read_file", "search_files", "write_file"}, b.set.Names())
+	require.Equal(t, []string{"edit_file", "list_files", "read_file", "search_files", "write_file"}, b.set.Names())
 	for _, def := range b.set.Definitions() {
-		writes := def.Name == "write_file"
+		writes := def.Name == "write_file" || def.Name == "edit_file"
 		require.Equal(t, !writes, def.ReadOnly)
 		require.Equal(t, !writes, def.Untrusted)
 		require.Equal(t, writes, def.Sequential && def.Idempotent)
@@ -134,9 +134,9 @@ func TestReadFile(t *testing.T) {
 	b.want("[the file is empty]", "read_file", map[string]any{"path": "empty"})
 	b.want("[a binary file of 3 bytes: not shown]", "read_file", map[string]any{"path": "bin"})
 	b.want("caf\uFFFD\n", "read_file", map[string]any{"path": "latin"})
-	b.want("0123456789\n012345678\n[cut in line 2: give from_line to read on]", "read_file", map[string]any{"path": "long"})
+	b.want("0123456789\n012345678\n[cut in line 2: read on with from_line 2 and from_byte 9]", "read_file", map[string]any{"path": "long"})
 	b.want("0123456789\n", "read_file", read("long", 9_000, 9_000))
-	b.want("xxxxxxxxxxxxxxxxxxxx\n[cut in line 1: give from_line to read on]", "read_file", map[string]any{"path": "wide"})
+	b.want("xxxxxxxxxxxxxxxxxxxx\n[cut in line 1: read on with from_line 1 and from_byte 20]", "read_file", map[string]any{"path": "wide"})
 	b.want("end", "read_file", read("wide", 2, 0))
 	require.True(t, b.call("read_file", map[string]any{"path": "b"}).Untrusted)
 

@@ -42,11 +42,14 @@ func (f *folder) write(ctx context.Context, in writeArgs) (string, error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
-	if err := f.replace(name, path.Join(dir, ".write-"+rand.Text()), in.Content, mode); err != nil {
+	if err := f.replace(name, temporaryIn(dir), in.Content, mode); err != nil {
 		return "", explain(in.Path, err)
 	}
 	return fmt.Sprintf("%d bytes written to %s", len(in.Content), name), nil
 }
+
+// temporaryIn returns the name of a new file in a folder.
+func temporaryIn(dir string) string { return path.Join(dir, ".write-"+rand.Text()) }
 
 func (f *folder) replace(name, temporary, content string, mode fs.FileMode) (err error) {
 	file, err := f.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

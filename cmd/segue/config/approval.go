@@ -84,7 +84,7 @@ func (a Agent) Loosened() []string {
 		said = append(said, "default: "+a.Approval.Default)
 	}
 	for _, tool := range sortedKeys(a.Approval.Tools) {
-		if word := a.Approval.Tools[tool]; tool == workfolder.WriteFile && looser(word) {
+		if word := a.Approval.Tools[tool]; workfolder.Changes(tool) && looser(word) {
 			said = append(said, tool+": "+word)
 		}
 	}

@@ -68,7 +68,7 @@ func TestLoosened(t *testing.T) {
 	files := folder.Tools()
 	require.NoError(t, folder.Close())
 	for _, tool := range append(files, tools.AskUser()) {
-		require.Equal(t, tool.Definition().Name != workfolder.WriteFile, tool.Definition().ReadOnly)
+		require.Equal(t, !workfolder.Changes(tool.Definition().Name), tool.Definition().ReadOnly)
 	}
 	for _, tt := range []struct {
 		said Approval
@@ -77,6 +77,7 @@ func TestLoosened(t *testing.T) {
 		{Approval{}, nil},
 		{Approval{Default: ApproveNever, Tools: map[string]string{"write_file": ApproveAsk, "read_file": ApproveAlways}}, nil},
 		{Approval{Default: ApproveAlways}, []string{"default: always"}},
+		{Approval{Tools: map[string]string{"edit_file": ApproveAlways}}, []string{"edit_file: always"}},
 		{Approval{Default: ApproveUntrusted, Tools: map[string]string{"write_file": ApproveUntrusted}}, []string{"default: untrusted", "write_file: untrusted"}},
 	} {
 		require.Equal(t, tt.want, Agent{Approval: tt.said}.Loosened())

@@ -32,9 +32,9 @@ type Setup struct {
 
 // Options are what a program adds to the settings of the file.
 type Options struct {
-	// Tools are the tools of the run: list_files, read_file, write_file, search_files, ask_user,
-	// and any tools of the program. An agent may use the tools that it names, or all of them if it
-	// names none.
+	// Tools are the tools of the run: list_files, read_file, write_file, edit_file, search_files,
+	// ask_user, and any tools of the program. An agent may use the tools that it names, or all of
+	// them if it names none.
 	Tools []tools.Tool
 
 	Strategy string // overrides the strategy of the agent that is run; "": as in the file

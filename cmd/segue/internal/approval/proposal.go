@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -13,6 +14,7 @@ import (
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/tools/filetools"
 )
 
 // proposal shows a tool call to the user who approves it. It shows the whole call, because users
@@ -37,9 +39,13 @@ func propose(f *workfolder.Folder, w orchestrator.Wait) proposal {
 		if t.Real != "" && t.Real != t.Name {
 			p.about = append(p.about, terminal.Warn.Line("  it leads to "+shownPath(t.Real)))
 		}
-		if content, ok := contentToWrite(w.Arguments); ok && w.Tool == workfolder.WriteFile {
-			var change terminal.Line
-			change, p.content = describeChange(f, t, content)
+		var change terminal.Line
+		if arguments, ok := textsIn(w.Arguments, "path", "content"); ok && w.Tool == workfolder.WriteFile {
+			change, p.content = describeChange(f, t, arguments["content"])
+			p.about = append(p.about, change)
+		}
+		if arguments, ok := textsIn(w.Arguments, "path", "old", "new"); ok && w.Tool == workfolder.EditFile {
+			change, p.content = describeEdit(f, t, arguments["old"], arguments["new"])
 			p.about = append(p.about, change)
 		}
 	}
@@ -62,23 +68,46 @@ func shownPath(name string) string {
 	return name
 }
 
-// contentToWrite returns the content for write_file; false if the arguments have other members.
-func contentToWrite(arguments string) (string, bool) {
+// textsIn returns the arguments of a call by their names; false if they are not texts with exactly
+// these names.
+func textsIn(arguments string, names ...string) (map[string]string, bool) {
 	members, ok := terminal.MembersOf(arguments)
-	if !ok || len(members) != 2 {
-		return "", false
+	if !ok || len(members) != len(names) {
+		return nil, false
 	}
-	said := map[string]string{}
+	texts := map[string]string{}
 	for _, m := range members {
 		var s string
-		if m.Value[0] != '"' || json.Unmarshal(m.Value, &s) != nil {
-			return "", false
+		if !slices.Contains(names, m.Name) || m.Value[0] != '"' || json.Unmarshal(m.Value, &s) != nil {
+			return nil, false
 		}
-		said[m.Name] = s
+		texts[m.Name] = s
 	}
-	_, path := said["path"]
-	content, ok := said["content"]
-	return content, ok && path
+	return texts, len(texts) == len(names)
+}
+
+// describeEdit describes the change by edit_file: the difference that it makes or, if the call will
+// fail, both texts and the reason.
+func describeEdit(f *workfolder.Folder, t workfolder.Target, old, new string) (about terminal.Line, shown []terminal.Line) {
+	shown = slices.Concat([]terminal.Line{terminal.Plain.Line("  old:")}, terminal.Block("  ", old), []terminal.Line{terminal.Plain.Line("  new:")}, terminal.Block("  ", new))
+	content, what, err := f.Existing(t)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return terminal.Warn.Line("  changes a file that does not exist, which fails"), shown
+	case err != nil:
+		return terminal.Warn.Line("  changes what cannot be read"), shown
+	case what != "":
+		return terminal.Warn.Line("  changes " + what), shown
+	}
+	edited, err := filetools.Edit(content, old, new)
+	switch {
+	case err != nil:
+		return terminal.Warn.Line("  will fail: " + strings.TrimPrefix(err.Error(), "filetools: ")), shown
+	case edited == content:
+		return terminal.Plain.Line("  changes nothing: the file has the new text already"), shown
+	default:
+		return terminal.Plain.Line("  changes a part of " + sizeOf(content)), terminal.Difference(content, edited)
+	}
 }
 
 // describeChange describes the change by write_file. It shows the difference, or the whole content

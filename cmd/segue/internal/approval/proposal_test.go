@@ -143,3 +143,25 @@ func TestShow(t *testing.T) {
 		}
 	})
 }
+
+// TestPropose_edit shows what an edit would change, and why it would fail.
+func TestPropose_edit(t *testing.T) {
+	f := opened(t, workfoldertest.New(t, map[string]string{"a": "one\ntwo\nthree\n", ".git/config": "[core]\n"}, map[string]string{"link": "a"}))
+	both := "\n  old:\n  | two\n  new:\n  | 2"
+	for name, tt := range map[string]struct{ path, old, new, want string }{
+		"part":     {"a", "two", "2\x1b[2J", "a needs your approval\n  changes a part of 14 bytes (3 lines)\n  @@ -1,3 +1,3 @@\n   one\n  -two\n  +2\\x1b[2J\n   three"},
+		"no text":  {"a", "2", "two", "a needs your approval\n  changes nothing: the file has the new text already\n  old:\n  | 2\n  new:\n  | two"},
+		"no match": {"a", "four", "4", "a needs your approval\n  will fail: old does not occur: read the file, and give its text exactly, with all blanks\n  old:\n  | four\n  new:\n  | 4"},
+		"no file":  {"b", "two", "2", "b needs your approval\n  changes a file that does not exist, which fails" + both},
+		"link":     {"link", "two", "2", "link needs your approval\n  changes a link" + both},
+		"code":     {".git/config", "[core]", "[x]", ".git/config needs your approval\n  changes a part of 7 bytes (1 line)\n  Protected: it can run code, or change what runs. You are asked each time.\n  @@ -1,1 +1,1 @@\n  -[core]\n  +[x]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := json.Marshal(map[string]string{"path": tt.path, "old": tt.old, "new": tt.new})
+			require.NoError(t, err)
+			p := propose(f, orchestrator.Wait{Kind: orchestrator.WaitApproval, Frame: "0", Seq: 2, Tool: workfolder.EditFile, Arguments: string(text)})
+			shown := texts(append(append([]terminal.Line{p.heading}, p.about...), p.content...))
+			require.Equal(t, "[0 #2] edit_file "+tt.want, shown)
+		})
+	}
+}

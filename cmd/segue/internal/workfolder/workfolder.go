@@ -26,11 +26,15 @@ const (
 	ListFiles   = "list_files"
 	ReadFile    = "read_file"
 	WriteFile   = "write_file"
+	EditFile    = "edit_file"
 	SearchFiles = "search_files"
 )
 
 // ToolNames are the names of the tools for files.
-var ToolNames = []string{ListFiles, ReadFile, WriteFile, SearchFiles}
+var ToolNames = []string{ListFiles, ReadFile, WriteFile, EditFile, SearchFiles}
+
+// Changes reports whether a tool of the folder changes files.
+func Changes(tool string) bool { return tool == WriteFile || tool == EditFile }
 
 // Folder is the folder of --dir, with its protected files. It is safe for concurrent use.
 type Folder struct {
@@ -124,8 +128,8 @@ func (f *Folder) TargetOf(tool, arguments string) (Target, bool) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return Target{}, false
 	}
-	t := f.resolve(name, tool != WriteFile)
-	t.changed, t.read = tool == WriteFile, tool == ReadFile || tool == SearchFiles
+	t := f.resolve(name, !Changes(tool)) // a link is replaced or refused, not followed
+	t.changed, t.read = Changes(tool), tool == ReadFile || tool == SearchFiles
 	return t, true
 }
 
