@@ -28,10 +28,10 @@ func (s *storeWithInbox) Post(ctx context.Context, m checkpoint.Message) error {
 // Posted implements [checkpoint.Inbox].
 func (s *storeWithInbox) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoint.Message, error) {
 	posted, err := s.inbox.Posted(ctx, keys...)
-	if err != nil {
-		return nil, err
-	}
 	var problems []error
+	if err != nil { // it is about others than those that were posted
+		problems = append(problems, err)
+	}
 	opened := posted[:0]
 	for _, m := range posted {
 		o := opener{s: s.store, key: m.Key, plain: s.keys.ReadPlain}
