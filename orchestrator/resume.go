@@ -249,10 +249,20 @@ func (r *run) diverged(a *machine.Answered, err error) error {
 	return e
 }
 
-// expire ends the waits whose time has come: timers alone, or all of them.
+// expire ends the waits whose time has come: timers alone, or all of them. A reply that was posted
+// before counts.
 func (r *run) expire(all bool) error {
 	for _, w := range r.m.Waits() {
-		if w.Expires.IsZero() || w.Expires.After(r.now) || w.Kind != WaitTimer && !all {
+		if w.Expires.IsZero() || w.Expires.After(r.now) {
+			continue
+		}
+		if replied, err := r.replyInTime(&w); replied || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if w.Kind != WaitTimer && !all {
 			continue
 		}
 		if err := r.apply(machine.Replied{At: r.now, Reply: Reply{WaitID: w.ID}, Expired: true}); err != nil {
