@@ -18,7 +18,8 @@ type reading struct {
 	key  checkpoint.Key
 	cfg  machine.Config
 	m    *machine.Machine
-	last int // the place of the last record that was applied
+	last int    // the place of the last record that was applied
+	end  *Event // the last event, to be told once the journal was read to its end
 
 	head *checkpoint.Head // of a run that is not in the store; nil: it is
 }

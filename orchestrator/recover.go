@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -55,7 +56,9 @@ func (o *Orchestrator) Recover(ctx context.Context, how Recovery) error {
 	case o.leaser == nil:
 		return &ConfigError{Field: "Store", Err: errors.New("is no checkpoint.Leaser, or Config.Lease is negative: nobody can say which runs are worked on")}
 	}
-	how.Every = cmp.Or(how.Every, o.cfg.Lease/3)
+	if how.Every <= 0 {
+		how.Every = o.cfg.Lease / 3
+	}
 	r := recoverer{
 		o: o, how: how, lister: lister, places: make(chan struct{}, max(1, cmp.Or(how.Parallel, 16))),
 		busy: map[checkpoint.Key]bool{}, later: map[checkpoint.Key]time.Time{},
@@ -164,9 +167,6 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(ErrInterrupted) })()
 	how := &Resumption{Run: h.Key.Run, Namespace: h.Key.Namespace, Unknown: c.how.Unknown, expires: true}
-	if c.how.Factory != nil {
-		how.Factory = c.how.Factory(*h)
-	}
 	r, now, err := c.o.open(own, how)
 	if err != nil {
 		return err
@@ -177,6 +177,9 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	}
 	if now.Recoveries > mostRecoveries {
 		return r.park(fmt.Sprintf("its recovery has ended the process %d times", mostRecoveries))
+	}
+	if err := c.factory(r, &now, how); err != nil {
+		return r.park(err.Error())
 	}
 	if err := r.read(how.Factory); err != nil {
 		return r.parkFor(err)
@@ -200,6 +203,23 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	if r.journal.inbox.later { // leave it to a newer program
 		return errStays
 	}
+	return nil
+}
+
+// factory asks for the factory of a run, which this process has: if that ends the process, the
+// recovery counts.
+func (c *recoverer) factory(r *run, h *checkpoint.Head, how *Resumption) (err error) {
+	if c.how.Factory == nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			c.o.panicked(r.ctx, &PanicReport{Run: r.id, Where: "Recovery.Factory", Value: v, Stack: p.Stack})
+			err = p
+		}
+	}()
+	how.Factory = c.how.Factory(*h)
 	return nil
 }
 
