@@ -13,6 +13,7 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -99,13 +100,15 @@ func (o *Orchestrator) SessionRuns(ctx context.Context, namespace, session strin
 // History returns the conversation of a session: what its next run begins with. It obeys the laws
 // of [messages.History.Validate], whatever became of the last run: of one that failed, was stopped
 // or broke off, or that waits, it is what was said by then, with every call closed. Of a session
-// without runs it is nil. The errors are those of [Orchestrator.Sessions], and a [*JournalError].
+// without runs it is nil. The errors are those of [Orchestrator.Sessions], a [*JournalError], and a
+// [*FactoryError] if the last run was begun with a [Task].Factory that [Config].Factory does not
+// know.
 func (o *Orchestrator) History(ctx context.Context, namespace, session string) (messages.History, error) {
 	last, _, err := o.lastTurn(ctx, namespace, session)
 	if err != nil || last == nil {
 		return nil, err
 	}
-	return o.historyOf(ctx, last.Key)
+	return o.historyOf(ctx, last.Key, nil)
 }
 
 // lastTurn returns the head of the last run of a session, and which it is; nil if there is none. It
@@ -124,12 +127,13 @@ func (o *Orchestrator) lastTurn(ctx context.Context, namespace, session string) 
 }
 
 // historyOf returns the conversation of a run as far as its journal can be read with the strategies
-// of this process.
-func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key) (messages.History, error) {
+// of this process, and with a factory where Config.Factory has none.
+func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key, factory func() strategy.Strategy) (messages.History, error) {
 	rd, err := o.newReading(key)
 	if err != nil {
 		return nil, err
 	}
+	rd.factory = factory
 	for stored, err := range rd.records(ctx) {
 		if err != nil {
 			return nil, err
@@ -140,6 +144,9 @@ func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key) (messa
 		}
 		if _, err = rd.apply(ctx, rec); err == nil {
 			continue
+		}
+		if _, ok := errors.AsType[*FactoryError](err); ok { // whoever has the factory can read what was said
+			return nil, err
 		}
 		if s, ok := rec.(machine.Started); ok { // its strategy is not there any more
 			return lawful(append(s.Input.Messages.Clip(), goalOf(&s)...)), nil
@@ -215,7 +222,7 @@ func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
 		task.continues = last.Key.Run
 	}
 	if last != nil && len(task.Input.Messages) == 0 {
-		if task.Input.Messages, err = o.historyOf(ctx, last.Key); err != nil {
+		if task.Input.Messages, err = o.historyOf(ctx, last.Key, task.Factory); err != nil {
 			return err
 		}
 	}
