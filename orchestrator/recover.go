@@ -215,7 +215,7 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	if r.unkept() != nil {
 		return errParked
 	}
-	if r.journal.inbox.later { // leave it to a newer program
+	if r.journal.inbox.later || r.journal.last == now.Last { // a newer program, or nobody, can read what was posted
 		return errStays
 	}
 	return nil
