@@ -137,7 +137,9 @@ func (o *Orchestrator) Import(ctx context.Context, r io.Reader) (checkpoint.Head
 		return none, &ImportError{Key: key, Err: errors.New("it has no records")}
 	}
 	h := o.standing(rd.m, "it was imported: resume it")
-	h.Version = file.Header.Version
+	if h.Status != checkpoint.StatusParked {
+		h.Version = file.Header.Version
+	}
 	return o.adoptRun(ctx, key, records, h)
 }
 

@@ -18,7 +18,10 @@ type reading struct {
 	key  checkpoint.Key
 	cfg  machine.Config
 	m    *machine.Machine
-	last int // the place of the last record that was applied
+	last int    // the place of the last record that was applied
+	end  *Event // the last event, to be told once the journal was read to its end
+
+	factory func() strategy.Strategy // where Config.Factory has none; may be nil
 
 	head *checkpoint.Head // of a run that is not in the store; nil: it is
 }
@@ -110,6 +113,9 @@ func (rd *reading) useFactory(ctx context.Context, s *machine.Started) error {
 			rd.head = &head
 		}
 		factory = rd.o.cfg.Factory(*rd.head)
+	}
+	if factory == nil {
+		factory = rd.factory
 	}
 	if factory == nil {
 		return refuse(errors.New("it was begun with a Task.Factory, and Config.Factory does not know it"))

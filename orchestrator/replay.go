@@ -30,7 +30,6 @@ func (o *Orchestrator) Replay(ctx context.Context, key checkpoint.Key) iter.Seq2
 // tell applies the records that were not applied yet, and yields what they tell, until whoever
 // listens wants no more, or there is an error.
 func (rd *reading) tell(ctx context.Context, yield func(Event, error) bool) {
-	var end *Event // told if no record stands behind it
 	for stored, err := range rd.records(ctx) {
 		var events []Event
 		if err == nil {
@@ -42,13 +41,14 @@ func (rd *reading) tell(ctx context.Context, yield func(Event, error) bool) {
 		}
 		for _, e := range events {
 			if e.Kind == EventRunFinished {
-				end = &e
+				rd.end = &e
 			} else if !yield(e, nil) {
 				return
 			}
 		}
 	}
-	if end != nil {
+	if end := rd.end; end != nil {
+		rd.end = nil
 		yield(*end, causes(nil).outcome(rd.m.Output().Err))
 	}
 }

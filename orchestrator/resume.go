@@ -41,8 +41,9 @@ type Resumption struct {
 // The first event is RunResumed. What goes wrong before it is an error without an event: a
 // [*JournalError] (wrapping checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed
 // the run), a [*RunExistsError] for a run that is in progress in this Orchestrator, a
-// [*ReplayError], a [*FactoryError], or a [*ReplyError]; after them the run is as it was. Who
-// resumes a run that waits without a reply changes nothing in its journal. Timeouts count from now.
+// [*ReplayError], a [*FactoryError], a [*ConfigError] if a tool is missing that the run has called,
+// or a [*ReplyError]; after them the run is as it was. Who resumes a run that waits without a reply
+// changes nothing in its journal. Timeouts count from now.
 func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r, err := o.load(ctx, &how)
@@ -190,6 +191,20 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 		return corrupt(errors.New("it is empty"))
 	}
 	r.now = r.m.Now()
+	return r.lacksTool()
+}
+
+// lacksTool returns an error if the run has an open call of a tool that this program does not have:
+// a person may have approved it, and another program can make it.
+func (r *run) lacksTool() error {
+	for _, e := range r.m.Open() {
+		if e.Call.Name == "" {
+			continue
+		}
+		if tool, _ := r.o.toolOf(&e); tool == nil {
+			return &ConfigError{Field: "Tools", Err: fmt.Errorf("run %.64q has an open call of the tool %.64q, which is missing here", r.id, e.Call.Name)}
+		}
+	}
 	return nil
 }
 
@@ -198,7 +213,8 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 func isRefusal(err error) bool {
 	_, replay := errors.AsType[*ReplayError](err)
 	_, factory := errors.AsType[*FactoryError](err)
-	return replay || factory
+	_, config := errors.AsType[*ConfigError](err)
+	return replay || factory || config
 }
 
 // readRecord decodes the data of a record. What is neither a record of this format nor one of
@@ -262,10 +278,20 @@ func (r *run) diverged(a *machine.Answered, err error) error {
 	return e
 }
 
-// expire ends the waits whose time has come: timers alone, or all of them.
+// expire ends the waits whose time has come: timers alone, or all of them. A reply that was posted
+// before counts.
 func (r *run) expire(all bool) error {
 	for _, w := range r.m.Waits() {
-		if w.Expires.IsZero() || w.Expires.After(r.now) || w.Kind != WaitTimer && !all {
+		if w.Expires.IsZero() || w.Expires.After(r.now) {
+			continue
+		}
+		if replied, err := r.replyInTime(&w); replied || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if w.Kind != WaitTimer && !all {
 			continue
 		}
 		if err := r.apply(machine.Replied{At: r.now, Reply: Reply{WaitID: w.ID}, Expired: true}); err != nil {
