@@ -19,6 +19,10 @@
 // statement, in one transaction, in one round trip. With [Normal] the last ones may be gone after a
 // crash of the server; what is there is whole and without gaps.
 //
+// Appends of a Store that come while others are on their way go together next: they share the
+// statement, and the flush. One that the server refuses, or whose run somebody else keeps locked for
+// more than a tenth of a second, goes alone then, and holds up none of the others.
+//
 // Times are those of the server's clock, so the clocks of machines need not agree: a lease ends for
 // all at once.
 //
