@@ -2,7 +2,10 @@
 //
 //	segue demo                     a run with a scripted model: no key, no network
 //	segue run [flags] TASK|-       a run with a model
-//	segue resume [RUN]             go on with a run; runs, show, answer, stop, prune and forget are about runs too
+//	segue resume [RUN]             go on with a run
+//	segue runs                     the runs that are kept; show, answer, stop, prune, forget, replay, diff, fork,
+//	                               export and import are about runs too
+//	segue sessions                 the conversations that are kept
 //	segue agents [FILE]            the agents of a configuration
 //	segue config check [FILE]      the problems of a configuration; segue config schema: its JSON Schema
 //	segue graph STRATEGY           the state machine of a strategy

@@ -14,15 +14,15 @@ import (
 type Report struct {
 	Status     orchestrator.Status // how the run ends, by the oracle
 	Output     delegation.Output   // what it comes to, by the oracle
-	Boundaries int       // of the run that is not cut off
-	Cuts       int       // runs that were cut off once
-	Denied     int       // those of them that were made once more, with a person who denies that a call is made again
-	Frozen     int       // runs whose process was frozen, and woken when another one had ended the run
-	Pairs      int       // runs that were cut off a second time, as they went on
-	AllPairs   int       // how many such runs there are; if more than Pairs, those were drawn by Seed
-	Seed       uint64    // of the Case
-	Kinds      []Tried   // the same by the kind of the first boundary, in the order in which the run comes to them
-	Problems   []Problem // none: all is as it should be. No more than 10 are looked for
+	Boundaries int                 // of the run that is not cut off
+	Cuts       int                 // runs that were cut off once
+	Denied     int                 // those of them that were made once more, with a person who denies that a call is made again
+	Frozen     int                 // runs whose process was frozen, and woken when another one had ended the run
+	Pairs      int                 // runs that were cut off a second time, as they went on
+	AllPairs   int                 // how many such runs there are; if more than Pairs, those were drawn by Seed
+	Seed       uint64              // of the Case
+	Kinds      []Tried             // the same by the kind of the first boundary, in the order in which the run comes to them
+	Problems   []Problem           // none: all is as it should be. No more than 10 are looked for
 }
 
 // The kinds of boundaries.
