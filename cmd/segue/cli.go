@@ -19,7 +19,8 @@ type cli struct {
 	stderr io.Writer
 	getenv func(string) string
 
-	interactive bool // stdin and stderr are a terminal
+	args        []string // of the command line
+	interactive bool     // stdin and stderr are a terminal
 }
 
 // run executes one command line and returns its exit code. It writes an error as one line to
@@ -31,6 +32,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(s
 }
 
 func (c *cli) run(args []string) int {
+	c.args = args
 	root := c.root()
 	root.SetArgs(args)
 	err := root.Execute()
@@ -83,6 +85,7 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(c.runCommand(), c.demoCommand())
 	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
 	root.AddCommand(c.replayCommand(), c.diffCommand(), c.forkCommand(), c.exportCommand(), c.importCommand(), c.sessionsCommand())
+	root.AddCommand(c.simulateCrashCommand())
 	root.AddCommand(c.agentsCommand(), c.configCommand(), c.graphCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.versionCommand())
 	fitHelp(root)
 	root.SetUsageTemplate(helpUsage(root.UsageTemplate()))
