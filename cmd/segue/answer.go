@@ -57,7 +57,7 @@ where the run waits for one thing. RUN is the id of a run, or the beginning of i
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.answer(cmd.Context(), f, args) },
 	}
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why not, for the model; with no")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why not; the model reads it; only with no")
 	f.form.offer(cmd, "output", "a text to read, or a JSON object")
 	f.store.offer(cmd)
 	cmd.ValidArgsFunction = c.completeRuns(&f.store, checkpoint.StatusWaiting, checkpoint.StatusRunning)

@@ -142,7 +142,7 @@ func (b *begun) again(f *runFlags) (*runFlags, error) {
 	}
 	said := map[string]bool{"strategy": b.Strategy != "", "approve": b.Approve != "" || f.given("approve")}
 	made := &runFlags{
-		strategy: f.strategy, approve: f.approve, store: f.store, out: f.out, reads: f.reads, agent: b.Agent, source: b.Source,
+		strategy: f.strategy, approve: f.approve, store: f.store, out: f.out, reads: f.reads, mute: f.mute, agent: b.Agent, source: b.Source,
 		system: b.System, noAsk: b.NoAsk, maxSteps: b.MaxSteps,
 		model: cmp.Or(f.model, b.Model), baseURL: cmp.Or(f.baseURL, b.BaseURL), policy: cmp.Or(f.policy, b.Policy), dir: cmp.Or(f.dir, b.Dir),
 		protect: slices.Concat(b.Protect, f.protect),

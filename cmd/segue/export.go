@@ -10,15 +10,27 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
+// exportRecord is what segue export --to wrote, in the form json.
+type exportRecord struct {
+	Run     string `json:"run"`
+	File    string `json:"file"`
+	Records int    `json:"records"` // at least so many; a run at work may have got more
+}
+
 func (c *cli) exportCommand() *cobra.Command {
 	var store storeFlag
 	var file string
+	form := oneOf(formText, formJSON)
 	cmd := &cobra.Command{
 		Use:   "export [flags] RUN",
 		Short: "Write a run as one JSON file",
-		Long: `Export writes all that is kept of a run as JSON: prompts, replies, arguments and results of tools, and what is secret in them.
-segue forget does not reach the file. RUN is the id of a run, or the beginning of it.`,
-		Args: cobra.ExactArgs(1),
+		Long: `Export writes all that is kept of a run as one JSON object: prompts, replies, arguments and results of tools, and what is secret
+in them. segue import reads it. segue forget does not reach it. RUN is the id of a run, or the beginning of it.
+
+With --to the run is written to a file; with --output json as well, a JSON object on standard output says which.`,
+		Example: `  segue export --to run.json 019a5c
+  segue export 019a5c | gzip > run.json.gz`,
+		Args: oneArgument("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			st, err := c.openRuns(ctx, &store)
@@ -36,11 +48,16 @@ segue forget does not reach the file. RUN is the id of a run, or the beginning o
 			if err != nil {
 				return failed(err)
 			}
+			if file != "" && form.value == formJSON {
+				return encode(c.stdout, exportRecord{head.Key.Run, file, head.Last})
+			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&file, "to", "", "write to this `FILE`, which must not be there (default standard output)")
+	form.offer(cmd, "output", "with --to: nothing, or a JSON object that says what was written")
 	store.offer(cmd)
+	_ = cmd.MarkFlagFilename("to", "json") // the only error is an unknown flag
 	cmd.ValidArgsFunction = c.completeRuns(&store)
 	return cmd
 }

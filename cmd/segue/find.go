@@ -52,7 +52,7 @@ func (st *runStore) find(ctx context.Context, run string) (checkpoint.Head, erro
 	for i := range found[:min(len(found), shownRuns)] {
 		names = append(names, plaintext.Visible(found[i].Key.Run))
 	}
-	return checkpoint.Head{}, fmt.Errorf("%d runs begin with %s: %s; write more of it", len(found), plaintext.Visible(run), strings.Join(names, ", "))
+	return checkpoint.Head{}, fmt.Errorf("%d runs begin with %s: %s; write more of the id", len(found), plaintext.Visible(run), strings.Join(names, ", "))
 }
 
 // completeRuns completes the ids of runs of these statuses, or of all, as the first argument.

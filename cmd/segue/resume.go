@@ -31,15 +31,15 @@ func (c *cli) resumeCommand() *cobra.Command {
 		Long: `Resume goes on with a run from its last step: nothing that is done is done again. RUN is its id, or the beginning of it;
 without one it is the last run that has not ended and that nobody works on.
 
-It uses what the run was begun with: the configuration, agent, model, folder and approval, and all flags. What a flag says here
-is stronger. What differs from then is said. A segue.yaml that was found must be trusted, as it is now; one that was named with
---config, and has changed, must be named again.
+It uses what the run was begun with: the configuration, agent, model, folder and approval, and all flags. Flags of this command
+override them. It says what has changed since the run began. A segue.yaml that was found must be trusted as it is now; one that
+was named with --config, and has changed, must be named again.
 
-At a terminal you are asked what the run waits for; segue answer answers it from anywhere, and --approve is about what comes
-after. A call that was made when the process died, and that may have had its
-effect, is not made again unless you say so.
+At a terminal it asks you what the run waits for; segue answer answers that from anywhere. --approve is about later calls. If
+the process died while it made a call, the call may have had its effect. If a second one could do harm, it is made again only if
+you say so.
 
-If another process works on the run, or has died over it a moment ago, this one waits until that is not heard of any more.
+If another process works on the run, or died a moment ago, this one waits until the other one has been silent for ten seconds.
 --take-over does not wait: the other process cannot go on then, and what it is doing may be done twice where that is safe.`,
 		Example: `  segue resume
   segue resume 019a5c
@@ -105,7 +105,12 @@ func (c *cli) jobAgain(ctx context.Context, f *runFlags, runs *runStore, key che
 	if err != nil {
 		return job{}, err
 	}
-	again, cfg, err := c.prepareAgain(ctx, f, &b, runs, s)
+	return c.jobBegun(ctx, f, &b, runs, s)
+}
+
+// jobBegun makes the job of a run that was begun with b. It must be closed, which closes runs.
+func (c *cli) jobBegun(ctx context.Context, f *runFlags, b *begun, runs *runStore, s *terminal.Screen) (job, error) {
+	again, cfg, err := c.prepareAgain(ctx, f, b, runs, s)
 	if err != nil {
 		return job{}, err
 	}
@@ -136,8 +141,10 @@ func (c *cli) prepareAgain(ctx context.Context, f *runFlags, b *begun, runs *run
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, what := range b.differences(f, &now) {
-		s.Warn(what)
+	if !f.mute {
+		for _, what := range b.differences(f, &now) {
+			s.Warn(what)
+		}
 	}
 	again.store.path, again.store.given = runs.place.Path, func(string) bool { return true }
 	return again, cfg, nil
@@ -160,7 +167,7 @@ func (c *cli) placeAgain(f *runFlags, b *begun) (config.Place, error) {
 	switch now, err := filepath.Abs(place.Path); {
 	case err == nil && named && now == b.Config:
 		return config.Place{Path: b.Config, Origin: place.Origin}, nil
-	case b.Origin == config.OriginFound.String():
+	case b.Origin == config.OriginFound.String() || f.alien:
 		return config.Place{Path: b.Config, Origin: config.OriginFound}, nil
 	default: // it was named then; whether it may be used as it is now is for the caller to say
 		return config.Place{Path: b.Config, Origin: config.OriginArgument}, nil

@@ -63,13 +63,13 @@ func (c *cli) showCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [flags] RUN",
 		Short: "Show a run that is kept: its tree, its steps, tokens and cost",
-		Long: `Show says what is kept of a run: how it stands, what it was begun with, the tree of its strategies with calls, tokens and cost,
+		Long: `Show shows what is kept of a run: its status, what it was begun with, the tree of its strategies with calls, tokens and cost,
 each of its records in one line, and what it waits for. It needs neither the configuration of the run nor a key. RUN is the id
 of a run, or the beginning of it.
 
 --raw writes the records as they are kept, one JSON object a line: all that was said to models and by them, and all that tools
 were given and returned.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.show(cmd.Context(), f, args[0]) },
 	}
 	cmd.Flags().BoolVar(&f.raw, "raw", false, "the records as they are kept, one JSON object a line")

@@ -26,7 +26,7 @@ type storeFlag struct {
 
 // offer adds the flag to cmd.
 func (f *storeFlag) offer(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "store", "", "the `FILE` in which runs are kept; none: they are not (default that of your own configuration, SEGUE_STORE, or segue/runs.db in the state folder)")
+	cmd.Flags().StringVar(&f.path, "store", "", "keep runs in this `FILE`; none keeps none (default that of your own configuration, SEGUE_STORE, or segue/runs.db in the state folder)")
 	f.given = cmd.Flags().Changed
 	_ = cmd.MarkFlagFilename("store", "db") // the only error is an unknown flag
 }
@@ -104,10 +104,15 @@ func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s 
 		return nil, fmt.Errorf("%w; --store none keeps no runs", err)
 	}
 	if created {
-		s.Show(terminal.Plain.Line("runs are kept in " + plaintext.Visible(place.Path) + ", " + keptFor(st.keep) + "; --store none keeps none, and segue forget erases one"))
+		s.Show(st.created())
 	}
 	st.expire(ctx, s)
 	return st, nil
+}
+
+// created says that the file was made, and how long runs stay in it.
+func (st *runStore) created() terminal.Line {
+	return terminal.Plain.Line("runs are kept in " + plaintext.Visible(st.place.Path) + ", " + keptFor(st.keep) + "; --store none keeps none, and segue forget erases one")
 }
 
 // keptFor says how long runs are kept.

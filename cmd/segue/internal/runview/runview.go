@@ -3,6 +3,7 @@
 package runview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,6 +27,7 @@ type View struct {
 	Cost     messages.Cost
 	Unpriced int           // requests to models without a price
 	Elapsed  time.Duration // of all models and tools together
+	LastText string        // the last text that a model wrote; "": none
 }
 
 // Frame is a place in the tree of strategies, with what was done there, and not below.
@@ -136,6 +138,7 @@ func (v *View) answered(r machine.Answered, f *Frame, known *waits) {
 			used = used.Add(attempt.Usage)
 		}
 		f.ModelCalls++
+		v.LastText = cmp.Or(a.Response.Message.Text(), v.LastText)
 		known.calls[r.Frame] = a.Response.Message.Calls()
 	case nextstep.ToolResult:
 		f.ToolCalls++
