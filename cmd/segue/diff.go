@@ -34,7 +34,7 @@ func (c *cli) diffCommand() *cobra.Command {
 that it was begun with, and shows the first place where they would ask for something else. No model is asked. The exit code is
 1 if there is such a place. RUN is the id of a run, or the beginning of it.`,
 		Example: `  segue diff --config changed.yaml 019a5c`,
-		Args:    cobra.ExactArgs(1),
+		Args:    oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.diff(cmd.Context(), f, args[0], form.value)
 		},

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -18,7 +22,7 @@ func (c *cli) exportCommand() *cobra.Command {
 		Short: "Write a run as one JSON file",
 		Long: `Export writes all that is kept of a run as JSON: prompts, replies, arguments and results of tools, and what is secret in them.
 segue forget does not reach the file. RUN is the id of a run, or the beginning of it.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			st, err := c.openRuns(ctx, &store)
@@ -52,8 +56,11 @@ func (c *cli) toFile(name string, do func(io.Writer) error) error {
 		return do(c.stdout)
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s is there already, and is not replaced: name another file with --to", plaintext.Visible(name))
+	case err != nil:
+		return fmt.Errorf("cannot write the run: %w", err)
 	}
 	err = do(f)
 	if closed := f.Close(); err == nil {

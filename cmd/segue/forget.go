@@ -29,7 +29,7 @@ func (c *cli) forgetCommand() *cobra.Command {
 		Long: `Forget erases a run with its forks, what was posted to it, and what the file still holds of all that. It says what it cannot
 reach. It erases nothing as long as a process works on the run; segue stop ends that. RUN is the id of a run, or the beginning
 of it.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			st, err := c.openRuns(ctx, &store)

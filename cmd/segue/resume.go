@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"path/filepath"
 	"strings"
@@ -44,7 +45,12 @@ If another process works on the run, or has died over it a moment ago, this one 
 		Example: `  segue resume
   segue resume 019a5c
   segue resume --dir moved/notes 019a5c`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return oneRun(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.resumeRun(cmd.Context(), f, strings.Join(args, ""), takeOver)
 		},
@@ -111,6 +117,9 @@ func (c *cli) jobAgain(ctx context.Context, f *runFlags, runs *runStore, key che
 	}
 	j, err := c.jobOf(again, cfg, s)
 	j.runs = runs
+	if errors.Is(err, fs.ErrNotExist) && again.dir != "" {
+		err = fmt.Errorf("%w; --dir says where the folder is now", err)
+	}
 	return j, err
 }
 

@@ -87,8 +87,14 @@ func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s 
 		s.Warn(plaintext.Visible(cfg.Path) + " was found, not named, and so cannot say where runs are kept, nor for how long")
 	}
 	place, said, err := c.storePlace(f, cfg)
-	if err != nil || place.Path == "" {
+	switch {
+	case err != nil:
 		return nil, err
+	case place == (runstore.Place{}):
+		return nil, nil //nolint:nilnil // none was wanted
+	case place.Path == "":
+		s.Warn("this run is not kept, and cannot be resumed: there is no state folder, as neither HOME nor XDG_STATE_HOME is an absolute path; --store FILE names a file")
+		return nil, nil //nolint:nilnil // a run can do without a store
 	}
 	st := &runStore{place: place, said: said, keep: config.DefaultKeep}
 	if cfg != nil {
