@@ -83,7 +83,7 @@ func (c *cli) resumeRun(ctx context.Context, f *runFlags, run string, takeOver b
 	}
 	j := job{runs: runs}
 	defer func() { j.close() }()
-	head, err := runs.toResume(ctx, run)
+	head, err := runs.toResume(ctx, run, takeOver, s)
 	if err != nil {
 		return err
 	}
@@ -177,24 +177,47 @@ func (c *cli) placeAgain(f *runFlags, b *begun) (config.Place, error) {
 }
 
 // toResume returns the head of the run that is to go on: the one that run names, or else the last
-// one that has not ended and that nobody works on.
-func (st *runStore) toResume(ctx context.Context, run string) (checkpoint.Head, error) {
+// one that has not ended and that nobody works on. Whether anybody works on a run that a process had
+// a moment ago shows only after a while: this waits for that, unless the run is to be taken over.
+func (st *runStore) toResume(ctx context.Context, run string, takeOver bool, s *terminal.Screen) (checkpoint.Head, error) {
 	if run != "" {
 		return st.find(ctx, run)
 	}
-	page, err := st.List(ctx, checkpoint.Query{Status: openStatuses, Unleased: true, Limit: 1})
-	if err != nil {
-		return checkpoint.Head{}, err
-	}
-	if len(page.Heads) == 0 {
-		if page, err = st.List(ctx, checkpoint.Query{Status: openStatuses, Limit: 1}); err != nil {
+	var first error
+	for q := (checkpoint.Query{Status: openStatuses, Limit: 100}); ; {
+		page, err := st.List(ctx, q)
+		if err != nil {
 			return checkpoint.Head{}, err
 		}
+		for i := range page.Heads {
+			h := &page.Heads[i]
+			if takeOver || !atWork(h, time.Now()) {
+				return *h, nil
+			}
+			s.ShowProgress("run " + plaintext.Visible(h.Key.Run) + othersRun)
+			head, err := st.leftAlone(ctx, h)
+			if err == nil || !errors.Is(err, errAtWork) {
+				return head, err
+			}
+			first = cmp.Or(first, err)
+		}
+		if q.After = page.Next; q.After.IsZero() {
+			return checkpoint.Head{}, cmp.Or(first, errors.New("no run waits, was interrupted or broke off; segue runs lists them all"))
+		}
 	}
-	if len(page.Heads) == 0 {
-		return checkpoint.Head{}, errors.New("no run waits, was interrupted or broke off; segue runs lists them all")
+}
+
+// leftAlone returns the head of a run when its lease is over. The error wraps errAtWork if somebody
+// works on the run, or has ended it meanwhile.
+func (st *runStore) leftAlone(ctx context.Context, h *checkpoint.Head) (checkpoint.Head, error) {
+	if err := st.awaitLease(ctx, h.Key.Run, h.Lease.Until); err != nil {
+		return checkpoint.Head{}, err
 	}
-	return page.Heads[0], nil
+	head, err := st.Head(ctx, h.Key)
+	if err == nil && (head.Header.Status.Ended() || atWork(&head, time.Now())) {
+		err = errBusy(st.command("stop", h.Key.Run))
+	}
+	return head, err
 }
 
 // leaseMargin is what clocks and appends may take beside a lease.
@@ -221,7 +244,7 @@ func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, ho
 			}
 			if first.IsZero() {
 				first = busy
-				s.ShowProgress("another process had the run a moment ago; waiting until it is not heard of for " + lease.String())
+				s.ShowProgress("the run" + othersRun)
 			}
 			if err := st.awaitLease(ctx, how.Run, first); err != nil {
 				yield(orchestrator.Event{}, err)
@@ -251,8 +274,14 @@ func (st *runStore) awaitLease(ctx context.Context, run string, until time.Time)
 	return nil
 }
 
+// othersRun says why a command waits for a run.
+var othersRun = ": another process had it a moment ago; waiting until that is not heard of for " + lease.String()
+
+// errAtWork says that a process works on a run.
+var errAtWork = errors.New("another process works on the run")
+
 func errBusy(stop string) error {
-	return fmt.Errorf("another process works on the run; answer and stop reach it there (%s), and --take-over takes the run from it", stop)
+	return fmt.Errorf("%w; answer and stop reach it there (%s), and --take-over takes the run from it", errAtWork, stop)
 }
 
 // notResumed says in the words of the command why a run cannot go on.
