@@ -167,7 +167,14 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		}
 		j.task.Labels = b.labels()
 	}
-	return c.perform(ctx, j, f.out, s)
+	err = c.perform(ctx, j, f.out, s)
+	if journal, ok := errors.AsType[*orchestrator.JournalError](err); ok && j.runs.doesWithout(err) {
+		s.Warn(notKept + plaintext.OneLine(journal.Err.Error()))
+		unkept := j
+		unkept.runs = nil
+		return c.perform(ctx, unkept, f.out, s)
+	}
+	return err
 }
 
 // jobOf makes the job of a run, without its task's input. It must be closed.

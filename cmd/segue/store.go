@@ -80,6 +80,17 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
+// notKept begins the warning about a run that has no store.
+const notKept = "this run is not kept, and cannot be resumed: "
+
+// doesWithout reports whether a run with this error has not begun because of a store that it can do
+// without: the usual one.
+func (st *runStore) doesWithout(err error) bool {
+	_, notBegun := errors.AsType[*notBegunError](err)
+	_, store := errors.AsType[*sqlitestore.Error](err)
+	return notBegun && store && st != nil && st.place.Usual
+}
+
 // keepRuns opens the store for a run that begins or goes on; nil if runs are not kept. A usual
 // place that cannot be used is no reason not to run: that is said.
 func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s *terminal.Screen) (*runStore, error) {
@@ -93,7 +104,7 @@ func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s 
 	case place == (runstore.Place{}):
 		return nil, nil //nolint:nilnil // none was wanted
 	case place.Path == "":
-		s.Warn("this run is not kept, and cannot be resumed: there is no state folder, as neither HOME nor XDG_STATE_HOME is an absolute path; --store FILE names a file")
+		s.Warn(notKept + "there is no state folder, as neither HOME nor XDG_STATE_HOME is an absolute path; --store FILE names a file")
 		return nil, nil //nolint:nilnil // a run can do without a store
 	}
 	st := &runStore{place: place, said: said, keep: config.DefaultKeep}
@@ -104,7 +115,7 @@ func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s 
 	st.Store, created, err = place.Open(ctx)
 	switch {
 	case err != nil && place.Usual:
-		s.Warn("this run is not kept, and cannot be resumed: " + plaintext.OneLine(err.Error()))
+		s.Warn(notKept + plaintext.OneLine(err.Error()))
 		return nil, nil //nolint:nilnil // a run can do without a store
 	case err != nil:
 		return nil, fmt.Errorf("%w; --store none keeps no runs", err)
