@@ -30,9 +30,9 @@ func (c *cli) diffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [flags] RUN",
 		Short: "Say where a run would decide otherwise today",
-		Long: `Diff holds what is kept of a run against the strategies, prompts and tools of today, those of --config or of the configuration
-that it was begun with, and shows the first place where they would ask for something else. No model is asked. The exit code is
-1 if there is such a place. RUN is the id of a run, or the beginning of it.`,
+		Long: `Diff compares a run with the strategies, prompts and tools of today: those of --config, or of the configuration that the
+run was begun with. It shows the first place where they would ask for something else. No model is asked. The exit code is 1 if there is
+such a place. RUN is the id of a run, or the beginning of it.`,
 		Example: `  segue diff --config changed.yaml 019a5c`,
 		Args:    oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {

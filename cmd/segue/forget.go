@@ -13,11 +13,11 @@ import (
 
 // forgetRecord is what segue forget did, in the form json.
 type forgetRecord struct {
-	Runs     []string `json:"runs"`     // erased: the run, then those that were made from it
-	Records  int      `json:"records"`  // that these had
-	Messages int      `json:"messages"` // that were posted to these and that nobody took
-	Origins  []string `json:"origins"`  // runs that it was made from: they are still there
-	Beyond   []string `json:"beyond"`   // what may hold the same, and is not reached
+	Runs     []string `json:"runs"`     // the erased runs: the named one, then the runs that were made from it
+	Records  int      `json:"records"`  // how many records the erased runs had
+	Messages int      `json:"messages"` // how many messages were posted to these runs, and not taken
+	Origins  []string `json:"origins"`  // runs that the named run was made from: they are still there
+	Beyond   []string `json:"beyond"`   // places that may hold the same content, and are not reached
 }
 
 func (c *cli) forgetCommand() *cobra.Command {
@@ -26,8 +26,8 @@ func (c *cli) forgetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forget [flags] RUN",
 		Short: "Erase a run, with all that was made from it",
-		Long: `Forget erases a run with its forks, what was posted to it, and what the file still holds of all that. It says what it cannot
-reach. It erases nothing as long as a process works on the run; segue stop ends that. RUN is the id of a run, or the beginning
+		Long: `Forget erases a run with its forks, the messages that were posted to it, and all traces of these in the file. It lists what it
+cannot reach. It erases nothing as long as a process works on the run; segue stop ends the run. RUN is the id of a run, or the beginning
 of it.`,
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -32,16 +32,16 @@ func (c *cli) resumeCommand() *cobra.Command {
 		Long: `Resume goes on with a run from its last step: nothing that is done is done again. RUN is its id, or the beginning of it;
 without one it is the last run that has not ended and that nobody works on.
 
-It uses what the run was begun with: the configuration, agent, model, folder and approval, and all flags. What a flag says here
-is stronger. What differs from then is said. A segue.yaml that was found must be trusted, as it is now; one that was named with
---config, and has changed, must be named again.
+Resume uses what the run was begun with: the configuration, agent, model, folder and approval, and all flags. A flag that you
+give here is stronger. Resume says what has changed since then. A segue.yaml that was found must be trusted as it is now; a
+configuration that was named with --config, and has changed, must be named again.
 
-At a terminal you are asked what the run waits for; segue answer answers it from anywhere, and --approve is about what comes
-after. A call that was made when the process died, and that may have had its
-effect, is not made again unless you say so.
+At a terminal you are asked what the run waits for; segue answer answers it from anywhere. --approve is about later calls. If the
+process died during a call that may have had its effect, the call is not made again unless you say so.
 
-If another process works on the run, or has died over it a moment ago, this one waits until that is not heard of any more.
---take-over does not wait: the other process cannot go on then, and what it is doing may be done twice where that is safe.`,
+If another process works on the run, or died over it a moment ago, resume waits until that process was silent for ten seconds.
+With --take-over it does not wait: the other process cannot write the run any more, and its last step may be done twice where
+that is safe.`,
 		Example: `  segue resume
   segue resume 019a5c
   segue resume --dir moved/notes 019a5c`,
@@ -176,9 +176,9 @@ func (c *cli) placeAgain(f *runFlags, b *begun) (config.Place, error) {
 	}
 }
 
-// toResume returns the head of the run that is to go on: the one that run names, or else the last
-// one that has not ended and that nobody works on. Whether anybody works on a run that a process had
-// a moment ago shows only after a while: this waits for that, unless the run is to be taken over.
+// toResume returns the head of the run that is to go on: the run that is named, or else the last
+// run that has not ended and that no process works on. If a process had a run a moment ago,
+// toResume waits until it knows whether the process lives, unless the run is to be taken over.
 func (st *runStore) toResume(ctx context.Context, run string, takeOver bool, s *terminal.Screen) (checkpoint.Head, error) {
 	if run != "" {
 		return st.find(ctx, run)
@@ -223,8 +223,8 @@ func (st *runStore) leftAlone(ctx context.Context, h *checkpoint.Head) (checkpoi
 // leaseMargin is what clocks and appends may take beside a lease.
 const leaseMargin = 200 * time.Millisecond
 
-// takeUp goes on with a run. If somebody else had it a moment ago, it waits until that is not heard
-// of any more; if that is heard of again, it gives up.
+// takeUp goes on with a run. If another process had the run a moment ago, takeUp waits until the
+// lease of that process has run out, and gives up if the process renews it.
 func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, how orchestrator.Resumption, s *terminal.Screen) iter.Seq2[orchestrator.Event, error] {
 	return func(yield func(orchestrator.Event, error) bool) {
 		var first time.Time
@@ -254,8 +254,8 @@ func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, ho
 	}
 }
 
-// awaitLease waits for the end of somebody else's lease. It returns an error if the lease is
-// extended meanwhile.
+// awaitLease waits for the end of the lease of another process. It returns an error if that process
+// renews the lease meanwhile.
 func (st *runStore) awaitLease(ctx context.Context, run string, until time.Time) error {
 	for ; time.Now().Before(until.Add(leaseMargin)); time.Sleep(leaseMargin) {
 		if ctx.Err() != nil {
@@ -295,11 +295,11 @@ func notResumed(e orchestrator.Event, err error, show string) error {
 	return failed(err)
 }
 
-// openStatuses are those of runs that can go on.
+// openStatuses are the statuses of runs that can go on.
 var openStatuses = []checkpoint.Status{checkpoint.StatusRunning, checkpoint.StatusWaiting, checkpoint.StatusParked}
 
-// statusOf returns how a run stands: a run that nobody works on, though it does not wait, was
-// interrupted.
+// statusOf returns the status of a run as it is shown: a run that is running, and that no process
+// works on, was interrupted.
 func statusOf(h *checkpoint.Head, now time.Time) string {
 	status := cmp.Or(h.Header.Status, checkpoint.StatusRunning)
 	if status == checkpoint.StatusRunning && !atWork(h, now) {
@@ -308,5 +308,5 @@ func statusOf(h *checkpoint.Head, now time.Time) string {
 	return string(status)
 }
 
-// atWork reports whether a process works on a run, or has a moment ago.
+// atWork reports whether a process works on a run, or did so a moment ago.
 func atWork(h *checkpoint.Head, now time.Time) bool { return h.Lease.Until.After(now) }

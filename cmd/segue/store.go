@@ -35,12 +35,13 @@ func (f *storeFlag) offer(cmd *cobra.Command) {
 type runStore struct {
 	*sqlitestore.Store
 	place runstore.Place
-	said  string // what a command line needs to find it: " --store FILE", or nothing
+	said  string // the flag with which a command line finds the store: " --store FILE", or ""
 	keep  time.Duration
 }
 
-// storePlace returns where runs are kept: by the flag, the configuration, the environment, or as
-// usual. said is as in runStore.
+// storePlace returns where runs are kept: the file of the flag, the configuration or the
+// environment, or else the usual one. The zero Place means that no runs are kept. said is the same
+// as in runStore.
 func (c *cli) storePlace(f *storeFlag, cfg *config.Config) (place runstore.Place, said string, err error) {
 	path, how := "", ""
 	switch {
@@ -91,8 +92,8 @@ func (st *runStore) doesWithout(err error) bool {
 	return notBegun && store && st != nil && st.place.Usual
 }
 
-// keepRuns opens the store for a run that begins or goes on; nil if runs are not kept. A usual
-// place that cannot be used is no reason not to run: that is said.
+// keepRuns opens the store for a run that begins; nil if runs are not kept. If the usual place
+// cannot be used, it warns, and the run is made without a store.
 func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s *terminal.Screen) (*runStore, error) {
 	if cfg != nil && cfg.Found && cfg.Store != (config.Store{}) {
 		s.Warn(plaintext.Visible(cfg.Path) + " was found, not named, and so cannot say where runs are kept, nor for how long")
@@ -170,8 +171,8 @@ func (c *cli) openRuns(ctx context.Context, f *storeFlag) (*runStore, error) {
 	return st, err
 }
 
-// ownConfig reads the configuration that may say where runs are kept; nil if there is none. One
-// that was found may not.
+// ownConfig reads the configuration that may say where runs are kept; nil if there is none. A
+// configuration that was found may not say it.
 func (c *cli) ownConfig(f *storeFlag) (*config.Config, error) {
 	if f.given("store") {
 		return nil, nil //nolint:nilnil // it is not needed
