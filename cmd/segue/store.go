@@ -43,14 +43,14 @@ type runStore struct {
 // environment, or else the usual one. The zero Place means that no runs are kept. said is the same
 // as in runStore.
 func (c *cli) storePlace(f *storeFlag, cfg *config.Config) (place runstore.Place, said string, err error) {
-	path, how := "", ""
+	path := ""
 	switch {
 	case f.given("store"):
-		if path, how = f.path, "--store"; path == "" {
+		if path = f.path; path == "" {
 			return place, "", errors.New("--store names no file; --store none keeps no runs")
 		}
 	case cfg != nil && cfg.StorePath() != "":
-		path, how = cfg.StorePath(), "store.path"
+		path = cfg.StorePath()
 	default:
 		path = c.getenv("SEGUE_STORE")
 	}
@@ -64,10 +64,7 @@ func (c *cli) storePlace(f *storeFlag, cfg *config.Config) (place runstore.Place
 	if err != nil {
 		return place, "", fmt.Errorf("cannot tell where the file of the runs is: %w", err)
 	}
-	if how != "" {
-		said = " --store " + quoted(whole)
-	}
-	return runstore.Place{Path: whole}, said, nil
+	return runstore.Place{Path: whole}, " --store " + quoted(whole), nil // it works in any folder and environment
 }
 
 // quoted returns a word as a shell reads it.
