@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
@@ -38,6 +40,9 @@ of it.`,
 			}
 			defer st.close()
 			head, err := st.find(ctx, args[0])
+			if damaged, ok := errors.AsType[*sqlitestore.Error](err); ok && errors.Is(err, sqlitestore.ErrCorrupt) && damaged.Key.Run == args[0] {
+				return c.forgetDamaged(ctx, st, damaged.Key, form.value)
+			}
 			if err != nil {
 				return err
 			}
@@ -58,6 +63,20 @@ of it.`,
 	return cmd
 }
 
+// forgetDamaged erases a run whose head cannot be read. No process can write such a run, and lists of
+// runs fail as long as it is there.
+func (c *cli) forgetDamaged(ctx context.Context, st *runStore, key checkpoint.Key, form string) error {
+	err := st.Delete(ctx, key)
+	if err == nil {
+		err = st.Vacuum(ctx)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	r := &forgetRecord{Runs: []string{key.Run}, Origins: []string{}, Beyond: []string{"runs that were made from it: its head was damaged, and how many records it had is not known", "exports, backups, and what models and tools were given"}}
+	return c.showForgotten(r, form)
+}
+
 // namesOf returns the ids of runs.
 func namesOf(keys []checkpoint.Key) []string {
 	names := make([]string, len(keys))
@@ -72,7 +91,11 @@ func (c *cli) showForgotten(r *forgetRecord, form string) error {
 	if form == formJSON {
 		return encode(c.stdout, r)
 	}
-	text := fmt.Sprintf("erased %s with %s: %s\n", plaintext.Counted(len(r.Runs), "run"), plaintext.Counted(r.Records, "record"), plaintext.OneLine(strings.Join(r.Runs, ", ")))
+	with := ""
+	if r.Records > 0 {
+		with = " with " + plaintext.Counted(r.Records, "record")
+	}
+	text := fmt.Sprintf("erased %s%s: %s\n", plaintext.Counted(len(r.Runs), "run"), with, plaintext.OneLine(strings.Join(r.Runs, ", ")))
 	if len(r.Origins) > 0 {
 		text += "still there, with what they have in common with it: " + plaintext.OneLine(strings.Join(r.Origins, ", ")) + "\n"
 	}
