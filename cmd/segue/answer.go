@@ -93,7 +93,8 @@ func (c *cli) answer(ctx context.Context, f *answerFlags, args []string) error {
 			return err
 		}
 		if first := view.ReplyTo(w.ID); first != nil {
-			return failed(fmt.Errorf("wait %s was answered already, with %s, and the first answer counts; go on with: %s", shortID(view.Waits, w.ID), replyText(first), st.command("resume", head.Key.Run)))
+			return failed(fmt.Errorf("wait %s was answered already, with %s, and the first answer counts; go on with: %s, or end the run with: %s",
+				shortID(view.Waits, w.ID), replyText(first), st.command("resume", head.Key.Run), st.command("stop", head.Key.Run)))
 		}
 		if err := st.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error { return o.Answer(ctx, head.Key, reply) }); err != nil {
 			return failed(err)
