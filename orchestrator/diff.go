@@ -122,7 +122,7 @@ func (o *Orchestrator) Diff(ctx context.Context, key checkpoint.Key) (*Differenc
 func recorded(rec machine.Record) (StepID, bool) {
 	switch r := rec.(type) {
 	case machine.Answered:
-		return stepOf(&r), true
+		return StepID{Effect: r.Effect, Frame: r.Frame, Kind: r.Kind, Tool: r.Tool, Digest: r.Digest}, true
 	case machine.Intended:
 		return StepID{Effect: r.Effect, Frame: r.Frame, Kind: machine.EffectTool, Tool: r.Tool, Digest: r.Digest}, true
 	default:

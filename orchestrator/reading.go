@@ -155,11 +155,11 @@ func (rd *reading) misfit(rec machine.Record, err error) error {
 	if _, ok := errors.AsType[*ReplayError](err); ok {
 		return err
 	}
-	a, ok := rec.(machine.Answered)
+	was, ok := recorded(rec)
 	if !ok {
 		return rd.damaged(rd.last+1, err)
 	}
-	e := &ReplayError{Run: rd.key.Run, Record: rd.last + 1, Seq: a.Effect.Seq, Recorded: stepOf(&a)}
+	e := &ReplayError{Run: rd.key.Run, Record: rd.last + 1, Seq: was.Effect.Seq, Recorded: was}
 	if now := rd.open(); now != nil {
 		e.Now = stepIDOf(now)
 	}
@@ -174,11 +174,6 @@ func (rd *reading) open() *Effect {
 		}
 	}
 	return nil
-}
-
-// stepOf says which effect an answer was recorded for.
-func stepOf(a *machine.Answered) StepID {
-	return StepID{Effect: a.Effect, Frame: a.Frame, Kind: a.Kind, Tool: a.Tool, Digest: a.Digest}
 }
 
 func stepIDOf(e *Effect) StepID {

@@ -257,18 +257,18 @@ func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 		}
 	}
 	r.m.Advance()
-	if a, ok := rec.(machine.Answered); ok && err != nil {
-		return r.diverged(&a, err)
+	if was, ok := recorded(rec); ok && err != nil {
+		return r.diverged(was, err)
 	}
 	return err
 }
 
-// diverged is the error of an answer that the run, as it is now, does not come to.
-func (r *run) diverged(a *machine.Answered, err error) error {
+// diverged is the error of a recorded step that the run, as it is now, does not come to.
+func (r *run) diverged(was StepID, err error) error {
 	if _, ok := errors.AsType[*ReplayError](err); ok {
 		return err
 	}
-	e := &ReplayError{Run: r.id, Record: r.m.Records() + 1, Seq: a.Effect.Seq, Recorded: StepID{Effect: a.Effect, Frame: a.Frame, Kind: a.Kind, Tool: a.Tool, Digest: a.Digest}}
+	e := &ReplayError{Run: r.id, Record: r.m.Records() + 1, Seq: was.Effect.Seq, Recorded: was}
 	for _, now := range r.m.Open() {
 		if now.Kind != machine.EffectPerson {
 			e.Now = StepID{Effect: now.ID, Frame: now.Frame, Kind: now.Kind, Tool: now.Call.Name, Digest: now.Digest}
