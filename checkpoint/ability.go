@@ -157,11 +157,34 @@ type Leaser interface {
 
 // Pruner deletes runs.
 type Pruner interface {
-	// Delete deletes runs with their records, heads and messages. Keys without a run are ignored. A
-	// run with the same key may begin anew.
+	// Delete deletes runs with their records, heads, messages and snapshots. Keys without a run are
+	// ignored. A run with the same key may begin anew.
 	Delete(ctx context.Context, keys ...Key) error
 
 	// Vacuum removes what the store itself still has of deleted runs, such as free pages and logs,
 	// as far as it can reach. It may take long, and delay other calls.
 	Vacuum(ctx context.Context) error
+}
+
+// Snapshot is the state of a run after some of its records. A Store does not interpret it.
+type Snapshot struct {
+	Records int    // the number of records that Data stands for, from 1
+	Data    []byte // any bytes
+}
+
+// SnapshotStore keeps the last snapshot of a run, so that a run with many records is opened without
+// reading all of them. A snapshot is only a shortcut: the records hold everything that it does.
+type SnapshotStore interface {
+	// SaveSnapshot stores a snapshot, and changes nothing else of the run. A run has one snapshot,
+	// that with the most records; of two with as many records, the later one. So a snapshot of
+	// fewer records than the kept one is dropped without an error.
+	//
+	// The error wraps ErrNotFound if there is no such run, and ErrConflict if the snapshot is of
+	// less than one record, or of more than the run has; see [SnapshotError]. SaveSnapshot does not
+	// retain the slice.
+	SaveSnapshot(ctx context.Context, key Key, s Snapshot) error
+
+	// Snapshot returns the snapshot of a run. The error wraps ErrNotFound if there is none. The
+	// data belong to the caller.
+	Snapshot(ctx context.Context, key Key) (Snapshot, error)
 }

@@ -5,10 +5,11 @@
 //
 // A Store may have abilities in addition to its methods. [As] finds them, also behind wrappers:
 //
-//	Lister    lists runs by their heads
-//	Inbox     keeps messages to a run until the process that works on it takes them
-//	Leaser    records which process works on a run, so that runs of dead processes are found
-//	Pruner    deletes runs, and what the store itself has left of them
+//	Lister           lists runs by their heads
+//	Inbox            keeps messages to a run until the process that works on it takes them
+//	Leaser           records which process works on a run, so that runs of dead processes are found
+//	Pruner           deletes runs, and what the store itself has left of them
+//	SnapshotStore    keeps the last snapshot of a run, so that a long one is opened quickly
 //
 // [Memory], sqlitestore and pgstore have all of them. Package checkpointtest tests a Store of your
 // own against the contract. Package sealed encrypts what any Store keeps.

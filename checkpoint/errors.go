@@ -148,3 +148,19 @@ func (e *LeasedError) Error() string {
 
 // Unwrap returns [ErrLeased].
 func (e *LeasedError) Unwrap() error { return ErrLeased }
+
+// SnapshotError reports that a snapshot cannot be one of the run: it stands for no record, or for
+// more records than the run has. It wraps [ErrConflict].
+type SnapshotError struct {
+	Key     Key
+	Records int // of the snapshot
+	Last    int // the place of the last record of the run
+}
+
+// Error names the run and the numbers.
+func (e *SnapshotError) Error() string {
+	return fmt.Sprintf("checkpoint: run %.64q: a snapshot of %d records cannot be of this run, which has %d: it was deleted and begun anew, or the records were not stored before", e.Key.String(), e.Records, e.Last)
+}
+
+// Unwrap returns [ErrConflict].
+func (e *SnapshotError) Unwrap() error { return ErrConflict }

@@ -27,6 +27,7 @@ type kept struct {
 	records []entry // that of place i+1 at i. Only appended to
 	writer  string  // of the last records
 	inbox   []Message
+	saved   Snapshot // zero: none
 }
 
 type entry struct{ kind, data string }
@@ -300,6 +301,39 @@ func (m *Memory) Vacuum(ctx context.Context) error {
 		return fmt.Errorf("checkpoint: vacuum: %w", err)
 	}
 	return nil
+}
+
+// SaveSnapshot implements [SnapshotStore].
+func (m *Memory) SaveSnapshot(ctx context.Context, key Key, s Snapshot) error {
+	if err := ready(ctx, key); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	run := m.runs[key]
+	switch {
+	case run == nil:
+		return &NotFoundError{Key: key}
+	case s.Records < 1 || s.Records > len(run.records):
+		return &SnapshotError{Key: key, Records: s.Records, Last: len(run.records)}
+	case s.Records >= run.saved.Records:
+		run.saved = Snapshot{Records: s.Records, Data: slices.Clone(s.Data)}
+	}
+	return nil
+}
+
+// Snapshot implements [SnapshotStore].
+func (m *Memory) Snapshot(ctx context.Context, key Key) (Snapshot, error) {
+	if err := ended(ctx, key); err != nil {
+		return Snapshot{}, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	run := m.runs[key]
+	if run == nil || run.saved.Records == 0 {
+		return Snapshot{}, &NotFoundError{Key: key}
+	}
+	return Snapshot{Records: run.saved.Records, Data: slices.Clone(run.saved.Data)}, nil
 }
 
 // ready returns an error if ctx is done, or the key cannot be one.
