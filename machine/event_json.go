@@ -47,6 +47,7 @@ var details = map[EventKind]Detail{
 	EventWaitEnded:    WaitEnded{},
 	EventNoted:        Noting{},
 	EventDrifted:      Drifted{},
+	EventMigrated:     RunMigrated{},
 	EventFrameLeft:    FrameLeft{},
 	EventRunFinished:  RunFinished{},
 }

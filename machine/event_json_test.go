@@ -114,6 +114,7 @@ func TestEventsPage_hasEveryField(t *testing.T) {
 		machine.FrameLeft{},
 		machine.Noting{},
 		machine.Drifted{},
+		machine.RunMigrated{},
 		machine.RunFinished{},
 	} {
 		tags(reflect.TypeOf(v), fields)

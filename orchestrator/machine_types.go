@@ -44,6 +44,8 @@ type (
 	Noting = machine.Noting
 	// Drifted is [machine.Drifted].
 	Drifted = machine.Drifted
+	// RunMigrated is [machine.RunMigrated].
+	RunMigrated = machine.RunMigrated
 	// FrameLeft is [machine.FrameLeft].
 	FrameLeft = machine.FrameLeft
 	// RunFinished is [machine.RunFinished].
@@ -98,6 +100,7 @@ const (
 	EventWaitEnded    = machine.EventWaitEnded
 	EventNoted        = machine.EventNoted
 	EventDrifted      = machine.EventDrifted
+	EventMigrated     = machine.EventMigrated
 	EventFrameLeft    = machine.EventFrameLeft
 	EventRunFinished  = machine.EventRunFinished
 
