@@ -173,7 +173,8 @@ type Snapshot struct {
 }
 
 // SnapshotStore keeps the last snapshot of a run, so that a run with many records is opened without
-// reading all of them. A snapshot is only a shortcut: the records hold everything that it does.
+// reading all of them. A snapshot is only a shortcut: the records hold everything that it does, so
+// whoever cannot read the snapshot, whatever the error, reads the records.
 type SnapshotStore interface {
 	// SaveSnapshot stores a snapshot, and changes nothing else of the run. A run has one snapshot,
 	// that with the most records; of two with as many records, the later one. So a snapshot of

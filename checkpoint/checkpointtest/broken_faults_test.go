@@ -30,9 +30,11 @@ type wear struct {
 	writers bool // who has appended stands nowhere
 	tears   bool // an interruption leaves half a batch
 	blind   bool // damage is not seen
+	drops   bool // snapshots are in the process' own memory
 }
 
 func (d *disk) open() *store {
+	own := (&drawer{takes: newest}).flaws()
 	return &store{flaws: flaws{
 		append: func(ctx context.Context, _ *memory, b batch) error { return d.append(ctx, b) },
 		read: func(ctx context.Context, _ *memory, k key, from int) records {
@@ -51,6 +53,15 @@ func (d *disk) open() *store {
 			return d.Posted(ctx, keys...)
 		},
 		delete: func(ctx context.Context, _ *memory, keys []key) error { return d.Delete(ctx, keys...) },
+		save: func(ctx context.Context, _ *memory, k key, s checkpoint.Snapshot) error {
+			return own.save(ctx, &d.memory, k, s)
+		},
+		snapshot: func(ctx context.Context, _ *memory, k key) (checkpoint.Snapshot, error) {
+			if d.drops {
+				return own.snapshot(ctx, &d.memory, k)
+			}
+			return d.Snapshot(ctx, k)
+		},
 	}}
 }
 
@@ -120,6 +131,7 @@ func TestFaults(t *testing.T) {
 		"forgets":         {wear{forgets: true}, []string{"damage", "reopen", "retry after reopen"}},
 		"forgets writers": {wear{writers: true}, []string{"interrupt", "retry after reopen"}},
 		"tears":           {wear{tears: true}, []string{"interrupt"}},
+		"drops snapshots": {wear{drops: true}, []string{"reopen"}},
 		"sees no damage":  {wear{blind: true}, []string{"damage"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -39,6 +39,7 @@ func TestModel_findsBrokenStores(t *testing.T) {
 		"renumbers", "appends in part", "reads all", "clears headers", "finds heads", "forgets writers", "knows no writers", "fences first", "fences none",
 		"lets epochs lie", "skips the old", "leases all", "no recoveries", "counts heartbeats", "leases quietly", "appends alone", "no progress",
 		"posts to anybody", "takes in vain", "takes none", "posts twice", "all namespaces", "any label", "any wait", "lists backwards", "forgets none", "deletes one",
+		"keeps the first", "keeps the last", "keeps the earlier", "one drawer", "saves of anybody", "saves any number", "snapshots outlive",
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

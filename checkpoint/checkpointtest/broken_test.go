@@ -28,15 +28,17 @@ type (
 
 // flaws are methods to be used instead of those of a Memory, where they are given.
 type flaws struct {
-	append func(ctx context.Context, m *memory, b batch) error
-	read   func(ctx context.Context, m *memory, key key, from int) records
-	head   func(ctx context.Context, m *memory, key key) (checkpoint.Head, error)
-	list   func(ctx context.Context, m *memory, q checkpoint.Query) (checkpoint.Page, error)
-	post   func(ctx context.Context, m *memory, msg checkpoint.Message) error
-	posted func(ctx context.Context, m *memory, keys []key) ([]checkpoint.Message, error)
-	lease  func(ctx context.Context, m *memory, key key, writer string, d time.Duration) (checkpoint.Head, error)
-	delete func(ctx context.Context, m *memory, keys []key) error
-	vacuum func(ctx context.Context, m *memory) error
+	append   func(ctx context.Context, m *memory, b batch) error
+	read     func(ctx context.Context, m *memory, key key, from int) records
+	head     func(ctx context.Context, m *memory, key key) (checkpoint.Head, error)
+	list     func(ctx context.Context, m *memory, q checkpoint.Query) (checkpoint.Page, error)
+	post     func(ctx context.Context, m *memory, msg checkpoint.Message) error
+	posted   func(ctx context.Context, m *memory, keys []key) ([]checkpoint.Message, error)
+	lease    func(ctx context.Context, m *memory, key key, writer string, d time.Duration) (checkpoint.Head, error)
+	delete   func(ctx context.Context, m *memory, keys []key) error
+	save     func(ctx context.Context, m *memory, key key, s checkpoint.Snapshot) error
+	snapshot func(ctx context.Context, m *memory, key key) (checkpoint.Snapshot, error)
+	vacuum   func(ctx context.Context, m *memory) error
 }
 
 type store struct {
@@ -100,6 +102,20 @@ func (s *store) Delete(ctx context.Context, keys ...key) error {
 	return s.memory.Delete(ctx, keys...)
 }
 
+func (s *store) SaveSnapshot(ctx context.Context, key key, snapshot checkpoint.Snapshot) error {
+	if s.save != nil {
+		return s.save(ctx, &s.memory, key, snapshot)
+	}
+	return s.memory.SaveSnapshot(ctx, key, snapshot)
+}
+
+func (s *store) Snapshot(ctx context.Context, key key) (checkpoint.Snapshot, error) {
+	if s.snapshot != nil {
+		return s.snapshot(ctx, &s.memory, key)
+	}
+	return s.memory.Snapshot(ctx, key)
+}
+
 func (s *store) Vacuum(ctx context.Context) error {
 	if s.vacuum != nil {
 		return s.vacuum(ctx, &s.memory)
@@ -115,7 +131,7 @@ type brokenStore struct {
 
 func brokenStores() map[string]brokenStore {
 	all := brokenJournals()
-	for _, more := range []map[string]brokenStore{brokenHeads(), brokenWriters(), brokenLeases(), brokenInboxes(), brokenLists(), brokenPruners()} {
+	for _, more := range []map[string]brokenStore{brokenHeads(), brokenWriters(), brokenLeases(), brokenInboxes(), brokenLists(), brokenSnapshots(), brokenPruners()} {
 		maps.Copy(all, more)
 	}
 	return all
@@ -153,5 +169,5 @@ func TestAbilitiesThatLack(t *testing.T) {
 	for _, text := range lacking {
 		kinds[text]++
 	}
-	require.Equal(t, map[string]int{"no Lister": 8, "no Inbox": 5, "no Leaser": 9, "no Pruner": 4}, kinds)
+	require.Equal(t, map[string]int{"no Lister": 8, "no Inbox": 5, "no Leaser": 9, "no Pruner": 4, "no SnapshotStore": 5}, kinds)
 }

@@ -80,6 +80,13 @@ func reopened(ctx context.Context, f Faulty) error {
 			}
 		}
 	}
+	if k, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
+		for _, key := range keys[2:5] {
+			if err := k.SaveSnapshot(ctx, key, checkpoint.Snapshot{Records: 2, Data: []byte("of " + key.Run)}); err != nil {
+				return err
+			}
+		}
+	}
 	if p, ok := checkpoint.As[checkpoint.Pruner](s); ok {
 		if err := p.Delete(ctx, keys[3]); err != nil {
 			return err
@@ -112,6 +119,10 @@ func everything(ctx context.Context, s checkpoint.Store, keys []checkpoint.Key) 
 			if err != nil {
 				return "", err
 			}
+		}
+		if k, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
+			snapshot, err := k.Snapshot(ctx, key)
+			fmt.Fprintf(&all, "%d %s %s\n", snapshot.Records, snapshot.Data, kind(err))
 		}
 	}
 	if l, ok := checkpoint.As[checkpoint.Lister](s); ok {

@@ -49,6 +49,7 @@ type pair struct {
 	inbox  checkpoint.Inbox
 	leaser checkpoint.Leaser
 	pruner checkpoint.Pruner
+	kept   checkpoint.SnapshotStore
 }
 
 // newPair makes one whose runs are apart from those of other cases.
@@ -61,6 +62,7 @@ func newPair(ctx context.Context, s checkpoint.Store, name string) *pair {
 	p.inbox, _ = checkpoint.As[checkpoint.Inbox](s)
 	p.leaser, _ = checkpoint.As[checkpoint.Leaser](s)
 	p.pruner, _ = checkpoint.As[checkpoint.Pruner](s)
+	p.kept, _ = checkpoint.As[checkpoint.SnapshotStore](s)
 	return p
 }
 
@@ -84,6 +86,9 @@ func (p *pair) actions() map[string]func(*rapid.T) {
 	}
 	if p.pruner != nil {
 		actions["delete"] = p.delete
+	}
+	if p.kept != nil {
+		actions["snapshot"] = p.snapshot
 	}
 	return actions
 }
@@ -205,6 +210,18 @@ func (p *pair) post(t *rapid.T) {
 	m := note(p.keys[i%len(p.keys)], id) // a message has one ID, and one run
 	same(t, fmt.Sprintf("run %q: post of %q", m.Key, id), p.inbox.Post(p.ctx, m), p.memory.Post(p.ctx, m))
 	p.compare(t, m.Key)
+}
+
+// snapshot saves one, perhaps of fewer records than the last, or of more than there are.
+func (p *pair) snapshot(t *rapid.T) {
+	key := p.key(t)
+	h, _ := p.memory.Head(p.ctx, key) // zero: there is none
+	s := checkpoint.Snapshot{
+		Records: rapid.IntRange(0, h.Last+1).Draw(t, "records"),
+		Data:    rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "data"),
+	}
+	same(t, fmt.Sprintf("run %q: snapshot of %d records", key, s.Records), p.kept.SaveSnapshot(p.ctx, key, s), p.memory.SaveSnapshot(p.ctx, key, s))
+	p.compare(t, key)
 }
 
 func (p *pair) delete(t *rapid.T) {

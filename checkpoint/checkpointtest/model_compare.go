@@ -29,6 +29,18 @@ func (p *pair) compare(t *rapid.T, key checkpoint.Key) {
 	if p.inbox != nil {
 		p.compareMessages(t, key)
 	}
+	if p.kept != nil {
+		p.compareSnapshots(t, key)
+	}
+}
+
+func (p *pair) compareSnapshots(t *rapid.T, key checkpoint.Key) {
+	got, err := p.kept.Snapshot(p.ctx, key)
+	want, wantErr := p.memory.Snapshot(p.ctx, key)
+	same(t, "snapshot of run "+key.String(), err, wantErr)
+	if err == nil && (got.Records != want.Records || !bytes.Equal(got.Data, want.Data)) {
+		t.Fatalf("snapshot of run %q: got %d records, %q; want %d, %q", key, got.Records, got.Data, want.Records, want.Data)
+	}
 }
 
 func (p *pair) compareMessages(t *rapid.T, key checkpoint.Key) {

@@ -18,6 +18,7 @@ func beginsAnew(ctx context.Context, s checkpoint.Store) error {
 		return err
 	}
 	in, posts := checkpoint.As[checkpoint.Inbox](s)
+	kept, snapshots := checkpoint.As[checkpoint.SnapshotStore](s)
 	first := by(batch(run, numbered(1, 3)...), owner, 9)
 	header := fullHeader()
 	first.Header, first.Lease = &header, time.Hour
@@ -27,6 +28,11 @@ func beginsAnew(ctx context.Context, s checkpoint.Store) error {
 		}
 		if posts {
 			if err := in.Post(ctx, note(run, "1")); err != nil {
+				return err
+			}
+		}
+		if snapshots {
+			if err := kept.SaveSnapshot(ctx, run, checkpoint.Snapshot{Records: 1, Data: []byte("of a run that is deleted")}); err != nil {
 				return err
 			}
 		}
@@ -50,6 +56,11 @@ func beginsAnew(ctx context.Context, s checkpoint.Store) error {
 	}
 	if posts {
 		if err := (&posted{in, s}).expect(ctx, run); err != nil {
+			return fmt.Errorf("a run that begins anew: %w", err)
+		}
+	}
+	if snapshots {
+		if err := expectNoSnapshot(ctx, kept, run); err != nil {
 			return fmt.Errorf("a run that begins anew: %w", err)
 		}
 	}

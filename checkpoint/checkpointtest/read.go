@@ -81,6 +81,10 @@ func doneAbilities(ctx context.Context, s checkpoint.Store) error {
 		calls["post"] = in.Post(done, note(run, "1"))
 		_, calls["posted"] = in.Posted(done, run)
 	}
+	if k, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
+		calls["save snapshot"] = k.SaveSnapshot(done, run, checkpoint.Snapshot{Records: 1})
+		_, calls["snapshot"] = k.Snapshot(done, run)
+	}
 	if l, ok := checkpoint.As[checkpoint.Leaser](s); ok {
 		_, calls["lease"] = l.Lease(done, run, owner, time.Hour)
 	}

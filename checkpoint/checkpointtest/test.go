@@ -125,6 +125,12 @@ var checks = []struct {
 	{"pages amid changes", pagingAmidChanges},
 	{"limits of a list", limits},
 
+	{"snapshot", snapshotNewest},
+	{"snapshot is kept", snapshotKept},
+	{"snapshot of no run", snapshotOfNone},
+	{"snapshot of other records", snapshotRefused},
+	{"snapshots at once", snapshotsAtOnce},
+
 	{"delete", deleted},
 	{"delete many", deletesMany},
 	{"begin anew", beginsAnew},

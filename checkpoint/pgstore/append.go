@@ -16,7 +16,7 @@ import (
 // included.
 const mostBytes = 1 << 29
 
-const appendBatch = `SELECT append_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+const appendBatch = `SELECT append_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 
 // Append implements [checkpoint.Store]. It is one statement, and one transaction: if ctx ends it on
 // its way, it may be carried out nevertheless. The data of a batch may have 512 MiB.
@@ -46,7 +46,7 @@ func (a *addition) refused(text string) error {
 	case why == "conflict" && err == nil:
 		return a.conflict(int(now))
 	default:
-		return fmt.Errorf("append_1 says %q", text)
+		return fmt.Errorf("append_2 says %q", text)
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *Store) addition(b *checkpoint.Batch) (*addition, error) {
 	return a, err
 }
 
-// args are those of append_1.
+// args are those of append_2.
 func (a *addition) args() []any {
 	first, final := 0, 0
 	if n := len(a.Records); n > 0 {

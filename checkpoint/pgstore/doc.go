@@ -9,22 +9,22 @@
 //
 // PostgreSQL 14 or newer is needed, and a database whose encoding is UTF8. Open makes a schema of
 // its own in it, and brings it up to date; a user that may only read and write the tables will do
-// where that has been done.
+// where that has been done; whoever has rights on the inbox gets them on new tables.
 //
 // # What is promised
 //
-// When Append, Post, Lease or Delete return nil, what they did is committed, and with [Full], the
-// default, flushed: it outlives the end of the process at any instant, and a crash of the server,
-// as far as its disk does what it says and its setting fsync is on. Each is one statement, in one
-// transaction, in one round trip. With [Normal] the last ones may be gone after a crash of the
-// server; what is there is whole and without gaps.
+// When Append, Post, Lease, SaveSnapshot or Delete return nil, what they did is committed, and with
+// [Full], the default, flushed: it outlives the end of the process at any instant, and a crash of
+// the server, as far as its disk does what it says and its setting fsync is on. Each is one
+// statement, in one transaction, in one round trip. With [Normal] the last ones may be gone after a
+// crash of the server; what is there is whole and without gaps.
 //
 // Times are those of the server's clock, so the clocks of machines need not agree: a lease ends for
 // all at once.
 //
-// Nothing that is read is trusted: each record, head and message has a checksum, which binds it to
-// its run and place. One that does not hold, and a record that is missing, are an error that names
-// run and record.
+// Nothing that is read is trusted: each record, head, message and snapshot has a checksum, which
+// binds it to its run and place. One that does not hold, and a record that is missing, are an error
+// that names run and record.
 //
 // A Read holds no connection while its caller has a record: it reads some of them at a time. If the
 // run is deleted meanwhile it ends with an error that wraps [checkpoint.ErrNotFound].
@@ -51,10 +51,10 @@
 //
 // # Tables
 //
-// runs has a row for each run, records one for each record, inbox one for each message; schema
-// version and its times stand in segue_schema. What writes are functions, which end with the
-// version: append_1 and so on. A newer program drops them, so that an older one that is still at
-// work is refused by a [*SchemaError].
+// runs has a row for each run, records one for each record, inbox one for each message, snapshots
+// one for each run that has one; schema version and its times stand in segue_schema. What writes
+// are functions, which end with the version: append_2 and so on. A newer program drops or renames
+// them, so that an older one that is still at work is refused by a [*SchemaError].
 //
 // A step changes its row of runs in place, beside no index, and autovacuum makes room for the next;
 // a transaction that stays open for hours, anywhere on the server, keeps it from doing so.
@@ -64,5 +64,5 @@
 // are beyond its reach.
 //
 // Texts of a [checkpoint.Header] are kept as JSON keeps them: bytes that are not UTF-8 come back as
-// U+FFFD. The records of one batch, and a message, may have 512 MiB.
+// U+FFFD. The records of one batch, a message, and a snapshot may have 512 MiB.
 package pgstore

@@ -34,8 +34,8 @@ var (
 	ErrForeign = errors.New("the schema is no store of runs")
 	// ErrNewer: a newer program has changed the schema. See SchemaError.
 	ErrNewer = errors.New("a newer program has changed the schema")
-	// ErrTooLarge: a batch or message has more bytes than one statement can take.
-	ErrTooLarge = errors.New("a batch or message is too large")
+	// ErrTooLarge: a batch, message or snapshot has more bytes than one statement can take.
+	ErrTooLarge = errors.New("a batch, message or snapshot is too large")
 	// ErrText: a writer, the type of a record or the id of a message is no text that PostgreSQL can
 	// hold. They are ASCII without NUL.
 	ErrText = errors.New("a text cannot be stored")

@@ -60,7 +60,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// A head, or a message, that is damaged is told by name.
+// A head, a message, or a snapshot that is damaged is told by name.
 func TestDamage_head(t *testing.T) {
 	c := fresh(t)
 	s := open(t, c)
@@ -69,6 +69,8 @@ func TestDamage_head(t *testing.T) {
 		require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key(run), Data: []byte("yes")}))
 	}
 	raw(t, c, `UPDATE runs SET header = '{"status":"done"}' WHERE run = 'head'`)
+	require.NoError(t, s.SaveSnapshot(t.Context(), key("message"), checkpoint.Snapshot{Records: 1, Data: []byte("state")}))
+	raw(t, c, `UPDATE snapshots SET data = 'no'`)
 	raw(t, c, `UPDATE inbox SET data = 'no' WHERE run = (SELECT id FROM runs WHERE run = 'message')`)
 	_, headErr := s.Head(t.Context(), key("head"))
 	_, leaseErr := s.Lease(t.Context(), key("head"), "w", time.Hour)
@@ -80,6 +82,9 @@ func TestDamage_head(t *testing.T) {
 	_, err := s.Posted(t.Context(), key("head"), key("message"))
 	require.ErrorIs(t, err, pgstore.ErrCorrupt)
 	require.ErrorContains(t, err, `run "message": the database is damaged: the checksum of a message to it does not hold`)
+	_, err = s.Snapshot(t.Context(), key("message"))
+	require.ErrorIs(t, err, pgstore.ErrCorrupt)
+	require.ErrorContains(t, err, `run "message": the database is damaged: the checksum of its snapshot does not hold`)
 }
 
 // A connection that was cut while nobody used it is found out before something is asked on it.

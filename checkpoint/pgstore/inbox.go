@@ -19,7 +19,7 @@ func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
 	if len(m.Data) > mostBytes {
 		return &Error{Place: s.place, Key: m.Key, Kind: ErrTooLarge}
 	}
-	const text = `SELECT post_1($1, $2, $3, $4, $5)`
+	const text = `SELECT post_2($1, $2, $3, $4, $5)`
 	crc := sum(m.Key, "message", m.ID, m.Data)
 	return s.do(ctx, m.Key, func(conn *pgx.Conn) error {
 		var there bool

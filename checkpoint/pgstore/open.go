@@ -23,11 +23,12 @@ type Store struct {
 }
 
 var (
-	_ checkpoint.Store  = (*Store)(nil)
-	_ checkpoint.Lister = (*Store)(nil)
-	_ checkpoint.Inbox  = (*Store)(nil)
-	_ checkpoint.Leaser = (*Store)(nil)
-	_ checkpoint.Pruner = (*Store)(nil)
+	_ checkpoint.Store         = (*Store)(nil)
+	_ checkpoint.Lister        = (*Store)(nil)
+	_ checkpoint.Inbox         = (*Store)(nil)
+	_ checkpoint.Leaser        = (*Store)(nil)
+	_ checkpoint.Pruner        = (*Store)(nil)
+	_ checkpoint.SnapshotStore = (*Store)(nil)
 )
 
 // Open connects to the server of a Config, and creates the tables if they are not there. A schema

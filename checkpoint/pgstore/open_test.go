@@ -126,6 +126,41 @@ func TestOpen_rights(t *testing.T) {
 	require.ErrorContains(t, err, "the user does not own the tables")
 }
 
+// A user that could use the tables of the first version can use those that a migration adds.
+func TestSchema_rightsAreKept(t *testing.T) {
+	c := fresh(t)
+	name := c.Schema + "_user"
+	raw(t, c, "CREATE SCHEMA "+c.Schema)
+	raw(t, c, pgstore.Migrations()[0]+`
+		CREATE TABLE segue_schema (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp());
+		INSERT INTO segue_schema (version) VALUES (1);
+		CREATE ROLE `+name+`;
+		GRANT USAGE ON SCHEMA `+c.Schema+` TO `+name+`;
+		GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA `+c.Schema+" TO "+name+`;
+		GRANT SELECT ON inbox TO PUBLIC`, pgx.QueryExecModeSimpleProtocol)
+	t.Cleanup(func() {
+		raw(t, c, "DROP OWNED BY "+name)
+		raw(t, c, "DROP ROLE "+name)
+	})
+	open(t, c)
+	theirs := c
+	theirs.Configure = func(p *pgxpool.Config) {
+		p.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, "SET ROLE "+name)
+			return err
+		}
+	}
+	user := open(t, theirs)
+	require.NoError(t, user.Append(t.Context(), first("r", "1")))
+	require.NoError(t, user.SaveSnapshot(t.Context(), key("r"), checkpoint.Snapshot{Records: 1, Data: []byte("state")}))
+	_, err := user.Snapshot(t.Context(), key("r"))
+	require.NoError(t, err)
+	require.NoError(t, user.Delete(t.Context(), key("r")))
+	require.Equal(t, "0", ask(t, c, "SELECT count(*)::text FROM snapshots"))
+	rights := "SELECT string_agg(a::text, ' ' ORDER BY a::text) FROM pg_class, unnest(relacl) a WHERE oid = $1::regclass"
+	require.Equal(t, ask(t, c, rights, "inbox"), ask(t, c, rights, "snapshots"))
+}
+
 // A schema of something else is refused, and not changed. One that is empty is as good as none.
 func TestOpen_foreign(t *testing.T) {
 	c := fresh(t)
@@ -191,19 +226,30 @@ func TestOpen_atOnce(t *testing.T) {
 	for _, err := range errs {
 		require.NoError(t, err)
 	}
-	require.Equal(t, "1", ask(t, c, "SELECT count(*)::text FROM segue_schema"))
+	require.Equal(t, fmt.Sprint(len(pgstore.Migrations())), ask(t, c, "SELECT count(*)::text FROM segue_schema"))
 }
 
 // A program that knows fewer migrations refuses a schema: when it opens it, and when a newer
 // program changes it meanwhile. The newer one brings an older schema up to date.
 func TestSchema_newer(t *testing.T) {
+	// Each migration has to do one of these, also beside statements that the server has prepared.
+	for what, text := range map[string]string{"drops": "DROP FUNCTION $name;", "renames": "ALTER FUNCTION $name RENAME TO newer_$number;"} {
+		t.Run(what, func(t *testing.T) { testNewer(t, text) })
+	}
+}
+
+func testNewer(t *testing.T, text string) {
+	t.Helper()
 	c := fresh(t)
 	old := open(t, c)
 	require.NoError(t, old.Append(t.Context(), first("r", "1")))
+	require.NoError(t, old.Append(t.Context(), first("gone", "1")))
+	require.NoError(t, old.Post(t.Context(), checkpoint.Message{ID: "l", Key: key("r")}))
+	require.NoError(t, old.Delete(t.Context(), key("gone")))
 
-	var more strings.Builder // as each migration has to
-	for _, name := range functions(t, c) {
-		fmt.Fprintf(&more, "DROP FUNCTION %s;\n", name)
+	var more strings.Builder
+	for i, name := range functions(t, c) {
+		more.WriteString(strings.NewReplacer("$name", name, "$number", fmt.Sprint(i)).Replace(text))
 	}
 	newer, err := pgstore.OpenWith(t.Context(), c, more.String()+"ALTER TABLE runs ADD COLUMN mood text; CREATE TABLE more (id integer)")
 	require.NoError(t, err)
@@ -211,14 +257,14 @@ func TestSchema_newer(t *testing.T) {
 
 	var want *pgstore.SchemaError
 	require.ErrorAs(t, old.Append(t.Context(), next("r", 2, "2")), &want)
-	require.Equal(t, []int{2, 1}, []int{want.Version, want.Known})
+	require.Equal(t, []int{3, 2}, []int{want.Version, want.Known})
 	require.ErrorIs(t, old.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), pgstore.ErrNewer)
 	_, leaseErr := old.Lease(t.Context(), key("r"), "w", time.Hour)
 	require.ErrorIs(t, leaseErr, pgstore.ErrNewer)
 	require.ErrorIs(t, old.Delete(t.Context(), key("r")), pgstore.ErrNewer)
 	_, err = pgstore.Open(t.Context(), c)
 	require.Equal(t, want, err)
-	require.EqualError(t, err, "pgstore: "+want.Place+": a newer program has changed the schema: it has version 2, and this program knows versions up to 1 (run the newer program, or name another schema)")
+	require.EqualError(t, err, "pgstore: "+want.Place+": a newer program has changed the schema: it has version 3, and this program knows versions up to 2 (run the newer program, or name another schema)")
 	data, err := journal(t.Context(), newer, "r")
 	require.NoError(t, err)
 	require.Equal(t, []string{"1"}, data)
@@ -285,6 +331,15 @@ func TestSchema_golden(t *testing.T) {
 	require.Equal(t, "yes", string(posted[0].Data))
 	require.NoError(t, s.Append(t.Context(), next("waits", 3, "3")))
 	require.NoError(t, s.Append(t.Context(), first("new", "1")))
+
+	// It has all that later versions have.
+	_, err = s.Snapshot(t.Context(), key("waits"))
+	require.ErrorIs(t, err, checkpoint.ErrNotFound)
+	want := checkpoint.Snapshot{Records: 2, Data: []byte("state")}
+	require.NoError(t, s.SaveSnapshot(t.Context(), key("waits"), want))
+	got, err := s.Snapshot(t.Context(), key("waits"))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
 }
 
 // writeGolden writes what makes a schema of the first version, with what a store has put into it.

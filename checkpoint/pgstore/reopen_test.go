@@ -67,8 +67,9 @@ func TestClosed(t *testing.T) {
 	_, leaseErr := s.Lease(t.Context(), key("r"), "w", time.Second)
 	_, postedErr := s.Posted(t.Context(), key("r"))
 	_, readErr := journal(t.Context(), s, "r")
+	_, snapshotErr := s.Snapshot(t.Context(), key("r"))
 	for _, err := range []error{
-		headErr, listErr, leaseErr, postedErr, readErr, s.Append(t.Context(), next("r", 2, "2")), s.Vacuum(t.Context()),
+		headErr, listErr, leaseErr, postedErr, readErr, snapshotErr, s.SaveSnapshot(t.Context(), key("r"), checkpoint.Snapshot{Records: 1}), s.Append(t.Context(), next("r", 2, "2")), s.Vacuum(t.Context()),
 		s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), s.Delete(t.Context(), key("r")),
 	} {
 		require.ErrorIs(t, err, pgstore.ErrClosed)
@@ -124,7 +125,7 @@ func TestAppend_tooLarge(t *testing.T) {
 	}
 	err := s.Append(t.Context(), b)
 	require.ErrorIs(t, err, pgstore.ErrTooLarge)
-	require.ErrorContains(t, err, `run "r": record 2: a batch or message is too large (keep large values elsewhere, and store their names)`)
+	require.ErrorContains(t, err, `run "r": record 2: a batch, message or snapshot is too large (keep large values elsewhere, and store their names)`)
 }
 
 // Texts that are none of the contract are refused, and the store goes on.
@@ -151,6 +152,10 @@ func TestVacuum_erases(t *testing.T) {
 		b.Header.Labels = map[string]string{run: run}
 		require.NoError(t, s.Append(t.Context(), b))
 		require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key(run), Data: []byte(run)}))
+		for n := 1; n <= 2; n++ { // the first is written over
+			snapshot := checkpoint.Snapshot{Records: n, Data: []byte(strings.Repeat(run+" ", 100*n))}
+			require.NoError(t, s.SaveSnapshot(t.Context(), key(run), snapshot))
+		}
 	}
 	require.NoError(t, s.Delete(t.Context(), key("goes")))
 	require.NoError(t, s.Vacuum(t.Context()))

@@ -14,7 +14,7 @@ var scripts embed.FS
 
 // migrations returns what leads from each version of the schema to the next one. A schema of
 // version 1 has had the first. None of them is ever changed once it was released: a new one is
-// added, which drops the functions of the one before and makes those of its own number.
+// added, which drops the functions of the one before, or renames them, so that all have its number.
 func migrations() []string {
 	names, err := fs.Glob(scripts, "migrations/*.sql")
 	if err != nil {

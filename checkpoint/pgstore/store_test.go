@@ -83,7 +83,7 @@ func TestConformance(t *testing.T) {
 	c := fresh(t)
 	s := open(t, c)
 	checkpointtest.Test(t, func(t *testing.T) checkpoint.Store {
-		raw(t, c, "TRUNCATE runs, records, inbox")
+		raw(t, c, "TRUNCATE runs, records, inbox, snapshots")
 		return s
 	})
 }

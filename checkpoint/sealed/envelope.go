@@ -21,15 +21,21 @@ const formatOfEnvelope = 1
 
 // place is where an envelope belongs.
 type place struct {
-	key    checkpoint.Key
-	record int    // the place in the journal; 0: it is a message
-	name   string // the type of the record, or the id of the message
+	key      checkpoint.Key
+	snapshot bool
+	record   int    // the place in the journal, or how many records a snapshot stands for; else it is a message
+	name     string // the type of the record, or the id of the message
 }
 
 // refused is the error of what stands at the place.
 func (p *place) refused(keyID string, err error) error {
-	e := &Error{Key: p.key, Record: p.record, KeyID: keyID, Err: err}
-	if p.record == 0 {
+	e := &Error{Key: p.key, KeyID: keyID, Err: err}
+	switch {
+	case p.snapshot:
+		e.Snapshot = p.record
+	case p.record > 0:
+		e.Record = p.record
+	default:
 		e.Message = p.name
 	}
 	return e
@@ -39,9 +45,12 @@ func (p *place) refused(keyID string, err error) error {
 func (p *place) bound(head []byte) []byte {
 	ad := make([]byte, 0, len(head)+len(p.key.Namespace)+len(p.key.Run)+len(p.name)+40)
 	ad = append(ad, head...)
-	if p.record > 0 {
+	switch {
+	case p.snapshot:
+		ad = append(ad, 's')
+	case p.record > 0:
 		ad = append(ad, 'r')
-	} else {
+	default:
 		ad = append(ad, 'm')
 	}
 	ad = appendText(appendText(ad, p.key.Namespace), p.key.Run)

@@ -26,14 +26,15 @@ func FuzzEnvelope(f *testing.F) {
 	require.NoError(f, err)
 	data := []byte(`{"v":2,"type":"noted"}`)
 	whole := seal(aead, key.id, &here, data)
-	f.Add(whole, "n", "r", 3, "noted")
-	f.Add(whole[:len(whole)-1], "n", "r", 3, "noted")
-	f.Add(whole, "nr", "", 3, "noted")
-	f.Add(data, "n", "r", 3, "noted")
-	f.Add([]byte("\x00SGS\x01\xff"), "", "r", 0, "")
-	f.Add([]byte("\x00SGS\x02\x01k"), "", "r", 1, "")
-	f.Fuzz(func(t *testing.T, text []byte, namespace, run string, record int, name string) {
-		there := place{key: checkpoint.Key{Namespace: namespace, Run: run}, record: max(record, 0), name: name}
+	f.Add(whole, "n", "r", 3, "noted", false)
+	f.Add(whole[:len(whole)-1], "n", "r", 3, "noted", false)
+	f.Add(whole, "nr", "", 3, "noted", false)
+	f.Add(data, "n", "r", 3, "noted", false)
+	f.Add([]byte("\x00SGS\x01\xff"), "", "r", 0, "", false)
+	f.Add([]byte("\x00SGS\x02\x01k"), "", "r", 1, "", false)
+	f.Add(whole, "n", "r", 3, "", true)
+	f.Fuzz(func(t *testing.T, text []byte, namespace, run string, record int, name string, snapshot bool) {
+		there := place{key: checkpoint.Key{Namespace: namespace, Run: run}, snapshot: snapshot, record: max(record, 0), name: name}
 		o := opener{s: s, key: there.key}
 		got, err := o.open(&there, slices.Clone(text))
 		if there == here && bytes.Equal(text, whole) {
@@ -52,11 +53,12 @@ func FuzzEnvelope(f *testing.F) {
 // has to be sealed: what New does not seal passes through as it is.
 func TestAbilities_areDecided(t *testing.T) {
 	decided := map[string]string{
-		"Store":  "sealed",
-		"Inbox":  "sealed",
-		"Lister": "heads alone",
-		"Leaser": "heads alone",
-		"Pruner": "keys alone",
+		"Store":         "sealed",
+		"Inbox":         "sealed",
+		"Lister":        "heads alone",
+		"Leaser":        "heads alone",
+		"Pruner":        "keys alone",
+		"SnapshotStore": "sealed",
 	}
 	files, err := filepath.Glob("../*.go")
 	require.NoError(t, err)

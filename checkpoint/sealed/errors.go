@@ -25,18 +25,22 @@ var (
 // Error says what could not be opened, and why. It wraps [ErrPlain], [ErrForged], [ErrNoKey] or
 // [ErrFormat].
 type Error struct {
-	Key     checkpoint.Key
-	Record  int    // its place in the journal; 0: it is a message
-	Message string // the id of the message; "": it is a record
-	KeyID   string // of the key that it was sealed with, as far as it says so
-	Err     error
+	Key      checkpoint.Key
+	Record   int    // its place in the journal; 0: it is no record
+	Message  string // the id of the message; "": it is none
+	Snapshot int    // how many records the snapshot stands for; 0: it is none
+	KeyID    string // of the key that it was sealed with, as far as it says so
+	Err      error
 }
 
-// Error names the run, and the record or the message.
+// Error names the run, and the record, the message or the snapshot.
 func (e *Error) Error() string {
-	what := fmt.Sprintf("record %d", e.Record)
-	if e.Record == 0 {
-		what = fmt.Sprintf("message %.64q", e.Message)
+	what := fmt.Sprintf("message %.64q", e.Message)
+	switch {
+	case e.Snapshot > 0:
+		what = fmt.Sprintf("snapshot of %d records", e.Snapshot)
+	case e.Record > 0:
+		what = fmt.Sprintf("record %d", e.Record)
 	}
 	if e.KeyID != "" {
 		what += fmt.Sprintf(", sealed with key %.64q", e.KeyID)

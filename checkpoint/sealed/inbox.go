@@ -7,34 +7,34 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// storeWithInbox is a store in front of one that has an Inbox.
-type storeWithInbox struct {
-	*store
-	inbox checkpoint.Inbox
+// sealedInbox seals the messages of a store that has an Inbox.
+type sealedInbox struct {
+	s     *store
+	inner checkpoint.Inbox
 }
 
-var _ checkpoint.Inbox = (*storeWithInbox)(nil)
+var _ checkpoint.Inbox = (*sealedInbox)(nil)
 
 // Post implements [checkpoint.Inbox].
-func (s *storeWithInbox) Post(ctx context.Context, m checkpoint.Message) error {
-	aead, err := s.keys.Current.cipher(m.Key)
+func (s *sealedInbox) Post(ctx context.Context, m checkpoint.Message) error {
+	aead, err := s.s.keys.Current.cipher(m.Key)
 	if err != nil {
 		return err
 	}
-	m.Data = seal(aead, s.keys.Current.id, &place{key: m.Key, name: m.ID}, m.Data)
-	return s.inbox.Post(ctx, m)
+	m.Data = seal(aead, s.s.keys.Current.id, &place{key: m.Key, name: m.ID}, m.Data)
+	return s.inner.Post(ctx, m)
 }
 
 // Posted implements [checkpoint.Inbox].
-func (s *storeWithInbox) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoint.Message, error) {
-	posted, err := s.inbox.Posted(ctx, keys...)
+func (s *sealedInbox) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoint.Message, error) {
+	posted, err := s.inner.Posted(ctx, keys...)
 	if err != nil {
 		return nil, err
 	}
 	var problems []error
 	opened := posted[:0]
 	for _, m := range posted {
-		o := opener{s: s.store, key: m.Key, plain: s.keys.ReadPlain}
+		o := opener{s: s.s, key: m.Key, plain: s.s.keys.ReadPlain}
 		if m.Data, err = o.open(&place{key: m.Key, name: m.ID}, m.Data); err != nil {
 			problems = append(problems, err)
 			continue

@@ -8,8 +8,8 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// KeyIDs returns the ids of the keys that a run needs: those that its records and messages were
-// sealed with, in order and each once. "" stands for what is not sealed. The store is one that New
+// KeyIDs returns the ids of the keys that a run needs: those that its records, its messages and its
+// snapshot were sealed with, in order and each once. "" stands for what is not sealed. The store is one that New
 // has returned, or the one behind it; no key is used. A key that no run needs may be dropped.
 func KeyIDs(ctx context.Context, s checkpoint.Store, key checkpoint.Key) ([]string, error) {
 	if ours, ok := checkpoint.As[interface{ sealedIn() checkpoint.Store }](s); ok {
@@ -38,6 +38,15 @@ func KeyIDs(ctx context.Context, s checkpoint.Store, key checkpoint.Key) ([]stri
 			err = add(&place{key: key, name: posted[i].ID}, posted[i].Data)
 		}
 		if err != nil {
+			return nil, err
+		}
+	}
+	if kept, ok := checkpoint.As[checkpoint.SnapshotStore](s); ok {
+		snapshot, err := kept.Snapshot(ctx, key)
+		if err == nil {
+			err = add(placeOfSnapshot(key, &snapshot), snapshot.Data)
+		}
+		if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
 			return nil, err
 		}
 	}

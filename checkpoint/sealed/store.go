@@ -20,13 +20,13 @@ type store struct {
 var _ checkpoint.Store = (*store)(nil)
 
 // New returns a store that seals what it is given, and keeps it in inner. It has the abilities of
-// inner, as [checkpoint.As] finds them: an Inbox, if inner has one, that seals as well, and Lister,
-// Leaser and Pruner as they are. It is safe for concurrent use if inner is.
+// inner, as [checkpoint.As] finds them: an Inbox and a SnapshotStore, if inner has them, that seal
+// as well, and Lister, Leaser and Pruner as they are. It is safe for concurrent use if inner is.
 //
 // The very same Append, made again, is sealed anew: of the two the store keeps one, and each opens
 // to the same. Read ends with an [*Error] at a record that cannot be opened. Posted returns the
 // messages that can be opened, and an [*Error] for each of the others: what somebody without a key
-// has put in keeps no run from its replies.
+// has put in keeps no run from its replies. A Snapshot that cannot be opened is an [*Error].
 //
 // An error is a mistake in the keys, or a missing store.
 func New(inner checkpoint.Store, keys Keys) (checkpoint.Store, error) {
@@ -39,10 +39,29 @@ func New(inner checkpoint.Store, keys Keys) (checkpoint.Store, error) {
 	}
 	keys.Old = slices.Clone(keys.Old)
 	s := &store{inner: inner, keys: keys, byID: byID}
-	if in, ok := checkpoint.As[checkpoint.Inbox](inner); ok {
-		return &storeWithInbox{store: s, inbox: in}, nil
+	in, hasInbox := checkpoint.As[checkpoint.Inbox](inner)
+	kept, hasSnapshots := checkpoint.As[checkpoint.SnapshotStore](inner)
+	inbox, snapshots := &sealedInbox{s: s, inner: in}, &sealedSnapshots{s: s, inner: kept}
+	switch {
+	case hasInbox && hasSnapshots:
+		return struct {
+			*store
+			*sealedInbox
+			*sealedSnapshots
+		}{s, inbox, snapshots}, nil
+	case hasInbox:
+		return struct {
+			*store
+			*sealedInbox
+		}{s, inbox}, nil
+	case hasSnapshots:
+		return struct {
+			*store
+			*sealedSnapshots
+		}{s, snapshots}, nil
+	default:
+		return s, nil
 	}
-	return s, nil
 }
 
 // Unwrap returns the store that keeps what is sealed.

@@ -10,17 +10,17 @@
 //
 // # What is promised
 //
-// When Append, Post, Lease or Delete return nil, what they did outlives the end of the process at
-// any instant, and with [Full], the default, a crash of the system and a loss of power too, as far
-// as the disk does what it says. With [Normal] the last ones may be gone after either of these;
-// what is there is whole and without gaps.
+// When Append, Post, Lease, SaveSnapshot or Delete return nil, what they did outlives the end of
+// the process at any instant, and with [Full], the default, a crash of the system and a loss of
+// power too, as far as the disk does what it says. With [Normal] the last ones may be gone after
+// either of these; what is there is whole and without gaps.
 //
 // Calls that come while a transaction is on its way share the next one, and its flush of the disk.
 // One that comes alone waits for nobody. Each succeeds or fails by itself.
 //
-// Nothing that is read is trusted: each record, head and message has a checksum, which binds it to
-// its run and place. One that does not hold, and a record that is missing, are an error that names
-// run and record.
+// Nothing that is read is trusted: each record, head, message and snapshot has a checksum, which
+// binds it to its run and place. One that does not hold, and a record that is missing, are an error
+// that names run and record.
 //
 // A Read takes no lock while its caller has a record: it reads some of them at a time. If the run
 // is deleted meanwhile it ends with an error that wraps [checkpoint.ErrNotFound].
@@ -46,5 +46,6 @@
 // backups and what was exported are beyond its reach.
 //
 // Texts of a [checkpoint.Header] are kept as JSON keeps them: bytes that are not UTF-8 come back as
-// U+FFFD. A record, and a message, may have up to 1,000,000,000 bytes less some for itself.
+// U+FFFD. A record, a message, and a snapshot may have up to 1,000,000,000 bytes less some for
+// itself.
 package sqlitestore

@@ -36,7 +36,7 @@ func filesWith(t *testing.T, dir, text string) (names []string) {
 }
 
 // Once a run is deleted and the store vacuumed, nothing that was in it is in the files: not its
-// records, small and large, its id, labels, reason and messages. Other runs are as they were.
+// records, small and large, its id, labels, reason, messages and snapshots. Other runs are as they were.
 func TestErase(t *testing.T) {
 	const canary = "canary-5f2c"
 	dir := t.TempDir()
@@ -52,6 +52,9 @@ func TestErase(t *testing.T) {
 		b.Header.Waits = []checkpoint.Wait{{ID: canary, Kind: "kind-" + canary}}
 		require.NoError(t, s.Append(t.Context(), b))
 		require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: canary, Key: b.Key, Data: []byte("message-" + canary)}))
+		for n := 1; n <= 2; n++ { // the first is written over
+			require.NoError(t, s.SaveSnapshot(t.Context(), b.Key, checkpoint.Snapshot{Records: n, Data: []byte(strings.Repeat("state-"+canary, n*5000))}))
+		}
 		doomed = append(doomed, b.Key)
 		require.NoError(t, s.Append(t.Context(), next(fmt.Sprint("beside-", i), 1, "beside")))
 	}

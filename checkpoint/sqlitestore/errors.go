@@ -28,8 +28,8 @@ var (
 	ErrNewer = errors.New("a newer program has changed the file")
 	// ErrMoved: the file was deleted, moved or replaced while it was open.
 	ErrMoved = errors.New("the file was deleted, moved or replaced while it was open")
-	// ErrTooLarge: a record or message has more bytes than SQLite takes.
-	ErrTooLarge = errors.New("a record or message is larger than SQLite can take")
+	// ErrTooLarge: a record, message or snapshot has more bytes than SQLite takes.
+	ErrTooLarge = errors.New("a record, message or snapshot is larger than SQLite can take")
 	// ErrClosed: the Store was closed.
 	ErrClosed = errors.New("the store is closed")
 	// ErrDisk: the disk, or SQLite, failed in another way. The error of SQLite is wrapped, too.

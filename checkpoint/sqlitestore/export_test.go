@@ -30,6 +30,15 @@ func OpenWith(ctx context.Context, c Config, more ...string) (*Store, error) {
 	return openWith(ctx, c, append(migrations(), more...))
 }
 
+// OpenVersion opens a store as a program does that knows of fewer migrations.
+func OpenVersion(ctx context.Context, c Config, version int) (*Store, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	return openWith(ctx, c, migrations()[:version])
+}
+
 // SumHeads gives each head the checksum that it should have.
 func SumHeads(s *Store) error {
 	rows, err := s.reads.QueryContext(background, "SELECT id, namespace, run, header FROM runs")

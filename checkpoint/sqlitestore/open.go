@@ -38,11 +38,12 @@ type Store struct {
 }
 
 var (
-	_ checkpoint.Store  = (*Store)(nil)
-	_ checkpoint.Lister = (*Store)(nil)
-	_ checkpoint.Inbox  = (*Store)(nil)
-	_ checkpoint.Leaser = (*Store)(nil)
-	_ checkpoint.Pruner = (*Store)(nil)
+	_ checkpoint.Store         = (*Store)(nil)
+	_ checkpoint.Lister        = (*Store)(nil)
+	_ checkpoint.Inbox         = (*Store)(nil)
+	_ checkpoint.Leaser        = (*Store)(nil)
+	_ checkpoint.Pruner        = (*Store)(nil)
+	_ checkpoint.SnapshotStore = (*Store)(nil)
 )
 
 // openings makes stores of one process be opened one after the other: to close a file that SQLite

@@ -131,12 +131,12 @@ func TestSchema_newer(t *testing.T) {
 	defer newer.Close()
 	require.NoError(t, newer.Append(t.Context(), next("r", 2, "2")))
 
-	want := &sqlitestore.SchemaError{Path: path, Version: 2, Known: 1}
+	want := &sqlitestore.SchemaError{Path: path, Version: 3, Known: 2}
 	require.Equal(t, want, old.Append(t.Context(), next("r", 3, "3")))
 	_, err = sqlitestore.Open(t.Context(), sqlitestore.Config{Path: path})
 	require.Equal(t, want, err)
 	require.ErrorIs(t, err, sqlitestore.ErrNewer)
-	require.EqualError(t, err, "sqlitestore: "+path+": a newer program has changed the file: its schema is version 2, and this program knows versions up to 1 (run the newer program, or name another file)")
+	require.EqualError(t, err, "sqlitestore: "+path+": a newer program has changed the file: its schema is version 3, and this program knows versions up to 2 (run the newer program, or name another file)")
 	data, err := journal(t.Context(), newer, "r")
 	require.NoError(t, err)
 	require.Equal(t, []string{"1", "2"}, data)
@@ -182,6 +182,30 @@ func TestSchema_golden(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "yes", string(posted[0].Data))
 	require.NoError(t, s.Append(t.Context(), next("waits", 3, "3")))
+
+	// It has all that later versions have.
+	_, err = s.Snapshot(t.Context(), key("waits"))
+	require.ErrorIs(t, err, checkpoint.ErrNotFound)
+	want := checkpoint.Snapshot{Records: 2, Data: []byte("state")}
+	require.NoError(t, s.SaveSnapshot(t.Context(), key("waits"), want))
+	got, err := s.Snapshot(t.Context(), key("waits"))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+// A program of the first version that has the file open, while this one brings it up to date, is
+// told so and writes no more.
+func TestSchema_olderProgramAtWork(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	old, err := sqlitestore.OpenVersion(t.Context(), sqlitestore.Config{Path: path}, 1)
+	require.NoError(t, err)
+	defer old.Close()
+	require.NoError(t, old.Append(t.Context(), first("r", "1")))
+	s := open(t, path)
+	require.NoError(t, s.SaveSnapshot(t.Context(), key("r"), checkpoint.Snapshot{Records: 1}))
+	require.ErrorIs(t, old.Append(t.Context(), next("r", 2, "2")), sqlitestore.ErrNewer)
+	require.ErrorIs(t, old.Delete(t.Context(), key("r")), sqlitestore.ErrNewer)
+	require.NoError(t, s.Append(t.Context(), next("r", 2, "2")))
 }
 
 func writeGolden(t *testing.T, path string) {

@@ -26,6 +26,7 @@ func (s *Store) Delete(ctx context.Context, keys ...checkpoint.Key) error {
 var deletions = []string{
 	`DELETE FROM records WHERE place BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295`,
 	`DELETE FROM inbox WHERE run = ?1`,
+	`DELETE FROM snapshots WHERE run = ?1`,
 	`DELETE FROM runs WHERE id = ?1`,
 }
 

@@ -48,8 +48,7 @@ func (s *Store) span(ctx context.Context, key checkpoint.Key) (id int64, last in
 		return 0, 0, err
 	}
 	defer s.open.RUnlock()
-	const text = `SELECT id, last FROM runs WHERE namespace = ? AND run = ?`
-	err = s.reads.QueryRowContext(ctx, text, key.Namespace, key.Run).Scan(&id, &last)
+	err = s.reads.QueryRowContext(ctx, lastOfRun, key.Namespace, key.Run).Scan(&id, &last)
 	return id, last, s.missing(ctx, key, err)
 }
 

@@ -139,8 +139,9 @@ func TestClosed(t *testing.T) {
 	_, leaseErr := s.Lease(t.Context(), key("r"), "w", time.Second)
 	_, postedErr := s.Posted(t.Context(), key("r"))
 	_, readErr := journal(t.Context(), s, "r")
+	_, snapshotErr := s.Snapshot(t.Context(), key("r"))
 	for _, err := range []error{
-		headErr, listErr, leaseErr, postedErr, readErr, s.Append(t.Context(), next("r", 2, "2")), s.Vacuum(t.Context()),
+		headErr, listErr, leaseErr, postedErr, readErr, snapshotErr, s.SaveSnapshot(t.Context(), key("r"), checkpoint.Snapshot{Records: 1}), s.Append(t.Context(), next("r", 2, "2")), s.Vacuum(t.Context()),
 		s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), s.Delete(t.Context(), key("r")),
 	} {
 		require.ErrorIs(t, err, sqlitestore.ErrClosed)

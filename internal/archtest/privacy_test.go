@@ -23,6 +23,7 @@ var kept = []any{
 	checkpoint.Head{},
 	checkpoint.Record{},
 	checkpoint.Message{},
+	checkpoint.Snapshot{},
 	machine.Started{},
 	machine.Resumed{},
 	machine.Intended{},

@@ -1,0 +1,65 @@
+package pgstore
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+const (
+	saveSnapshot = `SELECT snapshot_2($1, $2, $3, $4, $5)`
+	readSnapshot = `SELECT s.records, s.data, s.crc FROM runs r JOIN snapshots s ON s.run = r.id
+		WHERE r.namespace = $1 AND r.run = $2`
+)
+
+// SaveSnapshot implements [checkpoint.SnapshotStore]. The data of a snapshot may have 512 MiB.
+func (s *Store) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot checkpoint.Snapshot) error {
+	if err := ctx.Err(); err != nil {
+		return fault(ctx, s.place, key, err)
+	}
+	if err := key.Check(); err != nil {
+		return err
+	}
+	if len(snapshot.Data) > mostBytes {
+		return &Error{Place: s.place, Key: key, Kind: ErrTooLarge}
+	}
+	n, crc := snapshot.Records, sumOfSnapshot(key, &snapshot)
+	return s.do(ctx, key, func(conn *pgx.Conn) error {
+		var last *int
+		if err := conn.QueryRow(ctx, saveSnapshot, key.Namespace, key.Run, n, crc, bytesOf(snapshot.Data)).Scan(&last); err != nil {
+			return err
+		}
+		switch {
+		case last == nil:
+			return &checkpoint.NotFoundError{Key: key}
+		case n < 1 || n > *last:
+			return &checkpoint.SnapshotError{Key: key, Records: n, Last: *last}
+		default:
+			return nil
+		}
+	})
+}
+
+// Snapshot implements [checkpoint.SnapshotStore].
+func (s *Store) Snapshot(ctx context.Context, key checkpoint.Key) (snapshot checkpoint.Snapshot, err error) {
+	err = s.found(ctx, key, func(conn *pgx.Conn) error {
+		var read checkpoint.Snapshot
+		var want int32
+		if err := conn.QueryRow(ctx, readSnapshot, key.Namespace, key.Run).Scan(&read.Records, &read.Data, &want); err != nil {
+			return err
+		}
+		if sumOfSnapshot(key, &read) != want {
+			return &Error{Place: s.place, Key: key, Kind: ErrCorrupt, Problem: "the checksum of its snapshot does not hold"}
+		}
+		snapshot = read
+		return nil
+	})
+	return snapshot, err
+}
+
+func sumOfSnapshot(key checkpoint.Key, s *checkpoint.Snapshot) int32 {
+	return sum(key, "snapshot", strconv.Itoa(s.Records), s.Data)
+}

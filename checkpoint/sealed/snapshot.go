@@ -1,0 +1,43 @@
+package sealed
+
+import (
+	"context"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+// sealedSnapshots seals the snapshots of a store that has some.
+type sealedSnapshots struct {
+	s     *store
+	inner checkpoint.SnapshotStore
+}
+
+var _ checkpoint.SnapshotStore = (*sealedSnapshots)(nil)
+
+// SaveSnapshot implements [checkpoint.SnapshotStore].
+func (s *sealedSnapshots) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot checkpoint.Snapshot) error {
+	aead, err := s.s.keys.Current.cipher(key)
+	if err != nil {
+		return err
+	}
+	snapshot.Data = seal(aead, s.s.keys.Current.id, placeOfSnapshot(key, &snapshot), snapshot.Data)
+	return s.inner.SaveSnapshot(ctx, key, snapshot)
+}
+
+// Snapshot implements [checkpoint.SnapshotStore]. What is not sealed is refused, whatever
+// Keys.ReadPlain says: the records that it stands for are there.
+func (s *sealedSnapshots) Snapshot(ctx context.Context, key checkpoint.Key) (checkpoint.Snapshot, error) {
+	snapshot, err := s.inner.Snapshot(ctx, key)
+	if err != nil {
+		return checkpoint.Snapshot{}, err
+	}
+	o := opener{s: s.s, key: key}
+	if snapshot.Data, err = o.open(placeOfSnapshot(key, &snapshot), snapshot.Data); err != nil {
+		return checkpoint.Snapshot{}, err
+	}
+	return snapshot, nil
+}
+
+func placeOfSnapshot(key checkpoint.Key, s *checkpoint.Snapshot) *place {
+	return &place{key: key, snapshot: true, record: s.Records}
+}

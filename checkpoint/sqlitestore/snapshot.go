@@ -1,0 +1,64 @@
+package sqlitestore
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/segue-go/segue/checkpoint"
+)
+
+const (
+	lastOfRun   = `SELECT id, last FROM runs WHERE namespace = ? AND run = ?`
+	addSnapshot = `INSERT INTO snapshots (run, records, data, sum) VALUES (?, ?, ?, ?)
+		ON CONFLICT (run) DO UPDATE SET records = excluded.records, data = excluded.data, sum = excluded.sum
+		WHERE snapshots.records <= excluded.records`
+	readSnapshot = `SELECT s.records, s.data, s.sum FROM runs r CROSS JOIN snapshots s ON s.run = r.id
+		WHERE r.namespace = ? AND r.run = ?`
+)
+
+// SaveSnapshot implements [checkpoint.SnapshotStore].
+func (s *Store) SaveSnapshot(ctx context.Context, key checkpoint.Key, snapshot checkpoint.Snapshot) error {
+	if err := s.enter(ctx, key); err != nil {
+		return err
+	}
+	defer s.open.RUnlock()
+	if err := key.Check(); err != nil {
+		return err
+	}
+	want := int64(sumOfSnapshot(key, &snapshot))
+	return s.write(ctx, &job{key: key, bytes: len(snapshot.Data), do: func(w *writer) error {
+		var id int64
+		var last int
+		found, err := w.row(lastOfRun, []any{key.Namespace, key.Run}, &id, &last)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return refused{&checkpoint.NotFoundError{Key: key}}
+		case snapshot.Records < 1 || snapshot.Records > last:
+			return refused{&checkpoint.SnapshotError{Key: key, Records: snapshot.Records, Last: last}}
+		}
+		return w.exec(addSnapshot, id, snapshot.Records, bytesOf(snapshot.Data), want)
+	}})
+}
+
+// Snapshot implements [checkpoint.SnapshotStore].
+func (s *Store) Snapshot(ctx context.Context, key checkpoint.Key) (snapshot checkpoint.Snapshot, err error) {
+	if err := s.enter(ctx, key); err != nil {
+		return snapshot, err
+	}
+	defer s.open.RUnlock()
+	var want int64
+	err = s.reads.QueryRowContext(ctx, readSnapshot, key.Namespace, key.Run).Scan(&snapshot.Records, &snapshot.Data, &want)
+	if err != nil {
+		return checkpoint.Snapshot{}, s.missing(ctx, key, err)
+	}
+	if int64(sumOfSnapshot(key, &snapshot)) != want {
+		return checkpoint.Snapshot{}, &Error{Path: s.path, Key: key, Kind: ErrCorrupt, Problem: "the checksum of its snapshot does not hold"}
+	}
+	return snapshot, nil
+}
+
+func sumOfSnapshot(key checkpoint.Key, s *checkpoint.Snapshot) uint32 {
+	return sum(key, "snapshot", strconv.Itoa(s.Records), s.Data)
+}
