@@ -48,7 +48,10 @@ const (
 	EventDrifted      EventKind = "drifted"       // Drifted: the strategies or tools of a resumed run have changed slightly
 	EventMigrated     EventKind = "migrated"      // RunMigrated: the run was carried over a change of code
 	EventFrameLeft    EventKind = "frame_left"    // FrameLeft: a strategy ended
-	EventRunFinished  EventKind = "run_finished"  // RunFinished
+
+	EventSnapshotFailed EventKind = "snapshot_failed" // SnapshotFailed: the state of a run that waits could not be saved
+
+	EventRunFinished EventKind = "run_finished" // RunFinished
 )
 
 // Detail holds the fields that depend on the kind of an event: one of the structs below, as a
@@ -208,23 +211,30 @@ type RunMigrated struct {
 	Skipped int         `json:"skipped,omitempty"` // the records before this one that the strategies of this program do not fit; nothing was told of them
 }
 
-func (RunStarted) isDetail()   {}
-func (RunResumed) isDetail()   {}
-func (FrameEntered) isDetail() {}
-func (StateChanged) isDetail() {}
-func (StepTaken) isDetail()    {}
-func (CallDelta) isDetail()    {}
-func (ToolStarted) isDetail()  {}
-func (ToolProgress) isDetail() {}
-func (ToolFinished) isDetail() {}
-func (RetryWaiting) isDetail() {}
-func (WaitStarted) isDetail()  {}
-func (WaitEnded) isDetail()    {}
-func (Noting) isDetail()       {}
-func (Drifted) isDetail()      {}
-func (RunMigrated) isDetail()  {}
-func (FrameLeft) isDetail()    {}
-func (RunFinished) isDetail()  {}
+// SnapshotFailed says why no snapshot of a run that waits was saved. The run is not affected, but
+// cannot be carried over a change of code.
+type SnapshotFailed struct {
+	Error string `json:"error,omitempty"`
+}
+
+func (RunStarted) isDetail()     {}
+func (RunResumed) isDetail()     {}
+func (FrameEntered) isDetail()   {}
+func (StateChanged) isDetail()   {}
+func (StepTaken) isDetail()      {}
+func (CallDelta) isDetail()      {}
+func (ToolStarted) isDetail()    {}
+func (ToolProgress) isDetail()   {}
+func (ToolFinished) isDetail()   {}
+func (RetryWaiting) isDetail()   {}
+func (WaitStarted) isDetail()    {}
+func (WaitEnded) isDetail()      {}
+func (Noting) isDetail()         {}
+func (Drifted) isDetail()        {}
+func (RunMigrated) isDetail()    {}
+func (SnapshotFailed) isDetail() {}
+func (FrameLeft) isDetail()      {}
+func (RunFinished) isDetail()    {}
 
 // Status says how a run ended.
 type Status string

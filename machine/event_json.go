@@ -48,8 +48,11 @@ var details = map[EventKind]Detail{
 	EventNoted:        Noting{},
 	EventDrifted:      Drifted{},
 	EventMigrated:     RunMigrated{},
-	EventFrameLeft:    FrameLeft{},
-	EventRunFinished:  RunFinished{},
+
+	EventSnapshotFailed: SnapshotFailed{},
+
+	EventFrameLeft:   FrameLeft{},
+	EventRunFinished: RunFinished{},
 }
 
 // Reserved reports whether only the library may emit events of this kind.

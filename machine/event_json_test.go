@@ -115,6 +115,7 @@ func TestEventsPage_hasEveryField(t *testing.T) {
 		machine.Noting{},
 		machine.Drifted{},
 		machine.RunMigrated{},
+		machine.SnapshotFailed{},
 		machine.RunFinished{},
 	} {
 		tags(reflect.TypeOf(v), fields)

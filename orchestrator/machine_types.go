@@ -44,6 +44,10 @@ type (
 	Noting = machine.Noting
 	// Drifted is [machine.Drifted].
 	Drifted = machine.Drifted
+	// SnapshotFailed is [machine.SnapshotFailed].
+	SnapshotFailed = machine.SnapshotFailed
+	// SnapshotError is [machine.SnapshotError].
+	SnapshotError = machine.SnapshotError
 	// RunMigrated is [machine.RunMigrated].
 	RunMigrated = machine.RunMigrated
 	// FrameLeft is [machine.FrameLeft].
@@ -101,8 +105,11 @@ const (
 	EventNoted        = machine.EventNoted
 	EventDrifted      = machine.EventDrifted
 	EventMigrated     = machine.EventMigrated
-	EventFrameLeft    = machine.EventFrameLeft
-	EventRunFinished  = machine.EventRunFinished
+
+	EventSnapshotFailed = machine.EventSnapshotFailed
+
+	EventFrameLeft   = machine.EventFrameLeft
+	EventRunFinished = machine.EventRunFinished
 
 	ShareGoal   = machine.ShareGoal
 	ShareChosen = machine.ShareChosen

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,16 @@ type reading struct {
 	last int // the place of the last record that was applied
 
 	head *checkpoint.Head // of a run that is not in the store; nil: it is
+
+	unfit *unfitRecord // the first record that the run does not come to; nil: it comes to all, or was carried over a change of code since
+}
+
+// unfitRecord is a record that the run, as it is now, does not come to.
+type unfitRecord struct {
+	place int
+	rec   machine.Record
+	err   error // of [machine.Machine.Apply]
+	now   *Effect
 }
 
 // newReading makes the reading of a run, before its first record.
@@ -77,18 +88,26 @@ func (rd *reading) decode(stored checkpoint.Record) (machine.Record, error) {
 }
 
 // apply makes a record part of the run as it is read, and returns what it tells, with the time of
-// the record. The events are valid until the next. Errors are those of [machine.Machine.Apply], and
-// a [*FactoryError].
+// the record. The events are valid until the next. If the run does not come to the record, that is
+// noted in unfit, and records are left out until one carries the run over a change of code. The
+// error is a [*FactoryError].
 func (rd *reading) apply(ctx context.Context, rec machine.Record) ([]Event, error) {
+	if _, ok := rec.(machine.Migrated); !ok && rd.unfit != nil {
+		rd.last++
+		return nil, nil
+	}
 	if s, ok := rec.(machine.Started); ok && s.TaskStrategy {
 		if err := rd.useFactory(ctx, &s); err != nil {
 			return nil, err
 		}
 	}
-	if err := rd.m.Apply(rec); err != nil {
-		return nil, err
-	}
+	err := rd.m.Apply(rec)
 	rd.last++
+	if err != nil {
+		rd.unfit = cmp.Or(rd.unfit, &unfitRecord{place: rd.last, rec: rec, err: err, now: rd.open()})
+		return nil, nil
+	}
+	rd.unfit = nil
 	events := rd.m.Ready().Events
 	for i := range events {
 		events[i].Time = rd.m.Now().Local() // as they were told
@@ -141,21 +160,23 @@ func (o *Orchestrator) headOf(ctx context.Context, key checkpoint.Key) (checkpoi
 	return head, nil
 }
 
-// misfit is the error of a record that the run, as it is now, does not come to.
-func (rd *reading) misfit(rec machine.Record, err error) error {
-	if _, ok := errors.AsType[*FactoryError](err); ok {
-		return err
+// misfit is the error of a reading whose last records the run, as it is now, does not come to; nil
+// if it comes to them.
+func (rd *reading) misfit() error {
+	u := rd.unfit
+	if u == nil {
+		return nil
 	}
-	if _, ok := errors.AsType[*ReplayError](err); ok {
-		return err
+	if isRefusal(u.err) {
+		return u.err
 	}
-	a, ok := rec.(machine.Answered)
+	a, ok := u.rec.(machine.Answered)
 	if !ok {
-		return rd.damaged(rd.last+1, err)
+		return rd.damaged(u.place, u.err)
 	}
-	e := &ReplayError{Run: rd.key.Run, Record: rd.last + 1, Seq: a.Effect.Seq, Recorded: stepOf(&a)}
-	if now := rd.open(); now != nil {
-		e.Now = stepIDOf(now)
+	e := &ReplayError{Run: rd.key.Run, Record: u.place, Seq: a.Effect.Seq, Recorded: stepOf(&a)}
+	if u.now != nil {
+		e.Now = stepIDOf(u.now)
 	}
 	return e
 }

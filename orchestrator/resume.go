@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,10 +39,12 @@ type Resumption struct {
 // says so in reply to a Wait of kind [WaitUnknown]. Of a run that has ended, Resume yields the last
 // event.
 //
-// The first event is RunResumed. What goes wrong before it is an error without an event: a
-// [*JournalError] (wrapping checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed
-// the run), a [*RunExistsError] for a run that is in progress in this Orchestrator, a
-// [*ReplayError], a [*FactoryError], or a [*ReplyError]; after them the run is as it was. Who
+// The first event is RunResumed, or a RunMigrated before it, see [Config].Migrate. What goes wrong
+// before is an error without an event: a [*JournalError] (wrapping checkpoint.ErrNotFound, or
+// ErrConflict where somebody else has resumed the run), a [*RunExistsError] for a run that is in
+// progress in this Orchestrator, a [*ReplayError], a [*SnapshotError] of a run that another version
+// of the program was migrated to, a [*FactoryError], or a [*ReplyError]; after them the run is as
+// it was. Who
 // resumes a run that waits without a reply changes nothing in its journal. Timeouts count from now.
 func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -153,6 +156,7 @@ func (r *run) openJournal(takeOver bool) (head checkpoint.Head, err error) {
 func (r *run) read(factory func() strategy.Strategy) (err error) {
 	record := 0
 	r.replays = true
+	var unfit *unfitError // the first of the records that the strategies do not come to; nil: they come to all
 	defer func() {
 		r.replays = false
 		if e, ok := errors.AsType[*ReplayError](err); ok {
@@ -181,13 +185,27 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 		if record = rec.Seq; rec.Seq != j.last+1 {
 			return fmt.Errorf("it stands behind record %d", j.last)
 		}
-		if err := r.applyStored(rec.Data, factory); err != nil {
-			return err
+		if unfit == nil || rec.Type == machine.TypeMigrated {
+			err := r.applyStored(rec.Data, factory)
+			if e, ok := err.(*unfitError); ok { //nolint:errorlint // made by applyStored
+				unfit = cmp.Or(unfit, e)
+			} else if unfit = nil; err != nil {
+				return err
+			}
 		}
 		j.last = rec.Seq
 	}
 	if record == 0 {
 		return errors.New("it is empty")
+	}
+	if unfit != nil {
+		record = unfit.record
+		if err := r.migrate(unfit, factory); err != nil {
+			if _, ok := errors.AsType[*storeFailure](err); ok {
+				record = 0
+			}
+			return err
+		}
 	}
 	r.now = r.m.Now()
 	return nil
@@ -198,10 +216,12 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 func isRefusal(err error) bool {
 	_, replay := errors.AsType[*ReplayError](err)
 	_, factory := errors.AsType[*FactoryError](err)
-	return replay || factory
+	_, snapshot := errors.AsType[*SnapshotError](err)
+	return replay || factory || snapshot
 }
 
-// applyStored applies one record of the journal.
+// applyStored applies one record of the journal. The error is an *unfitError if the strategies do
+// not come to it.
 func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 	rec, err := machine.ReadRecord(data)
 	if err != nil {
@@ -228,10 +248,14 @@ func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 		}
 	}
 	r.m.Advance()
-	if a, ok := rec.(machine.Answered); ok && err != nil {
-		return r.diverged(&a, err)
+	if err == nil {
+		return nil
 	}
-	return err
+	unfit := &unfitError{record: r.m.Records() + 1, err: err}
+	if a, ok := rec.(machine.Answered); ok {
+		unfit.err = r.diverged(&a, err)
+	}
+	return unfit
 }
 
 // diverged is the error of an answer that the run, as it is now, does not come to.
@@ -275,7 +299,9 @@ func (r *run) applyResumption(how *Resumption) error {
 	if err := r.apply(machine.Resumed{At: r.now, Limits: how.Limits, Unknown: how.Unknown}); err != nil {
 		return err
 	}
-	r.journal.lazy = len(r.m.Ready().Events) == 1
+	if r.journal.idle++; len(r.m.Ready().Events) > 1 {
+		r.journal.idle = 0
+	}
 	r.replied = make(map[string]bool, len(how.Replies))
 	for _, reply := range how.Replies {
 		err := r.apply(machine.Replied{At: r.now, Reply: reply})

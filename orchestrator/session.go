@@ -114,6 +114,7 @@ func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key) (messa
 	if err != nil {
 		return nil, err
 	}
+	var started machine.Started
 	for stored, err := range rd.records(ctx) {
 		if err != nil {
 			return nil, err
@@ -122,13 +123,15 @@ func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key) (messa
 		if err != nil {
 			return nil, err
 		}
-		if _, err = rd.apply(ctx, rec); err == nil {
-			continue
+		if s, ok := rec.(machine.Started); ok {
+			started = s
 		}
-		if s, ok := rec.(machine.Started); ok { // its strategy is not there any more
-			return lawful(append(s.Input.Messages.Clip(), goalOf(&s)...)), nil
+		if _, err = rd.apply(ctx, rec); err != nil {
+			break
 		}
-		break
+	}
+	if rd.m.Run() == "" { // its strategy is not there any more
+		return lawful(append(started.Input.Messages.Clip(), goalOf(&started)...)), nil
 	}
 	h := soFar(rd.m)
 	if s := rd.m.Started(); len(h) == 0 { // it has asked for nothing yet
