@@ -122,7 +122,7 @@ func (e *explorer) explore(path []answer) {
 	if _, again, ok := e.walk(path); ok && !bytes.Equal(trace, again) {
 		e.report(path, "it decided differently the second time:\n%s\n%s", trace, again)
 	}
-	e.remembers(path, false)
+	e.remembers(path)
 	if d.m.Done() || len(path) == e.Steps {
 		return
 	}

@@ -82,7 +82,7 @@ func outputs() []answer {
 	work := messages.History{messages.UserText("a part of the task"), messages.AssistantText(result)}
 	var list []answer
 	for name, out := range []delegation.Output{
-		{Result: &result, Data: json.RawMessage(`"<data>"`), Messages: work},
+		{Result: &result, Data: json.RawMessage(`"<data>"`), Messages: work, Parts: []delegation.Part{{Name: "1", After: 1, Messages: work}}},
 		{Result: &empty},
 		{},
 		{Result: &result, Messages: work, Begin: 1, Err: &delegation.Error{Code: delegation.CodeFailed, Message: "the child failed"}},

@@ -10,10 +10,10 @@ import (
 	"github.com/segue-go/segue/strategy"
 )
 
-// remembers checks the law of snapshots at the last answer of a path, or at every one, and at a
-// stop after it. The paths that a path begins with have checked its earlier answers. It returns how
-// the run goes on; nil if it does not.
-func (e *explorer) remembers(path []answer, every bool) nextstep.NextStep {
+// remembers checks the law of snapshots at the last answer of a path, and at a stop after it. Call it
+// for the paths that this path begins with, too. It returns the step that is pending then; nil if
+// there is none.
+func (e *explorer) remembers(path []answer) nextstep.NextStep {
 	found := false
 	s := newShadow(e.New, func(problem string) {
 		if !found {
@@ -37,7 +37,7 @@ func (e *explorer) remembers(path []answer, every bool) nextstep.NextStep {
 		return nil // another law
 	}
 	for i, next := range path {
-		s.idle = !every && i < len(path)-1
+		s.idle = i < len(path)-1
 		if d.m.Done() || d.answer(next) != nil {
 			return nil
 		}
@@ -67,7 +67,7 @@ func (e *explorer) wander() {
 		chance := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // the same paths in each test
 		var path []answer
 		for len(path) < randomLength && len(e.problems) < most {
-			pending := e.remembers(path, true)
+			pending := e.remembers(path)
 			if pending == nil {
 				break
 			}

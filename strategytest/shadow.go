@@ -57,6 +57,12 @@ func (s *shadow) strategy() strategy.Strategy {
 
 // remembered returns the snapshot of a strategy and, as JSON, the position of its FSM.
 func (s *shadow) remembered(st strategy.Strategy) (snapshot, position []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panicked: %v", v)
+			s.report(fmt.Sprintf("Snapshot panicked: %v", v))
+		}
+	}()
 	if snapshot, err = s.snapshot(st.(strategy.Snapshotter)); err != nil {
 		return nil, nil, err
 	}
@@ -90,8 +96,12 @@ func (s *shadow) copied() strategy.Strategy {
 		u.UseTools(s.given)
 	}
 	data := bytes.Clone(kept)
-	if err := restore(fresh, data, position); err != nil {
-		s.report(fmt.Sprintf("it cannot be restored from its snapshot: %v\n%s", err, kept))
+	var refusal error
+	if !s.calm(func() { refusal = restore(fresh, data, position) }) {
+		return nil
+	}
+	if refusal != nil {
+		s.report(fmt.Sprintf("it cannot be restored from its snapshot: %v\n%s", refusal, kept))
 		return nil
 	}
 	scribble(data)
@@ -137,8 +147,11 @@ func (s *shadow) answer(call func(strategy.Strategy) nextstep.NextStep) nextstep
 	if copied == nil {
 		return step
 	}
-	want, got := stepForm(step), stepForm(call(copied))
-	if want != got {
+	var other nextstep.NextStep
+	if !s.calm(func() { other = call(copied) }) {
+		return step
+	}
+	if want, got := stepForm(step), stepForm(other); want != got {
 		s.report(fmt.Sprintf("restored from its snapshot, it decided differently:\n%s\n%s", want, got))
 		return step
 	}
@@ -152,6 +165,18 @@ func (s *shadow) answer(call func(strategy.Strategy) nextstep.NextStep) nextstep
 	}
 	s.same("restored from its snapshot, it decided the same and then", copied, snapshot, position)
 	return step
+}
+
+// calm calls a method of a copy, and reports a panic.
+func (s *shadow) calm(call func()) (ok bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.report(fmt.Sprintf("restored from its snapshot, it panicked: %v", v))
+			ok = false
+		}
+	}()
+	call()
+	return true
 }
 
 // stepForm returns the JSON form of a step, or why there is none.

@@ -18,10 +18,9 @@ func (s *shadow) EditCalls(calls []messages.ToolCall) {
 	}
 	copied := s.copied()
 	s.Strategy.(strategy.CallEditor).EditCalls(slices.Clone(calls))
-	if copied == nil {
+	if copied == nil || !s.calm(func() { copied.(strategy.CallEditor).EditCalls(slices.Clone(calls)) }) {
 		return
 	}
-	copied.(strategy.CallEditor).EditCalls(slices.Clone(calls))
 	if snapshot, position, err := s.remembered(s.Strategy); err == nil {
 		s.same("restored from its snapshot, it edited calls and", copied, snapshot, position)
 	}
@@ -35,7 +34,8 @@ func (s *shadow) HandlesUnknown(call messages.ToolCall) bool {
 	}
 	copied := s.copied()
 	handles := h.HandlesUnknown(call)
-	if copied != nil && copied.(strategy.UnknownHandler).HandlesUnknown(call) != handles {
+	other := handles
+	if copied != nil && s.calm(func() { other = copied.(strategy.UnknownHandler).HandlesUnknown(call) }) && other != handles {
 		s.report(fmt.Sprintf("restored from its snapshot, it decided differently about the unknown outcome of %q", call.ID))
 	}
 	return handles
@@ -49,8 +49,8 @@ func (s *shadow) Inherit(out delegation.Output) {
 	}
 	s.heir = s.copied()
 	h.Inherit(out)
-	if s.heir != nil {
-		s.heir.(strategy.Inheritor).Inherit(out)
+	if s.heir != nil && !s.calm(func() { s.heir.(strategy.Inheritor).Inherit(out) }) {
+		s.heir, s.idle = nil, true
 	}
 }
 
@@ -65,12 +65,14 @@ func (s *shadow) Conclude(reason string) delegation.Output {
 		copied = s.copied()
 	}
 	out := c.Conclude(reason)
-	if copied != nil {
-		want, err := json.Marshal(out)
-		got, other := json.Marshal(copied.(strategy.Concluder).Conclude(reason))
-		if string(want) != string(got) {
-			s.report(fmt.Sprintf("restored from its snapshot, it concluded differently (%v, %v):\n%s\n%s", err, other, want, got))
-		}
+	var other delegation.Output
+	if copied == nil || !s.calm(func() { other = copied.(strategy.Concluder).Conclude(reason) }) {
+		return out
+	}
+	want, err := json.Marshal(out)
+	got, otherErr := json.Marshal(other)
+	if string(want) != string(got) {
+		s.report(fmt.Sprintf("restored from its snapshot, it concluded differently (%v, %v):\n%s\n%s", err, otherErr, want, got))
 	}
 	return out
 }
