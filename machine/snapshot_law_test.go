@@ -83,7 +83,7 @@ func TestSnapshot_goesOnAlike(t *testing.T) {
 		e := drive(t, policy(t, generated(program(t, true))), machine.Started{
 			Strategy: "p0", Input: delegation.Input{Goal: "go"}, Parallel: []int{4, 1, 2, 0}[chance(t, 4)], Limits: limits(t),
 		})
-		w := world{agreeable: chance(t, 2) == 0}
+		w := world{agreeable: chance(t, 2) == 0, hesitant: chance(t, 3) == 0}
 		for range 400 {
 			if e.m.Done() {
 				break

@@ -89,7 +89,10 @@ func (r *run) migrate(unfit *unfitError, factory func() strategy.Strategy) error
 	refuse := func(err error) error {
 		return errors.Join(unfit.err, fmt.Errorf("orchestrator: run %.64q cannot be carried over the change: %w", r.id, err))
 	}
-	rec := machine.Migrated{At: time.Now(), From: r.journal.header.Version}
+	rec := machine.Migrated{At: time.Now()}
+	if h := &r.journal.header; h.Status != checkpoint.StatusParked { // by a program that did not go on with it
+		rec.From = h.Version
+	}
 	if err := r.loadSnapshot(&rec.Snapshot); err != nil {
 		if _, ok := errors.AsType[*storeFailure](err); ok {
 			return err

@@ -101,19 +101,25 @@ func (rd *reading) apply(ctx context.Context, rec machine.Record) ([]Event, erro
 			return nil, err
 		}
 	}
-	err := rd.m.Apply(rec)
-	rd.last++
-	if err != nil {
-		rd.unfit = cmp.Or(rd.unfit, &unfitRecord{place: rd.last, rec: rec, err: err, now: rd.open()})
+	if rd.unfit = rd.applies(rec); rd.unfit != nil {
 		return nil, nil
 	}
-	rd.unfit = nil
 	events := rd.m.Ready().Events
 	for i := range events {
 		events[i].Time = rd.m.Now().Local() // as they were told
 	}
 	rd.m.Advance()
 	return events, nil
+}
+
+// applies applies a record. It returns the first record that the run does not come to; nil if it
+// comes to this one.
+func (rd *reading) applies(rec machine.Record) *unfitRecord {
+	err := rd.m.Apply(rec)
+	if rd.last++; err == nil {
+		return nil
+	}
+	return cmp.Or(rd.unfit, &unfitRecord{place: rd.last, rec: rec, err: err, now: rd.open()})
 }
 
 // useFactory prepares for a run whose task has brought its strategy.
