@@ -201,6 +201,7 @@ func generated(all []moves) *machine.Config {
 // world answers effects. What it says depends on nothing but the effect.
 type world struct {
 	agreeable bool // people approve of everything
+	hesitant  bool // some requests and remote delegations wait for a person first
 }
 
 // number is one that depends on the text alone.
@@ -212,6 +213,9 @@ func number(text string) int {
 
 // record returns the record that says what becomes of an effect that was released.
 func (w world) record(e *machine.Effect, at time.Time) machine.Record {
+	if w.hesitant && (e.Kind == machine.EffectModel || e.Kind == machine.EffectRemote) && len(e.Replies) == 0 && e.ID.Seq%3 == 0 {
+		return machine.Suspended{At: at, Effect: e.ID, Waits: []machine.Wait{question(e, "shall I?")}, State: []byte(`{"was":1}`)}
+	}
 	switch e.Kind {
 	case machine.EffectModel:
 		return e.Answered(w.model(e), at, time.Millisecond)

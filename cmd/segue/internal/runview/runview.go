@@ -126,6 +126,8 @@ func (v *View) add(e *Entry, frames map[string]*Frame, known *waits) {
 		e.At = r.At
 	case machine.Stopped:
 		e.At, e.Frame = r.At, r.Frame
+	case machine.Migrated:
+		e.At = r.At
 	}
 }
 
