@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,15 @@ func boundsOf(m *machine.Machine) bounds {
 	return b
 }
 
+// same holds other bounds to be the same.
+func (b bounds) same(t *rapid.T, other bounds, when string) {
+	require.Equal(t, b.frames, other.frames, when)
+	require.Equal(t, b.waits, other.waits, when)
+	require.Equal(t, b.open, other.open, when)
+	require.Equal(t, b.allowed, other.allowed, when)
+	require.Equal(t, b.started, other.started, when)
+}
+
 // otherwise is the Config of another process: with other limits and defaults, another tool, and
 // other things said of the tools that were there.
 func otherwise(cfg *machine.Config) *machine.Config {
@@ -80,7 +90,7 @@ func TestFold_boundsAsTheyWere(t *testing.T) {
 		e.after = func(r machine.Record) {
 			require.NoError(t, folded.Apply(through(r)))
 			folded.Advance()
-			require.Equal(t, boundsOf(e.m), boundsOf(folded), "after %d records, the last a %T", len(e.records), r)
+			boundsOf(e.m).same(t, boundsOf(folded), fmt.Sprintf("after %d records, the last a %T", len(e.records), r))
 		}
 		s := machine.Started{
 			Strategy: "p0", Input: delegation.Input{Goal: "go"}, Parallel: []int{4, 1, 2, 0}[chance(t, 4)],
