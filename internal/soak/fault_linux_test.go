@@ -167,8 +167,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	require.Equal(t, "finished r", res.Output.Text())
 }
 
-// A run one of whose records is damaged is left as it is, and is an error that names the record.
-// The others go on.
+// A run that has a damaged record is parked, for a reason that names the record. The others go on.
 func TestDamagedRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	store, end := opened(t, "sqlite:"+path)
@@ -199,13 +198,17 @@ func TestDamagedRecord(t *testing.T) {
 	}
 	last := head("damaged").Last
 	deadline := time.Now().Add(10 * time.Second)
-	for head("whole").Header.Status != checkpoint.StatusDone && time.Now().Before(deadline) {
+	stands := func() [2]checkpoint.Status {
+		return [2]checkpoint.Status{head("whole").Header.Status, head("damaged").Header.Status}
+	}
+	want := [2]checkpoint.Status{checkpoint.StatusDone, checkpoint.StatusParked}
+	for stands() != want && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	cancel()
 	require.ErrorIs(t, <-over, context.Canceled)
-	require.Equal(t, checkpoint.StatusDone, head("whole").Header.Status)
-	require.Equal(t, checkpoint.StatusWaiting, head("damaged").Header.Status)
+	require.Equal(t, want, stands())
+	require.Contains(t, head("damaged").Header.Reason, "record 5")
 	require.Equal(t, last, head("damaged").Last)
 	_, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "damaged"}))
 	require.ErrorIs(t, err, sqlitestore.ErrCorrupt)
