@@ -43,18 +43,19 @@
 //
 // # Errors
 //
-// They are those of package checkpoint, a [*SchemaError] where a newer program has changed the
-// schema, and for all else an [*Error], which names server, database, schema, run and record, wraps
-// one of the Err variables of this package, and says what to do. What was acknowledged is not lost
-// by any of them. No error holds a password, nor any other part of a connection string that cannot
-// be read.
+// An error of the contract is one of package checkpoint, such as a [checkpoint.ConflictError]. If a
+// newer program has changed the schema, the error is a [*checkpoint.SchemaError]. Any other failure
+// is a [*checkpoint.StoreError], which names the server, the database, the schema, the run and the
+// record, and says what to do; it wraps one of the kinds of failure of package checkpoint or of this
+// package. No failure loses what was acknowledged. No error holds a password, or any part of a
+// connection string that cannot be read.
 //
 // # Tables
 //
 // runs has a row for each run, records one for each record, inbox one for each message, snapshots
 // one for each run that has one; schema version and its times stand in segue_schema. What writes
 // are functions, which end with the version: append_2 and so on. A newer program drops or renames
-// them, so that an older one that is still at work is refused by a [*SchemaError].
+// them, so that an older one that is still at work is refused by a [*checkpoint.SchemaError].
 //
 // A step changes its row of runs in place, beside no index, and autovacuum makes room for the next;
 // a transaction that stays open for hours, anywhere on the server, keeps it from doing so.

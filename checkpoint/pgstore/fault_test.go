@@ -76,15 +76,15 @@ func TestDamage_head(t *testing.T) {
 	_, leaseErr := s.Lease(t.Context(), key("head"), "w", time.Hour)
 	_, listErr := s.List(t.Context(), checkpoint.Query{})
 	for _, err := range []error{headErr, leaseErr, listErr} {
-		require.ErrorIs(t, err, pgstore.ErrCorrupt)
-		require.ErrorContains(t, err, `run "head": the database is damaged: the checksum of its head does not hold`)
+		require.ErrorIs(t, err, checkpoint.ErrCorrupt)
+		require.ErrorContains(t, err, `run "head": the stored data are damaged: the checksum of its head does not hold`)
 	}
 	_, err := s.Posted(t.Context(), key("head"), key("message"))
-	require.ErrorIs(t, err, pgstore.ErrCorrupt)
-	require.ErrorContains(t, err, `run "message": the database is damaged: the checksum of a message to it does not hold`)
+	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
+	require.ErrorContains(t, err, `run "message": the stored data are damaged: the checksum of a message to it does not hold`)
 	_, err = s.Snapshot(t.Context(), key("message"))
-	require.ErrorIs(t, err, pgstore.ErrCorrupt)
-	require.ErrorContains(t, err, `run "message": the database is damaged: the checksum of its snapshot does not hold`)
+	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
+	require.ErrorContains(t, err, `run "message": the stored data are damaged: the checksum of its snapshot does not hold`)
 }
 
 // A connection that was cut while nobody used it is found out before something is asked on it.

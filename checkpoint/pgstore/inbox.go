@@ -17,7 +17,7 @@ func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
 		return err
 	}
 	if len(m.Data) > mostBytes {
-		return &Error{Place: s.place, Key: m.Key, Kind: ErrTooLarge}
+		return failure(&checkpoint.StoreError{Place: s.place, Key: m.Key, Kind: checkpoint.ErrTooLarge})
 	}
 	const text = `SELECT post_2($1, $2, $3, $4, $5)`
 	crc := sum(m.Key, "message", m.ID, m.Data)
@@ -58,7 +58,7 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) (posted []ch
 				return err
 			}
 			if sum(m.Key, "message", m.ID, m.Data) != want {
-				return &Error{Place: s.place, Key: m.Key, Kind: ErrCorrupt, Problem: "the checksum of a message to it does not hold"}
+				return failure(&checkpoint.StoreError{Place: s.place, Key: m.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to it does not hold"})
 			}
 			posted = append(posted, m)
 		}

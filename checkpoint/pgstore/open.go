@@ -33,8 +33,8 @@ var (
 
 // Open connects to the server of a Config, and creates the tables if they are not there. A schema
 // of an older version of this package is brought to the newest, while others that open it wait. One
-// that something else has made is left as it is, and the error wraps [ErrForeign]; one of a newer
-// version, too: see [SchemaError]. A Store has to be closed.
+// that something else has made is left as it is, and the error wraps [checkpoint.ErrForeign]; one of a newer
+// version, too: see [checkpoint.SchemaError]. A Store has to be closed.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	return openWith(ctx, c, migrations())
 }
@@ -63,7 +63,7 @@ func openWith(ctx context.Context, c Config, steps []string) (*Store, error) {
 }
 
 // Close closes the connections, once the calls that are on their way have returned. Later calls
-// fail with an error that wraps [ErrClosed]; a second Close does nothing.
+// fail with an error that wraps [checkpoint.ErrClosed]; a second Close does nothing.
 func (s *Store) Close() error {
 	s.open.Lock()
 	defer s.open.Unlock()
@@ -82,7 +82,7 @@ func (s *Store) do(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn)
 	s.open.RLock()
 	defer s.open.RUnlock()
 	if s.closed {
-		return &Error{Place: s.place, Key: key, Kind: ErrClosed}
+		return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrClosed})
 	}
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {

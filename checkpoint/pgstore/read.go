@@ -92,7 +92,7 @@ func (s *Store) some(ctx context.Context, key checkpoint.Key, id int64, at, last
 				return s.gap(key, r.Seq)
 			}
 			if sum(key, strconv.Itoa(r.Seq), r.Type, r.Data) != want {
-				return &Error{Place: s.place, Key: key, Record: r.Seq, Kind: ErrCorrupt, Problem: "its checksum does not hold"}
+				return failure(&checkpoint.StoreError{Place: s.place, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "its checksum does not hold"})
 			}
 			some = append(some, r)
 		}
@@ -109,7 +109,7 @@ func (s *Store) some(ctx context.Context, key checkpoint.Key, id int64, at, last
 }
 
 func (s *Store) gap(key checkpoint.Key, seq int) error {
-	return &Error{Place: s.place, Key: key, Record: seq, Kind: ErrCorrupt, Problem: "it is not there, although the run has come further"}
+	return failure(&checkpoint.StoreError{Place: s.place, Key: key, Record: seq, Kind: checkpoint.ErrCorrupt, Problem: "it is not there, although the run has come further"})
 }
 
 // columns are those of runs that make a head.
@@ -135,10 +135,10 @@ func (r *headRow) into() []any {
 func (s *Store) whole(r *headRow) (checkpoint.Head, error) {
 	h := r.head
 	if sum(h.Key, "head", "", r.header) != r.crc {
-		return checkpoint.Head{}, &Error{Place: s.place, Key: h.Key, Kind: ErrCorrupt, Problem: "the checksum of its head does not hold"}
+		return checkpoint.Head{}, failure(&checkpoint.StoreError{Place: s.place, Key: h.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of its head does not hold"})
 	}
 	if err := json.Unmarshal(r.header, &h.Header); err != nil {
-		return checkpoint.Head{}, &Error{Place: s.place, Key: h.Key, Kind: ErrCorrupt, Problem: "its head cannot be read", Err: err}
+		return checkpoint.Head{}, failure(&checkpoint.StoreError{Place: s.place, Key: h.Key, Kind: checkpoint.ErrCorrupt, Problem: "its head cannot be read", Err: err})
 	}
 	if r.until != nil {
 		h.Lease.Until = *r.until

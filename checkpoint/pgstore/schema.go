@@ -7,6 +7,8 @@ import (
 	"io/fs"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/segue-go/segue/checkpoint"
 )
 
 //go:embed migrations/*.sql
@@ -73,9 +75,9 @@ func (s *schema) fits(ctx context.Context) error {
 	}
 	switch {
 	case number < oldest:
-		return &Error{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("it is on PostgreSQL %s, and %d is needed", name, oldest/10000)}
+		return failure(&checkpoint.StoreError{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("it is on PostgreSQL %s, and %d is needed", name, oldest/10000)})
 	case encoding != "UTF8":
-		return &Error{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("its encoding is %s, and UTF8 is needed", encoding)}
+		return failure(&checkpoint.StoreError{Place: s.place, Kind: ErrUnfit, Problem: fmt.Sprintf("its encoding is %s, and UTF8 is needed", encoding)})
 	default:
 		return nil
 	}
@@ -95,10 +97,10 @@ func (s *schema) version(ctx context.Context) (version int, err error) {
 	}
 	switch {
 	case !allowed:
-		return 0, &Error{Place: s.place, Kind: ErrDenied, Problem: "the user has no USAGE of the schema"}
+		return 0, failure(&checkpoint.StoreError{Place: s.place, Kind: ErrDenied, Problem: "the user has no USAGE of the schema"})
 	case ours == 0 && tables > 0:
-		problem := fmt.Sprintf("it holds %d tables, indexes and the like of something else", tables)
-		return 0, &Error{Place: s.place, Kind: ErrForeign, Problem: problem}
+		problem := fmt.Sprintf("the schema holds %d tables, indexes and the like of another program", tables)
+		return 0, failure(&checkpoint.StoreError{Place: s.place, Kind: checkpoint.ErrForeign, Problem: problem})
 	case ours == 0:
 		return 0, nil
 	}
@@ -106,7 +108,7 @@ func (s *schema) version(ctx context.Context) (version int, err error) {
 		return 0, err
 	}
 	if version > s.known {
-		return version, &SchemaError{Place: s.place, Version: version, Known: s.known}
+		return version, &checkpoint.SchemaError{Store: packageName, Place: s.place, Version: version, Known: s.known}
 	}
 	return version, nil
 }

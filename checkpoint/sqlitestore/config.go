@@ -19,7 +19,7 @@ type Config struct {
 	Synchronous Synchronous
 
 	// BusyTimeout is how long a call waits while another process writes, before its error wraps
-	// [ErrBusy]. Default: 5 seconds.
+	// [checkpoint.ErrBusy]. Default: 5 seconds.
 	BusyTimeout time.Duration
 
 	// Readers is how many calls read at once; more wait. Default: 4.

@@ -27,11 +27,12 @@
 //
 // # Errors
 //
-// They are those of package checkpoint, a [*SchemaError] where a newer program has changed the
-// file, and for all else an [*Error], which names the file, the run and the record, wraps one of
-// the Err variables of this package, and says what to do. What was acknowledged is not lost by any
-// of them. After a failed Append the very same Append may be made again, as [checkpoint.Store]
-// says.
+// An error of the contract is one of package checkpoint, such as a [checkpoint.ConflictError]. If a
+// newer program has changed the file, the error is a [*checkpoint.SchemaError]. Any other failure is
+// a [*checkpoint.StoreError], which names the file, the run and the record, and says what to do; it
+// wraps one of the kinds of failure of package checkpoint or of this package. No failure loses what
+// was acknowledged. After a failed Append the caller may make the very same Append again, as
+// [checkpoint.Store] says.
 //
 // # Files
 //

@@ -108,10 +108,10 @@ func without(list, other []mark) []mark {
 // header reads a header as it is stored.
 func (s *Store) header(key checkpoint.Key, text string, want int64) (h checkpoint.Header, err error) {
 	if got := sum(key, "head", "", []byte(text)); int64(got) != want {
-		return h, &Error{Path: s.path, Key: key, Kind: ErrCorrupt, Problem: "the checksum of its head does not hold"}
+		return h, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of its head does not hold"})
 	}
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
-		return h, &Error{Path: s.path, Key: key, Kind: ErrCorrupt, Problem: "its head cannot be read", Err: err}
+		return h, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "its head cannot be read", Err: err})
 	}
 	return h, nil
 }

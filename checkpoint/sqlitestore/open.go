@@ -52,7 +52,7 @@ var openings sync.Mutex
 
 // Open opens the file of a Config, and creates it if it is not there. A file of an older version of
 // this package is brought to the newest. One that something else has written is left as it is, and
-// the error wraps [ErrForeign]; one of a newer version, too: see [SchemaError]. A Store has to be
+// the error wraps [checkpoint.ErrForeign]; one of a newer version, too: see [checkpoint.SchemaError]. A Store has to be
 // closed.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.complete()
@@ -114,11 +114,11 @@ func (s *Store) connect(ctx context.Context, c *Config, steps []string) (err err
 func unreadable(path string, err error) error {
 	var said *sqlite.Error
 	if errors.As(err, &said) && said.Code()&0xff == sqlite3.SQLITE_NOTADB {
-		return &Error{Path: path, Kind: ErrForeign, Problem: "it is no SQLite database, or one that is encrypted", Err: said}
+		return failure(&checkpoint.StoreError{Place: path, Kind: checkpoint.ErrForeign, Problem: "it is no SQLite database, or one that is encrypted", Err: said})
 	}
 	if errors.As(err, &said) && said.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
 		if file, err := os.OpenFile(path, os.O_RDWR, 0); err != nil { // such as on a disk that is mounted read-only
-			return &Error{Path: path, Kind: ErrReadOnly, Err: err}
+			return failure(&checkpoint.StoreError{Place: path, Kind: checkpoint.ErrReadOnly, Err: err})
 		} else if err := file.Close(); err != nil {
 			return fault(path, checkpoint.Key{}, err)
 		}
@@ -139,7 +139,7 @@ func pool(source string, most int) (*sql.DB, error) {
 
 // Close ends all that the Store does, once the calls that are on their way have returned. If nobody
 // else has the file open, all is in it then, and the two beside it are gone. Later calls fail with
-// an error that wraps [ErrClosed]; a second Close does nothing.
+// an error that wraps [checkpoint.ErrClosed]; a second Close does nothing.
 func (s *Store) Close() error {
 	s.open.Lock()
 	defer s.open.Unlock()
@@ -183,7 +183,7 @@ func (s *Store) enter(ctx context.Context, key checkpoint.Key) error {
 	s.open.RLock()
 	if s.closed {
 		s.open.RUnlock()
-		return &Error{Path: s.path, Key: key, Kind: ErrClosed}
+		return failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrClosed})
 	}
 	return nil
 }
@@ -200,16 +200,16 @@ func create(path string) error {
 	case !errors.Is(err, fs.ErrExist):
 		kind := ErrDisk
 		if errors.Is(err, fs.ErrPermission) {
-			kind = ErrReadOnly
+			kind = checkpoint.ErrReadOnly
 		}
-		return &Error{Path: path, Kind: kind, Err: err}
+		return failure(&checkpoint.StoreError{Place: path, Kind: kind, Err: err})
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return fault(path, checkpoint.Key{}, err)
 	case !info.Mode().IsRegular():
-		return &Error{Path: path, Kind: ErrForeign, Problem: "it is no regular file, but " + info.Mode().Type().String()}
+		return failure(&checkpoint.StoreError{Place: path, Kind: checkpoint.ErrForeign, Problem: "it is no regular file, but " + info.Mode().Type().String()})
 	default:
 		return nil
 	}

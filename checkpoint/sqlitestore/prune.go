@@ -53,7 +53,7 @@ func (s *Store) forget(w *writer, key checkpoint.Key) error {
 
 // Vacuum implements [checkpoint.Pruner]. It writes the file anew without free pages, which takes as
 // much room on the disk again for the time being, and empties the log. Others cannot write
-// meanwhile, and those who read for long make it fail with an error that wraps [ErrBusy] after
+// meanwhile, and those who read for long make it fail with an error that wraps [checkpoint.ErrBusy] after
 // Config.BusyTimeout: what was deleted may be in the log still, so it has to be called again.
 func (s *Store) Vacuum(ctx context.Context) error {
 	if err := s.enter(ctx, checkpoint.Key{}); err != nil {
@@ -87,7 +87,7 @@ func (s *Store) insist(ctx context.Context, patience time.Duration, do func() (k
 		case !kept:
 			return err
 		case time.Now().After(until):
-			return &Error{Path: s.path, Kind: ErrBusy, Err: err}
+			return failure(&checkpoint.StoreError{Place: s.path, Kind: checkpoint.ErrBusy, Err: err})
 		}
 		if err := pause(ctx, time.Millisecond); err != nil {
 			return err

@@ -97,13 +97,13 @@ func (s *Store) record(rows *sql.Rows, key checkpoint.Key, at int64) (r checkpoi
 	var where, want int64
 	r.Seq = int(at & math.MaxUint32)
 	if err := rows.Scan(&where, &r.Type, &r.Data, &want); err != nil {
-		return r, &Error{Path: s.path, Key: key, Record: r.Seq, Kind: ErrCorrupt, Problem: "it cannot be read", Err: err}
+		return r, failure(&checkpoint.StoreError{Place: s.path, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "it cannot be read", Err: err})
 	}
 	if where != at {
 		return r, s.gap(key, r.Seq)
 	}
 	if int64(sum(key, strconv.Itoa(r.Seq), r.Type, r.Data)) != want {
-		return r, &Error{Path: s.path, Key: key, Record: r.Seq, Kind: ErrCorrupt, Problem: "its checksum does not hold"}
+		return r, failure(&checkpoint.StoreError{Place: s.path, Key: key, Record: r.Seq, Kind: checkpoint.ErrCorrupt, Problem: "its checksum does not hold"})
 	}
 	return r, nil
 }
@@ -139,7 +139,7 @@ func (s *Store) gone(ctx context.Context, key checkpoint.Key, id int64, at int) 
 }
 
 func (s *Store) gap(key checkpoint.Key, seq int) error {
-	return &Error{Path: s.path, Key: key, Record: seq, Kind: ErrCorrupt, Problem: "it is not there, although the run has come further"}
+	return failure(&checkpoint.StoreError{Place: s.path, Key: key, Record: seq, Kind: checkpoint.ErrCorrupt, Problem: "it is not there, although the run has come further"})
 }
 
 // place returns where a record stands.

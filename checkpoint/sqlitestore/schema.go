@@ -54,7 +54,7 @@ func (s *schema) prepare(ctx context.Context) error {
 		return err
 	}
 	if version > len(s.steps) {
-		return &SchemaError{Path: s.path, Version: version, Known: len(s.steps)}
+		return &checkpoint.SchemaError{Store: packageName, Place: s.path, Version: version, Known: len(s.steps)}
 	}
 	if err := s.log(ctx); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *schema) own(ctx context.Context) error {
 	}
 	if id != 0 || things != 0 || version != 0 {
 		problem := fmt.Sprintf("it is the SQLite database of another program (application_id %#x, user_version %d, %d tables and indexes)", id, version, things)
-		return &Error{Path: s.path, Kind: ErrForeign, Problem: problem}
+		return failure(&checkpoint.StoreError{Place: s.path, Kind: checkpoint.ErrForeign, Problem: problem})
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (s *schema) log(ctx context.Context) error {
 		switch {
 		case err == nil && mode != "wal":
 			problem := fmt.Sprintf("its folder does not let SQLite write ahead (journal_mode is %q): it may be on a network's disk", mode)
-			return &Error{Path: s.path, Kind: ErrDisk, Problem: problem}
+			return failure(&checkpoint.StoreError{Place: s.path, Kind: ErrDisk, Problem: problem})
 		case err == nil:
 			return nil
 		case !busy(err) || time.Now().After(until):
@@ -132,7 +132,7 @@ func (s *schema) migrate(ctx context.Context) (err error) {
 		return err
 	}
 	if version > len(s.steps) {
-		return &SchemaError{Path: s.path, Version: version, Known: len(s.steps)}
+		return &checkpoint.SchemaError{Store: packageName, Place: s.path, Version: version, Known: len(s.steps)}
 	}
 	work := append([]string{}, s.steps[version:]...)
 	work = append(work,

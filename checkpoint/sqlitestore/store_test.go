@@ -144,7 +144,7 @@ func TestClosed(t *testing.T) {
 		headErr, listErr, leaseErr, postedErr, readErr, snapshotErr, s.SaveSnapshot(t.Context(), key("r"), checkpoint.Snapshot{Records: 1}), s.Append(t.Context(), next("r", 2, "2")), s.Vacuum(t.Context()),
 		s.Post(t.Context(), checkpoint.Message{ID: "m", Key: key("r")}), s.Delete(t.Context(), key("r")),
 	} {
-		require.ErrorIs(t, err, sqlitestore.ErrClosed)
+		require.ErrorIs(t, err, checkpoint.ErrClosed)
 	}
 }
 

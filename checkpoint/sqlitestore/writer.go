@@ -79,10 +79,10 @@ func (s *Store) mind() error {
 		return err
 	}
 	if version > s.version {
-		return &SchemaError{Path: s.path, Version: version, Known: s.version}
+		return &checkpoint.SchemaError{Store: packageName, Place: s.path, Version: version, Known: s.version}
 	}
 	if there, err := os.Stat(s.path); err != nil || !os.SameFile(there, s.file) {
-		return &Error{Path: s.path, Key: checkpoint.Key{}, Kind: ErrMoved, Err: err}
+		return failure(&checkpoint.StoreError{Place: s.path, Key: checkpoint.Key{}, Kind: ErrMoved, Err: err})
 	}
 	return nil
 }
