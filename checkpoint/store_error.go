@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The kinds of failure that stores have in common. A [StoreError] of any store wraps one of them, or
-// [ErrCorrupt], or a kind that only that store has.
+// The kinds of failure that stores have in common. A [StoreError] of any store wraps one of them,
+// or [ErrCorrupt], or a kind that only that store has.
 var (
 	// ErrFull means that the disk of the store is full. Nothing that was acknowledged is lost, and
 	// the same call succeeds once there is room.

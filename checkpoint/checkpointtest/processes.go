@@ -17,7 +17,8 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// Processes checks, in subtests, a store whose processes share a place, such as a file or a database:
+// Processes checks, in subtests, a store whose processes share a place, such as a file or a
+// database:
 //
 //   - killed: processes that write are killed at random instants. Each acknowledged record is stored,
 //     whole, and no journal has a gap.
@@ -30,8 +31,8 @@ import (
 //
 // Processes starts the test program again, with the name of the calling test, for each process. In
 // a process that was started in this way, Processes does not call place, uses the store, and ends
-// the process. So the calling test calls Processes first, and nothing else; TestMain runs in each of
-// the processes.
+// the process. So the calling test calls Processes first, and nothing else; TestMain runs in each
+// of the processes.
 //
 //	func TestProcesses(t *testing.T) {
 //		checkpointtest.Processes(t, func(path string) (checkpoint.Store, error) {
@@ -76,7 +77,8 @@ const (
 	variableWriter = "SEGUE_CHECKPOINTTEST_WRITER"
 )
 
-// exitFailed is the exit code of a process whose role failed. A process that was killed has another.
+// exitFailed is the exit code of a process whose role failed. A process that was killed has
+// another.
 const exitFailed = 3
 
 // roles are what a process can do with a store.

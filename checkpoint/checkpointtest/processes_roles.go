@@ -62,11 +62,14 @@ func appendOn(ctx context.Context, s checkpoint.Store, run, writer string) error
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(os.Stdout, run, seq)
+		if _, err := fmt.Fprintln(os.Stdout, run, seq); err != nil {
+			return err
+		}
 	}
 }
 
-// killed kills processes, one after the other, while they write. At the end it reads what is stored.
+// killed kills processes, one after the other, while they write. At the end it reads what is
+// stored.
 func killed(ctx context.Context, p *sharedPlace, kills int) error {
 	acknowledged := map[string]int{}
 	for i := range kills {
@@ -153,7 +156,8 @@ func winPlaces(ctx context.Context, s checkpoint.Store, writer string) error {
 	return nil
 }
 
-// contending starts processes that open the place at the same time, and reads what they have stored.
+// contending starts processes that open the place at the same time, and reads what they have
+// stored.
 func contending(ctx context.Context, p *sharedPlace) error {
 	var started []*process
 	var errs []error

@@ -13,12 +13,12 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// The kinds of failure that only this store has. A [checkpoint.StoreError] of this package wraps one
-// of them, or a kind of package checkpoint, such as [checkpoint.ErrFull].
+// The kinds of failure that only this store has. A [checkpoint.StoreError] of this package wraps
+// one of them, or a kind of package checkpoint, such as [checkpoint.ErrFull].
 var (
 	// ErrUnreachable means that no connection to the server could be made. Nothing was done.
 	ErrUnreachable = errors.New("the server cannot be reached")
-	// ErrLost means that the connection was lost during the call. The server may have done what the
+	// ErrLost means that the connection was lost during the call. The server has done all that the
 	// call asked for, or nothing.
 	ErrLost = errors.New("the connection was lost")
 	// ErrDenied means that the server does not know the user, or does not let the user do this.
@@ -29,7 +29,8 @@ var (
 	// ErrUnfit means that no store can be in this database: the server is too old, or the encoding
 	// of the database is not UTF8.
 	ErrUnfit = errors.New("the database cannot hold a store")
-	// ErrServer means that the server failed in another way. The error of the server is wrapped, too.
+	// ErrServer means that the server failed in another way. The error of the server is wrapped,
+	// too.
 	ErrServer = errors.New("the server failed")
 )
 
@@ -50,7 +51,8 @@ var advice = map[error]string{
 	checkpoint.ErrForeign:  "name another schema; nothing was changed in this one",
 }
 
-// failure completes an error of this store. Its Place names the server, the database and the schema.
+// failure completes an error of this store. Its Place names the server, the database and the
+// schema.
 func failure(e *checkpoint.StoreError) error {
 	e.Store, e.Advice = packageName, advice[e.Kind]
 	return e
@@ -124,7 +126,8 @@ func kindOf(err error) error {
 	return ErrServer
 }
 
-// undefined reports whether a function, table or column that this program uses is not in the schema.
+// undefined reports whether a function, table or column that this program uses is not in the
+// schema.
 func undefined(err error) bool {
 	var said *pgconn.PgError
 	return errors.As(err, &said) && (said.Code == "42883" || said.Code == "42P01" || said.Code == "42703")

@@ -77,14 +77,14 @@ func TestDamage_head(t *testing.T) {
 	_, listErr := s.List(t.Context(), checkpoint.Query{})
 	for _, err := range []error{headErr, leaseErr, listErr} {
 		require.ErrorIs(t, err, checkpoint.ErrCorrupt)
-		require.ErrorContains(t, err, `run "head": the stored data are damaged: the checksum of its head does not hold`)
+		require.ErrorContains(t, err, `run "head": the stored data are damaged: the checksum of the run's head does not match`)
 	}
 	_, err := s.Posted(t.Context(), key("head"), key("message"))
 	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
-	require.ErrorContains(t, err, `run "message": the stored data are damaged: the checksum of a message to it does not hold`)
+	require.ErrorContains(t, err, `run "message": the stored data are damaged: the checksum of a message to the run does not match`)
 	_, err = s.Snapshot(t.Context(), key("message"))
 	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
-	require.ErrorContains(t, err, `run "message": the stored data are damaged: the checksum of its snapshot does not hold`)
+	require.ErrorContains(t, err, `run "message": the stored data are damaged: the checksum of the run's snapshot does not match`)
 }
 
 // A connection that was cut while nobody used it is found out before something is asked on it.

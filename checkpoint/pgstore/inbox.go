@@ -58,7 +58,7 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) (posted []ch
 				return err
 			}
 			if sum(m.Key, "message", m.ID, m.Data) != want {
-				return failure(&checkpoint.StoreError{Place: s.place, Key: m.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to it does not hold"})
+				return failure(&checkpoint.StoreError{Place: s.place, Key: m.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"})
 			}
 			posted = append(posted, m)
 		}
@@ -70,7 +70,7 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) (posted []ch
 	return posted, nil
 }
 
-// columnsOf returns the namespaces and ids of keys, those that can be none left out.
+// columnsOf returns the namespaces and the ids of those keys that are valid.
 func columnsOf(keys []checkpoint.Key) (namespaces, runs []string) {
 	for _, key := range keys {
 		if key.Check() == nil {

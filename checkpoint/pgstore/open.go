@@ -31,10 +31,11 @@ var (
 	_ checkpoint.SnapshotStore = (*Store)(nil)
 )
 
-// Open connects to the server of a Config, and creates the tables if they are not there. A schema
-// of an older version of this package is brought to the newest, while others that open it wait. One
-// that something else has made is left as it is, and the error wraps [checkpoint.ErrForeign]; one of a newer
-// version, too: see [checkpoint.SchemaError]. A Store has to be closed.
+// Open connects to the server of a Config, and creates the tables if they do not exist. If an older
+// version of this package made the schema, Open brings the schema up to date, and others that open
+// it wait meanwhile. If another program made the schema, the error wraps [checkpoint.ErrForeign];
+// if a newer version of this package changed it, the error is a [*checkpoint.SchemaError]; both
+// leave the schema unchanged. The caller closes the Store.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	return openWith(ctx, c, migrations())
 }
@@ -62,8 +63,8 @@ func openWith(ctx context.Context, c Config, steps []string) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the connections, once the calls that are on their way have returned. Later calls
-// fail with an error that wraps [checkpoint.ErrClosed]; a second Close does nothing.
+// Close waits until the running calls have returned, and closes the connections. Later calls fail
+// with an error that wraps [checkpoint.ErrClosed]; a second Close does nothing.
 func (s *Store) Close() error {
 	s.open.Lock()
 	defer s.open.Unlock()
@@ -74,7 +75,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// do does something on a connection. It fails if ctx is done or the Store closed.
+// do calls a function with a connection, and converts its error by fault. It fails if ctx is done
+// or the Store is closed.
 func (s *Store) do(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return fault(ctx, s.place, key, err)

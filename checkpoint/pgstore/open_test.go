@@ -31,13 +31,13 @@ func ask(t testing.TB, c pgstore.Config, query string, args ...any) (text string
 }
 
 func TestOpen_config(t *testing.T) {
-	const schemas = ": it may hold 63 small letters, digits and underscores, begin with no digit, and not with pg_"
+	const schemas = ": want at most 63 small letters, digits and underscores, without a digit or pg_ at the beginning"
 	for want, c := range map[string]pgstore.Config{
-		`pgstore: Config.Schema is "Segue"` + schemas:                        {Schema: "Segue"},
-		`pgstore: Config.Schema is "a, public"` + schemas:                    {Schema: "a, public"},
-		`pgstore: Config.Schema is "pg_x"` + schemas:                         {Schema: "pg_x"},
-		`pgstore: Config.Schema is "1"` + schemas:                            {Schema: "1"},
-		`pgstore: Config.Synchronous is "OFF": it may be "FULL" or "NORMAL"`: {Synchronous: "OFF"},
+		`pgstore: Config.Schema is "Segue"` + schemas:                   {Schema: "Segue"},
+		`pgstore: Config.Schema is "a, public"` + schemas:               {Schema: "a, public"},
+		`pgstore: Config.Schema is "pg_x"` + schemas:                    {Schema: "pg_x"},
+		`pgstore: Config.Schema is "1"` + schemas:                       {Schema: "1"},
+		`pgstore: Config.Synchronous is "OFF": want "FULL" or "NORMAL"`: {Synchronous: "OFF"},
 	} {
 		_, err := pgstore.Open(t.Context(), c)
 		require.EqualError(t, err, want)
@@ -112,7 +112,7 @@ func TestOpen_rights(t *testing.T) {
 	}
 	_, err := pgstore.Open(t.Context(), theirs)
 	require.ErrorIs(t, err, pgstore.ErrDenied)
-	require.ErrorContains(t, err, "the user has no USAGE of the schema")
+	require.ErrorContains(t, err, "the user lacks the right USAGE on the schema")
 	raw(t, c, "GRANT USAGE ON SCHEMA "+c.Schema+" TO "+name)
 	_, err = pgstore.Open(t.Context(), theirs)
 	require.ErrorIs(t, err, pgstore.ErrDenied)

@@ -52,7 +52,7 @@ func (s *Store) Snapshot(ctx context.Context, key checkpoint.Key) (snapshot chec
 			return err
 		}
 		if sumOfSnapshot(key, &read) != want {
-			return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of its snapshot does not hold"})
+			return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of the run's snapshot does not match"})
 		}
 		snapshot = read
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
-// The kinds of failure that only this store has. A [checkpoint.StoreError] of this package wraps one
-// of them, or a kind of package checkpoint, such as [checkpoint.ErrFull].
+// The kinds of failure that only this store has. A [checkpoint.StoreError] of this package wraps
+// one of them, or a kind of package checkpoint, such as [checkpoint.ErrFull].
 var (
 	// ErrMoved means that the file was deleted, moved or replaced while the Store had it open.
 	ErrMoved = errors.New("the file was deleted, moved or replaced while it was open")

@@ -23,13 +23,13 @@ func TestCorrupt_rows(t *testing.T) {
 		damage, problem string
 		before, record  int
 	}{
-		"a byte of a record":   {"UPDATE records SET data = x'78' WHERE seq = 3 AND run = 1", "its checksum does not hold", 2, 3},
-		"a type":               {"UPDATE records SET type = 'u' WHERE seq = 3 AND run = 1", "its checksum does not hold", 2, 3},
-		"a record less":        {"DELETE FROM records WHERE seq = 3 AND run = 1", "it is not there, although the run has come further", 2, 3},
-		"the last one less":    {"DELETE FROM records WHERE seq = 5 AND run = 1", "it is not there, although the run has come further", 4, 5},
-		"all less":             {"DELETE FROM records WHERE run = 1", "it is not there, although the run has come further", 0, 1},
-		"records of another":   {"DELETE FROM records WHERE run = 1; UPDATE records SET place = 1 << 32 | seq", "its checksum does not hold", 0, 1},
-		"two that are swapped": {"UPDATE records SET place = 99 WHERE place = 1 << 32 | 2; UPDATE records SET place = 1 << 32 | 2 WHERE place = 1 << 32 | 3; UPDATE records SET place = 1 << 32 | 3 WHERE place = 99", "its checksum does not hold", 1, 2},
+		"a byte of a record":   {"UPDATE records SET data = x'78' WHERE seq = 3 AND run = 1", "the checksum of the record does not match", 2, 3},
+		"a type":               {"UPDATE records SET type = 'u' WHERE seq = 3 AND run = 1", "the checksum of the record does not match", 2, 3},
+		"a record less":        {"DELETE FROM records WHERE seq = 3 AND run = 1", "the record is missing", 2, 3},
+		"the last one less":    {"DELETE FROM records WHERE seq = 5 AND run = 1", "the record is missing", 4, 5},
+		"all less":             {"DELETE FROM records WHERE run = 1", "the record is missing", 0, 1},
+		"records of another":   {"DELETE FROM records WHERE run = 1; UPDATE records SET place = 1 << 32 | seq", "the checksum of the record does not match", 0, 1},
+		"two that are swapped": {"UPDATE records SET place = 99 WHERE place = 1 << 32 | 2; UPDATE records SET place = 1 << 32 | 2 WHERE place = 1 << 32 | 3; UPDATE records SET place = 1 << 32 | 3 WHERE place = 99", "the checksum of the record does not match", 1, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "runs.db")
@@ -100,7 +100,7 @@ func TestCorrupt_snapshots(t *testing.T) {
 		raw(t, path, damage)
 		_, err := s.Snapshot(t.Context(), key("r"))
 		require.ErrorIs(t, err, checkpoint.ErrCorrupt, damage)
-		require.ErrorContains(t, err, `run "r": the stored data are damaged: the checksum of its snapshot does not hold`)
+		require.ErrorContains(t, err, `run "r": the stored data are damaged: the checksum of the run's snapshot does not match`)
 		want := checkpoint.Snapshot{Records: 2, Data: []byte("again")}
 		require.NoError(t, s.SaveSnapshot(t.Context(), key("r"), want))
 		got, err := s.Snapshot(t.Context(), key("r"))

@@ -63,7 +63,7 @@ func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoi
 			return false, err
 		}
 		if int64(sum(key, "message", m.ID, m.Data)) != want {
-			return false, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to it does not hold"})
+			return false, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"})
 		}
 		m.At = time.Unix(0, at)
 		list = append(list, m)

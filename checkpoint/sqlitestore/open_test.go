@@ -53,7 +53,7 @@ func TestOpen_strangeNames(t *testing.T) {
 func TestOpen_config(t *testing.T) {
 	for want, c := range map[string]sqlitestore.Config{
 		"sqlitestore: Config.Path is empty: name the file that is to hold the runs":             {},
-		`sqlitestore: Config.Synchronous is "OFF": it may be "FULL" or "NORMAL"`:                {Path: "x", Synchronous: "OFF"},
+		`sqlitestore: Config.Synchronous is "OFF": want "FULL" or "NORMAL"`:                     {Path: "x", Synchronous: "OFF"},
 		"sqlitestore: Config.BusyTimeout is -1ns and Config.Readers 0: neither may be negative": {Path: "x", BusyTimeout: -1},
 	} {
 		_, err := sqlitestore.Open(t.Context(), c)
