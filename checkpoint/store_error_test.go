@@ -11,6 +11,17 @@ import (
 	"github.com/segue-go/segue/checkpoint"
 )
 
+func ExampleStoreError() {
+	// as any store returns it
+	err := error(&checkpoint.StoreError{Store: "sqlitestore", Place: "runs.db", Key: checkpoint.Key{Run: "r"}, Kind: checkpoint.ErrFull})
+
+	if errors.Is(err, checkpoint.ErrFull) {
+		failure, _ := errors.AsType[*checkpoint.StoreError](err)
+		fmt.Println("make room for", failure.Place)
+	}
+	// Output: make room for runs.db
+}
+
 // An error of any store is recognized by its kind, and says who failed where, about what, why, and
 // what to do.
 func TestStoreError(t *testing.T) {
