@@ -15,7 +15,8 @@
 // Growth compares the steps around the 100th with those before the 10,000th of the same run. Park
 // measures the memory of a run that waits for its model.
 //
-// Run all of them with make bench in the root of the repository. The program in folder ratios
+// Run all of them with make bench in the root of the repository, which also runs the benchmarks of
+// the durable stores: they are in the modules of these. The program in folder ratios
 // prints the medians, checks the gates, and fails if one is broken. The bytes and allocations of a
 // step hardly vary, so a test of this package checks them.
 package bench

@@ -72,16 +72,17 @@ const (
 // An Effect is a value: a middleware may pass on a changed copy, with another Step or other
 // arguments in Call, and a test may construct one.
 type Effect struct {
-	ID       EffectID
-	Run      string
-	Frame    string // the frame of the effect: its position in the tree, such as "0.1.2"
-	Strategy string // the strategy of that frame, by its name in the Set
-	Depth    int    // the depth of the frame; the root has 1
-	Kind     EffectKind
-	Step     nextstep.NextStep // for a model or a remote; read-only
-	Call     messages.ToolCall // for a tool
-	Wait     *Wait             // for a person; read-only
-	Record   int               // the record after which the effect was released
+	ID        EffectID
+	Run       string
+	Namespace string // of the run
+	Frame     string // the frame of the effect: its position in the tree, such as "0.1.2"
+	Strategy  string // the strategy of that frame, by its name in the Set
+	Depth     int    // the depth of the frame; the root has 1
+	Kind      EffectKind
+	Step      nextstep.NextStep // for a model or a remote; read-only
+	Call      messages.ToolCall // for a tool
+	Wait      *Wait             // for a person; read-only
+	Record    int               // the record after which the effect was released
 
 	Definition *tools.Definition // definition of the tool when the run began; read-only
 	Tool       tools.Tool        // the tool, if the strategy brought it; nil if it is a tool of the run
@@ -94,10 +95,18 @@ type Effect struct {
 	Digest    string            // digest of the step or the call; "" unless [Config].Durable
 }
 
-// Key identifies the effect among all runs: "run/seq/index". It is the same each time the effect is
-// performed.
+// asSegment keeps a namespace apart from the run behind it.
+var asSegment = strings.NewReplacer("%", "%25", "/", "%2F")
+
+// Key identifies the effect among all runs: "run/seq/index", and in a namespace
+// "/namespace/run/seq/index", with the "/" and "%" of the namespace escaped as in a URL. It is
+// the same each time the effect is performed.
 func (e *Effect) Key() string {
-	return e.Run + "/" + strconv.Itoa(e.ID.Seq) + "/" + strconv.Itoa(e.ID.Index)
+	run := e.Run
+	if e.Namespace != "" || strings.HasPrefix(run, "/") {
+		run = "/" + asSegment.Replace(e.Namespace) + "/" + run
+	}
+	return run + "/" + strconv.Itoa(e.ID.Seq) + "/" + strconv.Itoa(e.ID.Index)
 }
 
 // Safe reports whether the effect may be repeated when nobody knows whether it was performed: a
@@ -236,7 +245,8 @@ func (m *Machine) effect(e *effect) (x Effect) {
 // making one.
 func (m *Machine) fillIn(e *effect, x *Effect) {
 	f := e.frame
-	x.ID, x.Run, x.Frame, x.Strategy, x.Depth, x.Kind, x.Step, x.Call = e.id, m.run, f.name, f.strategy, f.depth, e.kind, e.step, e.call
+	x.ID, x.Run, x.Namespace = e.id, m.run, m.started.Namespace
+	x.Frame, x.Strategy, x.Depth, x.Kind, x.Step, x.Call = f.name, f.strategy, f.depth, e.kind, e.step, e.call
 	x.Left = m.remaining(f).limits()
 	x.Wait, x.Record, x.Definition, x.Tool = nil, m.records, e.def, e.own
 	x.Replies, x.State, x.Untrusted, x.Approved, x.Digest = e.exchanges(), e.kept, f.branch.untrusted, e.approved, e.digest

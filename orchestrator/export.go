@@ -133,11 +133,16 @@ func (o *Orchestrator) Import(ctx context.Context, r io.Reader) (checkpoint.Head
 			return none, &ImportError{Key: key, Record: i + 1, Err: err}
 		}
 	}
+	if err := rd.misfit(); err != nil {
+		return none, &ImportError{Key: key, Record: rd.unfit.place, Err: err}
+	}
 	if len(records) == 0 {
 		return none, &ImportError{Key: key, Err: errors.New("it has no records")}
 	}
 	h := o.standing(rd.m, "it was imported: resume it")
-	h.Version = file.Header.Version
+	if h.Status != checkpoint.StatusParked {
+		h.Version = file.Header.Version
+	}
 	return o.adoptRun(ctx, key, records, h)
 }
 
@@ -153,7 +158,7 @@ func (rd *reading) readImported(ctx context.Context, seq int, data []byte) (chec
 		return stored, err
 	}
 	if _, err := rd.apply(ctx, rec); err != nil {
-		return stored, rd.misfit(rec, err)
+		return stored, err
 	}
 	stored.Type = machine.TypeOf(rec)
 	return stored, nil

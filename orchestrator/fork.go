@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/google/uuid"
 
@@ -28,7 +27,7 @@ type Fork struct {
 	Reply  *Reply            // of somebody: record At is one of type "replied". Its WaitID is not read
 
 	Labels  map[string]string // in the place of those of the other run; nil: those
-	Session string            // the [Task].Session that the fork begins, as a branch; "": it is of none
+	Session string            // the new [Task].Session that the fork begins, as a branch; "": it is of none
 }
 
 // ForkError says why there can be no such fork: there is no such record, the edit does not fit it,
@@ -61,9 +60,10 @@ func (e *ForkError) Unwrap() error { return e.Err }
 // With an edit behind it, that is an error. A reply that the Fork itself brings counts.
 //
 // What was recorded is taken over as it is; an edited answer counts the usage that it says, and
-// costs nothing. The new run is applied to a Machine before it is stored. Errors are a [*ForkError]
-// for one that cannot be, a [*JournalError], a [*FactoryError], a [*RunExistsError] if there is a
-// run of that id, and a [*ConfigError].
+// costs nothing. [Config].Redact is given what the Fork brings itself. The new run is applied to a
+// Machine before it is stored. Errors are a [*ForkError] for one that cannot be, a [*JournalError],
+// a [*FactoryError], a [*RedactionError], a [*RunExistsError] if there is a run of that id, and a
+// [*ConfigError].
 func (o *Orchestrator) Fork(ctx context.Context, how Fork) (checkpoint.Head, error) {
 	var none checkpoint.Head
 	id, err := o.forkID(&how)
@@ -72,6 +72,9 @@ func (o *Orchestrator) Fork(ctx context.Context, how Fork) (checkpoint.Head, err
 	}
 	rd, err := o.newReading(how.From)
 	if err != nil {
+		return none, err
+	}
+	if err := o.checkBranch(ctx, &how); err != nil {
 		return none, err
 	}
 	f := forking{how: &how, o: o, run: id}
@@ -118,6 +121,19 @@ func (o *Orchestrator) forkID(how *Fork) (string, error) {
 		return "", &ConfigError{Field: "Fork.Run", Err: err}
 	}
 	return how.Run, nil
+}
+
+// checkBranch returns an error if there is the session already that a fork is to begin: the fork
+// would be its first turn once more.
+func (o *Orchestrator) checkBranch(ctx context.Context, how *Fork) error {
+	if how.Session == "" {
+		return nil
+	}
+	last, _, err := o.lastTurn(ctx, how.From.Namespace, how.Session)
+	if err == nil && last != nil {
+		err = &ForkError{From: how.From, Err: fmt.Errorf("there is a session %.64q: a branch has a name of its own", how.Session)}
+	}
+	return err
 }
 
 // forking is a fork in the making.
@@ -203,6 +219,7 @@ func named(a, was nextstep.Answer) nextstep.Answer {
 		return a
 	}
 	result.Output.CallID = cmp.Or(result.Output.CallID, old.Output.CallID)
+	result.Output.ToolName = cmp.Or(result.Output.ToolName, old.Output.ToolName)
 	result.Output.Status = cmp.Or(result.Output.Status, messages.StatusOK)
 	return result
 }
@@ -221,12 +238,23 @@ func (f *forking) fold(ctx context.Context) (int, error) {
 				approved[call(e.ID)] = i + 1
 			}
 		}
-		if _, err := f.rd.apply(ctx, own); err != nil {
-			return 0, f.unfit(own, i+1, err)
+		if f.o.cfg.Redact != nil && (f.isEdited(i+1) || i == 0 && f.how.Labels != nil) {
+			redacted, err := f.o.redact(ctx, f.run, own)
+			if err != nil {
+				return 0, err
+			}
+			own = redacted
 		}
+		if _, err := f.rd.apply(ctx, own); err != nil {
+			return 0, err
+		}
+		if f.rd.unfit != nil && f.isEdited(i+1) {
+			return 0, f.refuse(i+1, f.rd.unfit.err)
+		}
+		f.approvedBefore(own, i+1, approved)
 		stored := f.stored[i]
 		if changed || f.isEdited(i+1) {
-			if _, ok := own.(machine.Started); ok {
+			if _, ok := own.(machine.Started); ok && f.rd.unfit == nil {
 				own = f.rd.m.Started() // as the Machine has it
 			}
 			data, err := machine.AppendRecord(nil, own)
@@ -237,22 +265,31 @@ func (f *forking) fold(ctx context.Context) (int, error) {
 		}
 		f.own = append(f.own, stored)
 	}
+	if err := f.rd.misfit(); err != nil {
+		return 0, f.refuse(f.rd.unfit.place, err)
+	}
 	return f.firstOpen(approved), nil
+}
+
+// approvedBefore notes the calls that a Migrated says were approved, where no reply taken over has
+// said so.
+func (f *forking) approvedBefore(rec machine.Record, place int, approved map[machine.EffectID]int) {
+	r, ok := rec.(machine.Migrated)
+	if !ok || f.rd.unfit != nil {
+		return
+	}
+	for _, frame := range r.Snapshot.Frames {
+		for i := range frame.Calls {
+			id := machine.EffectID{Seq: frame.Seq, Index: i + 1}
+			if c := &frame.Calls[i]; c.Approved && c.Result == nil && approved[id] == 0 {
+				approved[id] = place
+			}
+		}
+	}
 }
 
 // isEdited reports whether the record of that place is not that of the other run.
 func (f *forking) isEdited(place int) bool { return f.edited() && place == len(f.records) }
-
-// unfit is the error of a record that the new run does not come to.
-func (f *forking) unfit(rec machine.Record, place int, err error) error {
-	if _, ok := errors.AsType[*FactoryError](err); ok {
-		return err
-	}
-	if !f.isEdited(place) {
-		err = f.rd.misfit(rec, err)
-	}
-	return f.refuse(place, err)
-}
 
 // firstOpen returns the first place of the replies about calls that have no result.
 func (f *forking) firstOpen(approved map[machine.EffectID]int) (first int) {
@@ -264,68 +301,6 @@ func (f *forking) firstOpen(approved map[machine.EffectID]int) (first int) {
 		}
 	}
 	return first
-}
-
-// adopt returns a record of the other run as one of the new run, and whether that is another.
-func (f *forking) adopt(rec machine.Record) (machine.Record, bool) {
-	switch r := rec.(type) {
-	case machine.Started:
-		r.Run, r.Origin = f.run, f.origin()
-		if f.how.Labels != nil {
-			r.Labels = f.how.Labels
-		}
-		r.Labels = sessionLabels(r.Labels, f.how.Session, 1)
-		return r, true
-	case machine.Asked:
-		r.Wait = f.adoptWait(r.Wait, r.Effect)
-		return r, true
-	case machine.Suspended:
-		waits := make([]Wait, len(r.Waits))
-		for i, w := range r.Waits {
-			waits[i] = f.adoptWait(w, r.Effect)
-		}
-		r.Waits = waits
-		return r, true
-	case machine.Replied:
-		r.Reply.WaitID = f.adoptID(r.Reply.WaitID)
-		return r, true
-	default:
-		return rec, false
-	}
-}
-
-// origin says what both runs have in common.
-func (f *forking) origin() *machine.Origin {
-	common := len(f.records)
-	if f.edited() {
-		common--
-	}
-	return &machine.Origin{Run: f.how.From.Run, Record: common}
-}
-
-func (f *forking) adoptWait(w Wait, of machine.EffectID) Wait {
-	if w.Run == f.how.From.Run {
-		w.Run = f.run
-	}
-	return w.Identified(of)
-}
-
-// adoptID returns the id in the new run of a wait that had that id in the other.
-func (f *forking) adoptID(id string) string {
-	for _, e := range f.rd.m.Open() {
-		if e.Kind != machine.EffectPerson {
-			continue
-		}
-		was, of := *e.Wait, call(e.ID)
-		was.Run = f.how.From.Run
-		if was.Kind == WaitApproval || was.Kind == WaitUnknown {
-			of = e.ID
-		}
-		if was.Identified(of).ID == id {
-			return e.Wait.ID
-		}
-	}
-	return id
 }
 
 // asks returns the question that has the id of a wait; nil if there is none.
@@ -349,39 +324,4 @@ func (f *forking) store(ctx context.Context) (checkpoint.Head, error) {
 	key := checkpoint.Key{Namespace: f.how.From.Namespace, Run: f.run}
 	h := f.o.standing(f.rd.m, fmt.Sprintf("it is a fork of run %.64q: resume it", f.how.From.Run))
 	return f.o.adoptRun(ctx, key, f.own, h)
-}
-
-// standing is the header of a run that was made from records and on which nobody works: if it could
-// go on at once it is parked, for that reason.
-func (o *Orchestrator) standing(m *machine.Machine, reason string) *checkpoint.Header {
-	h := o.header(m.Started())
-	h.Labels = maps.Clone(h.Labels)
-	h.Status = checkpoint.Status(m.Status())
-	if h.Status == "" {
-		h.Status, h.Reason, h.Version = checkpoint.StatusParked, reason, "" // no version of Recover starts it
-	}
-	setWaits(&h, m.Waits())
-	return &h
-}
-
-// adoptRun stores all records of a run that is new to the store, and returns its head.
-func (o *Orchestrator) adoptRun(ctx context.Context, key checkpoint.Key, records []checkpoint.Record, h *checkpoint.Header) (checkpoint.Head, error) {
-	writer, err := uuid.NewV7()
-	if err != nil {
-		return checkpoint.Head{}, &JournalError{Run: key.Run, Err: err}
-	}
-	j := journal{
-		store: o.cfg.Store, key: key, run: key.Run, writer: writer.String(), epoch: 1, pending: records, patience: o.cfg.Timeouts.Store,
-	}
-	defer j.close()
-	b := j.batch()
-	b.Header = h
-	err = j.append(ctx, &b)
-	if e, ok := errors.AsType[*JournalError](err); ok && errors.Is(err, checkpoint.ErrConflict) {
-		return checkpoint.Head{}, &RunExistsError{Run: key.Run, Err: e}
-	}
-	if err != nil {
-		return checkpoint.Head{}, err
-	}
-	return o.headOf(ctx, key)
 }

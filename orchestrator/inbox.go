@@ -75,6 +75,16 @@ func (b *inbox) add(m checkpoint.Message) bool {
 	return true
 }
 
+// know keeps a message from being added: it was dealt with.
+func (b *inbox) know(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.known == nil {
+		b.known = map[string]bool{}
+	}
+	b.known[id] = true
+}
+
 // take returns the messages since the last take.
 func (b *inbox) take() []checkpoint.Message {
 	b.mu.Lock()
@@ -147,7 +157,7 @@ func (r *run) applyMessage(m *checkpoint.Message) (bool, error) {
 		b.later = true
 		return false, errStays
 	case p.Type == postedReply && p.Reply != nil:
-		return r.applyReply(*p.Reply)
+		return r.applyReply(*p.Reply, m.At)
 	case p.Type == postedNote:
 		err := r.apply(machine.Noted{At: r.now, Text: p.Text})
 		return err == nil, err
@@ -163,9 +173,53 @@ func (r *run) applyMessage(m *checkpoint.Message) (bool, error) {
 	}
 }
 
-// applyReply applies a reply. If this process asks a person the same, it stops asking.
-func (r *run) applyReply(reply Reply) (bool, error) {
-	if err := r.apply(machine.Replied{At: r.now, Reply: reply}); err != nil {
+// replyInTime ends a wait that has expired by a reply that was posted before it did, while nobody
+// worked on the run. It reports whether there is such a reply.
+func (r *run) replyInTime(w *Wait) (bool, error) {
+	if r.o.keeper.inbox == nil || w.Kind == WaitTimer {
+		return false, nil
+	}
+	for _, m := range r.o.keeper.posted(r.o, []checkpoint.Key{r.journal.key}) {
+		var p posting
+		if json.Unmarshal(m.Data, &p) != nil || p.Version > postingVersion || p.Type != postedReply || p.Reply == nil || p.Reply.WaitID != w.ID {
+			continue
+		}
+		err := r.apply(machine.Replied{At: r.timeOf(w, m.At), Reply: *p.Reply})
+		if _, refused := errors.AsType[*ReplyError](err); refused { // it came too late, or is none
+			continue
+		}
+		if err == nil {
+			r.journal.taken = append(r.journal.taken, m.ID)
+			r.journal.inbox.know(m.ID)
+		}
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// timeOf returns the time of a reply that was posted at a time: now, or if the wait has expired
+// since, that time, unless the run has come further by then.
+func (r *run) timeOf(w *Wait, posted time.Time) time.Time {
+	switch {
+	case !w.Expired(r.now) || w.Expired(posted):
+		return r.now
+	case posted.Before(r.m.Now()):
+		return r.m.Now()
+	default:
+		return posted
+	}
+}
+
+// applyReply applies a reply that was posted at a time. If this process asks a person the same, it
+// stops asking.
+func (r *run) applyReply(reply Reply, posted time.Time) (bool, error) {
+	at := r.now
+	for _, w := range r.m.Waits() {
+		if w.ID == reply.WaitID {
+			at = r.timeOf(&w, posted)
+		}
+	}
+	if err := r.apply(machine.Replied{At: at, Reply: reply}); err != nil {
 		return false, err
 	}
 	for _, x := range r.executions {

@@ -99,20 +99,24 @@ func (k *keeper) collect(o *Orchestrator, runs []*run) {
 		for i, r := range some {
 			keys[i], of[r.journal.key] = r.journal.key, r
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), k.every+time.Second)
-		var posted []checkpoint.Message
-		err := o.guard(ctx, "", "Posted", func() (err error) {
-			posted, err = k.inbox.Posted(ctx, keys...)
-			return err
-		})
-		cancel()
-		if err != nil {
-			o.log(ctx, slog.LevelWarn, "the inbox could not be read", slog.Int("runs", len(keys)))
-		}
-		for _, m := range posted {
+		for _, m := range k.posted(o, keys) {
 			if r := of[m.Key]; r != nil { // a run that was resumed since has read the inbox itself
 				r.post(m)
 			}
 		}
 	}
+}
+
+// posted returns the messages to runs that can be read.
+func (k *keeper) posted(o *Orchestrator, keys []checkpoint.Key) (posted []checkpoint.Message) {
+	ctx, cancel := context.WithTimeout(context.Background(), k.every+time.Second)
+	defer cancel()
+	err := o.guard(ctx, "", "Posted", func() (err error) {
+		posted, err = k.inbox.Posted(ctx, keys...)
+		return err
+	})
+	if err != nil {
+		o.log(ctx, slog.LevelWarn, "the inbox could not be read", slog.Int("runs", len(keys)))
+	}
+	return posted
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -55,10 +56,12 @@ func (o *Orchestrator) Recover(ctx context.Context, how Recovery) error {
 	case o.leaser == nil:
 		return &ConfigError{Field: "Store", Err: errors.New("is no checkpoint.Leaser, or Config.Lease is negative: nobody can say which runs are worked on")}
 	}
-	how.Every = cmp.Or(how.Every, o.cfg.Lease/3)
+	if how.Every <= 0 {
+		how.Every = o.cfg.Lease / 3
+	}
 	r := recoverer{
 		o: o, how: how, lister: lister, places: make(chan struct{}, max(1, cmp.Or(how.Parallel, 16))),
-		busy: map[checkpoint.Key]bool{}, later: map[checkpoint.Key]time.Time{},
+		busy: map[checkpoint.Key]bool{}, later: map[checkpoint.Key]time.Time{}, parked: map[checkpoint.Key]int{},
 	}
 	defer r.all.Wait()
 	for {
@@ -80,6 +83,10 @@ type recoverer struct {
 	mu    sync.Mutex
 	busy  map[checkpoint.Key]bool      // runs that were taken
 	later map[checkpoint.Key]time.Time // runs that could not be opened, with the time to try again
+
+	// Runs that were parked here, with their last record: until they have come further they are not
+	// taken again, even if another version has parked them since.
+	parked map[checkpoint.Key]int
 }
 
 // look resumes the runs that should continue now.
@@ -129,6 +136,10 @@ func (c *recoverer) wants(h *checkpoint.Head) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if last, here := c.parked[h.Key]; here && last == h.Last && h.Header.Status == checkpoint.StatusParked {
+		return false
+	}
+	delete(c.parked, h.Key)
 	return !c.busy[h.Key] && !time.Now().Before(c.later[h.Key])
 }
 
@@ -147,6 +158,9 @@ func (c *recoverer) take(ctx context.Context, h *checkpoint.Head) bool {
 		err := c.recover(ctx, h)
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if errors.Is(err, errParked) {
+			c.parked[h.Key], err = h.Last, nil
+		}
 		delete(c.busy, h.Key)
 		if delete(c.later, h.Key); err != nil {
 			c.later[h.Key] = time.Now().Add(3 * c.how.Every)
@@ -155,7 +169,8 @@ func (c *recoverer) take(ctx context.Context, h *checkpoint.Head) bool {
 	return true
 }
 
-// recover resumes a run. It returns an error if the run could not be opened.
+// recover resumes a run. It returns an error if the run could not be opened, and errParked if it
+// was parked instead.
 func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -164,9 +179,6 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(ErrInterrupted) })()
 	how := &Resumption{Run: h.Key.Run, Namespace: h.Key.Namespace, Unknown: c.how.Unknown, expires: true}
-	if c.how.Factory != nil {
-		how.Factory = c.how.Factory(*h)
-	}
 	r, now, err := c.o.open(own, how)
 	if err != nil {
 		return err
@@ -176,7 +188,10 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 		return nil
 	}
 	if now.Recoveries > mostRecoveries {
-		return r.park(fmt.Sprintf("its recovery has ended the process %d times", mostRecoveries))
+		return r.parkHere(fmt.Sprintf("its recovery has ended the process %d times", mostRecoveries))
+	}
+	if err := c.factory(r, &now, how); err != nil {
+		return r.parkHere(err.Error())
 	}
 	if err := r.read(how.Factory); err != nil {
 		return r.parkFor(err)
@@ -188,7 +203,7 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 		if _, ok := errors.AsType[*JournalError](err); ok { // the store has failed: it may work again later
 			return err
 		}
-		return r.park(err.Error())
+		return r.parkHere(err.Error())
 	}
 	r.collectPosted()
 	r.drive(func(e Event, _ error) bool {
@@ -197,9 +212,29 @@ func (c *recoverer) recover(ctx context.Context, h *checkpoint.Head) error {
 		}
 		return true
 	})
-	if r.journal.inbox.later { // leave it to a newer program
+	if r.unkept() != nil {
+		return errParked
+	}
+	if r.journal.inbox.later || r.journal.last == now.Last { // a newer program, or nobody, can read what was posted
 		return errStays
 	}
+	return nil
+}
+
+// factory asks for the factory of a run, which this process has: if that ends the process, the
+// recovery counts.
+func (c *recoverer) factory(r *run, h *checkpoint.Head, how *Resumption) (err error) {
+	if c.how.Factory == nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			c.o.panicked(r.ctx, &PanicReport{Run: r.id, Where: "Recovery.Factory", Value: v, Stack: p.Stack})
+			err = p
+		}
+	}()
+	how.Factory = c.how.Factory(*h)
 	return nil
 }
 
@@ -209,7 +244,18 @@ func (r *run) parkFor(err error) error {
 	if e, ok := errors.AsType[*JournalError](err); ok && (e.Record == 0 && !damage || errors.Is(err, checkpoint.ErrConflict)) {
 		return err
 	}
-	return r.park(err.Error())
+	return r.parkHere(err.Error())
+}
+
+// errParked reports that a run was parked.
+var errParked = errors.New("orchestrator: the run is parked")
+
+// parkHere parks a run, and returns errParked if that is stored.
+func (r *run) parkHere(reason string) error {
+	if err := r.park(reason); err != nil {
+		return err
+	}
+	return errParked
 }
 
 // park sets the status of a run to parked.

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -60,60 +62,79 @@ func turnOf(h *checkpoint.Header) int {
 // store; and a [*ConfigError] if the store is no [checkpoint.Lister].
 func (o *Orchestrator) Sessions(ctx context.Context, namespace string) iter.Seq2[Session, error] {
 	return func(yield func(Session, error) bool) {
-		seen := map[string]bool{}
+		var list []Session
+		place := map[string]int{}
 		for head, err := range o.heads(ctx, checkpoint.Query{Namespace: namespace, Limit: 1000}) {
 			if err != nil {
 				yield(Session{}, err)
 				return
 			}
-			name := head.Header.Labels[LabelSession]
-			if name == "" || seen[name] {
+			name, turn := head.Header.Labels[LabelSession], turnOf(&head.Header)
+			if name == "" {
 				continue
 			}
-			seen[name] = true
-			if !yield(Session{Namespace: namespace, Name: name, Turns: turnOf(&head.Header), Last: head}, nil) {
+			i, known := place[name]
+			if !known {
+				i, place[name] = len(list), len(list)
+				list = append(list, Session{Namespace: namespace, Name: name})
+			}
+			if !known || turn > list[i].Turns {
+				list[i].Turns, list[i].Last = turn, head
+			}
+		}
+		slices.SortStableFunc(list, func(a, b Session) int { return b.Last.Created.Compare(a.Last.Created) })
+		for i := range list {
+			if !yield(list[i], nil) {
 				return
 			}
 		}
 	}
 }
 
-// SessionRuns yields the heads of the runs of a session, the last one first. The errors are those
-// of [Orchestrator.Sessions].
+// SessionRuns yields the heads of the runs of a session, the one that was created last first. The
+// errors are those of [Orchestrator.Sessions].
 func (o *Orchestrator) SessionRuns(ctx context.Context, namespace, session string) iter.Seq2[checkpoint.Head, error] {
-	return o.heads(ctx, checkpoint.Query{Namespace: namespace, Labels: map[string]string{LabelSession: session}})
+	return o.heads(ctx, checkpoint.Query{Namespace: namespace, Labels: map[string]string{LabelSession: session}, Limit: 1000})
 }
 
 // History returns the conversation of a session: what its next run begins with. It obeys the laws
 // of [messages.History.Validate], whatever became of the last run: of one that failed, was stopped
 // or broke off, or that waits, it is what was said by then, with every call closed. Of a session
-// without runs it is nil. The errors are those of [Orchestrator.Sessions], and a [*JournalError].
+// without runs it is nil. The errors are those of [Orchestrator.Sessions], a [*JournalError], and a
+// [*FactoryError] if the last run was begun with a [Task].Factory that [Config].Factory does not
+// know.
 func (o *Orchestrator) History(ctx context.Context, namespace, session string) (messages.History, error) {
 	last, _, err := o.lastTurn(ctx, namespace, session)
 	if err != nil || last == nil {
 		return nil, err
 	}
-	return o.historyOf(ctx, last.Key)
+	return o.historyOf(ctx, last.Key, nil)
 }
 
-// lastTurn returns the head of the last run of a session, and which it is; nil if there is none.
-func (o *Orchestrator) lastTurn(ctx context.Context, namespace, session string) (*checkpoint.Head, int, error) {
+// lastTurn returns the head of the last run of a session, and which it is; nil if there is none. It
+// is the run with the highest turn: an import, or a clock that is set back, can make another one
+// the newest in the store.
+func (o *Orchestrator) lastTurn(ctx context.Context, namespace, session string) (last *checkpoint.Head, turn int, err error) {
 	for head, err := range o.SessionRuns(ctx, namespace, session) {
 		if err != nil {
 			return nil, 0, err
 		}
-		return &head, turnOf(&head.Header), nil
+		if n := turnOf(&head.Header); last == nil || n > turn {
+			last, turn = &head, n
+		}
 	}
-	return nil, 0, nil
+	return last, turn, nil
 }
 
 // historyOf returns the conversation of a run as far as its journal can be read with the strategies
-// of this process.
-func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key) (messages.History, error) {
+// of this process, and with a factory where Config.Factory has none.
+func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key, factory func() strategy.Strategy) (messages.History, error) {
 	rd, err := o.newReading(key)
 	if err != nil {
 		return nil, err
 	}
+	rd.factory = factory
+	var started machine.Started
 	for stored, err := range rd.records(ctx) {
 		if err != nil {
 			return nil, err
@@ -122,13 +143,15 @@ func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key) (messa
 		if err != nil {
 			return nil, err
 		}
-		if _, err = rd.apply(ctx, rec); err == nil {
-			continue
+		if s, ok := rec.(machine.Started); ok {
+			started = s
 		}
-		if s, ok := rec.(machine.Started); ok { // its strategy is not there any more
-			return lawful(append(s.Input.Messages.Clip(), goalOf(&s)...)), nil
+		if _, err = rd.apply(ctx, rec); err != nil { // whoever has the factory can read what was said
+			return nil, err
 		}
-		break
+	}
+	if rd.m.Run() == "" { // its strategy is not there any more
+		return lawful(append(started.Input.Messages.Clip(), goalOf(&started)...)), nil
 	}
 	h := soFar(rd.m)
 	if s := rd.m.Started(); len(h) == 0 { // it has asked for nothing yet
@@ -195,8 +218,11 @@ func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
 	if last != nil && o.inProgress(last) {
 		return &RunExistsError{Run: last.Key.Run, InProgress: true, Err: checkpoint.ErrConflict}
 	}
+	if last != nil {
+		task.continues = last.Key.Run
+	}
 	if last != nil && len(task.Input.Messages) == 0 {
-		if task.Input.Messages, err = o.historyOf(ctx, last.Key); err != nil {
+		if task.Input.Messages, err = o.historyOf(ctx, last.Key, task.Factory); err != nil {
 			return err
 		}
 	}

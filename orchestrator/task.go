@@ -52,6 +52,8 @@ type Task struct {
 	// starts a turn while the last run of the session is in progress. A session requires a
 	// Config.Store that is a [checkpoint.Lister]. See [Orchestrator.History].
 	Session string
+
+	continues string // the run of the session before this one; "": there is none
 }
 
 // taskStrategy is the default name of a task's own strategy.
@@ -80,6 +82,9 @@ func (o *Orchestrator) started(task *Task, s *machine.Started) error {
 	*s = machine.Started{
 		Strategy: cmp.Or(task.Strategy, o.cfg.Default), Input: task.Input, Limits: task.Limits, Library: version(),
 		Model: task.Model, Metadata: task.Metadata, Labels: task.Labels, Namespace: task.Namespace,
+	}
+	if task.continues != "" {
+		s.Origin = &machine.Origin{Run: task.continues}
 	}
 	defs, err := o.toolsNamed(task.Tools)
 	problems := []error{configErrors("Task.Tools", err)}

@@ -60,7 +60,8 @@ type compiled struct {
 	moves  map[move]*target
 	caps   []string
 	events []fsm.EventDesc
-	idle   sync.Pool // of *fsm.FSM whose frames have ended: building a machine costs as much as a step
+	finals map[State]*fsm.FSM // for each final state a machine that is always in it, shared by all frames that end there
+	idle   sync.Pool          // of *fsm.FSM whose frames have ended: building a machine costs as much as a step
 }
 
 // machine returns a machine in the initial state.
@@ -82,20 +83,20 @@ type target struct {
 	to     State
 	awaits nextstep.Kind // the kind that the state awaits
 	caps   int           // index into compiled.caps, or -1
-	final  *fsm.FSM      // a machine that is always in that state, shared by all frames that end there; nil if the state is not final
+	final  *fsm.FSM      // the one of compiled.finals; nil if the state is not final
 }
 
 // ends makes the machines of the final states.
 func (c *compiled) ends() {
-	made := map[State]*fsm.FSM{}
+	c.finals = map[State]*fsm.FSM{}
 	for _, t := range c.moves {
 		if !t.awaits.Final() {
 			continue
 		}
-		if made[t.to] == nil {
-			made[t.to] = fsm.NewFSM(string(t.to), c.events, nil)
+		if c.finals[t.to] == nil {
+			c.finals[t.to] = fsm.NewFSM(string(t.to), c.events, nil)
 		}
-		t.final = made[t.to]
+		t.final = c.finals[t.to]
 	}
 }
 

@@ -24,7 +24,12 @@ type Subject struct {
 	Tools    []tools.Definition       // the run's tools
 	Children []string                 // the strategies it may delegate to; they are answered, not run
 	Replies  []llmclient.Response     // more replies to try, such as one in the form that the strategy expects
+	Failures []nextstep.Failure       // more failures to try, such as one that the strategy handles
 	Steps    int                      // how many answers deep to explore; 0 means 4
+
+	// NoSnapshot says that Snapshot of a strategy.Snapshotter may return errors in this
+	// configuration, such as for a State of package stepagent that has no JSON form.
+	NoSnapshot bool
 }
 
 // Conform fails the test with everything that [Check] finds.
@@ -47,7 +52,10 @@ func Conform(t *testing.T, s Subject) {
 //   - a method called out of turn reports an error and changes nothing;
 //   - the messages of each request obey the laws of a history, and are not changed, moved or
 //     removed later (each message of each request is compared, and a changed one is named);
-//   - each step survives its JSON form.
+//   - each step survives its JSON form;
+//   - a [strategy.Snapshotter] that is restored from its snapshot, at any step, has the same
+//     snapshot again, decides the same from then on, and concludes the same. This is also checked
+//     on some longer random paths.
 //
 // It does so with Subject.Input. It also explores, less deeply, a conversation with a system
 // prompt, tool calls and their results: once before the goal of Subject.Input, and once without a
@@ -66,11 +74,17 @@ func Check(s Subject) error {
 	if s.Steps == 0 {
 		s.Steps = 4
 	}
-	e := explorer{Subject: s, survived: map[string]bool{}}
+	return check(s, strategy.Snapshotter.Snapshot)
+}
+
+// check is Check; tests take snapshots in another way.
+func check(s Subject, snapshot snapshotOf) error {
+	e := explorer{Subject: s, survived: map[string]bool{}, snapshot: snapshot}
 	if a, b := s.New(), s.New(); a != nil && reflect.TypeOf(a).Kind() == reflect.Pointer && reflect.TypeOf(a).Elem().Size() > 0 && a == b {
 		e.report(nil, "the factory returned the same strategy twice")
 	} else {
 		e.explore(nil)
+		e.wander()
 		for _, in := range conversations(s.Input) {
 			e.converse(in)
 		}
@@ -90,6 +104,7 @@ type explorer struct {
 	survived map[string]bool // JSON forms of steps that were read and written unchanged
 	problems []error
 	about    string // the input being tried, for reports; "" for the input of the Subject
+	snapshot snapshotOf
 }
 
 // most is the greatest number of problems reported.
@@ -107,6 +122,7 @@ func (e *explorer) explore(path []answer) {
 	if _, again, ok := e.walk(path); ok && !bytes.Equal(trace, again) {
 		e.report(path, "it decided differently the second time:\n%s\n%s", trace, again)
 	}
+	e.remembers(path)
 	if d.m.Done() || len(path) == e.Steps {
 		return
 	}

@@ -1,6 +1,7 @@
 package strategytest
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/segue-go/segue/delegation"
@@ -14,11 +15,11 @@ import (
 func (e *explorer) answers(step nextstep.NextStep) []answer {
 	switch step := step.(type) {
 	case nextstep.GetChatCompletion:
-		return append(e.replies(step.Request), failures()...)
+		return append(e.replies(step.Request), e.failures()...)
 	case nextstep.ExecuteTools:
 		return batches()
 	case nextstep.Delegate:
-		return append(outputs(), failures()...)
+		return append(outputs(), e.failures()...)
 	default:
 		panic(fmt.Sprintf("strategytest: a %T is never pending", step))
 	}
@@ -78,12 +79,13 @@ func batches() []answer {
 // outputs lists the possible outputs of a child.
 func outputs() []answer {
 	result, empty := "a result", ""
+	work := messages.History{messages.UserText("a part of the task"), messages.AssistantText(result)}
 	var list []answer
 	for name, out := range []delegation.Output{
-		{Result: &result},
+		{Result: &result, Data: json.RawMessage(`"<data>"`), Messages: work, Parts: []delegation.Part{{Name: "1", After: 1, Messages: work}}},
 		{Result: &empty},
 		{},
-		{Result: &result, Err: &delegation.Error{Code: delegation.CodeFailed, Message: "the child failed"}},
+		{Result: &result, Messages: work, Begin: 1, Err: &delegation.Error{Code: delegation.CodeFailed, Message: "the child failed"}},
 		{Err: &delegation.Error{Code: delegation.CodeLimit, Message: "too deep"}},
 	} {
 		out.Counts.Steps = 1 // a child that reports nothing counts with all its limits
@@ -93,12 +95,15 @@ func outputs() []answer {
 }
 
 // failures lists the possible failures of a step.
-func failures() []answer {
+func (e *explorer) failures() []answer {
 	var list []answer
 	for _, code := range []llmclient.Code{llmclient.CodeUnavailable, llmclient.CodeMalformedToolCall} {
 		list = append(list, answer{"failure " + string(code), func(*machine.Effect) nextstep.Answer {
 			return nextstep.Failure{Source: nextstep.SourceModel, Code: delegation.Code(code), Message: "it did not work"}
 		}})
+	}
+	for i, f := range e.Failures {
+		list = append(list, answer{fmt.Sprintf("failure %d", i), func(*machine.Effect) nextstep.Answer { return f }})
 	}
 	return list
 }

@@ -43,7 +43,7 @@ func conversations(in delegation.Input) []conversation {
 
 // converse explores with another input, less deeply.
 func (e *explorer) converse(c conversation) {
-	with := explorer{Subject: e.Subject, problems: e.problems, survived: e.survived, about: "given " + c.name + ": "}
+	with := explorer{Subject: e.Subject, problems: e.problems, survived: e.survived, snapshot: e.snapshot, about: "given " + c.name + ": "}
 	with.Input, with.Steps = c.in, min(2, e.Steps)
 	if len(with.problems) < most {
 		if c.in.Goal == "" {

@@ -2,6 +2,7 @@ package strategytest_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -116,6 +117,24 @@ func (s *secondOpinion) giveUp(err error) nextstep.NextStep {
 }
 
 func (s *secondOpinion) FSM() *strategy.FSM { return s.fsm }
+
+type memory struct {
+	History messages.History `json:"history"`
+	Draft   string           `json:"draft"`
+}
+
+func (s *secondOpinion) Snapshot() (json.RawMessage, error) {
+	return json.Marshal(memory{History: s.history, Draft: s.draft})
+}
+
+func (s *secondOpinion) Restore(snapshot json.RawMessage) error {
+	var m memory
+	if err := json.Unmarshal(snapshot, &m); err != nil {
+		return err
+	}
+	s.history, s.draft = m.History, m.Draft
+	return nil
+}
 
 func TestSecondOpinionTable(t *testing.T) {
 	require.NoError(t, Table.Validate())

@@ -24,7 +24,9 @@ import (
 //     Orchestrator;
 //   - with a journal: replayed from it, with the same events;
 //   - with a journal: resumed from each prefix of it, as after a crash;
-//   - by an engine other than the Orchestrator, which must make the same events, too.
+//   - by an engine other than the Orchestrator, which must make the same events, too;
+//   - with copies of each [strategy.Snapshotter], which are restored from its snapshot before every
+//     answer, and must decide the same.
 //
 // A call that may have had its effect when its run was cut off is made again, because the test
 // answers so. A run that is stopped is stopped in the same place when it is resumed. If it was
@@ -47,6 +49,7 @@ func Ways(t *testing.T, dir string, set strategy.Set) {
 		w.known, w.first.known, w.second.known = plain.known, plain.known, plain.known
 		w.same("Stream", false, plain.stream(nil))
 		w.run(plain)
+		w.restored(m)
 		w.otherEngine(m)
 		w.replay()
 		w.crash()
@@ -159,14 +162,19 @@ func end(t *testing.T, res orchestrator.Result, failed error, resumed bool) stri
 	return b.String()
 }
 
-// drop removes from a JSON value times, and what was left of limits, which depends on what branches
-// have used meanwhile. From results of calls that were cut off it removes how far they came.
+// drop removes from a JSON value times, ids that depend on them, and what was left of limits, which
+// depends on what branches have used meanwhile. From results of calls that were cut off it removes
+// how far they came.
 func drop(v any, cut bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "elapsed")
 		delete(v, "left")
 		delete(v, "limits")
+		if _, expires := v["expires"]; expires { // a wait; its id depends on that time
+			delete(v, "expires")
+			delete(v, "id")
+		}
 		if reason := v["reason"]; cut && (reason == "not_started" || reason == messages.ReasonInterrupted) {
 			delete(v, "reason")
 			delete(v, "status")

@@ -14,8 +14,8 @@ type gate struct {
 	why         string
 }
 
-// gates are the limits for the library. All except those of W8 and of memory are ratios within one
-// run, because times depend on the machine.
+// gates are the limits for the library. All except those of W8, of memory, of lists and of Resume are
+// ratios within one run, because times depend on the machine.
 var gates = []gate{
 	{
 		row: "W1/raw", metric: "cpu-ns/step", base: "W1/loop", most: 18,
@@ -65,6 +65,34 @@ var gates = []gate{
 	{
 		row: "Resume", metric: "MiB/resume", most: 64,
 		why: "all that is allocated meanwhile, the run itself included",
+	},
+	{
+		row: "SQLiteStep/bytes=4096/synchronous=FULL/runs=1", metric: "ratio", most: 2,
+		why: "a durable step is one flush, as is the append to a file beside it; the rest is a row and a head",
+	},
+	{
+		row: "SQLiteStep/bytes=4096/synchronous=FULL/runs=16", metric: "ratio", most: 0.5,
+		why: "runs share a transaction and its flush",
+	},
+	{
+		row: "SQLiteAnswer", metric: "flushes/answer", most: 1.1,
+		why: "an answer and the intents that follow from it are one append; only the beginning and the end of a run come to that",
+	},
+	{
+		row: "SQLiteList", metric: "slowest-ms/page", most: 100,
+		why: "a page of 100,000 waiting runs is found by an index, whatever is asked for",
+	},
+	{
+		row: "PostgreSQLStep/bytes=4096/synchronous=FULL/runs=1", metric: "ratio", most: 2,
+		why: "a durable step is one statement, one round trip, and one flush",
+	},
+	{
+		row: "PostgreSQLStep/bytes=4096/synchronous=FULL/runs=16", metric: "ratio", most: 0.5,
+		why: "runs share a transaction and its flush",
+	},
+	{
+		row: "PostgreSQLList", metric: "slowest-ms/page", most: 100,
+		why: "as on SQLite",
 	},
 	{
 		row: "W8/raw", metric: "cpu-ns/step", most: 60,

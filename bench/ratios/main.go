@@ -1,4 +1,4 @@
-// Command ratios reads the output of the benchmarks of this module and prints the median of each
+// Command ratios reads the output of the benchmarks of this module and of the stores, and prints the median of each
 // row beside the loop written by hand. It exits with 1 if a gate is broken or a benchmark failed,
 // and with 2 if it cannot read its input.
 //

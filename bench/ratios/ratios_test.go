@@ -95,9 +95,11 @@ func TestRun(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	text := parsed(t, twoRows+"BenchmarkPark/raw-2 1 2 ns/op 11.25 KB/run\n").String()
+	text := parsed(t, twoRows+"BenchmarkPark/raw-2 1 2 ns/op 11.25 KB/run\n"+
+		"BenchmarkSQLiteStep/runs=1-2 1 0 ns/op 300 ns/step 1.25 ratio\n").String()
 	require.Contains(t, text, "| row         | ns/step | cpu-ns/step | B/step |")
 	require.Contains(t, text, "|-------------|---------|-------------|--------|")
 	require.Contains(t, text, "| W2/raw      | 150     | 500         | 691    | 6           | 2.50        | -                |\n")
 	require.Contains(t, text, "- Park/raw: 11.2 KB/run\n")
+	require.Contains(t, text, "- SQLiteStep/runs=1: 1.25 ratio, 300 ns/step\n")
 }

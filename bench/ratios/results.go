@@ -97,7 +97,7 @@ func (r *results) String() string {
 	t := table{{"row", "ns/step", "cpu-ns/step", "B/step", "allocs/step", "cpu, × loop", "cpu, × openai-go"}}
 	var others strings.Builder
 	for _, row := range r.rows {
-		if _, ok := r.median(row, shared[0]); !ok {
+		if !r.measures(row, shared) {
 			fmt.Fprintf(&others, "- %s: %s\n", row, r.all(row))
 			continue
 		}
@@ -113,6 +113,11 @@ func (r *results) String() string {
 		t = append(t, cells)
 	}
 	return t.String() + "\n" + others.String()
+}
+
+// measures reports whether a row has all of some metrics.
+func (r *results) measures(row string, metrics []string) bool {
+	return !slices.ContainsFunc(metrics, func(metric string) bool { return len(r.samples[row][metric]) == 0 })
 }
 
 // all lists the medians of a row that go test did not add itself.

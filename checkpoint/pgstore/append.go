@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/segue-go/segue/checkpoint"
 )
 
@@ -16,26 +14,30 @@ import (
 // included.
 const mostBytes = 1 << 29
 
-const appendBatch = `SELECT append_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
-
-// Append implements [checkpoint.Store]. It is one statement, and one transaction: if ctx ends it on
-// its way, it may be carried out nevertheless. The data of a batch may have 512 MiB.
+// Append implements [checkpoint.Store]. Batches that come at once are added in one statement, and one
+// transaction, and fail each for itself. If ctx ends while a batch is on its way, it may be added
+// nevertheless. The data of a batch may have 512 MiB.
 func (s *Store) Append(ctx context.Context, b checkpoint.Batch) error {
 	a, err := s.addition(&b)
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, b.Key, func(conn *pgx.Conn) error {
-		var refused *string
-		if err := conn.QueryRow(ctx, appendBatch, a.args()...).Scan(&refused); err != nil || refused == nil {
-			return err
-		}
-		return a.refused(*refused)
-	})
+	if err := s.enter(ctx, b.Key); err != nil {
+		return err
+	}
+	defer s.open.RUnlock()
+	if err := s.write(ctx, a); err != nil {
+		return fault(ctx, s.place, b.Key, err)
+	}
+	return nil
 }
 
-// refused says why a batch was not added.
-func (a *addition) refused(text string) error {
+// answer is what append_2 says of a batch: nil if it was added, or else why not.
+func (a *addition) answer(refused *string) error {
+	if refused == nil {
+		return nil
+	}
+	text := *refused
 	why, number, _ := strings.Cut(text, " ")
 	now, err := strconv.ParseInt(number, 10, 64)
 	switch {
@@ -53,6 +55,7 @@ func (a *addition) refused(text string) error {
 // addition is a batch as it is stored.
 type addition struct {
 	*checkpoint.Batch
+	bytes  int  // of the data
 	next   bool // the places of the records follow each other
 	crcs   []int32
 	types  []string
@@ -63,11 +66,10 @@ type addition struct {
 func (s *Store) addition(b *checkpoint.Batch) (*addition, error) {
 	n := len(b.Records)
 	a := &addition{Batch: b, next: true, crcs: make([]int32, n), types: make([]string, n), data: make([][]byte, n)}
-	bytes := 0
 	for i, r := range b.Records {
 		a.next = a.next && r.Seq == b.Records[0].Seq+i
 		a.crcs[i], a.types[i], a.data[i] = sum(b.Key, strconv.Itoa(r.Seq), r.Type, r.Data), r.Type, bytesOf(r.Data)
-		if bytes += len(r.Data); bytes > mostBytes {
+		if a.bytes += len(r.Data); a.bytes > mostBytes {
 			return nil, failure(&checkpoint.StoreError{Place: s.place, Key: b.Key, Record: r.Seq, Kind: checkpoint.ErrTooLarge})
 		}
 	}

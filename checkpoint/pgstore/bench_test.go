@@ -17,10 +17,10 @@ import (
 	"github.com/segue-go/segue/checkpoint/pgstore"
 )
 
-// BenchmarkStep measures a durable step of one record beside the same bytes appended to a file and
+// BenchmarkPostgreSQLStep measures a durable step of one record beside the same bytes appended to a file and
 // flushed, in turns: "ratio" is that of the medians. It means something if the server is on this
 // machine, and its disk that of temporary files.
-func BenchmarkStep(b *testing.B) {
+func BenchmarkPostgreSQLStep(b *testing.B) {
 	for _, size := range []int{4 << 10, 64 << 10} {
 		for _, mode := range []pgstore.Synchronous{pgstore.Full, pgstore.Normal} {
 			for _, runs := range []int{1, 16} {
@@ -87,13 +87,13 @@ func steps(b *testing.B, size, runs int, mode pgstore.Synchronous) {
 	b.ReportMetric(median(store), "ns/step")
 	b.ReportMetric(median(store)/median(floor), "ratio")
 	if mode == pgstore.Full {
+		require.NoError(b, s.Close()) // connections say what they did when they end
 		b.ReportMetric(float64(flushes(b, c)-before)/float64((seq-1)*runs), "flushes/step")
 	}
 	b.ReportMetric(0, "ns/op")
 }
 
-// flushes returns how often the server has flushed its log. It counts for all of its databases, and
-// some are counted late.
+// flushes returns how often the server has flushed its log, for all of its databases.
 func flushes(b *testing.B, c pgstore.Config) int {
 	time.Sleep(1200 * time.Millisecond)
 	n, err := strconv.Atoi(ask(b, c, "SELECT wal_sync::text FROM pg_stat_wal"))

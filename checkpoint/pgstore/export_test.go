@@ -49,3 +49,10 @@ func Alive(conn net.Conn) bool { return alive(conn) }
 
 // Sum is the checksum of a record.
 func Sum(key checkpoint.Key, name, kind string, data []byte) int32 { return sum(key, name, kind, data) }
+
+// Waiting returns how many appends stand in the queue.
+func Waiting(s *Store) int {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return len(s.queue.waiting)
+}

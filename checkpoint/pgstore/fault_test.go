@@ -79,7 +79,10 @@ func TestDamage_head(t *testing.T) {
 		require.ErrorIs(t, err, checkpoint.ErrCorrupt)
 		require.ErrorContains(t, err, `run "head": the stored data are damaged: the checksum of the run's head does not match`)
 	}
-	_, err := s.Posted(t.Context(), key("head"), key("message"))
+	require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: "n", Key: key("message"), Data: []byte("no")}))
+	posted, err := s.Posted(t.Context(), key("message"), key("head"))
+	require.Len(t, posted, 2, "one keeps back no other")
+	require.Equal(t, []string{"no", "yes"}, []string{string(posted[0].Data), string(posted[1].Data)})
 	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
 	require.ErrorContains(t, err, `run "message": the stored data are damaged: the checksum of a message to the run does not match`)
 	_, err = s.Snapshot(t.Context(), key("message"))

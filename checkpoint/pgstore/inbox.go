@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -39,9 +40,10 @@ const postedTo = `SELECT r.namespace, r.run, i.message, i.at, i.data, i.crc
 	JOIN inbox i ON i.run = r.id
 	ORDER BY k.n, i.id`
 
-// Posted implements [checkpoint.Inbox].
+// Posted implements [checkpoint.Inbox]. A message that is damaged keeps back no other.
 func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) (posted []checkpoint.Message, err error) {
 	namespaces, runs := columnsOf(keys)
+	var problems []error
 	err = s.do(ctx, checkpoint.Key{}, func(conn *pgx.Conn) error {
 		if len(runs) == 0 {
 			return nil
@@ -58,7 +60,8 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) (posted []ch
 				return err
 			}
 			if sum(m.Key, "message", m.ID, m.Data) != want {
-				return failure(&checkpoint.StoreError{Place: s.place, Key: m.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"})
+				problems = append(problems, failure(&checkpoint.StoreError{Place: s.place, Key: m.Key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"}))
+				continue
 			}
 			posted = append(posted, m)
 		}
@@ -67,7 +70,7 @@ func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) (posted []ch
 	if err != nil {
 		return nil, err
 	}
-	return posted, nil
+	return posted, errors.Join(problems...)
 }
 
 // columnsOf returns the namespaces and the ids of those keys that are valid.

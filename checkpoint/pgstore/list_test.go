@@ -51,17 +51,12 @@ func waiting(t testing.TB, n int) *pgstore.Store {
 	return s
 }
 
-// Pages of 100,000 waiting runs are found without reading all of them, whatever is asked for.
-func TestList_manyRuns(t *testing.T) {
-	const n = 100_000
-	s := waiting(t, n)
+// questions are queries, and how many runs the first page of each has, of n runs.
+func questions(n int) map[string]question {
 	status := []checkpoint.Status{checkpoint.StatusWaiting}
 	red := map[string]string{"team": "red"}
 	after := func(i int) time.Time { return epoch.Add(time.Duration(i) * time.Second) }
-	for name, c := range map[string]struct {
-		q    checkpoint.Query
-		want int
-	}{
+	return map[string]question{
 		"all":                   {checkpoint.Query{}, 100},
 		"every namespace":       {checkpoint.Query{All: true, Limit: 1000}, 1000},
 		"status":                {checkpoint.Query{Status: status}, 100},
@@ -83,7 +78,19 @@ func TestList_manyRuns(t *testing.T) {
 		"long since":            {checkpoint.Query{Status: status, Updated: after(50)}, 50},
 		"deep in the list":      {checkpoint.Query{Status: status, After: checkpoint.Cursor{Created: after(n / 2), Key: key("x")}}, 100},
 		"deep, everywhere":      {checkpoint.Query{All: true, After: checkpoint.Cursor{Created: after(n / 2), Key: key("x")}}, 100},
-	} {
+	}
+}
+
+type question struct {
+	q    checkpoint.Query
+	want int
+}
+
+// Pages of 100,000 waiting runs are found without reading all of them, whatever is asked for.
+func TestList_manyRuns(t *testing.T) {
+	const n = 100_000
+	s := waiting(t, n)
+	for name, c := range questions(n) {
 		t.Run(name, func(t *testing.T) {
 			var took []time.Duration
 			for range 4 {
@@ -103,6 +110,29 @@ func TestList_manyRuns(t *testing.T) {
 			require.Fail(t, "it takes too long", "%s\n%s", slices.Min(took), plan)
 		})
 	}
+}
+
+// BenchmarkPostgreSQLList measures the first page of each question to 100,000 waiting runs.
+func BenchmarkPostgreSQLList(b *testing.B) {
+	const n = 100_000
+	s := waiting(b, n)
+	all := questions(n)
+	took := map[string][]float64{} // milliseconds
+	for b.Loop() {
+		for name, c := range all {
+			began := time.Now()
+			page, err := s.List(b.Context(), c.q)
+			took[name] = append(took[name], float64(time.Since(began))/1e6)
+			require.NoError(b, err)
+			require.Len(b, page.Heads, c.want)
+		}
+	}
+	var pages []float64
+	for _, list := range took {
+		pages = append(pages, median(list))
+	}
+	b.ReportMetric(slices.Min(pages), "fastest-ms/page")
+	b.ReportMetric(slices.Max(pages), "slowest-ms/page")
 }
 
 // What indexes are for: none of these reads all runs.

@@ -18,6 +18,8 @@ type Store struct {
 	version int // of the schema
 	pool    *pgxpool.Pool
 
+	queue queue // of what is appended
+
 	open   sync.RWMutex // held by every call for reading
 	closed bool
 }
@@ -75,20 +77,38 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// do calls a function with a connection, and converts its error by fault. It fails if ctx is done
-// or the Store is closed.
-func (s *Store) do(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn) error) error {
+// enter begins a call, which ends with open.RUnlock. It fails if ctx is done or the Store
+// is closed.
+func (s *Store) enter(ctx context.Context, key checkpoint.Key) error {
 	if err := ctx.Err(); err != nil {
 		return fault(ctx, s.place, key, err)
 	}
 	s.open.RLock()
-	defer s.open.RUnlock()
 	if s.closed {
+		s.open.RUnlock()
 		return failure(&checkpoint.StoreError{Place: s.place, Key: key, Kind: checkpoint.ErrClosed})
 	}
+	return nil
+}
+
+// do calls a function with a connection, and converts its error by fault. It fails if ctx is done
+// or the Store is closed.
+func (s *Store) do(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn) error) error {
+	if err := s.enter(ctx, key); err != nil {
+		return err
+	}
+	defer s.open.RUnlock()
+	if err := s.on(ctx, what); err != nil {
+		return fault(ctx, s.place, key, err)
+	}
+	return nil
+}
+
+// on calls a function with a connection, and returns errors as they are.
+func (s *Store) on(ctx context.Context, what func(*pgx.Conn) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return fault(ctx, s.place, key, err)
+		return err
 	}
 	defer conn.Release()
 	err = what(conn.Conn())
@@ -97,8 +117,5 @@ func (s *Store) do(ctx context.Context, key checkpoint.Key, what func(*pgx.Conn)
 			return newer
 		}
 	}
-	if err != nil {
-		return fault(ctx, s.place, key, err)
-	}
-	return nil
+	return err
 }

@@ -28,10 +28,10 @@ func (s *sealedInbox) Post(ctx context.Context, m checkpoint.Message) error {
 // Posted implements [checkpoint.Inbox].
 func (s *sealedInbox) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoint.Message, error) {
 	posted, err := s.inner.Posted(ctx, keys...)
-	if err != nil {
-		return nil, err
-	}
 	var problems []error
+	if err != nil { // it is about others than those that were posted
+		problems = append(problems, err)
+	}
 	opened := posted[:0]
 	for _, m := range posted {
 		o := opener{s: s.s, key: m.Key, plain: s.s.keys.ReadPlain}

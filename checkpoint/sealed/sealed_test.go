@@ -188,6 +188,26 @@ func TestPlain_isRefused(t *testing.T) {
 	require.ErrorContains(t, err, `message "forged"`)
 }
 
+// halfInbox is a store whose inbox cannot read some of what it holds.
+type halfInbox struct{ *checkpoint.Memory }
+
+var errHalf = errors.New("some messages are damaged")
+
+func (s halfInbox) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoint.Message, error) {
+	posted, err := s.Memory.Posted(ctx, keys...)
+	return posted, errors.Join(err, errHalf)
+}
+
+// Messages that come with an error of the inner store are opened.
+func TestPosted_innerError(t *testing.T) {
+	s := seal(t, halfInbox{new(checkpoint.Memory)}, sealed.Keys{Current: newKey(t, "k")})
+	write(t, s, run, 1, "a")
+	post(t, s, run, "m", "yes")
+	in, err := posted(t, s, run)
+	require.Equal(t, []string{"yes"}, in)
+	require.ErrorIs(t, err, errHalf)
+}
+
 // With ReadPlain a run that is older than the sealing goes on, sealed. What is put in behind that,
 // unsealed, is refused all the same.
 func TestReadPlain(t *testing.T) {
@@ -210,8 +230,10 @@ func TestReadPlain(t *testing.T) {
 	require.Equal(t, []string{"", "k"}, ids)
 
 	write(t, inner, run, 4, "forged")
-	_, err = texts(s, run, 1)
-	require.ErrorIs(t, err, sealed.ErrPlain)
+	for from := 1; from <= 4; from++ { // who follows a run reads what is new alone
+		_, err = texts(s, run, from)
+		require.ErrorIs(t, err, sealed.ErrPlain)
+	}
 	_, err = texts(seal(t, inner, sealed.Keys{Current: key}), run, 1)
 	require.ErrorContains(t, err, "record 1: it is not sealed")
 }

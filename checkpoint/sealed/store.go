@@ -91,7 +91,10 @@ func (s *store) Append(ctx context.Context, b checkpoint.Batch) error {
 // Read implements [checkpoint.Store].
 func (s *store) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq2[checkpoint.Record, error] {
 	return func(yield func(checkpoint.Record, error) bool) {
-		o := opener{s: s, key: key, plain: s.keys.ReadPlain}
+		o, first := opener{s: s, key: key, plain: s.keys.ReadPlain}, max(from, 1)
+		if o.plain && first > 1 {
+			from = first - 1 // it says whether what is not sealed behind it is older than the sealing
+		}
 		for r, err := range s.inner.Read(ctx, key, from) {
 			if err == nil {
 				r.Data, err = o.open(&place{key: key, record: r.Seq, name: r.Type}, r.Data)
@@ -100,7 +103,7 @@ func (s *store) Read(ctx context.Context, key checkpoint.Key, from int) iter.Seq
 				yield(checkpoint.Record{}, err)
 				return
 			}
-			if !yield(r, nil) {
+			if r.Seq >= first && !yield(r, nil) {
 				return
 			}
 		}

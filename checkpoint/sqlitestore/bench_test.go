@@ -16,10 +16,10 @@ import (
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
 )
 
-// BenchmarkStep measures a durable step of one record beside the same bytes appended to a file and
+// BenchmarkSQLiteStep measures a durable step of one record beside the same bytes appended to a file and
 // flushed, in turns: "ratio" is that of the medians, "flushes/step" counts transactions and two
 // flushes each time that the log is drained.
-func BenchmarkStep(b *testing.B) {
+func BenchmarkSQLiteStep(b *testing.B) {
 	for _, size := range []int{4 << 10, 64 << 10} {
 		for _, mode := range []sqlitestore.Synchronous{sqlitestore.Full, sqlitestore.Normal} {
 			for _, runs := range []int{1, 16} {
@@ -86,8 +86,8 @@ func steps(b *testing.B, size, runs int, mode sqlitestore.Synchronous) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkRead reads a run of 10,000 records, as a resume does.
-func BenchmarkRead(b *testing.B) {
+// BenchmarkSQLiteRead reads a run of 10,000 records, as a resume does.
+func BenchmarkSQLiteRead(b *testing.B) {
 	s := fresh(b)
 	const n = 10_000
 	data := make([]string, n)

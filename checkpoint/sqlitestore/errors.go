@@ -71,8 +71,15 @@ func fault(path string, key checkpoint.Key, err error) error {
 	return failure(&checkpoint.StoreError{Place: path, Key: key, Kind: ErrDisk, Err: err})
 }
 
+// noRoomForIndex is SQLITE_IOERR_SHMSIZE: the file with the index of the log cannot be extended. Of
+// that SQLite says as little as of a broken disk.
+const noRoomForIndex = sqlite3.SQLITE_IOERR | 19<<8
+
 // kindOf returns the kind of failure that a code of SQLite is; nil: none in particular.
 func kindOf(code int) error {
+	if code == noRoomForIndex {
+		return checkpoint.ErrFull
+	}
 	switch code & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		return checkpoint.ErrBusy

@@ -109,6 +109,26 @@ func TestCorrupt_snapshots(t *testing.T) {
 	}
 }
 
+// A message that is damaged keeps back no other, be it to the same run.
+func TestCorrupt_messageAmongOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	s := open(t, path)
+	for _, run := range []string{"r", "s"} {
+		require.NoError(t, s.Append(t.Context(), first(run, "1")))
+		for _, id := range []string{"1", "2"} {
+			require.NoError(t, s.Post(t.Context(), checkpoint.Message{ID: run + id, Key: key(run), Data: []byte(run + id)}))
+		}
+	}
+	raw(t, path, `UPDATE inbox SET data = x'00' WHERE message = 'r1'`)
+	posted, err := s.Posted(t.Context(), key("r"), key("s"))
+	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
+	var texts []string
+	for _, m := range posted {
+		texts = append(texts, string(m.Data))
+	}
+	require.Equal(t, []string{"r2", "s1", "s2"}, texts)
+}
+
 // A row that stands where the next record belongs is damage, and no conflict that a writer could
 // take for another's work.
 func TestCorrupt_rowInTheWay(t *testing.T) {

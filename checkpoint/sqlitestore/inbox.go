@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
@@ -36,26 +37,33 @@ func (s *Store) Post(ctx context.Context, m checkpoint.Message) error {
 	}})
 }
 
-// Posted implements [checkpoint.Inbox].
+// Posted implements [checkpoint.Inbox]. What is damaged keeps back nothing else.
 func (s *Store) Posted(ctx context.Context, keys ...checkpoint.Key) ([]checkpoint.Message, error) {
 	if err := s.enter(ctx, checkpoint.Key{}); err != nil {
 		return nil, err
 	}
 	defer s.open.RUnlock()
 	var posted []checkpoint.Message
+	var problems []error
 	for _, key := range keys {
 		some, err := s.posted(ctx, key)
-		if err != nil {
-			return nil, s.missing(ctx, key, err)
-		}
 		posted = append(posted, some...)
+		if err == nil {
+			continue
+		}
+		problems = append(problems, s.missing(ctx, key, err))
+		if ctx.Err() != nil {
+			break
+		}
 	}
-	return posted, nil
+	return posted, errors.Join(problems...)
 }
 
+// posted returns the messages to a run, and with them an error for each that is damaged.
 func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoint.Message, err error) {
 	const text = `SELECT i.message, i.at, i.data, i.sum FROM runs r CROSS JOIN inbox i ON i.run = r.id
 		WHERE r.namespace = ? AND r.run = ? ORDER BY i.id`
+	var problems []error
 	err = s.each(ctx, text, []any{key.Namespace, key.Run}, func(rows *sql.Rows) (bool, error) {
 		var at, want int64
 		m := checkpoint.Message{Key: key}
@@ -63,11 +71,12 @@ func (s *Store) posted(ctx context.Context, key checkpoint.Key) (list []checkpoi
 			return false, err
 		}
 		if int64(sum(key, "message", m.ID, m.Data)) != want {
-			return false, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"})
+			problems = append(problems, failure(&checkpoint.StoreError{Place: s.path, Key: key, Kind: checkpoint.ErrCorrupt, Problem: "the checksum of a message to the run does not match"}))
+			return false, nil
 		}
 		m.At = time.Unix(0, at)
 		list = append(list, m)
 		return false, nil
 	})
-	return list, err
+	return list, errors.Join(append(problems, err)...)
 }

@@ -137,12 +137,12 @@ func readBegun(run string, metadata map[string]string) (begun, error) {
 
 // again returns the flags with which a run was begun, as far as f does not say otherwise.
 func (b *begun) again(f *runFlags) (*runFlags, error) {
-	if b.Withheld && !f.given("base-url") {
+	if b.Withheld && !f.reads && !f.given("base-url") {
 		return nil, errors.New("the address of the server held a user, a password or a query, which are not kept: say --base-url again")
 	}
 	said := map[string]bool{"strategy": b.Strategy != "", "approve": b.Approve != "" || f.given("approve")}
 	made := &runFlags{
-		strategy: f.strategy, approve: f.approve, store: f.store, out: f.out, reads: f.reads, agent: b.Agent, source: b.Source,
+		strategy: f.strategy, approve: f.approve, store: f.store, out: f.out, reads: f.reads, mute: f.mute, agent: b.Agent, source: b.Source,
 		system: b.System, noAsk: b.NoAsk, maxSteps: b.MaxSteps,
 		model: cmp.Or(f.model, b.Model), baseURL: cmp.Or(f.baseURL, b.BaseURL), policy: cmp.Or(f.policy, b.Policy), dir: cmp.Or(f.dir, b.Dir),
 		protect: slices.Concat(b.Protect, f.protect),

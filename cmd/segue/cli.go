@@ -19,7 +19,8 @@ type cli struct {
 	stderr io.Writer
 	getenv func(string) string
 
-	interactive bool // stdin and stderr are a terminal
+	args        []string // of the command line
+	interactive bool     // stdin and stderr are a terminal
 }
 
 // run executes one command line and returns its exit code. It writes an error as one line to
@@ -31,6 +32,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(s
 }
 
 func (c *cli) run(args []string) int {
+	c.args = args
 	root := c.root()
 	root.SetArgs(args)
 	err := root.Execute()
@@ -82,8 +84,11 @@ func (c *cli) root() *cobra.Command {
 	})
 	root.AddCommand(c.runCommand(), c.demoCommand())
 	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
-	root.AddCommand(c.replayCommand(), c.diffCommand(), c.forkCommand(), c.exportCommand())
+	root.AddCommand(c.replayCommand(), c.diffCommand(), c.forkCommand(), c.exportCommand(), c.importCommand(), c.sessionsCommand())
+	root.AddCommand(c.simulateCrashCommand())
 	root.AddCommand(c.agentsCommand(), c.configCommand(), c.graphCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.versionCommand())
+	fitHelp(root)
+	root.SetUsageTemplate(helpUsage(root.UsageTemplate()))
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Args = func(_ *cobra.Command, args []string) error {
@@ -106,6 +111,16 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("no command %q%s; see segue --help", args[0], near)
 }
 
+// oneArgument returns an error unless a command has one argument.
+func oneArgument(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("%s takes one %s; see %s --help", cmd.Name(), name, cmd.CommandPath())
+	}
+}
+
 // choice is a flag that accepts one of several words. The first word is the default.
 type choice struct {
 	words []string
@@ -117,8 +132,14 @@ func oneOf(words ...string) choice { return choice{words: words, value: words[0]
 // String implements pflag.Value.
 func (c *choice) String() string { return c.value }
 
-// Type implements pflag.Value: the help shows it as the value.
-func (c *choice) Type() string { return strings.Join(c.words, "|") }
+// Type implements pflag.Value: the help shows it as the value. Of many words it shows none.
+func (c *choice) Type() string {
+	const most = 40
+	if words := strings.Join(c.words, "|"); len(words) <= most {
+		return words
+	}
+	return "NAME"
+}
 
 // Set implements pflag.Value.
 func (c *choice) Set(word string) error {

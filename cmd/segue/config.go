@@ -199,3 +199,27 @@ func (c *cli) listAgents(cfg *config.Config, form string) error {
 	}
 	return write(c.stdout, b.String())
 }
+
+// completeAgents completes the names of the agents of a configuration, as the first argument.
+func (c *cli) completeAgents(path *string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		place, err := c.configPath(*path, cmd.Flags().Changed("config"))
+		if err != nil || place.Origin == config.OriginNone {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		cfg, err := place.Read()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var all []cobra.Completion
+		for _, name := range slices.Sorted(maps.Keys(cfg.Agents)) {
+			if strings.HasPrefix(name, begin) {
+				all = append(all, cobra.CompletionWithDesc(name, plaintext.Head(plaintext.OneLine(cfg.Agents[name].Description), 50)))
+			}
+		}
+		return all, cobra.ShellCompDirectiveNoFileComp
+	}
+}

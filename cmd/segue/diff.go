@@ -27,18 +27,32 @@ type diffRecord struct {
 func (c *cli) diffCommand() *cobra.Command {
 	f := &runFlags{}
 	form := oneOf(formText, formJSON)
+	all := false
 	cmd := &cobra.Command{
-		Use:   "diff [flags] RUN",
+		Use:   "diff [flags] RUN|--all",
 		Short: "Say where a run would decide otherwise today",
-		Long: `Diff holds what is kept of a run against the strategies, prompts and tools of today, those of --config or of the configuration
-that it was begun with, and shows the first place where they would ask for something else. No model is asked. The exit code is
-1 if there is such a place. RUN is the id of a run, or the beginning of it.`,
-		Example: `  segue diff --config changed.yaml 019a5c`,
-		Args:    cobra.ExactArgs(1),
+		Long: `Diff compares a run with the strategies, prompts and tools of today: those of --config, or of the configuration that the run was
+begun with. It shows the first place where they would ask for something else. No model is asked. The exit code is 1 if there
+is such a place. RUN is the id of a run, or the beginning of it.
+
+With --all it compares every run that is kept, one after the other, shows the first such place of each, and counts them. A run
+that cannot be compared, because its configuration or its folder is not there any more, is named. The exit code is 1 then, too.`,
+		Example: `  segue diff --config changed.yaml 019a5c
+  segue diff --all --config changed.yaml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if all == (len(args) == 0) && len(args) <= 1 {
+				return nil
+			}
+			return errors.New("diff takes one RUN, or --all; see segue diff --help")
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if all {
+				return c.diffAll(cmd.Context(), f, form.value)
+			}
 			return c.diff(cmd.Context(), f, args[0], form.value)
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "compare every run that is kept")
 	f.offerReading(cmd, c)
 	form.offer(cmd, "output", "a text to read, or a JSON object")
 	return cmd
@@ -80,6 +94,7 @@ func newDiffRecord(run string, d *orchestrator.Difference) diffRecord {
 	}
 }
 
+// text shows a difference in some lines.
 func (r *diffRecord) text() string {
 	if r.Same {
 		return "the same is asked for\n"

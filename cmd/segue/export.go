@@ -2,23 +2,39 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/orchestrator"
 )
+
+// exportRecord is what segue export --to wrote, in the form json.
+type exportRecord struct {
+	Run     string `json:"run"`
+	File    string `json:"file"`
+	Records int    `json:"records"` // at least so many; a run at work may have got more
+}
 
 func (c *cli) exportCommand() *cobra.Command {
 	var store storeFlag
 	var file string
+	form := oneOf(formText, formJSON)
 	cmd := &cobra.Command{
 		Use:   "export [flags] RUN",
 		Short: "Write a run as one JSON file",
-		Long: `Export writes all that is kept of a run as JSON: prompts, replies, arguments and results of tools, and what is secret in them.
-segue forget does not reach the file. RUN is the id of a run, or the beginning of it.`,
-		Args: cobra.ExactArgs(1),
+		Long: `Export writes all that is kept of a run as one JSON object: prompts, replies, arguments and results of tools, and what is secret
+in them. segue import reads it. segue forget does not reach it. RUN is the id of a run, or the beginning of it.
+
+With --to the run is written to a file; with --output json as well, a JSON object on standard output says which.`,
+		Example: `  segue export --to run.json 019a5c
+  segue export 019a5c | gzip > run.json.gz`,
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			st, err := c.openRuns(ctx, &store)
@@ -36,11 +52,16 @@ segue forget does not reach the file. RUN is the id of a run, or the beginning o
 			if err != nil {
 				return failed(err)
 			}
+			if file != "" && form.value == formJSON {
+				return encode(c.stdout, exportRecord{head.Key.Run, file, head.Last})
+			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&file, "to", "", "write to this `FILE`, which must not be there (default standard output)")
+	form.offer(cmd, "output", "with --to: nothing, or a JSON object that says what was written")
 	store.offer(cmd)
+	_ = cmd.MarkFlagFilename("to", "json") // the only error is an unknown flag
 	cmd.ValidArgsFunction = c.completeRuns(&store)
 	return cmd
 }
@@ -52,8 +73,11 @@ func (c *cli) toFile(name string, do func(io.Writer) error) error {
 		return do(c.stdout)
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s is there already, and is not replaced: name another file with --to", plaintext.Visible(name))
+	case err != nil:
+		return fmt.Errorf("cannot write the run: %w", err)
 	}
 	err = do(f)
 	if closed := f.Close(); err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
@@ -20,6 +21,7 @@ type forkFlags struct {
 	form   choice
 	at     int
 	task   string
+	branch string
 	reply  string
 	reason string
 }
@@ -29,22 +31,25 @@ func (c *cli) forkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fork [flags] RUN",
 		Short: "Make a new run from the beginning of another",
-		Long: `Fork makes a run that has its first records in common with another one, up to --at, and goes on by itself from there. The
-other one stays as it is. The new run takes over no approval of a call that has no result by then: it asks again.
+		Long: `Fork makes a new run from the first records of another one, up to --at. The other one stays as it is. segue resume goes on with
+the new one. It takes over no approval of a call that has no result by then: it asks again.
 
---task begins anew with another task. --reply puts another reply into the place of record --at, which is one: yes or no for an
-approval, else a text. segue show lists the records. RUN is the id of a run, or the beginning of it.`,
+A fork belongs to no conversation; with --session it is the first turn of a new one, a branch. segue sessions lists them.
+
+--task begins with another task, and takes over nothing else. --reply replaces the reply in record --at: by yes or no if it is
+about an approval, and else by a text. segue show lists the records. RUN is the id of a run, or the beginning of it.`,
 		Example: `  segue fork --at 12 019a5c
   segue fork --at 9 --reply no --reason "Not that file" 019a5c
   segue fork --task "The same for b.txt" 019a5c`,
-		Args: cobra.ExactArgs(1),
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.fork(cmd.Context(), f, args[0]) },
 	}
 	f.offerReading(cmd, c)
 	cmd.Flags().IntVar(&f.at, "at", 0, "the last record that is taken over (default the last there is)")
 	cmd.Flags().StringVar(&f.task, "task", "", "begin with this task")
-	cmd.Flags().StringVar(&f.reply, "reply", "", "another reply in the place of record --at")
+	cmd.Flags().StringVar(&f.reply, "reply", "", "replace the reply in record --at by this one")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why not, for the model; with --reply no")
+	cmd.Flags().StringVar(&f.branch, "session", "", "begin a conversation with this `NAME`")
 	f.form.offer(cmd, "output", "a text to read, or a JSON object as in segue runs")
 	cmd.MarkFlagsMutuallyExclusive("task", "reply")
 	cmd.MarkFlagsMutuallyExclusive("task", "at")
@@ -59,6 +64,11 @@ func (c *cli) fork(ctx context.Context, f *forkFlags, run string) error {
 		return err
 	}
 	how := orchestrator.Fork{From: j.key(), At: f.at}
+	if f.given("session") {
+		if how.Session, err = j.runs.newSession(ctx, f.branch); err != nil {
+			return err
+		}
+	}
 	if f.given("task") {
 		how.Input = &delegation.Input{Goal: f.task}
 	}
@@ -76,8 +86,12 @@ func (c *cli) fork(ctx context.Context, f *forkFlags, run string) error {
 	if f.form.value == formJSON {
 		return encode(c.stdout, newRunRecord(&head, j.runs.goalOf(ctx, head.Key), time.Now()))
 	}
-	return write(c.stdout, fmt.Sprintf("run %s has %d records in common with %s; go on with: %s\n",
-		head.Key.Run, head.Header.Origin.Record, j.key().Run, j.runs.command("resume", head.Key.Run)))
+	next := "go on with: " + j.runs.command("resume", head.Key.Run)
+	if head.Header.Status.Ended() {
+		next = "it has ended, as all records were taken over: --at names an earlier one"
+	}
+	return write(c.stdout, fmt.Sprintf("run %s has %s in common with %s; %s\n",
+		head.Key.Run, plaintext.Counted(head.Header.Origin.Record, "record"), j.key().Run, next))
 }
 
 // otherReply makes the reply that takes the place of the one in record --at.

@@ -2,7 +2,11 @@
 //
 //	segue demo                     a run with a scripted model: no key, no network
 //	segue run [flags] TASK|-       a run with a model
-//	segue resume [RUN]             go on with a run; runs, show, answer, stop, prune and forget are about runs too
+//	segue resume [RUN]             go on with a run
+//	segue runs                     the runs that are kept; show, answer, stop, prune, forget, replay, diff, fork,
+//	                               export and import are about runs too
+//	segue sessions                 the conversations that are kept
+//	segue simulate-crash AGENT     cut runs of an agent off wherever a process can die
 //	segue agents [FILE]            the agents of a configuration
 //	segue config check [FILE]      the problems of a configuration; segue config schema: its JSON Schema
 //	segue graph STRATEGY           the state machine of a strategy

@@ -34,7 +34,7 @@ func (c *cli) policiesCommand() *cobra.Command {
 	form := oneOf(formText, formJSON)
 	cmd := &cobra.Command{
 		Use:   "policies",
-		Short: "List the text formats for tool calls, with what a model is told of each",
+		Short: "List the text formats for tool calls, with their instructions",
 		Long: `Policies lists the formats in which models that have no tool calls of their own can write them as text, with the
 instructions that go into the system prompt. The first is the default. The tool in them is an example, unless --tools says.`,
 		Example: "  segue policies --tools tools.json",

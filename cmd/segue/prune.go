@@ -35,18 +35,18 @@ func (c *cli) pruneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune --older AGE",
 		Short: "Delete old runs, and what the file has left of them",
-		Long: `Prune deletes the runs that ended longer ago than AGE, such as 12h, 30d or 8w, and what the file still holds of them. With
---unfinished it deletes those too that nobody has touched for so long: that wait, were interrupted, or could not go on. It
-deletes no run that a process works on, or that an answer was posted to.
+		Long: `Prune deletes the runs that ended longer ago than AGE, such as 12h, 30d or 8w, and all traces of them in the file. With
+--unfinished it also deletes runs that have not ended and have had no step for so long: runs that wait, were interrupted, or could
+not go on. It deletes no run that a process works on, or that an answer was posted to.
 
-Without it, segue run deletes runs that ended 30 days ago; store.keep in your own segue.yaml says another age.`,
+Even without prune, segue run deletes runs 30 days after their end; store.keep in your own segue.yaml says another age.`,
 		Example: `  segue prune --older 7d
   segue prune --older 90d --unfinished --dry-run`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.prune(cmd.Context(), f) },
 	}
-	cmd.Flags().StringVar(&f.older, "older", "", "the `AGE` from which on runs are deleted")
-	cmd.Flags().BoolVar(&f.open, "unfinished", false, "runs that have not ended too")
+	cmd.Flags().StringVar(&f.older, "older", "", "delete runs of this `AGE` and older")
+	cmd.Flags().BoolVar(&f.open, "unfinished", false, "delete runs that have not ended as well")
 	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "delete nothing, and say what would be deleted")
 	f.form.offer(cmd, "output", "a text to read, or a JSON object")
 	f.store.offer(cmd)

@@ -51,7 +51,7 @@ func (c *cli) replayCommand() *cobra.Command {
 		Long: `Replay makes the events of a run again from what is kept of it, and shows them as segue run does, its output included. No model
 is asked, no tool is called, nothing is changed. It uses the strategies that the run was begun with. What came in pieces, such
 as an answer while it was written, is not kept. RUN is the id of a run, or the beginning of it.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := c.screen(f.out)
 			j, o, err := c.reading(cmd.Context(), f, args[0], s)

@@ -39,11 +39,14 @@ type runFlags struct {
 	config   string
 	agent    string
 	source   string
+	session  string
 	store    storeFlag
 	out      output
 
 	given func(flag string) bool // reports whether a flag was given
 	reads bool                   // no model is asked: the run is only read
+	alien bool                   // what the run was begun with stands in a file from elsewhere, and is trusted no more than that
+	mute  bool                   // neither the configuration is said, nor what is not as it was when the run began
 }
 
 func (c *cli) runCommand() *cobra.Command {
@@ -64,8 +67,8 @@ Strategies:
   and those that segue graph --help lists
 
 A configuration has models and agents by name, and rules that choose the agent of a task: segue agents lists them, segue
-config checks it. What flags say is stronger than what it says. One that nobody named, but that stands in the working folder
-or above, is used once you trust it; see segue trust.
+config checks it. Flags override it. A configuration that nobody named, but that is in the working folder or above, is used once
+you trust it; see segue trust.
 
 At a terminal (standard input and standard error), you are asked to approve each tool call that changes something, and
 the model can ask you questions. Anywhere else such a run ends with exit code 4, and says what it waits for. Approve:
@@ -79,6 +82,9 @@ one is read or changed that can hold secrets, such as .env; --protect names more
 A model, or server, that has no tool calls of its own can write them as text: --policy says in which format; see segue
 policies.
 
+With --session the run is a turn of a conversation: the model is told what was said in the turns before. The flags are not kept
+from turn to turn. segue sessions lists the conversations.
+
 Each step is kept, so that a run that waits for you, was interrupted or broke off goes on with segue resume: nothing that is
 done is done again. Ctrl-C interrupts it, whatever it is doing, and says so; a second one ends the process. What there is then
 of an answer goes to standard output all the same, as it does when a reply breaks off. With --store none nothing is kept: then
@@ -90,6 +96,7 @@ Ctrl-C ends the run after the step in progress, and a second one at once.`,
   git diff | segue run --no-ask --system "Review this change." -
   segue run --base-url http://localhost:11434/v1 --model qwen3 "Say hello"
   segue run --agent planner --source voice "Plan the week"
+  segue run --session trip "And how long does the train take?"
   segue run --base-url http://localhost:8080/v1 --policy fenced --dir notes "What is open?"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -100,12 +107,14 @@ Ctrl-C ends the run after the step in progress, and a second one at once.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.runTask(cmd.Context(), f, args[0]) },
 	}
 	f.offer(cmd)
+	cmd.Flags().StringVar(&f.session, "session", "", "make the run the next turn of the conversation with this `NAME`, or the first")
+	_ = cmd.RegisterFlagCompletionFunc("session", c.completeSessions(&f.store)) // the only error is an unknown flag
 	return cmd
 }
 
 // offer adds the flags to cmd.
 func (f *runFlags) offer(cmd *cobra.Command) {
-	f.strategy.offer(cmd, "strategy", "how to go about the task")
+	f.strategy.offer(cmd, "strategy", "how to go about the task; segue graph --help lists the names")
 	f.approve.offer(cmd, "approve", "which tool calls need your approval")
 	flags := cmd.Flags()
 	flags.StringVar(&f.model, "model", "", "the model (default SEGUE_MODEL, or "+config.DefaultModel+")")
@@ -157,6 +166,11 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		return err
 	}
 	j.task.Input = delegation.Input{Goal: goal}
+	if f.given("session") {
+		if j.task.Session, err = sessionName(f.session, j.runs); err != nil {
+			return err
+		}
+	}
 	if j.runs != nil {
 		b, err := c.begunWith(f, cfg, place)
 		if err == nil {
@@ -167,18 +181,21 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		}
 		j.task.Labels = b.labels()
 	}
-	return c.perform(ctx, j, f.out, s)
+	err = c.perform(ctx, j, f.out, s)
+	if journal, ok := errors.AsType[*orchestrator.JournalError](err); ok && j.runs.doesWithout(err) {
+		s.Warn(notKept + plaintext.OneLine(journal.Err.Error()))
+		unkept := j
+		unkept.runs = nil
+		return c.perform(ctx, unkept, f.out, s)
+	}
+	return err
 }
 
 // jobOf makes the job of a run, without its task's input. It must be closed.
 func (c *cli) jobOf(f *runFlags, cfg *config.Config, s *terminal.Screen) (j job, err error) {
-	files, err := c.openFolder(f, cfg)
+	files, list, err := c.fileTools(f, cfg)
 	if err != nil {
 		return j, err
-	}
-	var list []tools.Tool
-	if files != nil {
-		list = files.Tools()
 	}
 	if !f.noAsk {
 		list = append(list, tools.AskUser())
@@ -199,6 +216,19 @@ func (c *cli) jobOf(f *runFlags, cfg *config.Config, s *terminal.Screen) (j job,
 	return j, nil
 }
 
+// fileTools opens the folder of --dir, and returns it with its tools. The folder of a run that is
+// only read is not opened: it may be gone.
+func (c *cli) fileTools(f *runFlags, cfg *config.Config) (*workfolder.Folder, []tools.Tool, error) {
+	if f.reads && f.dir != "" {
+		return nil, workfolder.Described(), nil
+	}
+	files, err := c.openFolder(f, cfg)
+	if files == nil || err != nil {
+		return nil, nil, err
+	}
+	return files, files.Tools(), nil
+}
+
 // configOf reads the configuration of a run from its place; nil if there is none. A configuration
 // that was found must be trusted.
 func (c *cli) configOf(ctx context.Context, f *runFlags, place config.Place, s *terminal.Screen) (*config.Config, error) {
@@ -207,7 +237,7 @@ func (c *cli) configOf(ctx context.Context, f *runFlags, place config.Place, s *
 		if err != nil {
 			return nil, err
 		}
-		if hidden := place.Hidden(); hidden != "" {
+		if hidden := place.Hidden(); hidden != "" && !f.mute {
 			s.ShowProgress(plaintext.Visible(fmt.Sprintf("configuration %s (%s), and not %s", place.Path, place.Origin, hidden)))
 		}
 		if cfg.Found {

@@ -51,13 +51,12 @@ type completeTask struct {
 	toolsErr error              // the Config names tools that may not be used
 	history  messages.History
 	repaired []string
-	calls    []messages.ToolCall // awaiting results
-	asked    int                 // model calls answered
-	acted    bool                // a tool was called
-	unforced bool                // the provider refuses a forced tool choice
-	final    bool                // the answer is requested by the final tool, not by a response format
-	pieces   []string            // of an answer that was cut off and continued
-	refused  string              // the last answer that did not fit the schema
+	asked    int      // model calls answered
+	acted    bool     // a tool was called
+	unforced bool     // the provider refuses a forced tool choice
+	final    bool     // the answer is requested by the final tool, not by a response format
+	pieces   []string // of an answer that was cut off and continued
+	refused  string   // the last answer that did not fit the schema
 	finish   llmclient.FinishReason
 }
 
@@ -154,7 +153,7 @@ func (s *completeTask) ProcessAPIResponse(resp llmclient.Response) nextstep.Next
 	case s.finalCall(calls) >= 0:
 		return s.submitted(calls, s.finalCall(calls))
 	case len(calls) > 0:
-		s.calls, s.acted = calls, true
+		s.acted = true
 		return s.Then(called, nextstep.ExecuteTools{Calls: calls})
 	default:
 		return s.answer(resp.Message.Text())

@@ -12,21 +12,32 @@ import (
 
 // open begins both forms of the conversation: system prompt, earlier conversation, goal.
 func (s *react) open(in delegation.Input) error {
+	s.equip()
+	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
+	s.ids = idsIn(s.history)
+	return s.openText()
+}
+
+// equip tells the policy the tools.
+func (s *react) equip() {
 	if t, ok := s.policy.(markdownpolicy.Tooled); ok {
 		if p, ok := t.WithTools(s.tools).(Policy); ok {
 			s.policy = p
 		}
 	}
-	s.history, s.repaired = frame.Conversation(in, s.System, s.KeepSystem)
-	s.ids = map[string]bool{}
-	for _, m := range s.history {
+}
+
+// idsIn returns the ids of the calls in a conversation.
+func idsIn(h messages.History) map[string]bool {
+	ids := map[string]bool{}
+	for _, m := range h {
 		if a, ok := m.(messages.Assistant); ok {
 			for _, c := range a.Calls() {
-				s.ids[c.ID] = true
+				ids[c.ID] = true
 			}
 		}
 	}
-	return s.openText()
+	return ids
 }
 
 // openText renders the conversation so far as text, with the policy's instructions in the system

@@ -96,13 +96,18 @@ func (s *retry) Initialize(in delegation.Input) nextstep.NextStep {
 	}
 	in.Messages, _ = in.Messages.Repair() // as the attempt will do, because its tool results are counted
 	in.Messages = in.Messages.Clip()
+	s.begin(in)
+	return s.Then(started, s.attempt(in.Goal))
+}
+
+// begin takes the input, with repaired messages.
+func (s *retry) begin(in delegation.Input) {
 	s.input = in
 	for _, m := range in.Messages {
 		if m.Role() == messages.RoleTool {
 			s.before++
 		}
 	}
-	return s.Then(started, s.attempt(in.Goal))
 }
 
 // attempt delegates the work.

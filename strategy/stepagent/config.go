@@ -17,9 +17,13 @@ const Name = "step-agent"
 // Config configures the step and how often it is taken. Step must be set; the zero values of the
 // other fields are ready to use.
 type Config struct {
-	Step     Func         `json:"-"` // one iteration; must be set
-	NewState func() any   `json:"-"` // makes the State of a run, which no other run sees; nil means none. It must be pure
-	Tools    []tools.Tool `json:"-"` // added by this agent to those of the run
+	Step  Func         `json:"-"` // one iteration; must be set
+	Tools []tools.Tool `json:"-"` // added by this agent to those of the run
+
+	// NewState makes the State of a run, which no other run sees; nil means none. It must be pure.
+	// A run can be snapshot if its State comes back from its JSON form as the same value
+	// (reflect.DeepEqual); the State is therefore encoded before each step.
+	NewState func() any `json:"-"`
 
 	System     string `json:"system,omitempty"`      // replaces the system prompt at the beginning of the conversation; "" keeps that one
 	KeepSystem bool   `json:"keep_system,omitempty"` // a conversation that begins with a system prompt keeps it

@@ -65,6 +65,7 @@ type stepAgent struct {
 
 	iteration int
 	asks      int                                 // in this iteration
+	begun     begun                               // the current step
 	then      func(llmclient.Response) StepResult // takes the awaited reply
 	reply     *messages.Assistant                 // the last reply that this step asked for; nil if there is none
 	aligned   bool                                // the last request held the conversation, and later messages are in both
@@ -154,19 +155,23 @@ func (s *stepAgent) follow(res StepResult) nextstep.NextStep {
 
 // take takes one step.
 func (s *stepAgent) take() StepResult {
-	return s.guarded("the step function", func() StepResult {
-		return s.Step(Step{
-			Iteration: s.iteration,
-			Last:      s.iteration == s.MaxIterations,
-			Goal:      s.in.Goal,
-			Params:    s.in.Data,
-			History:   s.history.Clip(),
-			Plan:      s.plan,
-			Tools:     slices.Clip(s.tools),
-			State:     s.state,
-			notes:     &s.notes,
-		})
-	})
+	s.begin()
+	return s.guarded("the step function", func() StepResult { return s.Step(s.input(s.state, &s.notes)) })
+}
+
+// input returns the input of the current step.
+func (s *stepAgent) input(state any, notes *[]Note) Step {
+	return Step{
+		Iteration: s.iteration,
+		Last:      s.iteration == s.MaxIterations,
+		Goal:      s.in.Goal,
+		Params:    s.in.Data,
+		History:   s.history.Clip(),
+		Plan:      s.plan,
+		Tools:     slices.Clip(s.tools),
+		State:     state,
+		notes:     notes,
+	}
 }
 
 // ProcessAPIResponse implements strategy.Strategy.
@@ -177,6 +182,7 @@ func (s *stepAgent) ProcessAPIResponse(resp llmclient.Response) nextstep.NextSte
 		return s.planned(resp)
 	case Asking:
 		s.asked++
+		s.begun.replies = append(s.begun.replies, resp)
 		then := s.then
 		s.reply, s.then = &resp.Message, nil
 		return s.follow(s.guarded("the function that takes a reply", func() StepResult { return then(resp) }))

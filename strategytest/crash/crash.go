@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -23,7 +22,8 @@ type Case struct {
 	// follows from their arguments, their idempotency key aside.
 	//
 	// Store, Reply and Lease are the kit's; Middleware and Remote must be empty, since the oracle
-	// knows neither. The run must not reach a limit.
+	// knows neither. The run must not reach a limit. A policy for approvals must not look at the Seq of
+	// a request, nor at its Frame.
 	Config func() orchestrator.Config
 
 	Task orchestrator.Task // Run is "run" if it is ""; Stop is left out
@@ -40,39 +40,6 @@ type Case struct {
 	Seed  uint64 // which of them, where there are more
 
 	broken func(checkpoint.Store) checkpoint.Store // what tests make of the store
-}
-
-// Report says what was tried.
-type Report struct {
-	Boundaries int       // of the run that is not cut off
-	Cuts       int       // runs that were cut off once
-	Denied     int       // those of them that were made once more, with a person who denies that a call is made again
-	Frozen     int       // runs whose process was frozen, and woken when another one had ended the run
-	Pairs      int       // runs that were cut off a second time, as they went on
-	AllPairs   int       // how many such runs there are; if more than Pairs, those were drawn by Seed
-	Seed       uint64    // of the Case
-	Problems   []Problem // none: all is as it should be. No more than 10 are looked for
-}
-
-// Problem is a run that is not as the oracle says.
-type Problem struct {
-	Where string // at which boundaries the run was cut off
-	What  string // what is wrong, expected and actual on lines of their own
-}
-
-// String says what was tried, and what is wrong.
-func (r *Report) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d boundaries: %d runs cut off once, %d of them again with no call made twice, %d frozen, ", r.Boundaries, r.Cuts, r.Denied, r.Frozen)
-	if r.Pairs < r.AllPairs {
-		fmt.Fprintf(&b, "%d of %d runs cut off twice (seed %d)", r.Pairs, r.AllPairs, r.Seed)
-	} else {
-		fmt.Fprintf(&b, "all %d runs cut off twice", r.Pairs)
-	}
-	for _, p := range r.Problems {
-		fmt.Fprintf(&b, "\n%s: %s", p.Where, p.What)
-	}
-	return b.String()
 }
 
 // mostProblems is how many problems are looked for.
@@ -102,6 +69,9 @@ func Try(t *testing.T, c Case) Report {
 	}
 	e.ask()
 	whole := e.play(plan{})
+	for _, kind := range whole.kinds {
+		e.report.tried(kind).Boundaries++
+	}
 	if e.report.Boundaries = len(whole.passed[0]); len(e.report.Problems) > 0 {
 		return e.report // it is another run already
 	}
@@ -177,6 +147,7 @@ func (e *explorer) ask() {
 			t.Fatalf("crash: %v", err)
 		}
 		e.want = expected{status: statusOf(out.Err), output: textOf(out), happened: o.happened}
+		e.report.Status, e.report.Output = e.want.status, out
 	})
 }
 
@@ -208,7 +179,9 @@ func (e *explorer) cut(whole *world, apart bool) {
 	e.t.Helper()
 	known := map[string]bool{}
 	for at := 1; at <= len(whole.passed[0]) && len(e.report.Problems) < mostProblems; at++ {
-		w := e.play(plan{cuts: []int{at}, apart: apart})
+		kind := whole.kinds[at-1]
+		w := e.play(plan{cuts: []int{at}, kind: kind, apart: apart})
+		e.report.tried(kind).Cuts++
 		e.report.Cuts++
 		if w.unknown {
 			e.play(plan{cuts: []int{at}, apart: apart, denies: true})
@@ -220,7 +193,7 @@ func (e *explorer) cut(whole *world, apart bool) {
 		}
 		known[found] = true
 		for second := range w.passed[1] {
-			e.pairs = append(e.pairs, plan{cuts: []int{at, second + 1}, apart: apart})
+			e.pairs = append(e.pairs, plan{cuts: []int{at, second + 1}, kind: kind, apart: apart})
 		}
 	}
 }
@@ -230,6 +203,7 @@ func (e *explorer) freeze(whole *world) {
 	e.t.Helper()
 	for at := 1; at <= len(whole.passed[0]) && len(e.report.Problems) < mostProblems; at++ {
 		e.play(plan{cuts: []int{at}, freezes: true})
+		e.report.tried(whole.kinds[at-1]).Frozen++
 		e.report.Frozen++
 	}
 }
@@ -248,6 +222,7 @@ func (e *explorer) cutTwice() {
 			return
 		}
 		e.play(p)
+		e.report.tried(p.kind).Pairs++
 		e.report.Pairs++
 	}
 }

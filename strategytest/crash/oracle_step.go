@@ -200,21 +200,20 @@ func (o *oracle) call(ctx context.Context, a *actor, c messages.ToolCall) messag
 		out.Reason, out.Output = "not_offered", o.notOffered(a, c.Name)
 		return out
 	}
-	switch o.policy(orchestrator.ApprovalRequest{Run: o.task.Run, Frame: a.name, Call: c, Definition: *def, Untrusted: *a.outside}) {
+	switch o.policy(orchestrator.ApprovalRequest{Run: o.task.Run, Frame: a.name, Strategy: a.strategy, Call: c, Definition: *def, Untrusted: *a.outside}) {
 	case orchestrator.VerdictAllow:
 	case orchestrator.VerdictRefuse:
-		out.Reason, out.Output = orchestrator.ReasonRefused, "this call is not allowed here"
-		return out
+		return refused(a, out, "this call is not allowed here")
 	default:
 		reply := o.wait(a, orchestrator.Wait{
 			Kind: orchestrator.WaitApproval, CallID: c.ID, Tool: c.Name, Arguments: c.Arguments, Text: "May " + c.Name + " be called?", Untrusted: *a.outside,
 		})
 		if !reply.Approve {
-			out.Reason, out.Output = orchestrator.ReasonRefused, "a person refused this call"
+			why := "a person refused this call"
 			if reply.Reason != "" {
-				out.Output += ": " + reply.Reason
+				why += ": " + reply.Reason
 			}
-			return out
+			return refused(a, out, why)
 		}
 	}
 	o.happened.add(a.name, orchestrator.EventToolStarted, orchestrator.ToolStarted{Call: c})
@@ -228,6 +227,13 @@ func (o *oracle) call(ctx context.Context, a *actor, c messages.ToolCall) messag
 		return o.branches(ctx, a, c, def, agent)
 	}
 	return o.perform(ctx, a, c, tool)
+}
+
+// refused is the result of a call that may not be made. It does not count.
+func refused(a *actor, out messages.ToolOutput, why string) messages.ToolOutput {
+	a.charge(delegation.Counts{ToolCalls: -1}, messages.Usage{}, 0, 0)
+	out.Reason, out.Output = orchestrator.ReasonRefused, why
+	return out
 }
 
 // notOffered says to a model that there is no such tool, and which there are.

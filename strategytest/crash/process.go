@@ -35,9 +35,9 @@ func newProcess(w *world) *process {
 
 // boundary is a point at which the process may be killed or frozen, and reports whether it still
 // lives.
-func (p *process) boundary(name string) bool {
+func (p *process) boundary(kind, name string) bool {
 	p.mu.Lock()
-	if !p.dead && !p.sleeps && p.w.cutsAt(name) {
+	if !p.dead && !p.sleeps && p.w.cutsAt(kind, name) {
 		if p.sleeps = p.w.freezes; p.sleeps {
 			close(p.frozen)
 		} else {
@@ -91,8 +91,8 @@ func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
 		if !p.gates.wait(gate{effect: e.ID}) {
 			return nil, errKilled
 		}
-		name := p.w.begins(&e)
-		if !p.boundary("before " + name) {
+		kind, name := kindOf(&e), p.w.begins(&e)
+		if !p.boundary(kind, "before "+name) {
 			return nil, errKilled
 		}
 		if e.Kind == machine.EffectModel {
@@ -100,7 +100,7 @@ func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
 		}
 		p.w.started(&e, p.wasFrozen())
 		answer, err := next(context.WithValue(ctx, placeKey{}, placeOf(&e)), e)
-		if !p.gates.wait(gate{effect: e.ID, ends: true}) || !p.boundary("after "+name) {
+		if !p.gates.wait(gate{effect: e.ID, ends: true}) || !p.boundary(kind, "after "+name) {
 			return nil, errKilled
 		}
 		return answer, err
@@ -111,11 +111,11 @@ func (p *process) around(next orchestrator.Handler) orchestrator.Handler {
 func (p *process) ask(_ context.Context, w orchestrator.Wait) (orchestrator.Reply, error) {
 	at := gate{effect: machine.EffectID{Seq: w.Seq}, asked: w.CallID + " " + w.ID}
 	name := fmt.Sprintf("the answer to the %s about %s %s", w.Kind, w.Tool, w.CallID)
-	if !p.gates.wait(at) || !p.boundary("before "+name) {
+	if !p.gates.wait(at) || !p.boundary(KindReply, "before "+name) {
 		return orchestrator.Reply{}, errKilled
 	}
 	reply := p.w.answer(&w)
-	if at.ends = true; !p.gates.wait(at) || !p.boundary("after "+name) {
+	if at.ends = true; !p.gates.wait(at) || !p.boundary(KindReply, "after "+name) {
 		return orchestrator.Reply{}, errKilled
 	}
 	return reply, nil
@@ -176,7 +176,7 @@ func (p *process) hear(e *orchestrator.Event, err error) bool {
 		return false
 	}
 	if e.Index > 0 {
-		if !p.boundary(fmt.Sprintf("before the telling of %s of frame %s", e.Kind, e.Frame)) {
+		if !p.boundary(KindEvent, fmt.Sprintf("before the telling of %s of frame %s", e.Kind, e.Frame)) {
 			return false
 		}
 		p.w.told(e)

@@ -29,7 +29,7 @@ func (s processStore) Append(ctx context.Context, b checkpoint.Batch) error {
 		return errKilled
 	case heartbeat: // there may be many, and whoever dies then might have died before as well
 		return j.store.Append(ctx, b)
-	case !s.boundary("before " + what):
+	case !s.boundary(KindAppend, "before "+what):
 		return errKilled
 	}
 	if err := j.store.Append(ctx, b); err != nil {
@@ -38,7 +38,7 @@ func (s processStore) Append(ctx context.Context, b checkpoint.Batch) error {
 	if err := j.read(b.Records); err != nil {
 		s.w.complain(err.Error())
 	}
-	if !s.boundary("after " + what) {
+	if !s.boundary(KindAppend, "after "+what) {
 		return errKilled
 	}
 	return nil
@@ -77,7 +77,7 @@ func (s processStore) Head(ctx context.Context, key checkpoint.Key) (checkpoint.
 
 // Lease implements checkpoint.Leaser.
 func (s processStore) Lease(ctx context.Context, key checkpoint.Key, writer string, d time.Duration) (checkpoint.Head, error) {
-	if !s.boundary("before the lease") {
+	if !s.boundary(KindLease, "before the lease") {
 		return checkpoint.Head{}, errKilled
 	}
 	leaser, ok := checkpoint.As[checkpoint.Leaser](s.w.journal.store)
@@ -85,7 +85,7 @@ func (s processStore) Lease(ctx context.Context, key checkpoint.Key, writer stri
 		return checkpoint.Head{}, errNoAbility
 	}
 	head, err := leaser.Lease(ctx, key, writer, d)
-	if err == nil && !s.boundary("after the lease") {
+	if err == nil && !s.boundary(KindLease, "after the lease") {
 		return checkpoint.Head{}, errKilled
 	}
 	return head, err

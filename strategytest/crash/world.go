@@ -15,9 +15,10 @@ import (
 
 // plan says how a run is made.
 type plan struct {
-	cuts   []int // the boundary at which each process is killed, counted from its beginning, or from the kill before
-	apart  bool  // people answer in another process than the one that asked
-	denies bool  // a person says that no call that may have had its effect is made again
+	cuts   []int  // the boundary at which each process is killed, counted from its beginning, or from the kill before
+	kind   string // of the first of them
+	apart  bool   // people answer in another process than the one that asked
+	denies bool   // a person says that no call that may have had its effect is made again
 
 	freezes bool // processes are frozen, not killed, and woken when the run has ended
 }
@@ -31,6 +32,7 @@ type world struct {
 
 	mu       sync.Mutex
 	passed   [][]string // the boundaries, up to each kill and after the last
+	kinds    []string   // of the boundaries up to the first kill
 	toldAs   map[number]string
 	sleepers []*process     // that were frozen
 	starts   map[string]int // by place; of calls that are not safe to make again
@@ -77,11 +79,14 @@ func (w *world) title() string {
 }
 
 // cutsAt notes a boundary, and reports whether the process is killed there.
-func (w *world) cutsAt(name string) bool {
+func (w *world) cutsAt(kind, name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := len(w.passed) - 1
 	w.passed[last] = append(w.passed[last], name)
+	if last == 0 {
+		w.kinds = append(w.kinds, kind)
+	}
 	if last >= len(w.cuts) || len(w.passed[last]) != w.cuts[last] {
 		return false
 	}

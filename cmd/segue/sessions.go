@@ -1,0 +1,328 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/runview"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// sessionRecord is a conversation in the form json of segue sessions.
+type sessionRecord struct {
+	Session string        `json:"session"`
+	Turns   int           `json:"turns"` // that are kept
+	Last    runRecord     `json:"last"`
+	Branch  *branchRecord `json:"branch,omitempty"` // where it branched off; nil: it did not
+}
+
+// branchRecord is one end of a fork: the run that it was made from, or the one that was made.
+type branchRecord struct {
+	Run     string `json:"run"`
+	Session string `json:"session,omitempty"` // of that run; "": of none, or the run is not kept any more
+	Record  int    `json:"record"`            // the last one that both have in common
+}
+
+// turnRecord is a turn of a conversation in the form json of segue sessions show.
+type turnRecord struct {
+	Turn int `json:"turn"`
+	runRecord
+	Reply    string         `json:"reply,omitempty"`    // the last text that a model wrote in it
+	Branches []branchRecord `json:"branches,omitempty"` // the forks of this run
+}
+
+func (c *cli) sessionsCommand() *cobra.Command {
+	f := &runsFlags{form: oneOf(formText, formJSON)}
+	cmd := &cobra.Command{
+		Use:   "sessions",
+		Short: "List the conversations that are kept, or show one",
+		Long: `Sessions lists the conversations that are kept, the last one used first: name, number of turns, status of the last turn, time
+since its last step, its task, and the run that the conversation branched off from. Each turn is a run: segue run --session NAME
+makes the next one, and segue fork --session NAME begins a branch.`,
+		Example: `  segue sessions
+  segue sessions show trip
+  segue run --session trip "And how long does the train take?"`,
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listSessions(cmd.Context(), f) },
+	}
+	cmd.Flags().IntVar(&f.limit, "limit", 20, "how many at most")
+	f.form.offer(cmd, "output", "a text to read, or a JSON array of objects")
+	f.store.offer(cmd)
+	cmd.AddCommand(c.showSessionCommand())
+	return cmd
+}
+
+func (c *cli) showSessionCommand() *cobra.Command {
+	var store storeFlag
+	form := oneOf(formText, formJSON)
+	cmd := &cobra.Command{
+		Use:   "show [flags] NAME",
+		Short: "Show the turns of a conversation",
+		Long: `Show lists the turns of a conversation, the first one first: the task, the last text that a model wrote, the run, its status, and
+what was forked from it.`,
+		Args: oneArgument("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.showSession(cmd.Context(), &store, args[0], form.value)
+		},
+	}
+	form.offer(cmd, "output", "a text to read, or a JSON array of objects")
+	store.offer(cmd)
+	complete := c.completeSessions(&store)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, begin)
+	}
+	return cmd
+}
+
+// listSessions executes segue sessions.
+func (c *cli) listSessions(ctx context.Context, f *runsFlags) error {
+	if f.limit < 1 {
+		return errors.New("--limit is a number from 1 on")
+	}
+	records := []sessionRecord{}
+	st, err := c.openRuns(ctx, &f.store)
+	switch {
+	case errors.Is(err, errNoRuns):
+		if f.form.value == formText {
+			c.screen(output{}).Show(terminal.Plain.Line(err.Error()))
+		}
+	case err != nil:
+		return err
+	default:
+		defer st.close()
+		if records, err = st.sessions(ctx, f.limit); err != nil {
+			return failed(err)
+		}
+	}
+	if f.form.value == formJSON {
+		return encode(c.stdout, records)
+	}
+	return c.writeSessions(records)
+}
+
+// sessions returns the conversations, the last one used first.
+func (st *runStore) sessions(ctx context.Context, limit int) ([]sessionRecord, error) {
+	all := []sessionRecord{}
+	err := st.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
+		for s, err := range o.Sessions(ctx, "") {
+			if err != nil {
+				return err
+			}
+			r := sessionRecord{Session: s.Name, Last: newRunRecord(&s.Last, st.goalOf(ctx, s.Last.Key), time.Now())}
+			for head, err := range o.SessionRuns(ctx, "", s.Name) {
+				if err != nil {
+					return err
+				}
+				r.Turns++
+				r.Branch = st.branchOf(ctx, &head) // in the end that of the first turn
+			}
+			if all = append(all, r); len(all) == limit {
+				return nil
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// branchOf says from where a run branched off; nil if it did not, or is the next turn of its
+// conversation.
+func (st *runStore) branchOf(ctx context.Context, h *checkpoint.Head) *branchRecord {
+	from := h.Header.Origin
+	if from.Run == "" {
+		return nil
+	}
+	b := &branchRecord{Run: from.Run, Record: from.Record}
+	if other, err := st.Head(ctx, checkpoint.Key{Run: from.Run}); err == nil {
+		b.Session = other.Header.Labels[orchestrator.LabelSession]
+	}
+	if b.Session != "" && b.Session == h.Header.Labels[orchestrator.LabelSession] {
+		return nil
+	}
+	return b
+}
+
+// writeSessions writes a table of conversations.
+func (c *cli) writeSessions(records []sessionRecord) error {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for i := range records {
+		r := &records[i]
+		branch := ""
+		if r.Branch != nil {
+			branch = "\tbranch of " + plaintext.Visible(cmp.Or(r.Branch.Session, r.Branch.Run))
+		}
+		if _, err := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s%s\n", plaintext.Visible(r.Session), plaintext.Counted(r.Turns, "turn"), r.Last.Status,
+			ageText(time.Since(r.Last.Updated)), plaintext.Head(r.Last.Goal, goalColumns), branch); err != nil {
+			return err
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return write(c.stdout, b.String())
+}
+
+// showSession executes segue sessions show.
+func (c *cli) showSession(ctx context.Context, f *storeFlag, name, form string) error {
+	st, err := c.openRuns(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	turns, err := st.turns(ctx, name)
+	if err != nil {
+		return failed(err)
+	}
+	if len(turns) == 0 {
+		return fmt.Errorf("no conversation is called %s; segue sessions%s lists them", plaintext.Head(plaintext.Visible(name), 80), st.said)
+	}
+	if form == formJSON {
+		return encode(c.stdout, turns)
+	}
+	var b strings.Builder
+	for i := range turns {
+		b.WriteString(turns[i].text())
+	}
+	last := &turns[len(turns)-1]
+	if !checkpoint.Status(last.Status).Ended() {
+		fmt.Fprintf(&b, "the last turn has not ended; go on with: %s\n", st.command("resume", last.Run))
+	}
+	return write(c.stdout, b.String())
+}
+
+// turns returns the turns of a conversation, the first one first.
+func (st *runStore) turns(ctx context.Context, session string) ([]turnRecord, error) {
+	all := []turnRecord{}
+	err := st.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
+		for head, err := range o.SessionRuns(ctx, "", session) {
+			if err != nil {
+				return err
+			}
+			view, err := runview.Read(ctx, st, head)
+			if err != nil {
+				return err
+			}
+			branches, err := st.branchesAt(ctx, head.Key.Run, session)
+			if err != nil {
+				return err
+			}
+			turn, _ := strconv.Atoi(head.Header.Labels[orchestrator.LabelTurn]) // 0 if it does not say
+			all = append(all, turnRecord{turn, newRunRecord(&head, view.Started.Input.Goal, time.Now()), view.LastText, branches})
+		}
+		return nil
+	})
+	slices.Reverse(all)
+	return all, err
+}
+
+// branchesAt returns the forks of a run of a conversation, the first one first.
+func (st *runStore) branchesAt(ctx context.Context, run, session string) ([]branchRecord, error) {
+	var all []branchRecord
+	for q := (checkpoint.Query{Origin: run}); ; {
+		page, err := st.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Heads {
+			h := &page.Heads[i]
+			if own := h.Header.Labels[orchestrator.LabelSession]; own != session { // or else it is the next turn
+				all = append(all, branchRecord{h.Key.Run, own, h.Header.Origin.Record})
+			}
+		}
+		if q.After = page.Next; q.After.IsZero() {
+			slices.Reverse(all)
+			return all, nil
+		}
+	}
+}
+
+// text shows a turn.
+func (r *turnRecord) text() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("%d. %s", r.Turn, plaintext.OneLine(r.Goal))
+	line("   %s, %s ago, run %s", r.Status, ageText(time.Since(r.Updated)), plaintext.Visible(r.Run))
+	if r.Turn == 1 && r.Origin.Run != "" {
+		line("   branched off from run %s, record %d", plaintext.Visible(r.Origin.Run), r.Origin.Record)
+	}
+	for said := range strings.Lines(plaintext.Printable(r.Reply)) {
+		line("   | %s", strings.TrimRight(said, "\n"))
+	}
+	for _, branch := range r.Branches {
+		line("   branch: %s", plaintext.Visible(cmp.Or(branch.Session, "run "+branch.Run)))
+	}
+	return b.String()
+}
+
+// sessionName returns the name of a conversation that a run is a turn of.
+func sessionName(name string, runs *runStore) (string, error) {
+	if runs == nil {
+		return "", errors.New("--session needs a file in which runs are kept: name one with --store FILE")
+	}
+	if err := (checkpoint.Key{Run: name}).Check(); err != nil {
+		return "", fmt.Errorf("--session %q: %w", plaintext.Head(plaintext.Visible(name), 80), err)
+	}
+	return name, nil
+}
+
+// newSession returns the name of a conversation that a run begins.
+func (st *runStore) newSession(ctx context.Context, name string) (string, error) {
+	name, err := sessionName(name, st)
+	if err != nil {
+		return "", err
+	}
+	page, err := st.List(ctx, checkpoint.Query{Labels: map[string]string{orchestrator.LabelSession: name}, Limit: 1})
+	if err != nil {
+		return "", failed(err)
+	}
+	if len(page.Heads) > 0 {
+		return "", fmt.Errorf("there is a conversation %s already; a branch begins a new one", plaintext.Visible(name))
+	}
+	return name, nil
+}
+
+// completeSessions completes the names of conversations.
+func (c *cli) completeSessions(f *storeFlag) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		const nothingElse = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		st, err := c.openRuns(ctx, f)
+		if err != nil {
+			return nil, nothingElse
+		}
+		defer st.close()
+		var all []cobra.Completion
+		err = st.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
+			for s, err := range o.Sessions(ctx, "") {
+				if err != nil {
+					return err
+				}
+				if strings.HasPrefix(s.Name, begin) && len(all) < shownRuns {
+					all = append(all, cobra.CompletionWithDesc(s.Name, plaintext.Head(st.goalOf(ctx, s.Last.Key), 50)))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nothingElse
+		}
+		return all, nothingElse
+	}
+}

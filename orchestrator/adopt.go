@@ -1,0 +1,47 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/google/uuid"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/machine"
+)
+
+// standing is the header of a run that was made from records and on which nobody works: if it could
+// go on at once it is parked, for that reason.
+func (o *Orchestrator) standing(m *machine.Machine, reason string) *checkpoint.Header {
+	h := o.header(m.Started())
+	h.Labels = maps.Clone(h.Labels)
+	h.Status = checkpoint.Status(m.Status())
+	if h.Status == "" {
+		h.Status, h.Reason, h.Version = checkpoint.StatusParked, reason, "" // no version of Recover starts it
+	}
+	setWaits(&h, m.Waits())
+	return &h
+}
+
+// adoptRun stores all records of a run that is new to the store, and returns its head.
+func (o *Orchestrator) adoptRun(ctx context.Context, key checkpoint.Key, records []checkpoint.Record, h *checkpoint.Header) (checkpoint.Head, error) {
+	writer, err := uuid.NewV7()
+	if err != nil {
+		return checkpoint.Head{}, &JournalError{Run: key.Run, Err: err}
+	}
+	j := journal{
+		store: o.cfg.Store, key: key, run: key.Run, writer: writer.String(), epoch: 1, pending: records, patience: o.cfg.Timeouts.Store,
+	}
+	defer j.close()
+	b := j.batch()
+	b.Header = h
+	err = j.append(ctx, &b)
+	if e, ok := errors.AsType[*JournalError](err); ok && errors.Is(err, checkpoint.ErrConflict) {
+		return checkpoint.Head{}, &RunExistsError{Run: key.Run, Err: e}
+	}
+	if err != nil {
+		return checkpoint.Head{}, err
+	}
+	return o.headOf(ctx, key)
+}

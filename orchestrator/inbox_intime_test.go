@@ -1,0 +1,43 @@
+package orchestrator_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// A reply that was given in time counts, however late a process comes that takes it.
+func TestAnswer_inTimeAndTakenLate(t *testing.T) {
+	for name, posted := range map[string]time.Duration{"in time": 59 * time.Minute, "too late": 61 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := new(checkpoint.Memory)
+				var paid atomic.Int32
+				build := func(script ...scripted.Reply) *orchestrator.Orchestrator {
+					return solver(t, scripted.New(script...), stored(store), with(counted("pay", &paid)),
+						approving(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways, Expires: time.Hour}))
+				}
+				res, err := build(scripted.Calls(scripted.Call("pay", "{}", "1"))).Run(t.Context(), task("go"))
+				require.NoError(t, err)
+				time.Sleep(posted)
+				require.NoError(t, build().Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}))
+				time.Sleep(2 * time.Hour) // nobody is there
+				r := startRecover(t, build(scripted.Text("done")), orchestrator.Recovery{})
+				time.Sleep(time.Hour)
+				require.Equal(t, orchestrator.StatusDone, r.end("r").Status)
+				require.Equal(t, posted < time.Hour, paid.Load() == 1)
+				_, err = all(t, build().Replay(t.Context(), keyOfRun))
+				require.NoError(t, err)
+				r.cancel()
+				<-r.done
+			})
+		})
+	}
+}

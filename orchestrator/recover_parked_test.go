@@ -1,0 +1,98 @@
+package orchestrator_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/completetask"
+)
+
+func version(v string) func(*orchestrator.Config) {
+	return func(c *orchestrator.Config) { c.Version = v }
+}
+
+// Two versions that can both not continue a run do not take it from each other for ever.
+func TestRecover_parkedByEachVersionOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		whole := new(checkpoint.Memory)
+		build := func(store checkpoint.Store, v string) *orchestrator.Orchestrator {
+			return solver(t, scripted.New(scripted.Text("done")), stored(store), version(v))
+		}
+		_, err := build(whole, "1").Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		left := died(t, whole, 1, time.Second)
+		no := orchestrator.Recovery{Factory: func(checkpoint.Head) func() strategy.Strategy { panic("no") }}
+		one, two := startRecover(t, build(left, "1"), no), startRecover(t, build(left, "2"), no)
+		time.Sleep(time.Minute)
+		epoch := headOf(t, left, "r").Epoch
+		require.LessOrEqual(t, epoch, int64(4), "each has tried once or twice")
+		time.Sleep(time.Hour)
+		require.Equal(t, epoch, headOf(t, left, "r").Epoch)
+		three := startRecover(t, build(left, "3"), orchestrator.Recovery{})
+		time.Sleep(time.Minute)
+		require.Equal(t, orchestrator.StatusDone, three.end("r").Status)
+		for _, r := range []*recovering{one, two, three} {
+			r.cancel()
+			<-r.done
+		}
+	})
+}
+
+// A call that a person has approved waits for a program that has its tool: one without it neither
+// makes the call nor tells the model that there is no such tool.
+func TestRecover_withoutTheToolOfAnOpenCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(checkpoint.Memory)
+		w := waitingRun(t, store)
+		yes := orchestrator.Reply{WaitID: w.ID, Approve: true}
+		policy := approving(orchestrator.ApprovalConfig{Default: orchestrator.AskAlways})
+		without := solver(t, scripted.New(scripted.Text("no")), stored(store), policy, version("1"))
+		_, err := all(t, without.Resume(t.Context(), resuming("r", yes)))
+		require.ErrorAs(t, err, new(*orchestrator.ConfigError))
+		require.ErrorContains(t, err, `run "r" has an open call of the tool "risky", which is missing here`)
+
+		require.NoError(t, without.Answer(t.Context(), keyOfRun, yes))
+		r := startRecover(t, without, orchestrator.Recovery{})
+		time.Sleep(time.Minute)
+		head := headOf(t, store, "r")
+		require.Equal(t, checkpoint.StatusParked, head.Header.Status)
+		require.Contains(t, head.Header.Reason, `"risky"`)
+		having := solver(t, scripted.New(scripted.Text("done")), stored(store), policy, version("2"), with(echo("risky")))
+		other := startRecover(t, having, orchestrator.Recovery{})
+		time.Sleep(time.Minute)
+		require.Equal(t, orchestrator.StatusDone, other.end("r").Status)
+		require.Contains(t, whole(t, store), "risky{}", "the call was made")
+		for _, r := range []*recovering{r, other} {
+			r.cancel()
+			<-r.done
+		}
+	})
+}
+
+// A session whose tasks bring their strategies goes on with what was said, and does not lose it
+// silently where nobody has the strategy.
+func TestSession_factories(t *testing.T) {
+	store := new(checkpoint.Memory)
+	model := scripted.New(scripted.Text("Hello Ann."), scripted.Text("Ann."))
+	o := solver(t, model, stored(store))
+	ask := func(goal string) orchestrator.Task {
+		return orchestrator.Task{Session: "chat", Factory: completetask.New(completetask.Config{}), Input: delegation.Input{Goal: goal}}
+	}
+	for _, goal := range []string{"I am Ann.", "Who am I?"} {
+		_, err := o.Run(t.Context(), ask(goal))
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"user: I am Ann.", "assistant: Hello Ann.", "user: Who am I?"}, saidIn(model.Requests()[1].Messages))
+	_, err := o.History(t.Context(), "", "chat")
+	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
+	_, err = o.Run(t.Context(), turn("And now?"))
+	require.ErrorAs(t, err, new(*orchestrator.FactoryError))
+}

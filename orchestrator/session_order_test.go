@@ -1,0 +1,118 @@
+package orchestrator_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/machine"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// Whoever forgets a run of a session forgets the runs that continued the conversation, which hold
+// what was said in it.
+func TestSession_isForgottenFromARunOn(t *testing.T) {
+	store := new(checkpoint.Memory)
+	o := solver(t, scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("3"), scripted.Text("4")), stored(store))
+	for _, goal := range []string{"before", "my name is Ann", "and now?", "well?"} {
+		_, err := o.Run(t.Context(), turn(goal))
+		require.NoError(t, err)
+	}
+	require.Equal(t, checkpoint.Origin{Run: "chat.2"}, headOf(t, store, "chat.3").Header.Origin)
+	gone, err := checkpoint.Forget(t.Context(), store, checkpoint.Key{Run: "chat.2"})
+	require.NoError(t, err)
+	require.Equal(t, []checkpoint.Key{{Run: "chat.2"}, {Run: "chat.3"}, {Run: "chat.4"}}, gone.Runs)
+	require.Equal(t, []checkpoint.Key{{Run: "chat.1"}}, gone.Origins)
+	require.NotContains(t, whole(t, store), "Ann")
+	h, err := o.History(t.Context(), "", "chat")
+	require.NoError(t, err)
+	require.Equal(t, []string{"user: before", "assistant: 1"}, saidIn(h))
+}
+
+// The last run of a session is the one with the highest turn, and not the one that came into the
+// store last: by an import, or by a clock that goes wrong.
+func TestSession_goesByTurns(t *testing.T) {
+	store := new(checkpoint.Memory)
+	model := scripted.New(scripted.Text("1"), scripted.Text("2"), scripted.Text("3"))
+	o := solver(t, model, stored(store))
+	for _, goal := range []string{"a", "b"} {
+		_, err := o.Run(t.Context(), turn(goal))
+		require.NoError(t, err)
+	}
+	first := exported(t, o, checkpoint.Key{Run: "chat.1"})
+	require.NoError(t, store.Delete(t.Context(), checkpoint.Key{Run: "chat.1"}))
+	_, err := o.Import(t.Context(), strings.NewReader(first))
+	require.NoError(t, err)
+
+	var turns []int
+	for s, err := range o.Sessions(t.Context(), "") {
+		require.NoError(t, err)
+		require.Equal(t, "chat.2", s.Last.Key.Run)
+		turns = append(turns, s.Turns)
+	}
+	require.Equal(t, []int{2}, turns)
+	res, err := o.Run(t.Context(), turn("c"))
+	require.NoError(t, err)
+	require.Equal(t, "chat.3", res.Run)
+	require.Equal(t, []string{"user: a", "assistant: 1", "user: b", "assistant: 2", "user: c", "assistant: 3"}, saidIn(res.Output.Messages))
+}
+
+// A branch is a session of its own: a fork cannot begin one that there is.
+func TestFork_intoASession(t *testing.T) {
+	store := new(checkpoint.Memory)
+	o := solver(t, scripted.New(scripted.Text("1"), scripted.Text("2")), stored(store))
+	for _, goal := range []string{"a", "b"} {
+		_, err := o.Run(t.Context(), turn(goal))
+		require.NoError(t, err)
+	}
+	_, err := o.Fork(t.Context(), orchestrator.Fork{From: checkpoint.Key{Run: "chat.1"}, Session: "chat"})
+	require.ErrorAs(t, err, new(*orchestrator.ForkError))
+	require.ErrorContains(t, err, `there is a session "chat"`)
+}
+
+// An import is parked whatever the version of the program is that looks for runs to recover.
+func TestRecover_startsNoImport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		build := func(store checkpoint.Store, version string) *orchestrator.Orchestrator {
+			return solver(t, scripted.New(scripted.Text("done")), stored(store), func(c *orchestrator.Config) { c.Version = version })
+		}
+		here, there := new(checkpoint.Memory), new(checkpoint.Memory)
+		_, err := build(here, "1").Run(t.Context(), task("go"))
+		require.NoError(t, err)
+		file := exported(t, build(died(t, here, 1, 0), "1"), checkpoint.Key{Run: "r"})
+		file = strings.Replace(file, `"status":"running"`, `"status":"running","version":"1"`, 1)
+		_, err = build(there, "2").Import(t.Context(), strings.NewReader(file))
+		require.NoError(t, err)
+		r := startRecover(t, build(there, "2"), orchestrator.Recovery{})
+		time.Sleep(time.Hour)
+		require.Equal(t, checkpoint.StatusParked, headOf(t, there, "r").Header.Status)
+		r.cancel()
+		<-r.done
+	})
+}
+
+// What a fork brings itself is redacted as all else is.
+func TestFork_isRedacted(t *testing.T) {
+	store := new(checkpoint.Memory)
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("look", "{}", "1")), scripted.Text("done")), stored(store), with(echo("look")), redacting(withoutCards))
+	_, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+	at := placeOf(t, recordsIn(t, store, "r"), func(a machine.Answered) bool { return a.Kind == machine.EffectTool })
+	for _, how := range []orchestrator.Fork{
+		{Input: &delegation.Input{Goal: "pay " + card}},
+		{At: at, Answer: nextstep.ToolResult{Output: messages.ToolOutput{Output: card}}},
+	} {
+		how.From = keyOfRun
+		_, err = o.Fork(t.Context(), how)
+		require.NoError(t, err)
+	}
+	require.NotContains(t, whole(t, store), card)
+}

@@ -1,0 +1,56 @@
+package completetask
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
+)
+
+var _ strategy.Snapshotter = (*completeTask)(nil)
+
+// memoryVersion is the version of memory.
+const memoryVersion = 1
+
+// memory is the JSON form of a snapshot.
+type memory struct {
+	frame.Version
+	History    messages.History       `json:"history"`
+	Repaired   []string               `json:"repaired,omitempty"`    // repairs of the input messages
+	Asked      int                    `json:"asked,omitempty"`       // model calls answered
+	Acted      bool                   `json:"acted,omitempty"`       // a tool was called
+	Unforced   bool                   `json:"unforced,omitempty"`    // the provider refuses a forced tool choice
+	AnswerTool bool                   `json:"answer_tool,omitempty"` // the provider refuses the response format; the final tool replaces it
+	Pieces     []string               `json:"pieces,omitempty"`      // of an answer that was cut off and continued
+	Refused    string                 `json:"refused,omitempty"`     // the last answer that did not fit the schema
+	Finish     llmclient.FinishReason `json:"finish,omitempty"`      // of the last reply
+}
+
+// Snapshot implements strategy.Snapshotter.
+func (s *completeTask) Snapshot() (json.RawMessage, error) {
+	return frame.Snapshot("completetask", memory{
+		Version: frame.Version{V: memoryVersion}, History: s.history, Repaired: s.repaired, Asked: s.asked, Acted: s.acted,
+		Unforced: s.unforced, AnswerTool: s.final && s.Answer != AnswerTool, Pieces: s.pieces, Refused: s.refused, Finish: s.finish,
+	})
+}
+
+// Restore implements strategy.Snapshotter.
+func (s *completeTask) Restore(snapshot json.RawMessage) error {
+	var m memory
+	if err := errors.Join(s.Err, s.toolsErr); err != nil {
+		return err
+	}
+	if err := frame.Restore("completetask", memoryVersion, snapshot, &m); err != nil {
+		return err
+	}
+	if m.AnswerTool && s.answerTool.Name == "" {
+		return frame.Misfit("completetask", "the answer is awaited by the final tool, and the Config has no Schema for it")
+	}
+	s.history, s.repaired, s.asked, s.acted, s.unforced = m.History, m.Repaired, m.Asked, m.Acted, m.Unforced
+	s.final = s.final || m.AnswerTool
+	s.pieces, s.refused, s.finish = m.Pieces, m.Refused, m.Finish
+	return nil
+}

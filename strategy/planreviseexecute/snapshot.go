@@ -1,0 +1,98 @@
+package planreviseexecute
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
+)
+
+var _ strategy.Snapshotter = (*planReviseExecute)(nil)
+
+// memoryVersion is the version of memory.
+const memoryVersion = 1
+
+// memory is the JSON form of a snapshot.
+type memory struct {
+	frame.Version
+	Goal      string            `json:"goal,omitempty"` // for the prompts
+	History   messages.History  `json:"history"`
+	Repaired  []string          `json:"repaired,omitempty"`  // repairs of the input messages
+	Plan      planMemory        `json:"plan,omitzero"`       // its current step is the next one that can be done
+	Last      *string           `json:"last,omitempty"`      // result of the last step that was done
+	Scrap     *string           `json:"scrap,omitempty"`     // text of the last failed step that left one
+	Revisions []revisionMemory  `json:"revisions,omitempty"` // in order
+	Parts     []delegation.Part `json:"parts,omitempty"`     // the work of the steps
+}
+
+// planMemory, stepMemory and revisionMemory are types without the lenient UnmarshalJSON of a Step,
+// which drops unknown fields.
+type planMemory struct {
+	Steps   []stepMemory `json:"steps,omitempty"`
+	Planned int          `json:"planned,omitempty"`
+}
+
+type stepMemory Step
+
+type revisionMemory struct {
+	Step     string     `json:"step,omitempty"`
+	Feedback string     `json:"feedback,omitempty"`
+	Plan     planMemory `json:"plan,omitzero"`
+}
+
+func newPlanMemory(p Plan) planMemory {
+	m := planMemory{Planned: p.Planned}
+	for _, s := range p.Steps {
+		m.Steps = append(m.Steps, stepMemory(s))
+	}
+	return m
+}
+
+func (m planMemory) plan() Plan {
+	p := Plan{Planned: m.Planned}
+	for _, s := range m.Steps {
+		p.Steps = append(p.Steps, Step(s))
+	}
+	return p
+}
+
+// Snapshot implements strategy.Snapshotter.
+func (s *planReviseExecute) Snapshot() (json.RawMessage, error) {
+	m := memory{
+		Version: frame.Version{V: memoryVersion}, Goal: s.goal, History: s.history, Repaired: s.repaired, Plan: newPlanMemory(s.plan),
+		Last: s.last, Scrap: s.scrap, Parts: s.parts,
+	}
+	for _, r := range s.revisions {
+		m.Revisions = append(m.Revisions, revisionMemory{Step: r.Step, Feedback: r.Feedback, Plan: newPlanMemory(r.Plan)})
+	}
+	return frame.Snapshot("planreviseexecute", m)
+}
+
+// Restore implements strategy.Snapshotter.
+func (s *planReviseExecute) Restore(snapshot json.RawMessage) error {
+	var m memory
+	if s.Err != nil {
+		return s.Err
+	}
+	if err := frame.Restore("planreviseexecute", memoryVersion, snapshot, &m); err != nil {
+		return err
+	}
+	plan := m.Plan.plan()
+	for _, step := range plan.Steps {
+		for _, id := range step.DependsOn {
+			if plan.index(id) < 0 {
+				return frame.Misfit("planreviseexecute", fmt.Sprintf("step %q of its plan depends on %q, which is no step", step.ID, id))
+			}
+		}
+	}
+	s.goal, s.history, s.repaired, s.last, s.scrap, s.parts = m.Goal, m.History, m.Repaired, m.Last, m.Scrap, m.Parts
+	s.plan, s.step = plan, max(0, plan.next())
+	for _, r := range m.Revisions {
+		s.revisions = append(s.revisions, Revision{Step: r.Step, Feedback: r.Feedback, Plan: r.Plan.plan()})
+	}
+	s.calls = frame.OpenCalls(s.history)
+	return nil
+}

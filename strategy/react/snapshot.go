@@ -1,0 +1,53 @@
+package react
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategy/internal/frame"
+)
+
+var _ strategy.Snapshotter = (*react)(nil)
+
+// memoryVersion is the version of memory.
+const memoryVersion = 1
+
+// memory is the JSON form of a snapshot.
+type memory struct {
+	frame.Version
+	Text     messages.History       `json:"text"`    // as the model sees it
+	History  messages.History       `json:"history"` // as the output has it
+	Repaired []string               `json:"repaired,omitempty"`
+	Steps    int                    `json:"steps,omitempty"`  // turns that acted
+	Used     []ToolUse              `json:"used,omitempty"`   // actions
+	Finish   llmclient.FinishReason `json:"finish,omitempty"` // of the last reply
+	Scrap    string                 `json:"scrap,omitempty"`  // the last reply, if it was unusable
+	Part     *string                `json:"part,omitempty"`   // the latest part of an answer
+}
+
+// Snapshot implements strategy.Snapshotter.
+func (s *react) Snapshot() (json.RawMessage, error) {
+	return frame.Snapshot("react", memory{
+		Version: frame.Version{V: memoryVersion}, Text: s.text, History: s.history, Repaired: s.repaired, Steps: s.steps,
+		Used: s.used, Finish: s.finish, Scrap: s.scrap, Part: s.part,
+	})
+}
+
+// Restore implements strategy.Snapshotter.
+func (s *react) Restore(snapshot json.RawMessage) error {
+	var m memory
+	if err := errors.Join(s.Err, s.toolsErr); err != nil {
+		return err
+	}
+	if err := frame.Restore("react", memoryVersion, snapshot, &m); err != nil {
+		return err
+	}
+	s.equip()
+	s.text, s.history, s.repaired, s.steps = m.Text, m.History, m.Repaired, m.Steps
+	s.used, s.finish, s.scrap, s.part = m.Used, m.Finish, m.Scrap, m.Part
+	s.ids = idsIn(s.history) // all ids up to the last call's are taken, so the next one is the same
+	return nil
+}

@@ -1,0 +1,63 @@
+package crash_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/strategytest/crash"
+)
+
+// The report counts by kind what it counts in all, and says how the run ends.
+func TestReport_kinds(t *testing.T) {
+	c := of(strategy.Set{"main": worker}, every, scripted.Calls(call("c1", "pay"), call("c2", "look")), scripted.Text("done"))
+	c.Pairs = 5
+	r := crash.Try(t, c)
+	require.Empty(t, r.Problems)
+	require.Equal(t, orchestrator.StatusDone, r.Status)
+	require.Equal(t, "done", r.Output.Text())
+	all := map[string]crash.Tried{}
+	var sum crash.Tried
+	for _, k := range r.Kinds {
+		all[k.Kind] = k
+		sum.Boundaries += k.Boundaries
+		sum.Cuts += k.Cuts
+		sum.Frozen += k.Frozen
+		sum.Pairs += k.Pairs
+	}
+	require.Equal(t, crash.Tried{Boundaries: r.Boundaries, Cuts: r.Cuts, Frozen: r.Frozen, Pairs: r.Pairs}, sum)
+	require.Equal(t, 4, all[crash.KindRequest].Boundaries, "before and after each of two")
+	require.Equal(t, 4, all[crash.KindCall].Boundaries)
+	require.Equal(t, 4, all[crash.KindCall].Frozen)
+	for _, kind := range []string{crash.KindAppend, crash.KindEvent} {
+		require.Positive(t, all[kind].Cuts, kind)
+	}
+}
+
+// The oracle judges calls by the same policy, and knows whose calls they are. Calls that are refused,
+// by a policy or a person, do not count.
+func TestCrash_refused(t *testing.T) {
+	for name, verdict := range map[string]orchestrator.Verdict{"by a policy": orchestrator.VerdictRefuse, "by a person": orchestrator.VerdictAsk} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := of(strategy.Set{"main": worker}, every, scripted.Calls(call("c1", "pay")), scripted.Text("done"))
+			c.Person = func(orchestrator.Wait) orchestrator.Reply { return orchestrator.Reply{Reason: "it is dear"} }
+			c.Pairs = 5
+			made := c.Config
+			c.Config = func() orchestrator.Config {
+				cfg := made()
+				cfg.Approve = &orchestrator.ApprovalConfig{Default: func(r orchestrator.ApprovalRequest) orchestrator.Verdict {
+					if r.Strategy == "main" {
+						return verdict
+					}
+					return orchestrator.VerdictAllow
+				}}
+				return cfg
+			}
+			crash.Test(t, c)
+		})
+	}
+}

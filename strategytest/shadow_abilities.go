@@ -1,0 +1,121 @@
+package strategytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/messages"
+	"github.com/segue-go/segue/strategy"
+	"github.com/segue-go/segue/tools"
+)
+
+// EditCalls implements strategy.CallEditor.
+func (s *shadow) EditCalls(calls []messages.ToolCall) {
+	if _, ok := s.Strategy.(strategy.CallEditor); !ok {
+		return
+	}
+	copied := s.copied()
+	s.Strategy.(strategy.CallEditor).EditCalls(slices.Clone(calls))
+	if copied == nil || !s.calm(func() { copied.(strategy.CallEditor).EditCalls(slices.Clone(calls)) }) {
+		return
+	}
+	if snapshot, position, err := s.remembered(s.Strategy); err == nil {
+		s.same("restored from its snapshot, it edited calls and", copied, snapshot, position)
+	}
+}
+
+// HandlesUnknown implements strategy.UnknownHandler.
+func (s *shadow) HandlesUnknown(call messages.ToolCall) bool {
+	h, ok := s.Strategy.(strategy.UnknownHandler)
+	if !ok {
+		return false
+	}
+	copied := s.copied()
+	handles := h.HandlesUnknown(call)
+	other := handles
+	if copied != nil && s.calm(func() { other = copied.(strategy.UnknownHandler).HandlesUnknown(call) }) && other != handles {
+		s.report(fmt.Sprintf("restored from its snapshot, it decided differently about the unknown outcome of %q", call.ID))
+	}
+	return handles
+}
+
+// Inherit implements strategy.Inheritor.
+func (s *shadow) Inherit(out delegation.Output) {
+	h, ok := s.Strategy.(strategy.Inheritor)
+	if !ok {
+		return
+	}
+	s.heir = s.copied()
+	h.Inherit(out)
+	if s.heir != nil && !s.calm(func() { s.heir.(strategy.Inheritor).Inherit(out) }) {
+		s.heir, s.idle = nil, true
+	}
+}
+
+// Conclude implements strategy.Concluder.
+func (s *shadow) Conclude(reason string) delegation.Output {
+	c, ok := s.Strategy.(strategy.Concluder)
+	if !ok {
+		return delegation.Output{}
+	}
+	copied := s.heir
+	if copied == nil {
+		copied = s.copied()
+	}
+	out := c.Conclude(reason)
+	var other delegation.Output
+	if copied == nil || !s.calm(func() { other = copied.(strategy.Concluder).Conclude(reason) }) {
+		return out
+	}
+	want, err := json.Marshal(out)
+	got, otherErr := json.Marshal(other)
+	if string(want) != string(got) {
+		s.report(fmt.Sprintf("restored from its snapshot, it concluded differently (%v, %v):\n%s\n%s", err, otherErr, want, got))
+	}
+	return out
+}
+
+// UseTools implements strategy.ToolUser.
+func (s *shadow) UseTools(defs []tools.Definition) {
+	s.given, s.uses = defs, true
+	if u, ok := s.Strategy.(strategy.ToolUser); ok {
+		u.UseTools(defs)
+	}
+}
+
+// Tools implements strategy.ToolProvider.
+func (s *shadow) Tools() []tools.Tool {
+	if p, ok := s.Strategy.(strategy.ToolProvider); ok {
+		return p.Tools()
+	}
+	return nil
+}
+
+// ToolNames implements strategy.ToolNamer.
+func (s *shadow) ToolNames() []string {
+	if n, ok := s.Strategy.(strategy.ToolNamer); ok {
+		return n.ToolNames()
+	}
+	return nil
+}
+
+// Children implements strategy.Delegator.
+func (s *shadow) Children() []string {
+	if d, ok := s.Strategy.(strategy.Delegator); ok {
+		return d.Children()
+	}
+	return nil
+}
+
+// State implements strategy.Stater.
+func (s *shadow) State() strategy.State { return stateOf(s.Strategy) }
+
+// Check implements strategy.Checker.
+func (s *shadow) Check() error {
+	if c, ok := s.Strategy.(strategy.Checker); ok {
+		return c.Check()
+	}
+	return nil
+}
