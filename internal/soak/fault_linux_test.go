@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/segue-go/segue/checkpoint"
-	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/scripted"
@@ -91,7 +90,7 @@ func TestFullDisk(t *testing.T) {
 				return o
 			}
 			res, err := build().Run(t.Context(), taskOf("r"))
-			require.ErrorIs(t, err, sqlitestore.ErrFull)
+			require.ErrorIs(t, err, checkpoint.ErrFull)
 			require.Equal(t, orchestrator.StatusInterrupted, res.Status)
 			require.Equal(t, delegation.CodeStorage, res.Output.Err.Code)
 			_, err = build().Run(t.Context(), taskOf("another"))
@@ -150,7 +149,7 @@ func TestReadOnlyDisk(t *testing.T) {
 		_, err = orchestrator.Collect(begin(store).Resume(t.Context(), orchestrator.Resumption{Run: "r", Replies: replies}))
 		require.NoError(t, closer.Close())
 	}
-	require.ErrorIs(t, err, sqlitestore.ErrReadOnly)
+	require.ErrorIs(t, err, checkpoint.ErrReadOnly)
 
 	require.NoError(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size=16m"))
 	store, end = opened(t, name)
@@ -211,7 +210,7 @@ func TestDamagedRecord(t *testing.T) {
 	require.Contains(t, head("damaged").Header.Reason, "record 5")
 	require.Equal(t, last, head("damaged").Last)
 	_, err = orchestrator.Collect(o.Resume(t.Context(), orchestrator.Resumption{Run: "damaged"}))
-	require.ErrorIs(t, err, sqlitestore.ErrCorrupt)
+	require.ErrorIs(t, err, checkpoint.ErrCorrupt)
 	var journal *orchestrator.JournalError
 	require.ErrorAs(t, err, &journal)
 	require.ErrorContains(t, err, `run "damaged": record 5`)
