@@ -83,7 +83,7 @@ func (c *cli) root() *cobra.Command {
 	root.AddCommand(c.runCommand(), c.demoCommand())
 	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
 	root.AddCommand(c.replayCommand(), c.diffCommand(), c.forkCommand(), c.exportCommand())
-	root.AddCommand(c.agentsCommand(), c.configCommand(), c.graphCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.versionCommand())
+	root.AddCommand(c.agentsCommand(), c.configCommand(), c.doctorCommand(), c.modelsCommand(), c.graphCommand(), c.parseCommand(), c.policiesCommand(), c.trustCommand(), c.versionCommand())
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Args = func(_ *cobra.Command, args []string) error {
