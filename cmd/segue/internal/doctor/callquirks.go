@@ -3,6 +3,7 @@ package doctor
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -62,15 +63,39 @@ func (s *shape) readCalls() *callReader {
 			r.add(m != nil && string(m.Content) == `""`, "empty_content", `content is "" beside calls`)
 		})
 	}
-	for i, c := range r.calls {
-		r.add(c.id == "", "no_call_id", "calls have no id")
-		args := strings.TrimSpace(c.args)
-		r.add(args == "" || args == "null", "no_arguments", "arguments are empty, null or missing")
-		for _, other := range r.calls[:i] {
-			r.add(c.id != "" && c.id == other.id, "repeated_ids", "two calls of one reply have the id %q", c.id)
-		}
-	}
+	r.compare()
 	return r
+}
+
+// compare judges the calls once they are complete. It drops repetitions.
+func (r *callReader) compare() {
+	var calls []*wireCall
+	for _, c := range r.calls {
+		same := slices.IndexFunc(calls, func(o *wireCall) bool { return c.id != "" && o.id == c.id })
+		if same >= 0 && calls[same].repeatedBy(c) {
+			r.add(true, "call_twice", "the same call comes twice, with the id %q", c.id)
+			continue
+		}
+		r.add(same >= 0, "repeated_ids", "two calls of one reply have the id %q", c.id)
+		r.add(c.id == "", "no_call_id", "calls have no id")
+		r.add(c.bare(), "no_arguments", "arguments are empty, null or missing")
+		calls = append(calls, c)
+	}
+	r.calls = calls
+}
+
+// bare reports whether a call has no arguments, not even an empty object.
+func (c *wireCall) bare() bool {
+	args := strings.TrimSpace(c.args)
+	return args == "" || args == "null"
+}
+
+// repeatedBy reports whether a later call with the same id is the same call.
+func (c *wireCall) repeatedBy(other *wireCall) bool {
+	if other.name != "" && other.name != c.name {
+		return false
+	}
+	return other.args == c.args || other.bare() || c.args == "{}"
 }
 
 // piece adds a call or a piece of one.
@@ -79,12 +104,6 @@ func (r *callReader) piece(p piece, streamed bool) {
 	if streamed {
 		r.add(p.Index == nil, "index_missing", "pieces of calls have no index")
 		r.add(len(r.calls) == 0 && p.Index != nil && *p.Index > 0, "index_from_one", "the first call has the index %d", *orZero(p.Index))
-	}
-	for _, c := range r.calls {
-		if id != "" && c.id == id && name == c.name && json.Valid([]byte(c.args)) && args == c.args {
-			r.add(true, "call_twice", "the same call comes twice, with the id %q", id)
-			return
-		}
 	}
 	if c := r.continued(p, id, name); streamed && c != nil {
 		r.add(p.ID != nil && id == "" && c.id != "", "empty_id_later", `later pieces of a call have the id ""`)
@@ -97,8 +116,7 @@ func (r *callReader) piece(p piece, streamed bool) {
 
 // continued returns the call that a piece goes on with; nil if it begins one.
 func (r *callReader) continued(p piece, id, name string) *wireCall {
-	for i := len(r.calls) - 1; i >= 0; i-- {
-		c := r.calls[i]
+	for _, c := range slices.Backward(r.calls) {
 		if p.Index != nil && c.index != nil && *p.Index != *c.index {
 			continue
 		}

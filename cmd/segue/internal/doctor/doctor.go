@@ -77,9 +77,14 @@ func Examine(ctx context.Context, cfg Config, tell func(Check)) (Report, error) 
 		name string
 		do   func(context.Context, *check)
 	}{
-		{"errors", x.checkErrors}, {"streaming", x.checkStreaming}, {"thoughts", x.checkThoughts},
-		{"tool calls", x.checkTools}, {"tool results", x.checkResults}, {"forced choice", x.checkForced},
-		{"structured output", x.checkSchema}, {"calls as text", x.checkTextTools},
+		{"errors", x.checkErrors},
+		{"streaming", x.checkStreaming},
+		{"thoughts", x.checkThoughts},
+		{"tool calls", x.checkTools},
+		{"tool results", x.checkResults},
+		{"forced choice", x.checkForced},
+		{"structured output", x.checkSchema},
+		{"calls as text", x.checkTextTools},
 	} {
 		k := x.begin(c.name)
 		if x.stopped || x.timeouts > 1 || ctx.Err() != nil {
@@ -300,7 +305,9 @@ func (c *check) find(name, measured string, words ...string) {
 // unusual adds what is unusual about the form of an answer.
 func (c *check) unusual(a answer) {
 	for _, q := range a.quirks(a.x, a.streamed) {
-		c.find(q.name, q.measured)
+		if cut := a.err != nil && (q.name == "no_finish" || q.name == "no_done"); !cut { // else the end is missing
+			c.find(q.name, q.measured)
+		}
 	}
 }
 

@@ -59,7 +59,8 @@ func (s *shape) streamQuirks(x *exchange) []quirk {
 			finishes++
 		}
 	})
-	_, said := s.finish()
+	_, finished := s.finish()
+	said := finished // that the reply is complete
 	var all []quirk
 	add := func(there bool, name, format string, args ...any) {
 		if there {
@@ -74,8 +75,8 @@ func (s *shape) streamQuirks(x *exchange) []quirk {
 	if s.failed() {
 		return all
 	}
-	whole := s.done || said
-	add(whole && !said, "no_finish", "no finish reason")
+	said = said || s.hasCalls()
+	add((s.done || said) && !finished, "no_finish", "no finish reason")
 	add(!s.done && said && x.ended, "no_done", "it ends without [DONE]")
 	add(!s.done && said && !x.ended, "stays_open", "neither [DONE] nor the end of the connection after the finish reason")
 	return all

@@ -86,11 +86,14 @@ func shapeOf(body []byte) shape {
 	s.stream = true
 	s.crlf = bytes.Contains(body, []byte("\r\n"))
 	var data []string
+	problem := false // the event is an error
 	for line := range strings.Lines(string(body) + "\n\n") {
 		line = strings.TrimRight(line, "\r\n")
 		if line == "" {
-			s.event(strings.Join(data, "\n"))
-			data = nil
+			if !problem {
+				s.event(strings.Join(data, "\n"))
+			}
+			data, problem = nil, false
 			continue
 		}
 		switch field, value, _ := strings.Cut(line, ":"); field {
@@ -99,7 +102,8 @@ func shapeOf(body []byte) shape {
 		case "data":
 			data = append(data, strings.TrimPrefix(value, " "))
 		case "event":
-			s.errorEvent = s.errorEvent || strings.TrimSpace(value) == "error"
+			problem = strings.TrimSpace(value) == "error"
+			s.errorEvent = s.errorEvent || problem
 		}
 	}
 	return s

@@ -72,3 +72,29 @@ func TestText_wide(t *testing.T) {
 	}
 	require.Equal(t, 60, strings.Count(c.Text(40), "漢")+strings.Count(c.Text(40), "字"))
 }
+
+// TestPage compares the table of findings in docs/models.md with those that there are. With
+// -rewrite it writes the table.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	const head, file = "| finding | rule | verdict | means | what segue does, or what to set |\n|---|---|---|---|---|\n", "../../../../docs/models.md"
+	var b strings.Builder
+	b.WriteString(head)
+	for _, k := range doctor.Known() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Name, k.Rule, k.Verdict, k.Means, strings.ReplaceAll(k.Advice, "%s", "…"))
+	}
+	page, err := os.ReadFile(file)
+	require.NoError(t, err)
+	before, rest, found := strings.Cut(string(page), head)
+	require.True(t, found)
+	table, after, found := strings.Cut(rest, "\n\n")
+	require.True(t, found)
+	if *rewrite {
+		require.NoError(t, os.WriteFile(file, []byte(before+b.String()+"\n"+after), 0o644))
+		return
+	}
+	require.Equal(t, b.String(), head+table+"\n", "run: go test ./internal/doctor -run TestPage -rewrite")
+	screen, err := os.ReadFile("../../../../docs/screens/doctor-80.txt")
+	require.NoError(t, err)
+	require.Contains(t, before, "\n```\n"+string(screen)+"```\n", "the page shows the screen")
+}
