@@ -14,6 +14,8 @@ import (
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/doctor"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
+	"github.com/segue-go/segue/markdownpolicy"
 )
 
 // serverFlags are the flags of commands that are about the server of a model.
@@ -61,7 +63,7 @@ is unusual, with what segue does about it or what to set in segue.yaml.
 
 It takes about eight requests and 2,000 tokens, up to six requests more if tool
 calls do not work, and four times --timeout at most. What it took is written at
-the end. A key is never shown.`,
+the end. A key is never shown. The fallbacks of a model are not asked.`,
 		Example: `  segue doctor
   segue doctor --base-url http://localhost:8080/v1 --model qwen3
   segue doctor --agent planner --output json`,
@@ -77,6 +79,11 @@ the end. A key is never shown.`,
 func (c *cli) server(ctx context.Context, f *serverFlags, policy string) (doctor.Config, error) {
 	if f.timeout <= 0 {
 		return doctor.Config{}, errors.New("--timeout must be above zero, such as 30s")
+	}
+	if policy != "" {
+		if _, err := textpolicy.New(policy, markdownpolicy.Options{}); err != nil {
+			return doctor.Config{}, fmt.Errorf("--policy: %w", err)
+		}
 	}
 	place, err := c.configPath(f.config, f.given("config"))
 	if err != nil {

@@ -100,6 +100,7 @@ func TestDoctor_usage(t *testing.T) {
 	for _, args := range [][]string{
 		{"doctor", "--timeout", "0s"},
 		{"doctor", "more"},
+		{"doctor", "--policy", "nonsense"},
 		{"doctor", "--base-url", "localhost:1"},
 		{"doctor", "--agent", "a"},
 		{"models", "--output", "jsonl"},

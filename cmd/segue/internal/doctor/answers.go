@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/segue-go/segue/llmclient"
@@ -48,7 +49,7 @@ func (x *examiner) checkErrors(ctx context.Context, c *check) {
 	c.Measured = fmt.Sprintf("status %d for a model that is not there", a.x.status)
 	switch {
 	case a.err.Code == llmclient.CodeTimeout:
-		c.find("silent", "no answer for a model that is not there")
+		c.passing(a)
 	case a.x.status == http.StatusOK:
 		c.find("error_in_answer", "an error in an answer with status 200")
 	case a.err.Code == llmclient.CodeRateLimited:
@@ -98,10 +99,11 @@ func (x *examiner) checkStreaming(ctx context.Context, c *check) {
 
 // brokenStream says why a stream could not be read.
 func (x *examiner) brokenStream(c *check, a answer) {
+	if c.passing(a) {
+		return
+	}
 	c.Measured = "does not work"
 	switch {
-	case a.err.Code == llmclient.CodeTimeout:
-		c.find("silent", fmt.Sprintf("nothing more came for %s, after %s", took(x.cfg.Timeout), counted(a.pieces(), "piece")))
 	case a.x.status != http.StatusOK:
 		c.find("stream_refused", fmt.Sprintf("status %d: %s", a.x.status, a.err.Message), "take another server: segue asks for streams")
 	case a.failed():
@@ -136,8 +138,10 @@ func (x *examiner) checkSchema(ctx context.Context, c *check) {
 	}, false)
 	c.unusual(a)
 	switch {
-	case a.err != nil && a.err.Code == llmclient.CodeTimeout:
-		c.find("silent", "no answer in "+took(x.cfg.Timeout))
+	case c.passing(a):
+	case a.err != nil && !refuses(a.err, "responseformat", "jsonschema", "structuredoutput"):
+		c.Measured = "refused"
+		c.find("schema_failed", fmt.Sprintf("status %d: %s", a.x.status, a.err.Message))
 	case a.err != nil:
 		c.Measured = "refused"
 		c.find("schema_refused", fmt.Sprintf("status %d: %s", a.x.status, a.err.Message))
@@ -150,6 +154,14 @@ func (x *examiner) checkSchema(ctx context.Context, c *check) {
 		c.Measured = "the answer does not fit the schema"
 		c.find("schema_ignored", "the answer is not JSON of the schema")
 	}
+}
+
+// refuses reports whether a provider refuses a request because of a field, as the strategies judge
+// it: the message has its name.
+func refuses(err *llmclient.Error, fields ...string) bool {
+	said := strings.NewReplacer("_", "", " ", "").Replace(strings.ToLower(err.Message))
+	named := func(field string) bool { return strings.Contains(said, field) }
+	return err.Code == llmclient.CodeBadRequest && slices.ContainsFunc(fields, named)
 }
 
 // fits reports whether a text is JSON of pointSchema.

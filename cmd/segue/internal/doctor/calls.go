@@ -31,8 +31,7 @@ func (x *examiner) checkTools(ctx context.Context, c *check) {
 	switch {
 	case a.err == nil:
 		x.judgeCalls(ctx, c, a, ask)
-	case a.err.Code == llmclient.CodeTimeout:
-		c.find("silent", "no answer in "+took(x.cfg.Timeout))
+	case c.passing(a):
 	case a.err.Code == llmclient.CodeMalformedToolCall:
 		c.Measured = "the provider could not read the call that the model wrote"
 		c.find("failed_generation", fmt.Sprintf("status %d: %s", a.x.status, a.err.Message))
@@ -129,8 +128,7 @@ func (x *examiner) checkResults(ctx context.Context, c *check) {
 	a := x.ask(ctx, llmclient.Request{Messages: x.calls, Tools: []tools.Definition{weather}}, x.streams)
 	c.unusual(a)
 	switch {
-	case a.err != nil && a.err.Code == llmclient.CodeTimeout:
-		c.find("silent", "no answer to the results in "+took(x.cfg.Timeout))
+	case c.passing(a):
 	case a.err != nil:
 		c.Measured = "refused"
 		x.native = false
@@ -161,8 +159,10 @@ func (x *examiner) checkForced(ctx context.Context, c *check) {
 	}, x.streams)
 	c.unusual(a)
 	switch {
-	case a.err != nil && a.err.Code == llmclient.CodeTimeout:
-		c.find("silent", "no answer in "+took(x.cfg.Timeout))
+	case c.passing(a):
+	case a.err != nil && !refuses(a.err, "toolchoice"):
+		c.Measured = "refused"
+		c.find("choice_failed", fmt.Sprintf("status %d: %s", a.x.status, a.err.Message))
 	case a.err != nil:
 		c.Measured = "refused"
 		c.find("choice_refused", fmt.Sprintf("status %d: %s", a.x.status, a.err.Message))

@@ -4,8 +4,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,7 +35,7 @@ type Config struct {
 	Policy      string            // the text formats for tool calls that are set, with commas between them; "": none
 	Timeout     time.Duration     // of one request; 0: DefaultTimeout. All together take at most four times as long
 	Slow        time.Duration     // a silence that is worth telling; 0: DefaultSlow
-	Transport   http.RoundTripper // nil: http.DefaultTransport
+	Transport   http.RoundTripper // nil: a copy of http.DefaultTransport
 }
 
 // maxTokens limits each reply. Thoughts count, so that it must not be small.
@@ -42,6 +44,7 @@ const maxTokens = 1500
 // examiner makes the requests, one at a time.
 type examiner struct {
 	cfg      Config
+	ended    func() bool // the caller has given up
 	wire     *recorder
 	client   *openaichat.Client
 	options  []option.RequestOption // for the list of models
@@ -63,14 +66,17 @@ type examiner struct {
 }
 
 // Examine examines a server. tell is called with each check when it is done; it may be nil. The
-// error is an [*openaichat.ConfigError]; whatever the server does is in the report.
-func Examine(ctx context.Context, cfg Config, tell func(Check)) (Report, error) {
+// error is an [*openaichat.ConfigError]; whatever the server does is in the report. If parent ends,
+// the report has only the checks that were done before.
+func Examine(parent context.Context, cfg Config, tell func(Check)) (Report, error) {
 	x, err := newExaminer(cfg, tell)
 	if err != nil {
 		return Report{}, err
 	}
+	defer x.close()
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, 4*x.cfg.Timeout)
+	x.ended = func() bool { return parent.Err() != nil }
+	ctx, cancel := context.WithTimeout(parent, 4*x.cfg.Timeout)
 	defer cancel()
 	x.checkServer(ctx)
 	for _, c := range []struct {
@@ -109,7 +115,7 @@ func newExaminer(cfg Config, tell func(Check)) (*examiner, error) {
 	if cfg.Slow == 0 {
 		cfg.Slow = DefaultSlow
 	}
-	x := &examiner{cfg: cfg, tell: tell, found: map[string]bool{}}
+	x := &examiner{cfg: cfg, tell: tell, ended: func() bool { return false }, found: map[string]bool{}}
 	if x.tell == nil {
 		x.tell = func(Check) {}
 	}
@@ -122,8 +128,8 @@ func newExaminer(cfg Config, tell func(Check)) (*examiner, error) {
 // connect makes the clients, with a recorder on the wire.
 func (x *examiner) connect() (*openaichat.Client, error) {
 	next := x.cfg.Transport
-	if next == nil {
-		next = http.DefaultTransport
+	if t, ok := http.DefaultTransport.(*http.Transport); ok && next == nil {
+		next = t.Clone()
 	}
 	x.wire = &recorder{next: next}
 	chat := x.cfg.Client
@@ -135,6 +141,13 @@ func (x *examiner) connect() (*openaichat.Client, error) {
 	}
 	x.options = listOptions(chat, x.wire)
 	return client, nil
+}
+
+// close closes the connections that nothing uses any more.
+func (x *examiner) close() {
+	if t, ok := x.wire.next.(*http.Transport); ok && x.cfg.Transport == nil {
+		t.CloseIdleConnections()
+	}
 }
 
 // listOptions returns the options of openai-go for the list of models. No redirect is followed.
@@ -311,10 +324,36 @@ func (c *check) unusual(a answer) {
 	}
 }
 
+// passing finds a failure that says nothing about the request. It returns false if a request did not
+// fail so.
+func (c *check) passing(a answer) bool {
+	switch {
+	case a.err == nil:
+		return false
+	case a.err.Code == llmclient.CodeTimeout:
+		c.find("silent", fmt.Sprintf("nothing more came for %s, after %s", took(c.x.cfg.Timeout), counted(a.pieces(), "piece")))
+	case a.x.err != nil:
+		c.x.unreachable(c, a.x)
+	case a.x.status == http.StatusTooManyRequests:
+		c.find("rate_limited", cmp.Or(a.err.Message, "too many requests"))
+	case a.x.status == http.StatusBadGateway, a.x.status == http.StatusServiceUnavailable, a.x.status == http.StatusGatewayTimeout:
+		c.find("server_error", fmt.Sprintf("status %d: %s", a.x.status, a.err.Message))
+	default:
+		return false
+	}
+	if c.Measured = "no answer"; c.Verdict == OK { // the report has the finding
+		c.Verdict = Skipped
+	}
+	return true
+}
+
 func (c *check) skip(why string) { c.Verdict, c.Measured = Skipped, why }
 
 // end adds the check to the report.
 func (c *check) end() {
+	if c.x.ended() {
+		return
+	}
 	c.Measured = c.x.clean(c.Measured)
 	c.x.report.Checks = append(c.x.report.Checks, c.Check)
 	c.x.report.Verdict = worse(c.x.report.Verdict, c.Verdict)

@@ -96,11 +96,13 @@ var known = []Kind{
 	{"results_ignored", "", Set, "the answer does not say what the result says", "take another model, or set a policy"},
 
 	// forced choice
-	{"choice_refused", "", Copes, "a forced call is refused", "segue asks again without it"},
+	{"choice_refused", "", Copes, "a forced call is refused, with the name of the field", "segue asks again without it"},
+	{"choice_failed", "", Set, "a forced call fails, without a word of the choice", "not strategy: tool-first or react: they force a call"},
 	{"choice_ignored", "", Set, "the model answers without the call that it has to make", "not strategy: tool-first, and react with care: they force a call"},
 
 	// structured output
-	{"schema_refused", "", Copes, "the response format is refused", "segue offers a tool for the answer instead"},
+	{"schema_refused", "", Copes, "the response format is refused, with the name of the field", "segue offers a tool for the answer instead"},
+	{"schema_failed", "", Set, "a request with a response format fails, without a word of it", "config: {answer: tool} in an agent that answers by a schema"},
 	{"schema_ignored", "", Set, "the answer is not JSON of the schema", "config: {answer: tool} in an agent that answers by a schema"},
 	{"schema_fenced", "", Copes, "the JSON stands in a fenced block", "segue takes the fence away"},
 

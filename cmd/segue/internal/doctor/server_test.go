@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -58,6 +59,28 @@ func TestExamine_mended(t *testing.T) {
 	}
 }
 
+// TestExamine_passing says of a server that fails from some request on only that, and not that it
+// lacks what was asked.
+func TestExamine_passing(t *testing.T) {
+	t.Parallel()
+	for flaw, want := range map[string]string{"busy_later": "rate_limited", "down_later": "server_error"} {
+		r := examine(t, config(doctortest.New(t, flaw)))
+		require.Equal(t, []string{want}, names(r), "%+v", r)
+		require.Equal(t, doctor.Broken, r.Verdict)
+		require.Equal(t, "no answer", measured(r, "structured output"))
+	}
+}
+
+// TestExamine_givenUp says nothing of a server that was not waited for.
+func TestExamine_givenUp(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, cancel)
+	r, err := doctor.Examine(ctx, config(doctortest.New(t, "silent")), func(c doctor.Check) { t.Errorf("told %+v", c) })
+	require.NoError(t, err)
+	require.Empty(t, r.Checks)
+}
+
 func measured(r doctor.Report, name string) string {
 	for _, c := range r.Checks {
 		if c.Name == name {
@@ -67,9 +90,19 @@ func measured(r doctor.Report, name string) string {
 	return ""
 }
 
-// TestExamine_address finds what is wrong with an address.
-func TestExamine_address(t *testing.T) {
-	t.Parallel()
+// addressCase is a wrong address, and what is said about it.
+type addressCase struct {
+	flaws     []string
+	base      string // BASE is the server's address
+	transport http.RoundTripper
+	found     string
+	measured  string
+	advice    string
+}
+
+// addressCases returns wrong addresses by name.
+func addressCases(t *testing.T) map[string]addressCase {
+	t.Helper()
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
@@ -78,14 +111,7 @@ func TestExamine_address(t *testing.T) {
 		return roundTrip(func(*http.Request) (*http.Response, error) { return nil, err })
 	}
 	plain := doctortest.New(t)
-	for name, tt := range map[string]struct {
-		flaws     []string
-		base      string // BASE is the server's address
-		transport http.RoundTripper
-		found     string
-		measured  string
-		advice    string
-	}{
+	return map[string]addressCase{
 		"no /v1": {base: "BASE", found: "wrong_path", measured: "/chat/completions: status 404", advice: "base_url: BASE/v1"},
 		"too long": {
 			base: "BASE/v1/chat/completions", found: "wrong_path",
@@ -115,7 +141,13 @@ func TestExamine_address(t *testing.T) {
 		"own certificate":  {base: secure.URL, transport: http.DefaultTransport, found: "tls", advice: "add its authority to those of the system (SSL_CERT_FILE)"},
 		"another name":     {base: strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), transport: secure.Client().Transport, found: "tls", advice: "base_url: with the name that the certificate has"},
 		"silent from then": {flaws: []string{"hangs"}, base: "BASE/v1", found: "silent", measured: "no answer in 1s"},
-	} {
+	}
+}
+
+// TestExamine_address finds what is wrong with an address.
+func TestExamine_address(t *testing.T) {
+	t.Parallel()
+	for name, tt := range addressCases(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := doctortest.New(t, tt.flaws...)

@@ -27,7 +27,7 @@ type Server struct {
 	flaws []string
 	t     *testing.T
 	hang  chan struct{} // closed at the end of the test
-	asked atomic.Bool   // a question has come
+	posts atomic.Int32  // questions so far
 	calls int
 }
 
@@ -98,7 +98,12 @@ func (s *Server) early(w http.ResponseWriter, r *http.Request) bool {
 		_, _ = io.WriteString(w, "<!doctype html><title>Welcome</title>")
 	case s.has("not_readable"):
 		_, _ = io.WriteString(w, "Hello, I am a server.")
-	case s.has("rate_limited_once") && r.Method == http.MethodPost && !s.asked.Swap(true):
+	case s.has("busy_later") && r.Method == http.MethodPost && s.posts.Add(1) > 3:
+		w.Header().Set("Retry-After", "3600")
+		s.fail(w, http.StatusTooManyRequests, "rate_limit_exceeded", "Slow down.")
+	case s.has("down_later") && r.Method == http.MethodPost && s.posts.Add(1) > 3:
+		s.fail(w, http.StatusServiceUnavailable, "overloaded", "Overloaded.")
+	case s.has("rate_limited_once") && r.Method == http.MethodPost && s.posts.Add(1) == 1:
 		s.fail(w, http.StatusTooManyRequests, "rate_limit_exceeded", "Slow down.")
 	case s.has("hangs"):
 		<-s.hang
@@ -227,6 +232,9 @@ func (s *Server) structured(w http.ResponseWriter, req request) {
 	case s.has("schema_refused"):
 		s.fail(w, http.StatusBadRequest, "", "response_format is not supported.")
 		return
+	case s.has("schema_failed"):
+		s.fail(w, http.StatusBadRequest, "", "Invalid request.")
+		return
 	case s.has("schema_ignored"):
 		text = "Bern has about 137000 people."
 	case s.has("schema_fenced"):
@@ -239,6 +247,8 @@ func (s *Server) forced(w http.ResponseWriter, req request) {
 	switch {
 	case s.has("choice_refused"):
 		s.fail(w, http.StatusBadRequest, "", "tool_choice is not supported.")
+	case s.has("choice_failed"):
+		s.fail(w, http.StatusInternalServerError, "", "Internal error.")
 	case s.has("choice_ignored"):
 		s.send(w, req, message{text: "Hello."})
 	default:
