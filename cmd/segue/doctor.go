@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/doctor"
+	"github.com/segue-go/segue/cmd/segue/internal/terminal"
+	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
+	"github.com/segue-go/segue/markdownpolicy"
+)
+
+// serverFlags are the flags of commands that are about the server of a model.
+type serverFlags struct {
+	model   string
+	baseURL string
+	config  string
+	agent   string
+	timeout time.Duration
+	form    choice
+
+	given func(flag string) bool
+}
+
+// offer adds the flags to cmd.
+func (f *serverFlags) offer(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.model, "model", "", "the model (default SEGUE_MODEL, or "+config.DefaultModel+")")
+	flags.StringVar(&f.baseURL, "base-url", "", "the server, up to and without /chat/completions (default OPENAI_BASE_URL, or OpenAI)")
+	flags.StringVar(&f.config, "config", "", "the configuration; '' is none (default "+lookup+")")
+	flags.StringVar(&f.agent, "agent", "", "the agent whose model it is (default that of the configuration)")
+	flags.DurationVar(&f.timeout, "timeout", doctor.DefaultTimeout, "the longest that one request may take")
+	f.form = oneOf(formText, formJSON)
+	f.form.offer(cmd, "output", "a text to read, or JSON")
+	f.given = flags.Changed
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml") // the only error is an unknown flag
+}
+
+func (c *cli) doctorCommand() *cobra.Command {
+	f := &serverFlags{}
+	var policy string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Examine the server of a model, and say what to set",
+		Long: `Doctor asks the server that segue run would ask, and says what works:
+the server, the key, the model, streams, tool calls, forced calls, answers by a
+schema, tool calls as text. It looks at what goes over the wire, and names what
+is unusual, with what segue does about it or what to set in segue.yaml.
+
+  ok       it works
+  copes    it is unusual, and segue copes with it: nothing is to be done
+  set      something should be set
+  broken   it does not work; the exit code is 5
+  skipped  it was not asked, because of what was found before
+
+It takes about eight requests and 2,000 tokens, up to six requests more if tool
+calls do not work, and four times --timeout at most. What it took is written at
+the end. A key is never shown. The fallbacks of a model are not asked.`,
+		Example: `  segue doctor
+  segue doctor --base-url http://localhost:8080/v1 --model qwen3
+  segue doctor --agent planner --output json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.examine(cmd.Context(), f, policy) },
+	}
+	f.offer(cmd)
+	offerPolicy(cmd, &policy, "", "the text format for tool calls, as in segue run (default that of the model)")
+	return cmd
+}
+
+// server returns what to examine, by the flags, the configuration and the environment.
+func (c *cli) server(ctx context.Context, f *serverFlags, policy string) (doctor.Config, error) {
+	if f.timeout <= 0 {
+		return doctor.Config{}, errors.New("--timeout must be above zero, such as 30s")
+	}
+	if policy != "" {
+		if _, err := textpolicy.New(policy, markdownpolicy.Options{}); err != nil {
+			return doctor.Config{}, fmt.Errorf("--policy: %w", err)
+		}
+	}
+	place, err := c.configPath(f.config, f.given("config"))
+	if err != nil {
+		return doctor.Config{}, err
+	}
+	cfg, err := c.configOf(ctx, &runFlags{given: f.given}, place, c.screen(output{}))
+	if err != nil {
+		return doctor.Config{}, err
+	}
+	o := config.ClientOptions{Getenv: c.getenv, Model: f.model, BaseURL: f.baseURL, Policy: policy}
+	at := config.EnvironmentServer(o)
+	if cfg != nil {
+		agent, _, err := cfg.Choose(config.Request{Agent: f.agent})
+		if err != nil {
+			return doctor.Config{}, err
+		}
+		if at, err = cfg.Server(agent, o); err != nil {
+			return doctor.Config{}, err
+		}
+	}
+	return doctor.Config{Client: at.Client, KeyVariable: at.KeyVariable, Policy: at.Policy, Timeout: f.timeout}, nil
+}
+
+// untilInterrupted returns a context that ends when the user interrupts.
+func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+}
+
+var errGivenUp = &exitError{code: exitInterrupted, err: errors.New("interrupted")}
+
+// examine executes segue doctor.
+func (c *cli) examine(ctx context.Context, f *serverFlags, policy string) error {
+	cfg, err := c.server(ctx, f, policy)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
+	columns, text := terminal.SizeOf(c.stdout).Columns, f.form.value == formText
+	var broken error // of standard output
+	show := func(s string) {
+		if text && broken == nil {
+			broken = write(c.stdout, s)
+		}
+	}
+	show(doctor.Heading(doctor.Shown(cfg.Client.BaseURL), cfg.Client.Model, columns))
+	report, err := doctor.Examine(ctx, cfg, func(k doctor.Check) { show(k.Text(columns)) })
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errGivenUp
+	}
+	show(report.Summary(columns))
+	if !text {
+		broken = encode(c.stdout, report)
+	}
+	if broken != nil || report.Verdict != doctor.Broken {
+		return broken
+	}
+	return &exitError{code: exitProvider, err: fmt.Errorf("the model cannot be used as it is: %s", strings.Join(brokenOf(report), "; "))}
+}
+
+// brokenOf returns what is broken, with what to do.
+func brokenOf(r doctor.Report) (all []string) {
+	for _, c := range r.Checks {
+		for _, f := range c.Findings {
+			if f.Verdict == doctor.Broken {
+				all = append(all, f.Measured+" ("+f.Advice+")")
+			}
+		}
+	}
+	return all
+}

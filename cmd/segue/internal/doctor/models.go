@@ -1,0 +1,223 @@
+package doctor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agext/levenshtein"
+	"github.com/openai/openai-go/v3"
+
+	"github.com/segue-go/segue/llmclient"
+)
+
+// Model is a model of a server.
+type Model struct {
+	ID      string           `json:"id"`
+	Context int              `json:"context"` // in tokens; 0: the server does not say
+	Price   *llmclient.Price `json:"price"`   // in dollars per million tokens; nil: not known
+}
+
+// ListError says why a list of models could not be read.
+type ListError struct {
+	Status int   // of HTTP; 0: there was no answer
+	Err    error // the cause
+}
+
+// Error says what happened.
+func (e *ListError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *ListError) Unwrap() error { return e.Err }
+
+// Models returns the models of a server, by name. The error is a [*ListError], or an
+// [*openaichat.ConfigError].
+func Models(ctx context.Context, cfg Config) ([]Model, error) {
+	x, err := newExaminer(cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer x.close()
+	list, hop, err := x.list(ctx)
+	if err == nil {
+		return list, nil
+	}
+	if hop.location != nil {
+		err = fmt.Errorf("the server redirects; set the base URL %s", baseOf(hop.location, "models"))
+	}
+	if hop.err != nil {
+		err = x.connectionError(hop)
+	}
+	return nil, &ListError{hop.status, err}
+}
+
+// list asks for the list of models. The exchange is never nil.
+func (x *examiner) list(ctx context.Context) ([]Model, *exchange, error) {
+	return x.listAt(ctx, "models")
+}
+
+// listAt is list at a path below the base URL.
+func (x *examiner) listAt(ctx context.Context, path string) ([]Model, *exchange, error) {
+	ctx, cancel := context.WithTimeout(ctx, x.cfg.Timeout)
+	defer cancel()
+	x.wire.take()
+	api := openai.Client{Options: x.options}
+	var body []byte
+	err := api.Get(ctx, path, nil, &body)
+	if ctx.Err() != nil {
+		err = fmt.Errorf("no answer in %v", x.cfg.Timeout)
+	}
+	hop := &exchange{}
+	if list := x.wire.take(); len(list) > 0 {
+		hop = list[len(list)-1]
+	}
+	switch {
+	case hop.location != nil:
+		return nil, hop, fmt.Errorf("it redirects to %s", Shown(hop.location.String()))
+	case hop.status == 0:
+		return nil, hop, err
+	case hop.status != http.StatusOK:
+		return nil, hop, fmt.Errorf("status %d: %s", hop.status, x.clean(messageOf(hop.body)))
+	}
+	models, ok := readModels(hop.body)
+	if !ok {
+		return nil, hop, fmt.Errorf("the answer is no list of models, but %s", cmp.Or(hop.contentType, "something else"))
+	}
+	return models, hop, nil
+}
+
+// messageOf returns the message of an error body, or the beginning of a text.
+func messageOf(body []byte) string {
+	var e struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+		Detail, Message string
+	}
+	if json.Unmarshal(body, &e) == nil {
+		return cmp.Or(e.Error.Message, e.Detail, e.Message)
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
+		return "a page of HTML"
+	}
+	return string(body)
+}
+
+// listed is a model as servers list it. The context stands in a field of its own with each.
+type listed struct {
+	ID       string  `json:"id"`
+	Length   float64 `json:"context_length"`     // OpenRouter, Together
+	Window   float64 `json:"context_window"`     // Groq
+	MaxLen   float64 `json:"max_model_len"`      // vLLM
+	MaxLong  float64 `json:"max_context_length"` // Mistral, LM Studio
+	MaxInput float64 `json:"max_input_tokens"`   // Anthropic, LiteLLM
+	Limit    float64 `json:"input_token_limit"`  // Gemini
+	Meta     struct {
+		Trained float64 `json:"n_ctx_train"` // llama.cpp
+	} `json:"meta"`
+	Pricing struct { // OpenRouter: dollars per token, as texts
+		Prompt     string `json:"prompt"`
+		Completion string `json:"completion"`
+		Read       string `json:"input_cache_read"`
+	} `json:"pricing"`
+}
+
+// readModels reads a list: {"data": […]}, {"models": […]}, or the list alone (Together).
+func readModels(body []byte) ([]Model, bool) {
+	var object struct {
+		Data   *[]json.RawMessage `json:"data"`
+		Models *[]json.RawMessage `json:"models"`
+	}
+	var rows []json.RawMessage
+	switch {
+	case json.Unmarshal(body, &rows) == nil:
+	case json.Unmarshal(body, &object) != nil:
+		return nil, false
+	case object.Data != nil:
+		rows = *object.Data
+	case object.Models != nil:
+		rows = *object.Models
+	default:
+		return nil, false
+	}
+	models := []Model{}
+	for _, row := range rows {
+		var l listed
+		_ = json.Unmarshal(row, &l) // fields of other types stay empty
+		if l.ID != "" {
+			models = append(models, l.model())
+		}
+	}
+	slices.SortFunc(models, func(a, b Model) int { return strings.Compare(a.ID, b.ID) })
+	return models, true
+}
+
+func (l listed) model() Model {
+	m := Model{
+		ID:      l.ID,
+		Context: int(min(cmp.Or(l.Length, l.Window, l.MaxLen, l.MaxLong, l.MaxInput, l.Limit, l.Meta.Trained), 1e12)),
+	}
+	if price, ok := llmclient.KnownPrices().Of(l.ID); ok {
+		m.Price = &price
+		return m
+	}
+	input, okIn := perMillion(l.Pricing.Prompt)
+	output, okOut := perMillion(l.Pricing.Completion)
+	if okIn && okOut {
+		cached, _ := perMillion(l.Pricing.Read)
+		m.Price = &llmclient.Price{Input: input, CachedInput: cached, Output: output}
+	}
+	return m
+}
+
+// perMillion reads dollars per token and returns dollars per million of them.
+func perMillion(text string) (float64, bool) {
+	var n float64
+	if json.Unmarshal([]byte(text), &n) != nil || n < 0 || n > 1 {
+		return 0, false
+	}
+	return float64(int64(n*1e12+0.5)) / 1e6, true
+}
+
+// nearest returns at most three names that are like a name, the nearest first.
+func nearest(name string, list []Model) []string {
+	type candidate struct {
+		name string
+		like float64
+	}
+	var all []candidate
+	for _, m := range list {
+		like := levenshtein.Similarity(strings.ToLower(name), strings.ToLower(m.ID), nil)
+		if _, last, ok := strings.Cut(m.ID, "/"); ok { // OpenRouter: openai/gpt-5
+			like = max(like, levenshtein.Similarity(strings.ToLower(name), strings.ToLower(last), nil))
+		}
+		if like >= 0.5 {
+			all = append(all, candidate{m.ID, like})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.like, a.like) })
+	var names []string
+	for _, c := range all[:min(len(all), 3)] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// took returns a duration as it is shown.
+func took(d time.Duration) string {
+	if d < time.Millisecond {
+		return "under 1ms"
+	}
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+func contains(list []string, s string) bool { return slices.Contains(list, s) }

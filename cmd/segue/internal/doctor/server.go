@@ -1,0 +1,296 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/llmclient"
+	"github.com/segue-go/segue/messages"
+)
+
+// heron is a question whose answer shows whether the system prompt was heeded, and that is long
+// enough for a stream of several pieces.
+func heron() llmclient.Request {
+	return llmclient.Request{Messages: messages.History{
+		messages.System{Text: "Your name is Heron."},
+		messages.UserText("What is your name? Then count from one to ten, in words. Nothing else."),
+	}}
+}
+
+// checkServer makes the checks server, key, model and reply: with a list of models, and one
+// question.
+func (x *examiner) checkServer(ctx context.Context) {
+	server, key, model, reply := x.begin("server"), x.begin("key"), x.begin("model"), x.begin("reply")
+	list, hop, listErr := x.list(ctx)
+	if !x.unreachable(server, hop) {
+		a := x.ask(ctx, heron(), false)
+		if a.err != nil && a.err.Code == llmclient.CodeBadRequest && strings.Contains(strings.ToLower(a.err.Message), "system") {
+			a = x.withoutSystem(ctx, reply, a)
+		}
+		if !x.unreachable(server, a.x) {
+			x.judge(ctx, server, key, model, reply, list, listErr, hop, a)
+		}
+	}
+	if server.Measured == "" {
+		server.Measured = cmp.Or(server.measuredFirst(), "answers in "+took(hop.header()))
+	}
+	if x.stopped {
+		for _, c := range []*check{key, model, reply} {
+			if len(c.Findings) == 0 && c.Measured == "" {
+				c.skip("not asked")
+			}
+		}
+	}
+	for _, c := range []*check{server, key, model, reply} {
+		c.end()
+	}
+}
+
+// withoutSystem asks again with what the system prompt says in the question. If that helps, all
+// further requests are made so.
+func (x *examiner) withoutSystem(ctx context.Context, c *check, refused answer) answer {
+	x.noSystem = true
+	a := x.ask(ctx, heron(), false)
+	if x.noSystem = a.err == nil; x.noSystem {
+		c.find("system_refused", fmt.Sprintf("status %d: %s", refused.x.status, refused.err.Message))
+		return a
+	}
+	return refused
+}
+
+// measuredFirst returns what the first finding measured, if something is broken.
+func (c *check) measuredFirst() string {
+	if c.Verdict == Broken {
+		return "cannot be used"
+	}
+	return ""
+}
+
+// unreachable finds out why a connection failed; it returns false if it did not.
+func (x *examiner) unreachable(c *check, hop *exchange) bool {
+	if hop.err == nil {
+		return false
+	}
+	x.stopped = true
+	name, measured, advice := x.connection(hop.err)
+	c.find(name, measured, advice)
+	return true
+}
+
+// connectionError returns the error of a connection in words.
+func (x *examiner) connectionError(hop *exchange) error {
+	_, measured, _ := x.connection(hop.err)
+	return errors.New(measured)
+}
+
+// connection says what is wrong with a connection.
+func (x *examiner) connection(err error) (kind, measured, advice string) {
+	base, _ := url.Parse(x.cfg.Client.BaseURL)
+	host := base.Host
+	var record tls.RecordHeaderError
+	var unknown x509.UnknownAuthorityError
+	var wrongHost x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "name_unknown", "no server has the name " + base.Hostname(), ""
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused", "nothing listens at " + host, ""
+	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		return "tls", host + " speaks HTTP, and not HTTPS", "base_url: " + strings.Replace(Shown(x.cfg.Client.BaseURL), "https:", "http:", 1)
+	case errors.As(err, &unknown):
+		return "tls", "the certificate of " + host + " is signed by nobody who is trusted here", "add its authority to those of the system (SSL_CERT_FILE)"
+	case errors.As(err, &wrongHost):
+		return "tls", "the certificate of " + host + " is for another name", "base_url: with the name that the certificate has"
+	case errors.As(err, &invalid):
+		return "tls", "the certificate of " + host + " is not valid: " + invalid.Error(), "renew it, or set the clock of this machine"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return "silent", "no answer in " + took(x.cfg.Timeout), ""
+	default:
+		return "unreachable", err.Error(), ""
+	}
+}
+
+// judge says what the list of models and the first reply show.
+func (x *examiner) judge(ctx context.Context, server, key, model, reply *check, list []Model, listErr error, hop *exchange, a answer) {
+	x.exposure(server)
+	x.redirects(server, hop, a)
+	x.judgeKey(key, a)
+	switch err := a.err; {
+	case err == nil, x.stopped:
+	case x.timedOut(a):
+		server.find("silent", "no answer to a question in "+took(x.cfg.Timeout))
+	case a.x.location != nil:
+		x.stopped = true
+	case x.wrongPath(ctx, server, a):
+	case err.Code == llmclient.CodeNotFound:
+		x.missing(model, list)
+	case err.Code == llmclient.CodeRateLimited:
+		server.find("rate_limited", cmp.Or(err.Message, "too many requests"))
+		x.stopped = true
+	case err.Code == llmclient.CodeUnavailable:
+		server.find("server_error", fmt.Sprintf("status %d: %s", err.Status, err.Message))
+		x.stopped = true
+	case err.Code == llmclient.CodeBadResponse || err.Code == llmclient.CodeTruncated:
+		reply.find("not_readable", err.Message)
+		x.stopped = true
+	default:
+		reply.find("request_refused", fmt.Sprintf("status %d: %s", err.Status, err.Message), x.refusedAdvice(err))
+		x.stopped = true
+	}
+	if a.err == nil {
+		x.judgeModel(model, list, listErr)
+		x.judgeReply(reply, a)
+	}
+}
+
+func (x *examiner) refusedAdvice(err *llmclient.Error) string {
+	if strings.Contains(strings.ToLower(err.Message), "model") {
+		return "check model: segue models lists what there is"
+	}
+	return "take another model or server"
+}
+
+// timedOut reports whether there was no answer in time.
+func (x *examiner) timedOut(a answer) bool {
+	if a.err.Code != llmclient.CodeTimeout || a.x.status >= http.StatusBadRequest {
+		return false
+	}
+	x.stopped = true
+	return true
+}
+
+// exposure finds a key that is sent over a network without encryption.
+func (x *examiner) exposure(c *check) {
+	if x.cfg.Client.APIKey != "" && endpoint.Exposed(x.cfg.Client.BaseURL) {
+		c.find("unencrypted", "the key is sent without encryption")
+	}
+}
+
+// redirects finds redirects, of which only those on the same server are followed.
+func (x *examiner) redirects(c *check, list *exchange, a answer) {
+	for _, hop := range append(a.hops, a.x) {
+		if hop.location != nil {
+			c.find("redirect", "it redirects to "+Shown(hop.location.String()), baseOf(hop.location, "chat/completions"))
+			return
+		}
+	}
+	if list.location != nil {
+		c.find("redirect", "the list of models redirects to "+Shown(list.location.String()), baseOf(list.location, "models"))
+	}
+}
+
+// baseOf returns the base URL of an address that ends in a path.
+func baseOf(u *url.URL, path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(Shown(u.String()), "/"), path), "/")
+}
+
+// judgeKey says what became of the key.
+func (x *examiner) judgeKey(c *check, a answer) {
+	sent := x.cfg.Client.APIKey != ""
+	variable := "$" + x.cfg.KeyVariable
+	code := llmclient.Code("")
+	if a.err != nil {
+		code = a.err.Code
+	}
+	switch {
+	case code == llmclient.CodeAuth && !sent && x.cfg.KeyVariable == "":
+		c.find("key_missing", "the server wants a key, and none is sent", "api_key_env: with the NAME of the variable that holds it")
+	case code == llmclient.CodeAuth && !sent:
+		c.find("key_missing", "the server wants a key, and "+variable+" is not set", "export "+x.cfg.KeyVariable+"=…, or api_key_env with another variable")
+	case code == llmclient.CodeAuth:
+		c.find("key_refused", fmt.Sprintf("the server refuses the key in %s: %s", variable, a.err.Message), variable)
+	case code == llmclient.CodeQuota:
+		c.find("no_credit", a.err.Message)
+	case a.err != nil:
+		return
+	case sent:
+		c.Measured = "the key in " + variable + " is accepted"
+	default:
+		c.Measured = "none is sent, and none is needed"
+	}
+	x.stopped = x.stopped || c.Verdict == Broken
+}
+
+// versioned matches the end of the path of nearly every base URL.
+var versioned = regexp.MustCompile(`/v\d+\w*(/openai)?/?$`)
+
+// wrongPath finds a base URL whose path is wrong.
+func (x *examiner) wrongPath(ctx context.Context, c *check, a answer) bool {
+	html := strings.HasPrefix(a.x.contentType, "text/html")
+	about := strings.Contains(strings.ToLower(a.err.Type+a.err.Message), "model")
+	missing := a.x.status == http.StatusNotFound || a.x.status == http.StatusMethodNotAllowed || a.x.status == http.StatusGone
+	if !html && (!missing || about) {
+		return false
+	}
+	x.stopped = true
+	measured := fmt.Sprintf("%s: status %d", a.x.path, a.x.status)
+	if html {
+		measured += ", a page of HTML"
+	}
+	c.find("wrong_path", measured, x.rightPath(ctx))
+	return true
+}
+
+// rightPath returns what to do about a wrong path: it looks where the server has a list of models.
+func (x *examiner) rightPath(ctx context.Context) string {
+	shown := strings.TrimSuffix(Shown(x.cfg.Client.BaseURL), "/")
+	if base, ok := strings.CutSuffix(shown, "/chat/completions"); ok {
+		return "base_url: " + base
+	}
+	for _, path := range []string{"v1", "api/v1"} {
+		if versioned.MatchString(shown) {
+			break
+		}
+		if _, _, err := x.listAt(ctx, path+"/models"); err == nil {
+			return "base_url: " + shown + "/" + path
+		}
+	}
+	return "check base_url: it is the address up to, and without, /chat/completions"
+}
+
+// missing finds a model that the server does not have.
+func (x *examiner) missing(c *check, list []Model) {
+	x.stopped = true
+	advice := "segue models lists what there is"
+	if near := nearest(x.cfg.Client.Model, list); len(near) > 0 {
+		advice = "model: " + strings.Join(near, ", or ")
+	}
+	c.find("model_missing", fmt.Sprintf("the server has no model %q", x.cfg.Client.Model), advice)
+}
+
+// judgeModel is about a model that answers.
+func (x *examiner) judgeModel(c *check, list []Model, listErr error) {
+	if listErr != nil && x.found["redirect"] {
+		c.Measured = "answers"
+		return
+	}
+	if listErr != nil {
+		c.Measured = "answers"
+		c.find("no_list", "no list of models: "+listErr.Error())
+		return
+	}
+	for _, m := range list {
+		if m.ID == x.cfg.Client.Model {
+			c.Measured = fmt.Sprintf("answers, and is one of %d", len(list))
+			if m.Context > 0 {
+				c.Measured += fmt.Sprintf("; context of %d tokens", m.Context)
+			}
+			return
+		}
+	}
+	c.Measured = "answers"
+	c.find("model_not_listed", fmt.Sprintf("it is none of the %s in the list", counted(len(list), "model")))
+}

@@ -1,0 +1,109 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+)
+
+// Heading returns what is examined, as lines of at most so many columns.
+func Heading(server, model string, columns int) string {
+	return wrapped("", plaintext.Visible(server)+", model "+plaintext.Visible(model), columns) + "\n"
+}
+
+// Text returns the check with its findings, as lines of at most so many columns.
+func (c Check) Text(columns int) string {
+	var b strings.Builder
+	b.WriteString(wrapped(fmt.Sprintf("%-8s", c.Verdict), plaintext.Join(": ", c.Name, c.Measured), columns))
+	for _, f := range c.Findings {
+		name := plaintext.Join(" ", f.Name, inBrackets(f.Rule))
+		b.WriteString(wrapped("  ", name+": "+f.Measured, columns))
+		b.WriteString(wrapped("    → ", f.Advice, columns))
+	}
+	return b.String()
+}
+
+func inBrackets(rule string) string {
+	if rule == "" {
+		return ""
+	}
+	return "(" + rule + ")"
+}
+
+// Summary returns what was found and what it took, as lines of at most so many columns.
+func (r Report) Summary(columns int) string {
+	counts := map[Verdict]int{}
+	for _, c := range r.Checks {
+		for _, f := range c.Findings {
+			counts[f.Verdict]++
+		}
+	}
+	var parts []string
+	if n := counts[Broken]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d broken", n))
+	}
+	if n := counts[Set]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d to set", n))
+	}
+	if n := counts[Copes]; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d unusual that segue copes with", n))
+	}
+	found := "Nothing was found."
+	if len(parts) > 0 {
+		found = "Found: " + strings.Join(parts, ", ") + "."
+	}
+	cost := "cost not known"
+	if r.Cost != nil {
+		cost = r.Cost.String()
+	}
+	took := fmt.Sprintf("It took %s, %s tokens in and %s out (%s), %s.", plaintext.Counted(r.Requests, "request"),
+		plaintext.Thousands(int(r.Usage.Input)), plaintext.Thousands(int(r.Usage.Output)), cost, took(r.Elapsed))
+	return "\n" + wrapped("", found, columns) + wrapped("", took, columns)
+}
+
+// minText is the least number of columns for a text, however narrow the terminal is.
+const minText = 12
+
+// wrapped returns a text in lines of at most so many columns, broken at blanks. The first begins
+// with lead, the others are set in as far.
+func wrapped(lead, text string, columns int) string {
+	setIn := strings.Repeat(" ", plaintext.CellsOf(lead))
+	room := max(columns-len(setIn), minText)
+	var b strings.Builder
+	line, full := lead, 0
+	flush := func() {
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		line, full = setIn, 0
+	}
+	for word := range strings.FieldsSeq(text) {
+		if full > 0 && full+1+plaintext.CellsOf(word) > room {
+			flush()
+		}
+		for full == 0 && plaintext.CellsOf(word) > room {
+			head := start(word, room)
+			line += head
+			word = word[len(head):]
+			flush()
+		}
+		if full > 0 {
+			line += " "
+			full++
+		}
+		line += word
+		full += plaintext.CellsOf(word)
+	}
+	flush()
+	return b.String()
+}
+
+// start returns the beginning of a word that fits in so many columns: at least one character.
+func start(word string, columns int) string {
+	full := 0
+	for i, r := range word {
+		if full += plaintext.Cells(r); full > columns && i > 0 {
+			return word[:i]
+		}
+	}
+	return word
+}
