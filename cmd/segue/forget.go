@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -38,6 +39,9 @@ of it.`,
 			}
 			defer st.close()
 			head, err := st.find(ctx, args[0])
+			if errors.Is(err, checkpoint.ErrCorrupt) { // by its whole id it can be erased nevertheless
+				head.Key, err = checkpoint.Key{Run: args[0]}, nil
+			}
 			if err != nil {
 				return err
 			}
@@ -45,11 +49,12 @@ of it.`,
 			if held, ok := errors.AsType[*checkpoint.LeasedError](err); ok {
 				return failed(fmt.Errorf("nothing is erased: a process works on run %s, or has a moment ago; end that with: %s", plaintext.Visible(held.Key.Run), st.command("stop", held.Key.Run)))
 			}
-			if err != nil {
+			if err != nil && (len(gone.Runs) == 0 || !errors.Is(err, checkpoint.ErrCorrupt)) {
 				return failed(err)
 			}
 			beyond := append(gone.Beyond, "files that tools wrote, and what terminals and shells remember")
-			return c.showForgotten(&forgetRecord{namesOf(gone.Runs), gone.Records, gone.Messages, namesOf(gone.Origins), beyond}, form.value)
+			shown := c.showForgotten(&forgetRecord{namesOf(gone.Runs), gone.Records, gone.Messages, namesOf(gone.Origins), beyond}, form.value)
+			return cmp.Or(shown, beside(err))
 		},
 	}
 	form.offer(cmd, "output", "a text to read, or a JSON object")

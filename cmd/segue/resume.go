@@ -180,19 +180,12 @@ func (st *runStore) toResume(ctx context.Context, run string) (checkpoint.Head, 
 	if run != "" {
 		return st.find(ctx, run)
 	}
-	page, err := st.List(ctx, checkpoint.Query{Status: openStatuses, Unleased: true, Limit: 1})
-	if err != nil {
-		return checkpoint.Head{}, err
-	}
-	if len(page.Heads) == 0 {
-		if page, err = st.List(ctx, checkpoint.Query{Status: openStatuses, Limit: 1}); err != nil {
-			return checkpoint.Head{}, err
+	for _, unleased := range []bool{true, false} {
+		for head, err := range checkpoint.Heads(ctx, st, checkpoint.Query{Status: openStatuses, Unleased: unleased, Limit: 1}) {
+			return head, err
 		}
 	}
-	if len(page.Heads) == 0 {
-		return checkpoint.Head{}, errors.New("no run waits, was interrupted or broke off; segue runs lists them all")
-	}
-	return page.Heads[0], nil
+	return checkpoint.Head{}, errors.New("no run waits, was interrupted or broke off; segue runs lists them all")
 }
 
 // leaseMargin is what clocks and appends may take beside a lease.

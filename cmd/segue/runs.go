@@ -100,6 +100,7 @@ func (c *cli) listRuns(ctx context.Context, f *runsFlags) error {
 		return errors.New("--limit is a number from 1 on")
 	}
 	records := []runRecord{}
+	var damage error // of heads, which keep back no other run
 	st, err := c.openRuns(ctx, &f.store)
 	switch {
 	case errors.Is(err, errNoRuns):
@@ -110,14 +111,26 @@ func (c *cli) listRuns(ctx context.Context, f *runsFlags) error {
 		return err
 	default:
 		defer st.close()
-		if records, err = st.records(ctx, f.status, wanted, f.limit); err != nil {
+		records, err = st.records(ctx, f.status, wanted, f.limit)
+		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) {
 			return err
 		}
+		damage = err
 	}
 	if f.form.value == formJSON {
-		return encode(c.stdout, records)
+		err = encode(c.stdout, records)
+	} else {
+		err = c.showRuns(records)
 	}
-	return c.showRuns(records)
+	return cmp.Or(err, beside(damage))
+}
+
+// beside returns the error of a list that shows all but damaged heads; nil if there are none.
+func beside(damage error) error {
+	if damage == nil {
+		return nil
+	}
+	return failed(fmt.Errorf("these could not be read; segue forget erases them by their whole ids: %w", damage))
 }
 
 // statusesOf returns the statuses of heads among which runs of the given ones are.
@@ -141,14 +154,17 @@ func oneWord(words []string, word string) bool {
 	return c.Set(word) == nil
 }
 
-// records returns the runs of the given statuses, or all, the newest first.
+// records returns the runs of the given statuses, or all, the newest first. An error of damaged
+// heads comes with the others.
 func (st *runStore) records(ctx context.Context, words []string, wanted []checkpoint.Status, limit int) ([]runRecord, error) {
 	all := []runRecord{}
+	var damage error
 	for q := (checkpoint.Query{Status: wanted, Limit: min(limit, 1000)}); ; {
 		page, err := st.List(ctx, q)
-		if err != nil {
+		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) {
 			return nil, err
 		}
+		damage = errors.Join(damage, err)
 		now := time.Now()
 		for i := range page.Heads {
 			h := &page.Heads[i]
@@ -156,11 +172,11 @@ func (st *runStore) records(ctx context.Context, words []string, wanted []checkp
 				continue
 			}
 			if all = append(all, newRunRecord(h, st.goalOf(ctx, h.Key), now)); len(all) == limit {
-				return all, nil
+				return all, damage
 			}
 		}
 		if q.After = page.Next; q.After.IsZero() {
-			return all, nil
+			return all, damage
 		}
 	}
 }

@@ -95,6 +95,7 @@ func (c *cli) listSessions(ctx context.Context, f *runsFlags) error {
 		return errors.New("--limit is a number from 1 on")
 	}
 	records := []sessionRecord{}
+	var damage error // of heads, which keep back no other conversation
 	st, err := c.openRuns(ctx, &f.store)
 	switch {
 	case errors.Is(err, errNoRuns):
@@ -105,17 +106,22 @@ func (c *cli) listSessions(ctx context.Context, f *runsFlags) error {
 		return err
 	default:
 		defer st.close()
-		if records, err = st.sessions(ctx, f.limit); err != nil {
+		records, err = st.sessions(ctx, f.limit)
+		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) {
 			return failed(err)
 		}
+		damage = err
 	}
 	if f.form.value == formJSON {
-		return encode(c.stdout, records)
+		err = encode(c.stdout, records)
+	} else {
+		err = c.writeSessions(records)
 	}
-	return c.writeSessions(records)
+	return cmp.Or(err, beside(damage))
 }
 
-// sessions returns the conversations, the last one used first.
+// sessions returns the conversations, the last one used first. An error of damaged heads comes with
+// the others.
 func (st *runStore) sessions(ctx context.Context, limit int) ([]sessionRecord, error) {
 	all := []sessionRecord{}
 	err := st.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
@@ -214,7 +220,7 @@ func (st *runStore) turns(ctx context.Context, session string) ([]turnRecord, er
 			if err != nil {
 				return err
 			}
-			branches, err := st.branchesAt(ctx, head.Key.Run)
+			branches, err := st.branchesAt(ctx, &head)
 			if err != nil {
 				return err
 			}
@@ -227,23 +233,21 @@ func (st *runStore) turns(ctx context.Context, session string) ([]turnRecord, er
 	return all, err
 }
 
-// branchesAt returns the forks of a run, the first one first.
-func (st *runStore) branchesAt(ctx context.Context, run string) ([]branchRecord, error) {
+// branchesAt returns the forks of a run, the first one first, without the next turn of its
+// conversation.
+func (st *runStore) branchesAt(ctx context.Context, head *checkpoint.Head) ([]branchRecord, error) {
 	var all []branchRecord
-	for q := (checkpoint.Query{Origin: run}); ; {
-		page, err := st.List(ctx, q)
+	for h, err := range checkpoint.Heads(ctx, st, checkpoint.Query{Origin: head.Key.Run}) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range page.Heads {
-			h := &page.Heads[i]
-			all = append(all, branchRecord{h.Key.Run, h.Header.Labels[orchestrator.LabelSession], h.Header.Origin.Record})
-		}
-		if q.After = page.Next; q.After.IsZero() {
-			slices.Reverse(all)
-			return all, nil
+		session := h.Header.Labels[orchestrator.LabelSession]
+		if session == "" || session != head.Header.Labels[orchestrator.LabelSession] {
+			all = append(all, branchRecord{h.Key.Run, session, h.Header.Origin.Record})
 		}
 	}
+	slices.Reverse(all)
+	return all, nil
 }
 
 // text shows a turn.
