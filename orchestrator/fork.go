@@ -294,7 +294,7 @@ func (f *forking) firstOpen(approved map[machine.EffectID]int) (first int) {
 func (f *forking) adopt(rec machine.Record) (machine.Record, bool) {
 	switch r := rec.(type) {
 	case machine.Started:
-		r.Run, r.Origin = f.run, f.origin()
+		r.Run, r.Nonce, r.Origin = f.run, "", f.origin()
 		if f.how.Labels != nil {
 			r.Labels = f.how.Labels
 		}

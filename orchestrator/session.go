@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -232,7 +233,7 @@ func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
 		}
 	}
 	if task.Run == "" {
-		task.Run = fmt.Sprintf("%s.%d", task.Session, turn+1)
+		task.Run, task.nonce = fmt.Sprintf("%s.%d", task.Session, turn+1), rand.Text()
 	}
 	task.Labels = sessionLabels(task.Labels, task.Session, turn+1)
 	return nil
