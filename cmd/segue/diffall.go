@@ -55,7 +55,7 @@ func (c *cli) diffAll(ctx context.Context, f *runFlags, form string) error {
 		err = write(c.stdout, total.text())
 	}
 	if err == nil && damage != nil {
-		return beside(damage)
+		return st.beside(damage)
 	}
 	if err == nil && total.Same < total.Runs {
 		return failed(fmt.Errorf("%d of %s would decide otherwise, and %d could not be compared",

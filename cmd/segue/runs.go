@@ -122,15 +122,19 @@ func (c *cli) listRuns(ctx context.Context, f *runsFlags) error {
 	} else {
 		err = c.showRuns(records)
 	}
-	return cmp.Or(err, beside(damage))
+	return cmp.Or(err, st.beside(damage))
 }
 
-// beside returns the error of a list that shows all but damaged heads; nil if there are none.
-func beside(damage error) error {
+// beside returns the error of a list that shows all but damaged heads, and says how the first of these
+// is erased; nil if there are none.
+func (st *runStore) beside(damage error) error {
 	if damage == nil {
 		return nil
 	}
-	return failed(fmt.Errorf("these could not be read; segue forget erases them by their whole ids: %w", damage))
+	if damaged, ok := errors.AsType[*checkpoint.StoreError](damage); ok && damaged.Key.Run != "" {
+		damage = fmt.Errorf("%w; erase such a run with: %s", damage, st.command("forget", damaged.Key.Run))
+	}
+	return failed(damage)
 }
 
 // statusesOf returns the statuses of heads among which runs of the given ones are.
