@@ -264,7 +264,7 @@ func setWaits(h *checkpoint.Header, waits []Wait) {
 	h.Waits, h.Due = nil, time.Time{}
 	for i := range waits {
 		w := &waits[i]
-		h.Waits = append(h.Waits, checkpoint.Wait{ID: w.ID, Kind: w.Kind})
+		h.Waits = append(h.Waits, checkpoint.Wait{ID: w.ID, Kind: w.Kind, Expires: w.Expires})
 		if !w.Expires.IsZero() && (h.Due.IsZero() || w.Expires.Before(h.Due)) {
 			h.Due = w.Expires
 		}
