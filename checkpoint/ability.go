@@ -5,7 +5,9 @@ import (
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"time"
 )
 
@@ -30,7 +32,37 @@ func As[T any](s Store) (T, bool) {
 type Lister interface {
 	// List returns the heads of the runs that match a query, sorted by the time of their creation,
 	// the newest first; runs of the same time are sorted by namespace and id. It reads no records.
+	//
+	// Heads that are damaged keep back no others: List returns the page without them, though they
+	// count for its Limit, and with it an error that joins one error for each, which names the run
+	// and wraps ErrCorrupt. After any other error the Page is zero. See [Heads].
 	List(ctx context.Context, q Query) (Page, error)
+}
+
+// Heads yields the heads of all runs that match a query, page by page, of q.Limit runs each. The
+// error comes last, without a head: it joins those of all pages. So damaged heads, for which it
+// wraps ErrCorrupt, keep back no others, and after any other error there are no more.
+func Heads(ctx context.Context, l Lister, q Query) iter.Seq2[Head, error] {
+	return func(yield func(Head, error) bool) {
+		var problems []error
+		for {
+			page, err := l.List(ctx, q)
+			if err != nil {
+				problems = append(problems, err)
+			}
+			for _, h := range page.Heads {
+				if !yield(h, nil) {
+					return
+				}
+			}
+			if q.After = page.Next; q.After.IsZero() {
+				break
+			}
+		}
+		if err := errors.Join(problems...); err != nil {
+			yield(Head{}, err)
+		}
+	}
 }
 
 // Query selects runs: those that match all its fields. Zero fields match every run, except that a

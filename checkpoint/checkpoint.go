@@ -107,8 +107,9 @@ func (s Status) Ended() bool {
 
 // Wait is something that a run waits for. What is asked is in the records only.
 type Wait struct {
-	ID   string `json:"id"`
-	Kind string `json:"kind"`
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
+	Expires time.Time `json:"expires,omitzero"` // no reply counts after it; zero: never
 }
 
 // Origin is the run that another run was made from, such as by a fork.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -41,10 +42,13 @@ func beyondStores() []string {
 // and names the run; stop it first. While it works it holds the leases of runs that have not ended,
 // so nobody resumes them meanwhile. Runs that are made from one of them meanwhile are erased too,
 // if they are begun before Forget returns. The error wraps [ErrNotFound] if there is neither the
-// run nor anything made from it, so Forget may be called again after any other error. The store
+// run nor anything made from it, so Forget may be called again after any other error.
+//
+// A run whose head is damaged is erased if it is the one that is asked for; one that was made from
+// it stays, with what was made from that: the error names it, and wraps [ErrCorrupt]. The store
 // must be a [Lister] and a [Pruner]; else the error is a [*LackingError].
 func Forget(ctx context.Context, s Store, key Key) (Forgotten, error) {
-	f := forgetting{store: s, writer: "forget " + rand.Text(), known: map[Key]bool{}, result: Forgotten{Beyond: beyondStores()}}
+	f := forgetting{store: s, writer: "forget " + rand.Text(), known: map[Key]bool{}, damaged: map[Key]error{}, result: Forgotten{Beyond: beyondStores()}}
 	var ok bool
 	if f.lister, ok = As[Lister](s); !ok {
 		return f.result, &LackingError{Ability: "Lister", For: "Forget"}
@@ -55,7 +59,7 @@ func Forget(ctx context.Context, s Store, key Key) (Forgotten, error) {
 	f.leaser, _ = As[Leaser](s)
 	f.inbox, _ = As[Inbox](s)
 	err := f.erase(ctx, key)
-	return f.result, err
+	return f.result, errors.Join(append(slices.Collect(maps.Values(f.damaged)), err)...)
 }
 
 // forgetting is a Forget in progress.
@@ -67,10 +71,12 @@ type forgetting struct {
 	inbox  Inbox  // nil: there is none
 	writer string
 
-	known  map[Key]bool // found, and perhaps erased
-	found  []Head       // to be erased
-	held   []Key        // whose lease was taken
-	result Forgotten
+	known map[Key]bool // found, and perhaps erased
+	found []Head       // to be erased
+	held  []Key        // whose lease was taken
+
+	damaged map[Key]error // heads of runs made from this one that could not be read
+	result  Forgotten
 }
 
 func (f *forgetting) erase(ctx context.Context, key Key) error {
@@ -111,6 +117,8 @@ func (f *forgetting) begin(ctx context.Context, key Key) error {
 		if err := f.origins(ctx, &head); err != nil {
 			return err
 		}
+	case errors.Is(err, ErrCorrupt): // nobody can go on with it, nor say what it was made from
+		f.found = append(f.found, Head{Key: key})
 	case !errors.Is(err, ErrNotFound):
 		return err
 	}
@@ -136,6 +144,10 @@ func (f *forgetting) origins(ctx context.Context, h *Head) error {
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}
+		if errors.Is(err, ErrCorrupt) {
+			f.result.Origins = append(f.result.Origins, key)
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -148,9 +160,13 @@ func (f *forgetting) origins(ctx context.Context, h *Head) error {
 // follow finds the runs that were made from some, and from these, and so on.
 func (f *forgetting) follow(ctx context.Context, from []Key) error {
 	for from = slices.Clone(from); len(from) > 0; from = from[1:] {
+		delete(f.damaged, from[0])
 		for q := (Query{Namespace: from[0].Namespace, Origin: from[0].Run, Limit: 1000}); ; {
 			page, err := f.lister.List(ctx, q)
-			if err != nil {
+			switch {
+			case errors.Is(err, ErrCorrupt):
+				f.damaged[from[0]] = errors.Join(f.damaged[from[0]], err)
+			case err != nil:
 				return err
 			}
 			for _, h := range page.Heads {
@@ -174,7 +190,7 @@ func (f *forgetting) hold(ctx context.Context) error {
 			continue
 		}
 		now, err := f.leaser.Lease(ctx, h.Key, f.writer, leaseOfPrune)
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
 			continue
 		}
 		if err != nil {

@@ -20,7 +20,7 @@ var rewrite = flag.Bool("rewrite", false, "write the golden file of headers anew
 var everyHeader = []checkpoint.Header{
 	{
 		Status: checkpoint.StatusParked, Strategy: "solve", Format: 2, Version: "v1.2.3", Reason: "it has no tool \"pay\"",
-		Waits:  []checkpoint.Wait{{ID: "d81b5a4e0c3f5f0a7b6c9e21", Kind: "approval"}, {ID: "w2", Kind: "timer"}},
+		Waits:  []checkpoint.Wait{{ID: "d81b5a4e0c3f5f0a7b6c9e21", Kind: "approval"}, {ID: "w2", Kind: "timer", Expires: time.Date(2026, 3, 4, 5, 6, 7, 8_000_009, time.UTC)}},
 		Due:    time.Date(2026, 3, 4, 5, 6, 7, 8_000_009, time.UTC),
 		Origin: checkpoint.Origin{Run: "r0", Record: 7}, Labels: map[string]string{"customer": "acme", "kind": "order"},
 	},

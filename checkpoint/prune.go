@@ -48,6 +48,9 @@ func (e *LackingError) Error() string {
 // pages. After an error it has deleted some of them; it may be called again, and by several
 // processes at once. [Pruner].Vacuum gives up what the store has left of them.
 //
+// A run whose head is damaged is not deleted, and keeps no other from being deleted: the error names
+// it, and wraps ErrCorrupt. [Forget] erases it.
+//
 // Prune deletes no run that somebody works on: not one with a lease that has not run out, nor one
 // with messages that nobody has taken. It takes the lease of a run that has not ended before it
 // deletes the run, so whoever resumes the run at the same time either goes on with it, and it
@@ -72,7 +75,7 @@ func Prune(ctx context.Context, s Store, r Retention) (int, error) {
 			err = p.open(ctx, status, age)
 		}
 	}
-	return p.deleted, err
+	return p.deleted, errors.Join(append(p.damaged, err)...)
 }
 
 // pruning is a Prune in progress.
@@ -86,6 +89,7 @@ type pruning struct {
 	now     time.Time
 	writer  string
 	deleted int
+	damaged []error // heads that could not be read
 }
 
 // leaseOfPrune is how long a run is held while it is deleted.
@@ -112,7 +116,10 @@ func (p *pruning) each(ctx context.Context, q Query, do func([]Head) error) erro
 	q.Namespace, q.All, q.Labels, q.Limit = p.Namespace, p.All, p.Labels, 1000
 	for {
 		page, err := p.lister.List(ctx, q)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrCorrupt):
+			p.damaged = append(p.damaged, err)
+		case err != nil:
 			return err
 		}
 		if err := do(page.Heads); err != nil || page.Next.IsZero() {

@@ -193,7 +193,7 @@ func (m *Machine) waitFor(r *Replied) (*effect, *wait, error) {
 		return refused("it has not expired")
 	}
 	if !r.Expired && r.Err == nil {
-		if problem := w.problem(&r.Reply, r.At); problem != "" {
+		if problem := w.Problem(&r.Reply, r.At); problem != "" {
 			return refused(problem)
 		}
 	}

@@ -117,7 +117,7 @@ func (r *Started) isPlain() bool {
 		}
 	}
 	return r.Input.Data == nil && r.Temperature == nil && r.Metadata == nil && r.Labels == nil && r.Origin == nil && r.Fingerprints == nil &&
-		isText(r.Run, r.Strategy, r.Input.Goal, r.StopNote, r.Model, r.Namespace, r.Library)
+		isText(r.Run, r.Strategy, r.Input.Goal, r.StopNote, r.Model, r.Namespace, r.Nonce, r.Library)
 }
 
 // isPlainAnswer reports whether a journal would return the answer unchanged.

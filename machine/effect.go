@@ -75,6 +75,7 @@ type Effect struct {
 	ID        EffectID
 	Run       string
 	Namespace string // of the run
+	Nonce     string // of the run, see [Started]
 	Frame     string // the frame of the effect: its position in the tree, such as "0.1.2"
 	Strategy  string // the strategy of that frame, by its name in the Set
 	Depth     int    // the depth of the frame; the root has 1
@@ -99,12 +100,16 @@ type Effect struct {
 var asSegment = strings.NewReplacer("%", "%25", "/", "%2F")
 
 // Key identifies the effect among all runs: "run/seq/index", and in a namespace
-// "/namespace/run/seq/index", with the "/" and "%" of the namespace escaped as in a URL. It is
-// the same each time the effect is performed.
+// "/namespace/run/seq/index", with the "/" and "%" of the namespace escaped as in a URL. With a
+// nonce of the run it is "/namespace%~nonce/run/seq/index". It is the same each time the effect is
+// performed.
 func (e *Effect) Key() string {
-	run := e.Run
-	if e.Namespace != "" || strings.HasPrefix(run, "/") {
-		run = "/" + asSegment.Replace(e.Namespace) + "/" + run
+	run, nonce := e.Run, ""
+	if e.Nonce != "" {
+		nonce = "%~" + e.Nonce // no namespace holds that once it is escaped
+	}
+	if e.Namespace != "" || nonce != "" || strings.HasPrefix(run, "/") {
+		run = "/" + asSegment.Replace(e.Namespace) + nonce + "/" + run
 	}
 	return run + "/" + strconv.Itoa(e.ID.Seq) + "/" + strconv.Itoa(e.ID.Index)
 }
@@ -245,7 +250,7 @@ func (m *Machine) effect(e *effect) (x Effect) {
 // making one.
 func (m *Machine) fillIn(e *effect, x *Effect) {
 	f := e.frame
-	x.ID, x.Run, x.Namespace = e.id, m.run, m.started.Namespace
+	x.ID, x.Run, x.Namespace, x.Nonce = e.id, m.run, m.started.Namespace, m.started.Nonce
 	x.Frame, x.Strategy, x.Depth, x.Kind, x.Step, x.Call = f.name, f.strategy, f.depth, e.kind, e.step, e.call
 	x.Left = m.remaining(f).limits()
 	x.Wait, x.Record, x.Definition, x.Tool = nil, m.records, e.def, e.own

@@ -48,6 +48,10 @@ type Started struct {
 	Namespace string            `json:"namespace,omitempty"` // the tenant of the run, if one store holds runs of several tenants
 	Origin    *Origin           `json:"origin,omitempty"`    // the run that this one was made from
 
+	// Nonce tells the run from others that had the same id before and were deleted: a random text,
+	// without a slash, that is in the keys of its effects. "" for an id that is not used again.
+	Nonce string `json:"nonce,omitempty"`
+
 	Fingerprints map[string]string `json:"fingerprints,omitempty"` // fingerprints of the tables of the strategies, by name
 	Library      string            `json:"library,omitempty"`      // the version of this library that began the run
 }

@@ -39,7 +39,7 @@ var everyRecord = []Record{
 		}},
 		Expires: time.Hour, StopNote: "[stopped]", MaxResult: 1000, Model: "m", Temperature: new(0.5),
 		Metadata: map[string]string{"user": "u"}, Labels: map[string]string{"team": "t"}, Namespace: "n", Origin: &Origin{Run: "r0", Record: 7},
-		TaskStrategy: true, Fingerprints: map[string]string{"solve": "abc"}, Library: "v0.1.0",
+		TaskStrategy: true, Fingerprints: map[string]string{"solve": "abc"}, Library: "v0.1.0", Nonce: "QK3V",
 	},
 	Started{At: at, Run: "r2", Strategy: "solve", Parallel: 1, Tools: []tools.Definition{}},
 	Resumed{At: at, Limits: delegation.Limits{Steps: 5}, Unknown: UnknownTell},

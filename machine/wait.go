@@ -88,8 +88,8 @@ func canonicalJSON(text string) string {
 	return string(out)
 }
 
-// problem says why a reply does not answer the wait at the given time; "" if it does.
-func (w *Wait) problem(r *Reply, at time.Time) string {
+// Problem says why a reply does not answer the wait at the given time; "" if it does.
+func (w *Wait) Problem(r *Reply, at time.Time) string {
 	switch {
 	case w.Expired(at):
 		return "it has expired; resume the run without a reply to be asked again"

@@ -33,7 +33,7 @@ func (f *forking) adopt(rec machine.Record) (machine.Record, bool) {
 }
 
 func (f *forking) adoptStarted(s machine.Started) machine.Started {
-	s.Run, s.Origin = f.run, f.origin()
+	s.Run, s.Nonce, s.Origin = f.run, "", f.origin()
 	if f.how.Labels != nil {
 		s.Labels = f.how.Labels
 	}

@@ -235,7 +235,8 @@ func (r *run) applyReply(reply Reply, posted time.Time) (bool, error) {
 // reply within [Config].InboxEvery. If no process does, the reply stays in the inbox until the run
 // is resumed, for example by [Orchestrator.Recover]. The first reply to a wait counts.
 //
-// The error is a [*ReplyError] if the run has ended or does not have that wait, a [*JournalError]
+// The error is a [*ReplyError] if the run has ended or does not have that wait, if the wait has
+// expired or is a timer, or if a question has neither Text nor Reason for an answer; a [*JournalError]
 // if there is no such run or the store fails, a [*ConfigError] if the store has no
 // [checkpoint.Inbox], and a [*RedactionError] if the reply cannot be redacted.
 func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Reply) error {
@@ -243,17 +244,28 @@ func (o *Orchestrator) Answer(ctx context.Context, key checkpoint.Key, reply Rep
 	if err != nil {
 		return err
 	}
-	waits := false
-	for _, w := range head.Header.Waits {
-		waits = waits || w.ID == reply.WaitID
-	}
-	switch {
-	case head.Header.Status.Ended():
-		return &ReplyError{Run: key.Run, WaitID: reply.WaitID, Problem: "the run has ended"}
-	case !waits:
-		return &ReplyError{Run: key.Run, WaitID: reply.WaitID, Problem: "the run does not wait for it"}
+	if problem := problemOf(&head.Header, &reply); problem != "" {
+		return &ReplyError{Run: key.Run, WaitID: reply.WaitID, Problem: problem}
 	}
 	return o.post(ctx, key, posting{Type: postedReply, Reply: &reply})
+}
+
+// problemOf returns why a run would refuse a reply that was posted now; "" if it would not.
+func problemOf(h *checkpoint.Header, reply *Reply) string {
+	if h.Status.Ended() {
+		return "the run has ended"
+	}
+	for _, w := range h.Waits {
+		switch {
+		case w.ID != reply.WaitID:
+			continue
+		case w.Kind == WaitTimer:
+			return "nobody is asked: it is a timer, which ends by itself"
+		default:
+			return (&Wait{Kind: w.Kind, Expires: w.Expires}).Problem(reply, time.Now())
+		}
+	}
+	return "the run does not wait for it"
 }
 
 // Stop stops a run, from any process: after the step in progress, or at once if now is true, like

@@ -27,7 +27,8 @@ func TestAnswer_inTimeAndTakenLate(t *testing.T) {
 				res, err := build(scripted.Calls(scripted.Call("pay", "{}", "1"))).Run(t.Context(), task("go"))
 				require.NoError(t, err)
 				time.Sleep(posted)
-				require.NoError(t, build().Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true}))
+				err = build().Answer(t.Context(), keyOfRun, orchestrator.Reply{WaitID: res.Waits[0].ID, Approve: true})
+				require.Equal(t, posted < time.Hour, err == nil, err)
 				time.Sleep(2 * time.Hour) // nobody is there
 				r := startRecover(t, build(scripted.Text("done")), orchestrator.Recovery{})
 				time.Sleep(time.Hour)

@@ -173,7 +173,8 @@ func (j *journal) tryAppend(ctx context.Context, b *checkpoint.Batch) (err error
 // isFinal reports whether an append that failed would fail again.
 func isFinal(err error) bool {
 	_, panicked := errors.AsType[*PanicError](err)
-	return panicked || errors.Is(err, checkpoint.ErrConflict) || errors.Is(err, checkpoint.ErrNotFound) || errors.Is(err, checkpoint.ErrRunID)
+	return panicked || errors.Is(err, checkpoint.ErrConflict) || errors.Is(err, checkpoint.ErrNotFound) ||
+		errors.Is(err, checkpoint.ErrRunID) || errors.Is(err, checkpoint.ErrClosed)
 }
 
 // sleep waits, and reports whether ctx goes on.
@@ -263,7 +264,7 @@ func setWaits(h *checkpoint.Header, waits []Wait) {
 	h.Waits, h.Due = nil, time.Time{}
 	for i := range waits {
 		w := &waits[i]
-		h.Waits = append(h.Waits, checkpoint.Wait{ID: w.ID, Kind: w.Kind})
+		h.Waits = append(h.Waits, checkpoint.Wait{ID: w.ID, Kind: w.Kind, Expires: w.Expires})
 		if !w.Expires.IsZero() && (h.Due.IsZero() || w.Expires.Before(h.Due)) {
 			h.Due = w.Expires
 		}

@@ -216,7 +216,8 @@ func (o *Orchestrator) lister() (checkpoint.Lister, error) {
 	return lister, nil
 }
 
-// heads yields the heads of all runs that a query asks for, page by page. An error ends it.
+// heads yields the heads of all runs that a query asks for, page by page. The error comes last, also
+// that of damaged heads.
 func (o *Orchestrator) heads(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Head, error] {
 	return func(yield func(checkpoint.Head, error) bool) {
 		lister, err := o.lister()
@@ -224,19 +225,12 @@ func (o *Orchestrator) heads(ctx context.Context, q checkpoint.Query) iter.Seq2[
 			yield(checkpoint.Head{}, err)
 			return
 		}
-		for {
-			page, err := lister.List(ctx, q)
+		for head, err := range checkpoint.Heads(ctx, lister, q) {
 			if err != nil {
 				_, data := readError(err)
-				yield(checkpoint.Head{}, fmt.Errorf("orchestrator: the runs cannot be listed: %w", data))
-				return
+				err = fmt.Errorf("orchestrator: the runs cannot be listed: %w", data)
 			}
-			for i := range page.Heads {
-				if !yield(page.Heads[i], nil) {
-					return
-				}
-			}
-			if q.After = page.Next; q.After.IsZero() {
+			if !yield(head, err) {
 				return
 			}
 		}

@@ -47,7 +47,8 @@ const mostRecoveries = 3
 // that were written in a later format of records.
 //
 // The error is a [*ConfigError] if the Store is not a [checkpoint.Lister] and a
-// [checkpoint.Leaser]. Errors of the Store are logged, and Recover tries again.
+// [checkpoint.Leaser]. Errors of the Store are logged, and Recover tries again; so are damaged heads,
+// which keep no other run from being resumed.
 func (o *Orchestrator) Recover(ctx context.Context, how Recovery) error {
 	lister, ok := checkpoint.As[checkpoint.Lister](o.cfg.Store)
 	switch {
@@ -110,6 +111,8 @@ func (c *recoverer) look(ctx context.Context) {
 			})
 			if err != nil {
 				c.o.log(ctx, slog.LevelWarn, "the runs to recover could not be listed", slog.String("error", err.Error()))
+			}
+			if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) { // damaged heads keep back no others
 				return
 			}
 			for i := range page.Heads {

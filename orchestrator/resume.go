@@ -27,7 +27,8 @@ type Resumption struct {
 
 	// TakeOver goes on with the run although another process has its lease and may be at work: that
 	// one is fenced off, and what it is doing may be done twice if that is safe. Without it such a
-	// run is a [*RunExistsError].
+	// run is a [*RunExistsError]. Of several that take a run over at once, with leases, one goes on
+	// with it.
 	TakeOver bool
 
 	expires bool // waits that have expired end, all of them; else timers alone do, and others are asked anew
@@ -130,11 +131,13 @@ func (r *run) openJournal(takeOver bool) (head checkpoint.Head, err error) {
 	leases := err == nil && r.journal.lease.time > 0 && !head.Header.Status.Ended()
 	switch {
 	case err != nil:
-	case takeOver && !head.Header.Status.Ended(): // fences off at once whoever works on it
-		err = j.store.Append(r.ctx, checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch, Lease: r.journal.lease.time})
+	case takeOver && !head.Header.Status.Ended(): // fences off at once whoever works on it, and ends that lease
+		err = j.store.Append(r.ctx, checkpoint.Batch{Key: j.key, Writer: j.writer, Epoch: j.epoch})
+		if err == nil && leases { // of two that take over at once one gets it
+			head, err = r.takeLease()
+		}
 	case leases:
-		head, err = r.o.leaser.Lease(r.ctx, j.key, j.writer, r.journal.lease.time)
-		j.epoch = head.Epoch
+		head, err = r.takeLease()
 	}
 	switch {
 	case errors.Is(err, checkpoint.ErrLeased):
@@ -150,6 +153,20 @@ func (r *run) openJournal(takeOver bool) (head checkpoint.Head, err error) {
 	j.header = head.Header
 	j.stale = head.Header.Version != r.o.cfg.Version || head.Header.Format != machine.RecordVersion
 	return head, nil
+}
+
+// takeLease takes the lease of a run, and with it an epoch that no other process has.
+func (r *run) takeLease() (checkpoint.Head, error) {
+	j, leaser := r.journal, r.o.leaser
+	head, err := leaser.Lease(r.ctx, j.key, j.writer, j.lease.time)
+	j.epoch = head.Epoch
+	if err != nil && !errors.Is(err, checkpoint.ErrLeased) && !errors.Is(err, checkpoint.ErrNotFound) {
+		// It may have been taken. If it stayed it would run out, as that of a process that has died.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), time.Second)
+		defer cancel()
+		_, _ = leaser.Lease(ctx, j.key, j.writer, 0)
+	}
+	return head, err
 }
 
 // read applies the records of the journal.

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -58,16 +59,17 @@ func turnOf(h *checkpoint.Header) int {
 }
 
 // Sessions yields the sessions of a namespace, the one whose last run is the newest first. It looks
-// at the head of every run of the namespace. The errors, each of which ends it, are those of the
-// store; and a [*ConfigError] if the store is no [checkpoint.Lister].
+// at the head of every run of the namespace. The error comes last, after the sessions of the heads
+// that could be read: that of the store, which wraps checkpoint.ErrCorrupt for damaged heads; or a
+// [*ConfigError] if the store is no [checkpoint.Lister].
 func (o *Orchestrator) Sessions(ctx context.Context, namespace string) iter.Seq2[Session, error] {
 	return func(yield func(Session, error) bool) {
 		var list []Session
 		place := map[string]int{}
+		var problem error
 		for head, err := range o.heads(ctx, checkpoint.Query{Namespace: namespace, Limit: 1000}) {
-			if err != nil {
-				yield(Session{}, err)
-				return
+			if problem = err; err != nil {
+				break
 			}
 			name, turn := head.Header.Labels[LabelSession], turnOf(&head.Header)
 			if name == "" {
@@ -88,6 +90,9 @@ func (o *Orchestrator) Sessions(ctx context.Context, namespace string) iter.Seq2
 				return
 			}
 		}
+		if problem != nil {
+			yield(Session{}, problem)
+		}
 	}
 }
 
@@ -100,9 +105,10 @@ func (o *Orchestrator) SessionRuns(ctx context.Context, namespace, session strin
 // History returns the conversation of a session: what its next run begins with. It obeys the laws
 // of [messages.History.Validate], whatever became of the last run: of one that failed, was stopped
 // or broke off, or that waits, it is what was said by then, with every call closed. Of a session
-// without runs it is nil. The errors are those of [Orchestrator.Sessions], a [*JournalError], and a
-// [*FactoryError] if the last run was begun with a [Task].Factory that [Config].Factory does not
-// know.
+// without runs it is nil. If the head of one of its runs is damaged there is none, because nobody
+// knows whether that run is the last one. The errors are those of [Orchestrator.Sessions], a
+// [*JournalError], and a [*FactoryError] if the last run was begun with a [Task].Factory that
+// [Config].Factory does not know.
 func (o *Orchestrator) History(ctx context.Context, namespace, session string) (messages.History, error) {
 	last, _, err := o.lastTurn(ctx, namespace, session)
 	if err != nil || last == nil {
@@ -227,7 +233,7 @@ func (o *Orchestrator) continueSession(ctx context.Context, task *Task) error {
 		}
 	}
 	if task.Run == "" {
-		task.Run = fmt.Sprintf("%s.%d", task.Session, turn+1)
+		task.Run, task.nonce = fmt.Sprintf("%s.%d", task.Session, turn+1), rand.Text()
 	}
 	task.Labels = sessionLabels(task.Labels, task.Session, turn+1)
 	return nil

@@ -51,9 +51,13 @@ type Task struct {
 	// set: if two processes start the same turn, one of them gets a [*RunExistsError]. So does who
 	// starts a turn while the last run of the session is in progress. A session requires a
 	// Config.Store that is a [checkpoint.Lister]. See [Orchestrator.History].
+	//
+	// Once the last turns of a session are deleted, as by checkpoint.Forget, their ids are used
+	// again. The calls of the new runs have other idempotency keys nevertheless.
 	Session string
 
 	continues string // the run of the session before this one; "": there is none
+	nonce     string // of a run whose id is used again once it is deleted
 }
 
 // taskStrategy is the default name of a task's own strategy.
@@ -81,7 +85,7 @@ func (e *FactoryError) Unwrap() error { return e.Err }
 func (o *Orchestrator) started(task *Task, s *machine.Started) error {
 	*s = machine.Started{
 		Strategy: cmp.Or(task.Strategy, o.cfg.Default), Input: task.Input, Limits: task.Limits, Library: version(),
-		Model: task.Model, Metadata: task.Metadata, Labels: task.Labels, Namespace: task.Namespace,
+		Model: task.Model, Metadata: task.Metadata, Labels: task.Labels, Namespace: task.Namespace, Nonce: task.nonce,
 	}
 	if task.continues != "" {
 		s.Origin = &machine.Origin{Run: task.continues}

@@ -103,11 +103,14 @@ func (t *Telemetry) Waiting(s checkpoint.Store) (metric.Registration, error) {
 func oldestWaiting(ctx context.Context, lister checkpoint.Lister, now time.Time) (time.Duration, error) {
 	const precision, longest = time.Second, 20 * 365 * 24 * time.Hour
 	before := func(age time.Duration) (*checkpoint.Head, error) { // one that has waited longer
-		page, err := lister.List(ctx, checkpoint.Query{All: true, Status: []checkpoint.Status{checkpoint.StatusWaiting}, Updated: now.Add(-age), Limit: 1})
-		if err != nil || len(page.Heads) == 0 {
-			return nil, err
+		q := checkpoint.Query{All: true, Status: []checkpoint.Status{checkpoint.StatusWaiting}, Updated: now.Add(-age), Limit: 1}
+		for h, err := range checkpoint.Heads(ctx, lister, q) {
+			if errors.Is(err, checkpoint.ErrCorrupt) { // a damaged head says no time
+				break
+			}
+			return &h, err
 		}
-		return &page.Heads[0], nil
+		return nil, nil //nolint:nilnil // none has
 	}
 	found, err := before(0)
 	if err != nil || found == nil {

@@ -22,6 +22,7 @@ type disk struct {
 	wear
 	damage   func(records) records
 	interval chan struct{}
+	broken   []key // runs whose heads are damaged
 }
 
 // wear is how a disk does what it is for.
@@ -32,6 +33,8 @@ type wear struct {
 	blind   bool // damage is not seen
 	vague   bool // damage is an error like any other
 	drops   bool // snapshots are in the process' own memory
+	halts   bool // a damaged head keeps back its page
+	silent  bool // runs with damaged heads are not listed, and not named
 }
 
 func (d *disk) open() *store {
@@ -47,7 +50,7 @@ func (d *disk) open() *store {
 		},
 		head: func(ctx context.Context, _ *memory, k key) (checkpoint.Head, error) { return d.Head(ctx, k) },
 		list: func(ctx context.Context, _ *memory, q checkpoint.Query) (checkpoint.Page, error) {
-			return d.List(ctx, q)
+			return d.list(ctx, q)
 		},
 		post: func(ctx context.Context, _ *memory, m checkpoint.Message) error { return d.Post(ctx, m) },
 		posted: func(ctx context.Context, _ *memory, keys []key) ([]checkpoint.Message, error) {
@@ -64,6 +67,26 @@ func (d *disk) open() *store {
 			return d.Snapshot(ctx, k)
 		},
 	}}
+}
+
+func (d *disk) list(ctx context.Context, q checkpoint.Query) (checkpoint.Page, error) {
+	page, err := d.List(ctx, q)
+	problems := []error{err}
+	page.Heads = slices.DeleteFunc(page.Heads, func(h checkpoint.Head) bool {
+		broken := slices.Contains(d.broken, h.Key)
+		if broken {
+			problems = append(problems, fmt.Errorf("the head of run %q: %w", h.Key.Run, checkpoint.ErrCorrupt))
+		}
+		return broken
+	})
+	switch err := errors.Join(problems...); {
+	case d.silent:
+		return page, nil
+	case err != nil && d.halts:
+		return checkpoint.Page{}, err
+	default:
+		return page, err
+	}
 }
 
 func (d *disk) append(ctx context.Context, b batch) error {
@@ -102,6 +125,10 @@ func (d *disk) faulty() checkpointtest.Faulty {
 			case <-time.After(time.Millisecond):
 			}
 		},
+		DamageHead: func(k key) error {
+			d.broken = append(d.broken, k)
+			return nil
+		},
 		Damages: map[string]func(key, int) error{"another text": func(k key, seq int) error {
 			d.damage = func(all records) records {
 				return func(yield func(record, error) bool) {
@@ -138,6 +165,8 @@ func TestFaults(t *testing.T) {
 		"drops snapshots": {wear{drops: true}, []string{"reopen"}},
 		"names no damage": {wear{vague: true}, []string{"damage"}},
 		"sees no damage":  {wear{blind: true}, []string{"damage"}},
+		"lists nothing":   {wear{halts: true}, []string{"damaged heads"}},
+		"lists the rest":  {wear{silent: true}, []string{"damaged heads"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -27,6 +27,9 @@ type Faulty struct {
 	// to take it away, to give it another place. Where the store would find the damage earlier, it
 	// may find it then.
 	Damages map[string]func(key checkpoint.Key, seq int) error
+
+	// DamageHead damages the head of a run by the back door, such as a byte of its header.
+	DamageHead func(key checkpoint.Key) error
 }
 
 // Faults checks in subtests what becomes of a store by what [Test] cannot do to it. open opens an
@@ -58,6 +61,7 @@ var faults = []struct {
 	{"reopen", reopened},
 	{"retry after reopen", retryReopened},
 	{"interrupt", interrupted},
+	{"damaged heads", damagedHeads},
 }
 
 // reopened compares all that a store says with what another says of the same runs.

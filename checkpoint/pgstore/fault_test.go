@@ -46,6 +46,9 @@ func TestFaults(t *testing.T) {
 				raw(t, c, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = $1", c.Schema)
 			},
 			Damages: map[string]func(checkpoint.Key, int) error{},
+			DamageHead: func(key checkpoint.Key) error {
+				return execute(c, `UPDATE runs SET header = '{"status":"done"}' WHERE namespace = $1 AND run = $2`, key.Namespace, key.Run)
+			},
 		}
 		for name, text := range damages {
 			f.Damages[name] = func(key checkpoint.Key, seq int) error {

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,9 @@ import (
 // own.
 func (s *Store) List(ctx context.Context, q checkpoint.Query) (page checkpoint.Page, err error) {
 	text, args := listing(&q)
+	var problems []error
+	var last checkpoint.Cursor
+	rowsRead := 0
 	err = s.do(ctx, checkpoint.Key{}, func(conn *pgx.Conn) error {
 		if (checkpoint.Key{Namespace: q.Namespace, Run: "any"}).Check() != nil && !q.All {
 			return nil // no run can be in such a namespace
@@ -32,9 +36,15 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) (page checkpoint.P
 			if err := rows.Scan(row.into()...); err != nil {
 				return err
 			}
-			h, err := s.whole(&row)
-			if err != nil {
-				return err
+			if rowsRead++; rowsRead > q.Most() {
+				page.Next = last
+				continue
+			}
+			last = checkpoint.Cursor{Created: row.head.Created, Key: row.head.Key}
+			h, damage := s.whole(&row)
+			if damage != nil {
+				problems = append(problems, damage)
+				continue
 			}
 			page.Heads = append(page.Heads, h)
 		}
@@ -43,11 +53,7 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) (page checkpoint.P
 	if err != nil {
 		return checkpoint.Page{}, err
 	}
-	if most := q.Most(); len(page.Heads) > most {
-		page.Heads = page.Heads[:most]
-		page.Next = checkpoint.Cursor{Created: page.Heads[most-1].Created, Key: page.Heads[most-1].Key}
-	}
-	return page, nil
+	return page, errors.Join(problems...)
 }
 
 // conditions are the conditions of a query. Their texts are constants, in which ? stands for an

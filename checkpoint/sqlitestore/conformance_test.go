@@ -35,6 +35,13 @@ func TestFaults(t *testing.T) {
 		return checkpointtest.Faulty{
 			Store:  open(t, path),
 			Reopen: func() checkpoint.Store { return open(t, path) }, // the other one is not closed, as by a kill
+			DamageHead: func(key checkpoint.Key) error {
+				db, err := sql.Open("sqlite", path)
+				require.NoError(t, err)
+				defer db.Close()
+				_, err = db.ExecContext(t.Context(), `UPDATE runs SET header = replace(header, '"', ' ') WHERE namespace = ?1 AND run = ?2`, key.Namespace, key.Run)
+				return err
+			},
 			Damages: map[string]func(checkpoint.Key, int) error{
 				"a byte less":  damage(`UPDATE records SET data = substr(data, 2)`),
 				"no data":      damage(`UPDATE records SET data = x''`),

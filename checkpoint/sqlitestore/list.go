@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -36,12 +37,20 @@ func (s *Store) List(ctx context.Context, q checkpoint.Query) (checkpoint.Page, 
 	if err != nil {
 		return checkpoint.Page{}, s.missing(ctx, none, err)
 	}
-	page := checkpoint.Page{Heads: found}
+	var page checkpoint.Page
 	if most := q.Most(); len(found) > most {
-		page.Heads = found[:most]
-		page.Next = checkpoint.Cursor{Created: found[most-1].Created, Key: found[most-1].Key}
+		found = found[:most]
+		page.Next = checkpoint.Cursor{Created: found[most-1].head.Created, Key: found[most-1].head.Key}
 	}
-	return page, nil
+	var problems []error
+	for _, run := range found {
+		if run.damage != nil {
+			problems = append(problems, run.damage)
+			continue
+		}
+		page.Heads = append(page.Heads, run.head)
+	}
+	return page, errors.Join(problems...)
 }
 
 // listing is a List that is being made.
@@ -59,12 +68,12 @@ type start struct {
 }
 
 // find returns the runs of a page, and one more if the page is not the last.
-func (l *listing) find(ctx context.Context) ([]checkpoint.Head, error) {
+func (l *listing) find(ctx context.Context) ([]listed, error) {
 	begin, err := l.best(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var found []checkpoint.Head
+	var found []listed
 	marks := begin.marks
 	if len(marks) == 0 {
 		marks = []mark{{}}
@@ -78,8 +87,9 @@ func (l *listing) find(ctx context.Context) ([]checkpoint.Head, error) {
 		found = append(found, some...)
 	}
 	if len(marks) > 1 {
-		slices.SortFunc(found, func(a, b checkpoint.Head) int {
-			return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.Key.Namespace, b.Key.Namespace), strings.Compare(a.Key.Run, b.Key.Run))
+		slices.SortFunc(found, func(a, b listed) int {
+			x, y := &a.head, &b.head
+			return cmp.Or(y.Created.Compare(x.Created), strings.Compare(x.Key.Namespace, y.Key.Namespace), strings.Compare(x.Key.Run, y.Key.Run))
 		})
 		found = found[:min(len(found), l.q.Most()+1)]
 	}

@@ -194,16 +194,25 @@ func (s *Store) Head(ctx context.Context, key checkpoint.Key) (checkpoint.Head, 
 	return s.whole(&row)
 }
 
-// heads reads the heads that a query finds.
-func (s *Store) heads(ctx context.Context, text string, args []any) (list []checkpoint.Head, err error) {
+// listed is a run of a list: its head or, if that is damaged, where it stands.
+type listed struct {
+	head   checkpoint.Head
+	damage error
+}
+
+// heads reads rows of columns.
+func (s *Store) heads(ctx context.Context, text string, args []any) (list []listed, err error) {
 	err = s.each(ctx, text, args, func(rows *sql.Rows) (bool, error) {
 		var row headRow
 		if err := rows.Scan(row.into()...); err != nil {
 			return false, fmt.Errorf("the row of a head cannot be read: %w", err)
 		}
-		h, err := s.whole(&row)
-		list = append(list, h)
-		return false, err
+		h, damage := s.whole(&row)
+		if damage != nil {
+			h = checkpoint.Head{Key: row.head.Key, Created: time.Unix(0, row.created)}
+		}
+		list = append(list, listed{h, damage})
+		return false, nil
 	})
 	return list, err
 }

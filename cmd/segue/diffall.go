@@ -31,6 +31,7 @@ type failRecord struct {
 
 // diffAll executes segue diff --all.
 func (c *cli) diffAll(ctx context.Context, f *runFlags, form string) error {
+	var damage error // of heads, which keep back no other run
 	total := diffsRecord{Differences: []diffRecord{}, Failures: []failRecord{}}
 	f.mute = true // each run began with something else
 	st, err := c.openRuns(ctx, &f.store)
@@ -44,14 +45,17 @@ func (c *cli) diffAll(ctx context.Context, f *runFlags, form string) error {
 		if form == formText {
 			d.show = func(text string) error { return write(c.stdout, text) }
 		}
-		if err := d.compareAll(ctx); err != nil {
-			return err
+		if damage = d.compareAll(ctx); damage != nil && !errors.Is(damage, checkpoint.ErrCorrupt) {
+			return damage
 		}
 	}
 	if form == formJSON {
 		err = encode(c.stdout, total)
 	} else {
 		err = write(c.stdout, total.text())
+	}
+	if err == nil && damage != nil {
+		return st.beside(damage)
 	}
 	if err == nil && total.Same < total.Runs {
 		return failed(fmt.Errorf("%d of %s would decide otherwise, and %d could not be compared",
@@ -85,20 +89,15 @@ type differ struct {
 // compareAll compares all runs, page by page.
 func (d *differ) compareAll(ctx context.Context) error {
 	defer d.closeFiles()
-	for q := (checkpoint.Query{Limit: 1000}); ; {
-		page, err := d.st.List(ctx, q)
+	for head, err := range checkpoint.Heads(ctx, d.st, checkpoint.Query{Limit: 1000}) {
 		if err != nil {
 			return failed(err)
 		}
-		for i := range page.Heads {
-			if err := d.compare(ctx, page.Heads[i].Key); err != nil {
-				return err
-			}
-		}
-		if q.After = page.Next; q.After.IsZero() {
-			return nil
+		if err := d.compare(ctx, head.Key); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // compare compares a run, and counts it. An error is that of the output.

@@ -28,18 +28,13 @@ func (st *runStore) find(ctx context.Context, run string) (checkpoint.Head, erro
 		return head, err
 	}
 	var found []checkpoint.Head
-	for q := (checkpoint.Query{Limit: 1000}); ; {
-		page, err := st.List(ctx, q)
-		if err != nil {
+	for head, err := range checkpoint.Heads(ctx, st, checkpoint.Query{Limit: 1000}) {
+		switch {
+		case err != nil && len(found) > 0 && errors.Is(err, checkpoint.ErrCorrupt): // heads of others are damaged
+		case err != nil:
 			return checkpoint.Head{}, err
-		}
-		for i := range page.Heads {
-			if strings.HasPrefix(page.Heads[i].Key.Run, run) {
-				found = append(found, page.Heads[i])
-			}
-		}
-		if q.After = page.Next; q.After.IsZero() {
-			break
+		case strings.HasPrefix(head.Key.Run, run):
+			found = append(found, head)
 		}
 	}
 	switch len(found) {
@@ -77,10 +72,7 @@ func (c *cli) completeRuns(f *storeFlag, statuses ...checkpoint.Status) cobra.Co
 			return nil, nothingElse
 		}
 		defer st.close()
-		page, err := st.List(ctx, checkpoint.Query{Status: statuses, Limit: 200})
-		if err != nil {
-			return nil, nothingElse
-		}
+		page, _ := st.List(ctx, checkpoint.Query{Status: statuses, Limit: 200}) // without what cannot be read
 		var all []cobra.Completion
 		for i := range page.Heads {
 			if h := &page.Heads[i]; strings.HasPrefix(h.Key.Run, begin) && len(all) < shownRuns {

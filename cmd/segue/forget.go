@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,8 +39,8 @@ of it.`,
 			}
 			defer st.close()
 			head, err := st.find(ctx, args[0])
-			if damaged, ok := errors.AsType[*checkpoint.StoreError](err); ok && errors.Is(err, checkpoint.ErrCorrupt) && damaged.Key.Run == args[0] {
-				return c.forgetDamaged(ctx, st, damaged.Key, form.value)
+			if errors.Is(err, checkpoint.ErrCorrupt) { // by its whole id it can be erased nevertheless
+				head.Key, err = checkpoint.Key{Run: args[0]}, nil
 			}
 			if err != nil {
 				return err
@@ -49,31 +49,18 @@ of it.`,
 			if held, ok := errors.AsType[*checkpoint.LeasedError](err); ok {
 				return failed(fmt.Errorf("nothing is erased: a process works on run %s, or has a moment ago; end that with: %s", plaintext.Visible(held.Key.Run), st.command("stop", held.Key.Run)))
 			}
-			if err != nil {
+			if err != nil && (len(gone.Runs) == 0 || !errors.Is(err, checkpoint.ErrCorrupt)) {
 				return failed(err)
 			}
 			beyond := append(gone.Beyond, "files that tools wrote, and what terminals and shells remember")
-			return c.showForgotten(&forgetRecord{namesOf(gone.Runs), gone.Records, gone.Messages, namesOf(gone.Origins), beyond}, form.value)
+			shown := c.showForgotten(&forgetRecord{namesOf(gone.Runs), gone.Records, gone.Messages, namesOf(gone.Origins), beyond}, form.value)
+			return cmp.Or(shown, st.beside(err))
 		},
 	}
 	form.offer(cmd, "output", "a text to read, or a JSON object")
 	store.offer(cmd)
 	cmd.ValidArgsFunction = c.completeRuns(&store)
 	return cmd
-}
-
-// forgetDamaged erases a run whose head cannot be read. No process can write such a run, and lists of
-// runs fail as long as it is there.
-func (c *cli) forgetDamaged(ctx context.Context, st *runStore, key checkpoint.Key, form string) error {
-	err := st.Delete(ctx, key)
-	if err == nil {
-		err = st.Vacuum(ctx)
-	}
-	if err != nil {
-		return failed(err)
-	}
-	r := &forgetRecord{Runs: []string{key.Run}, Origins: []string{}, Beyond: []string{"runs that were made from it: its head was damaged, and how many records it had is not known", "exports, backups, and what models and tools were given"}}
-	return c.showForgotten(r, form)
 }
 
 // namesOf returns the ids of runs.

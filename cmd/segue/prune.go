@@ -79,8 +79,8 @@ func (c *cli) prune(ctx context.Context, f *pruneFlags) error {
 	if f.open {
 		r.Waiting, r.Parked, r.Abandoned = age, age, age
 	}
-	if record.Deleted, err = checkpoint.Prune(ctx, st.Store, r); err == nil && record.Deleted > 0 {
-		err = st.Vacuum(ctx)
+	if record.Deleted, err = checkpoint.Prune(ctx, st.Store, r); record.Deleted > 0 {
+		err = errors.Join(err, st.Vacuum(ctx))
 	}
 	if err != nil {
 		return failed(fmt.Errorf("%s deleted: %w", plaintext.Counted(record.Deleted, "run"), err))

@@ -191,27 +191,21 @@ func (st *runStore) toResume(ctx context.Context, run string, takeOver bool, s *
 		return st.find(ctx, run)
 	}
 	var first error
-	for q := (checkpoint.Query{Status: openStatuses, Limit: 100}); ; {
-		page, err := st.List(ctx, q)
+	for h, err := range checkpoint.Heads(ctx, st, checkpoint.Query{Status: openStatuses, Limit: 100}) {
 		if err != nil {
-			return checkpoint.Head{}, err
+			return checkpoint.Head{}, cmp.Or(first, err)
 		}
-		for i := range page.Heads {
-			h := &page.Heads[i]
-			if takeOver || !atWork(h, time.Now()) {
-				return *h, nil
-			}
-			s.ShowProgress("run " + plaintext.Visible(h.Key.Run) + othersRun)
-			head, err := st.leftAlone(ctx, h)
-			if err == nil || !errors.Is(err, errAtWork) {
-				return head, err
-			}
-			first = cmp.Or(first, err)
+		if takeOver || !atWork(&h, time.Now()) {
+			return h, nil
 		}
-		if q.After = page.Next; q.After.IsZero() {
-			return checkpoint.Head{}, cmp.Or(first, errors.New("no run waits, was interrupted or broke off; segue runs lists them all"))
+		s.ShowProgress("run " + plaintext.Visible(h.Key.Run) + othersRun)
+		head, err := st.leftAlone(ctx, &h)
+		if err == nil || !errors.Is(err, errAtWork) {
+			return head, err
 		}
+		first = cmp.Or(first, err)
 	}
+	return checkpoint.Head{}, cmp.Or(first, errors.New("no run waits, was interrupted or broke off; segue runs lists them all"))
 }
 
 // leftAlone returns the head of a run when its lease is over. The error wraps errAtWork if somebody

@@ -100,6 +100,7 @@ func (c *cli) listRuns(ctx context.Context, f *runsFlags) error {
 		return errors.New("--limit is a number from 1 on")
 	}
 	records := []runRecord{}
+	var damage error // of heads, which keep back no other run
 	st, err := c.openRuns(ctx, &f.store)
 	switch {
 	case errors.Is(err, errNoRuns):
@@ -110,14 +111,30 @@ func (c *cli) listRuns(ctx context.Context, f *runsFlags) error {
 		return err
 	default:
 		defer st.close()
-		if records, err = st.records(ctx, f.status, wanted, f.limit); err != nil {
-			return st.listFailed(err)
+		records, err = st.records(ctx, f.status, wanted, f.limit)
+		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) {
+			return err
 		}
+		damage = err
 	}
 	if f.form.value == formJSON {
-		return encode(c.stdout, records)
+		err = encode(c.stdout, records)
+	} else {
+		err = c.showRuns(records)
 	}
-	return c.showRuns(records)
+	return cmp.Or(err, st.beside(damage))
+}
+
+// beside returns the error of a list that shows all but damaged heads, and says how the first of these
+// is erased; nil if there are none.
+func (st *runStore) beside(damage error) error {
+	if damage == nil {
+		return nil
+	}
+	if damaged, ok := errors.AsType[*checkpoint.StoreError](damage); ok && damaged.Key.Run != "" {
+		damage = fmt.Errorf("%w; erase such a run with: %s", damage, st.command("forget", damaged.Key.Run))
+	}
+	return failed(damage)
 }
 
 // statusesOf returns the statuses of heads among which runs of the given ones are.
@@ -141,14 +158,17 @@ func oneWord(words []string, word string) bool {
 	return c.Set(word) == nil
 }
 
-// records returns the runs of the given statuses, or all, the newest first.
+// records returns the runs of the given statuses, or all, the newest first. An error of damaged
+// heads comes with the others.
 func (st *runStore) records(ctx context.Context, words []string, wanted []checkpoint.Status, limit int) ([]runRecord, error) {
 	all := []runRecord{}
+	var damage error
 	for q := (checkpoint.Query{Status: wanted, Limit: min(limit, 1000)}); ; {
 		page, err := st.List(ctx, q)
-		if err != nil {
+		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) {
 			return nil, err
 		}
+		damage = errors.Join(damage, err)
 		now := time.Now()
 		for i := range page.Heads {
 			h := &page.Heads[i]
@@ -156,21 +176,13 @@ func (st *runStore) records(ctx context.Context, words []string, wanted []checkp
 				continue
 			}
 			if all = append(all, newRunRecord(h, st.goalOf(ctx, h.Key), now)); len(all) == limit {
-				return all, nil
+				return all, damage
 			}
 		}
 		if q.After = page.Next; q.After.IsZero() {
-			return all, nil
+			return all, damage
 		}
 	}
-}
-
-// listFailed adds to the error of a list how one damaged run is erased, so that the others are listed.
-func (st *runStore) listFailed(err error) error {
-	if damaged, ok := errors.AsType[*checkpoint.StoreError](err); ok && errors.Is(err, checkpoint.ErrCorrupt) && damaged.Key.Run != "" {
-		return fmt.Errorf("%w; the other runs are listed when this one is erased, with: %s", err, st.command("forget", damaged.Key.Run))
-	}
-	return err
 }
 
 // goalColumns is how much of a task a list shows.

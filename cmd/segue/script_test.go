@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +31,7 @@ import (
 //	field FILE PATH VALUE       a field of a JSON text, such as usage.input or messages.0.role, has this value
 //	events FILE                 a text is what --output jsonl writes
 //	answers ANSWER...           answer what the last run of the output of segue runs --output json waits for that takes it
+//	damage FILE                 damage the head of the last run in a file of runs
 //	modeof FILE MODE            the file has this mode
 //	serverin FILE...            put the address of the server into a file, for the word SERVER
 //
@@ -63,6 +66,7 @@ func TestScripts(t *testing.T) {
 			"serverin": serverIn,
 			"answers":  answers,
 			"modeof":   modeOf,
+			"damage":   damage,
 		},
 	})
 }
@@ -153,6 +157,18 @@ func answers(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("nothing waits for %s", args[0])
+}
+
+// damage changes a byte of the head of the last run.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: damage FILE")
+	}
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.ExecContext(context.Background(), `UPDATE runs SET header = '?' || header WHERE id = (SELECT max(id) FROM runs)`)
+	ts.Check(err)
 }
 
 func modeOf(ts *testscript.TestScript, neg bool, args []string) {

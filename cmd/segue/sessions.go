@@ -95,6 +95,7 @@ func (c *cli) listSessions(ctx context.Context, f *runsFlags) error {
 		return errors.New("--limit is a number from 1 on")
 	}
 	records := []sessionRecord{}
+	var damage error // of heads, which keep back no other conversation
 	st, err := c.openRuns(ctx, &f.store)
 	switch {
 	case errors.Is(err, errNoRuns):
@@ -105,17 +106,22 @@ func (c *cli) listSessions(ctx context.Context, f *runsFlags) error {
 		return err
 	default:
 		defer st.close()
-		if records, err = st.sessions(ctx, f.limit); err != nil {
+		records, err = st.sessions(ctx, f.limit)
+		if err != nil && !errors.Is(err, checkpoint.ErrCorrupt) {
 			return failed(err)
 		}
+		damage = err
 	}
 	if f.form.value == formJSON {
-		return encode(c.stdout, records)
+		err = encode(c.stdout, records)
+	} else {
+		err = c.writeSessions(records)
 	}
-	return c.writeSessions(records)
+	return cmp.Or(err, st.beside(damage))
 }
 
-// sessions returns the conversations, the last one used first.
+// sessions returns the conversations, the last one used first. An error of damaged heads comes with
+// the others.
 func (st *runStore) sessions(ctx context.Context, limit int) ([]sessionRecord, error) {
 	all := []sessionRecord{}
 	err := st.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
@@ -234,22 +240,16 @@ func (st *runStore) turns(ctx context.Context, session string) ([]turnRecord, er
 // branchesAt returns the forks of a run of a conversation, the first one first.
 func (st *runStore) branchesAt(ctx context.Context, run, session string) ([]branchRecord, error) {
 	var all []branchRecord
-	for q := (checkpoint.Query{Origin: run}); ; {
-		page, err := st.List(ctx, q)
+	for h, err := range checkpoint.Heads(ctx, st, checkpoint.Query{Origin: run}) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range page.Heads {
-			h := &page.Heads[i]
-			if own := h.Header.Labels[orchestrator.LabelSession]; own != session { // or else it is the next turn
-				all = append(all, branchRecord{h.Key.Run, own, h.Header.Origin.Record})
-			}
-		}
-		if q.After = page.Next; q.After.IsZero() {
-			slices.Reverse(all)
-			return all, nil
+		if own := h.Header.Labels[orchestrator.LabelSession]; own != session { // or else it is the next turn
+			all = append(all, branchRecord{h.Key.Run, own, h.Header.Origin.Record})
 		}
 	}
+	slices.Reverse(all)
+	return all, nil
 }
 
 // text shows a turn.

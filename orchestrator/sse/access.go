@@ -8,10 +8,13 @@ import (
 	"net/http"
 	"strings"
 	"unicode"
+
+	"github.com/segue-go/segue/checkpoint"
 )
 
 // access says which runs a request may name.
 type access struct {
+	namespace string // of its runs; "" without Config.Namespace
 	owner     string // "": there is no Config.Owner
 	authorize func(r *http.Request, run string) error
 }
@@ -26,9 +29,19 @@ func accessOf(r *http.Request) access {
 	return a
 }
 
-// withAccess calls Config.Owner, and returns the request with its access.
+// withAccess calls Config.Namespace and Owner, and returns the request with its access.
 func (h *Handler) withAccess(r *http.Request) (*http.Request, error) {
 	a := access{authorize: h.cfg.Authorize}
+	if h.cfg.Namespace != nil {
+		namespace, err := h.cfg.Namespace(r)
+		if err != nil {
+			return r, denied("", err)
+		}
+		if err := checkNamespace(namespace); err != nil {
+			return r, err
+		}
+		a.namespace = namespace
+	}
 	if h.cfg.Owner != nil {
 		owner, err := h.cfg.Owner(r)
 		if err != nil {
@@ -41,6 +54,23 @@ func (h *Handler) withAccess(r *http.Request) (*http.Request, error) {
 	}
 	return r.WithContext(context.WithValue(r.Context(), accessKey{}, a)), nil
 }
+
+// checkNamespace returns an error if a text cannot be the namespace of a request. An empty one is
+// refused: a request of nobody is not one of everybody.
+func checkNamespace(namespace string) error {
+	if namespace == "" {
+		return errors.New("sse: Config.Namespace returned an empty text")
+	}
+	if err := (checkpoint.Key{Namespace: namespace, Run: "r"}).Check(); err != nil {
+		return errors.New("sse: Config.Namespace returned what no store holds: " + err.Error()) // no fault of the client's id
+	}
+	return nil
+}
+
+// Namespace returns the namespace of the runs of a request, which [Config].Namespace has said; ""
+// without one. [Tasks] and [Replies] use it. Your own [Start] sets [orchestrator.Task].Namespace or
+// [orchestrator.Resumption].Namespace to it.
+func Namespace(r *http.Request) string { return accessOf(r).namespace }
 
 // Authorized returns nil if a request may name a run: start a run with that id, resume it, or read
 // it. [Tasks] and [Replies] call it. If your own [Start] takes an id from a request, call

@@ -77,6 +77,7 @@ func (h *Handler) asked(r *http.Request) (key checkpoint.Key, after orchestrator
 	if err != nil {
 		return key, after, err
 	}
+	key.Namespace = Namespace(r)
 	if key.Run = runOf(r); key.Run == "" {
 		return key, after, bad("the request names no run", nil)
 	}

@@ -50,6 +50,14 @@ type Config struct {
 	// reconnects follows the run. Detached requires Follow.
 	Detached bool
 
+	// Namespace returns the namespace of the runs of a request, such as the tenant that an outer
+	// handler has authenticated: runs are begun, resumed and followed in it only, and the same id in
+	// two namespaces is two runs. It is a text as in [checkpoint.Key], and not empty. It does not
+	// say which runs of the namespace a client may name: Owner and Authorize do. An error refuses
+	// the request before its body is read; see Authorize for what the client sees of it. Nil: all
+	// runs are in the namespace "".
+	Namespace func(r *http.Request) (string, error)
+
 	// Owner returns the owner of the runs of a request, such as the user or tenant that an outer
 	// handler has authenticated. The ids of an owner's runs begin with the owner and a colon: a
 	// client may name no other runs, and a run without an id gets such an id. An owner is printable

@@ -51,7 +51,7 @@ func Tasks(o *orchestrator.Orchestrator) Start {
 		} else if err := Authorized(r, body.Run); err != nil {
 			return nil, err
 		}
-		return o.Stream(r.Context(), orchestrator.Task{Strategy: body.Strategy, Run: body.Run, Input: in}), nil
+		return o.Stream(r.Context(), orchestrator.Task{Strategy: body.Strategy, Run: body.Run, Namespace: Namespace(r), Input: in}), nil
 	}
 }
 
@@ -78,7 +78,7 @@ func Replies(o *orchestrator.Orchestrator) Start {
 		if err := Authorized(r, body.Run); err != nil {
 			return nil, err
 		}
-		return o.Resume(r.Context(), orchestrator.Resumption{Run: body.Run, Replies: body.Replies}), nil
+		return o.Resume(r.Context(), orchestrator.Resumption{Run: body.Run, Namespace: Namespace(r), Replies: body.Replies}), nil
 	}
 }
 
