@@ -3,6 +3,8 @@ package terminal
 import (
 	"strings"
 
+	"github.com/rivo/uniseg"
+
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
@@ -55,9 +57,9 @@ func wrap(n Line, columns int) []Line {
 	var all []Line
 	var b strings.Builder
 	full := 0
-	for _, r := range n.Text {
-		wide := plaintext.Cells(r)
-		if r == '\t' {
+	for g := uniseg.NewGraphemes(n.Text); g.Next(); {
+		wide := g.Width()
+		if g.Str() == "\t" {
 			wide = 8 // at most
 		}
 		if full+wide > most {
@@ -66,7 +68,7 @@ func wrap(n Line, columns int) []Line {
 			b.WriteString(setIn)
 			full = len(setIn)
 		}
-		b.WriteRune(r)
+		b.WriteString(g.Str())
 		full += wide
 	}
 	return append(all, Line{n.Style, b.String()})
