@@ -59,7 +59,7 @@ postgres: ## find or install the PostgreSQL that the tests of checkpoint/pgstore
 
 # The properties of whole runs, which the race detector would slow down tenfold.
 PROVE ?= $(if $(SHORT),3000,10000)
-PROPERTIES := TestReplay_isLive|TestCrash_endsAsItWouldHave|TestLimits_countsAreWhatWasDone|TestRandomCompositions|TestStops|TestSuspendedRuns|TestLend_races|TestRun_toolReturnsAsItsTimeEnds|TestCrash_builtIn|TestCrash_compositions
+PROPERTIES := TestReplay_isLive|TestCrash_endsAsItWouldHave|TestFold_boundsAsTheyWere|TestLimits_countsAreWhatWasDone|TestSnapshot_goesOnAlike|TestRandomCompositions|TestStops|TestSuspendedRuns|TestLend_races|TestRun_toolReturnsAsItsTimeEnds|TestCrash_builtIn|TestCrash_compositions
 
 prove: ## hold the properties of whole runs against PROVE=n cases; SHORT=1 for fewer
 	@SEGUE_PROVE=$(PROVE) $(GO) test -count 1 -timeout 60m -v -run '^($(PROPERTIES))$$' ./machine ./strategy/builtin ./orchestrator ./strategytest/crash

@@ -77,6 +77,10 @@
 // A strategy that requests other effects than when the records were made causes a [ReplayError].
 // See [Config].Strict.
 //
+// A run that waits can be carried over such a change: [Machine.Snapshot] returns its whole state,
+// and a [Migrated] with that snapshot, changed as the code was, takes the place of all records
+// before it.
+//
 // # What may be lost
 //
 // A crash loses records that were not stored. In the order of the loop:

@@ -32,8 +32,9 @@ type engine struct {
 	cut     []machine.EffectID
 	known   []machine.EffectID // all that were released, by whatever process
 	asked   map[machine.EffectID]bool
-	most    int            // effects that were performed at the same time, at most
-	made    map[string]int // how often each effect was released, by its id; people aside
+	most    int                  // effects that were performed at the same time, at most
+	made    map[string]int       // how often each effect was released, by its id; people aside
+	after   func(machine.Record) // called after each record; may be nil
 }
 
 // outbox is what a Machine handed out at once, after so many records.
@@ -51,13 +52,24 @@ var began = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 // drive begins a run.
 func drive(t tester, cfg *machine.Config, s machine.Started) *engine {
 	t.Helper()
-	e := &engine{t: t, cfg: cfg, m: machine.New(cfg), now: began, made: map[string]int{}}
+	e := idle(t, cfg)
+	e.begin(s)
+	return e
+}
+
+// idle returns an engine without a run.
+func idle(t tester, cfg *machine.Config) *engine {
+	return &engine{t: t, cfg: cfg, m: machine.New(cfg), now: began, made: map[string]int{}}
+}
+
+// begin begins the run.
+func (e *engine) begin(s machine.Started) {
+	e.t.Helper()
 	s.At = e.now
 	if s.Run == "" {
 		s.Run = "r"
 	}
-	e.apply(cfg.Start(s))
-	return e
+	e.apply(e.cfg.Start(s))
 }
 
 // tick is the time of the next record.
@@ -92,8 +104,16 @@ func (e *engine) goOn() {
 func (e *engine) one(r machine.Record) {
 	e.t.Helper()
 	require.NoError(e.t, e.m.Apply(r), "%#v", r)
-	e.records = append(e.records, r)
+	e.applied(r)
 	require.Equal(e.t, len(e.records), e.m.Records())
+}
+
+// applied notes a record that was applied.
+func (e *engine) applied(r machine.Record) {
+	e.records = append(e.records, r)
+	if e.after != nil {
+		e.after(r)
+	}
 }
 
 // flush tells, cuts off and starts.

@@ -27,8 +27,8 @@ type Event struct {
 // EventKind names what happened.
 type EventKind string
 
-// The kinds, each with its [Detail]. A run's events begin with RunStarted or RunResumed and end
-// with RunFinished, which is the only terminal event.
+// The kinds, each with its [Detail]. A run's events begin with RunStarted or RunResumed, or with a
+// RunMigrated before the RunResumed, and end with RunFinished, which is the only terminal event.
 const (
 	EventRunStarted   EventKind = "run_started"   // RunStarted
 	EventRunResumed   EventKind = "run_resumed"   // RunResumed: instead of RunStarted, when a run is resumed
@@ -46,8 +46,12 @@ const (
 	EventWaitEnded    EventKind = "wait_ended"    // WaitEnded: a person has answered, or the wait was closed
 	EventNoted        EventKind = "noted"         // Noting: a note was added to the run
 	EventDrifted      EventKind = "drifted"       // Drifted: the strategies or tools of a resumed run have changed slightly
+	EventMigrated     EventKind = "migrated"      // RunMigrated: the run was carried over a change of code
 	EventFrameLeft    EventKind = "frame_left"    // FrameLeft: a strategy ended
-	EventRunFinished  EventKind = "run_finished"  // RunFinished
+
+	EventSnapshotFailed EventKind = "snapshot_failed" // SnapshotFailed: the state of a run that waits could not be saved
+
+	EventRunFinished EventKind = "run_finished" // RunFinished
 )
 
 // Detail holds the fields that depend on the kind of an event: one of the structs below, as a
@@ -199,22 +203,38 @@ type Drifted struct {
 	What string `json:"what"`
 }
 
-func (RunStarted) isDetail()   {}
-func (RunResumed) isDetail()   {}
-func (FrameEntered) isDetail() {}
-func (StateChanged) isDetail() {}
-func (StepTaken) isDetail()    {}
-func (CallDelta) isDetail()    {}
-func (ToolStarted) isDetail()  {}
-func (ToolProgress) isDetail() {}
-func (ToolFinished) isDetail() {}
-func (RetryWaiting) isDetail() {}
-func (WaitStarted) isDetail()  {}
-func (WaitEnded) isDetail()    {}
-func (Noting) isDetail()       {}
-func (Drifted) isDetail()      {}
-func (FrameLeft) isDetail()    {}
-func (RunFinished) isDetail()  {}
+// RunMigrated describes a run that was carried over a change of code. What was told before it may
+// have been decided by other strategies.
+type RunMigrated struct {
+	From    string      `json:"from,omitempty"`    // the version of the program that worked on the run before, if known
+	Open    []OpenFrame `json:"open,omitempty"`    // the frames that go on, with their strategies and states as they are now; read-only
+	Skipped int         `json:"skipped,omitempty"` // the records before this one that the strategies of this program do not fit; nothing was told of them
+}
+
+// SnapshotFailed says why no snapshot of a run that waits was saved. The run is not affected, but
+// cannot be carried over a change of code.
+type SnapshotFailed struct {
+	Error string `json:"error,omitempty"`
+}
+
+func (RunStarted) isDetail()     {}
+func (RunResumed) isDetail()     {}
+func (FrameEntered) isDetail()   {}
+func (StateChanged) isDetail()   {}
+func (StepTaken) isDetail()      {}
+func (CallDelta) isDetail()      {}
+func (ToolStarted) isDetail()    {}
+func (ToolProgress) isDetail()   {}
+func (ToolFinished) isDetail()   {}
+func (RetryWaiting) isDetail()   {}
+func (WaitStarted) isDetail()    {}
+func (WaitEnded) isDetail()      {}
+func (Noting) isDetail()         {}
+func (Drifted) isDetail()        {}
+func (RunMigrated) isDetail()    {}
+func (SnapshotFailed) isDetail() {}
+func (FrameLeft) isDetail()      {}
+func (RunFinished) isDetail()    {}
 
 // Status says how a run ended.
 type Status string

@@ -47,8 +47,12 @@ var details = map[EventKind]Detail{
 	EventWaitEnded:    WaitEnded{},
 	EventNoted:        Noting{},
 	EventDrifted:      Drifted{},
-	EventFrameLeft:    FrameLeft{},
-	EventRunFinished:  RunFinished{},
+	EventMigrated:     RunMigrated{},
+
+	EventSnapshotFailed: SnapshotFailed{},
+
+	EventFrameLeft:   FrameLeft{},
+	EventRunFinished: RunFinished{},
 }
 
 // Reserved reports whether only the library may emit events of this kind.

@@ -114,6 +114,8 @@ func TestEventsPage_hasEveryField(t *testing.T) {
 		machine.FrameLeft{},
 		machine.Noting{},
 		machine.Drifted{},
+		machine.RunMigrated{},
+		machine.SnapshotFailed{},
 		machine.RunFinished{},
 	} {
 		tags(reflect.TypeOf(v), fields)

@@ -23,7 +23,7 @@ import (
 // a world whose answers depend on nothing but the effect.
 
 // moves are what a strategy does, one after the other: "ask a b c" asks a model, which calls those
-// tools; "child 2" delegates to the strategy p2; "far" delegates elsewhere; "fail" reports an
+// tools; "child 2" delegates to the strategy p2, "child 2 few" gives it only some tools; "far" delegates elsewhere; "fail" reports an
 // error.
 type moves []string
 
@@ -34,6 +34,11 @@ type follower struct {
 	goal  string
 	heard []string
 	strategy.Defaults
+}
+
+// State returns the number of moves made.
+func (f *follower) State() strategy.State {
+	return strategy.State(fmt.Sprintf("move %d", f.at))
 }
 
 func (f *follower) Initialize(in delegation.Input) nextstep.NextStep {
@@ -52,11 +57,14 @@ func (f *follower) next() nextstep.NextStep {
 		text := fmt.Sprintf("%s %d: %s", f.goal, f.at, strings.Join(move[1:], " "))
 		return ask(text, toolNames...)
 	case "child":
-		limits := delegation.Limits{}
-		if len(move) > 2 {
-			limits.Steps = 2
+		step := nextstep.Delegate{Strategy: "p" + move[1], Input: delegation.Input{Goal: f.goal + "." + move[1]}}
+		if slices.Contains(move, "short") {
+			step.Limits.Steps = 2
 		}
-		return nextstep.Delegate{Strategy: "p" + move[1], Input: delegation.Input{Goal: f.goal + "." + move[1]}, Limits: limits}
+		if slices.Contains(move, "few") {
+			step.Tools = fewTools
+		}
+		return step
 	case "far":
 		return nextstep.Delegate{Strategy: "far", Input: delegation.Input{Goal: f.goal}}
 	default:
@@ -123,6 +131,9 @@ var toolNames = func() []string {
 	return names
 }()
 
+// fewTools are those that some children may use.
+var fewTools = []string{"read", "out", "guarded", "agent3", "asks"}
+
 // levels is how many strategies a generated run has; each works with those of a higher number only.
 const levels = 4
 
@@ -147,6 +158,8 @@ func draw(t *rapid.T, level int, short bool) string {
 	last := level == levels-1
 	deeper := func() int { return level + 1 + chance(t, levels-level-1) }
 	switch kind := chance(t, 10); {
+	case kind == 0 && !last && chance(t, 2) == 0:
+		return fmt.Sprintf("child %d few", deeper())
 	case kind == 0 && !last:
 		return fmt.Sprintf("child %d", deeper())
 	case kind == 1 && !last && short:
@@ -200,7 +213,9 @@ func generated(all []moves) *machine.Config {
 
 // world answers effects. What it says depends on nothing but the effect.
 type world struct {
-	agreeable bool // people approve of everything
+	agreeable bool             // people approve of everything
+	hesitant  bool             // some requests and remote delegations wait for a person first
+	prices    llmclient.Prices // of models; nil: none has a price
 }
 
 // number is one that depends on the text alone.
@@ -212,9 +227,16 @@ func number(text string) int {
 
 // record returns the record that says what becomes of an effect that was released.
 func (w world) record(e *machine.Effect, at time.Time) machine.Record {
+	if w.hesitant && (e.Kind == machine.EffectModel || e.Kind == machine.EffectRemote) && len(e.Replies) == 0 && e.ID.Seq%3 == 0 {
+		return machine.Suspended{At: at, Effect: e.ID, Waits: []machine.Wait{question(e, "shall I?")}, State: []byte(`{"was":1}`)}
+	}
 	switch e.Kind {
 	case machine.EffectModel:
-		return e.Answered(w.model(e), at, time.Millisecond)
+		r := e.Answered(w.model(e), at, time.Millisecond)
+		if w.prices != nil {
+			r = r.Priced("m", w.prices)
+		}
+		return r
 	case machine.EffectRemote:
 		return e.Answered(w.remote(e), at, time.Millisecond)
 	case machine.EffectPerson:

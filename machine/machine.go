@@ -120,8 +120,9 @@ var ErrDone = errors.New("machine: the run has ended")
 //
 // A record that does not fit changes nothing, and the right record still works. The error is
 // [ErrDone] if the run has ended; a [*ConfigError] for an invalid Started; a [*ReplyError] for a
-// reply that was rejected; a [*ReplayError] for an answer to another effect than the open one;
-// otherwise an [*AnswerError].
+// reply that was rejected; a [*ReplayError] for an answer to another effect than the open one; a
+// [*SnapshotError] for a Migrated that the strategies cannot go on from; otherwise an
+// [*AnswerError].
 func (m *Machine) Apply(r Record) error {
 	if m.drained {
 		m.empty()
@@ -129,11 +130,14 @@ func (m *Machine) Apply(r Record) error {
 	if _, ok := r.(Started); ok {
 		return m.start(r)
 	}
-	if m.root == nil {
-		return &AnswerError{Problem: "the first record of a run is a Started"}
-	}
-	if m.Done() {
+	_, whole := r.(Migrated) // which needs no record before it
+	switch {
+	case m.Done():
 		return ErrDone
+	case whole:
+		return m.migrated(r)
+	case m.root == nil:
+		return &AnswerError{Problem: "the first record of a run is a Started"}
 	}
 	m.index = 0
 	if _, ok := r.(Intended); !ok { // an intent brings nothing from outside

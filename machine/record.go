@@ -11,8 +11,8 @@ import (
 )
 
 // Record is something that happened to a run. Only records change a run. A Record is one of
-// [Started], [Resumed], [Intended], [Answered], [Asked], [Suspended], [Replied], [Noted] and
-// [Stopped], as a value. Each carries the time at which the engine made it; a Machine reads no
+// [Started], [Resumed], [Intended], [Answered], [Asked], [Suspended], [Replied], [Noted], [Stopped]
+// and [Migrated], as a value. Each carries the time at which the engine made it; a Machine reads no
 // clock. [AppendRecord] and [ReadRecord] are the JSON form.
 type Record interface{ isRecord() }
 
@@ -157,6 +157,16 @@ type Stopped struct {
 	Frame  string    `json:"frame,omitempty"` // "": the root, which is the whole run
 }
 
+// Migrated carries a waiting run over a change of code: from here on the run is what the Snapshot
+// says, whatever the records before it have come to. A Machine that cannot apply an earlier record
+// may go on with this one, and one without any record may begin with it. The strategies must be
+// those that the Snapshot names, with the tables that it has the fingerprints of.
+type Migrated struct {
+	At       time.Time `json:"at"`
+	From     string    `json:"from,omitempty"` // the version of the program that made the Snapshot, for people
+	Snapshot Snapshot  `json:"snapshot"`
+}
+
 func (Started) isRecord()   {}
 func (Resumed) isRecord()   {}
 func (Intended) isRecord()  {}
@@ -166,3 +176,4 @@ func (Suspended) isRecord() {}
 func (Replied) isRecord()   {}
 func (Noted) isRecord()     {}
 func (Stopped) isRecord()   {}
+func (Migrated) isRecord()  {}

@@ -45,6 +45,7 @@ const (
 	TypeReplied   = "replied"
 	TypeNoted     = "noted"
 	TypeStopped   = "stopped"
+	TypeMigrated  = "migrated"
 )
 
 // TypeOf returns the type of a record in the JSON form; "" if r is not one of the record types.
@@ -68,6 +69,8 @@ func TypeOf(r Record) string {
 		return TypeNoted
 	case Stopped:
 		return TypeStopped
+	case Migrated:
+		return TypeMigrated
 	default:
 		return ""
 	}
@@ -82,9 +85,9 @@ func TypeOf(r Record) string {
 // nanoseconds. Bytes that are not UTF-8 become U+FFFD. The same record always gives the same bytes.
 //
 // It returns an error for a record without a JSON form: a pointer or an unknown type of record; an
-// unknown type of message or part; extras, data or state that are not JSON; a time before the year
-// 0 or after 9999; a number that is NaN or infinite; a negative number in an effect's id; an
-// Answered that holds nothing; and a Suspended without waits.
+// unknown type of message or part; extras, data, state or memory that are not JSON; a time before
+// the year 0 or after 9999; a number that is NaN or infinite; a negative number in an effect's id;
+// an Answered that holds nothing; a Suspended without waits; and a Snapshot of another format.
 func AppendRecord(dst []byte, r Record) ([]byte, error) {
 	switch r := r.(type) {
 	case Answered:
@@ -115,6 +118,9 @@ func AppendRecord(dst []byte, r Record) ([]byte, error) {
 	case Stopped:
 		r.At = r.At.UTC()
 		return appendByTags(dst, TypeStopped, r)
+	case Migrated:
+		r.At = r.At.UTC()
+		return appendByTags(dst, TypeMigrated, r, r.Snapshot.check())
 	default:
 		return nil, fmt.Errorf("machine: %v is not a record as a value", reflect.TypeOf(r)) // %T would put every record on the heap
 	}
@@ -256,6 +262,7 @@ var readers = map[string]func([]byte) (Record, error){
 	TypeReplied:   reader[Replied](),
 	TypeNoted:     reader[Noted](),
 	TypeStopped:   reader[Stopped](),
+	TypeMigrated:  reader[Migrated](),
 }
 
 func reader[R Record]() func([]byte) (Record, error) {
@@ -289,8 +296,11 @@ func ReadRecord(data []byte) (Record, error) {
 		return nil, fmt.Errorf("machine: the record of type %.64q: there is no such type", kind)
 	}
 	r, err := read(data)
-	if s, ok := r.(Suspended); ok && err == nil {
-		err = s.check()
+	switch r := r.(type) {
+	case Suspended:
+		err = cmp.Or(err, r.check())
+	case Migrated:
+		err = cmp.Or(err, r.Snapshot.check())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("machine: the record of type %.64q: %w", kind, err)

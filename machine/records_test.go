@@ -8,6 +8,7 @@ import (
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
+	"github.com/segue-go/segue/strategy"
 	"github.com/segue-go/segue/tools"
 )
 
@@ -87,4 +88,46 @@ var everyRecord = []Record{
 	Noted{At: at, Text: "a note"},
 	Stopped{At: at, Reason: "asked to", Now: true, Frame: "0.1"},
 	Stopped{At: at},
+	Migrated{At: at, From: "v1", Snapshot: snapshotOfAll},
+}
+
+// snapshotOfAll has every field of a snapshot set, in some frame or effect of it.
+var snapshotOfAll = Snapshot{
+	Format: SnapshotFormat, Records: 9, Seq: 4, Now: at, Active: time.Minute,
+	Started: Started{At: at, Run: "r1", Strategy: "solve", Parallel: 8, Tools: []tools.Definition{{Name: "look"}}},
+	Frames: []FrameSnapshot{
+		{
+			Name: "0", Strategy: "solve", Fingerprint: "abc", Position: &strategy.Position{State: "calls", Left: map[string]int{"turns": 3}},
+			Memory: json.RawMessage(`{"plan":[1.50]}`), Seq: 2, Input: delegation.Input{Goal: "look"}, Request: talk[:2],
+			Answers: []AnswerSnapshot{
+				{Reply: new(talk[2].(messages.Assistant))}, {Results: []messages.ToolOutput{talk[3].(messages.Tool).ToolOutput}}, {Partial: new(messages.AssistantText("par"))}, {},
+			},
+			Unseen: talk[3:], Tools: []string{"look"}, Offered: []string{"look"}, Limits: delegation.Limits{Depth: 16, Steps: -1},
+			Used: UsageSnapshot{
+				Counts: delegation.Counts{Steps: 2, ModelCalls: 1, ToolCalls: 3}, Tokens: messages.Usage{Total: 9}, Cost: 5, Unpriced: 1, Elapsed: time.Second,
+			},
+			Began: time.Second, Children: 2, Branch: &BranchSnapshot{Untrusted: true, Source: "1/1 out"}, Took: 7,
+			Calls: []EffectSnapshot{
+				{
+					Kind: EffectTool, Call: messages.ToolCall{ID: "c1", Name: "look"}, Result: &messages.ToolOutput{CallID: "c1", ToolName: "look", Status: messages.StatusOK},
+					Made: &messages.ToolCall{ID: "c1", Name: "look", Arguments: "{}"}, Digest: "d1", Started: true, Reserved: delegation.Counts{ToolCalls: 1},
+				},
+				{
+					State: EffectNested, Kind: EffectTool, Call: messages.ToolCall{ID: "c2", Name: "ask"}, Agent: true, InTurn: true, Started: true,
+					Results: []BranchResult{{Text: "no", Failed: true}, {}}, Several: true, Tainted: true,
+				},
+			},
+		},
+		{
+			Name: "0.2", Strategy: "child", Memory: json.RawMessage(`null`), Seq: 4, Branch: &BranchSnapshot{Call: EffectID{Seq: 2, Index: 2}, Place: 1},
+			Effect: &EffectSnapshot{
+				State: EffectWaiting, Kind: EffectRemote, Step: json.RawMessage(`{"v":1,"kind":"delegate","body":{"strategy":"far","input":{}}}`),
+				Intended: true, Approved: true, Begun: true, Unsure: true, Kept: json.RawMessage(`1`),
+				Waits: []WaitSnapshot{
+					{Wait: waitOfAll, Closed: true, Reply: &Reply{WaitID: waitOfAll.ID, Text: "that"}},
+					{Wait: waitOfAll, Closed: true, Err: &delegation.Error{Code: delegation.CodeFailed, Message: "nobody"}},
+				},
+			},
+		},
+	},
 }

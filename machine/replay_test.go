@@ -127,7 +127,7 @@ func (e *engine) unbegun(x machine.Effect) {
 	if e.m.Apply(r) != nil {
 		return // its run goes on
 	}
-	e.records = append(e.records, r)
+	e.applied(r)
 	e.ended(x.ID)
 	e.goOn()
 }
@@ -181,7 +181,7 @@ func (e *engine) turn(w world, which int) {
 func (e *engine) askFor(x *machine.Effect, r machine.Asked) {
 	if e.m.Apply(r) == nil {
 		e.asks(x.ID)
-		e.records = append(e.records, r)
+		e.applied(r)
 		e.goOn()
 		return
 	}

@@ -70,19 +70,13 @@ var effectStates = [...]EffectState{
 // Frames returns the frames of the run, in the order of the tree: each frame before the frames that
 // it started. There are none before the run began and after it ended.
 func (m *Machine) Frames() []FrameView {
-	var live []*frame
+	live := m.live()
 	sleeps := map[*frame]string{} // the child of each sleeping frame
-	seen := map[*frame]bool{}
-	for _, parked := range m.frames() {
-		for f := parked; f != nil && !seen[f]; f = f.up {
-			seen[f] = true
-			live = append(live, f)
-			if f.up != nil && f.call == nil {
-				sleeps[f.up] = f.name
-			}
+	for _, f := range live {
+		if f.up != nil && f.call == nil {
+			sleeps[f.up] = f.name
 		}
 	}
-	slices.SortFunc(live, func(a, b *frame) int { return byPlace(a.name, b.name) })
 	views := make([]FrameView, 0, len(live))
 	for _, f := range live {
 		v := m.view(f)

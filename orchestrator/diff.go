@@ -83,6 +83,9 @@ func prefixed(prefix, text string) string {
 // and nothing is stored. Behind the first difference nothing can be compared: the answers are to
 // what was asked for then.
 //
+// Of a run that was carried over a change of code, what the strategies of this process do not come
+// to before that is no difference.
+//
 // The first difference in shape (frame, kind of step, tool, or whether and how the run ends) is
 // returned if there is one, and else the first in words. [Config].Strict does not matter. Errors
 // are those of [Orchestrator.Replay], except that a run which the strategies do not come to is no
@@ -97,7 +100,7 @@ func (o *Orchestrator) Diff(ctx context.Context, key checkpoint.Key) (*Differenc
 	if err != nil {
 		return nil, err
 	}
-	var worded *Difference
+	var worded, shaped *Difference
 	for stored, err := range rd.records(ctx) {
 		if err != nil {
 			return nil, err
@@ -106,14 +109,22 @@ func (o *Orchestrator) Diff(ctx context.Context, key checkpoint.Key) (*Differenc
 		if err != nil {
 			return nil, err
 		}
-		worded = cmp.Or(worded, rd.worded(rec))
-		if _, err = rd.apply(ctx, rec); err == nil {
-			continue
+		if rd.unfit == nil {
+			worded = cmp.Or(worded, rd.worded(rec))
 		}
-		if _, ok := errors.AsType[*FactoryError](err); ok {
+		was := rd.unfit
+		if _, err = rd.apply(ctx, rec); err != nil {
 			return nil, err
 		}
-		return rd.difference(rec, err), nil
+		switch u := rd.unfit; {
+		case u == nil:
+			shaped = nil
+		case was == nil:
+			shaped = rd.difference(u)
+		}
+	}
+	if shaped != nil {
+		return shaped, nil
 	}
 	return cmp.Or(rd.otherEnd(Status(head.Header.Status), head.Last), worded), nil
 }
@@ -122,7 +133,7 @@ func (o *Orchestrator) Diff(ctx context.Context, key checkpoint.Key) (*Differenc
 func recorded(rec machine.Record) (StepID, bool) {
 	switch r := rec.(type) {
 	case machine.Answered:
-		return stepOf(&r), true
+		return StepID{Effect: r.Effect, Frame: r.Frame, Kind: r.Kind, Tool: r.Tool, Digest: r.Digest}, true
 	case machine.Intended:
 		return StepID{Effect: r.Effect, Frame: r.Frame, Kind: machine.EffectTool, Tool: r.Tool, Digest: r.Digest}, true
 	default:
@@ -163,13 +174,14 @@ func (rd *reading) openAs(id machine.EffectID) *Effect {
 }
 
 // difference is that of a record which the run, as it is now, does not come to.
-func (rd *reading) difference(rec machine.Record, err error) *Difference {
-	was, _ := recorded(rec)
+func (rd *reading) difference(u *unfitRecord) *Difference {
+	was, _ := recorded(u.rec)
 	d := rd.newDifference(was)
+	d.Record = u.place
 	if d.Effect = rd.openAs(was.Effect); d.Effect == nil {
 		d.Effect = rd.open()
 	}
-	switch replay, ok := errors.AsType[*ReplayError](err); {
+	switch replay, ok := errors.AsType[*ReplayError](u.err); {
 	case ok:
 		d.Now.StepID = replay.Now
 	case rd.m.Done():
@@ -178,7 +190,7 @@ func (rd *reading) difference(rec machine.Record, err error) *Difference {
 		if d.Effect != nil {
 			d.Now.StepID = stepIDOf(d.Effect)
 		}
-		d.Problem = fmt.Sprintf("the record is %q: %v", machine.TypeOf(rec), err)
+		d.Problem = fmt.Sprintf("the record is %q: %v", machine.TypeOf(u.rec), u.err)
 	}
 	return d
 }

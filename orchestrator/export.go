@@ -133,6 +133,9 @@ func (o *Orchestrator) Import(ctx context.Context, r io.Reader) (checkpoint.Head
 			return none, &ImportError{Key: key, Record: i + 1, Err: err}
 		}
 	}
+	if err := rd.misfit(); err != nil {
+		return none, &ImportError{Key: key, Record: rd.unfit.place, Err: err}
+	}
 	if len(records) == 0 {
 		return none, &ImportError{Key: key, Err: errors.New("it has no records")}
 	}
@@ -155,7 +158,7 @@ func (rd *reading) readImported(ctx context.Context, seq int, data []byte) (chec
 		return stored, err
 	}
 	if _, err := rd.apply(ctx, rec); err != nil {
-		return stored, rd.misfit(rec, err)
+		return stored, err
 	}
 	stored.Type = machine.TypeOf(rec)
 	return stored, nil

@@ -246,11 +246,15 @@ func (f *forking) fold(ctx context.Context) (int, error) {
 			own = redacted
 		}
 		if _, err := f.rd.apply(ctx, own); err != nil {
-			return 0, f.unfit(own, i+1, err)
+			return 0, err
 		}
+		if f.rd.unfit != nil && f.isEdited(i+1) {
+			return 0, f.refuse(i+1, f.rd.unfit.err)
+		}
+		f.approvedBefore(own, i+1, approved)
 		stored := f.stored[i]
 		if changed || f.isEdited(i+1) {
-			if _, ok := own.(machine.Started); ok {
+			if _, ok := own.(machine.Started); ok && f.rd.unfit == nil {
 				own = f.rd.m.Started() // as the Machine has it
 			}
 			data, err := machine.AppendRecord(nil, own)
@@ -261,22 +265,31 @@ func (f *forking) fold(ctx context.Context) (int, error) {
 		}
 		f.own = append(f.own, stored)
 	}
+	if err := f.rd.misfit(); err != nil {
+		return 0, f.refuse(f.rd.unfit.place, err)
+	}
 	return f.firstOpen(approved), nil
+}
+
+// approvedBefore notes the calls that a Migrated says were approved, where no reply taken over has
+// said so.
+func (f *forking) approvedBefore(rec machine.Record, place int, approved map[machine.EffectID]int) {
+	r, ok := rec.(machine.Migrated)
+	if !ok || f.rd.unfit != nil {
+		return
+	}
+	for _, frame := range r.Snapshot.Frames {
+		for i := range frame.Calls {
+			id := machine.EffectID{Seq: frame.Seq, Index: i + 1}
+			if c := &frame.Calls[i]; c.Approved && c.Result == nil && approved[id] == 0 {
+				approved[id] = place
+			}
+		}
+	}
 }
 
 // isEdited reports whether the record of that place is not that of the other run.
 func (f *forking) isEdited(place int) bool { return f.edited() && place == len(f.records) }
-
-// unfit is the error of a record that the new run does not come to.
-func (f *forking) unfit(rec machine.Record, place int, err error) error {
-	if _, ok := errors.AsType[*FactoryError](err); ok {
-		return err
-	}
-	if !f.isEdited(place) {
-		err = f.rd.misfit(rec, err)
-	}
-	return f.refuse(place, err)
-}
 
 // firstOpen returns the first place of the replies about calls that have no result.
 func (f *forking) firstOpen(approved map[machine.EffectID]int) (first int) {
@@ -288,68 +301,6 @@ func (f *forking) firstOpen(approved map[machine.EffectID]int) (first int) {
 		}
 	}
 	return first
-}
-
-// adopt returns a record of the other run as one of the new run, and whether that is another.
-func (f *forking) adopt(rec machine.Record) (machine.Record, bool) {
-	switch r := rec.(type) {
-	case machine.Started:
-		r.Run, r.Origin = f.run, f.origin()
-		if f.how.Labels != nil {
-			r.Labels = f.how.Labels
-		}
-		r.Labels = sessionLabels(r.Labels, f.how.Session, 1)
-		return r, true
-	case machine.Asked:
-		r.Wait = f.adoptWait(r.Wait, r.Effect)
-		return r, true
-	case machine.Suspended:
-		waits := make([]Wait, len(r.Waits))
-		for i, w := range r.Waits {
-			waits[i] = f.adoptWait(w, r.Effect)
-		}
-		r.Waits = waits
-		return r, true
-	case machine.Replied:
-		r.Reply.WaitID = f.adoptID(r.Reply.WaitID)
-		return r, true
-	default:
-		return rec, false
-	}
-}
-
-// origin says what both runs have in common.
-func (f *forking) origin() *machine.Origin {
-	common := len(f.records)
-	if f.edited() {
-		common--
-	}
-	return &machine.Origin{Run: f.how.From.Run, Record: common}
-}
-
-func (f *forking) adoptWait(w Wait, of machine.EffectID) Wait {
-	if w.Run == f.how.From.Run {
-		w.Run = f.run
-	}
-	return w.Identified(of)
-}
-
-// adoptID returns the id in the new run of a wait that had that id in the other.
-func (f *forking) adoptID(id string) string {
-	for _, e := range f.rd.m.Open() {
-		if e.Kind != machine.EffectPerson {
-			continue
-		}
-		was, of := *e.Wait, call(e.ID)
-		was.Run = f.how.From.Run
-		if was.Kind == WaitApproval || was.Kind == WaitUnknown {
-			of = e.ID
-		}
-		if was.Identified(of).ID == id {
-			return e.Wait.ID
-		}
-	}
-	return id
 }
 
 // asks returns the question that has the id of a wait; nil if there is none.

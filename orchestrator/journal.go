@@ -43,7 +43,7 @@ type journal struct {
 	epoch   int64
 	last    int // the place of the last record that is stored
 	pending []checkpoint.Record
-	lazy    bool   // of pending, one is stored only together with others: that somebody looked at the run
+	idle    int    // the first so many of pending are stored only together with others: that somebody looked at the run, and carried it over a change of code for that
 	text    []byte // the forms of what is pending
 	next    []byte // the same with what was encoded last
 
@@ -94,7 +94,7 @@ const patienceOfStore = 10 * time.Second
 // told.
 func (r *run) store() error {
 	j := r.journal
-	if j == nil || len(j.taken) == 0 && (len(j.pending) == 0 || j.lazy && len(j.pending) == 1) {
+	if j == nil || len(j.taken) == 0 && (len(j.pending) == 0 || len(j.pending) <= j.idle) {
 		return nil
 	}
 	b := j.batch()
@@ -153,7 +153,7 @@ func (j *journal) append(ctx context.Context, b *checkpoint.Batch) error {
 		j.header, j.stale = *b.Header, false
 	}
 	clear(j.pending)
-	j.pending, j.lazy, j.text, j.taken, j.progress = j.pending[:0], false, j.text[:0], nil, false
+	j.pending, j.idle, j.text, j.taken, j.progress = j.pending[:0], 0, j.text[:0], nil, false
 	return nil
 }
 

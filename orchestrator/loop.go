@@ -42,6 +42,7 @@ func (r *run) drive(yield func(Event, error) bool) {
 	if r.observation != nil {
 		r.consumer.observe = r.observeEvent
 	}
+	r.deliver(r.migrated)
 	if r.rounds() == roundTakenOver {
 		r.takeover.wait()
 	}
@@ -280,6 +281,7 @@ func (r *run) endWaiting() {
 		r.endBroken(errors.New("orchestrator: the run can neither continue nor wait"))
 		return
 	}
+	r.saveSnapshot()
 	waits := r.m.Waits()
 	e := r.finished(StatusWaiting, r.m.Output())
 	r.consumer.last(&e, r.unanswered(waits))

@@ -44,6 +44,12 @@ type (
 	Noting = machine.Noting
 	// Drifted is [machine.Drifted].
 	Drifted = machine.Drifted
+	// SnapshotFailed is [machine.SnapshotFailed].
+	SnapshotFailed = machine.SnapshotFailed
+	// SnapshotError is [machine.SnapshotError].
+	SnapshotError = machine.SnapshotError
+	// RunMigrated is [machine.RunMigrated].
+	RunMigrated = machine.RunMigrated
 	// FrameLeft is [machine.FrameLeft].
 	FrameLeft = machine.FrameLeft
 	// RunFinished is [machine.RunFinished].
@@ -98,8 +104,12 @@ const (
 	EventWaitEnded    = machine.EventWaitEnded
 	EventNoted        = machine.EventNoted
 	EventDrifted      = machine.EventDrifted
-	EventFrameLeft    = machine.EventFrameLeft
-	EventRunFinished  = machine.EventRunFinished
+	EventMigrated     = machine.EventMigrated
+
+	EventSnapshotFailed = machine.EventSnapshotFailed
+
+	EventFrameLeft   = machine.EventFrameLeft
+	EventRunFinished = machine.EventRunFinished
 
 	ShareGoal   = machine.ShareGoal
 	ShareChosen = machine.ShareChosen

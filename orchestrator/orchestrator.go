@@ -47,6 +47,27 @@ type Config struct {
 	// run that waits cannot be resumed.
 	Store checkpoint.Store
 
+	// Snapshots saves the whole state of a run when it comes to wait, so that a later version of
+	// the program can carry it over a change of code with Migrate. The Store must be a
+	// [checkpoint.SnapshotStore]. The strategies should be of type [strategy.Snapshotter], as all
+	// built-in ones are: of a run with another strategy nothing is saved. A snapshot that cannot be
+	// saved is reported by the event EventSnapshotFailed, and does not affect the run.
+	Snapshots bool
+
+	// Migrate carries runs over a change of code. It is called when a run is resumed, its journal
+	// does not fit the strategies of this process, and the Store has a snapshot of all its records.
+	// Migrate changes the snapshot in place: names of strategies, and their positions and memories,
+	// see [machine.FrameSnapshot.Become]. Then the run continues from the snapshot, and its journal
+	// tells so with a [machine.Migrated], which is stored together with the first record after it.
+	// Other versions of the program can no longer continue the run, unless their strategies have
+	// the same names and tables.
+	//
+	// If there is no such snapshot, if Migrate returns an error or panics, or if the strategies do
+	// not accept what it made, the run is as it was, and the error of Resume has both reasons.
+	// Migrate must be pure; it is called from several goroutines at once. Redact is not called with
+	// what it changes. A run that was started with a [Task].Factory needs the same one as before.
+	Migrate func(*machine.Snapshot) error
+
 	// Factory returns the [Task].Factory of a run that was started with one. Replay, Follow, Fork,
 	// Diff and Import of [Orchestrator] call it. It returns nil for a run that it does not know. It
 	// may be called from several goroutines at once.
@@ -181,6 +202,7 @@ type Orchestrator struct {
 	toolNames     []string        // names of all tools, those of strategies included
 	agentTimeouts bool            // at least one agent has a time-out
 	leaser        checkpoint.Leaser
+	snapshots     checkpoint.SnapshotStore
 	keeper        keeper
 	followers     followers
 	workspaces    sync.Pool // of *workspace
@@ -200,7 +222,7 @@ func New(cfg Config) (*Orchestrator, error) {
 		approve: cfg.Approve.policy(),
 	}
 	c := check{cfg: &cfg, field: "Strategies"}
-	if err := c.all(); err != nil {
+	if err := errors.Join(c.all(), o.configureSnapshots()); err != nil {
 		return nil, errors.Join(err, o.wrap(cfg.Middleware))
 	}
 	if err := o.wrap(cfg.Middleware); err != nil {

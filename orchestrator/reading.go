@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,16 @@ type reading struct {
 	factory func() strategy.Strategy // where Config.Factory has none; may be nil
 
 	head *checkpoint.Head // of a run that is not in the store; nil: it is
+
+	unfit *unfitRecord // the first record that the run does not come to; nil: it comes to all, or was carried over a change of code since
+}
+
+// unfitRecord is a record that the run, as it is now, does not come to.
+type unfitRecord struct {
+	place int
+	rec   machine.Record
+	err   error // of [machine.Machine.Apply]
+	now   *Effect
 }
 
 // newReading makes the reading of a run, before its first record.
@@ -80,24 +91,38 @@ func (rd *reading) decode(stored checkpoint.Record) (machine.Record, error) {
 }
 
 // apply makes a record part of the run as it is read, and returns what it tells, with the time of
-// the record. The events are valid until the next. Errors are those of [machine.Machine.Apply], and
-// a [*FactoryError].
+// the record. The events are valid until the next. If the run does not come to the record, that is
+// noted in unfit, and records are left out until one carries the run over a change of code. The
+// error is a [*FactoryError].
 func (rd *reading) apply(ctx context.Context, rec machine.Record) ([]Event, error) {
+	if _, ok := rec.(machine.Migrated); !ok && rd.unfit != nil {
+		rd.last++
+		return nil, nil
+	}
 	if s, ok := rec.(machine.Started); ok && s.TaskStrategy {
 		if err := rd.useFactory(ctx, &s); err != nil {
 			return nil, err
 		}
 	}
-	if err := rd.m.Apply(rec); err != nil {
-		return nil, err
+	if rd.unfit = rd.applies(rec); rd.unfit != nil {
+		return nil, nil
 	}
-	rd.last++
 	events := rd.m.Ready().Events
 	for i := range events {
 		events[i].Time = rd.m.Now().Local() // as they were told
 	}
 	rd.m.Advance()
 	return events, nil
+}
+
+// applies applies a record. It returns the first record that the run does not come to; nil if it
+// comes to this one.
+func (rd *reading) applies(rec machine.Record) *unfitRecord {
+	err := rd.m.Apply(rec)
+	if rd.last++; err == nil {
+		return nil
+	}
+	return cmp.Or(rd.unfit, &unfitRecord{place: rd.last, rec: rec, err: err, now: rd.open()})
 }
 
 // useFactory prepares for a run whose task has brought its strategy.
@@ -147,21 +172,23 @@ func (o *Orchestrator) headOf(ctx context.Context, key checkpoint.Key) (checkpoi
 	return head, nil
 }
 
-// misfit is the error of a record that the run, as it is now, does not come to.
-func (rd *reading) misfit(rec machine.Record, err error) error {
-	if _, ok := errors.AsType[*FactoryError](err); ok {
-		return err
+// misfit is the error of a reading whose last records the run, as it is now, does not come to; nil
+// if it comes to them.
+func (rd *reading) misfit() error {
+	u := rd.unfit
+	if u == nil {
+		return nil
 	}
-	if _, ok := errors.AsType[*ReplayError](err); ok {
-		return err
+	if isMisfit(u.err) {
+		return u.err
 	}
-	a, ok := rec.(machine.Answered)
+	was, ok := recorded(u.rec)
 	if !ok {
-		return rd.damaged(rd.last+1, err)
+		return rd.damaged(u.place, u.err)
 	}
-	e := &ReplayError{Run: rd.key.Run, Record: rd.last + 1, Seq: a.Effect.Seq, Recorded: stepOf(&a)}
-	if now := rd.open(); now != nil {
-		e.Now = stepIDOf(now)
+	e := &ReplayError{Run: rd.key.Run, Record: u.place, Seq: was.Effect.Seq, Recorded: was}
+	if u.now != nil {
+		e.Now = stepIDOf(u.now)
 	}
 	return e
 }
@@ -174,11 +201,6 @@ func (rd *reading) open() *Effect {
 		}
 	}
 	return nil
-}
-
-// stepOf says which effect an answer was recorded for.
-func stepOf(a *machine.Answered) StepID {
-	return StepID{Effect: a.Effect, Frame: a.Frame, Kind: a.Kind, Tool: a.Tool, Digest: a.Digest}
 }
 
 func stepIDOf(e *Effect) StepID {

@@ -13,9 +13,12 @@ import (
 // are none. With the last event of a run that has ended comes its error, as data. A run that has
 // not ended yields what there is, and ends without RunFinished and without an error.
 //
+// Of a run that was carried over a change of code, Replay yields nothing of the records before it
+// that the strategies of this process do not come to: RunMigrated says how many they are.
+//
 // A journal that cannot be read is a [*JournalError], a run that the strategies of this process do
-// not come to a [*ReplayError], and one that was begun with a [Task].Factory that [Config].Factory
-// does not know a [*FactoryError]. Whoever works on the run is not disturbed.
+// not come to a [*ReplayError] or a [*SnapshotError], and one that was begun with a [Task].Factory
+// that [Config].Factory does not know a [*FactoryError]. Whoever works on the run is not disturbed.
 func (o *Orchestrator) Replay(ctx context.Context, key checkpoint.Key) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		rd, err := o.newReading(key)
@@ -47,6 +50,10 @@ func (rd *reading) tell(ctx context.Context, yield func(Event, error) bool) {
 			}
 		}
 	}
+	if err := rd.misfit(); err != nil {
+		yield(Event{}, err)
+		return
+	}
 	if end := rd.end; end != nil {
 		rd.end = nil
 		yield(*end, causes(nil).outcome(rd.m.Output().Err))
@@ -59,9 +66,5 @@ func (rd *reading) read(ctx context.Context, stored checkpoint.Record) ([]Event,
 	if err != nil {
 		return nil, err
 	}
-	events, err := rd.apply(ctx, rec)
-	if err != nil {
-		return nil, rd.misfit(rec, err)
-	}
-	return events, nil
+	return rd.apply(ctx, rec)
 }

@@ -1,6 +1,7 @@
 package orchestrator_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,6 +86,29 @@ func TestReplay_refuses(t *testing.T) {
 	require.ErrorAs(t, err, &replay)
 	require.Positive(t, replay.Epoch)
 	require.ErrorContains(t, err, "record 2, step 1, epoch ")
+}
+
+// A call that was recorded, and that the run does not come to without the tool, is a difference,
+// and no damage of the journal: it is said which step was recorded, and which is asked for now.
+func TestReplay_toolRemoved(t *testing.T) {
+	store := new(checkpoint.Memory)
+	var runs atomic.Int32
+	o := solver(t, scripted.New(scripted.Calls(scripted.Call("risky", "{}", "1"))), stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}))
+	_, err := o.Run(t.Context(), task("go"))
+	require.NoError(t, err)
+
+	without := solver(t, scripted.New(), stored(store), with(counted("risky", &runs)), approving(orchestrator.ApprovalConfig{}), func(c *orchestrator.Config) {
+		c.Strategies = strategy.Set{"solve": completetask.New(completetask.Config{Tools: []string{}})}
+	})
+	_, replayed := all(t, without.Replay(t.Context(), checkpoint.Key{Run: "r"}))
+	_, resumed := all(t, without.Resume(t.Context(), resuming("r")))
+	for _, err := range []error{replayed, resumed} {
+		replay := new(orchestrator.ReplayError)
+		require.ErrorAs(t, err, &replay)
+		require.Contains(t, replay.Diff(), "- tool risky of frame 0 (effect 2/1")
+		require.Contains(t, replay.Diff(), "\n+ model of frame 0 (effect 3")
+	}
+	require.Zero(t, runs.Load())
 }
 
 // A run whose task has brought its strategy is read where Config.Factory knows it.

@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,12 +39,13 @@ type Resumption struct {
 // says so in reply to a Wait of kind [WaitUnknown]. Of a run that has ended, Resume yields the last
 // event.
 //
-// The first event is RunResumed. What goes wrong before it is an error without an event: a
-// [*JournalError] (wrapping checkpoint.ErrNotFound, or ErrConflict where somebody else has resumed
-// the run), a [*RunExistsError] for a run that is in progress in this Orchestrator, a
-// [*ReplayError], a [*FactoryError], a [*ConfigError] if a tool is missing that the run has called,
-// or a [*ReplyError]; after them the run is as it was. Who resumes a run that waits without a reply
-// changes nothing in its journal. Timeouts count from now.
+// The first event is RunResumed, or a RunMigrated before it, see [Config].Migrate. What goes wrong
+// before is an error without an event: a [*JournalError] (wrapping checkpoint.ErrNotFound, or
+// ErrConflict where somebody else has resumed the run), a [*RunExistsError] for a run that is in
+// progress in this Orchestrator, a [*ReplayError], a [*SnapshotError] of a run that another version
+// of the program was migrated to, a [*FactoryError], a [*ConfigError] if a tool is missing that the
+// run has called, or a [*ReplyError]; after them the run is as it was. A Resume without a reply, of
+// a run that waits, changes nothing in its journal. Timeouts count from now.
 func (o *Orchestrator) Resume(ctx context.Context, how Resumption) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		r, err := o.load(ctx, &how)
@@ -154,6 +156,7 @@ func (r *run) openJournal(takeOver bool) (head checkpoint.Head, err error) {
 func (r *run) read(factory func() strategy.Strategy) (err error) {
 	record := 0
 	r.replays = true
+	var unfit *unfitError // the first of the records that the strategies do not come to; nil: they come to all
 	defer func() {
 		r.replays = false
 		if e, ok := errors.AsType[*ReplayError](err); ok {
@@ -182,13 +185,27 @@ func (r *run) read(factory func() strategy.Strategy) (err error) {
 		if record = rec.Seq; rec.Seq != j.last+1 {
 			return corrupt(fmt.Errorf("it stands behind record %d", j.last))
 		}
-		if err := r.applyStored(rec.Data, factory); err != nil {
-			return err
+		if unfit == nil || rec.Type == machine.TypeMigrated {
+			err := r.applyStored(rec.Data, factory)
+			if e, ok := err.(*unfitError); ok { //nolint:errorlint // made by applyStored
+				unfit = cmp.Or(unfit, e)
+			} else if unfit = nil; err != nil {
+				return err
+			}
 		}
 		j.last = rec.Seq
 	}
 	if record == 0 {
 		return corrupt(errors.New("it is empty"))
+	}
+	if unfit != nil {
+		record = unfit.record
+		if err := r.migrate(unfit, factory); err != nil {
+			if _, ok := errors.AsType[*storeFailure](err); ok {
+				record = 0
+			}
+			return err
+		}
 	}
 	r.now = r.m.Now()
 	return r.lacksTool()
@@ -211,10 +228,16 @@ func (r *run) lacksTool() error {
 // isRefusal reports whether an error says that a run cannot be gone on with as things are now,
 // although its journal is as it should be.
 func isRefusal(err error) bool {
+	_, config := errors.AsType[*ConfigError](err)
+	return config || isMisfit(err)
+}
+
+// isMisfit reports whether an error says that a run does not fit the strategies of this program.
+func isMisfit(err error) bool {
 	_, replay := errors.AsType[*ReplayError](err)
 	_, factory := errors.AsType[*FactoryError](err)
-	_, config := errors.AsType[*ConfigError](err)
-	return replay || factory || config
+	_, snapshot := errors.AsType[*SnapshotError](err)
+	return replay || factory || snapshot
 }
 
 // readRecord decodes the data of a record. What is neither a record of this format nor one of
@@ -230,7 +253,8 @@ func readRecord(data []byte) (machine.Record, error) {
 // corrupt marks an error as one of what is stored.
 func corrupt(err error) error { return fmt.Errorf("%w: %w", checkpoint.ErrCorrupt, err) }
 
-// applyStored applies one record of the journal.
+// applyStored applies one record of the journal. The error is an *unfitError if the strategies do
+// not come to it.
 func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 	rec, err := readRecord(data)
 	if err != nil {
@@ -257,18 +281,22 @@ func (r *run) applyStored(data []byte, factory func() strategy.Strategy) error {
 		}
 	}
 	r.m.Advance()
-	if a, ok := rec.(machine.Answered); ok && err != nil {
-		return r.diverged(&a, err)
+	if err == nil {
+		return nil
 	}
-	return err
+	unfit := &unfitError{record: r.m.Records() + 1, err: err}
+	if was, ok := recorded(rec); ok {
+		unfit.err = r.diverged(was, err)
+	}
+	return unfit
 }
 
-// diverged is the error of an answer that the run, as it is now, does not come to.
-func (r *run) diverged(a *machine.Answered, err error) error {
+// diverged is the error of a recorded step that the run, as it is now, does not come to.
+func (r *run) diverged(was StepID, err error) error {
 	if _, ok := errors.AsType[*ReplayError](err); ok {
 		return err
 	}
-	e := &ReplayError{Run: r.id, Record: r.m.Records() + 1, Seq: a.Effect.Seq, Recorded: StepID{Effect: a.Effect, Frame: a.Frame, Kind: a.Kind, Tool: a.Tool, Digest: a.Digest}}
+	e := &ReplayError{Run: r.id, Record: r.m.Records() + 1, Seq: was.Effect.Seq, Recorded: was}
 	for _, now := range r.m.Open() {
 		if now.Kind != machine.EffectPerson {
 			e.Now = StepID{Effect: now.ID, Frame: now.Frame, Kind: now.Kind, Tool: now.Call.Name, Digest: now.Digest}
@@ -314,7 +342,9 @@ func (r *run) applyResumption(how *Resumption) error {
 	if err := r.apply(machine.Resumed{At: r.now, Limits: how.Limits, Unknown: how.Unknown}); err != nil {
 		return err
 	}
-	r.journal.lazy = len(r.m.Ready().Events) == 1
+	if r.journal.idle++; len(r.m.Ready().Events) > 1 {
+		r.journal.idle = 0
+	}
 	r.replied = make(map[string]bool, len(how.Replies))
 	for _, reply := range how.Replies {
 		err := r.apply(machine.Replied{At: r.now, Reply: reply})

@@ -45,6 +45,7 @@ type run struct {
 	claimed     bool
 	replays     bool    // the journal is being read
 	drifted     []Event // events from reading the journal, to be emitted
+	migrated    []Event // events of a Migrated that this process made, to be emitted
 	takeover    takeover
 	causes      causes
 	redaction   *redaction      // nil without Config.Redact

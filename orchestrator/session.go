@@ -134,6 +134,7 @@ func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key, factor
 		return nil, err
 	}
 	rd.factory = factory
+	var started machine.Started
 	for stored, err := range rd.records(ctx) {
 		if err != nil {
 			return nil, err
@@ -142,16 +143,15 @@ func (o *Orchestrator) historyOf(ctx context.Context, key checkpoint.Key, factor
 		if err != nil {
 			return nil, err
 		}
-		if _, err = rd.apply(ctx, rec); err == nil {
-			continue
+		if s, ok := rec.(machine.Started); ok {
+			started = s
 		}
-		if _, ok := errors.AsType[*FactoryError](err); ok { // whoever has the factory can read what was said
+		if _, err = rd.apply(ctx, rec); err != nil { // whoever has the factory can read what was said
 			return nil, err
 		}
-		if s, ok := rec.(machine.Started); ok { // its strategy is not there any more
-			return lawful(append(s.Input.Messages.Clip(), goalOf(&s)...)), nil
-		}
-		break
+	}
+	if rd.m.Run() == "" { // its strategy is not there any more
+		return lawful(append(started.Input.Messages.Clip(), goalOf(&started)...)), nil
 	}
 	h := soFar(rd.m)
 	if s := rd.m.Started(); len(h) == 0 { // it has asked for nothing yet

@@ -133,14 +133,23 @@ type agentDeadline struct {
 	limit time.Duration
 }
 
-// timeAgent sets the deadline of an agent that begins, and removes it when the agent ends.
+// timeAgent sets the deadline of an agent that begins, or that goes on with other code, and removes
+// it when the agent ends.
 func (r *run) timeAgent(e *Event) {
-	switch d := e.Detail.(type) {
-	case FrameEntered:
-		if limit := r.o.agentTimeout(d.Tool); limit > 0 {
-			late := agentDeadline{frame: e.Frame, at: r.now.Add(limit), tool: d.Tool, limit: limit}
+	begins := func(frame, tool string) {
+		if limit := r.o.agentTimeout(tool); limit > 0 {
+			late := agentDeadline{frame: frame, at: r.now.Add(limit), tool: tool, limit: limit}
 			r.agents = append(r.agents, late)
 			r.lookAt(late.at)
+		}
+	}
+	switch d := e.Detail.(type) {
+	case FrameEntered:
+		begins(e.Frame, d.Tool)
+	case RunMigrated:
+		r.agents = nil
+		for _, open := range d.Open {
+			begins(open.Frame, open.Tool)
 		}
 	case machine.FrameLeft:
 		r.agents = slices.DeleteFunc(r.agents, func(a agentDeadline) bool { return a.frame == e.Frame })

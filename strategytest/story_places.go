@@ -24,6 +24,7 @@ type branch struct {
 	frame string // the first frame
 	name  string // the name of an agent: "4/c1", or "4/c1/2" for one of several goals; "" for the root
 	steps []int  // the numbers of its steps in the run, in order
+	by    int    // the number in the run of the step that called it
 }
 
 // stepCall is a tool call of a step of a frame.
@@ -136,6 +137,6 @@ func (p *places) opened(e *machine.Event, id string) place {
 	if f.opened++; f.several {
 		name += "/" + strconv.Itoa(f.opened)
 	}
-	p.agents[e.Frame] = &branch{frame: e.Frame, name: name}
+	p.agents[e.Frame] = &branch{frame: e.Frame, name: name, by: e.Seq}
 	return caller
 }

@@ -28,6 +28,7 @@ type trace struct {
 	mu    sync.Mutex
 	pages map[string]*page               // by the name of the agent
 	open  map[step]*taken                // the steps that were not written yet
+	left  map[step]*taken                // the steps that had no answer when the last process ended
 	asked map[string][]messages.ToolCall // those of the last reply in each frame
 }
 
@@ -125,6 +126,8 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 	}
 	p, depth := tr.pages[at.agent], at.depth()
 	switch detail := e.Detail.(type) {
+	case orchestrator.RunResumed:
+		tr.resumed(detail.Open)
 	case orchestrator.FrameEntered:
 		about := ""
 		if detail.Messages > 0 {
@@ -163,18 +166,25 @@ func (tr *trace) event(e orchestrator.Event, begins bool) {
 }
 
 // waiting writes the steps that wait for an answer, those of agents before the steps that called
-// them.
+// them. It remembers their calls without a result, which may continue in another process.
 func (tr *trace) waiting() {
+	left := map[step]*taken{}
 	for _, at := range slices.SortedFunc(maps.Keys(tr.open), func(a, b step) int { return len(b.frame) - len(a.frame) }) {
+		calls := slices.DeleteFunc(slices.Clone(tr.open[at].calls), func(c *called) bool { return c.result != "" })
 		p := tr.in(at.frame)
 		tr.answered(tr.pages[p.agent], p.depth(), at)
+		left[at] = &taken{calls: calls}
 	}
+	tr.left = left
 }
 
 func (tr *trace) finished(d orchestrator.RunFinished) {
 	tr.root.line(0, "%s: %d messages", d.Status, len(d.Output.Messages))
 	if u := d.Output.Usage; u != (messages.Usage{}) {
 		tr.root.line(0, "usage: %d input, %d output", u.Input, u.Output)
+	}
+	for i := range d.Waits {
+		tr.root.line(0, "%s of %s: %s", d.Waits[i].Kind, tr.nameOf(&d.Waits[i]), d.Waits[i].Text)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Output.Metadata)) {
 		if name != delegation.MetadataRun { // the limits are the test's, and much of it is the same everywhere

@@ -162,14 +162,19 @@ func end(t *testing.T, res orchestrator.Result, failed error, resumed bool) stri
 	return b.String()
 }
 
-// drop removes from a JSON value times, and what was left of limits, which depends on what branches
-// have used meanwhile. From results of calls that were cut off it removes how far they came.
+// drop removes from a JSON value times, ids that depend on them, and what was left of limits, which
+// depends on what branches have used meanwhile. From results of calls that were cut off it removes
+// how far they came.
 func drop(v any, cut bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "elapsed")
 		delete(v, "left")
 		delete(v, "limits")
+		if _, expires := v["expires"]; expires { // a wait; its id depends on that time
+			delete(v, "expires")
+			delete(v, "id")
+		}
 		if reason := v["reason"]; cut && (reason == "not_started" || reason == messages.ReasonInterrupted) {
 			delete(v, "reason")
 			delete(v, "status")

@@ -139,7 +139,14 @@ func fault(path string, key checkpoint.Key, err error) error {
 	return &Error{Path: path, Key: key, Kind: ErrDisk, Err: err}
 }
 
+// noRoomForIndex is SQLITE_IOERR_SHMSIZE: the file with the index of the log cannot be extended. Of
+// that SQLite says as little as of a broken disk.
+const noRoomForIndex = sqlite3.SQLITE_IOERR | 19<<8
+
 func kindOf(code int) error {
+	if code == noRoomForIndex {
+		return ErrFull
+	}
 	switch code & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
 		return ErrBusy

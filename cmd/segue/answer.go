@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/approval"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
@@ -44,7 +46,8 @@ a process works on the run. If one does, it takes the answer within a second or 
 goes on with the run.
 
 With RUN alone it shows what the run waits for, each with its id. WAIT is that id, or the beginning of it; it may be left out
-where the run waits for one thing. RUN is the id of a run, or the beginning of it. The first answer that the run takes counts.`,
+where the run waits for one thing. For a question with numbered options the number of an option is an answer, as any text is. The
+first answer to a wait counts, and a second one is refused. RUN is the id of a run, or the beginning of it.`,
 		Example: `  segue answer 019a5c
   segue answer 019a5c yes
   segue answer 019a5c 3f no --reason "Not that file"
@@ -89,6 +92,10 @@ func (c *cli) answer(ctx context.Context, f *answerFlags, args []string) error {
 		if err != nil {
 			return err
 		}
+		if first := view.ReplyTo(w.ID); first != nil {
+			return failed(fmt.Errorf("wait %s was answered already, with %s, and the first answer counts; go on with: %s, or end the run with: %s",
+				shortID(view.Waits, w.ID), replyText(first), st.command("resume", head.Key.Run), st.command("stop", head.Key.Run)))
+		}
 		if err := st.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error { return o.Answer(ctx, head.Key, reply) }); err != nil {
 			return failed(err)
 		}
@@ -97,7 +104,7 @@ func (c *cli) answer(ctx context.Context, f *answerFlags, args []string) error {
 	if f.form.value == formJSON {
 		return encode(c.stdout, record)
 	}
-	return c.showAnswer(&record, st)
+	return c.showAnswer(&record, view, st)
 }
 
 // chooseWait returns the wait that an answer is for.
@@ -142,7 +149,11 @@ func replyTo(w orchestrator.Wait, answer, reason string) (orchestrator.Reply, er
 		if reason != "" {
 			return r, errors.New("--reason is for the no to an approval")
 		}
-		r.Text = answer
+		chosen, problem := approval.Choose(answer, w.Options)
+		if problem != "" {
+			return r, errors.New(strings.ToLower(problem[:1]) + strings.TrimSuffix(problem[1:], "."))
+		}
+		r.Text = chosen
 		return r, nil
 	}
 	switch strings.ToLower(answer) {
@@ -159,25 +170,68 @@ func replyTo(w orchestrator.Wait, answer, reason string) (orchestrator.Reply, er
 	}
 }
 
+// replyText says in a few words what a reply says.
+func replyText(r *orchestrator.Reply) string {
+	switch {
+	case r.Text != "":
+		return strconv.Quote(plaintext.Head(plaintext.OneLine(r.Text), goalColumns))
+	case r.Approve:
+		return "yes"
+	default:
+		return "no" + plaintext.Colon(plaintext.Head(plaintext.OneLine(r.Reason), goalColumns))
+	}
+}
+
+// waitLines shows what a run waits for, each wait with its id and the answer that was posted.
+func waitLines(waits []orchestrator.Wait, view *runview.View) []string {
+	var lines []string
+	for _, w := range waits {
+		lines = append(lines, "wait "+shortID(waits, w.ID))
+		for _, line := range terminal.DescribeWhole(w) {
+			lines = append(lines, line.Text)
+		}
+		if r := view.ReplyTo(w.ID); r != nil {
+			lines = append(lines, "  answered with "+replyText(r)+", which the run takes when it goes on")
+		}
+	}
+	return lines
+}
+
 // showAnswer says what the run waits for, or what comes of an answer.
-func (c *cli) showAnswer(r *answerRecord, st *runStore) error {
+func (c *cli) showAnswer(r *answerRecord, view *runview.View, st *runStore) error {
 	switch {
 	case r.Answer == nil && len(r.Waits) == 0:
 		return write(c.stdout, "the run waits for nothing\n")
 	case r.Answer == nil:
-		var lines []string
-		for _, w := range r.Waits {
-			lines = append(lines, "wait "+shortID(r.Waits, w.ID))
-			for _, line := range terminal.DescribeWhole(w) {
-				lines = append(lines, line.Text)
-			}
-		}
-		return write(c.stdout, strings.Join(lines, "\n")+"\n")
+		return write(c.stdout, strings.Join(waitLines(r.Waits, view), "\n")+"\n\n"+st.howToAnswer(r.Run, r.Waits, view)+"\n")
 	case r.AtWork:
 		return write(c.stdout, "answered; the process that works on the run takes it in a moment\n")
 	default:
 		return write(c.stdout, "answered; go on with: "+st.command("resume", r.Run)+"\n")
 	}
+}
+
+// howToAnswer is the command line with which a waiting run goes on: that of an answer, or of a
+// resume if everything was answered.
+func (st *runStore) howToAnswer(run string, waits []orchestrator.Wait, view *runview.View) string {
+	open, ask := 0, false
+	for _, w := range waits {
+		if view.ReplyTo(w.ID) == nil {
+			open++
+			ask = ask || w.Kind != orchestrator.WaitApproval && w.Kind != orchestrator.WaitUnknown
+		}
+	}
+	if open == 0 || view.Stopping() {
+		return "go on with: " + st.command("resume", run)
+	}
+	words := "yes|no"
+	if ask {
+		words = "yes|no|TEXT"
+	}
+	if len(waits) > 1 {
+		words = "WAIT " + words
+	}
+	return "answer with: " + st.command("answer", run) + " " + words
 }
 
 // post hands something to a run, by an orchestrator that runs nothing.

@@ -137,7 +137,7 @@ func readBegun(run string, metadata map[string]string) (begun, error) {
 
 // again returns the flags with which a run was begun, as far as f does not say otherwise.
 func (b *begun) again(f *runFlags) (*runFlags, error) {
-	if b.Withheld && !f.given("base-url") {
+	if b.Withheld && !f.reads && !f.given("base-url") {
 		return nil, errors.New("the address of the server held a user, a password or a query, which are not kept: say --base-url again")
 	}
 	said := map[string]bool{"strategy": b.Strategy != "", "approve": b.Approve != "" || f.given("approve")}

@@ -88,7 +88,7 @@ func TestCrash(t *testing.T) {
 	require.Equal(t, 3, k.listed().Records)
 
 	cmd, _, stderr := k.command("resume") // the lease of the dead process has to run out
-	await(t, stderr, "another process had the run a moment ago; waiting until it is not heard of for 10s")
+	await(t, stderr, "run "+k.listed().Run+": another process had it a moment ago; waiting until that is not heard of for 10s")
 	<-k.model.asked
 	k.model.replies <- writesFile
 	<-k.model.asked
@@ -111,6 +111,31 @@ func TestCrash(t *testing.T) {
 	k.keepsNo(canary)
 }
 
+// TestResume_last goes on with the last run, whose process was killed a moment ago, and not with an
+// older one that waits. One that a process still works on is passed over.
+func TestResume_last(t *testing.T) {
+	t.Parallel()
+	k := newKeptRun(t)
+	waits, _, stderr := k.command("run", "--base-url", k.model.URL, "--dir", k.dir, "older")
+	<-k.model.asked
+	k.model.replies <- writesFile
+	k.ends(waits, stderr, exitWaiting)
+	older := k.listed().Run
+
+	cmd, _, _ := k.begin()
+	<-k.model.asked
+	busy, _, stderr := k.command("resume")
+	require.Contains(t, k.ends(busy, stderr, exitWaiting), "run "+older+" goes on")
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+
+	cmd, stdout, stderr := k.command("resume")
+	<-k.model.asked
+	k.model.replies <- answersAll
+	k.ends(cmd, stderr, exitDone)
+	require.Equal(t, "All done.\n", stdout.String())
+}
+
 // keepsNo looks for a text in the bytes of all files that are kept.
 func (k *keptRun) keepsNo(secret string) {
 	k.t.Helper()
@@ -126,7 +151,7 @@ func (k *keptRun) keepsNo(secret string) {
 
 // TestInterrupt_kept sends signals to a run that is kept: each says how to go on, and it works.
 func TestInterrupt_kept(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
 			k := newKeptRun(t)

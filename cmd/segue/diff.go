@@ -32,10 +32,10 @@ func (c *cli) diffCommand() *cobra.Command {
 		Use:   "diff [flags] RUN|--all",
 		Short: "Say where a run would decide otherwise today",
 		Long: `Diff compares a run with the strategies, prompts and tools of today: those of --config, or of the configuration that the run was
-begun with. It shows the first step for which they would ask for something else. No model is asked. The exit code is 1 if there
-is such a step. RUN is the id of a run, or the beginning of it.
+begun with. It shows the first place where they would ask for something else. No model is asked. The exit code is 1 if there
+is such a place. RUN is the id of a run, or the beginning of it.
 
-With --all it compares every run that is kept, one after the other, shows the first such step of each, and counts them. A run
+With --all it compares every run that is kept, one after the other, shows the first such place of each, and counts them. A run
 that cannot be compared, because its configuration or its folder is not there any more, is named. The exit code is 1 then, too.`,
 		Example: `  segue diff --config changed.yaml 019a5c
   segue diff --all --config changed.yaml`,

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/orchestrator"
 )
 
@@ -30,7 +34,7 @@ in them. segue import reads it. segue forget does not reach it. RUN is the id of
 With --to the run is written to a file; with --output json as well, a JSON object on standard output says which.`,
 		Example: `  segue export --to run.json 019a5c
   segue export 019a5c | gzip > run.json.gz`,
-		Args: oneArgument("RUN"),
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			st, err := c.openRuns(ctx, &store)
@@ -69,8 +73,11 @@ func (c *cli) toFile(name string, do func(io.Writer) error) error {
 		return do(c.stdout)
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s is there already, and is not replaced: name another file with --to", plaintext.Visible(name))
+	case err != nil:
+		return fmt.Errorf("cannot write the run: %w", err)
 	}
 	err = do(f)
 	if closed := f.Close(); err == nil {

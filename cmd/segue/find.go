@@ -55,6 +55,14 @@ func (st *runStore) find(ctx context.Context, run string) (checkpoint.Head, erro
 	return checkpoint.Head{}, fmt.Errorf("%d runs begin with %s: %s; write more of the id", len(found), plaintext.Visible(run), strings.Join(names, ", "))
 }
 
+// oneRun returns an error unless a command has one argument, the RUN.
+func oneRun(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return fmt.Errorf("%s takes one RUN, the id of a run or the beginning of it: segue runs lists them; see %s --help", cmd.Name(), cmd.CommandPath())
+	}
+	return nil
+}
+
 // completeRuns completes the ids of runs of these statuses, or of all, as the first argument.
 func (c *cli) completeRuns(f *storeFlag, statuses ...checkpoint.Status) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {

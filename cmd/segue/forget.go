@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,16 +9,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
 // forgetRecord is what segue forget did, in the form json.
 type forgetRecord struct {
-	Runs     []string `json:"runs"`     // erased: the run, then those that were made from it
-	Records  int      `json:"records"`  // that these had
-	Messages int      `json:"messages"` // that were posted to these and that nobody took
-	Origins  []string `json:"origins"`  // runs that it was made from: they are still there
-	Beyond   []string `json:"beyond"`   // what may hold the same, and is not reached
+	Runs     []string `json:"runs"`     // the erased runs: the named one, then the runs that were made from it
+	Records  int      `json:"records"`  // how many records the erased runs had
+	Messages int      `json:"messages"` // how many messages were posted to these runs, and not taken
+	Origins  []string `json:"origins"`  // runs that the named run was made from: they are still there
+	Beyond   []string `json:"beyond"`   // places that may hold the same content, and are not reached
 }
 
 func (c *cli) forgetCommand() *cobra.Command {
@@ -26,10 +28,10 @@ func (c *cli) forgetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forget [flags] RUN",
 		Short: "Erase a run, with all that was made from it",
-		Long: `Forget erases a run with its forks, the messages to it, and what the file still holds of all that. It says what it cannot
-reach. It erases nothing while a process works on the run; segue stop ends that. RUN is the id of a run, or the beginning
+		Long: `Forget erases a run with its forks, the messages that were posted to it, and all traces of these in the file. It lists what it
+cannot reach. It erases nothing as long as a process works on the run; segue stop ends the run. RUN is the id of a run, or the beginning
 of it.`,
-		Args: oneArgument("RUN"),
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			st, err := c.openRuns(ctx, &store)
@@ -38,6 +40,9 @@ of it.`,
 			}
 			defer st.close()
 			head, err := st.find(ctx, args[0])
+			if damaged, ok := errors.AsType[*sqlitestore.Error](err); ok && errors.Is(err, sqlitestore.ErrCorrupt) && damaged.Key.Run == args[0] {
+				return c.forgetDamaged(ctx, st, damaged.Key, form.value)
+			}
 			if err != nil {
 				return err
 			}
@@ -58,6 +63,20 @@ of it.`,
 	return cmd
 }
 
+// forgetDamaged erases a run whose head cannot be read. No process can write such a run, and lists of
+// runs fail as long as it is there.
+func (c *cli) forgetDamaged(ctx context.Context, st *runStore, key checkpoint.Key, form string) error {
+	err := st.Delete(ctx, key)
+	if err == nil {
+		err = st.Vacuum(ctx)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	r := &forgetRecord{Runs: []string{key.Run}, Origins: []string{}, Beyond: []string{"runs that were made from it: its head was damaged, and how many records it had is not known", "exports, backups, and what models and tools were given"}}
+	return c.showForgotten(r, form)
+}
+
 // namesOf returns the ids of runs.
 func namesOf(keys []checkpoint.Key) []string {
 	names := make([]string, len(keys))
@@ -72,7 +91,11 @@ func (c *cli) showForgotten(r *forgetRecord, form string) error {
 	if form == formJSON {
 		return encode(c.stdout, r)
 	}
-	text := fmt.Sprintf("erased %s with %s: %s\n", plaintext.Counted(len(r.Runs), "run"), plaintext.Counted(r.Records, "record"), plaintext.OneLine(strings.Join(r.Runs, ", ")))
+	with := ""
+	if r.Records > 0 {
+		with = " with " + plaintext.Counted(r.Records, "record")
+	}
+	text := fmt.Sprintf("erased %s%s: %s\n", plaintext.Counted(len(r.Runs), "run"), with, plaintext.OneLine(strings.Join(r.Runs, ", ")))
 	if len(r.Origins) > 0 {
 		text += "still there, with what they have in common with it: " + plaintext.OneLine(strings.Join(r.Origins, ", ")) + "\n"
 	}

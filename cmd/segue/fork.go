@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/delegation"
 	"github.com/segue-go/segue/machine"
@@ -40,7 +41,7 @@ about an approval, and else by a text. segue show lists the records. RUN is the 
 		Example: `  segue fork --at 12 019a5c
   segue fork --at 9 --reply no --reason "Not that file" 019a5c
   segue fork --task "The same for b.txt" 019a5c`,
-		Args: oneArgument("RUN"),
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.fork(cmd.Context(), f, args[0]) },
 	}
 	f.offerReading(cmd, c)
@@ -85,8 +86,12 @@ func (c *cli) fork(ctx context.Context, f *forkFlags, run string) error {
 	if f.form.value == formJSON {
 		return encode(c.stdout, newRunRecord(&head, j.runs.goalOf(ctx, head.Key), time.Now()))
 	}
-	return write(c.stdout, fmt.Sprintf("run %s has %d records in common with %s; go on with: %s\n",
-		head.Key.Run, head.Header.Origin.Record, j.key().Run, j.runs.command("resume", head.Key.Run)))
+	next := "go on with: " + j.runs.command("resume", head.Key.Run)
+	if head.Header.Status.Ended() {
+		next = "it has ended, as all records were taken over: --at names an earlier one"
+	}
+	return write(c.stdout, fmt.Sprintf("run %s has %s in common with %s; %s\n",
+		head.Key.Run, plaintext.Counted(head.Header.Origin.Record, "record"), j.key().Run, next))
 }
 
 // otherReply makes the reply that takes the place of the one in record --at.

@@ -14,9 +14,9 @@ import (
 // errInterrupted is the cause of the end of a run at a second Ctrl-C.
 var errInterrupted = errors.New("interrupted")
 
-// interrupts makes signals end the work on a run. If the run is kept, the first Ctrl-C or SIGTERM
-// interrupts it: it goes on when it is resumed. If not, the first Ctrl-C closes stop, so that the
-// run ends after its step, and a second one, or a SIGTERM, cancels the context: the run ends now.
+// interrupts makes signals end the work on a run. If the run is kept, the first Ctrl-C, SIGTERM or
+// SIGHUP (the terminal was closed) interrupts it: it goes on when it is resumed. If not, the first Ctrl-C closes stop, so that the
+// run ends after its step, and a second one, or one of the other signals, cancels the context: the run ends now.
 // After that the signals have their default effect again, so one more ends the process. say is
 // called for each signal, on another goroutine. release restores the default handling.
 func interrupts(parent context.Context, kept bool, say func(string)) (ctx context.Context, stop <-chan struct{}, release func()) {
@@ -25,6 +25,9 @@ func interrupts(parent context.Context, kept bool, say func(string)) (ctx contex
 	over := make(chan struct{})
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	var listening sync.WaitGroup
 	listening.Go(func() {
 		defer signal.Stop(signals)

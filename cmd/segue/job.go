@@ -86,7 +86,7 @@ func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *ap
 	to := printer{w: c.stdout, form: out.kind(), terminal: terminal.IsTerminal(c.stdout)}
 	for e, err := range events {
 		if e.Kind == "" {
-			return err // the run could not be started, or read
+			return &notBegunError{err}
 		}
 		if asker != nil {
 			asker.Observe(e)
@@ -105,6 +105,15 @@ func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *ap
 	}
 	return errNoEnd
 }
+
+// notBegunError says that a run could not be started, or read: nothing has happened.
+type notBegunError struct{ err error }
+
+// Error returns the text of the cause.
+func (e *notBegunError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *notBegunError) Unwrap() error { return e.err }
 
 // errNoEnd says that the last event of a run is missing.
 var errNoEnd = failed(errors.New("the run ended without saying how"))

@@ -35,11 +35,11 @@ func (c *cli) pruneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune --older AGE",
 		Short: "Delete old runs, and what the file has left of them",
-		Long: `Prune deletes the runs that ended longer ago than AGE, such as 12h, 30d or 8w, and what the file still holds of them. With
---unfinished it also deletes runs that wait, were interrupted or could not go on, if nothing has happened to them for so long. It
-deletes no run that a process works on, or that an answer was posted to.
+		Long: `Prune deletes the runs that ended longer ago than AGE, such as 12h, 30d or 8w, and all traces of them in the file. With
+--unfinished it also deletes runs that have not ended and have had no step for so long: runs that wait, were interrupted, or could
+not go on. It deletes no run that a process works on, or that an answer was posted to.
 
-segue run, too, deletes runs that ended 30 days ago; store.keep in your own segue.yaml says another age.`,
+Even without prune, segue run deletes runs 30 days after their end; store.keep in your own segue.yaml says another age.`,
 		Example: `  segue prune --older 7d
   segue prune --older 90d --unfinished --dry-run`,
 		Args: cobra.NoArgs,

@@ -217,6 +217,26 @@ func TestTerminal_interrupts(t *testing.T) {
 	}
 }
 
+// TestTerminal_closed closes the terminal of a run: the run is interrupted, and goes on at once.
+func TestTerminal_closed(t *testing.T) {
+	t.Parallel()
+	k := newKeptRun(t)
+	p := &process{Terminal: terminaltest.New(t), model: k.model, dir: k.dir, read: make(chan struct{}), env: []string{"XDG_STATE_HOME=" + k.home}}
+	p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "task")
+	<-p.model.asked
+	p.model.replies <- listsFiles
+	<-p.model.asked
+	require.NoError(t, p.Keys.(*os.File).Close())
+	require.Equal(t, exitInterrupted, codeOf(t, p.cmd.Wait()))
+	require.Equal(t, "interrupted", k.listed().Status)
+
+	cmd, stdout, stderr := k.command("resume")
+	<-k.model.asked
+	k.model.replies <- answersAll
+	require.NotContains(t, k.ends(cmd, stderr, exitDone), "waiting until")
+	require.Equal(t, "All done.\n", stdout.String())
+}
+
 // TestTerminal_resumes interrupts a run at an approval, goes on with it at another terminal, and is
 // asked there what was open: what was approved before is not asked again.
 func TestTerminal_resumes(t *testing.T) {

@@ -48,10 +48,10 @@ func (c *cli) replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay [flags] RUN",
 		Short: "Show again what happened in a run: no model, no tools",
-		Long: `Replay shows again what happened in a run, as segue run does, its output included. It makes the events from what is kept, with
-the strategies that the run was begun with. No model is asked, no tool is called, nothing is changed. The pieces in which an
-answer arrived are not kept. RUN is the id of a run, or the beginning of it.`,
-		Args: oneArgument("RUN"),
+		Long: `Replay makes the events of a run again from what is kept of it, and shows them as segue run does, its output included. No model
+is asked, no tool is called, nothing is changed. It uses the strategies that the run was begun with. What came in pieces, such
+as an answer while it was written, is not kept. RUN is the id of a run, or the beginning of it.`,
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := c.screen(f.out)
 			j, o, err := c.reading(cmd.Context(), f, args[0], s)

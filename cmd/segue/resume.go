@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"path/filepath"
 	"strings"
@@ -31,20 +32,25 @@ func (c *cli) resumeCommand() *cobra.Command {
 		Long: `Resume goes on with a run from its last step: nothing that is done is done again. RUN is its id, or the beginning of it;
 without one it is the last run that has not ended and that nobody works on.
 
-It uses what the run was begun with: the configuration, agent, model, folder and approval, and all flags. Flags of this command
-override them. It says what has changed since the run began. A segue.yaml that was found must be trusted as it is now; one that
-was named with --config, and has changed, must be named again.
+Resume uses what the run was begun with: the configuration, agent, model, folder and approval, and all flags. A flag that you
+give here is stronger. Resume says what has changed since then. A segue.yaml that was found must be trusted as it is now; a
+configuration that was named with --config, and has changed, must be named again.
 
-At a terminal it asks you what the run waits for; segue answer answers that from anywhere. --approve is about later calls. If
-the process died while it made a call, the call may have had its effect. If a second one could do harm, it is made again only if
-you say so.
+At a terminal you are asked what the run waits for; segue answer answers it from anywhere. --approve is about later calls. If the
+process died during a call that may have had its effect, the call is not made again unless you say so.
 
-If another process works on the run, or died a moment ago, this one waits until the other one has been silent for ten seconds.
---take-over does not wait: the other process cannot go on then, and what it is doing may be done twice where that is safe.`,
+If another process works on the run, or died over it a moment ago, resume waits until that process was silent for ten seconds.
+With --take-over it does not wait: the other process cannot write the run any more, and its last step may be done twice where
+that is safe.`,
 		Example: `  segue resume
   segue resume 019a5c
   segue resume --dir moved/notes 019a5c`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return oneRun(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.resumeRun(cmd.Context(), f, strings.Join(args, ""), takeOver)
 		},
@@ -77,7 +83,7 @@ func (c *cli) resumeRun(ctx context.Context, f *runFlags, run string, takeOver b
 	}
 	j := job{runs: runs}
 	defer func() { j.close() }()
-	head, err := runs.toResume(ctx, run)
+	head, err := runs.toResume(ctx, run, takeOver, s)
 	if err != nil {
 		return err
 	}
@@ -116,6 +122,9 @@ func (c *cli) jobBegun(ctx context.Context, f *runFlags, b *begun, runs *runStor
 	}
 	j, err := c.jobOf(again, cfg, s)
 	j.runs = runs
+	if errors.Is(err, fs.ErrNotExist) && again.dir != "" {
+		err = fmt.Errorf("%w; --dir says where the folder is now", err)
+	}
 	return j, err
 }
 
@@ -174,32 +183,55 @@ func (c *cli) placeAgain(f *runFlags, b *begun) (config.Place, error) {
 	}
 }
 
-// toResume returns the head of the run that is to go on: the one that run names, or else the last
-// one that has not ended and that nobody works on.
-func (st *runStore) toResume(ctx context.Context, run string) (checkpoint.Head, error) {
+// toResume returns the head of the run that is to go on: the run that is named, or else the last
+// run that has not ended and that no process works on. If a process had a run a moment ago,
+// toResume waits until it knows whether the process lives, unless the run is to be taken over.
+func (st *runStore) toResume(ctx context.Context, run string, takeOver bool, s *terminal.Screen) (checkpoint.Head, error) {
 	if run != "" {
 		return st.find(ctx, run)
 	}
-	page, err := st.List(ctx, checkpoint.Query{Status: openStatuses, Unleased: true, Limit: 1})
-	if err != nil {
-		return checkpoint.Head{}, err
-	}
-	if len(page.Heads) == 0 {
-		if page, err = st.List(ctx, checkpoint.Query{Status: openStatuses, Limit: 1}); err != nil {
+	var first error
+	for q := (checkpoint.Query{Status: openStatuses, Limit: 100}); ; {
+		page, err := st.List(ctx, q)
+		if err != nil {
 			return checkpoint.Head{}, err
 		}
+		for i := range page.Heads {
+			h := &page.Heads[i]
+			if takeOver || !atWork(h, time.Now()) {
+				return *h, nil
+			}
+			s.ShowProgress("run " + plaintext.Visible(h.Key.Run) + othersRun)
+			head, err := st.leftAlone(ctx, h)
+			if err == nil || !errors.Is(err, errAtWork) {
+				return head, err
+			}
+			first = cmp.Or(first, err)
+		}
+		if q.After = page.Next; q.After.IsZero() {
+			return checkpoint.Head{}, cmp.Or(first, errors.New("no run waits, was interrupted or broke off; segue runs lists them all"))
+		}
 	}
-	if len(page.Heads) == 0 {
-		return checkpoint.Head{}, errors.New("no run waits, was interrupted or broke off; segue runs lists them all")
+}
+
+// leftAlone returns the head of a run when its lease is over. The error wraps errAtWork if somebody
+// works on the run, or has ended it meanwhile.
+func (st *runStore) leftAlone(ctx context.Context, h *checkpoint.Head) (checkpoint.Head, error) {
+	if err := st.awaitLease(ctx, h.Key.Run, h.Lease.Until); err != nil {
+		return checkpoint.Head{}, err
 	}
-	return page.Heads[0], nil
+	head, err := st.Head(ctx, h.Key)
+	if err == nil && (head.Header.Status.Ended() || atWork(&head, time.Now())) {
+		err = errBusy(st.command("stop", h.Key.Run))
+	}
+	return head, err
 }
 
 // leaseMargin is what clocks and appends may take beside a lease.
 const leaseMargin = 200 * time.Millisecond
 
-// takeUp goes on with a run. If somebody else had it a moment ago, it waits until that is not heard
-// of any more; if that is heard of again, it gives up.
+// takeUp goes on with a run. If another process had the run a moment ago, takeUp waits until the
+// lease of that process has run out, and gives up if the process renews it.
 func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, how orchestrator.Resumption, s *terminal.Screen) iter.Seq2[orchestrator.Event, error] {
 	return func(yield func(orchestrator.Event, error) bool) {
 		var first time.Time
@@ -219,7 +251,7 @@ func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, ho
 			}
 			if first.IsZero() {
 				first = busy
-				s.ShowProgress("another process had the run a moment ago; waiting until it is not heard of for " + lease.String())
+				s.ShowProgress("the run" + othersRun)
 			}
 			if err := st.awaitLease(ctx, how.Run, first); err != nil {
 				yield(orchestrator.Event{}, err)
@@ -229,8 +261,8 @@ func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, ho
 	}
 }
 
-// awaitLease waits for the end of somebody else's lease. It returns an error if the lease is
-// extended meanwhile.
+// awaitLease waits for the end of the lease of another process. It returns an error if that process
+// renews the lease meanwhile.
 func (st *runStore) awaitLease(ctx context.Context, run string, until time.Time) error {
 	for ; time.Now().Before(until.Add(leaseMargin)); time.Sleep(leaseMargin) {
 		if ctx.Err() != nil {
@@ -249,8 +281,14 @@ func (st *runStore) awaitLease(ctx context.Context, run string, until time.Time)
 	return nil
 }
 
+// othersRun says why a command waits for a run.
+var othersRun = ": another process had it a moment ago; waiting until that is not heard of for " + lease.String()
+
+// errAtWork says that a process works on a run.
+var errAtWork = errors.New("another process works on the run")
+
 func errBusy(stop string) error {
-	return fmt.Errorf("another process works on the run; answer and stop reach it there (%s), and --take-over takes the run from it", stop)
+	return fmt.Errorf("%w; answer and stop reach it there (%s), and --take-over takes the run from it", errAtWork, stop)
 }
 
 // notResumed says in the words of the command why a run cannot go on.
@@ -264,11 +302,11 @@ func notResumed(e orchestrator.Event, err error, show string) error {
 	return failed(err)
 }
 
-// openStatuses are those of runs that can go on.
+// openStatuses are the statuses of runs that can go on.
 var openStatuses = []checkpoint.Status{checkpoint.StatusRunning, checkpoint.StatusWaiting, checkpoint.StatusParked}
 
-// statusOf returns how a run stands: a run that nobody works on, though it does not wait, was
-// interrupted.
+// statusOf returns the status of a run as it is shown: a run that is running, and that no process
+// works on, was interrupted.
 func statusOf(h *checkpoint.Head, now time.Time) string {
 	status := cmp.Or(h.Header.Status, checkpoint.StatusRunning)
 	if status == checkpoint.StatusRunning && !atWork(h, now) {
@@ -277,5 +315,5 @@ func statusOf(h *checkpoint.Head, now time.Time) string {
 	return string(status)
 }
 
-// atWork reports whether a process works on a run, or has a moment ago.
+// atWork reports whether a process works on a run, or did so a moment ago.
 func atWork(h *checkpoint.Head, now time.Time) bool { return h.Lease.Until.After(now) }

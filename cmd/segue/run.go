@@ -181,18 +181,21 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 		}
 		j.task.Labels = b.labels()
 	}
-	return c.perform(ctx, j, f.out, s)
+	err = c.perform(ctx, j, f.out, s)
+	if journal, ok := errors.AsType[*orchestrator.JournalError](err); ok && j.runs.doesWithout(err) {
+		s.Warn(notKept + plaintext.OneLine(journal.Err.Error()))
+		unkept := j
+		unkept.runs = nil
+		return c.perform(ctx, unkept, f.out, s)
+	}
+	return err
 }
 
 // jobOf makes the job of a run, without its task's input. It must be closed.
 func (c *cli) jobOf(f *runFlags, cfg *config.Config, s *terminal.Screen) (j job, err error) {
-	files, err := c.openFolder(f, cfg)
+	files, list, err := c.fileTools(f, cfg)
 	if err != nil {
 		return j, err
-	}
-	var list []tools.Tool
-	if files != nil {
-		list = files.Tools()
 	}
 	if !f.noAsk {
 		list = append(list, tools.AskUser())
@@ -211,6 +214,19 @@ func (c *cli) jobOf(f *runFlags, cfg *config.Config, s *terminal.Screen) (j job,
 		j.task.Limits = delegation.Limits{Steps: f.maxSteps, ModelCalls: -1, ToolCalls: -1}
 	}
 	return j, nil
+}
+
+// fileTools opens the folder of --dir, and returns it with its tools. The folder of a run that is
+// only read is not opened: it may be gone.
+func (c *cli) fileTools(f *runFlags, cfg *config.Config) (*workfolder.Folder, []tools.Tool, error) {
+	if f.reads && f.dir != "" {
+		return nil, workfolder.Described(), nil
+	}
+	files, err := c.openFolder(f, cfg)
+	if files == nil || err != nil {
+		return nil, nil, err
+	}
+	return files, files.Tools(), nil
 }
 
 // configOf reads the configuration of a run from its place; nil if there is none. A configuration

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/checkpoint"
+	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/orchestrator"
@@ -111,7 +112,7 @@ func (c *cli) listRuns(ctx context.Context, f *runsFlags) error {
 	default:
 		defer st.close()
 		if records, err = st.records(ctx, f.status, wanted, f.limit); err != nil {
-			return err
+			return st.listFailed(err)
 		}
 	}
 	if f.form.value == formJSON {
@@ -163,6 +164,14 @@ func (st *runStore) records(ctx context.Context, words []string, wanted []checkp
 			return all, nil
 		}
 	}
+}
+
+// listFailed adds to the error of a list how one damaged run is erased, so that the others are listed.
+func (st *runStore) listFailed(err error) error {
+	if damaged, ok := errors.AsType[*sqlitestore.Error](err); ok && errors.Is(err, sqlitestore.ErrCorrupt) && damaged.Key.Run != "" {
+		return fmt.Errorf("%w; the other runs are listed when this one is erased, with: %s", err, st.command("forget", damaged.Key.Run))
+	}
+	return err
 }
 
 // goalColumns is how much of a task a list shows.

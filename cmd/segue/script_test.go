@@ -32,9 +32,9 @@ import (
 //	modeof FILE MODE            the file has this mode
 //	serverin FILE...            put the address of the server into a file, for the word SERVER
 //
-// A server at $SERVER answers the n-th request with the HTTP response in the file replies/n, and
-// writes the request to requests/n. The configuration testdata/segue.yaml is at $CONFIG; its models
-// are asked at OPENAI_BASE_URL.
+// A server at $SERVER, which is http://$ADDRESS, answers the n-th request with the HTTP response in
+// the file replies/n, and writes the request to requests/n. The configuration testdata/segue.yaml is
+// at $CONFIG; its models are asked at OPENAI_BASE_URL.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -44,6 +44,7 @@ func TestScripts(t *testing.T) {
 			server := provider(env.WorkDir)
 			env.Defer(server.Close)
 			env.Setenv("SERVER", server.URL)
+			env.Setenv("ADDRESS", strings.TrimPrefix(server.URL, "http://"))
 			env.Setenv("GORACE", noSleep)
 			config, err := filepath.Abs("testdata/segue.yaml")
 			if err != nil {

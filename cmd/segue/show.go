@@ -26,6 +26,7 @@ type showRecord struct {
 	Unpriced int                 `json:"unpriced"`
 	Elapsed  time.Duration       `json:"elapsed"` // of models and tools, in nanoseconds
 	Waits    []orchestrator.Wait `json:"waits"`   // of one whose question is not known only id, run and kind
+	Posted   []runview.Posted    `json:"posted"`  // answers, notes and stops that the run has not taken yet
 	Frames   []frameRecord       `json:"frames"`
 	Timeline []entryRecord       `json:"timeline"`
 }
@@ -69,7 +70,7 @@ of a run, or the beginning of it.
 
 --raw writes the records as they are kept, one JSON object a line: all that was said to models and by them, and all that tools
 were given and returned.`,
-		Args: oneArgument("RUN"),
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.show(cmd.Context(), f, args[0]) },
 	}
 	cmd.Flags().BoolVar(&f.raw, "raw", false, "the records as they are kept, one JSON object a line")
@@ -103,7 +104,7 @@ func (c *cli) show(ctx context.Context, f *showFlags, run string) error {
 	if f.form.value == formJSON {
 		return encode(c.stdout, r)
 	}
-	return write(c.stdout, r.text(st))
+	return write(c.stdout, r.text(view, st))
 }
 
 // showRaw writes the records of a run.
@@ -122,7 +123,7 @@ func (c *cli) showRaw(ctx context.Context, st *runStore, key checkpoint.Key) err
 func newShowRecord(h *checkpoint.Head, v *runview.View, whole bool) *showRecord {
 	r := &showRecord{
 		runRecord: newRunRecord(h, v.Started.Input.Goal, time.Now()), Usage: v.Usage, Cost: v.Cost, Unpriced: v.Unpriced, Elapsed: v.Elapsed,
-		Waits: v.Waits, Frames: []frameRecord{}, Timeline: []entryRecord{},
+		Waits: v.Waits, Posted: append([]runview.Posted{}, v.Posted...), Frames: []frameRecord{}, Timeline: []entryRecord{},
 	}
 	if text := v.Started.Metadata[begunKey]; json.Valid([]byte(text)) {
 		r.Begun = json.RawMessage(text)
@@ -137,7 +138,7 @@ func newShowRecord(h *checkpoint.Head, v *runview.View, whole bool) *showRecord 
 }
 
 // text shows a run.
-func (r *showRecord) text(st *runStore) string {
+func (r *showRecord) text(view *runview.View, st *runStore) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("run %s %s%s", plaintext.Visible(r.Run), r.Status, plaintext.Colon(plaintext.OneLine(r.Reason)))
@@ -171,15 +172,11 @@ func (r *showRecord) text(st *runStore) string {
 		}
 		line("  %3d %s %s%s", e.Record, e.Time.Format(time.TimeOnly), at, e.Text)
 	}
+	if view.Stopping() {
+		line("\nit is to be stopped: it ends when it goes on")
+	}
 	if len(r.Waits) > 0 {
-		line("\nwaits for")
-		for _, w := range r.Waits {
-			line("wait %s", shortID(r.Waits, w.ID))
-			for _, l := range terminal.DescribeWhole(w) {
-				line("%s", l.Text)
-			}
-		}
-		line("\nanswer with: %s [WAIT] yes|no|TEXT", st.command("answer", r.Run))
+		line("\nwaits for\n%s\n\n%s", strings.Join(waitLines(r.Waits, view), "\n"), st.howToAnswer(r.Run, r.Waits, view))
 	} else if r.Status == string(orchestrator.StatusInterrupted) || r.Status == string(checkpoint.StatusParked) {
 		line("\ngo on with: %s", st.command("resume", r.Run))
 	}

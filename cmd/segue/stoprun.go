@@ -25,9 +25,10 @@ func (c *cli) stopCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stop [flags] RUN",
 		Short: "End a run for good, from any process",
-		Long: `Stop ends a run: after the step in progress, or at once with --now. It cannot go on then. If a process works on the run, that
-one ends it within a second or so; else it ends when segue resume takes it up. RUN is the id of a run, or the beginning of it.`,
-		Args: oneArgument("RUN"),
+		Long: `Stop ends a run: after the step in progress, or at once with --now. The run cannot go on then. If a process works on it,
+that process ends it within a second or so; otherwise the run ends when segue resume takes it up.
+RUN is the id of a run, or the beginning of it.`,
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			st, err := c.openRuns(ctx, &store)

@@ -35,21 +35,22 @@ func (f *storeFlag) offer(cmd *cobra.Command) {
 type runStore struct {
 	*sqlitestore.Store
 	place runstore.Place
-	said  string // what a command line needs to find it: " --store FILE", or nothing
+	said  string // the flag with which a command line finds the store: " --store FILE", or ""
 	keep  time.Duration
 }
 
-// storePlace returns where runs are kept: by the flag, the configuration, the environment, or as
-// usual. said is as in runStore.
+// storePlace returns where runs are kept: the file of the flag, the configuration or the
+// environment, or else the usual one. The zero Place means that no runs are kept. said is the same
+// as in runStore.
 func (c *cli) storePlace(f *storeFlag, cfg *config.Config) (place runstore.Place, said string, err error) {
-	path, how := "", ""
+	path := ""
 	switch {
 	case f.given("store"):
-		if path, how = f.path, "--store"; path == "" {
+		if path = f.path; path == "" {
 			return place, "", errors.New("--store names no file; --store none keeps no runs")
 		}
 	case cfg != nil && cfg.StorePath() != "":
-		path, how = cfg.StorePath(), "store.path"
+		path = cfg.StorePath()
 	default:
 		path = c.getenv("SEGUE_STORE")
 	}
@@ -63,10 +64,7 @@ func (c *cli) storePlace(f *storeFlag, cfg *config.Config) (place runstore.Place
 	if err != nil {
 		return place, "", fmt.Errorf("cannot tell where the file of the runs is: %w", err)
 	}
-	if how != "" {
-		said = " --store " + quoted(whole)
-	}
-	return runstore.Place{Path: whole}, said, nil
+	return runstore.Place{Path: whole}, " --store " + quoted(whole), nil // it works in any folder and environment
 }
 
 // quoted returns a word as a shell reads it.
@@ -80,15 +78,32 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// keepRuns opens the store for a run that begins or goes on; nil if runs are not kept. A usual
-// place that cannot be used is no reason not to run: that is said.
+// notKept begins the warning about a run that has no store.
+const notKept = "this run is not kept, and cannot be resumed: "
+
+// doesWithout reports whether a run with this error has not begun because of a store that it can do
+// without: the usual one.
+func (st *runStore) doesWithout(err error) bool {
+	_, notBegun := errors.AsType[*notBegunError](err)
+	_, store := errors.AsType[*sqlitestore.Error](err)
+	return notBegun && store && st != nil && st.place.Usual
+}
+
+// keepRuns opens the store for a run that begins; nil if runs are not kept. If the usual place
+// cannot be used, it warns, and the run is made without a store.
 func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s *terminal.Screen) (*runStore, error) {
 	if cfg != nil && cfg.Found && cfg.Store != (config.Store{}) {
 		s.Warn(plaintext.Visible(cfg.Path) + " was found, not named, and so cannot say where runs are kept, nor for how long")
 	}
 	place, said, err := c.storePlace(f, cfg)
-	if err != nil || place.Path == "" {
+	switch {
+	case err != nil:
 		return nil, err
+	case place == (runstore.Place{}):
+		return nil, nil //nolint:nilnil // none was wanted
+	case place.Path == "":
+		s.Warn(notKept + "there is no state folder, as neither HOME nor XDG_STATE_HOME is an absolute path; --store FILE names a file")
+		return nil, nil //nolint:nilnil // a run can do without a store
 	}
 	st := &runStore{place: place, said: said, keep: config.DefaultKeep}
 	if cfg != nil {
@@ -98,7 +113,7 @@ func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s 
 	st.Store, created, err = place.Open(ctx)
 	switch {
 	case err != nil && place.Usual:
-		s.Warn("this run is not kept, and cannot be resumed: " + plaintext.OneLine(err.Error()))
+		s.Warn(notKept + plaintext.OneLine(err.Error()))
 		return nil, nil //nolint:nilnil // a run can do without a store
 	case err != nil:
 		return nil, fmt.Errorf("%w; --store none keeps no runs", err)
@@ -158,8 +173,8 @@ func (c *cli) openRuns(ctx context.Context, f *storeFlag) (*runStore, error) {
 	return st, err
 }
 
-// ownConfig reads the configuration that may say where runs are kept; nil if there is none. One
-// that was found may not.
+// ownConfig reads the configuration that may say where runs are kept; nil if there is none. A
+// configuration that was found may not say it.
 func (c *cli) ownConfig(f *storeFlag) (*config.Config, error) {
 	if f.given("store") {
 		return nil, nil //nolint:nilnil // it is not needed

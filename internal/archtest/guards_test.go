@@ -171,4 +171,24 @@ var guards = []guard{
 		"arguments as they were approved", "a middleware makes another call than the one that was approved",
 		disabled("orchestrator TestApprove_changedBehind", "orchestrator/tool_calls.go", "if was.Approved {", "if false {"),
 	},
+	{
+		"the limits of a run in its journal", "a run that is resumed has the budget of whoever resumes it",
+		disabled("machine TestFold_boundsAsTheyWere", "machine/start.go", "amountsOf(s.Limits).or(amountsOf(c.Limits))", "amountsOf(c.Limits).or(amountsOf(s.Limits))"),
+	},
+	{
+		"the limits behind those of a resumption", "whoever resumes a run lifts the limits that he does not name",
+		disabled("machine TestFold_boundsAsTheyWere", "machine/resume.go", "amountsOf(r.Limits).or(m.root.limits)", "amountsOf(r.Limits).or(defaultLimits)"),
+	},
+	{
+		"approvals that are open", "a question is asked anew whenever its run is resumed, and no reply to the first fits",
+		disabled("machine TestFold_boundsAsTheyWere", "machine/resume.go", "w != nil && w.Expired(m.now)", "w != nil"),
+	},
+	{
+		"taint in the journal", "a resumed run trusts what it has read from outside",
+		disabled("machine TestFold_boundsAsTheyWere", "messages/encode.go", "if o.Untrusted {", "if false {"),
+	},
+	{
+		"the tools of a run in its journal", "a resumed run may use tools that it did not have",
+		disabled("machine TestFold_boundsAsTheyWere", "machine/start.go", "	if s.Tools == nil {\n		s.Tools = c.Tools", "	if true {\n		s.Tools = c.Tools"),
+	},
 }

@@ -33,6 +33,7 @@ var kept = []any{
 	machine.Replied{},
 	machine.Noted{},
 	machine.Stopped{},
+	machine.Migrated{},
 	nextstep.APIResponse{},
 	nextstep.ToolResult{},
 	nextstep.DelegationResult{},

@@ -17,6 +17,7 @@ import (
 func (w *composed) replay(res orchestrator.Result) {
 	m := machine.New(w.machine())
 	var again []string
+	other := carried{w: w}
 	for stored, err := range w.store.Read(context.Background(), checkpoint.Key{Run: composedRun}, 1) {
 		var rec machine.Record
 		if err == nil {
@@ -32,15 +33,18 @@ func (w *composed) replay(res orchestrator.Result) {
 		for _, e := range m.Ready().Events {
 			again = append(again, line(&e))
 		}
+		other.follow(m, rec)
 		m.Advance()
 	}
+	ended, out := m.Done(), m.Output()
+	other.finish(m)
 	if res.Status == orchestrator.StatusWaiting && w.broke && len(w.lines) == w.before+1 {
 		w.lines = w.lines[:w.before] // the run waited and still waits: its resumption is not stored
 	}
 	if !w.Whole {
 		w.compare(again)
 	}
-	if was, is := told(orchestrator.Result{Output: res.Output}), told(orchestrator.Result{Output: m.Output()}); m.Done() && was != is {
+	if was, is := told(orchestrator.Result{Output: res.Output}), told(orchestrator.Result{Output: out}); ended && was != is {
 		w.blame("the replay has ended otherwise:\n%s\n%s", was, is)
 	}
 }

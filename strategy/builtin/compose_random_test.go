@@ -63,8 +63,8 @@ func TestRandomCompositions(t *testing.T) {
 
 // tally counts properties of the cases.
 type tally struct {
-	cases, told, offer, start, stored, stopped, broke int
-	ends                                              map[string]int
+	cases, told, offer, start, stored, stopped, broke, carried int
+	ends                                                       map[string]int
 }
 
 func (c *tally) add(w *composed) {
@@ -80,14 +80,15 @@ func (c *tally) add(w *composed) {
 	count(&c.start, w.agents > 0)
 	count(&c.stored, w.Stored && w.agents > 0)
 	count(&c.broke, w.broke)
+	count(&c.carried, w.carries)
 	count(&c.stopped, w.Stop > 0 && w.Stop <= w.asked && w.agents > 0)
 }
 
 // enough checks that agents worked often enough, if there were many cases.
 func (c *tally) enough(t *testing.T) {
 	t.Helper()
-	t.Logf("of %d cases %d offer agents; of the %d that have events %d start some, %d of these with a store and %d stopped; %d broke off; they ended as %v",
-		c.cases, c.offer, c.told, c.start, c.stored, c.stopped, c.broke, c.ends)
+	t.Logf("of %d cases %d offer agents; of the %d that have events %d start some, %d of these with a store and %d stopped; %d broke off; %d were carried over; they ended as %v",
+		c.cases, c.offer, c.told, c.start, c.stored, c.stopped, c.broke, c.carried, c.ends)
 	if c.cases < 400 {
 		return
 	}
@@ -96,6 +97,7 @@ func (c *tally) enough(t *testing.T) {
 	require.Positive(t, c.stored, "some of them have a store")
 	require.Positive(t, c.stopped, "some of them are stopped")
 	require.Greater(t, 40*c.broke, c.cases, "one of forty breaks off")
+	require.Positive(t, c.carried, "some wait, and go on from a snapshot")
 }
 
 // manyChecks sets the number of rapid's checks in this test, unless the command line sets it.
@@ -129,6 +131,7 @@ type composed struct {
 	lines   []string // the events of the Machine, as text
 	before  int      // how many of them were reported before the run broke off
 	broke   bool     // it broke off, and was resumed
+	carries bool     // its replay goes on from a snapshot
 }
 
 // play runs a case.

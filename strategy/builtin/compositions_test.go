@@ -35,6 +35,8 @@ var composedSet = strategy.Set{
 	"reflect": reflection.New(reflection.Config{}),
 	"react":   react.New(react.Config{Policy: terse{}}),
 
+	"plan-of-retries": pre.New(pre.Config{Evaluation: pre.EvaluateNever, Executor: "retry", MaxRevisions: -1}),
+
 	"plan-of-agents": pre.New(pre.Config{Evaluation: pre.EvaluateNever, Executor: "lead", MaxRevisions: -1}),
 	"plan-of-agents-five-calls": pre.New(pre.Config{
 		Evaluation: pre.EvaluateNever, Executor: "lead", MaxRevisions: -1, StepLimits: delegation.Limits{ModelCalls: 5},

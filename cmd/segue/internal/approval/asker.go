@@ -192,7 +192,7 @@ func (a *Asker) answer(ctx context.Context, w orchestrator.Wait) (orchestrator.R
 		if err != nil {
 			return orchestrator.Reply{}, err
 		}
-		text, problem := choose(line, w.Options)
+		text, problem := Choose(line, w.Options)
 		if problem == "" {
 			return orchestrator.Reply{Text: text}, nil
 		}
@@ -248,9 +248,9 @@ func (a *Asker) allows(tool, arguments string) bool {
 	return ok && g.Within(a.allowed)
 }
 
-// choose returns the answer for a typed line, or the problem of the line. Any text that is not an
+// Choose returns the answer for a typed line, or the problem of the line. Any text that is not an
 // option is an answer too.
-func choose(line string, options []string) (answer, problem string) {
+func Choose(line string, options []string) (answer, problem string) {
 	if line == "" {
 		return "", "An answer is needed."
 	}

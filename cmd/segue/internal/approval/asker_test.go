@@ -168,7 +168,7 @@ func TestChoose(t *testing.T) {
 		{"1", []string{"2", "1"}, "1", ""},
 		{"16", []string{"8", " 16 "}, "16", ""},
 	} {
-		answer, problem := choose(tt.line, tt.options)
+		answer, problem := Choose(tt.line, tt.options)
 		require.Equal(t, tt.want, answer, "%+v", tt)
 		require.Equal(t, tt.problem, problem, "%+v", tt)
 	}

@@ -20,12 +20,12 @@ type Place struct {
 	Usual bool   // it is the one in the user's state folder
 }
 
-// UsualPlace returns the file in the state folder of the user; the zero Place if there is no such
+// UsualPlace returns the file in the state folder of the user; without a Path if there is no such
 // folder.
 func UsualPlace(getenv func(string) string) Place {
 	folder := xdg.Folder(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"))
 	if folder == "" {
-		return Place{}
+		return Place{Usual: true}
 	}
 	return Place{filepath.Join(folder, "segue", "runs.db"), true}
 }

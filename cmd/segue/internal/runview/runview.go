@@ -23,6 +23,7 @@ type View struct {
 	Frames   []Frame // in the order of the tree
 	Entries  []Entry
 	Waits    []orchestrator.Wait // what the run waits for; one whose question is not known has no Text
+	Posted   []Posted            // messages that the run has not taken yet
 	Usage    messages.Usage
 	Cost     messages.Cost
 	Unpriced int           // requests to models without a price
@@ -72,7 +73,9 @@ func Read(ctx context.Context, store checkpoint.Store, head checkpoint.Head) (*V
 	}
 	slices.SortFunc(v.Frames, func(a, b Frame) int { return byPlace(a.Name, b.Name) })
 	v.Waits = known.of(head.Header.Waits)
-	return v, nil
+	var err error
+	v.Posted, err = posted(ctx, store, head.Key)
+	return v, err
 }
 
 // Begin returns the first record of a run.
@@ -123,6 +126,8 @@ func (v *View) add(e *Entry, frames map[string]*Frame, known *waits) {
 		e.At = r.At
 	case machine.Stopped:
 		e.At, e.Frame = r.At, r.Frame
+	case machine.Migrated:
+		e.At = r.At
 	}
 }
 

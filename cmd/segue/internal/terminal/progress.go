@@ -58,6 +58,8 @@ func describe(e orchestrator.Event, said partialReply, verbose bool) []Line {
 		return []Line{{Plain, indent(e) + "note: " + text(d.Text, verbose)}}
 	case orchestrator.Drifted:
 		return []Line{{Warn, place(e) + "not as it was recorded: " + text(d.What, verbose)}}
+	case orchestrator.RunMigrated:
+		return []Line{{Warn, place(e) + "carried over a change of code"}}
 	case orchestrator.FrameLeft:
 		return describeFrame(e, d, said, verbose)
 	case orchestrator.RunFinished:

@@ -50,6 +50,8 @@ func DescribeRecord(r machine.Record, verbose bool) string {
 		return "note: " + text(r.Text, verbose)
 	case machine.Stopped:
 		return "stopped" + plaintext.Colon(text(r.Reason, verbose))
+	case machine.Migrated:
+		return "carried over a change of code"
 	default:
 		return ""
 	}

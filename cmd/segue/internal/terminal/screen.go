@@ -4,6 +4,7 @@ package terminal
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -59,6 +60,7 @@ type Screen struct {
 	color   bool
 	quiet   bool
 	verbose bool
+	waits   []string                // ids of the waits that the progress has shown
 	asks    bool                    // somebody sees prompts for what the run waits for
 	replies map[string]*replyPieces // text of models in their current steps, by frame
 	shown   bool                    // the last line shows the current activity
@@ -101,6 +103,9 @@ func (s *Screen) ShowEvent(e orchestrator.Event) {
 	said := s.partialReply(e)
 	if !s.prompted(e) {
 		s.lines(describe(e, said, s.verbose)...)
+		if d, ok := e.Detail.(orchestrator.WaitStarted); ok {
+			s.waits = append(s.waits, d.Wait.ID)
+		}
 	}
 	if !s.live || s.open != "" {
 		return
@@ -160,10 +165,11 @@ func (s *Screen) Warn(line string) {
 	s.put(Line{Warn, "segue: " + line})
 }
 
-// ShowWaits shows the open waits at the end of a run, unless the progress has shown them.
+// ShowWaits shows the open waits at the end of a run, unless the progress has shown them. The
+// progress of a resumed run has not: these waits began before.
 func (s *Screen) ShowWaits(waits []orchestrator.Wait) {
 	for _, w := range waits {
-		if s.quiet || s.asks {
+		if !slices.Contains(s.waits, w.ID) {
 			s.Warn(DescribeWait(w, s.verbose))
 		}
 	}

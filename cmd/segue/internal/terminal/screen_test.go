@@ -90,15 +90,23 @@ func TestScreen_prompt(t *testing.T) {
 func TestScreen_waits(t *testing.T) {
 	for _, tt := range []struct {
 		screen *Screen
+		told   bool
 		want   string
 	}{
-		{&Screen{}, ""},
-		{&Screen{quiet: true}, "segue: [0 #2] waits for an answer: Who?\n"},
-		{&Screen{asks: true}, "segue: [0 #2] waits for an answer: Who?\n"},
+		{&Screen{}, true, "[0 #2] waits for an answer: Who?\n"},
+		{&Screen{}, false, "segue: [0 #2] waits for an answer: Who?\n"}, // it began before the run was resumed
+		{&Screen{quiet: true}, true, "segue: [0 #2] waits for an answer: Who?\n"},
+		{&Screen{asks: true}, true, "segue: [0 #2] waits for an answer: Who?\n"},
 	} {
 		var b bytes.Buffer
 		tt.screen.w = &b
-		tt.screen.ShowWaits([]orchestrator.Wait{{Frame: "0", Seq: 2, Kind: orchestrator.WaitQuestion, Text: "Who?"}})
+		wait := orchestrator.Wait{ID: "w", Frame: "0", Seq: 2, Kind: orchestrator.WaitQuestion, Text: "Who?"}
+		if tt.told {
+			e := terminaltest.Event("0", 2, "", orchestrator.WaitStarted{Wait: wait})
+			e.Kind = orchestrator.EventWaitStarted
+			tt.screen.ShowEvent(e)
+		}
+		tt.screen.ShowWaits([]orchestrator.Wait{wait})
 		require.Equal(t, tt.want, b.String())
 	}
 }

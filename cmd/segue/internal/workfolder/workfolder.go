@@ -103,6 +103,10 @@ func (f *Folder) Tools() []tools.Tool {
 	}})
 }
 
+// Described returns the tools of a folder that is not opened, for a run that is only read: they have
+// their definitions, and must not be called.
+func Described() []tools.Tool { return filetools.New(nil, filetools.Config{}) }
+
 // Target is the file of a tool call.
 type Target struct {
 	Name    string   // the name in the call, cleaned

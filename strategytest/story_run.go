@@ -1,0 +1,148 @@
+package strategytest
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"github.com/segue-go/segue/delegation"
+	"github.com/segue-go/segue/llmclient/scripted"
+	"github.com/segue-go/segue/orchestrator"
+)
+
+// storyRun is a run that a script requests, or that it continues.
+type storyRun struct {
+	config orchestrator.Config // without a Client
+	task   orchestrator.Task
+	script []scripted.Reply
+	stop   stop
+	crash  string // where it crashes, as in stop.where
+}
+
+// flag reads a flag that run and resume have in common, and reports whether it is one.
+func (r *storyRun) flag(t *testing.T, arg datadriven.CmdArg, tr *trace) bool {
+	t.Helper()
+	switch arg.Key {
+	case "deltas":
+		tr.deltas = true
+	case "brief":
+		tr.brief = true
+	case "stop", "stop-now":
+		r.stop.now = arg.Key == "stop-now"
+		arg.Scan(t, 0, &r.stop.where)
+	case "crash":
+		arg.Scan(t, 0, &r.crash)
+	default:
+		return false
+	}
+	return true
+}
+
+// run executes a run, and removes its script.
+func (s *story) run(t *testing.T, d *datadriven.TestData) string {
+	t.Helper()
+	if len(d.CmdArgs) == 0 {
+		d.Fatalf(t, "usage: run STRATEGY [history=last] [replies=last] [deltas] [brief] [stop=WHERE] [stop-now=WHERE] [crash=WHERE]")
+	}
+	root, in := d.CmdArgs[0].Key, delegation.Input{Goal: strings.TrimSpace(d.Input)}
+	var run storyRun
+	tr := newTrace(newPlaces())
+	for _, arg := range d.CmdArgs[1:] {
+		switch arg.Key {
+		case "history":
+			in.Messages = s.last
+		case "replies":
+			s.replies = s.script
+		default:
+			if !run.flag(t, arg, tr) {
+				d.Fatalf(t, "a run has no flag %q", arg.Key)
+			}
+		}
+	}
+	run.script = s.replies
+	run.config = s.config(root)
+	run.task = orchestrator.Task{Strategy: root, Run: storyID, Input: in}
+	if refused := refusal(run.config); refused != "" {
+		return refused
+	}
+	s.life = &life{root: root, trace: tr, store: new(mortal), model: scripted.New(run.script...), waits: map[string]string{}}
+	synctest.Test(t, func(t *testing.T) {
+		if s.before != nil {
+			s.before(t, &run)
+		}
+		s.play(t, &run, "not started", func(ctx context.Context, o *orchestrator.Orchestrator) iter.Seq2[orchestrator.Event, error] {
+			return o.Stream(ctx, run.task)
+		})
+	})
+	s.replies, s.script = nil, run.script
+	return tr.root.text.String()
+}
+
+// config returns what a process of the script works with.
+func (s *story) config(root string) orchestrator.Config {
+	return orchestrator.Config{Strategies: needed(s.set, root, s.tools), Tools: s.tools, Limits: s.limits}
+}
+
+// refusal returns the error of orchestrator.New for a configuration in the form of a story, or ""
+// if there is none.
+func refusal(cfg orchestrator.Config) string {
+	cfg.Client = scripted.New()
+	if _, err := orchestrator.New(cfg); err != nil {
+		return "refused: " + err.Error() + "\n"
+	}
+	return ""
+}
+
+// storyID is the id of every run.
+const storyID = "story"
+
+// play has a process execute the run that begin begins, and writes it as text.
+func (s *story) play(t *testing.T, run *storyRun, refused string, begin func(context.Context, *orchestrator.Orchestrator) iter.Seq2[orchestrator.Event, error]) {
+	t.Helper()
+	l, tr := s.life, s.life.trace
+	ctx, stops := newStopper(t.Context(), run.stop, tr.places)
+	defer stops.cancel(nil)
+	c := crash{where: stop{where: run.crash}, life: l, cancel: stops.cancel}
+	run.config.Client, run.config.Store = l.model, l.store
+	run.config.Middleware = []orchestrator.Middleware{c.first, tr.around, stops.around, c.around}
+	run.task.Stop = stops.asked
+	o, err := orchestrator.New(run.config)
+	require.NoError(t, err)
+	for e, err := range begin(ctx, o) {
+		if l.store.isDead() {
+			continue // nobody hears of it
+		}
+		if e.Kind == "" {
+			tr.root.line(0, "%s: %v", refused, err)
+			return
+		}
+		caller, begins := tr.places.event(&e)
+		tr.event(e, begins)
+		if begins && stops.hits(caller) {
+			stops.request(spot{agent: e.Frame})
+		}
+		switch d := e.Detail.(type) {
+		case orchestrator.WaitStarted:
+			l.waits[tr.nameOf(&d.Wait)] = d.Wait.ID
+		case orchestrator.RunFinished:
+			s.last, l.status = d.Output.Messages, d.Status
+			require.NoError(t, s.last.Validate(), "the history of every run obeys the laws")
+		}
+	}
+	l.at = time.Now()
+	if left := l.model.Remaining(); left > 0 && l.status != "" && l.status != orchestrator.StatusWaiting {
+		tr.root.line(0, "(the model had %d replies left)", left)
+	}
+	if run.stop.where != "" && !stops.made() {
+		tr.root.line(0, "(it was not stopped: there is no %s)", run.stop.where)
+	}
+	if run.crash != "" && !l.store.isDead() {
+		tr.root.line(0, "(it did not crash: %s asks no model and calls no tool)", run.crash)
+	}
+}
