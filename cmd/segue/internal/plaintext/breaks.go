@@ -45,20 +45,25 @@ func Breaks(s string, columns int, strict bool) []int {
 	return ends
 }
 
-// words divides a text where a row may end, each word with the blanks after it. Addresses and paths
-// stay whole.
+// words divides a text where a row may end, each word with the blanks after it. Addresses, paths and
+// names with hyphens stay whole, so that they can be copied.
 func words(s string) []string {
 	var all []string
 	for state := -1; s != ""; {
 		var part string
 		part, s, _, state = uniseg.FirstLineSegmentInString(s, state)
-		if n := len(all); n > 0 && strings.Contains(all[n-1], "/") && strings.TrimRight(all[n-1], " \n") == all[n-1] {
+		if n := len(all); n > 0 && isName(all[n-1]) {
 			all[n-1] += part
 			continue
 		}
 		all = append(all, part)
 	}
 	return all
+}
+
+// isName reports whether what follows belongs to the same word.
+func isName(begin string) bool {
+	return !strings.HasSuffix(begin, " ") && !strings.HasSuffix(begin, "\n") && (strings.Contains(begin, "/") || strings.HasSuffix(begin, "-"))
 }
 
 // LongestWord returns the columns of the longest word of a text, which is all of it that must be in

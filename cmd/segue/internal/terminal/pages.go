@@ -73,3 +73,23 @@ func wrap(n Line, columns int) []Line {
 	}
 	return append(all, Line{n.Style, b.String()})
 }
+
+// fitted breaks a line between words into lines that fit in a row. All but the first are indented two
+// columns below it.
+func fitted(n Line, columns int) []Line {
+	body := strings.TrimLeft(n.Text, " ")
+	indent := n.Text[:len(n.Text)-len(body)]
+	if plaintext.CellsOf(n.Text) < columns {
+		return []Line{n}
+	}
+	var all []Line
+	at := 0
+	for _, end := range plaintext.Breaks(body, max(columns-1-len(indent)-2, columns/2), false) {
+		all = append(all, Line{n.Style, indent + strings.TrimRight(body[at:end], " ")})
+		if at == 0 {
+			indent += "  "
+		}
+		at = end
+	}
+	return all
+}
