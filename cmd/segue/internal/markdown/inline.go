@@ -75,7 +75,7 @@ func (r *renderer) spans(n ast.Node) []span {
 func (r *renderer) text(n *ast.Text) []span {
 	value := n.Segment.Value(r.source)
 	if !n.IsRaw() {
-		value = util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(value)))
+		value = resolved(value)
 	}
 	s := clean(string(value))
 	switch {
@@ -85,6 +85,11 @@ func (r *renderer) text(n *ast.Text) []span {
 		s += " "
 	}
 	return []span{{text: s}}
+}
+
+// resolved returns a text in which character references stand for their characters.
+func resolved(text []byte) []byte {
+	return util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(text)))
 }
 
 // rawText returns the text in a node as it was written.
@@ -111,7 +116,7 @@ func (r *renderer) marked(mark, style string, in []span) []span {
 
 // link returns a text with the address that it leads to, so that one cannot pass for another.
 func (r *renderer) link(in []span, to string) []span {
-	to = clean(to)
+	to = clean(string(resolved([]byte(to))))
 	var shown strings.Builder
 	for i := range in {
 		shown.WriteString(in[i].text)

@@ -52,6 +52,7 @@ func TestRender_blocks(t *testing.T) {
 		"a link that shows":   {"[https://a.b](https://a.b) <https://c.d> <me@x.y>", "https://a.b\nhttps://c.d me@x.y\n"},
 		"a path":              {"a file in docs/first-hour.md", "a file in\ndocs/first-hour.md\n"},
 		"a link that lies":    {"[a.com](https://b.com)", "a.com\n(https://b.com)\n"},
+		"an address":          {"[x](a?b&amp;c)", "x (a?b&c)\n"},
 		"an image":            {"![a cat](cat.png)", "image: a cat\n(cat.png)\n"},
 		"a definition":        {"[one][1]\n\n[1]: http://a.b", "[one][1]\n\n[1]: http://a.b\n"},
 		"emphasis":            {"*a* **b** `c` ~~d~~", "*a* **b** `c` ~~d~~\n"},

@@ -10,7 +10,7 @@ import (
 
 const (
 	between    = " | "
-	mostColumn = 20 // columns that a word gets in a narrowed column of a table; a longer one is divided
+	mostColumn = 24 // columns that a word gets in a narrowed column of a table; a longer one is divided
 )
 
 // table returns a table with aligned columns, or, where it is too narrow for them, the rows one

@@ -69,11 +69,12 @@ func TestScreen_plain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		s := NewScreen(&b, Config{Plain: true}, func(name string) string { return map[string]string{"CLICOLOR_FORCE": "1"}[name] })
+		s.ShowEvent(terminaltest.Event("0", 0, "", orchestrator.RunStarted{}))
 		s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"}))
 		s.ShowEvent(delta("I look."))
 		time.Sleep(time.Minute)
 		s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: model, Calls: 1}))
-		require.Equal(t, "[0 #1] model: 1 call\n[0 #1] says: I look.\n", b.String())
+		require.Equal(t, "run r\n[0 #1] model: 1 call\n[0 #1] says: I look.\n", b.String())
 	})
 }
 
