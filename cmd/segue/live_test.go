@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,4 +57,34 @@ func TestLiveAnswer(t *testing.T) {
 			require.Equal(t, tt.want, b.String())
 		})
 	}
+}
+
+// TestAgents_named tells in every line about an agent below the first one who it is.
+func TestAgents_named(t *testing.T) {
+	const file = `
+models: {m: {model: m, base_url: SERVER}}
+agents:
+  lead: {children: [{agent: researcher}]}
+  researcher: {description: Reads., tools: [list_files]}
+default: lead
+`
+	s := newServer(t, calls("researcher", `{"goal":"look"}`), calls("list_files", "{}"), says("Nothing."), says("Done."))
+	got := segue(t, strings.ReplaceAll(file, "SERVER", s.URL), nil, "--dir", t.TempDir(), "Go")
+	require.Equal(t, "Done.\n", got.stdout, got.stderr)
+	for line := range strings.SplitSeq(got.stderr, "\n") {
+		if strings.HasPrefix(line, "  ") {
+			require.Regexp(t, `^  \[researcher 0\.[0-9.]+ #\d+\] `, line)
+		}
+	}
+	require.Regexp(t, `(?m)^  \[researcher 0\.1 #\d+\] list_files `, got.stderr)
+}
+
+// TestRun_failedPlan shows what the model said instead of a plan, without -v, where the answer goes to
+// a pipe.
+func TestRun_failedPlan(t *testing.T) {
+	const words = "I will not plan this: it is nobody's business."
+	s := newServer(t, slices.Repeat([]string{says(words)}, 12)...)
+	got := segue(t, strings.ReplaceAll("models: {m: {model: m, base_url: SERVER}}\nagents: {x: {strategy: plan-revise-execute}}\n", "SERVER", s.URL), nil, "Go")
+	require.Equal(t, exitFailed, got.code, got.stderr)
+	require.Contains(t, got.stderr, "says: "+words+"\n[0 #")
 }

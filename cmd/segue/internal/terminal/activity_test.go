@@ -39,6 +39,8 @@ func TestScreen_spinner(t *testing.T) {
 			s.mu.Unlock()
 			time.Sleep(turn)
 			synctest.Wait()
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			require.Equal(t, want, b.String())
 		}
 		s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"}))
@@ -52,9 +54,8 @@ func TestScreen_spinner(t *testing.T) {
 		s.ShowEvent(terminaltest.Event("0", 2, "", orchestrator.ToolStarted{Call: messages.ToolCall{Name: "read_file"}}))
 		next(paint + "/ 1s $0.00125 [0 #2] read_file..." + end)
 		s.Prompt("well > ")
-		b.Reset()
+		next("") // nothing moves while somebody types
 		time.Sleep(time.Minute)
-		require.Empty(t, b.String(), "nothing moves while somebody types")
 		s.EndPrompt(true)
 		time.Sleep(turn / 2)
 		next(paint + `\ 1s $0.00125 [0 #2] read_file...` + end)
