@@ -62,7 +62,8 @@ Environment:
   SEGUE_CONFIG     the configuration, unless --config says
   SEGUE_STORE      the file of the runs, unless --store or a configuration says; none: runs are not kept
   NO_COLOR         if set, no colors
-  CLICOLOR_FORCE   if set and not 0, colors even where there is no terminal`
+  CLICOLOR_FORCE   if set and not 0, colors even where there is no terminal
+  TERM             dumb: nothing is written anew, as with --plain`
 
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{

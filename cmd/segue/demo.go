@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/segue-go/segue/cmd/segue/config"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
@@ -120,7 +121,11 @@ func (c *cli) demoDone(ctx context.Context, j job, out output, s *terminal.Scree
 		return failed(fmt.Errorf("the report is not there: %w", err))
 	}
 	if out.kind() == formText {
-		if err := write(c.stdout, "\n"+demoReport+":\n\n"+string(report)+"\n"); err != nil {
+		shown := plaintext.Printable(string(report))
+		if live := c.live(out); live != nil {
+			shown = live.render(shown)
+		}
+		if err := send(c.stdout, "\n"+demoReport+":\n\n"+shown+"\n"); err != nil {
 			return err
 		}
 	}

@@ -83,13 +83,16 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 // exit code.
 func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *approval.Asker, out output, s *terminal.Screen) error {
 	defer s.Clear()
-	to := printer{w: c.stdout, form: out.kind(), terminal: terminal.IsTerminal(c.stdout)}
+	to := printer{w: c.stdout, form: out.kind(), terminal: terminal.IsTerminal(c.stdout), live: c.live(out)}
 	for e, err := range events {
 		if e.Kind == "" {
 			return &notBegunError{err}
 		}
 		if asker != nil {
 			asker.Observe(e)
+		}
+		if err := to.before(s, e); err != nil {
+			return err
 		}
 		s.ShowEvent(e)
 		if err := to.beside(s, e); err != nil {

@@ -31,6 +31,7 @@ type output struct {
 	json    bool
 	quiet   bool
 	verbose bool
+	plain   bool
 }
 
 // flags adds the flags to cmd.
@@ -40,6 +41,7 @@ func (o *output) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.json, "json", false, "the same as --output json")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "more progress: states, thoughts, texts and results in full")
+	cmd.Flags().BoolVar(&o.plain, "plain", false, "for screen readers and logs: nothing moves or is written anew, no colors, and the answer as it stands")
 	cmd.MarkFlagsMutuallyExclusive("output", "json")
 	cmd.MarkFlagsMutuallyExclusive("quiet", "verbose")
 }
@@ -54,7 +56,9 @@ func (o *output) kind() string {
 
 // screen returns a screen that shows progress on standard error, by the flags.
 func (c *cli) screen(out output) *terminal.Screen {
-	return terminal.NewScreen(c.stderr, terminal.Config{Quiet: out.quiet, Verbose: out.verbose, Asks: c.interactive}, c.getenv)
+	return terminal.NewScreen(c.stderr, terminal.Config{
+		Quiet: out.quiet, Verbose: out.verbose, Plain: out.plain, Streams: c.streams(out), Asks: c.interactive,
+	}, c.getenv)
 }
 
 // resultRecord is a run in the form json. Result is null if there is no result, and "" for an empty
@@ -77,6 +81,7 @@ type printer struct {
 	w        io.Writer
 	form     string
 	terminal bool
+	live     *liveAnswer // shows the answer as Markdown; nil: it is written as it stands
 
 	reply strings.Builder // text of the root's model in the current request, or in one that broke off
 	over  bool            // the reply broke off: the next text belongs to another one
@@ -85,6 +90,18 @@ type printer struct {
 // writes reports whether the printer writes something for event e.
 func (p *printer) writes(e orchestrator.Event) bool {
 	return p.form == formJSONL || e.Kind == orchestrator.EventRunFinished
+}
+
+// before writes what is shown of the answer before the progress of event e.
+func (p *printer) before(s *terminal.Screen, e orchestrator.Event) error {
+	if p.live == nil {
+		return nil
+	}
+	text := p.live.hear(e)
+	if text == "" {
+		return nil
+	}
+	return s.WriteBeside(func() error { return send(p.w, text) })
 }
 
 // beside writes the output for event e, if s may be on the same terminal.
@@ -150,7 +167,19 @@ func (p *printer) event(e orchestrator.Event) error {
 			Elapsed: out.Elapsed, Error: out.Err, Waits: end.Waits, Messages: out.Messages,
 		})
 	default:
-		return p.text(p.answer(end))
+		return p.result(p.answer(end))
+	}
+}
+
+// result writes the answer, unless it was shown while it came.
+func (p *printer) result(answer string) error {
+	switch {
+	case p.live == nil:
+		return p.text(answer)
+	case p.live.has(answer):
+		return nil
+	default:
+		return send(p.w, p.live.render(answer))
 	}
 }
 

@@ -41,6 +41,12 @@ func pseudoTerminal(t *testing.T) (user, process *os.File) {
 	return user, process
 }
 
+// setWidth gives a pseudo terminal so many columns.
+func setWidth(t *testing.T, tty *os.File, columns int) {
+	t.Helper()
+	require.NoError(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: uint16(columns)}))
+}
+
 // process is a segue at a pseudo terminal, with a model that answers when it is told to.
 type process struct {
 	*terminaltest.Terminal
@@ -49,6 +55,7 @@ type process struct {
 	dir    string
 	folder string   // the working folder; "" is that of the tests
 	env    []string // besides that of the tests
+	width  int      // columns of the terminal; 0: 70
 	stdout bytes.Buffer
 	read   chan struct{} // closed when all that was shown has been read
 }
@@ -65,6 +72,9 @@ func (p *process) start(args ...string) {
 	t := p.T
 	t.Helper()
 	user, tty := pseudoTerminal(t)
+	if p.width > 0 {
+		setWidth(t, tty, p.width)
+	}
 	p.Keys = user
 	p.cmd = exec.CommandContext(t.Context(), "segue", args...)
 	p.cmd.Env = append(append(os.Environ(), "GORACE="+noSleep, "NO_COLOR=1"), p.env...)

@@ -4,13 +4,12 @@ package plaintext
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/width"
+	"github.com/rivo/uniseg"
 )
 
 // OneLine returns s without line breaks and terminal control characters: each sequence of such
@@ -73,28 +72,37 @@ const Ellipsis = "..."
 
 // Head returns the beginning of s that fits in so many columns.
 func Head(s string, columns int) string {
-	full, cut := 0, 0
-	for i, r := range s {
-		if full <= columns-len(Ellipsis) {
-			cut = i
-		}
-		if full += Cells(r); full > columns {
-			return s[:cut] + Ellipsis
+	if CellsOf(s) <= columns {
+		return s
+	}
+	head, _ := Split(s, columns-len(Ellipsis))
+	return head + Ellipsis
+}
+
+// Tail returns the end of s that fits in so many columns.
+func Tail(s string, columns int) string {
+	over := CellsOf(s) - columns
+	for g := uniseg.NewGraphemes(s); over > 0 && g.Next(); {
+		over -= g.Width()
+		_, end := g.Positions()
+		if over <= 0 {
+			return s[end:]
 		}
 	}
 	return s
 }
 
-// Tail returns the end of s that fits in so many columns.
-func Tail(s string, columns int) string {
-	runes := []rune(s)
+// Split returns the beginning of s that fits in so many columns, and the rest. It divides no
+// character that is written with several code points.
+func Split(s string, columns int) (head, rest string) {
 	full := 0
-	for i, r := range slices.Backward(runes) {
-		if full += Cells(r); full > columns {
-			return string(runes[i+1:])
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		if full += g.Width(); full > columns {
+			begin, _ := g.Positions()
+			return s[:begin], s[begin:]
 		}
 	}
-	return s
+	return s, ""
 }
 
 // Middle returns s, shortened in the middle if it does not fit in so many columns.
@@ -107,24 +115,9 @@ func Middle(s string, columns int) string {
 	return Head(s, columns-CellsOf(end)) + end
 }
 
-// CellsOf returns the maximum number of terminal columns that a line takes.
-func CellsOf(s string) int {
-	n := 0
-	for _, r := range s {
-		n += Cells(r)
-	}
-	return n
-}
-
-// Cells returns the maximum number of terminal columns that a character takes.
-func Cells(r rune) int {
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	default:
-		return 1
-	}
-}
+// CellsOf returns the number of terminal columns that a line takes. Wide characters of East Asia and
+// emoji take two, marks that combine with the character before them none.
+func CellsOf(s string) int { return uniseg.StringWidth(s) }
 
 // Thousands writes a number that is not negative with commas.
 func Thousands(n int) string {

@@ -20,6 +20,10 @@ func TestHead(t *testing.T) {
 		{"日本", 4, "日本"},
 		{"日本語", 5, "日..."},
 		{"日本語", 4, "..."},
+		{"שָׁלוֹם", 4, "שָׁלוֹם"},
+		{"שָׁלוֹם עוֹלָם", 7, "שָׁלוֹם..."},
+		{"e\u0301e\u0301e\u0301e\u0301", 4, "e\u0301e\u0301e\u0301e\u0301"},
+		{"👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", 5, "👩‍👩‍👧..."},
 	} {
 		require.Equal(t, tt.want, Head(tt.s, tt.columns), "%q", tt.s)
 	}
@@ -30,11 +34,7 @@ func TestFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, columns := rapid.String().Draw(t, "s"), rapid.IntRange(len(Ellipsis), 60).Draw(t, "columns")
 		for _, cut := range []string{Head(s, columns), Tail(s, columns)} {
-			full := 0
-			for _, r := range cut {
-				full += Cells(r)
-			}
-			require.LessOrEqual(t, full, columns, "%q", cut)
+			require.LessOrEqual(t, CellsOf(cut), columns, "%q", cut)
 		}
 	})
 }
@@ -54,6 +54,21 @@ func TestOneLine(t *testing.T) {
 			require.True(t, r == '\n' || r == '\t' || !Obeyed(r), "%q", r)
 		}
 	})
+}
+
+// TestCellsOf measures scripts as terminals show them.
+func TestCellsOf(t *testing.T) {
+	for s, want := range map[string]int{
+		"": 0, "abc": 3, "日本語": 6, "ｱｲｳ": 3, "한국어": 6, "שָׁלוֹם": 4, "سَلَام": 4, "नमस्ते": 4, "ไทย": 3, "e\u0301": 1, "🇫🇷": 2, "👍🏽": 2, "😀": 2,
+	} {
+		require.Equal(t, want, CellsOf(s), "%q", s)
+	}
+}
+
+func TestTail(t *testing.T) {
+	require.Equal(t, "ab", Tail("ab", 2))
+	require.Equal(t, "語", Tail("日本語", 3))
+	require.Equal(t, "לוֹם", Tail("שָׁלוֹם", 3))
 }
 
 func TestMiddle(t *testing.T) {

@@ -3,6 +3,8 @@ package terminal
 import (
 	"strings"
 
+	"github.com/rivo/uniseg"
+
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
 
@@ -55,9 +57,9 @@ func wrap(n Line, columns int) []Line {
 	var all []Line
 	var b strings.Builder
 	full := 0
-	for _, r := range n.Text {
-		wide := plaintext.Cells(r)
-		if r == '\t' {
+	for g := uniseg.NewGraphemes(n.Text); g.Next(); {
+		wide := g.Width()
+		if g.Str() == "\t" {
 			wide = 8 // at most
 		}
 		if full+wide > most {
@@ -66,8 +68,28 @@ func wrap(n Line, columns int) []Line {
 			b.WriteString(setIn)
 			full = len(setIn)
 		}
-		b.WriteRune(r)
+		b.WriteString(g.Str())
 		full += wide
 	}
 	return append(all, Line{n.Style, b.String()})
+}
+
+// fitted breaks a line between words into lines that fit in a row. All but the first are indented two
+// columns below it.
+func fitted(n Line, columns int) []Line {
+	body := strings.TrimLeft(n.Text, " ")
+	indent := n.Text[:len(n.Text)-len(body)]
+	if plaintext.CellsOf(n.Text) < columns {
+		return []Line{n}
+	}
+	var all []Line
+	at := 0
+	for _, end := range plaintext.Breaks(body, max(columns-1-len(indent)-2, columns/2), false) {
+		all = append(all, Line{n.Style, indent + strings.TrimRight(body[at:end], " ")})
+		if at == 0 {
+			indent += "  "
+		}
+		at = end
+	}
+	return all
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // describeCall describes a tool call. Valid plans and judgements are shown in words.
-func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []Line {
+func describeCall(e happening, call messages.ToolCall, verbose bool) []Line {
 	begin := place(e) + plaintext.Join(" ", plaintext.OneLine(call.Name), id(call.ID, verbose))
 	switch call.Name {
 	case pre.SubmitPlan:
@@ -39,7 +39,7 @@ func describeCall(e orchestrator.Event, call messages.ToolCall, verbose bool) []
 }
 
 // describePlan describes the steps of a plan, one line each, with their outcomes.
-func describePlan(e orchestrator.Event, p pre.Plan, verbose bool) []Line {
+func describePlan(e happening, p pre.Plan, verbose bool) []Line {
 	lines := make([]Line, 0, len(p.Steps))
 	for _, step := range p.Steps {
 		s, how := Plain, string(step.Status)
@@ -66,7 +66,7 @@ func describePlan(e orchestrator.Event, p pre.Plan, verbose bool) []Line {
 }
 
 // describeRun describes how the run ended, and the progress of its plan if there was one.
-func describeRun(e orchestrator.Event, d orchestrator.RunFinished, verbose bool) []Line {
+func describeRun(e happening, d orchestrator.RunFinished, verbose bool) []Line {
 	var lines []Line
 	var p pre.Plan
 	if found, err := d.Output.Metadata.Decode("plan", &p); verbose && found && err == nil && len(p.Steps) > 0 {

@@ -43,7 +43,7 @@ func TestDescribeCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			call := messages.ToolCall{ID: "c1", Name: tt.tool, Arguments: tt.arguments}
-			require.Equal(t, tt.want, describe(terminaltest.Event("0.1", 2, "", orchestrator.ToolStarted{Call: call}), partialReply{}, false))
+			require.Equal(t, tt.want, describe(happening{Event: terminaltest.Event("0.1", 2, "", orchestrator.ToolStarted{Call: call})}, partialReply{}, false))
 		})
 	}
 }
@@ -58,15 +58,15 @@ func TestDescribeRun(t *testing.T) {
 	run := orchestrator.RunFinished{Status: orchestrator.StatusFailed}
 	require.NoError(t, run.Output.Metadata.Set("plan", plan))
 	e := terminaltest.Event("0", 9, "", run)
-	require.Equal(t, []Line{{Bad, "run r failed"}}, describe(e, partialReply{}, false))
+	require.Equal(t, []Line{{Bad, "run r failed"}}, describe(happening{Event: e}, partialReply{}, false))
 	require.Equal(t, []Line{
 		{Plain, "[0 #9] plan: 3 steps"},
 		{Good, "    a done: Do a"},
 		{Bad, "    b failed (limit): Do b (after a)"},
 		{Plain, "    c: Do c"},
 		{Bad, "run r failed"},
-	}, describe(e, partialReply{}, true))
+	}, describe(happening{Event: e}, partialReply{}, true))
 
 	require.NoError(t, run.Output.Metadata.Set("plan", "of another kind"))
-	require.Equal(t, []Line{{Bad, "run r failed"}}, describe(terminaltest.Event("0", 9, "", run), partialReply{}, true))
+	require.Equal(t, []Line{{Bad, "run r failed"}}, describe(happening{Event: terminaltest.Event("0", 9, "", run)}, partialReply{}, true))
 }

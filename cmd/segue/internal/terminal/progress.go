@@ -20,15 +20,23 @@ type partialReply struct {
 	thought string
 }
 
+// happening is an event, with the name of the agent that it is about; "" if it has none.
+type happening struct {
+	orchestrator.Event
+	agent string
+}
+
 // The maximum columns of a text, and of a tool's arguments or result, unless everything is shown.
 const (
 	TextColumns = 120
 	toolColumns = 90
+
+	lastWordsColumns = 600 // of what a model said before its strategy failed
 )
 
 // describe converts an event to lines. It depends on nothing else, and omits times that depend on
 // the computer: the same run gives the same lines.
-func describe(e orchestrator.Event, said partialReply, verbose bool) []Line {
+func describe(e happening, said partialReply, verbose bool) []Line {
 	switch d := e.Detail.(type) {
 	case nil: // a delta: its text is shown with the step
 		return nil
@@ -37,7 +45,7 @@ func describe(e orchestrator.Event, said partialReply, verbose bool) []Line {
 	case orchestrator.RunResumed:
 		return []Line{{Dim, "run " + e.Run + " goes on"}}
 	case orchestrator.FrameEntered:
-		return []Line{{Bold, place(e) + d.Strategy + plaintext.Colon(opening(d.Goal, verbose))}}
+		return []Line{{Bold, place(e) + plaintext.OneLine(d.Strategy) + plaintext.Colon(opening(d.Goal, verbose))}}
 	case orchestrator.StateChanged:
 		return describeState(e, d, verbose)
 	case orchestrator.StepTaken:
@@ -49,9 +57,9 @@ func describe(e orchestrator.Event, said partialReply, verbose bool) []Line {
 	case orchestrator.ToolFinished:
 		return describeResult(e, d.Output, verbose)
 	case orchestrator.RetryWaiting:
-		return []Line{{Warn, place(e) + describeRetry(d)}}
+		return []Line{{Warn, place(e) + describeRetry(d, said)}}
 	case orchestrator.WaitStarted:
-		return []Line{{Warn, indent(e) + DescribeWait(d.Wait, verbose)}}
+		return []Line{{Warn, place(e) + waitText(d.Wait, verbose)}}
 	case orchestrator.WaitEnded:
 		return []Line{describeReply(e, d.Reply, verbose)}
 	case orchestrator.Noting:
@@ -70,7 +78,7 @@ func describe(e orchestrator.Event, said partialReply, verbose bool) []Line {
 }
 
 // describeState describes a move of a state machine, or only its target if not everything is shown.
-func describeState(e orchestrator.Event, d orchestrator.StateChanged, verbose bool) []Line {
+func describeState(e happening, d orchestrator.StateChanged, verbose bool) []Line {
 	if verbose {
 		return []Line{{Dim, fmt.Sprintf("%s%s -> %s", place(e), d.From, d.To)}}
 	}
@@ -78,7 +86,7 @@ func describeState(e orchestrator.Event, d orchestrator.StateChanged, verbose bo
 }
 
 // describeStep describes the result of a model call. Results of tools have their own lines.
-func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said partialReply, verbose bool) []Line {
+func describeStep(e happening, d orchestrator.StepTaken, said partialReply, verbose bool) []Line {
 	if d.Err != nil {
 		failed := Line{Bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(d.Err.Message, verbose)}
 		return append([]Line{failed}, brokenOff(e, said, verbose)...)
@@ -90,16 +98,16 @@ func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said partialRe
 	if d.Calls > 0 {
 		reply = plaintext.Counted(d.Calls, "call")
 	}
-	what := plaintext.Join(", ", reply, tokens(d.Usage), lasting(d.Elapsed))
+	what := plaintext.Join(", ", reply, Tokens(d.Usage, d.Cost), lasting(d.Elapsed))
 	lines := []Line{{Plain, place(e) + plaintext.Join(" ", "model", plaintext.OneLine(d.Model)) + ": " + what}}
 	lines = append(lines, LineIf(verbose && said.thought != "", Line{Dim, place(e) + "thinks: " + plaintext.OneLine(said.thought)})...)
-	// Without calls the text is the answer, which is shown elsewhere.
+	// Without calls the text may be the result, which is shown elsewhere; see Screen.unheard.
 	return append(lines, LineIf(said.text != "" && (verbose || d.Calls > 0), Line{Plain, place(e) + "says: " + text(said.text, verbose)})...)
 }
 
 // describeResult describes how a tool call ended. It shows the first line of a result, or a whole
 // error, or everything.
-func describeResult(e orchestrator.Event, out messages.ToolOutput, verbose bool) []Line {
+func describeResult(e happening, out messages.ToolOutput, verbose bool) []Line {
 	how, s := "ok", Dim
 	if !out.OK() {
 		how, s = string(out.Status), Bad
@@ -123,7 +131,7 @@ func describeResult(e orchestrator.Event, out messages.ToolOutput, verbose bool)
 	}
 }
 
-func describeRetry(d orchestrator.RetryWaiting) string {
+func describeRetry(d orchestrator.RetryWaiting, said partialReply) string {
 	what := strings.ReplaceAll(string(d.Kind), "_", " ")
 	if d.Attempt > 0 {
 		what += fmt.Sprintf(" after attempt %d", d.Attempt)
@@ -131,27 +139,31 @@ func describeRetry(d orchestrator.RetryWaiting) string {
 	if d.Wait > 0 {
 		what += " in " + d.Wait.Round(time.Millisecond).String()
 	}
-	return what + plaintext.Colon(text(d.Error, false))
+	what += plaintext.Colon(text(d.Error, false))
+	if d.Discard && said.text != "" {
+		what += "; what was said is dropped, and said again"
+	}
+	return what
 }
 
 // brokenOff shows the text of an incomplete reply. The root's text is shown elsewhere, like its
 // answer.
-func brokenOff(e orchestrator.Event, said partialReply, verbose bool) []Line {
+func brokenOff(e happening, said partialReply, verbose bool) []Line {
 	return LineIf(said.text != "" && e.Depth > 1, Line{Plain, place(e) + "says: " + text(said.text, verbose)})
 }
 
 // describeFrame describes how a strategy ended, and its result for the parent. The error and the
 // result of the root are shown with the run.
-func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said partialReply, verbose bool) []Line {
+func describeFrame(e happening, d orchestrator.FrameLeft, said partialReply, verbose bool) []Line {
 	child := e.Depth > 1
-	ended := Line{Good, place(e) + d.Strategy + " done"}
+	ended := Line{Good, place(e) + plaintext.OneLine(d.Strategy) + " done"}
 	if d.Err != nil {
-		ended = Line{Bad, place(e) + d.Strategy + " failed (" + string(d.Err.Code) + ")"}
+		ended = Line{Bad, place(e) + plaintext.OneLine(d.Strategy) + " failed (" + string(d.Err.Code) + ")"}
 		if child {
 			ended.Text += plaintext.Colon(text(d.Err.Message, verbose))
 		}
 	}
-	ended.Text += plaintext.Colon(plaintext.Join(", ", tokens(d.Usage), lasting(d.Elapsed)))
+	ended.Text += plaintext.Colon(plaintext.Join(", ", Tokens(d.Usage, d.Cost), lasting(d.Elapsed)))
 	lines := brokenOff(e, said, verbose)
 	if child && d.Result != nil {
 		lines = append(lines, Line{Plain, place(e) + "result" + plaintext.Colon(text(*d.Result, verbose))})
@@ -160,7 +172,7 @@ func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said partialR
 }
 
 // status returns the current activity, for the last line; false if e does not change it.
-func status(e orchestrator.Event, said partialReply, columns int) (string, bool) {
+func status(e happening, said partialReply, columns int) (string, bool) {
 	switch d := e.Detail.(type) {
 	case nil:
 		now := said.text
@@ -171,24 +183,29 @@ func status(e orchestrator.Event, said partialReply, columns int) (string, bool)
 			now = now[len(now)-4*columns:]
 		}
 		at := place(e)
-		return at + plaintext.Tail(plaintext.OneLine(strings.ToValidUTF8(now, "")), columns-len(at)), true
+		return at + plaintext.Tail(plaintext.OneLine(strings.ToValidUTF8(now, "")), max(columns-plaintext.CellsOf(at), 0)), true
 	case orchestrator.StateChanged:
 		return place(e) + strings.ReplaceAll(string(d.To), "_", " ") + plaintext.Ellipsis, true
+	case orchestrator.StepTaken, orchestrator.FrameLeft:
+		return place(e), true
+	case orchestrator.ToolStarted:
+		return place(e) + plaintext.OneLine(d.Call.Name) + plaintext.Ellipsis, true
 	default:
 		return "", false
 	}
 }
 
-// place returns frame and step of an event, indented by the depth of the frame.
-func place(e orchestrator.Event) string {
-	if e.Seq == 0 {
-		return indent(e) + "[" + e.Frame + "] "
+// place returns the agent, the frame and the step of an event, indented by the depth of the frame.
+func place(e happening) string {
+	at := plaintext.Join(" ", plaintext.OneLine(e.agent), e.Frame)
+	if e.Seq > 0 {
+		at += fmt.Sprintf(" #%d", e.Seq)
 	}
-	return fmt.Sprintf("%s[%s #%d] ", indent(e), e.Frame, e.Seq)
+	return indent(e) + "[" + at + "] "
 }
 
 // indent returns the indentation of a line about a frame. The root has none.
-func indent(e orchestrator.Event) string { return strings.Repeat("  ", max(0, e.Depth-1)) }
+func indent(e happening) string { return strings.Repeat("  ", max(0, e.Depth-1)) }
 
 func verb(k nextstep.Kind) string {
 	switch k {

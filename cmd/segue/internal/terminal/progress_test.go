@@ -229,11 +229,11 @@ func TestDescribe(t *testing.T) {
 		"run limit":   {event: terminaltest.Event("0", 3, "", orchestrator.RunFinished{Status: orchestrator.StatusLimit}), terse: []Line{{Bad, "run r limit"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tt.terse, describe(tt.event, tt.said, false))
+			require.Equal(t, tt.terse, describe(happening{Event: tt.event}, tt.said, false))
 			if tt.verbose == nil {
 				tt.verbose = tt.terse
 			}
-			require.Equal(t, tt.verbose, describe(tt.event, tt.said, true))
+			require.Equal(t, tt.verbose, describe(happening{Event: tt.event}, tt.said, true))
 		})
 	}
 }
@@ -253,11 +253,11 @@ func TestStatus(t *testing.T) {
 		"wide":          {event: text, said: partialReply{text: strings.Repeat("日本語", 50)}, want: "[0 #1] 語日本語日本語"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok := status(tt.event, tt.said, 22)
+			got, ok := status(happening{Event: tt.event}, tt.said, 22)
 			require.True(t, ok)
 			require.Equal(t, tt.want, got)
 		})
 	}
-	_, ok := status(terminaltest.Event("0", 1, "", orchestrator.StepTaken{}), partialReply{}, 22)
+	_, ok := status(happening{Event: terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{})}, partialReply{}, 22)
 	require.False(t, ok)
 }

@@ -71,7 +71,7 @@ func replyText(r machine.Replied, verbose bool) string {
 	case r.Err != nil:
 		return "nobody could be asked: " + text(r.Err.Message, verbose)
 	default:
-		return describeReply(orchestrator.Event{}, &r.Reply, verbose).Text[len(place(orchestrator.Event{})):]
+		return describeReply(happening{}, &r.Reply, verbose).Text[len(place(happening{})):]
 	}
 }
 

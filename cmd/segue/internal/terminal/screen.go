@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/term"
 
@@ -60,22 +61,22 @@ type Screen struct {
 	color   bool
 	quiet   bool
 	verbose bool
-	waits   []string                // ids of the waits that the progress has shown
-	asks    bool                    // somebody sees prompts for what the run waits for
-	replies map[string]*replyPieces // text of models in their current steps, by frame
-	shown   bool                    // the last line shows the current activity
-	open    string                  // the open prompt; "" if there is none
-	broken  bool                    // other lines follow the open prompt
-	held    []Line                  // lines to show when the prompt has been answered
+	streams bool     // what the root says is shown elsewhere, while it is said
+	waits   []string // ids of the waits that the progress has shown
+	asks    bool     // somebody sees prompts for what the run waits for
+	heard   hearing
+	doing   activity
+	open    string // the open prompt; "" if there is none
+	broken  bool   // other lines follow the open prompt
+	held    []Line // lines to show when the prompt has been answered
 }
-
-// replyPieces is the partial reply of a model.
-type replyPieces struct{ text, thought strings.Builder }
 
 // Config configures a [Screen].
 type Config struct {
 	Quiet   bool // no progress
 	Verbose bool // more progress
+	Plain   bool // nothing is written anew, nothing moves, and there are no colors
+	Streams bool // what the root's model says is shown elsewhere, while it is said
 	Asks    bool // somebody sees prompts for what the run waits for
 }
 
@@ -85,35 +86,80 @@ func NewScreen(w io.Writer, cfg Config, getenv func(string) string) *Screen {
 	terminal := IsTerminal(w)
 	return &Screen{
 		w:       w,
-		live:    terminal && getenv("TERM") != "dumb",
-		color:   colored(terminal, getenv),
+		live:    terminal && !cfg.Plain && getenv("TERM") != "dumb",
+		color:   !cfg.Plain && colored(terminal, getenv),
 		quiet:   cfg.Quiet,
 		verbose: cfg.Verbose,
+		streams: cfg.Streams,
 		asks:    cfg.Asks,
+		heard:   newHearing(),
 	}
 }
 
 // ShowEvent shows an event. It ignores write errors: the run continues without progress.
-func (s *Screen) ShowEvent(e orchestrator.Event) {
+func (s *Screen) ShowEvent(event orchestrator.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard.learn(event)
 	if s.quiet {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	said := s.partialReply(e)
-	if !s.prompted(e) {
-		s.lines(describe(e, said, s.verbose)...)
-		if d, ok := e.Detail.(orchestrator.WaitStarted); ok {
-			s.waits = append(s.waits, d.Wait.ID)
-		}
+	if s.doing.begun.IsZero() {
+		s.doing.begun = time.Now()
 	}
-	if !s.live || s.open != "" {
+	e := happening{event, s.heard.agents[event.Frame]}
+	said := s.heard.partialReply(event)
+	s.lines(s.wrapped(s.described(e, said))...)
+	s.follow(e, said)
+	s.paint()
+}
+
+// described returns the lines of an event, and keeps what later ones need.
+func (s *Screen) described(e happening, said partialReply) []Line {
+	if s.prompted(e.Event) {
+		return nil
+	}
+	if s.streams && e.Depth <= 1 {
+		said.text = ""
+	}
+	lines := s.heard.missed(e, s.verbose)
+	if !s.verbose {
+		s.heard.hold(e, said)
+	}
+	if d, ok := e.Detail.(orchestrator.WaitStarted); ok {
+		s.waits = append(s.waits, d.Wait.ID)
+	}
+	return append(lines, describe(e, said, s.verbose)...)
+}
+
+// follow keeps the current activity.
+func (s *Screen) follow(e happening, said partialReply) {
+	switch d := e.Detail.(type) {
+	case orchestrator.StepTaken:
+		s.doing.cost = s.doing.cost.Add(d.Cost)
+	case orchestrator.RunFinished:
+		s.rest()
 		return
 	}
-	if now, ok := status(e, said, s.Size().Columns-1); ok {
-		s.write("\r\x1b[K" + s.dressed(Line{Dim, now}))
-		s.shown = true
+	if s.streams && e.Depth <= 1 { // the lines before stand above
+		said.text = said.text[strings.LastIndexByte(said.text, '\n')+1:]
 	}
+	if now, ok := status(e, said, s.Size().Columns-len(s.doing.front())-1); ok {
+		s.doing.now, s.doing.on = strings.TrimLeft(now, " "), true
+	}
+}
+
+// wrapped breaks lines between words, so that they fit in the rows of a terminal. Each row but the
+// first is indented below its line.
+func (s *Screen) wrapped(lines []Line) []Line {
+	if !s.live {
+		return lines
+	}
+	var rows []Line
+	for _, n := range lines {
+		rows = append(rows, fitted(n, s.Size().Columns)...)
+	}
+	return rows
 }
 
 // prompted reports whether a prompt shows an event.
@@ -121,40 +167,11 @@ func (s *Screen) prompted(e orchestrator.Event) bool {
 	return s.asks && (e.Kind == orchestrator.EventWaitStarted || e.Kind == orchestrator.EventWaitEnded)
 }
 
-// partialReply stores the text of models until their steps or frames end. It returns the text of
-// the frame's model so far.
-func (s *Screen) partialReply(e orchestrator.Event) partialReply {
-	switch d := e.Detail.(type) {
-	case nil:
-		s.addDelta(e)
-	case orchestrator.StepTaken, orchestrator.FrameLeft:
-		defer delete(s.replies, e.Frame)
-	case orchestrator.RetryWaiting:
-		if d.Discard {
-			defer delete(s.replies, e.Frame)
-		}
-	}
-	if words, ok := s.replies[e.Frame]; ok {
-		return partialReply{text: words.text.String(), thought: words.thought.String()}
-	}
-	return partialReply{}
-}
-
-// addDelta stores a delta of a model.
-func (s *Screen) addDelta(e orchestrator.Event) {
-	words, ok := s.replies[e.Frame]
-	if !ok {
-		words = &replyPieces{}
-		if s.replies == nil {
-			s.replies = map[string]*replyPieces{}
-		}
-		s.replies[e.Frame] = words
-	}
-	if e.Kind == orchestrator.EventThoughtDelta {
-		words.thought.WriteString(e.Text)
-	} else {
-		words.text.WriteString(e.Text)
-	}
+// Agent returns the name of the agent at a frame of the run; "" if it is the root, or a step of a plan.
+func (s *Screen) Agent(frame string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heard.agents[frame]
 }
 
 // Warn shows a line at once, even if progress is off. It may be called from any goroutine.
@@ -163,6 +180,7 @@ func (s *Screen) Warn(line string) {
 	defer s.mu.Unlock()
 	s.wipe()
 	s.put(Line{Warn, "segue: " + line})
+	s.paint()
 }
 
 // ShowWaits shows the open waits at the end of a run, unless the progress has shown them. The
@@ -170,7 +188,8 @@ func (s *Screen) Warn(line string) {
 func (s *Screen) ShowWaits(waits []orchestrator.Wait) {
 	for _, w := range waits {
 		if !slices.Contains(s.waits, w.ID) {
-			s.Warn(DescribeWait(w, s.verbose))
+			at := orchestrator.Event{Frame: w.Frame, Seq: w.Seq}
+			s.Warn(place(happening{at, s.Agent(w.Frame)}) + waitText(w, s.verbose))
 		}
 	}
 }
@@ -198,6 +217,7 @@ func (s *Screen) Prompt(line string, above ...Line) {
 	defer s.mu.Unlock()
 	s.wipe()
 	s.put(above...)
+	s.doing.ask()
 	s.open, s.broken = s.dressed(Line{Bold, line}), false
 	s.write(s.open)
 }
@@ -211,7 +231,9 @@ func (s *Screen) EndPrompt(entered bool) {
 	}
 	held := s.held
 	s.open, s.held = "", nil
+	s.doing.answered()
 	s.lines(held...)
+	s.paint()
 }
 
 // WriteBeside calls write, which writes other output to the same terminal.
@@ -224,6 +246,7 @@ func (s *Screen) WriteBeside(write func() error) error {
 		s.write(s.open)
 		s.broken = false
 	}
+	s.paint()
 	return err
 }
 
@@ -239,19 +262,20 @@ func (s *Screen) lines(lines ...Line) {
 	}
 }
 
-// Clear removes the line of the current activity.
+// Clear removes the line of the current activity, until the next event.
 func (s *Screen) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.rest()
 	s.wipe()
 }
 
 // wipe makes room for a line: it removes the line of the current activity, but keeps a prompt.
 func (s *Screen) wipe() {
 	switch {
-	case s.shown:
+	case s.doing.shown:
 		s.write("\r\x1b[K")
-		s.shown = false
+		s.doing.shown = false
 	case s.open != "" && !s.broken:
 		s.write("\n")
 		s.broken = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,25 +22,27 @@ func delta(text string) orchestrator.Event {
 
 // TestScreen_live plays what a terminal shows while a model answers: the last line is written anew
 // until a line that stays takes its place.
-func TestScreen_live(t *testing.T) {
+func TestScreen_live(t *testing.T) { synctest.Test(t, testScreenLive) } // where no time passes
+
+func testScreenLive(t *testing.T) {
 	var b bytes.Buffer
-	s := &Screen{w: &b, live: true}
+	s := &Screen{heard: newHearing(), w: &b, live: true}
 	for _, step := range []struct {
 		do   func()
 		want string
 	}{
-		{func() { s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"})) }, "\r\x1b[K[0 #1] awaiting model..."},
-		{func() { s.ShowEvent(delta("I ")) }, "\r\x1b[K[0 #1] I"},
-		{func() { s.ShowEvent(delta("look.")) }, "\r\x1b[K[0 #1] I look."},
-		{func() { s.Warn("stopping") }, "\r\x1b[Ksegue: stopping\n"},
-		{func() { s.ShowEvent(delta(" Now.")) }, "\r\x1b[K[0 #1] I look. Now."},
+		{func() { s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StateChanged{To: "awaiting_model"})) }, paint + "| [0 #1] awaiting model..." + end},
+		{func() { s.ShowEvent(delta("I ")) }, paint + "| [0 #1] I" + end},
+		{func() { s.ShowEvent(delta("look.")) }, paint + "| [0 #1] I look." + end},
+		{func() { s.Warn("stopping") }, "\r\x1b[Ksegue: stopping\n" + paint + "| [0 #1] I look." + end},
+		{func() { s.ShowEvent(delta(" Now.")) }, paint + "| [0 #1] I look. Now." + end},
 		{
 			func() {
 				s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: nextstep.KindGetChatCompletion, Calls: 1}))
 			},
-			"\r\x1b[K[0 #1] model: 1 call\n[0 #1] says: I look. Now.\n",
+			"\r\x1b[K[0 #1] model: 1 call\n[0 #1] says: I look. Now.\n" + paint + "| [0 #1] " + end,
 		},
-		{func() { s.ShowEvent(delta("Next")) }, "\r\x1b[K[0 #1] Next"},
+		{func() { s.ShowEvent(delta("Next")) }, paint + "| [0 #1] Next" + end},
 		{s.Clear, "\r\x1b[K"},
 		{s.Clear, ""},
 	} {
@@ -51,9 +54,11 @@ func TestScreen_live(t *testing.T) {
 
 // TestScreen_prompt plays what a terminal shows while somebody types: nothing comes between, but
 // what cannot wait.
-func TestScreen_prompt(t *testing.T) {
+func TestScreen_prompt(t *testing.T) { synctest.Test(t, testScreenPrompt) }
+
+func testScreenPrompt(t *testing.T) {
 	var b bytes.Buffer
-	s := &Screen{w: &b, live: true, asks: true}
+	s := &Screen{heard: newHearing(), w: &b, live: true, asks: true}
 	result := terminaltest.Event("0", 2, "", orchestrator.ToolFinished{Output: messages.ToolOutput{ToolName: "t"}})
 	waits := terminaltest.Event("0", 2, "", orchestrator.WaitStarted{})
 	waits.Kind = orchestrator.EventWaitStarted
@@ -61,8 +66,8 @@ func TestScreen_prompt(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{func() { s.ShowEvent(delta("I ")) }, "\r\x1b[K[0 #1] I"},
-		{func() { s.ShowEvent(waits) }, ""},
+		{func() { s.ShowEvent(delta("I ")) }, paint + "| [0 #1] I" + end},
+		{func() { s.ShowEvent(waits) }, paint + "| [0 #1] I" + end},
 		{func() { s.Prompt("well > ", Line{Plain, "why"}) }, "\r\x1b[Kwhy\nwell > "},
 		{func() { s.ShowEvent(result) }, ""},
 		{func() { s.ShowEvent(terminaltest.Event("0", 2, "", orchestrator.StateChanged{To: "awaiting_model"})) }, ""},
@@ -70,15 +75,16 @@ func TestScreen_prompt(t *testing.T) {
 		{func() {
 			require.EqualError(t, s.WriteBeside(func() error { b.WriteString("{}\n"); return errors.New("stopped") }), "stopped")
 		}, "\n{}\nwell > "},
-		{func() { s.EndPrompt(true) }, "[0 #2] t ok\npart of the progress\n"},
-		{func() { s.Prompt("and > ") }, "and > "},
-		{func() { s.EndPrompt(false) }, "\n"},
-		{func() { s.Prompt("then > ") }, "then > "},
+		{func() { s.EndPrompt(true) }, "[0 #2] t ok\npart of the progress\n" + paint + "| [0 #2] awaiting model..." + end},
+		{func() { s.Prompt("and > ") }, "\r\x1b[Kand > "},
+		{func() { s.EndPrompt(false) }, "\n" + paint + "| [0 #2] awaiting model..." + end},
+		{func() { s.Prompt("then > ") }, "\r\x1b[Kthen > "},
 		{func() { s.Warn("stopping") }, "\nsegue: stopping\n"},
 		{func() { s.Warn("stopping now") }, "segue: stopping now\n"},
 		{func() { s.ShowEvent(result) }, ""},
-		{func() { s.EndPrompt(false) }, "[0 #2] t ok\n"},
-		{func() { s.ShowEvent(result) }, "[0 #2] t ok\n"},
+		{func() { s.EndPrompt(false) }, "[0 #2] t ok\n" + paint + "| [0 #2] awaiting model..." + end},
+		{func() { s.ShowEvent(result) }, "\r\x1b[K[0 #2] t ok\n" + paint + "| [0 #2] awaiting model..." + end},
+		{s.Clear, "\r\x1b[K"},
 	} {
 		b.Reset()
 		step.do()
@@ -93,10 +99,10 @@ func TestScreen_waits(t *testing.T) {
 		told   bool
 		want   string
 	}{
-		{&Screen{}, true, "[0 #2] waits for an answer: Who?\n"},
-		{&Screen{}, false, "segue: [0 #2] waits for an answer: Who?\n"}, // it began before the run was resumed
-		{&Screen{quiet: true}, true, "segue: [0 #2] waits for an answer: Who?\n"},
-		{&Screen{asks: true}, true, "segue: [0 #2] waits for an answer: Who?\n"},
+		{&Screen{heard: newHearing()}, true, "[0 #2] waits for an answer: Who?\n"},
+		{&Screen{heard: newHearing()}, false, "segue: [0 #2] waits for an answer: Who?\n"}, // it began before the run was resumed
+		{&Screen{heard: newHearing(), quiet: true}, true, "segue: [0 #2] waits for an answer: Who?\n"},
+		{&Screen{heard: newHearing(), asks: true}, true, "segue: [0 #2] waits for an answer: Who?\n"},
 	} {
 		var b bytes.Buffer
 		tt.screen.w = &b
@@ -114,7 +120,7 @@ func TestScreen_waits(t *testing.T) {
 // TestScreen_discard drops what a model said before its reply broke off and began anew.
 func TestScreen_discard(t *testing.T) {
 	var b bytes.Buffer
-	s := &Screen{w: &b}
+	s := &Screen{heard: newHearing(), w: &b}
 	s.ShowEvent(delta("half"))
 	s.ShowEvent(terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: "retry", Discard: true}))
 	s.ShowEvent(delta("whole"))
@@ -127,7 +133,7 @@ func TestScreen_discard(t *testing.T) {
 // same time are told apart.
 func TestScreen_partial(t *testing.T) {
 	var b bytes.Buffer
-	s := &Screen{w: &b}
+	s := &Screen{heard: newHearing(), w: &b}
 	for _, piece := range []struct{ frame, text string }{
 		{"0.1", "The "}, {"0.2", "A "}, {"0.1.1", "not "}, {"0.1", "quick"}, {"0.2", "lazy"},
 	} {
@@ -148,7 +154,7 @@ func TestScreen_partial(t *testing.T) {
 
 func TestScreen_quiet(t *testing.T) {
 	var b bytes.Buffer
-	s := &Screen{w: &b, live: true, quiet: true}
+	s := &Screen{heard: newHearing(), w: &b, live: true, quiet: true}
 	s.ShowEvent(terminaltest.Event("0", 0, "", orchestrator.RunStarted{}))
 	s.ShowEvent(delta("x"))
 	s.ShowProgress("part of the progress")
@@ -160,7 +166,7 @@ func TestScreen_quiet(t *testing.T) {
 
 func TestScreen_color(t *testing.T) {
 	var b bytes.Buffer
-	s := &Screen{w: &b, color: true}
+	s := &Screen{heard: newHearing(), w: &b, color: true}
 	s.ShowProgress("plain")
 	s.Warn("warned")
 	require.Equal(t, "plain\n\x1b[33msegue: warned\x1b[0m\n", b.String())

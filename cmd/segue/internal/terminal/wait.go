@@ -132,7 +132,7 @@ func DescribeWait(w orchestrator.Wait, verbose bool) string {
 }
 
 // describeReply describes how a wait ended.
-func describeReply(e orchestrator.Event, reply *orchestrator.Reply, verbose bool) Line {
+func describeReply(e happening, reply *orchestrator.Reply, verbose bool) Line {
 	switch {
 	case reply == nil:
 		return Line{Dim, place(e) + "waits no more"}
@@ -155,7 +155,7 @@ func brief(s string, columns int, verbose bool) string {
 
 // WaitPlace returns the frame and the step of a wait.
 func WaitPlace(w orchestrator.Wait) string {
-	return place(orchestrator.Event{Frame: w.Frame, Seq: w.Seq})
+	return place(happening{Event: orchestrator.Event{Frame: w.Frame, Seq: w.Seq}})
 }
 
 // Numbered reports whether options are numbered. They are not if an option is itself a number.

@@ -1,0 +1,91 @@
+package terminal
+
+import (
+	"time"
+
+	"github.com/segue-go/segue/messages"
+)
+
+// turn is how long the spinner shows one of its faces.
+const turn = 125 * time.Millisecond
+
+var faces = [...]string{"|", "/", "-", `\`}
+
+// activity is the last line of a terminal while a run works: a spinner, the time, the cost, and what
+// happens now.
+type activity struct {
+	now    string // what happens; only read if there is something
+	on     bool   // there is something
+	shown  bool   // it is on the last line
+	face   int
+	cost   messages.Cost
+	begun  time.Time     // when the run was first seen
+	asking time.Time     // since when somebody is asked; zero: nobody is
+	asked  time.Duration // how long somebody was asked, which is no time of the run
+	timer  *time.Timer   // turns the spinner
+}
+
+// elapsed returns for how long the run has worked.
+func (a *activity) elapsed() time.Duration {
+	if a.begun.IsZero() {
+		return 0
+	}
+	return time.Since(a.begun) - a.asked
+}
+
+// ask stops the time of the run, and answered goes on with it.
+func (a *activity) ask() {
+	if a.asking.IsZero() {
+		a.asking = time.Now()
+	}
+}
+
+func (a *activity) answered() {
+	if !a.asking.IsZero() {
+		a.asked += time.Since(a.asking)
+		a.asking = time.Time{}
+	}
+}
+
+// front returns the spinner, the time from the first second on, and the cost if there is one.
+func (a *activity) front() string {
+	front := faces[a.face%len(faces)] + " "
+	if d := a.elapsed().Truncate(time.Second); d > 0 {
+		front += d.String() + " "
+	}
+	if a.cost > 0 {
+		front += a.cost.String() + " "
+	}
+	return front
+}
+
+// paint writes the last line anew, and has it turn. The terminal does not wrap it: characters that it
+// shows wider than they are measured would leave rows behind.
+func (s *Screen) paint() {
+	if !s.live || s.quiet || s.open != "" || !s.doing.on {
+		return
+	}
+	s.write("\r\x1b[K\x1b[?7l" + s.dressed(Line{Dim, s.doing.front() + s.doing.now}) + "\x1b[?7h")
+	s.doing.shown = true
+	if s.doing.timer == nil {
+		s.doing.timer = time.AfterFunc(turn, s.turn)
+	}
+}
+
+// turn shows the next face of the spinner.
+func (s *Screen) turn() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.doing.timer = nil
+	s.doing.face++
+	s.paint()
+}
+
+// rest ends the activity.
+func (s *Screen) rest() {
+	s.doing.on = false
+	if s.doing.timer != nil {
+		s.doing.timer.Stop()
+		s.doing.timer = nil
+	}
+}

@@ -1,0 +1,109 @@
+package terminal
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/orchestrator"
+	"github.com/segue-go/segue/strategy/builtin"
+)
+
+// replyPieces is the partial reply of a model.
+type replyPieces struct{ text, thought strings.Builder }
+
+// hearing keeps what the models of a run have said, and who they are.
+type hearing struct {
+	replies map[string]*replyPieces // text of models in their current steps, by frame
+	unheard map[string]string       // text of replies without calls that was not shown, by frame
+	agents  map[string]string       // names of the agents, by frame
+}
+
+func newHearing() hearing {
+	return hearing{map[string]*replyPieces{}, map[string]string{}, map[string]string{}}
+}
+
+// partialReply stores the text of models until their steps or frames end. It returns the text of
+// the frame's model so far.
+func (h hearing) partialReply(e orchestrator.Event) partialReply {
+	switch d := e.Detail.(type) {
+	case nil:
+		h.addDelta(e)
+	case orchestrator.StepTaken, orchestrator.FrameLeft:
+		defer delete(h.replies, e.Frame)
+	case orchestrator.RetryWaiting:
+		if d.Discard {
+			defer delete(h.replies, e.Frame)
+		}
+	}
+	if words, ok := h.replies[e.Frame]; ok {
+		return partialReply{text: words.text.String(), thought: words.thought.String()}
+	}
+	return partialReply{}
+}
+
+// addDelta stores a delta of a model.
+func (h hearing) addDelta(e orchestrator.Event) {
+	words, ok := h.replies[e.Frame]
+	if !ok {
+		words = &replyPieces{}
+		h.replies[e.Frame] = words
+	}
+	if e.Kind == orchestrator.EventThoughtDelta {
+		words.thought.WriteString(e.Text)
+	} else {
+		words.text.WriteString(e.Text)
+	}
+}
+
+// learn keeps the names of agents.
+func (h hearing) learn(e orchestrator.Event) {
+	switch d := e.Detail.(type) {
+	case orchestrator.FrameEntered:
+		h.name(e.Frame, d.Strategy)
+	case orchestrator.RunResumed:
+		for _, f := range d.Open {
+			h.name(f.Frame, f.Strategy)
+		}
+	}
+}
+
+// name keeps the name of an agent below the root. The built-in strategies are no agents: a step of a
+// plan has no name.
+func (h hearing) name(frame, strategy string) {
+	delete(h.agents, frame)
+	if strings.Contains(frame, ".") && !slices.Contains(builtin.Names(), strategy) {
+		h.agents[frame] = strategy
+	}
+}
+
+// missed returns what a model said that is the result of nothing, such as a plan that could not be
+// read, once that is known; nil if there is nothing.
+func (h hearing) missed(e happening, verbose bool) []Line {
+	said, ok := h.unheard[e.Frame]
+	if _, moves := e.Detail.(orchestrator.StateChanged); !ok || moves {
+		return nil
+	}
+	delete(h.unheard, e.Frame)
+	columns := TextColumns
+	if d, ok := e.Detail.(orchestrator.FrameLeft); ok {
+		if d.Result != nil && strings.TrimSpace(*d.Result) == strings.TrimSpace(said) {
+			return nil
+		}
+		if d.Err != nil {
+			columns = lastWordsColumns
+		}
+	}
+	shown := plaintext.OneLine(said)
+	if !verbose {
+		shown = plaintext.Head(shown, columns)
+	}
+	return []Line{{Plain, place(e) + "says: " + shown}}
+}
+
+// hold keeps the reply of a step without calls until it is known whether it is the result.
+func (h hearing) hold(e happening, said partialReply) {
+	if d, ok := e.Detail.(orchestrator.StepTaken); ok && d.Err == nil && d.Calls == 0 && strings.TrimSpace(said.text) != "" {
+		h.unheard[e.Frame] = said.text
+	}
+}
