@@ -96,6 +96,9 @@ func (c *Config) checkModel(name string) []Problem {
 	if _, err := m.Limits.timeout(); err != nil {
 		found = append(found, c.problem(at+"/limits/timeout", "must be a duration above zero, such as 90s or 2m"))
 	}
+	if _, err := ParseIdleTimeout(m.Limits.IdleTimeout); err != nil {
+		found = append(found, c.problem(at+"/limits/idle_timeout", "%s", err.Error()))
+	}
 	if m.BaseURL != "" {
 		u, err := url.Parse(m.BaseURL)
 		switch {
