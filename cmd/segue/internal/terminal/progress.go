@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -78,7 +79,7 @@ func describeState(e orchestrator.Event, d orchestrator.StateChanged, verbose bo
 // describeStep describes the result of a model call. Results of tools have their own lines.
 func describeStep(e orchestrator.Event, d orchestrator.StepTaken, said partialReply, verbose bool) []Line {
 	if d.Err != nil {
-		failed := Line{Bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(d.Err.Message, verbose)}
+		failed := Line{Bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(plainwords.Of(d.Err.Message), verbose)}
 		return append([]Line{failed}, brokenOff(e, said, verbose)...)
 	}
 	if d.Kind != nextstep.KindGetChatCompletion {
@@ -116,6 +117,8 @@ func describeResult(e orchestrator.Event, out messages.ToolOutput, verbose bool)
 		return lines
 	case out.OK() && len(rows) > 1:
 		return []Line{{s, begin + plaintext.Colon(plaintext.Head(plaintext.OneLine(rows[0]), toolColumns)) + " (+" + plaintext.Counted(len(rows)-1, "line") + ")"}}
+	case !out.OK():
+		return []Line{{s, begin + plaintext.Colon(text(plainwords.Of(out.Output), false))}}
 	default:
 		return []Line{{s, begin + plaintext.Colon(text(out.Output, false))}}
 	}
@@ -129,7 +132,7 @@ func describeRetry(d orchestrator.RetryWaiting) string {
 	if d.Wait > 0 {
 		what += " in " + d.Wait.Round(time.Millisecond).String()
 	}
-	return what + plaintext.Colon(text(d.Error, false))
+	return what + plaintext.Colon(text(plainwords.Of(d.Error), false))
 }
 
 // brokenOff shows the text of an incomplete reply. The root's text is shown elsewhere, like its
@@ -146,7 +149,7 @@ func describeFrame(e orchestrator.Event, d orchestrator.FrameLeft, said partialR
 	if d.Err != nil {
 		ended = Line{Bad, place(e) + d.Strategy + " failed (" + string(d.Err.Code) + ")"}
 		if child {
-			ended.Text += plaintext.Colon(text(d.Err.Message, verbose))
+			ended.Text += plaintext.Colon(text(plainwords.Of(d.Err.Message), verbose))
 		}
 	}
 	ended.Text += plaintext.Colon(plaintext.Join(", ", tokens(d.Usage), lasting(d.Elapsed)))
