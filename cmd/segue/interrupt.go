@@ -69,8 +69,9 @@ func hungUp(ctx context.Context) bool {
 // goes on when it is resumed. After that Ctrl-C and SIGTERM have their default effect again, so one
 // more ends the process; a SIGHUP, which often comes more than once, does not. SIGHUP is left alone
 // if the process was told to ignore it (nohup). say is called after the context was canceled, on
-// another goroutine, but not for SIGHUP: nobody reads it. release restores the default handling.
-func interrupts(parent context.Context, kept bool, say func()) (ctx context.Context, release func()) {
+// another goroutine, but not for SIGHUP: nobody reads it. said returns when say has returned, if it
+// was called. release restores the default handling.
+func interrupts(parent context.Context, kept bool, say func()) (ctx context.Context, said, release func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	over := make(chan struct{})
 	signals, later := make(chan os.Signal, 2), make(chan os.Signal, 1)
@@ -95,7 +96,12 @@ func interrupts(parent context.Context, kept bool, say func()) (ctx context.Cont
 			}
 		}
 	})
-	return ctx, func() {
+	said = func() {
+		if _, ok := errors.AsType[*signalError](context.Cause(ctx)); ok {
+			listening.Wait()
+		}
+	}
+	return ctx, said, func() {
 		close(over)
 		listening.Wait()
 		if !hungUp(ctx) {
@@ -107,5 +113,6 @@ func interrupts(parent context.Context, kept bool, say func()) (ctx context.Cont
 
 // untilSignal returns a context that a signal ends, for commands that make no run.
 func untilSignal(parent context.Context) (context.Context, func()) {
-	return interrupts(parent, false, func() {})
+	ctx, _, release := interrupts(parent, false, func() {})
+	return ctx, release
 }

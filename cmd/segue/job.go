@@ -72,7 +72,7 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 // perform makes the run, or goes on with it. It writes progress to s and the output to standard
 // output, and returns how the run ended as an error with an exit code.
 func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen) error {
-	ctx, release := interrupts(ctx, j.runs != nil, func() { s.Warn(j.runs.interrupting()) })
+	ctx, said, release := interrupts(ctx, j.runs != nil, func() { s.Warn(j.runs.interrupting()) })
 	defer release()
 	var asker *approval.Asker
 	if c.interactive {
@@ -82,11 +82,25 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 	if err != nil {
 		return err
 	}
-	err = c.tell(j.events(ctx, o, s), j, asker, out, s)
+	err = c.tell(inOrder(j.events(ctx, o, s), said), j, asker, out, s)
 	if err != nil && hungUp(ctx) {
 		return endedBySignal(ctx) // what could not be written is no failure of the run
 	}
 	return err
+}
+
+// inOrder passes events on, and the last one after said has returned.
+func inOrder(events iter.Seq2[orchestrator.Event, error], said func()) iter.Seq2[orchestrator.Event, error] {
+	return func(yield func(orchestrator.Event, error) bool) {
+		for e, err := range events {
+			if e.Kind == orchestrator.EventRunFinished {
+				said()
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // tell shows the events of a run, writes its output, and returns how it ended as an error with an

@@ -195,7 +195,7 @@ func (c *cli) simulateApart(ctx context.Context, dir string) (*crashRecord, erro
 	cmd.Env = append(os.Environ(), simulatedVariable+"="+dir)
 	var said bytes.Buffer // a few lines of package testing, and of a panic
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err = cmd.Run(); err != nil && !cmd.ProcessState.Exited() {
+	if err = cmd.Run(); err != nil && cmd.ProcessState != nil && !cmd.ProcessState.Exited() {
 		select { // a Ctrl-C ends the other process, and comes here perhaps a moment later
 		case <-ctx.Done():
 		case <-time.After(100 * time.Millisecond):

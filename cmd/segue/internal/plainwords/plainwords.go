@@ -40,9 +40,10 @@ var named = []string{
 var worded = []string{"tools", "messages", "strategy", "retry", "reflection", "react", "guard", "data", "config"}
 
 var (
-	coded     = regexp.MustCompile(`\bllmclient: ([a-z_]+)( \(|: |$)`)
+	coded     = regexp.MustCompile(`\bllmclient: ([a-z_]+)( \(|:\s|$)`)
 	beginning = regexp.MustCompile(`^((` + strings.Join(append(named, worded...), "|") + `): )+`)
 	inside    = regexp.MustCompile(`(: |; |\(|\n)((` + strings.Join(named, "|") + `): )+`)
+	field     = regexp.MustCompile(`^BaseURL: `) // whose text says which address it is about
 	root      = regexp.MustCompile(`^run \S+ frame 0: `)
 	parsed    = regexp.MustCompile(`strconv\.(\w+): parsing ("(?:[^"\\]|\\.)*"): (invalid syntax|value out of range)`)
 )
@@ -59,6 +60,7 @@ func Of(text string) string {
 	})
 	text = beginning.ReplaceAllString(text, "")
 	text = inside.ReplaceAllString(text, "$1")
+	text = field.ReplaceAllString(text, "")
 	text = root.ReplaceAllString(text, "")
 	return parsed.ReplaceAllStringFunc(text, func(found string) string {
 		part := parsed.FindStringSubmatch(found)
