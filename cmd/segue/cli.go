@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 )
@@ -40,7 +39,7 @@ func (c *cli) run(args []string) int {
 	root.SetArgs(args)
 	err := root.Execute()
 	if err != nil {
-		_, _ = fmt.Fprintln(c.stderr, "segue: "+plaintext.OneLine(plainwords.Of(err.Error()))) // the exit code reports the error too
+		_, _ = fmt.Fprintln(c.stderr, "segue: "+plainwords.Line(err)) // the exit code reports the error too
 	}
 	return exitCode(err)
 }

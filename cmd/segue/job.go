@@ -171,7 +171,7 @@ func (j job) keepPartial(run, text string, s *terminal.Screen) {
 	if err := j.runs.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
 		return o.Note(ctx, checkpoint.Key{Run: run}, note)
 	}); err != nil {
-		s.Warn("the partial answer is not kept: " + plaintext.OneLine(plainwords.Of(err.Error())))
+		s.Warn("the partial answer is not kept: " + plainwords.Line(err))
 	}
 }
 

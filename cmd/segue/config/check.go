@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
@@ -90,7 +90,7 @@ func (c *Config) checkModel(name string) []Problem {
 	found := c.checkName(at, name)
 	if m.Policy != "" {
 		if _, err := textpolicy.New(m.Policy, markdownpolicy.Options{}); err != nil {
-			found = append(found, c.problem(at+"/policy", "%v", err))
+			found = append(found, c.problem(at+"/policy", "%s", plainwords.Line(err)))
 		}
 	}
 	if _, err := m.Limits.timeout(); err != nil {
@@ -213,7 +213,7 @@ func (c *Config) checkRule(i int) []Problem {
 		}
 	}
 	if _, err := regexp.Compile(r.Pattern); err != nil {
-		found = append(found, c.problem(at+"/pattern", "%s", plaintext.OneLine(err.Error())))
+		found = append(found, c.problem(at+"/pattern", "%s", plainwords.Line(err)))
 	}
 	return found
 }
@@ -237,7 +237,7 @@ func (c *Config) tryAgents() []Problem {
 			_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: setup.Strategies, Tools: setup.Tools})
 		}
 		if err != nil {
-			found = append(found, c.problem(within("/agents", name), "%s", plaintext.OneLine(err.Error())))
+			found = append(found, c.problem(within("/agents", name), "%s", plainwords.Line(err)))
 		}
 	}
 	return found

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/llmclient"
 )
 
@@ -47,6 +48,9 @@ var (
 	root      = regexp.MustCompile(`^run \S+ frame 0: `)
 	parsed    = regexp.MustCompile(`strconv\.(\w+): parsing ("(?:[^"\\]|\\.)*"): (invalid syntax|value out of range)`)
 )
+
+// Line returns the text of an error in plain words, as one line.
+func Line(err error) string { return plaintext.OneLine(Of(err.Error())) }
 
 // Of returns the text of an error in plain words.
 func Of(text string) string {
