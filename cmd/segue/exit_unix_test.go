@@ -21,6 +21,7 @@ import (
 // TestExitStatuses has a command return each exit code of the table.
 func TestExitStatuses(t *testing.T) {
 	const (
+		whole  = `{"choices":[{"index":0,"message":{"role":"assistant","content":"done"},"finish_reason":"stop"}]}`
 		cutOff = `{"choices":[{"index":0,"message":{"role":"assistant","content":"It was a"},"finish_reason":"length"}]}`
 		empty  = `{"choices":[{"index":0,"message":{"role":"assistant","content":" \n"},"finish_reason":"stop"}]}`
 	)
@@ -31,7 +32,7 @@ func TestExitStatuses(t *testing.T) {
 		reply  string
 		signal os.Signal
 	}{
-		{code: exitDone, reply: isDone},
+		{code: exitDone, reply: whole},
 		{code: exitFailed, reply: cutOff},
 		{code: exitUsage, args: []string{"--nosuch"}},
 		{code: exitLimit, args: []string{"--max-steps", "1"}, reply: wantsToKnowHere},
@@ -139,10 +140,6 @@ func TestRun_defect(t *testing.T) {
 	model := newSlowModel(t)
 	var stderr bytes.Buffer
 	home := homeIn(t.TempDir())
-	go func() {
-		<-model.asked
-		model.replies <- isDone
-	}()
 	code := run([]string{"run", "--base-url", model.URL, "--output", "jsonl", "task"}, strings.NewReader(""), brokenWriter{}, &stderr, func(name string) string { return home[name] })
 	require.Equal(t, exitFailed, code, stderr.String())
 	require.Regexp(t, `(?m)^segue: this is a defect of segue: a mistake; with --verbose it says where; go on with: segue resume [0-9a-f-]+$`, stderr.String())
