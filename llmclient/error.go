@@ -50,6 +50,7 @@ type Error struct {
 	Model      string             // the model asked
 	RequestID  string             // the provider's id of the request
 	RetryAfter time.Duration      // how long the provider asks to wait; 0 if it does not say
+	NoRetry    bool               // the same request would fail in the same way now, though its code is temporary: Retry does not repeat it
 	Generated  string             // for CodeMalformedToolCall: what the model wrote
 	Partial    messages.Assistant // what had arrived when the reply broke off: complete calls are kept, a cut one is not
 	Usage      messages.Usage     // tokens that were billed nevertheless, if known

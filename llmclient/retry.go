@@ -32,8 +32,8 @@ type RetryConfig struct {
 //
 // The wait before the next try is Error.RetryAfter, or the backoff if that is longer. The backoff
 // is a random time between half of Base·2ⁿ⁻¹ and the whole of it, at most MaxWait. The error is
-// returned at once if its RetryAfter is longer than MaxRetryAfter, or if the wait would outlast
-// ctx. If ctx is done during a wait, the error has [CodeCanceled] or [CodeTimeout] and wraps the
+// returned at once if its NoRetry is set, if its RetryAfter is longer than MaxRetryAfter, or if the
+// wait would outlast ctx. If ctx is done during a wait, the error has [CodeCanceled] or [CodeTimeout] and wraps the
 // cause of ctx and the last error.
 //
 // Some waits delay all calls of this Client: a RetryAfter that is not too long, and any wait after
@@ -116,7 +116,7 @@ func (r *retry) tooLong(retryAfter time.Duration) bool {
 // mayTryAgain reports whether the same request may be made again.
 func (r *retry) mayTryAgain(t *try) bool {
 	switch {
-	case !t.err.Code.Temporary():
+	case !t.err.Code.Temporary() || t.err.NoRetry:
 		return false
 	case r.cfg.MaxAttempts > 0 && t.number >= r.cfg.MaxAttempts:
 		return false
@@ -153,7 +153,7 @@ func heldBack(ctx context.Context, req *Request, wait time.Duration, err error) 
 // error.
 func (r *retry) wait(ctx context.Context, place *waiter, req *Request, t *try) error {
 	onWait := func(wait time.Duration) {
-		Notify(ctx, Notice{Kind: NoticeRetry, Model: req.Model, Attempt: t.number, Wait: wait, Err: t.cause, Discard: t.output})
+		Notify(ctx, Notice{Kind: NoticeRetry, Model: cmp.Or(t.err.Model, req.Model), Attempt: t.number, Wait: wait, Err: t.cause, Discard: t.output})
 	}
 	err := ctx.Err()
 	if err != nil && errors.Is(t.cause, err) {

@@ -120,6 +120,23 @@ func TestRetry_Waits(t *testing.T) {
 	}
 }
 
+// An error that says so is not tried again, and is that of the model that was asked.
+func TestRetry_NoRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notices []llmclient.Notice
+		passing := &llmclient.Error{Code: llmclient.CodeTimeout, Model: "asked"}
+		lasting := &llmclient.Error{Code: llmclient.CodeTimeout, NoRetry: true}
+		f := failing(passing, lasting)
+		_, err := llmclient.Retry(f, llmclient.RetryConfig{}).Complete(listen(t.Context(), &notices), &llmclient.Request{}, nil)
+		e, ok := errors.AsType[*llmclient.Error](err)
+		require.True(t, ok)
+		require.True(t, e.NoRetry)
+		require.Equal(t, 2, f.calls())
+		require.Len(t, notices, 1)
+		require.Equal(t, "asked", notices[0].Model)
+	})
+}
+
 func TestRetry_WithoutAnEndOrACap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := coded(llmclient.CodeTruncated)

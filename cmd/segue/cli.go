@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 )
 
@@ -37,29 +39,23 @@ func (c *cli) run(args []string) int {
 	root.SetArgs(args)
 	err := root.Execute()
 	if err != nil {
-		_, _ = fmt.Fprintln(c.stderr, "segue: "+plaintext.OneLine(err.Error())) // the exit code reports the error too
+		_, _ = fmt.Fprintln(c.stderr, "segue: "+plainwords.Line(err)) // the exit code reports the error too
 	}
 	return exitCode(err)
 }
 
-const about = `Segue runs tasks with language models and tools, one step at a time.
+var about = `Segue runs tasks with language models and tools, one step at a time.
 
 Results go to standard output, progress and errors to standard error.
 
-Exit codes:
-  0    done
-  1    the run failed
-  2    the command line or the configuration cannot be used
-  3    a limit was reached
-  4    the run waits for somebody, and nobody can be asked here
-  5    the provider or the network failed
-  130  interrupted
+Exit codes:` + exitHelp() + `
 
 Environment:
   OPENAI_API_KEY   the key that is sent to the server
   OPENAI_BASE_URL  the server, such as https://openrouter.ai/api/v1; OpenAI if unset
   SEGUE_MODEL      the model, unless --model or a configuration says
   SEGUE_CONFIG     the configuration, unless --config says
+  SEGUE_IDLE_TIMEOUT  the longest silence of the server, unless --idle-timeout says
   SEGUE_STORE      the file of the runs, unless --store or a configuration says; none: runs are not kept
   NO_COLOR         if set, no colors
   CLICOLOR_FORCE   if set and not 0, colors even where there is no terminal
@@ -81,7 +77,7 @@ func (c *cli) root() *cobra.Command {
 	root.SetOut(c.stdout)
 	root.SetErr(c.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
+		return fmt.Errorf("%w; see %s --help", flagProblem(err), cmd.CommandPath())
 	})
 	root.AddCommand(c.runCommand(), c.demoCommand())
 	root.AddCommand(c.runsCommand(), c.showCommand(), c.resumeCommand(), c.answerCommand(), c.stopCommand(), c.pruneCommand(), c.forgetCommand())
@@ -98,6 +94,19 @@ func (c *cli) root() *cobra.Command {
 		}
 	}
 	return root
+}
+
+// flagProblem says in plain words that a flag does not take a value.
+func flagProblem(err error) error {
+	value, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	problem := plainwords.Of(value.Unwrap().Error())
+	if quoted := strconv.Quote(value.GetValue()); strings.HasPrefix(problem, quoted+" ") {
+		return fmt.Errorf("--%s %s", value.GetFlag().Name, problem)
+	}
+	return fmt.Errorf("--%s %q: %s", value.GetFlag().Name, value.GetValue(), problem)
 }
 
 // knownCommand returns an error for an unknown command.

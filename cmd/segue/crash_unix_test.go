@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -151,19 +152,33 @@ func (k *keptRun) keepsNo(secret string) {
 
 // TestInterrupt_kept sends signals to a run that is kept: each says how to go on, and it works.
 func TestInterrupt_kept(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		t.Run(signal.String(), func(t *testing.T) {
+	hangups := make(chan os.Signal, 1) // or else, under nohup, the processes would ignore SIGHUP too
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
+	for sent, how := range map[syscall.Signal]struct {
+		code int
+		word string
+	}{syscall.SIGINT: {exitInterrupted, "interrupted"}, syscall.SIGTERM: {exitTerminated, "terminated"}, syscall.SIGHUP: {exitHungUp, ""}} {
+		t.Run(sent.String(), func(t *testing.T) {
 			t.Parallel()
 			k := newKeptRun(t)
 			cmd, _, stderr := k.begin()
 			<-k.model.asked
 			k.model.replies <- writesFile
 			<-k.model.asked
-			require.NoError(t, cmd.Process.Signal(signal))
-			await(t, stderr, "segue: interrupting the run; press Ctrl-C again to end at once")
-			said := k.ends(cmd, stderr, exitInterrupted)
-			_, line, ok := strings.Cut(said, "segue: interrupted; go on with: segue ")
-			require.True(t, ok, said)
+			require.NoError(t, cmd.Process.Signal(sent))
+			line := "resume"
+			if sent == syscall.SIGHUP { // nobody reads what it says
+				k.ends(cmd, stderr, how.code)
+			} else {
+				await(t, stderr, "segue: interrupting the run; press Ctrl-C again to end at once; either way it goes on with: segue resume")
+				said := k.ends(cmd, stderr, how.code)
+				var ok bool
+				_, line, ok = strings.Cut(said, "segue: "+how.word+"; go on with: segue ")
+				require.True(t, ok, said)
+				run := strings.TrimPrefix(strings.TrimSpace(line), "resume ")
+				require.Contains(t, said, "\nsee what it did with: segue show "+run+"\nlist all runs with: segue runs\n")
+			}
 			require.Equal(t, "interrupted", k.listed().Status)
 
 			cmd, stdout, stderr := k.command(strings.Fields(line)...)

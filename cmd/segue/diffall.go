@@ -7,6 +7,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/orchestrator"
@@ -111,8 +112,8 @@ func (d *differ) compare(ctx context.Context, key checkpoint.Key) error {
 	switch {
 	case err != nil:
 		d.total.Failed++
-		d.total.Failures = append(d.total.Failures, failRecord{key.Run, plaintext.OneLine(err.Error())})
-		text = "run " + plaintext.Visible(key.Run) + " could not be compared: " + plaintext.OneLine(err.Error()) + "\n"
+		d.total.Failures = append(d.total.Failures, failRecord{key.Run, plainwords.Line(err)})
+		text = "run " + plaintext.Visible(key.Run) + " could not be compared: " + plainwords.Line(err) + "\n"
 	case found == nil:
 		d.total.Same++
 		return nil

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/llmclient"
@@ -17,8 +19,40 @@ const (
 	exitLimit       = 3
 	exitWaiting     = 4
 	exitProvider    = 5
-	exitInterrupted = 130 // as shells use for SIGINT
+	exitNoAnswer    = 6
+	exitHungUp      = 129 // as shells have it: 128 and the number of the signal
+	exitInterrupted = 130
+	exitTerminated  = 143
 )
+
+// exitStatus is an exit code, and what it means.
+type exitStatus struct {
+	code        int
+	name, means string
+}
+
+// exitStatuses are all exit codes, in order: the help and README.md show them.
+var exitStatuses = []exitStatus{
+	{exitDone, "done", "done"},
+	{exitFailed, "failed", "the run failed"},
+	{exitUsage, "usage", "the command line or the configuration cannot be used"},
+	{exitLimit, "limit", "a limit was reached"},
+	{exitWaiting, "waiting", "the run waits for somebody, and nobody can be asked here"},
+	{exitProvider, "provider", "the provider or the network failed"},
+	{exitNoAnswer, "no answer", "the run is done, but the model gave no answer"},
+	{exitHungUp, "hung up", "the terminal was closed (SIGHUP)"},
+	{exitInterrupted, "interrupted", "interrupted (Ctrl-C, SIGINT), or stopped by segue stop"},
+	{exitTerminated, "terminated", "terminated (SIGTERM)"},
+}
+
+// exitHelp lists the exit codes for the help.
+func exitHelp() string {
+	var b strings.Builder
+	for _, s := range exitStatuses {
+		fmt.Fprintf(&b, "\n  %-4d %s", s.code, s.means)
+	}
+	return b.String()
+}
 
 // exitError is an error with an exit code.
 type exitError struct {
@@ -53,12 +87,12 @@ func outcome(end orchestrator.RunFinished, err error, files *workfolder.Folder, 
 	code := exitFailed
 	switch end.Status {
 	case orchestrator.StatusDone:
-		return nil
+		return noAnswer(end, on)
 	case orchestrator.StatusWaiting:
 		code, err = exitWaiting, waiting(end.Waits, files, on)
 	case orchestrator.StatusInterrupted:
 		if errors.Is(err, orchestrator.ErrInterrupted) {
-			code, err = exitInterrupted, errInterrupted
+			code, err = bySignal(err)
 		}
 		err = fmt.Errorf("%w; go on with: %s", err, on.resume)
 	case orchestrator.StatusTakenOver:
@@ -66,7 +100,7 @@ func outcome(end orchestrator.RunFinished, err error, files *workfolder.Folder, 
 	case orchestrator.StatusLimit:
 		code = exitLimit
 	case orchestrator.StatusStopped:
-		code = exitInterrupted
+		code, _ = bySignal(err)
 	default:
 		if _, ok := errors.AsType[*llmclient.Error](err); ok {
 			code = exitProvider
@@ -81,10 +115,37 @@ func outcome(end orchestrator.RunFinished, err error, files *workfolder.Folder, 
 	return &exitError{code: code, err: err}
 }
 
+// bySignal returns the exit code of a run that a signal or segue stop ended, and what to say.
+func bySignal(err error) (int, error) {
+	if e, ok := errors.AsType[*signalError](err); ok {
+		return e.code(), e
+	}
+	return exitInterrupted, errors.New("interrupted")
+}
+
+// noAnswer returns the error of a run that is done, if its answer holds nothing; otherwise nil.
+func noAnswer(end orchestrator.RunFinished, on ways) error {
+	if len(end.Output.Data) > 0 || strings.TrimSpace(end.Output.Text()) != "" {
+		return nil
+	}
+	err := errors.New("the model gave no answer")
+	if on.show != "" {
+		err = fmt.Errorf("%w; see what it did with: %s", err, on.show)
+	}
+	return &exitError{code: exitNoAnswer, err: err}
+}
+
 // advice says what the user can do about an error of a run; "" if unknown.
 func advice(code int, err error) string {
 	if code == exitLimit {
 		return limitAdvice(err)
+	}
+	asked, _ := errors.AsType[*llmclient.Error](err)
+	switch code := llmclient.CodeOf(err); {
+	case code == llmclient.CodeTimeout && asked.NoRetry:
+		return "raise it with --idle-timeout, such as --idle-timeout 10m, or with limits.idle_timeout of the model"
+	case asked != nil && asked.RetryAfter > 0 && code.Temporary():
+		return "the server asks to try again " + after(asked.RetryAfter, time.Now())
 	}
 	switch llmclient.CodeOf(err) {
 	case llmclient.CodeAuth:
@@ -104,6 +165,30 @@ func advice(code int, err error) string {
 	default:
 		return ""
 	}
+}
+
+// after says when a wait is over: by the clock, and how long that is.
+func after(wait time.Duration, now time.Time) string {
+	end, form := now.Add(wait), "15:04"
+	switch days := end.YearDay() - now.YearDay(); {
+	case wait < time.Minute:
+		form = "15:04:05"
+	case days != 0 || wait > 24*time.Hour:
+		form = "2006-01-02 15:04"
+	}
+	return "at " + end.Format(form) + ", in " + short(wait)
+}
+
+// short returns a duration in hours and minutes, or in seconds if it is shorter than a minute.
+func short(d time.Duration) string {
+	if d < time.Minute {
+		return d.Round(time.Second).String()
+	}
+	text := strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	if whole, ok := strings.CutSuffix(text, "h0m"); ok {
+		return whole + "h"
+	}
+	return text
 }
 
 // limitAdvice is advice for limits: --max-steps limits steps and model calls.

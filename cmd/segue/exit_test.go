@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,6 +31,7 @@ func TestOutcome(t *testing.T) {
 		text   string
 	}{
 		{orchestrator.StatusDone, nil, exitDone, ""},
+		{orchestrator.StatusDone, nil, exitNoAnswer, "the model gave no answer"},
 		{orchestrator.StatusFailed, errors.New("x"), exitFailed, "x"},
 		{orchestrator.StatusFailed, nil, exitFailed, `the run ended as "failed"`},
 		{orchestrator.StatusLimit, limit("steps"), exitLimit, "machine: run r frame 0: the limit of 2 steps is reached; raise it with --max-steps"},
@@ -42,9 +45,15 @@ func TestOutcome(t *testing.T) {
 		{orchestrator.StatusFailed, provider(llmclient.CodeUnavailable), exitProvider, "llmclient: unavailable: m; check --base-url and the network, or try again later"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeMalformedToolCall), exitProvider, "llmclient: malformed_tool_call: m; take another model, or another --policy"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeContextLength), exitProvider, "llmclient: context_length: m; shorten the task, or take a model with a larger context"},
+		{orchestrator.StatusFailed, &llmclient.Error{Code: llmclient.CodeTimeout, NoRetry: true}, exitProvider, "llmclient: timeout; raise it with --idle-timeout, such as --idle-timeout 10m, or with limits.idle_timeout of the model"},
 		{orchestrator.StatusFailed, provider(llmclient.CodeBadRequest), exitProvider, "llmclient: bad_request: m"},
 	} {
-		err := outcome(orchestrator.RunFinished{Status: tt.status}, tt.err, nil, ways{})
+		end := orchestrator.RunFinished{Status: tt.status}
+		if tt.status == orchestrator.StatusDone && tt.code == exitDone {
+			result := "an answer"
+			end.Output.Result = &result
+		}
+		err := outcome(end, tt.err, nil, ways{})
 		require.Equal(t, tt.code, exitCode(err), "%v", tt)
 		if tt.text != "" {
 			require.EqualError(t, err, tt.text)
@@ -79,13 +88,36 @@ func TestOutcome_waiting(t *testing.T) {
 func TestREADME(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	for _, code := range []int{exitDone, exitFailed, exitUsage, exitLimit, exitWaiting, exitProvider, exitInterrupted} {
-		require.Contains(t, string(text), fmt.Sprintf("| %d |", code))
-		require.Contains(t, about, fmt.Sprintf("\n  %-4d ", code))
+	_, after, ok := strings.Cut(string(text), "## Exit codes\n\n| code | means |\n|---|---|\n")
+	require.True(t, ok)
+	for _, status := range exitStatuses {
+		row := fmt.Sprintf("| %d | %s |\n", status.code, status.means)
+		require.True(t, strings.HasPrefix(after, row), row)
+		after = after[len(row):]
+		require.Contains(t, about, fmt.Sprintf("\n  %-4d %s\n", status.code, status.means))
 	}
+	require.True(t, strings.HasPrefix(after, "\n"), "and no other")
 	c := &cli{}
 	for _, flag := range []string{"strategy", "model", "base-url", "system", "dir", "approve", "no-ask", "max-steps", "config", "agent", "source", "store", "output", "json", "quiet", "verbose"} {
 		require.NotNil(t, c.runCommand().Flags().Lookup(flag), flag)
 		require.Contains(t, string(text), "--"+flag, flag)
 	}
+}
+
+// TestAfter says when a rate limit is over.
+func TestAfter(t *testing.T) {
+	now := time.Date(2026, 11, 22, 16, 42, 30, 0, time.Local)
+	for wait, want := range map[time.Duration]string{
+		25 * time.Second:               "at 16:42:55, in 25s",
+		3 * time.Minute:                "at 16:45, in 3m",
+		time.Hour:                      "at 17:42, in 1h",
+		90 * time.Minute:               "at 18:12, in 1h30m",
+		10 * time.Hour:                 "at 2026-11-23 02:42, in 10h",
+		49*time.Hour + 20*time.Second:  "at 2026-11-24 17:42, in 49h",
+		8784*time.Hour + 0*time.Second: "at 2027-11-23 16:42, in 8784h",
+	} {
+		require.Equal(t, want, after(wait, now))
+	}
+	err := outcome(orchestrator.RunFinished{Status: orchestrator.StatusFailed}, &llmclient.Error{Code: llmclient.CodeRateLimited, RetryAfter: time.Hour}, nil, ways{})
+	require.Regexp(t, `; the server asks to try again at .*\d\d:\d\d, in 1h$`, err.Error())
 }

@@ -11,49 +11,108 @@ import (
 	"github.com/segue-go/segue/orchestrator"
 )
 
-// errInterrupted is the cause of the end of a run at a second Ctrl-C.
-var errInterrupted = errors.New("interrupted")
+// signalError is the cause of the end of work at a signal.
+type signalError struct {
+	signal os.Signal
+	kept   bool // the run is kept, so it goes on when it is resumed
+}
 
-// interrupts makes signals end the work on a run. If the run is kept, the first Ctrl-C, SIGTERM or
-// SIGHUP (the terminal was closed) interrupts it: it goes on when it is resumed. If not, the first Ctrl-C closes stop, so that the
-// run ends after its step, and a second one, or one of the other signals, cancels the context: the run ends now.
-// After that the signals have their default effect again, so one more ends the process. say is
-// called for each signal, on another goroutine. release restores the default handling.
-func interrupts(parent context.Context, kept bool, say func(string)) (ctx context.Context, stop <-chan struct{}, release func()) {
+// Error says what happened, in a word.
+func (e *signalError) Error() string {
+	switch e.signal {
+	case syscall.SIGHUP:
+		return "hung up"
+	case syscall.SIGTERM:
+		return "terminated"
+	default:
+		return "interrupted"
+	}
+}
+
+// Unwrap returns ErrInterrupted if the run is kept: then it has not ended.
+func (e *signalError) Unwrap() error {
+	if e.kept {
+		return orchestrator.ErrInterrupted
+	}
+	return nil
+}
+
+// code returns the exit code, as shells have it: 128 and the number of the signal.
+func (e *signalError) code() int {
+	switch e.signal {
+	case syscall.SIGHUP:
+		return exitHungUp
+	case syscall.SIGTERM:
+		return exitTerminated
+	default:
+		return exitInterrupted
+	}
+}
+
+// endedBySignal returns the error of a command whose context ended by a signal.
+func endedBySignal(ctx context.Context) error {
+	if e, ok := errors.AsType[*signalError](context.Cause(ctx)); ok {
+		return &exitError{code: e.code(), err: e}
+	}
+	return &exitError{code: exitInterrupted, err: errors.New("interrupted")}
+}
+
+// hungUp reports whether a context ended because the terminal was closed: nobody reads what is
+// written.
+func hungUp(ctx context.Context) bool {
+	e, ok := errors.AsType[*signalError](context.Cause(ctx))
+	return ok && e.signal == syscall.SIGHUP
+}
+
+// interrupts makes the first Ctrl-C, SIGTERM or SIGHUP cancel the context, which ends what is in
+// progress at once: a request, a wait between retries, a tool, a question. If the run is kept, it
+// goes on when it is resumed. After that Ctrl-C and SIGTERM have their default effect again, so one
+// more ends the process; a SIGHUP, which often comes more than once, does not. SIGHUP is left alone
+// if the process was told to ignore it (nohup). say is called after the context was canceled, on
+// another goroutine, but not for SIGHUP: nobody reads it. said returns when say has returned, if it
+// was called. release restores the default handling.
+func interrupts(parent context.Context, kept bool, say func()) (ctx context.Context, said, release func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	stopping := make(chan struct{})
 	over := make(chan struct{})
-	signals := make(chan os.Signal, 2)
+	signals, later := make(chan os.Signal, 2), make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored
+	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	var listening sync.WaitGroup
 	listening.Go(func() {
 		defer signal.Stop(signals)
-		for asked := false; ; asked = true {
-			select {
-			case <-over:
-				return
-			case s := <-signals:
-				switch {
-				case kept:
-					cancel(orchestrator.ErrInterrupted)
-					say("interrupting the run; press Ctrl-C again to end at once")
-					return
-				case asked || s != os.Interrupt:
-					cancel(errInterrupted)
-					say("stopping now")
-					return
-				}
-				close(stopping)
-				say("stopping after this step; press Ctrl-C again to stop now")
+		select {
+		case <-over:
+		case s := <-signals:
+			signal.Notify(later, syscall.SIGHUP)
+			if s == syscall.SIGHUP {
+				signal.Notify(later, syscall.SIGPIPE) // else a write to a pipe that is gone ends the process
+			}
+			cancel(&signalError{signal: s, kept: kept})
+			signal.Stop(signals) // before anything that may block
+			if s != syscall.SIGHUP {
+				say()
 			}
 		}
 	})
-	return ctx, stopping, func() {
+	said = func() {
+		if _, ok := errors.AsType[*signalError](context.Cause(ctx)); ok {
+			listening.Wait()
+		}
+	}
+	return ctx, said, func() {
 		close(over)
 		listening.Wait()
+		if !hungUp(ctx) {
+			signal.Stop(later)
+		}
 		cancel(nil)
 	}
+}
+
+// untilSignal returns a context that a signal ends, for commands that make no run.
+func untilSignal(parent context.Context) (context.Context, func()) {
+	ctx, _, release := interrupts(parent, false, func() {})
+	return ctx, release
 }

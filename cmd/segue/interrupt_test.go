@@ -14,9 +14,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,82 +28,111 @@ import (
 	"github.com/segue-go/segue/tools"
 )
 
-// TestInterrupt sends signals to a segue that waits for its model, and keeps nothing.
+// TestInterrupt sends a signal to a segue that waits for its model, and keeps nothing.
 func TestInterrupt(t *testing.T) {
-	const (
-		call   = `{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"list_files","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`
-		answer = `{"choices":[{"index":0,"message":{"role":"assistant","content":"done"},"finish_reason":"stop"}]}`
-		soon   = "segue: stopping after this step; press Ctrl-C again to stop now"
-		now    = "segue: stopping now"
-	)
 	for name, tt := range map[string]struct {
-		signals []os.Signal
-		told    []string // after each signal
-		reply   string   // that the model gives in the end; "" for none
-		code    int
-		status  string
-		roles   string // of the messages that are left
-		why     string
+		signal os.Signal
+		told   string
+		code   int
+		why    string
 	}{
-		"once: the step is finished, no other begins": {
-			signals: []os.Signal{os.Interrupt}, told: []string{soon}, reply: call,
-			code: exitInterrupted, status: "stopped", roles: "user assistant tool assistant", why: "segue: machine: the run was stopped: stop was asked for",
-		},
-		"once: the step was the last": {
-			signals: []os.Signal{os.Interrupt}, told: []string{soon}, reply: answer,
-			code: exitDone, status: "done", roles: "user assistant",
-		},
-		"twice: at once": {
-			signals: []os.Signal{os.Interrupt, os.Interrupt}, told: []string{soon, now},
-			code: exitInterrupted, status: "stopped", roles: "user", why: "segue: machine: the run was stopped: interrupted",
-		},
-		"terminated: at once": {
-			signals: []os.Signal{syscall.SIGTERM}, told: []string{now},
-			code: exitInterrupted, status: "stopped", roles: "user", why: "segue: machine: the run was stopped: interrupted",
-		},
+		"Ctrl-C":     {os.Interrupt, "segue: stopping; press Ctrl-C again to end at once", exitInterrupted, "segue: the run was stopped: interrupted\n"},
+		"terminated": {syscall.SIGTERM, "segue: stopping; press Ctrl-C again to end at once", exitTerminated, "segue: the run was stopped: terminated\n"},
+		"hung up":    {syscall.SIGHUP, "", exitHungUp, "segue: hung up\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			model := newSlowModel(t)
-			cmd := exec.CommandContext(t.Context(), "segue", "run", "--store", "none", "--base-url", model.URL, "--dir", t.TempDir(), "--json", "task")
-			cmd.Env = append(os.Environ(), "GORACE="+noSleep)
-			var stdout bytes.Buffer
-			cmd.Stdout = &stdout
-			pipe, err := cmd.StderrPipe()
-			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			stderr := bufio.NewReader(pipe)
+			cmd, stdout, stderr := interruptible(t, "run", "--store", "none", "--base-url", model.URL, "--json", "task")
 			<-model.asked
-			for i, s := range tt.signals {
-				require.NoError(t, cmd.Process.Signal(s))
-				await(t, stderr, tt.told[i])
-			}
-			if tt.reply != "" {
-				model.replies <- tt.reply
+			require.NoError(t, cmd.Process.Signal(tt.signal))
+			if tt.told != "" {
+				await(t, stderr, tt.told)
 			}
 			rest, err := io.ReadAll(stderr)
 			require.NoError(t, err)
 			require.Equal(t, tt.code, codeOf(t, cmd.Wait()), string(rest))
 			require.Contains(t, string(rest), tt.why)
-
-			var got struct {
-				Status   string
-				Messages struct{ Messages []struct{ Role string } }
-			}
+			var got struct{ Status string }
 			require.NoError(t, json.Unmarshal(stdout.Bytes(), &got))
-			require.Equal(t, tt.status, got.Status)
-			var roles []string
-			for _, m := range got.Messages.Messages {
-				roles = append(roles, m.Role)
-			}
-			require.Equal(t, tt.roles, strings.Join(roles, " "))
+			require.Equal(t, "stopped", got.Status)
 			require.Empty(t, model.asked, "nothing more was asked")
 		})
 	}
 }
 
-// TestInterrupt_asked presses Ctrl-C twice while somebody is asked and a tool runs: the first ends
-// what is asked, the second the tool.
+// interruptible starts a segue.
+func interruptible(t *testing.T, args ...string) (cmd *exec.Cmd, stdout *bytes.Buffer, stderr *bufio.Reader) {
+	t.Helper()
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("the tests were begun with SIGHUP ignored")
+	}
+	cmd = exec.CommandContext(t.Context(), "segue", args...)
+	cmd.Env = append(os.Environ(), "GORACE="+noSleep, "XDG_STATE_HOME="+t.TempDir())
+	stdout = &bytes.Buffer{}
+	cmd.Stdout = stdout
+	pipe, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	return cmd, stdout, bufio.NewReader(pipe)
+}
+
+// TestInterrupt_retry presses Ctrl-C during a wait of 25 seconds between two tries: it ends at once,
+// whether or not the run is kept.
+func TestInterrupt_retry(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Retry-After", "25")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	s.Config.SetKeepAlivesEnabled(false)
+	s.Start()
+	t.Cleanup(s.Close)
+	for _, store := range []string{"none", filepath.Join(t.TempDir(), "runs.db")} {
+		cmd, _, stderr := interruptible(t, "run", "--store", store, "--base-url", s.URL+"/v1", "--model", "m", "task")
+		await(t, stderr, "[0 #1] retry after attempt 1 in 25s: the rate limit of the server was reached (status 429, model m): Too Many Requests")
+		started := time.Now()
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		rest, err := io.ReadAll(stderr)
+		require.NoError(t, err)
+		require.Equal(t, exitInterrupted, codeOf(t, cmd.Wait()), string(rest))
+		require.Less(t, time.Since(started), 10*time.Second)
+	}
+}
+
+// TestInterrupt_twice presses Ctrl-C while nobody reads the output, which therefore does not end: the
+// second one ends the process, and the run goes on all the same.
+func TestInterrupt_twice(t *testing.T) {
+	t.Parallel()
+	k := newKeptRun(t)
+	cmd := exec.CommandContext(t.Context(), "segue", "run", "--base-url", k.model.URL, "--dir", k.dir, "--json", "task "+strings.Repeat("x", 100_000))
+	cmd.Env = append(os.Environ(), "GORACE="+noSleep, "XDG_STATE_HOME="+k.home)
+	unread, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	pipe, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	stderr := bufio.NewReader(pipe)
+	<-k.model.asked
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	await(t, stderr, "segue: interrupting the run; press Ctrl-C again to end at once; either way it goes on with: segue resume")
+	_, err = io.ReadFull(unread, make([]byte, 10)) // it writes the output
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP)) // one more of these changes nothing
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	_, _ = io.Copy(io.Discard, stderr)
+	end, ok := errors.AsType[*exec.ExitError](cmd.Wait())
+	require.True(t, ok)
+	require.Equal(t, syscall.SIGINT, end.Sys().(syscall.WaitStatus).Signal())
+	again, out, stderr := k.command("resume", "--take-over")
+	<-k.model.asked
+	k.model.replies <- answersAll
+	k.ends(again, stderr, exitDone)
+	require.Equal(t, "All done.\n", out.String())
+}
+
+// TestInterrupt_asked presses Ctrl-C while somebody is asked and a tool runs: it ends both.
 func TestInterrupt_asked(t *testing.T) {
 	started := make(chan struct{})
 	slow := tools.New(tools.Definition{Name: "slow", ReadOnly: true}, func(ctx context.Context, _ struct{}) (string, error) {
@@ -115,12 +147,8 @@ func TestInterrupt_asked(t *testing.T) {
 	<-started
 	s.Await(yourTurn)
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
-	s.AwaitAll("\nsegue: stopping after this step; press Ctrl-C again to stop now\n", "ask_user failed ")
-	s.Await("ask_user failed ")
-	require.Empty(t, s.ended)
-	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
 	require.Equal(t, exitInterrupted, s.end())
-	s.AwaitAll("\nsegue: stopping now\n", "slow failed (interrupted)", yourTurn)
+	s.AwaitAll("\nsegue: stopping; press Ctrl-C again to end at once\n", "slow failed (interrupted)")
 	require.NotContains(t, s.Rest(), yourTurn, "nothing more was asked")
 }
 

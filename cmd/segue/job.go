@@ -1,14 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/approval"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
 	"github.com/segue-go/segue/llmclient"
@@ -66,28 +72,53 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 // perform makes the run, or goes on with it. It writes progress to s and the output to standard
 // output, and returns how the run ended as an error with an exit code.
 func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen) error {
-	ctx, stop, release := interrupts(ctx, j.runs != nil, s.Warn)
+	ctx, said, release := interrupts(ctx, j.runs != nil, func() { s.Warn(j.runs.interrupting()) })
 	defer release()
 	var asker *approval.Asker
 	if c.interactive {
-		asker = approval.NewAsker(s, j.files, c.stdin, stop)
+		asker = approval.NewAsker(s, j.files, c.stdin, nil)
 	}
 	o, err := j.orchestrator(asker)
 	if err != nil {
 		return err
 	}
-	return c.tell(j.events(ctx, o, stop, s), j, asker, out, s)
+	err = c.tell(inOrder(j.events(ctx, o, s), said), j, asker, out, s)
+	if err != nil && hungUp(ctx) {
+		return endedBySignal(ctx) // what could not be written is no failure of the run
+	}
+	return err
+}
+
+// inOrder passes events on, and the last one after said has returned.
+func inOrder(events iter.Seq2[orchestrator.Event, error], said func()) iter.Seq2[orchestrator.Event, error] {
+	return func(yield func(orchestrator.Event, error) bool) {
+		for e, err := range events {
+			if e.Kind == orchestrator.EventRunFinished {
+				said()
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // tell shows the events of a run, writes its output, and returns how it ended as an error with an
 // exit code.
-func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *approval.Asker, out output, s *terminal.Screen) error {
+func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *approval.Asker, out output, s *terminal.Screen) (err error) {
+	var run string
 	defer s.Clear()
+	defer func() {
+		if defect := recover(); defect != nil {
+			err = defectError(defect, debug.Stack(), run, j, out, s)
+		}
+	}()
 	to := printer{w: c.stdout, form: out.kind(), terminal: terminal.IsTerminal(c.stdout), live: c.live(out)}
 	for e, err := range events {
 		if e.Kind == "" {
 			return &notBegunError{err}
 		}
+		run = e.Run
 		if asker != nil {
 			asker.Observe(e)
 		}
@@ -95,15 +126,19 @@ func (c *cli) tell(events iter.Seq2[orchestrator.Event, error], j job, asker *ap
 			return err
 		}
 		s.ShowEvent(e)
-		if err := to.beside(s, e); err != nil {
-			return err
+		written := to.beside(s, e)
+		end, ended := e.Detail.(orchestrator.RunFinished)
+		if !ended && written != nil {
+			return written
 		}
-		if end, ok := e.Detail.(orchestrator.RunFinished); ok {
-			if end.Status == orchestrator.StatusDone && end.Output.Result == nil {
-				s.Warn("the model gave no answer")
-			}
+		if ended {
 			s.ShowWaits(end.Waits)
-			return outcome(end, err, j.files, j.runs.ways(e.Run))
+			on := j.runs.ways(e.Run)
+			for _, offer := range on.offers(end.Status) {
+				s.ShowProgress(offer)
+			}
+			j.keepPartial(e.Run, to.cutOff(end), s)
+			return cmp.Or(written, outcome(end, err, j.files, on))
 		}
 	}
 	return errNoEnd
@@ -118,16 +153,48 @@ func (e *notBegunError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *notBegunError) Unwrap() error { return e.err }
 
+// defectError returns the error of a command that broke down while it showed a run. The run was cut
+// off there, as by the end of the process.
+func defectError(defect any, stack []byte, run string, j job, out output, s *terminal.Screen) error {
+	if out.verbose {
+		for line := range strings.Lines(string(stack)) {
+			s.ShowProgress(plaintext.Printable(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	err := fmt.Errorf("this is a defect of segue: %v; with --verbose it says where", defect)
+	if on := j.runs.ways(run); run != "" && on != (ways{}) {
+		err = fmt.Errorf("%w; go on with: %s", err, on.resume)
+	}
+	return failed(err)
+}
+
+// maxPartial is how much of a partial answer is kept.
+const maxPartial = 64 << 10
+
+// keepPartial adds the partial answer of an interrupted run to the run, as a note: the reply is asked
+// for again when the run goes on, and nobody may have read what was written.
+func (j job) keepPartial(run, text string, s *terminal.Screen) {
+	if j.runs == nil || strings.TrimSpace(text) == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	note := "an answer broke off here: " + plaintext.Head(text, maxPartial)
+	if err := j.runs.post(ctx, func(ctx context.Context, o *orchestrator.Orchestrator) error {
+		return o.Note(ctx, checkpoint.Key{Run: run}, note)
+	}); err != nil {
+		s.Warn("the partial answer is not kept: " + plainwords.Line(err))
+	}
+}
+
 // errNoEnd says that the last event of a run is missing.
 var errNoEnd = failed(errors.New("the run ended without saying how"))
 
 // events runs the task, or goes on with a run.
-func (j job) events(ctx context.Context, o *orchestrator.Orchestrator, stop <-chan struct{}, s *terminal.Screen) iter.Seq2[orchestrator.Event, error] {
+func (j job) events(ctx context.Context, o *orchestrator.Orchestrator, s *terminal.Screen) iter.Seq2[orchestrator.Event, error] {
 	if j.resume != nil {
-		j.resume.Stop = stop
 		return j.runs.takeUp(ctx, o, *j.resume, s)
 	}
-	j.task.Stop = stop
 	return o.Stream(ctx, j.task)
 }
 

@@ -150,6 +150,15 @@ func (p *printer) answer(end orchestrator.RunFinished) string {
 	return end.Output.Text()
 }
 
+// cutOff returns the partial answer of a run that was interrupted, and goes on without it; "" if
+// there is none.
+func (p *printer) cutOff(end orchestrator.RunFinished) string {
+	if end.Status != orchestrator.StatusInterrupted {
+		return ""
+	}
+	return p.reply.String()
+}
+
 // event writes the output for event e.
 func (p *printer) event(e orchestrator.Event) error {
 	p.listen(e)

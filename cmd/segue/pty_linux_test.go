@@ -143,7 +143,7 @@ func TestTerminal_answers(t *testing.T) {
 	require.True(t, p.has("b"))
 }
 
-// TestTerminal_partial presses Ctrl-C twice while an answer comes: what there is of it stays on the
+// TestTerminal_partial presses Ctrl-C while an answer comes: what there is of it stays on the
 // terminal.
 func TestTerminal_partial(t *testing.T) {
 	t.Parallel()
@@ -151,9 +151,7 @@ func TestTerminal_partial(t *testing.T) {
 	p.start("run", "--store", "none", "--base-url", halfAnswer(t).URL, "task")
 	p.Await("[0 #1] The quick brown")
 	p.Types("\x03")
-	p.Await("segue: stopping after this step")
-	p.Types("\x03")
-	p.Await("segue: stopping now")
+	p.Await("segue: stopping; press Ctrl-C again to end at once")
 	require.Equal(t, exitInterrupted, codeOf(t, p.cmd.Wait()))
 	<-p.read
 	require.Contains(t, p.Rest(), "\nThe quick brown\r\n")
@@ -163,8 +161,8 @@ func TestTerminal_partial(t *testing.T) {
 // although it reads from the terminal.
 func TestTerminal_interrupts(t *testing.T) {
 	const (
-		soon = "segue: stopping after this step; press Ctrl-C again to stop now"
-		now  = "segue: stopping now"
+		now     = "segue: stopping; press Ctrl-C again to end at once"
+		stopped = "segue: the run was stopped: "
 	)
 	for name, tt := range map[string]struct {
 		wants   string
@@ -178,20 +176,16 @@ func TestTerminal_interrupts(t *testing.T) {
 		written bool // what was approved before
 	}{
 		"Ctrl-C at an approval": {
-			wants: wantsToWrite, prompt: mayWrite, keys: "y\x03", told: soon,
-			code: exitInterrupted, status: "stopped", why: "segue: machine: the run was stopped: stop was asked for", written: true,
+			wants: wantsToWrite, prompt: mayWrite, keys: "y\x03", told: now,
+			code: exitInterrupted, status: "stopped", why: stopped + "interrupted", written: true,
 		},
 		"Ctrl-C at a question": {
-			wants: wantsToKnow, prompt: yourTurn, keys: "because\x03", told: soon,
-			code: exitInterrupted, status: "stopped", why: "segue: machine: the run was stopped: stop was asked for",
-		},
-		"Ctrl-C twice": {
-			wants: wantsToKnow, prompt: yourTurn, keys: "\x03\x03", told: soon,
-			code: exitInterrupted, status: "stopped", why: "segue: machine: the run was stopped: ",
+			wants: wantsToKnow, prompt: yourTurn, keys: "because\x03", told: now,
+			code: exitInterrupted, status: "stopped", why: stopped + "interrupted",
 		},
 		"terminated": {
 			wants: wantsToKnow, prompt: yourTurn, signal: syscall.SIGTERM, told: now,
-			code: exitInterrupted, status: "stopped", why: "segue: machine: the run was stopped: interrupted",
+			code: exitTerminated, status: "stopped", why: stopped + "terminated",
 		},
 		"Ctrl-D at an approval": {
 			wants: wantsToWrite, prompt: mayWrite, keys: "\x04", told: `segue: [0 #2] waits for approval: write_file {"path":"b","content":"2"}`,

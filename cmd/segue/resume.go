@@ -60,6 +60,7 @@ that is safe.`,
 	flags.StringVar(&f.model, "model", "", "another model (default that of the run)")
 	flags.StringVar(&f.baseURL, "base-url", "", "another server (default that of the run)")
 	offerPolicy(cmd, &f.policy, "", "another text format for tool calls (default that of the run)")
+	flags.StringVar(&f.idle, "idle-timeout", "", idleUsage)
 	flags.StringVar(&f.dir, "dir", "", "where the folder of the run is now (default where it was)")
 	flags.StringArrayVar(&f.protect, "protect", nil, "have more files asked about; may be said again")
 	flags.StringVar(&f.config, "config", "", "the configuration (default that of the run)")
@@ -260,7 +261,7 @@ func (st *runStore) takeUp(ctx context.Context, o *orchestrator.Orchestrator, ho
 func (st *runStore) awaitLease(ctx context.Context, run string, until time.Time) error {
 	for ; time.Now().Before(until.Add(leaseMargin)); time.Sleep(leaseMargin) {
 		if ctx.Err() != nil {
-			return &exitError{code: exitInterrupted, err: errInterrupted}
+			return endedBySignal(ctx)
 		}
 		head, err := st.Head(ctx, checkpoint.Key{Run: run})
 		switch {

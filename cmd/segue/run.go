@@ -14,6 +14,7 @@ import (
 
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
@@ -30,6 +31,7 @@ type runFlags struct {
 	model    string
 	baseURL  string
 	policy   string
+	idle     string
 	system   string
 	dir      string
 	approve  choice
@@ -86,9 +88,9 @@ With --session the run is a turn of a conversation: the model is told what was s
 from turn to turn. segue sessions lists the conversations.
 
 Each step is kept, so that a run that waits for you, was interrupted or broke off goes on with segue resume: nothing that is
-done is done again. Ctrl-C interrupts it, whatever it is doing, and says so; a second one ends the process. What there is then
-of an answer goes to standard output all the same, as it does when a reply breaks off. With --store none nothing is kept: then
-Ctrl-C ends the run after the step in progress, and a second one at once.`,
+done is done again. Ctrl-C interrupts it, whatever it is doing, and says how it goes on; a second one ends the process. SIGTERM and
+the end of the terminal interrupt it, too. What there is then of an answer goes to standard output all the same, as it does when a
+reply breaks off. With --store none nothing is kept: then Ctrl-C ends the run.`,
 		Example: `  segue run "What is a segue?"
   segue run --dir notes "Write action-items.md: who does what until when"
   segue run --strategy plan-revise-execute --dir src "Write OVERVIEW.md: what each package is for"
@@ -112,6 +114,9 @@ Ctrl-C ends the run after the step in progress, and a second one at once.`,
 	return cmd
 }
 
+// idleUsage is the help of --idle-timeout.
+const idleUsage = "longest silence of the server, as a `DURATION` such as 10m; none: no limit (default " + config.IdleTimeoutVariable + ", or that of the model, or 2m)"
+
 // offer adds the flags to cmd.
 func (f *runFlags) offer(cmd *cobra.Command) {
 	f.strategy.offer(cmd, "strategy", "how to go about the task; segue graph --help lists the names")
@@ -120,6 +125,7 @@ func (f *runFlags) offer(cmd *cobra.Command) {
 	flags.StringVar(&f.model, "model", "", "the model (default SEGUE_MODEL, or "+config.DefaultModel+")")
 	flags.StringVar(&f.baseURL, "base-url", "", "the server, up to and without /chat/completions (default OPENAI_BASE_URL, or OpenAI)")
 	offerPolicy(cmd, &f.policy, "", "let the model write its tool calls as text in this format (default the tool calls of the server)")
+	flags.StringVar(&f.idle, "idle-timeout", "", idleUsage)
 	flags.StringVar(&f.system, "system", "", "the system prompt")
 	flags.StringVar(&f.dir, "dir", "", "let the model list, read, write and search the files in this folder, and no others")
 	flags.StringArrayVar(&f.protect, "protect", nil, "have each change and each reading of the files that fit this glob asked about; may be said again")
@@ -183,7 +189,7 @@ func (c *cli) runTask(ctx context.Context, f *runFlags, arg string) error {
 	}
 	err = c.perform(ctx, j, f.out, s)
 	if journal, ok := errors.AsType[*orchestrator.JournalError](err); ok && j.runs.doesWithout(err) {
-		s.Warn(notKept + plaintext.OneLine(journal.Err.Error()))
+		s.Warn(notKept + plainwords.Line(journal.Err))
 		unkept := j
 		unkept.runs = nil
 		return c.perform(ctx, unkept, f.out, s)
@@ -257,7 +263,7 @@ func (c *cli) configOf(ctx context.Context, f *runFlags, place config.Place, s *
 
 // clientOptions returns the options for the model, from the flags.
 func (c *cli) clientOptions(f *runFlags) config.ClientOptions {
-	return config.ClientOptions{Getenv: c.getenv, Model: f.model, BaseURL: f.baseURL, Policy: f.policy}
+	return config.ClientOptions{Getenv: c.getenv, Model: f.model, BaseURL: f.baseURL, Policy: f.policy, IdleTimeout: f.idle}
 }
 
 // clientOr returns what make makes, or a client that is never asked, for a run that is only read.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/segue-go/segue/checkpoint"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/runview"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 	"github.com/segue-go/segue/messages"
@@ -141,7 +142,7 @@ func newShowRecord(h *checkpoint.Head, v *runview.View, whole bool) *showRecord 
 func (r *showRecord) text(view *runview.View, st *runStore) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("run %s %s%s", plaintext.Visible(r.Run), r.Status, plaintext.Colon(plaintext.OneLine(r.Reason)))
+	line("run %s %s%s", plaintext.Visible(r.Run), r.Status, plaintext.Colon(plaintext.OneLine(plainwords.Of(r.Reason))))
 	line("  task: %s", plaintext.OneLine(r.Goal))
 	var began begun
 	if json.Unmarshal(r.Begun, &began) == nil {

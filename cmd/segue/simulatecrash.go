@@ -8,11 +8,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -137,7 +136,7 @@ func (c *cli) simulateCrash(ctx context.Context, f *simulateFlags, args []string
 	if f.pairs < 1 {
 		return errors.New("--pairs is a number from 1 on")
 	}
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, release := untilSignal(ctx)
 	defer release()
 	dir, err := os.MkdirTemp("", "segue-crash-")
 	if err != nil {
@@ -196,9 +195,14 @@ func (c *cli) simulateApart(ctx context.Context, dir string) (*crashRecord, erro
 	cmd.Env = append(os.Environ(), simulatedVariable+"="+dir)
 	var said bytes.Buffer // a few lines of package testing, and of a panic
 	cmd.Stdout, cmd.Stderr = &said, &said
-	err = cmd.Run()
+	if err = cmd.Run(); err != nil && cmd.ProcessState != nil && !cmd.ProcessState.Exited() {
+		select { // a Ctrl-C ends the other process, and comes here perhaps a moment later
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 	if ctx.Err() != nil {
-		return nil, &exitError{code: exitInterrupted, err: errInterrupted}
+		return nil, endedBySignal(ctx)
 	}
 	data, missing := os.ReadFile(filepath.Join(dir, simulatedReport))
 	if missing != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/segue-go/segue/checkpoint/sqlitestore"
 	"github.com/segue-go/segue/cmd/segue/config"
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/runstore"
 	"github.com/segue-go/segue/cmd/segue/internal/terminal"
 )
@@ -113,7 +114,7 @@ func (c *cli) keepRuns(ctx context.Context, f *storeFlag, cfg *config.Config, s 
 	st.Store, created, err = place.Open(ctx)
 	switch {
 	case err != nil && place.Usual:
-		s.Warn(notKept + plaintext.OneLine(err.Error()))
+		s.Warn(notKept + plainwords.Line(err))
 		return nil, nil //nolint:nilnil // a run can do without a store
 	case err != nil:
 		return nil, fmt.Errorf("%w; --store none keeps no runs", err)
@@ -144,7 +145,7 @@ func (st *runStore) expire(ctx context.Context, s *terminal.Screen) {
 		return
 	}
 	if _, err := checkpoint.Prune(ctx, st.Store, checkpoint.Retention{Ended: max(st.keep, time.Nanosecond)}); err != nil {
-		s.Warn("old runs were not deleted: " + plaintext.OneLine(err.Error()))
+		s.Warn("old runs were not deleted: " + plainwords.Line(err))
 	}
 }
 

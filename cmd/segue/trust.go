@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -150,7 +147,7 @@ func (c *cli) askTrust(ctx context.Context, r trust.Review, store trust.Store, s
 // confirm shows lines and asks a yes-or-no question. Anything but yes, and the end of the input,
 // means no.
 func (c *cli) confirm(ctx context.Context, s *terminal.Screen, question string, above []terminal.Line) (bool, error) {
-	ctx, release := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, release := untilSignal(ctx)
 	defer release()
 	for keys := terminal.NewKeyboard(c.stdin); ; above = []terminal.Line{terminal.Warn.Line("Answer y or n.")} {
 		keys.DiscardTyped()
@@ -158,7 +155,7 @@ func (c *cli) confirm(ctx context.Context, s *terminal.Screen, question string, 
 		line, err := keys.ReadLine(ctx)
 		s.EndPrompt(err == nil)
 		if ctx.Err() != nil {
-			return false, &exitError{code: exitInterrupted, err: errInterrupted}
+			return false, endedBySignal(ctx)
 		}
 		if err != nil {
 			return false, nil // the end of the input means no

@@ -11,14 +11,39 @@ import (
 )
 
 // ways are command lines by which a run that is kept goes on; they are empty if it is not kept.
-type ways struct{ resume, answer, show string }
+type ways struct{ resume, answer, show, runs string }
 
 // ways returns the command lines for a run; none if runs are not kept.
 func (st *runStore) ways(run string) ways {
 	if st == nil {
 		return ways{}
 	}
-	return ways{st.command("resume", run), st.command("answer", run), st.command("show", run)}
+	return ways{st.command("resume", run), st.command("answer", run), st.command("show", run), "segue runs" + st.said}
+}
+
+// offers returns lines with what else can be done about a run that has not ended; the error of the
+// command says how it goes on.
+func (on ways) offers(status orchestrator.Status) []string {
+	if on == (ways{}) {
+		return nil
+	}
+	looks := []string{"see what it did with: " + on.show, "list all runs with: " + on.runs}
+	switch status {
+	case orchestrator.StatusWaiting:
+		return append([]string{"answer from anywhere with: " + on.answer}, looks...)
+	case orchestrator.StatusInterrupted:
+		return looks
+	default:
+		return nil
+	}
+}
+
+// interrupting says what a signal does to a run, and what the next one does.
+func (st *runStore) interrupting() string {
+	if st == nil {
+		return "stopping; press Ctrl-C again to end at once"
+	}
+	return "interrupting the run; press Ctrl-C again to end at once; either way it goes on with: segue resume" + st.said
 }
 
 // waiting returns the error of a run that waits for a person. It says how to continue.

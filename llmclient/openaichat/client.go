@@ -61,7 +61,7 @@ func (cfg Config) options(full Config) []option.RequestOption {
 	if full.APIKey != "" {
 		opts = append(opts, option.WithAPIKey(full.APIKey))
 	}
-	opts = append(opts, option.WithHTTPClient(sameServerClient(cfg.HTTPClient)))
+	opts = append(opts, option.WithHTTPClient(sameServerClient(cfg.HTTPClient, full.IdleTimeout)))
 	opts = append(opts, cfg.Options...)
 	opts = append(opts, option.WithMaxRetries(0))
 	if !cfg.NoEnvironment {

@@ -43,13 +43,14 @@ type Config struct {
 	// IdleTimeout is the longest silence of the server in a streamed call: before the first byte,
 	// and between two reads. Comments of the stream end a silence; time spent in onDelta does not
 	// count. 0 means DefaultIdleTimeout, negative means none. A model that thinks silently needs
-	// more. IdleTimeout does not apply to a call that is not streamed: limit it with the context.
+	// more, so such a silence is not retried (NoRetry of [llmclient.Error]). IdleTimeout does not
+	// apply to a call that is not streamed: limit it with the context.
 	IdleTimeout time.Duration
 
 	// MaxRetries is how often a request is repeated after a temporary error: a rate limit, a 5xx,
-	// or a broken connection, also in the middle of a reply. Each is reported, and listed in
-	// Response.Attempts; see [llmclient.Retry], which waits between them. 0 means
-	// DefaultMaxRetries, negative means none.
+	// or a broken connection, also in the middle of a reply, but not after a silence of IdleTimeout.
+	// Each is reported, and listed in Response.Attempts; see [llmclient.Retry], which waits between
+	// them. 0 means DefaultMaxRetries, negative means none.
 	MaxRetries int
 
 	// MaxResponse is the greatest size of an answer in bytes; a larger answer is a CodeBadResponse.
@@ -63,8 +64,8 @@ type Config struct {
 	Reasoning  Reasoning  // which thoughts and signatures of a model are sent back
 	TokenField TokenField // the field name for Request.MaxTokens
 
-	// HTTPClient sends the requests. nil means a client with the default transport that waits at
-	// most ten minutes for the header of an answer.
+	// HTTPClient sends the requests. nil means a client with the default transport that waits for
+	// the header of an answer at most ten minutes, or the IdleTimeout if that is longer.
 	HTTPClient *http.Client
 
 	// Options are passed to openai-go after the fields above: headers, queries, middleware.

@@ -108,7 +108,7 @@ func TestRedirect_toAnotherHost(t *testing.T) {
 			_, err = c.Complete(t.Context(), hello(), nil)
 			require.Error(t, err)
 			require.Equal(t, llmclient.CodeNotFound, llmclient.CodeOf(err), "to try again would not help")
-			require.ErrorContains(t, err, "the server redirects, and that is not followed")
+			require.ErrorContains(t, err, "the server redirects to "+other.URL+"/v1/chat/completions, and that is not followed")
 			require.NotContains(t, err.Error(), "canary")
 		}
 	}
@@ -145,6 +145,28 @@ func TestRedirect_onTheSameHost(t *testing.T) {
 	}
 	_, err = newClient(t, s, refuse).Complete(context.Background(), hello(), nil)
 	require.ErrorContains(t, err, "that is not followed")
+}
+
+// A redirect that leads nowhere is asked once, however often a request may be tried.
+func TestRedirect_isNotRetried(t *testing.T) {
+	for location, says := range map[string]string{
+		"/v1/chat/completions": "the server redirects to http", // in a circle
+		"http://[::1":          "the server redirects to an address that cannot be read",
+		"":                     "Temporary Redirect",
+	} {
+		asked := 0
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			if location != "" {
+				w.Header().Set("Location", location)
+			}
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		})
+		_, err := newClient(t, s, func(cfg *openaichat.Config) { cfg.MaxRetries = 3 }).Complete(t.Context(), hello(), nil)
+		require.Equal(t, llmclient.CodeNotFound, llmclient.CodeOf(err), location)
+		require.ErrorContains(t, err, says)
+		require.Equal(t, 1, asked, location)
+	}
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)

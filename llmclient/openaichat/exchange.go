@@ -130,7 +130,7 @@ func (x *exchange) statusError() *llmclient.Error {
 	err := wire.error(x.res.StatusCode)
 	switch {
 	case x.res.StatusCode < http.StatusBadRequest && x.res.Header.Get("Location") != "":
-		err.Message = "the server redirects, and that is not followed; set the address that answers as the base URL"
+		err.Message = "the server redirects" + redirectTarget(x.res) + ", and that is not followed; set the address that answers as the base URL"
 	case err.Message == "":
 		err.Message = http.StatusText(x.res.StatusCode)
 	}
@@ -177,7 +177,8 @@ func (x *exchange) failed(err error) *llmclient.Error {
 	if errors.Is(context.Cause(x.ctx), errIdle) {
 		return &llmclient.Error{
 			Code:    llmclient.CodeTimeout,
-			Message: fmt.Sprintf("the server sent nothing for %v", x.client.cfg.IdleTimeout),
+			Message: fmt.Sprintf("the server sent nothing for %v, the idle timeout", x.client.cfg.IdleTimeout),
+			NoRetry: true, // a model that thinks for so long does so again
 			Err:     errIdle,
 		}
 	}
@@ -185,6 +186,9 @@ func (x *exchange) failed(err error) *llmclient.Error {
 		return &llmclient.Error{Code: llmclient.CodeBadResponse, Message: tooLong.Error()}
 	}
 	code := transportCode(err)
+	if isRedirect(err) {
+		return &llmclient.Error{Code: llmclient.CodeNotFound, Message: "the server redirects to an address that cannot be read; check the base URL"}
+	}
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // the URL may contain a key
 	}

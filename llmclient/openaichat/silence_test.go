@@ -96,6 +96,20 @@ func TestStream_NoHeaderInTime(t *testing.T) {
 	})
 }
 
+// A silence that was as long as the limit is not tried again: a model that thinks for so long does
+// so each time.
+func TestStream_SilenceIsNotRetried(t *testing.T) {
+	for _, data := range [][]string{nil, {chunk(`"content":"half"`)}} {
+		synctest.Test(t, func(t *testing.T) {
+			started := time.Now()
+			_, err := ask(t, nowhere(), by(holding(data...)), idle(2*time.Minute), func(cfg *openaichat.Config) { cfg.MaxRetries = 3 })
+			require.Equal(t, 2*time.Minute, time.Since(started))
+			require.True(t, err.NoRetry)
+			require.Empty(t, err.Attempts)
+		})
+	}
+}
+
 func TestStream_SlowIsNotStalled(t *testing.T) {
 	slow := func(pause time.Duration, line string) func(*openaichat.Config) {
 		return by(func(_ *http.Request, w io.Writer) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
 	"github.com/segue-go/segue/cmd/segue/internal/workfolder"
@@ -90,11 +90,14 @@ func (c *Config) checkModel(name string) []Problem {
 	found := c.checkName(at, name)
 	if m.Policy != "" {
 		if _, err := textpolicy.New(m.Policy, markdownpolicy.Options{}); err != nil {
-			found = append(found, c.problem(at+"/policy", "%v", err))
+			found = append(found, c.problem(at+"/policy", "%s", plainwords.Line(err)))
 		}
 	}
 	if _, err := m.Limits.timeout(); err != nil {
 		found = append(found, c.problem(at+"/limits/timeout", "must be a duration above zero, such as 90s or 2m"))
+	}
+	if _, err := ParseIdleTimeout(m.Limits.IdleTimeout); err != nil {
+		found = append(found, c.problem(at+"/limits/idle_timeout", "%s", err.Error()))
 	}
 	if m.BaseURL != "" {
 		u, err := url.Parse(m.BaseURL)
@@ -210,7 +213,7 @@ func (c *Config) checkRule(i int) []Problem {
 		}
 	}
 	if _, err := regexp.Compile(r.Pattern); err != nil {
-		found = append(found, c.problem(at+"/pattern", "%s", plaintext.OneLine(err.Error())))
+		found = append(found, c.problem(at+"/pattern", "%s", plainwords.Line(err)))
 	}
 	return found
 }
@@ -234,7 +237,7 @@ func (c *Config) tryAgents() []Problem {
 			_, err = orchestrator.New(orchestrator.Config{Client: scripted.New(), Strategies: setup.Strategies, Tools: setup.Tools})
 		}
 		if err != nil {
-			found = append(found, c.problem(within("/agents", name), "%s", plaintext.OneLine(err.Error())))
+			found = append(found, c.problem(within("/agents", name), "%s", plainwords.Line(err)))
 		}
 	}
 	return found

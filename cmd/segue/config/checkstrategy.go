@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/cmd/segue/internal/strategies"
 	"github.com/segue-go/segue/strategy/builtin"
 )
@@ -112,7 +113,7 @@ func (c *Config) tryStrategy(name string) []Problem {
 	if wrong := c.tryConfig(a.StrategyName(), at, nil, members); len(wrong) > 0 {
 		return wrong
 	}
-	return []Problem{c.problem(at, "%s", plaintext.OneLine(err.Error()))}
+	return []Problem{c.problem(at, "%s", plainwords.Line(err))}
 }
 
 // tryConfig finds the errors that a strategy itself reports about its config. It tries each key

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/endpoint"
+	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 	"github.com/segue-go/segue/cmd/segue/internal/textpolicy"
 	"github.com/segue-go/segue/llmclient"
 	"github.com/segue-go/segue/llmclient/openaichat"
@@ -26,6 +27,10 @@ type ClientOptions struct {
 	Model   string                   // a name from the file, or else the provider's name of the model; "": the model of the agent
 	BaseURL string                   // the server, which gets OPENAI_API_KEY; "": the server of the model
 	Policy  string                   // the text format for tool calls; "": the format of the model
+
+	// IdleTimeout is for all models of the run, as in [ModelLimits]; "": SEGUE_IDLE_TIMEOUT, or that
+	// of each model.
+	IdleTimeout string
 }
 
 // lookup returns the function that reads environment variables.
@@ -36,12 +41,26 @@ func (o ClientOptions) lookup() func(string) string {
 	return o.Getenv
 }
 
+// idleTimeout returns the idle timeout that holds for all models; 0: each has its own.
+func (o ClientOptions) idleTimeout() (time.Duration, error) {
+	text, named := o.IdleTimeout, "--idle-timeout"
+	if text == "" {
+		text, named = o.lookup()(IdleTimeoutVariable), IdleTimeoutVariable
+	}
+	d, err := ParseIdleTimeout(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s %s: %w", named, plaintext.OneLine(text), err)
+	}
+	return d, nil
+}
+
 // modelClients makes the clients of a configuration. Each model has one client, shared by all
 // agents, because its limits apply to all of them together.
 type modelClients struct {
 	file      map[string]Model
 	foundFile string // path of the configuration, if it was found and not named; otherwise ""
 	getenv    func(string) string
+	idle      time.Duration // for all models; 0: as the file says
 	made      map[string]llmclient.Client
 }
 
@@ -74,7 +93,7 @@ func (m *modelClients) make(name string, cfg Model) (llmclient.Client, error) {
 // makeAt makes a client for a server, with its fallbacks. The client always requests its own model,
 // whatever model a request names.
 func (m *modelClients) makeAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclient.Client, error) {
-	own, err := modelAt(name, cfg, at, key)
+	own, err := m.modelAt(name, cfg, at, key)
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +110,14 @@ func (m *modelClients) makeAt(name string, cfg Model, at endpoint.Endpoint, key 
 
 // modelAt makes the client of one model at one server. A request passes, from the outside in: text
 // format, retries, rate limit, time-out.
-func modelAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclient.Client, error) {
-	client, err := openaichat.New(at.Config(cfg.Model, key))
+func (m *modelClients) modelAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclient.Client, error) {
+	idle, err := ParseIdleTimeout(cfg.Limits.IdleTimeout)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", name, err)
+	}
+	settings := at.Config(cfg.Model, key)
+	settings.IdleTimeout = cmp.Or(m.idle, idle)
+	client, err := openaichat.New(settings)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
@@ -110,13 +135,13 @@ func modelAt(name string, cfg Model, at endpoint.Endpoint, key string) (llmclien
 	return withRetries(c, cfg.Limits.Retries, cfg.Policy)
 }
 
-// withRetries adds retries and a text format.
-func withRetries(c llmclient.Client, retries int, policy string) (llmclient.Client, error) {
+// withRetries adds retries, 3 if retries is nil, and a text format.
+func withRetries(c llmclient.Client, retries *int, policy string) (llmclient.Client, error) {
 	switch {
-	case retries == 0:
+	case retries == nil:
 		c = llmclient.Retry(c, llmclient.RetryConfig{AfterOutput: true})
-	case retries > 0:
-		c = llmclient.Retry(c, llmclient.RetryConfig{AfterOutput: true, MaxAttempts: retries + 1})
+	case *retries > 0:
+		c = llmclient.Retry(c, llmclient.RetryConfig{AfterOutput: true, MaxAttempts: *retries + 1})
 	}
 	if policy == "" {
 		return c, nil
@@ -146,10 +171,7 @@ func (m *modelClients) key(name string, cfg Model, at endpoint.Endpoint) (string
 // EnvironmentClient returns the client of the model that options and environment name, for a run
 // without a configuration. Requests need not name the model. It returns an error if there is
 // neither a key nor a server. The client is safe for concurrent use.
-func EnvironmentClient(o ClientOptions) (llmclient.Client, error) {
-	client, _, err := o.environment()
-	return client, err
-}
+func EnvironmentClient(o ClientOptions) (llmclient.Client, error) { return o.named() }
 
 // environment returns the client of the model that options and environment name, and the provider's
 // name of the model.
@@ -159,20 +181,29 @@ func (o ClientOptions) environment() (llmclient.Client, string, error) {
 	if key == "" && o.BaseURL == "" && getenv(endpoint.ServerVariable) == "" {
 		return nil, "", errors.New("there is no model to ask: set OPENAI_API_KEY, or name a server with --base-url or OPENAI_BASE_URL; segue demo needs neither")
 	}
-	model := cmp.Or(o.Model, getenv("SEGUE_MODEL"), DefaultModel)
-	chat, err := openaichat.New(endpoint.Typed(o.BaseURL, getenv).Config(model, key))
+	idle, err := o.idleTimeout()
 	if err != nil {
 		return nil, "", err
 	}
-	client, err := withRetries(chat, 0, o.Policy)
+	model := cmp.Or(o.Model, getenv("SEGUE_MODEL"), DefaultModel)
+	settings := endpoint.Typed(o.BaseURL, getenv).Config(model, key)
+	settings.IdleTimeout = idle
+	chat, err := openaichat.New(settings)
+	if err != nil {
+		return nil, "", err
+	}
+	client, err := withRetries(chat, nil, o.Policy)
 	return client, model, err
 }
 
-// named is [ClientOptions.environment] for an agent. Its requests name the agent instead of a
-// model.
+// named is [ClientOptions.environment] for requests that name an agent instead of a model, or
+// nothing.
 func (o ClientOptions) named() (llmclient.Client, error) {
 	client, model, err := o.environment()
-	return llmclient.Fallback([]llmclient.Candidate{{Client: client, Model: model}}, llmclient.FallbackConfig{AfterOutput: true}), err
+	if err != nil {
+		return nil, err
+	}
+	return llmclient.Fallback([]llmclient.Candidate{{Client: client, Model: model}}, llmclient.FallbackConfig{AfterOutput: true}), nil
 }
 
 // timeLimited is a client with a time-out for each request.
@@ -195,7 +226,11 @@ func (t timeLimited) Complete(ctx context.Context, req *llmclient.Request, onDel
 // error if a model needs a key that is not set, or if a file that was found would send a key to a
 // server for which the key is not meant. The client is safe for concurrent use.
 func (s *Setup) Client(o ClientOptions) (llmclient.Client, error) {
-	all := &modelClients{file: s.config.Models, getenv: o.lookup(), made: map[string]llmclient.Client{}}
+	idle, err := o.idleTimeout()
+	if err != nil {
+		return nil, err
+	}
+	all := &modelClients{file: s.config.Models, getenv: o.lookup(), idle: idle, made: map[string]llmclient.Client{}}
 	if s.config.Found {
 		all.foundFile = s.config.Path
 	}
@@ -206,7 +241,7 @@ func (s *Setup) Client(o ClientOptions) (llmclient.Client, error) {
 		case by == address(s.Strategy):
 			router[by], err = all.first(o, name)
 		case name == "":
-			router[by], err = ClientOptions{Getenv: o.Getenv}.named()
+			router[by], err = ClientOptions{Getenv: o.Getenv, IdleTimeout: o.IdleTimeout}.named()
 		default:
 			router[by], err = all.client(name)
 		}

@@ -41,8 +41,9 @@ type Model struct {
 // ModelLimits limit the requests to a model.
 type ModelLimits struct {
 	RequestsPerMinute int    `json:"requests_per_minute,omitempty" jsonschema:"most requests in a minute, evenly spaced; 0: no limit"`
-	Retries           int    `json:"retries,omitempty" jsonschema:"most tries after the first where a request fails for a reason that passes; 0: 3; negative: none"`
+	Retries           *int   `json:"retries,omitempty" jsonschema:"most tries after the first where a request fails for a reason that passes; not given: 3; 0 and negative: none"`
 	Timeout           string `json:"timeout,omitempty" jsonschema:"the longest that one request may take, such as 90s or 2m; not given: no bound"`
+	IdleTimeout       string `json:"idle_timeout,omitempty" jsonschema:"the longest silence of the server, before an answer and within it, such as 90s or 10m; none: no bound; not given: 2m"`
 }
 
 // Agent is a strategy with its settings.

@@ -86,7 +86,7 @@ func TestConfig_problems(t *testing.T) {
 			[]string{
 				"2:29: models.a.fallbacks[0]: the fallbacks go in a circle: a -> b -> c -> a", `2:32: models.a.fallbacks[1]: no model "d"; there are: a, b, c`,
 				"3:29: models.b.fallbacks[0]: the fallbacks go in a circle: b -> c -> a -> b", "4:29: models.c.fallbacks[0]: the fallbacks go in a circle: c -> a -> b -> c",
-				`4:33: models.c.policy: markdownpolicy: there is no policy "nope"; there are: fenced, xml, react, hermes, llama, pythonic, mistral`,
+				`4:33: models.c.policy: there is no policy "nope"; there are: fenced, xml, react, hermes, llama, pythonic, mistral`,
 				"5:10: agents.x: there is more than one model; say which: model: a or b or c", `5:21: agents.y.model: no model "z"; there are: a, b, c`,
 			},
 		},

@@ -75,6 +75,7 @@ func schemaOf(whole bool) json.RawMessage {
 	top["title"] = "The configuration of segue"
 	model := top.at("properties", "models", "additionalProperties", "properties")
 	model.at("policy")["description"] = model.at("policy")["description"].(string) + "; formats: " + strings.Join(markdownpolicy.Names(), ", ")
+	model.at("limits", "properties", "retries")["type"] = "integer" // and not null
 	agent := top.at("properties", "agents", "additionalProperties")
 	has := agent.at("properties")
 	has.at("strategy")["enum"] = strategies.Words()
@@ -105,6 +106,7 @@ func (n node) complete() {
 	model.at("base_url")["pattern"] = urlPattern
 	model.at("policy")["pattern"] = policyPattern()
 	model.at("limits", "properties", "timeout")["pattern"] = timePattern
+	model.at("limits", "properties", "idle_timeout")["pattern"] = "^" + NoTimeout + "$|" + timePattern
 	n.at("properties", "store", "properties", "keep")["pattern"] = keepPattern
 	agent := agents.at("additionalProperties")
 	agent.at("properties", "tools")["uniqueItems"] = true

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
 )
@@ -99,11 +100,9 @@ func wrapped(lead, text string, columns int) string {
 
 // start returns the beginning of a word that fits in so many columns: at least one character.
 func start(word string, columns int) string {
-	full := 0
-	for i, r := range word {
-		if full += plaintext.Cells(r); full > columns && i > 0 {
-			return word[:i]
-		}
+	if head, _ := plaintext.Split(word, columns); head != "" {
+		return head
 	}
-	return word
+	_, size := utf8.DecodeRuneInString(word)
+	return word[:size]
 }

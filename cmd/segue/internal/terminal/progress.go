@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
 	"github.com/segue-go/segue/orchestrator"
@@ -88,7 +89,7 @@ func describeState(e happening, d orchestrator.StateChanged, verbose bool) []Lin
 // describeStep describes the result of a model call. Results of tools have their own lines.
 func describeStep(e happening, d orchestrator.StepTaken, said partialReply, verbose bool) []Line {
 	if d.Err != nil {
-		failed := Line{Bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(d.Err.Message, verbose)}
+		failed := Line{Bad, place(e) + verb(d.Kind) + " failed (" + string(d.Err.Code) + "): " + text(plainwords.Of(d.Err.Message), verbose)}
 		return append([]Line{failed}, brokenOff(e, said, verbose)...)
 	}
 	if d.Kind != nextstep.KindGetChatCompletion {
@@ -126,6 +127,8 @@ func describeResult(e happening, out messages.ToolOutput, verbose bool) []Line {
 		return lines
 	case out.OK() && len(rows) > 1:
 		return []Line{{s, begin + plaintext.Colon(plaintext.Head(plaintext.OneLine(rows[0]), toolColumns)) + " (+" + plaintext.Counted(len(rows)-1, "line") + ")"}}
+	case !out.OK():
+		return []Line{{s, begin + plaintext.Colon(text(plainwords.Of(out.Output), false))}}
 	default:
 		return []Line{{s, begin + plaintext.Colon(text(out.Output, false))}}
 	}
@@ -139,7 +142,7 @@ func describeRetry(d orchestrator.RetryWaiting, said partialReply) string {
 	if d.Wait > 0 {
 		what += " in " + d.Wait.Round(time.Millisecond).String()
 	}
-	what += plaintext.Colon(text(d.Error, false))
+	what += plaintext.Colon(text(plainwords.Of(d.Error), false))
 	if d.Discard && said.text != "" {
 		what += "; what was said is dropped, and said again"
 	}
@@ -160,7 +163,7 @@ func describeFrame(e happening, d orchestrator.FrameLeft, said partialReply, ver
 	if d.Err != nil {
 		ended = Line{Bad, place(e) + plaintext.OneLine(d.Strategy) + " failed (" + string(d.Err.Code) + ")"}
 		if child {
-			ended.Text += plaintext.Colon(text(d.Err.Message, verbose))
+			ended.Text += plaintext.Colon(text(plainwords.Of(d.Err.Message), verbose))
 		}
 	}
 	ended.Text += plaintext.Colon(plaintext.Join(", ", Tokens(d.Usage, d.Cost), lasting(d.Elapsed)))

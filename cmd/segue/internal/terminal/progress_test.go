@@ -94,7 +94,7 @@ func TestDescribe(t *testing.T) {
 		"failed step": {
 			event: terminaltest.Event("0", 1, "", orchestrator.StepTaken{Kind: model, Err: broken}),
 			said:  said,
-			terse: []Line{{Bad, "[0 #1] model failed (unavailable): llmclient: unavailable: no route"}},
+			terse: []Line{{Bad, "[0 #1] model failed (unavailable): the server cannot be reached, or is down: no route"}},
 		},
 		"tools": {
 			event:   terminaltest.Event("0", 2, "", orchestrator.StepTaken{Kind: exec, Calls: 1, Elapsed: 2 * time.Second}),
@@ -102,7 +102,7 @@ func TestDescribe(t *testing.T) {
 		},
 		"remote": {
 			event: terminaltest.Event("0", 2, "", orchestrator.StepTaken{Kind: nextstep.KindDelegate, Err: broken}),
-			terse: []Line{{Bad, "[0 #2] delegate failed (unavailable): llmclient: unavailable: no route"}},
+			terse: []Line{{Bad, "[0 #2] delegate failed (unavailable): the server cannot be reached, or is down: no route"}},
 		},
 		"call": {
 			event:   terminaltest.Event("0", 2, "", orchestrator.ToolStarted{Call: read}),
@@ -154,7 +154,7 @@ func TestDescribe(t *testing.T) {
 		},
 		"retry": {
 			event: terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: llmclient.NoticeRetry, Model: "m", Attempt: 1, Wait: 1500 * time.Millisecond, Error: "llmclient: rate_limited"}),
-			terse: []Line{{Warn, "[0 #1] retry after attempt 1 in 1.5s: llmclient: rate_limited"}},
+			terse: []Line{{Warn, "[0 #1] retry after attempt 1 in 1.5s: the rate limit of the server was reached"}},
 		},
 		"held back": {
 			event: terminaltest.Event("0", 1, "", orchestrator.RetryWaiting{Kind: llmclient.NoticeRateLimit, Wait: time.Second}),
@@ -210,7 +210,7 @@ func TestDescribe(t *testing.T) {
 		},
 		"child failed": {
 			event: terminaltest.Event("0.1", 3, "", orchestrator.FrameLeft{Strategy: "complete-task", Err: broken}),
-			terse: []Line{{Bad, "  [0.1 #3] complete-task failed (unavailable): llmclient: unavailable: no route"}},
+			terse: []Line{{Bad, "  [0.1 #3] complete-task failed (unavailable): the server cannot be reached, or is down: no route"}},
 		},
 		"child done": {
 			event: terminaltest.Event("0.1", 3, "", orchestrator.FrameLeft{Strategy: "s", Result: new("It is\nso."), Usage: used}),
@@ -218,7 +218,7 @@ func TestDescribe(t *testing.T) {
 		},
 		"child failed, with a part of a result": {
 			event: terminaltest.Event("0.1", 3, "", orchestrator.FrameLeft{Strategy: "s", Result: new("It"), Err: broken}),
-			terse: []Line{{Plain, "  [0.1 #3] result: It"}, {Bad, "  [0.1 #3] s failed (unavailable): llmclient: unavailable: no route"}},
+			terse: []Line{{Plain, "  [0.1 #3] result: It"}, {Bad, "  [0.1 #3] s failed (unavailable): the server cannot be reached, or is down: no route"}},
 		},
 		"root done": {
 			event: terminaltest.Event("0", 3, "", orchestrator.FrameLeft{Strategy: "s", Result: new("It is so.")}),

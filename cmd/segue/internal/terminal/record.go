@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/segue-go/segue/cmd/segue/internal/plaintext"
+	"github.com/segue-go/segue/cmd/segue/internal/plainwords"
 	"github.com/segue-go/segue/machine"
 	"github.com/segue-go/segue/messages"
 	"github.com/segue-go/segue/nextstep"
@@ -69,7 +70,7 @@ func replyText(r machine.Replied, verbose bool) string {
 	case r.Expired:
 		return "the wait expired"
 	case r.Err != nil:
-		return "nobody could be asked: " + text(r.Err.Message, verbose)
+		return "nobody could be asked: " + text(plainwords.Of(r.Err.Message), verbose)
 	default:
 		return describeReply(happening{}, &r.Reply, verbose).Text[len(place(happening{})):]
 	}
@@ -98,7 +99,7 @@ func describeAnswered(r machine.Answered, verbose bool) string {
 	case nextstep.DelegationResult:
 		return "an agent elsewhere: " + text(a.Output.Text(), verbose)
 	case nextstep.Failure:
-		return plaintext.Join(" ", string(a.Source), plaintext.OneLine(r.Tool)) + " failed (" + string(a.Code) + "): " + text(a.Message, verbose)
+		return plaintext.Join(" ", string(a.Source), plaintext.OneLine(r.Tool)) + " failed (" + string(a.Code) + "): " + text(plainwords.Of(a.Message), verbose)
 	default:
 		return ""
 	}

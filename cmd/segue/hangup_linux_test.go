@@ -1,0 +1,100 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/segue-go/segue/cmd/segue/internal/terminal/terminaltest"
+)
+
+// sized gives the terminal of a process a width.
+func (p *process) sized(columns uint16) {
+	p.T.Helper()
+	tty, ok := p.Keys.(*os.File)
+	require.True(p.T, ok)
+	raw, err := tty.SyscallConn()
+	require.NoError(p.T, err)
+	require.NoError(p.T, raw.Control(func(fd uintptr) {
+		require.NoError(p.T, unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
+	}))
+}
+
+// TestTerminal_hangup closes the terminal of a run while its answer comes: the run is kept with what
+// had come, and goes on elsewhere.
+func TestTerminal_hangup(t *testing.T) {
+	t.Parallel()
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("the tests were begun with SIGHUP ignored")
+	}
+	for _, args := range [][]string{nil, {"--output", "jsonl"}} {
+		k := newKeptRun(t)
+		p := &process{Terminal: terminaltest.New(t), read: make(chan struct{}), env: []string{"XDG_STATE_HOME=" + k.home}}
+		p.start(append([]string{"run", "--base-url", halfAnswer(t).URL, "task"}, args...)...)
+		p.Await("The quick brown")
+		tty, ok := p.Keys.(*os.File)
+		require.True(t, ok)
+		require.NoError(t, tty.Close())
+		<-p.read
+		require.Equal(t, exitHungUp, codeOf(t, p.cmd.Wait()))
+		require.Equal(t, "interrupted", k.listed().Status)
+
+		cmd, stdout, stderr := k.command("resume", "--base-url", k.model.URL)
+		<-k.model.asked
+		k.model.replies <- answersAll
+		said := k.ends(cmd, stderr, exitDone)
+		require.Equal(t, "All done.\n", stdout.String())
+		if args == nil { // else the output broke off before the run
+			require.Contains(t, said, "note: an answer broke off here: The quick brown")
+		}
+	}
+}
+
+// TestTerminal_goesOn presses Ctrl-C while an answer comes, at terminals of two widths, and pastes the
+// lines that say how to go on into a shell.
+func TestTerminal_goesOn(t *testing.T) {
+	t.Parallel()
+	bin, err := exec.LookPath("segue")
+	require.NoError(t, err)
+	for _, columns := range []uint16{40, 80} {
+		k := newKeptRun(t)
+		store := filepath.Join(k.home, "it's mine.db")
+		p := &process{Terminal: terminaltest.New(t), read: make(chan struct{})}
+		p.start("run", "--store", store, "--base-url", halfAnswer(t).URL, "task")
+		p.sized(columns)
+		p.Await("The quick brown")
+		p.Types("\x03")
+		require.Equal(t, exitInterrupted, codeOf(t, p.cmd.Wait()))
+		<-p.read
+		rest := p.Rest()
+		require.Contains(t, rest, "\nThe quick brown\r\n")
+		for _, said := range []struct{ before, has string }{
+			{"see what it did with: ", "interrupted"},
+			{"list all runs with: ", "interrupted"},
+			{"segue: interrupted; go on with: ", "All done."},
+			{"either way it goes on with: ", "no run waits"},
+		} {
+			_, line, ok := strings.Cut(rest, said.before)
+			require.True(t, ok, rest)
+			line, _, _ = strings.Cut(line, "\r\n")
+			shell := exec.CommandContext(t.Context(), "sh", "-c", line)
+			shell.Env = append(os.Environ(), "GORACE="+noSleep, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH"))
+			if strings.Contains(line, "resume") && said.has == "All done." {
+				shell.Args[2] += " --base-url " + k.model.URL
+				go func() {
+					<-k.model.asked
+					k.model.replies <- answersAll
+				}()
+			}
+			out, _ := shell.CombinedOutput() // the last one fails: nothing is left to go on with
+			require.Contains(t, string(out), said.has, line)
+		}
+	}
+}
