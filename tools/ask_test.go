@@ -120,7 +120,7 @@ func TestAskUser_hasNoTimeout(t *testing.T) {
 		job.Call.Arguments = `{"question":"who?"}`
 		out := perform(t.Context(), tools.Runner{Timeout: time.Second}, job)
 		require.Equal(t, "c0 who?", out.Output)
-		require.Equal(t, 24*time.Hour, out.Elapsed)
+		require.Zero(t, out.Elapsed, "a person has the time")
 	})
 }
 

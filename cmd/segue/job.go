@@ -71,6 +71,7 @@ func (c *cli) perform(ctx context.Context, j job, out output, s *terminal.Screen
 	var asker *approval.Asker
 	if c.interactive {
 		asker = approval.NewAsker(s, j.files, c.stdin, stop)
+		asker.EditWith(c.getenv, c.stderr, j.tools)
 	}
 	o, err := j.orchestrator(asker)
 	if err != nil {
