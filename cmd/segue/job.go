@@ -51,7 +51,7 @@ func (j job) orchestrator(asker *approval.Asker) (*orchestrator.Orchestrator, er
 			cfg.Store = j.wrap(j.runs.Store)
 		}
 	}
-	policy := config.NewApprover(j.approve, j.agents).Policy
+	policy := j.files.ByPlace(config.NewApprover(j.approve, j.agents).Policy)
 	if asker != nil {
 		cfg.Reply = asker.Reply
 		policy = asker.UnlessAllowed(policy)
