@@ -92,3 +92,41 @@ func TestTerminal_editsALine(t *testing.T) {
 		})
 	}
 }
+
+// TestTerminal_answersEdited changes a call of a run that waits, in the editor, at another terminal
+// than that of the run.
+func TestTerminal_answersEdited(t *testing.T) {
+	for _, columns := range []int{40, 80} {
+		t.Run(strconv.Itoa(columns), func(t *testing.T) {
+			t.Parallel()
+			k := newKeptRun(t)
+			editor := filepath.Join(t.TempDir(), "editor")
+			require.NoError(t, os.WriteFile(editor, []byte("#!/bin/sh\nsed -i 's/^content: \"1\"$/content: 7/; s/^content: 8$/content: \"2\"/; s/7$/8/' \"$1\"\n"), 0o700))
+			p := &process{Terminal: terminaltest.New(t), model: k.model, dir: k.dir, read: make(chan struct{}), env: []string{"XDG_STATE_HOME=" + k.home, "TERM=xterm", "VISUAL=" + editor}}
+			p.start("run", "--base-url", p.model.URL, "--dir", p.dir, "--json", "task")
+			<-p.model.asked
+			p.model.replies <- wants(t, workfolder.WriteFile, map[string]string{"path": "a", "content": "1"})
+			p.Await("write_file a" + mayWrite)
+			p.Types("\x04")
+			p.end(exitWaiting, "waiting")
+
+			answer := &process{Terminal: terminaltest.New(t), read: make(chan struct{}), env: p.env}
+			answer.start("answer", "--edit", k.listed().Run)
+			answer.wide(columns)
+			answer.Await("Not changed: write_file cannot take it: ") // 8 is no text
+			answer.Await("edit it again: y yes, n no > ")
+			answer.Types("y\n")
+			require.Contains(t, answer.Await("make the changed call: y yes, n no > "), "content: \"2\"")
+			answer.Types("y\n")
+			require.Equal(t, exitDone, codeOf(t, answer.cmd.Wait()))
+
+			cmd, _, stderr := k.command("resume")
+			<-k.model.asked
+			k.model.replies <- isDone
+			k.ends(cmd, stderr, exitDone)
+			content, err := os.ReadFile(filepath.Join(k.dir, "a"))
+			require.NoError(t, err)
+			require.Equal(t, "2", string(content))
+		})
+	}
+}

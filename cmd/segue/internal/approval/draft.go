@@ -173,3 +173,13 @@ func fits(list []tools.Definition, tool, arguments string) error {
 	}
 	return nil
 }
+
+// Changed returns JSON that a person gives as the arguments of a call, without blanks. The error
+// says why the call cannot be made with it. list are the tools that are known.
+func Changed(list []tools.Definition, tool, text string) (string, error) {
+	arguments, err := draft{text, ".json"}.arguments()
+	if err != nil {
+		return "", err
+	}
+	return arguments, fits(list, tool, arguments)
+}
